@@ -20,21 +20,30 @@ const (
 	answerPart = 8 << 10
 	// stallTime is how long a reader may take to have the next part of an answer while others need its memory.
 	stallTime = 100 * time.Millisecond
+	// ownStallTime is that of users who have all rights. Their links may be slow, and take the next part only when
+	// much of what the kernel holds is sent; a page of a result that is cut is read again from its beginning.
+	ownStallTime = 5 * time.Second
 )
 
 // errNoRoom ends the wait of an answer.
 var errNoRoom = fmt.Errorf("%w: answers to others leave no room for this one: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
 
-// answerRooms divide the memory of answers: users who have all rights have one room, and all others
-// the other. So those who may only look keep nobody waiting who may do everything, nor have him cut.
-type answerRooms struct{ all, some *answerRoom }
+// answerRooms divide the memory of answers: users who have all rights have a room for results and
+// another one for all else, and all other users have the third. So those who may only look keep nobody
+// waiting who may do everything, nor have him cut; and he looks at his jobs while their results fill
+// his link.
+type answerRooms struct{ all, results, some *answerRoom }
 
 // newAnswerRooms divides so much memory, in bytes; 0: answersMemory.
 func newAnswerRooms(memory int64) answerRooms {
 	if memory == 0 {
 		memory = answersMemory
 	}
-	return answerRooms{newAnswerRoom(memory / 2), newAnswerRoom(memory / 2)}
+	return answerRooms{
+		all:     newAnswerRoom(memory/4, ownStallTime),
+		results: newAnswerRoom(memory/2, ownStallTime),
+		some:    newAnswerRoom(memory/4, stallTime),
+	}
 }
 
 // answerRoom bounds the memory of all answers that are being written. Nobody knows how long a view will
@@ -42,11 +51,12 @@ func newAnswerRooms(memory int64) answerRooms {
 // is there beyond the room.
 //
 // Whoever reads slowly keeps his answer until the next one needs the room: then those are cut whose
-// last part has not been taken for the longest time, and for stallTime at least.
+// last part has not been taken for the longest time, and for the room's stall at least.
 //
 // Make one with newAnswerRoom; any goroutine may use it, by an answer of its own.
 type answerRoom struct {
-	most  int64         // bytes
+	most  int64 // bytes
+	stall time.Duration
 	turn  chan struct{} // capacity one: holds a token while an answer has the turn
 	freed chan struct{} // has a token when room was freed since it was last drawn; who has the turn draws it
 
@@ -55,8 +65,8 @@ type answerRoom struct {
 	writing []*answer
 }
 
-func newAnswerRoom(most int64) *answerRoom {
-	return &answerRoom{most: most, turn: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+func newAnswerRoom(most int64, stall time.Duration) *answerRoom {
+	return &answerRoom{most: most, stall: stall, turn: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
 }
 
 // answer is that to one request. It waits for its turn; then, once it is composed, for room; then it
@@ -154,7 +164,7 @@ func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
 	now := time.Now()
 	for r.held+one.size > r.most {
 		slowest := slices.MinFunc(r.writing, func(x, y *answer) int { return x.moved.Compare(y.moved) })
-		if left := slowest.moved.Add(stallTime).Sub(now); left > 0 {
+		if left := slowest.moved.Add(r.stall).Sub(now); left > 0 {
 			return left
 		}
 		slowest.cut()

@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -50,7 +52,7 @@ func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newServer(&longGateway{})
-		s.answers = newAnswerRooms(2 * memory)
+		s.answers = newAnswerRooms(4 * memory)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ctx, p) }()
 		var slow []net.Conn
@@ -104,7 +106,7 @@ func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answ
 		t.Fatal(err)
 	}
 	go func() { // ends with ctx
-		parts := time.NewTicker(stallTime / 2)
+		parts := time.NewTicker(room.stall / 2)
 		defer parts.Stop()
 		for {
 			select {
@@ -123,7 +125,7 @@ func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answ
 func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		room, ctx := newAnswerRoom(100), t.Context()
+		room, ctx := newAnswerRoom(100, stallTime), t.Context()
 		reading, end := context.WithCancel(ctx)
 		reads := steady(reading, t, room, 40)
 		cut := false
@@ -170,7 +172,7 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 func TestAViewKeepsTheTurnUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		room, ctx := newAnswerRoom(100), t.Context()
+		room, ctx := newAnswerRoom(100, stallTime), t.Context()
 		reads := steady(ctx, t, room, 80)
 		var composed, written atomic.Int64
 		for range 100 {
@@ -283,7 +285,7 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(2 << 20) })
+		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(4 << 20) })
 		overview := strings.Replace(withTicket, "/jobs", "/jobs/overview", 1)
 		for range 20 {
 			go func() { // ends with the server
@@ -324,6 +326,72 @@ func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 		}
 		if !errors.Is(err, io.EOF) || read != response.ContentLength {
 			t.Errorf("the owner has read %d bytes of %d: %v", read, response.ContentLength, err)
+		}
+	})
+}
+
+// pageGateway has long pages of results.
+type pageGateway struct{ fakeGateway }
+
+// longPage is their length, in bytes.
+const longPage = 8 * answerPart
+
+func (*pageGateway) CollectPage(context.Context, ids.JobID, string, int64, time.Duration) (msg.CollectPage, error) {
+	return msg.CollectPage{Records: make([]byte, longPage)}, nil
+}
+
+// slowReader takes its time for each part of an answer.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	pause time.Duration
+	cut   atomic.Bool
+}
+
+func (s *slowReader) Write(part []byte) (int, error) {
+	time.Sleep(s.pause)
+	if s.cut.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return s.ResponseRecorder.Write(part)
+}
+
+// SetWriteDeadline is that of http.ResponseController.
+func (s *slowReader) SetWriteDeadline(time.Time) error {
+	s.cut.Store(true)
+	return nil
+}
+
+// TestTheOwnersResultsFillHisLink is who reads more results at once than there is room for, over a slow
+// link. It would catch looks at his jobs that wait for the pages before them, until his command takes the
+// cluster for dead; and pages that are cut for one another, of which hardly any arrives.
+func TestTheOwnersResultsFillHisLink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(&pageGateway{})
+		s.answers = newAnswerRooms(4 * longPage) // two pages at a time
+		h := lookers(s)
+		var reading sync.WaitGroup
+		for range 4 {
+			reading.Go(func() {
+				w := &slowReader{ResponseRecorder: httptest.NewRecorder(), pause: ownStallTime / 2}
+				r := httptest.NewRequest(http.MethodGet, "/jobs/"+string(runningID)+"/collect/top", nil)
+				r.Header.Set("User", "alice")
+				h.ServeHTTP(w, r)
+				if w.Code != http.StatusOK || w.Body.Len() != longPage {
+					t.Errorf("a page of %d bytes, with status %d; want %d", w.Body.Len(), w.Code, longPage)
+				}
+			})
+		}
+		for range 30 {
+			time.Sleep(time.Second)
+			began := time.Now()
+			if w := look(h, "alice", "/jobs/overview"); w.Code != http.StatusOK || time.Since(began) > 0 {
+				t.Errorf("a look has status %d after %s", w.Code, time.Since(began))
+			}
+		}
+		reading.Wait()
+		if room := s.answers.results; room.held > 0 || len(room.turn) > 0 {
+			t.Errorf("%d bytes and %d turns are taken by nobody", room.held, len(room.turn))
 		}
 	})
 }
