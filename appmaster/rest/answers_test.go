@@ -396,27 +396,47 @@ func TestTheOwnersResultsFillHisLink(t *testing.T) {
 	})
 }
 
-// TestALookupOfAProgramKeepsNoViewWaiting would catch a NameNode that is slow and keeps everybody from
-// looking at the cluster.
-func TestALookupOfAProgramKeepsNoViewWaiting(t *testing.T) {
+// TestALookupOfAProgramKeepsNobodyElseWaiting would catch a NameNode that is slow and keeps everybody from
+// looking at the cluster; and users who may look, and have HDFS asked for a thousand programs at once, by the
+// connections with which the owner's programs are looked for.
+func TestALookupOfAProgramKeepsNobodyElseWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(&fakeGateway{})
 		session := &slowSession{open: make(chan struct{})}
 		s.config.Session = session
 		h := lookers(s)
-		for range 10 {
-			go look(h, "bob", "/programs/"+unknownID) // ends with the lookup
+		const many = 100
+		statuses := make(chan int, many)
+		for range many {
+			go func() { statuses <- look(h, "bob", "/programs/"+unknownID).Code }() // ends with the lookup, or without it
 		}
 		synctest.Wait()
-		if n := session.asked.Load(); n != 10 {
-			t.Errorf("%d programs are looked for, want 10", n)
+		if n := session.asked.Load(); n != maxLookups {
+			t.Errorf("%d programs are looked for, want %d", n, maxLookups)
+		}
+		go look(h, "alice", "/programs/"+unknownID) // ends with the lookup
+		synctest.Wait()
+		if n := session.asked.Load(); n != maxLookups+1 {
+			t.Errorf("%d programs are looked for with the owner's, want %d", n, maxLookups+1)
 		}
 		began := time.Now()
 		if w := look(h, "bob", "/overview"); w.Code != http.StatusOK || time.Since(began) > 0 {
 			t.Errorf("status %d after %s", w.Code, time.Since(began))
 		}
+		for range many - maxLookups {
+			if status := <-statuses; status != http.StatusServiceUnavailable || time.Since(began) != roomTime {
+				t.Fatalf("who waits for a lookup is told %d after %s", status, time.Since(began))
+			}
+		}
 		close(session.open)
+		synctest.Wait()
+		if w := look(h, "bob", "/programs/"+unknownID); w.Code != http.StatusNotFound {
+			t.Errorf("status %d once HDFS answers", w.Code)
+		}
+		if all, some := s.answers.all, s.answers.some; len(all.lookups)+len(some.lookups) > 0 {
+			t.Errorf("%d lookups are taken by nobody", len(all.lookups)+len(some.lookups))
+		}
 	})
 }
 

@@ -185,6 +185,10 @@ func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) 
 			return nil, err
 		}
 		defer leave()
+	case route.asks:
+		if err := one.lookUp(r.Context()); err != nil {
+			return nil, err
+		}
 	case route.looks():
 		if err := one.await(r.Context()); err != nil {
 			return nil, err
