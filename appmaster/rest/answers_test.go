@@ -279,6 +279,46 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 	}
 }
 
+// TestWhoWaitsAsLongAsHeMayIsAnswered would catch a connection that ends before its answer can be written: of
+// somebody who polls as long as he may, and then waits for room as long as he may.
+func TestWhoWaitsAsLongAsHeMayIsAnswered(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reads time.Duration // others, so long
+		want  int
+	}{
+		"with a page":           {maxWait + roomTime - time.Second, http.StatusOK},
+		"that there is no room": {maxWait + roomTime + time.Second, http.StatusServiceUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := besieged(t, &lateGateway{}, func(*Server) {})
+				room := s.server.answers.results
+				others := steady(t.Context(), t, room, int(room.most))
+				time.AfterFunc(test.reads, others.leave)
+				began := time.Now()
+				response, err := s.ask(strings.Replace(withToken, "/jobs", "/jobs/"+string(runningID)+"/collect/top?wait=1h", 1))
+				if err != nil {
+					t.Fatalf("no answer after %s: %v", time.Since(began), err)
+				}
+				defer response.Body.Close()
+				if body, err := io.ReadAll(response.Body); err != nil || response.StatusCode != test.want || len(body) < 50 {
+					t.Errorf("status %d after %s, %d bytes and %v; want %d", response.StatusCode, time.Since(began), len(body), err, test.want)
+				}
+			})
+		})
+	}
+}
+
+// lateGateway has a long page once nobody waits any more.
+type lateGateway struct{ pageGateway }
+
+func (g *lateGateway) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
+	time.Sleep(wait)
+	return g.pageGateway.CollectPage(ctx, job, name, cursor, wait)
+}
+
 // TestTheOwnersAnswersAreHisOwn would catch users who may look, and who have the owner's answers cut, as
 // he reads slowly and they need the memory; or keep him waiting by reading on, slowly, all that there is
 // room for.
