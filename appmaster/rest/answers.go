@@ -53,7 +53,7 @@ func newAnswerRooms(memory int64) answerRooms {
 
 // answerRoom bounds the memory of all answers that are being written. Nobody knows how long a view will
 // be. So one is composed at a time, and has the turn until there is room for it: no more than that one
-// is there beyond the room.
+// is there beyond the room. What is no view is there before it waits for its turn, as a page of a result.
 //
 // Whoever reads slowly keeps his answer until the next one needs the room: then those are cut whose
 // last part has not been taken for the longest time, and for the room's stall at least.
