@@ -82,9 +82,17 @@ func (s *Server) behind(enter door) http.Handler {
 			s.writeError(w, r, err)
 			return
 		}
+		if len(r.RequestURI) > maxRefusal && !s.config.Rights.all(c) {
+			s.writeError(w, r, errLongTarget)
+			return
+		}
+		w.Header()["Content-Type"] = nil // of our answers write sets it; http.Redirect writes no body then
 		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
 }
+
+// errLongTarget refuses what net/http might redirect by a header of five times that length, which counts nowhere.
+var errLongTarget = &refusal{http.StatusRequestURITooLong, fmt.Sprintf("path and query are longer than the %d bytes that are taken of users who may not run programs here", maxRefusal)}
 
 // maxRefused is how many requests of a connection are refused, before it ends, while nobody
 // has asked on it who has a right here. A client that learns by a refusal how to prove who it
