@@ -321,8 +321,11 @@ func (c *Core) forget(jobs []*job) {
 	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })
 }
 
+// setWake asks to be woken when something is due, unless it is asked already. Once the cluster
+// ends nothing is.
 func (c *Core) setWake() {
 	if c.outcome != nil {
+		c.wake = time.Time{} // else each step from then on would be late
 		return
 	}
 	var next time.Time

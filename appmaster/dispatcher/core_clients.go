@@ -57,8 +57,11 @@ func (c *Core) clientSeen(id ids.JobID) error {
 }
 
 // giveClientsUp cancels jobs whose clients have gone, and ends an Attached cluster whose
-// client does not come for what its job has left.
+// client does not come for what its job has left. A cluster that ends takes all jobs with it.
 func (c *Core) giveClientsUp() {
+	if c.outcome != nil {
+		return
+	}
 	c.watched = slices.DeleteFunc(c.watched, func(j *job) bool {
 		if !j.client.Passed(c.now) {
 			return false
