@@ -14,13 +14,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
 // slowTicket takes one ticket, and its time.
 type slowTicket struct{ oneTicket }
 
-func (s slowTicket) Accept(token []byte) (client, service string, answer []byte, err error) {
+func (s slowTicket) Accept(token []byte) (spnego.Ticket, error) {
 	time.Sleep(time.Second)
 	return s.oneTicket.Accept(token)
 }
@@ -236,10 +237,10 @@ func TestTheProxysNodeDoesNotKeepTheOwnerOut(t *testing.T) {
 }
 
 // manyWords refuses all tickets, with what they say of themselves.
-type manyWords struct{}
+type manyWords struct{ oneTicket }
 
-func (manyWords) Accept([]byte) (client, service string, answer []byte, err error) {
-	return "", "", nil, errors.New(strings.Repeat("\x01", maxHeader))
+func (manyWords) Accept([]byte) (spnego.Ticket, error) {
+	return spnego.Ticket{}, errors.New(strings.Repeat("\x01", maxHeader))
 }
 
 // TestWhoHasNoRightWaitsForNothing would catch strangers who hold all places at the door, and keep the
