@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
@@ -48,9 +49,10 @@ const proxyUser = "proxy-user"
 
 // Negotiator accepts Kerberos' tickets for REST (RFC 4559).
 type Negotiator interface {
-	// Accept gives the principal whose token it is, that of the service whose key has proven it, and what
-	// answers the token, if anything.
-	Accept(token []byte) (client, service string, answer []byte, err error)
+	// Accept gives the ticket that a token shows, whose client has proven to hold it.
+	Accept(token []byte) (spnego.Ticket, error)
+	// Once remembers that a ticket lets a user in, and is an error if that is not the first time.
+	Once(user string, t spnego.Ticket) error
 }
 
 // door says who asks, or why nobody is let in. It may set headers of the answer.
@@ -199,15 +201,21 @@ func (s *Server) negotiate(header http.Header, credentials string) (caller, erro
 	if err != nil {
 		return caller{}, s.unauthorized(header, "Negotiate wants a token in base64")
 	}
-	client, service, answer, err := s.config.Negotiator.Accept(token)
+	ticket, err := s.config.Negotiator.Accept(token)
 	if err != nil {
 		return caller{}, s.unauthorized(header, err.Error())
 	}
-	if len(answer) > 0 {
-		header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(answer))
+	c, err := s.named(ticket.Client)
+	c.ticket = !s.isOwner(ticket.Service)
+	// Who has no right here is refused as often as he likes: he fills no memory that those need who have one.
+	if err == nil && s.config.Rights.any(c) {
+		if err := s.config.Negotiator.Once(c.name, ticket); err != nil {
+			return caller{}, s.unauthorized(header, err.Error())
+		}
 	}
-	c, err := s.named(client)
-	c.ticket = !s.isOwner(service)
+	if len(ticket.Answer) > 0 {
+		header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(ticket.Answer))
+	}
 	return c, err
 }
 
