@@ -145,6 +145,6 @@ func startSession(c *cli.Context, p Process, l launcher, given map[string]string
 		l.say.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
 		return nil
 	}
-	a := attendance{p: p, say: l.say, cluster: l.cluster, cfg: l.cfg, id: app.ID, path: path, owner: true, outcome: l.outcome}
+	a := attendance{p: p, say: l.say, cluster: l.cluster, cfg: l.cfg, id: app.ID, path: path, owner: true, outcome: l.outcome, report: app.Report}
 	return a.attend(c.Context)
 }
