@@ -66,10 +66,11 @@ func TestDoctorChecksOptionsTogether(t *testing.T) {
 			},
 		},
 		{
-			[]string{"heartbeat.interval=0", "foo=bar", "hartbeat.timeout=1"},
+			[]string{"heartbeat.interval=0", "foo=bar", "queue=small", "hartbeat.timeout=1"},
 			[]string{
 				"-D: option heartbeat.interval: 0 is out of range", "-> want more than 0",
-				"-D: unknown option foo", "the nearest is flink.hadoop.*",
+				"-D: unknown option foo", "-> docs/OPTIONS.md lists all options\n",
+				"-D: unknown option queue", "the nearest is yarn.application.queue\n",
 				"-D: unknown option hartbeat.timeout", "-> did you mean heartbeat.timeout?",
 			},
 		},
