@@ -279,11 +279,11 @@ func optionsFile(p Process) (file config.Layer, others []string, err error) {
 	return file, nil, err
 }
 
-// namedBy adds to the error of a file that cannot be read which variable leads to it: whoever
-// is told of the file has named none.
+// namedBy makes a fault of the variable from the error of a file that cannot be read: the user
+// has named the variable, and not the file.
 func namedBy(variable, dir string, err error) error {
 	if _, unread := errors.AsType[*fs.PathError](err); !unread {
 		return err
 	}
-	return fmt.Errorf("%s=%s: %w; set it to the directory that holds the options, or unset it", variable, dir, err)
+	return &config.Fault{Source: variable + "=" + dir, What: err.Error(), Remedy: "set it to the directory that holds the options, or unset it"}
 }
