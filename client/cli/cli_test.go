@@ -144,6 +144,8 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"words behind list", "list all", `usage: bobbin list takes no arguments: leave out "all"`},
 		{"words behind applications", "applications all", `usage: bobbin applications takes no arguments: leave out "all"`},
 		{"words behind doctor", "doctor me", `usage: bobbin doctor takes no arguments: leave out "me"`},
+		{"a job's id in upper case", "cancel 5F0C4A1E6B7D4C3F8A9B0C1D2E3F4A5B", "usage: the digits of a job id are in lower case: write 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b"},
+		{"words behind the version", "--version foo", `usage: bobbin version takes no arguments: leave out "foo"`},
 		{"words behind version", "version 2", `usage: bobbin version takes no arguments: leave out "2"`},
 		{
 			"logs of nothing", "logs",
@@ -205,6 +207,12 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 		}
 		if _, _, stderr := command(t, nil, "info", name); stderr != "bobbin: "+want+"\n" {
 			t.Errorf("info %s: %q", name, stderr)
+		}
+	}
+	for _, line := range []string{"run -t local", "info", "run-application"} { // a variable of a script that is empty
+		code, _, stderr := command(t, nil, append(strings.Fields(line), "")...)
+		if code != ExitUsage || !strings.Contains(stderr, "needs a program") {
+			t.Errorf("%s '': exit code %d, %q", line, code, stderr)
 		}
 	}
 	const want = "bobbin: program /none/job: no such file or directory: build it, or correct the path; one that is on the cluster is hdfs:///none/job\n"
@@ -355,5 +363,9 @@ func TestVersionIsOneLine(t *testing.T) {
 		if code != ExitOK || !strings.HasPrefix(stdout, fmt.Sprintf("bobbin 1.2.3 (protocol %d, go", jobgraph.ProtocolVersion)) || !strings.HasSuffix(stdout, ", commit 0123456789ab of 2026-11-21T10:00:00Z)\n") || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("bobbin %s: exit code %d, %q", line, code, stdout)
 		}
+	}
+	_, want, _ := command(t, nil, "version", "-o", "json")
+	if code, got, _ := command(t, nil, "--version", "-o", "json"); code != ExitOK || got != want || !strings.HasPrefix(got, "{") {
+		t.Errorf("for scripts: exit code %d, %q, want %q", code, got, want)
 	}
 }

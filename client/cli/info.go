@@ -40,7 +40,7 @@ func info(c *cli.Context, p Process) (err error) {
 		return err
 	}
 	words := c.Args().Slice()
-	if len(words) == 0 {
+	if noProgram(words) {
 		return fmt.Errorf("%w: bobbin info needs a program: bobbin info ./program [arguments]", ErrUsage)
 	}
 	if len(words) == 1 && isJob(words[0]) {

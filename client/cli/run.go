@@ -69,7 +69,7 @@ ends this command at once.
 func run(c *cli.Context, p Process) error {
 	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
 		words := c.Args().Slice()
-		if len(words) == 0 {
+		if noProgram(words) {
 			return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, targetYARNPerJob)
 		}
 		cfg, err := runOptions(c, p)
@@ -94,6 +94,9 @@ func run(c *cli.Context, p Process) error {
 		return runOnCluster(c, l, p, words)
 	})
 }
+
+// noProgram tells whether a command line names no program. A script's variable may be empty.
+func noProgram(words []string) bool { return len(words) == 0 || words[0] == "" }
 
 // runOptions puts the flags of run over the options of -D and of the file, and decides
 // where the program runs.
