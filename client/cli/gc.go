@@ -16,9 +16,9 @@ func gcCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "gc",
 		Usage: "remove staged files that no application needs any more",
-		Description: "Removes the staged files of applications that have ended, or that YARN has forgotten. It also\n" +
-			"removes the oldest files of the cache that no application uses, until the others fit into\n" +
-			"staging.cache.max-size. It leaves files that are younger than staging.gc.min-age.\n\n" +
+		Description: "Removes the staged files of applications that have ended, or that YARN has forgotten. It\n" +
+			"also removes the oldest files of the cache that no application uses, until the others fit\n" +
+			"into staging.cache.max-size. It leaves files that are younger than staging.gc.min-age.\n\n" +
 			"  bobbin gc --dry-run -D staging.cache.max-size=200m",
 		Flags: append(clusterFlags(), outputFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "tell what would be removed, and remove nothing"}),
