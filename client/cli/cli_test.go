@@ -107,9 +107,13 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		},
 		{
 			"flags of a session that is not started", "session start -id application_1_0001 -jm 1g -nm nightly",
-			"usage: -jm, -nm have no effect with -id, by which no session is started: leave them out",
+			"usage: -jm, -nm have no effect with -id, which starts no session: leave them out",
 		},
-		{"the same of a look at YARN", "session start -q -s 2", "usage: -s has no effect with -q, by which no session is started: leave it out"},
+		{"the same of a look at YARN", "session start -q -s 2", "usage: -s has no effect with -q, which starts no session: leave it out"},
+		{"a look at YARN that cannot be left", "session start -q -d", "usage: -d has no effect with -q, which starts no session: leave it out"},
+		{"a look at YARN, and a session", "session start -q -id application_1_0001", "usage: -id has no effect with -q, which starts no session: leave it out"},
+		{"an application named twice", "list -m host:1 -id application_1_0001", "usage: -m host:1 and -id application_1_0001 both name an application: leave one of them out"},
+		{"an application named twice, to run there", "run -m host:1 -id application_1_0001 ./job", "usage: -m host:1 and -id application_1_0001 both name an application: leave one of them out"},
 		{"a format that is none", "run -o xml ./job", `usage: output format "xml": choose text or json`},
 		{
 			"a target that is none", "run -t yarn ./job",
@@ -228,7 +232,7 @@ func TestARunWithoutATargetSaysWhereItRuns(t *testing.T) {
 	if err := os.WriteFile("job", []byte(fmt.Sprintf("#!/bin/sh\n# <bobbin sdk protocol version=%d>\necho mine\n", jobgraph.ProtocolVersion)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const told = "no target is named and no session is known: the program's jobs run here, in its own process (-t local says so); -t yarn-per-job runs them on the cluster\n"
+	const told = "No target is named, and no session is known. The program's jobs run here, in its own process (-t local). To run them on the cluster: -t yarn-per-job\n"
 	for line, want := range map[string]string{"run ./job": told, "run -t local ./job": "", "run -D execution.target=local ./job": ""} {
 		if code, stdout, stderr := command(t, nil, strings.Fields(line)...); code != ExitOK || stdout != "mine\n" || stderr != want {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)

@@ -145,6 +145,9 @@ func noSavepoint(c *cli.Context) error {
 func runOnCluster(c *cli.Context, l launcher, p Process, words []string) (err error) {
 	ctx := c.Context
 	target := l.cfg.String(config.ExecutionTarget)
+	if l.cfg.Bool(config.ShutdownOnAttachedExit) && !l.cfg.Bool(config.ExecutionAttached) {
+		l.say.Line("%s has no effect with -d: this command does not follow the job", config.ShutdownOnAttachedExit)
+	}
 	if target != targetRemote {
 		if l.cluster, err = openMeant(c, p, l.cfg); err != nil {
 			return err
