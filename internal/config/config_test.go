@@ -165,7 +165,7 @@ func TestAPrefixAloneIsNoOption(t *testing.T) {
 func TestFilesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, part string }{
-		"no YAML":            {"a: [", "conf.yaml:1: no YAML: did not find expected node content"},
+		"no YAML":            {"a: [", "conf.yaml:1: not valid YAML: did not find expected node content"},
 		"a list":             {"yarn.tags:\n  - a\n", "conf.yaml:2"},
 		"a scalar":           {"just text\n", "conf.yaml:1"},
 		"an option twice":    {"slot:\n  idle.timeout: 1 s\nslot.idle.timeout: 2 s\n", "conf.yaml:3: option slot.idle.timeout is given twice, first in line 2"},
