@@ -161,8 +161,9 @@ func sessionAccessCommand(p Process) *cli.Command {
 		Name:      "access",
 		Usage:     "write what lets commands in from where there is no YARN",
 		ArgsUsage: "FILE",
-		Description: `Whoever has FILE is to the session who you are: only you can read it. It names one
-ApplicationMaster, and is worth nothing once that has ended.
+		Description: `FILE gives a command your rights in the session, also in the hands of others: keep it
+readable by you alone. It names one ApplicationMaster, and is worth nothing once that
+has ended.
 
   bobbin session access -id application_1700000000000_0001 nightly.access
   bobbin run -m host:port -D rest.access-file=nightly.access ./wordcount     elsewhere`,
