@@ -61,7 +61,6 @@ func TestWordsAreTakenWhileYARNIsAway(t *testing.T) {
 func TestASessionIsToldToEndWithoutYARN(t *testing.T) {
 	for line, input := range map[string]string{"session stop": "", "session attach": "stop\n"} {
 		t.Run(line, func(t *testing.T) {
-			t.Parallel()
 			s := startFakeSession(t)
 			s.write(t, nil)
 			s.alone = true
