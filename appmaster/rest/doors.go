@@ -283,7 +283,7 @@ func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	origin := r.Header.Get("Origin")
 	get := gets(r)
 	if get && need != own && !c.token && !declared(r) {
-		return &refusal{http.StatusForbidden, "what changes or runs something and is asked for by GET must say \"Content-Type: application/json\", as no page of another site can: or use PUT or PATCH on the job, or POST"}
+		return &refusal{http.StatusForbidden, "a GET that changes or runs something must have the header \"Content-Type: application/json\", which no page of another site can send: add it, or use PUT or PATCH on the job, or POST"}
 	}
 	link := get && need == modify
 	if c.proxied {

@@ -55,7 +55,7 @@ func TestTheWaitForLogsIsTold(t *testing.T) {
 				}
 				want := ""
 				if c.lasts > 0 {
-					want = fmt.Sprintf("application_1_0002 waits for YARN to collect its logs since %s: YARN says RUNNING. What is there after 30s is printed\n", began.Local().Format(time.TimeOnly))
+					want = fmt.Sprintf("application_1_0002 waits for YARN to collect its logs since %s: YARN says RUNNING. After 30s this command prints the logs that are there\n", began.Local().Format(time.TimeOnly))
 				}
 				if out.String() != want {
 					t.Errorf("printed %q, want %q", out.String(), want)

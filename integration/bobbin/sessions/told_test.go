@@ -35,9 +35,21 @@ func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
 	if got := u.Run(t, sift("/meanwhile")...); got.Code != 0 {
 		t.Errorf("a job: %s", got)
 	}
+	if got := u.Run(t, "session", "attach", "-d", "-D", patience); got.Code != 0 || !strings.Contains(got.Stderr, "session "+id+" goes on") {
+		t.Errorf("attach: %s", got)
+	}
+	const unknown = "00000000000000000000000000000000" // the session answers that it does not know the job
+	if got := u.Run(t, "cancel", "-D", patience, unknown); got.Code != 1 || !strings.Contains(got.Stderr, "job not found") {
+		t.Errorf("cancel: %s", got)
+	}
+	stopped := u.Run(t, "session", "stop", "-o", "json", "-D", patience)
+	if stopped.Code != 0 || !strings.Contains(stopped.Stdout, `"state":"ENDING"`) || !strings.Contains(stopped.Stderr, id+" was told to end") {
+		t.Errorf("stop: %s", stopped)
+	}
 	if err := c.Restart(t.Context(), "resourcemanager"); err != nil {
 		t.Fatal(err)
 	}
+	u.WaitEnded(t, id)
 }
 
 // TestAnEndedApplicationTellsWhyItFailed would catch a nightly job of which only Java's tools tell why it failed.
