@@ -14,9 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -36,8 +34,7 @@ type Component struct {
 	Mux *rolerpc.Mux
 
 	config       config.Config
-	files        filesystem.FileSystem // nil: nothing is removed
-	alone        bool                  // the cluster is for one job, which another cluster may have taken over
+	outputs      *outputs
 	slotMemoryMB int
 	ended        func(dispatcher.Submission)
 	logger       logrus.FieldLogger
@@ -53,8 +50,8 @@ type ComponentConfig struct {
 	JobMemory int64
 	// Files are those of the jobs: what one has begun to write that ends without a result is
 	// removed from there, before it is told to have ended. nil: it stays. So does that of a
-	// cluster for one job (dispatcher.Detached, dispatcher.Attached): another cluster may have
-	// taken over, whose job has the same id.
+	// cluster for one job (dispatcher.Detached, dispatcher.Attached), and of jobs that end with
+	// their cluster, until DiscardOutputs.
 	Files filesystem.FileSystem
 	// JobEnded hears, once for each job that the Dispatcher has taken in, that nothing of
 	// it runs any more; nil: nobody does. It must not block.
@@ -79,7 +76,7 @@ func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logru
 	}
 	component := &Component{
 		ResourceManager: rm, Mux: new(rolerpc.Mux),
-		config: c.Config, files: c.Files, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
+		config: c.Config, outputs: newOutputs(c, logger),
 		slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
 	}
 	if component.ended == nil {
@@ -101,6 +98,11 @@ func (c *Component) Run(ctx context.Context) error {
 	group.Go(func() error { return c.Dispatcher.Run(ctx) })
 	return group.Wait()
 }
+
+// DiscardOutputs removes what the jobs without a result have begun to write that end with their cluster,
+// and of a cluster for one job what that has, within cluster.services.shutdown-timeout. Nobody may call it
+// before the cluster's end is recorded: another cluster may have taken over, whose job has the same id.
+func (c *Component) DiscardOutputs(ctx context.Context) { c.outputs.discardAll(ctx) }
 
 // Submit has the Dispatcher take a job in, unless its options and those of the cluster contradict each other: the error
 // wraps config.ErrInvalid, and nobody finds a job.
@@ -132,6 +134,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 		return nil, err
 	}
 	link.master = master
+	c.outputs.begin(s.Job, s.Graph)
 	return runningJobMaster{master, c, s}, nil
 }
 
@@ -150,24 +153,10 @@ func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Resu
 	if left := m.component.ResourceManager.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
 		err = errors.Join(err, left)
 	}
-	if ended && details.Status != msg.JobFinished && !m.component.alone {
-		m.component.discard(context.WithoutCancel(ctx), m.Job(), m.submission.Graph)
+	if ended {
+		m.component.outputs.end(context.WithoutCancel(ctx), m.Job(), m.submission.Graph, details.Status)
 	}
 	return details, results, err
-}
-
-// discard removes what a job that has failed or was cancelled has begun to write, whose parts count
-// against the quota that may have failed it. None of its tasks runs any more, but for those on workers
-// that are taken for dead. An HDFS that is away must not keep the job from ending.
-func (c *Component) discard(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph) {
-	if c.files == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.config.Duration(config.ServicesShutdownTimeout))
-	defer cancel()
-	if err := dataflow.Discard(ctx, c.files, graph, string(job)); err != nil {
-		c.logger.WithFields(logrus.Fields{"job": job, "err": err}).Warn("what the job has begun to write stays behind")
-	}
 }
 
 // managedMB is what the operators in one slot may hold.

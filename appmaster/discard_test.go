@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 )
@@ -35,24 +36,11 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := t.TempDir()
-			for _, part := range []string{ours, theirs} {
-				if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(out, part)), 0o700), os.WriteFile(filepath.Join(out, part), []byte("x"), 0o600)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			left := func() (left []string) {
-				for _, part := range []string{ours, theirs} {
-					if _, err := os.Stat(filepath.Join(out, part)); err == nil {
-						left = append(left, part)
-					}
-				}
-				return left
-			}
+			out := written(t, ours, theirs)
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			w := newWorkers(t, content)
 			w.deregister = func(context.Context) error {
-				if got := left(); len(got) < 2 {
+				if got := there(out, ours, theirs); len(got) < 2 {
 					t.Errorf("before YARN has recorded the end there is only %q", got)
 				}
 				return c.deregister
@@ -72,11 +60,96 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 			if want := map[bool]msg.ApplicationStatus{true: msg.ApplicationSucceeded, false: msg.ApplicationFailed}[c.finished]; s.outcome.Status != want {
 				t.Errorf("the application is %s, want %s: %s", s.outcome.Status, want, s.outcome.Diagnostics)
 			}
-			if got := left(); !slices.Equal(got, c.left) {
+			if got := there(out, ours, theirs); !slices.Equal(got, c.left) {
 				t.Errorf("left are %q, want %q", got, c.left)
 			}
 		})
 	}
+}
+
+// TestJobsThatEndWithTheirClusterLeaveNothing would catch parts of jobs that nobody comes for, as their
+// session was stopped or the program of their application has ended, and those of one that YARN has
+// given up.
+func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
+	t.Parallel()
+	const ours, theirs = "_temporary/" + string(testJob) + "/1/part-00000", "_temporary/other/1/part-00000"
+	for name, c := range map[string]struct {
+		mode       launch.Mode
+		deregister error // what YARN says
+		left       []string
+	}{
+		"a session's":      {launch.Session, nil, []string{theirs}},
+		"an application's": {launch.Application, nil, []string{theirs}},
+		"a session's that another has taken over": {launch.Session, amrm.ErrAttemptGone, []string{ours, theirs}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := written(t, ours, theirs)
+			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+			reading, goOn := make(chan struct{}), make(chan struct{})
+			begin := sync.OnceFunc(func() { close(reading) })
+			w := newWorkers(t, content.View(func(call dataflowtest.Call) error {
+				if call.Op == "Load" && !call.Done {
+					begin()
+					<-goOn
+				}
+				return nil
+			}))
+			t.Cleanup(func() { close(goOn) })
+			w.deregister = func(context.Context) error {
+				if got := there(out, ours, theirs); len(got) < 2 {
+					t.Errorf("before YARN has recorded the end there is only %q", got)
+				}
+				return c.deregister
+			}
+			s := runServices(t, t.Context(), w, content, func(e *environment) {
+				e.launch.Mode, e.workDir, e.logDir, e.config = c.mode, t.TempDir(), t.TempDir(), roomy(t, nil)
+			}, func(s *services) {
+				s.env.strategy.run = func(s *services, ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+					taken()
+					return s.component.Dispatcher.Outcome(ctx)
+				}
+			})
+			graph := planned(t, content, "/in", nil)
+			graph.Vertices[0].Outputs = []string{"file://" + out}
+			if err := s.component.Submit(t.Context(), dispatcher.Submission{Job: testJob, Graph: graph, Program: s.env.launch.ProgramRef}); err != nil {
+				t.Fatal(err)
+			}
+			<-reading
+			if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-s.ended; !errors.Is(err, c.deregister) {
+				t.Errorf("run = %v, want %v", err, c.deregister)
+			}
+			if got := there(out, ours, theirs); !slices.Equal(got, c.left) {
+				t.Errorf("left are %q, want %q", got, c.left)
+			}
+		})
+	}
+}
+
+// written makes a directory with these files.
+func written(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, file := range files {
+		file = filepath.Join(dir, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// there are those of these files that are in a directory.
+func there(dir string, files ...string) (found []string) {
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+			found = append(found, file)
+		}
+	}
+	return found
 }
 
 // TestAJobWithoutAResultLeavesNothingInItsOutput would catch parts that fill the quota which has failed
@@ -133,6 +206,9 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 			close(ready)
 			if ended := cluster.result(t); ended.Status != c.status {
 				t.Fatalf("job is %s: %v", ended.Status, ended.Failure)
+			}
+			if n := len(cluster.outputs.open); n > 0 {
+				t.Errorf("%d jobs are remembered that have ended", n)
 			}
 			var left []string
 			for name := range files.Files() {

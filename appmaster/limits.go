@@ -41,8 +41,9 @@ func limits(mode launch.Mode, options config.Config) (master, driver int) {
 
 // The parts of this process' heap that grow with what its users want of it, in percent. The
 // rest is for what does not: the program itself, with its clients of YARN and HDFS, some 15 MB;
-// 64 KB for each worker's stream; and garbage, of which Go's collector needs room for a third of
-// the heap, or it does nothing but collect.
+// 64 KB for each worker's stream; two views while they are composed, each of which takes some four
+// times its answer's length; and garbage, of which Go's collector needs room for a third of the
+// heap, or it does nothing but collect.
 const (
 	// jobsPart is for jobs: those that run, what they collect, and what is kept of those
 	// that have ended.

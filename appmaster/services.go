@@ -241,8 +241,8 @@ func (s *services) manageDrivers(room *rest.Room) drivers {
 
 // run serves until the cluster has to end, and ends it: REST first, so that the
 // last answer is out, then the workers, the registration with YARN, and what
-// is another attempt's, too, until YARN has recorded the end: what the job has
-// begun to write, and the staged files. An error says that the process must end
+// is another attempt's, too, until YARN has recorded the end: what jobs without
+// a result have begun to write, and the staged files. An error says that the process must end
 // without touching anything.
 func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group, running := errgroup.WithContext(ctx)
@@ -288,7 +288,7 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 			err = s.component.ResourceManager.Shutdown(running, outcome.Status, outcome.Diagnostics)
 		}
 		if err == nil {
-			s.discard(running, outcome)
+			s.component.DiscardOutputs(running)
 			s.removeStaged(running)
 		}
 		switch {
@@ -314,15 +314,6 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 
 // errEnded ends the services of an application that has ended in order.
 var errEnded = errors.New("application has ended")
-
-// discard removes what the job of a cluster for one has begun to write, unless it has succeeded. Before
-// YARN has recorded the end, this attempt may be one that was given up, whose successor runs the
-// same job.
-func (s *services) discard(ctx context.Context, outcome dispatcher.Outcome) {
-	if s.env.launch.Mode == launch.PerJob && outcome.Status != msg.ApplicationSucceeded {
-		s.component.discard(ctx, s.staged.Job.ID, &s.staged.graph)
-	}
-}
 
 // removeStaged removes the application's files, if that can be done in time: an HDFS that is
 // away must not keep the process, to which YARN leaves ten minutes now

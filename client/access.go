@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -38,13 +39,22 @@ func (c *Cluster) Access(ctx context.Context, id records.ApplicationID, options 
 	return access, err
 }
 
-// readAccess reads the access file of a staging directory.
+// readAccess reads the access file of an application's staging directory. Whoever has planted it would take the user's
+// programs and data: staging.ErrExposed. Of another application it is ErrNoAccess.
 func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
-	content, err := files.ReadFile(ctx, dir+"/"+launch.AccessFile, maxAccess)
+	if err := staging.Own(ctx, files, dir, launch.AccessFile); err != nil {
+		return launch.Access{}, err
+	}
+	uri := dir + "/" + launch.AccessFile
+	content, err := files.ReadFile(ctx, uri, maxAccess)
 	if err != nil {
 		return launch.Access{}, err
 	}
-	return parseAccess(launch.AccessFile, content)
+	access, err := parseAccess(launch.AccessFile, content)
+	if err == nil && access.Application != path.Base(dir) {
+		err = fmt.Errorf("%w: %s is of application %q", ErrNoAccess, uri, access.Application)
+	}
+	return access, err
 }
 
 func parseAccess(name string, content []byte) (access launch.Access, err error) {

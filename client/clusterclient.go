@@ -138,7 +138,8 @@ type JobState struct {
 	// Entered is when the job entered each of its states last, by the
 	// ApplicationMaster's clock.
 	Entered map[msg.JobStatus]time.Time
-	// Waits says that no task has been deployed.
+	// Waits says that there are tasks to be deployed, and that none is being worked on: those
+	// that were have ended.
 	Waits bool
 }
 
@@ -165,7 +166,7 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	if err := c.get(ctx, jobPath(id), &answer); err != nil {
 		return JobState{}, err
 	}
-	state := JobState{Status: answer.State, Waits: true, Entered: make(map[msg.JobStatus]time.Time)}
+	state := JobState{Status: answer.State, Entered: make(map[msg.JobStatus]time.Time)}
 	for status, at := range answer.Entered {
 		if at > 0 {
 			state.Entered[status] = time.UnixMilli(at)
@@ -175,9 +176,15 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	for _, node := range answer.Plan.Nodes {
 		fed[node.ID] = len(node.Inputs) > 0
 	}
+	waiting, busy := 0, 0 // tasks
 	for _, v := range answer.Vertices {
-		if v.Tasks[msg.ExecutionCreated]+v.Tasks[msg.ExecutionScheduled] < v.Parallelism {
-			state.Waits = false
+		for execution, tasks := range v.Tasks {
+			switch {
+			case execution == msg.ExecutionCreated || execution == msg.ExecutionScheduled:
+				waiting += tasks
+			case !execution.Final():
+				busy += tasks
+			}
 		}
 		state.Progress.Tasks += v.Parallelism
 		state.Progress.Finished += v.Tasks[msg.ExecutionFinished]
@@ -185,6 +192,7 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 			state.Progress.Read += v.Metrics.ReadBytes
 		}
 	}
+	state.Waits = waiting > 0 && busy == 0
 	return state, nil
 }
 

@@ -154,6 +154,55 @@ func TestClientReadsWhatTheServerWrites(t *testing.T) {
 	}
 }
 
+// counted is a gateway whose job has these vertices.
+type counted struct {
+	gateway
+	vertices []msg.VertexDetails
+}
+
+func (c *counted) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
+	return msg.JobDetails{ID: job, Status: msg.JobRunning, Vertices: c.vertices}, nil
+}
+
+// TestAJobWaitsWhenNoTaskIsWorkedOn would catch a `run` that is silent about a job whose first parts have
+// ended, and whose others wait for the slots of a worker that was lost; and one that speaks of slots while
+// tasks run.
+func TestAJobWaitsWhenNoTaskIsWorkedOn(t *testing.T) {
+	type tasks map[msg.ExecutionState]int
+	var g counted
+	c := connect(t, master(t, &g))
+	for name, test := range map[string]struct {
+		vertices []tasks
+		waits    bool
+	}{
+		"nothing was deployed yet":              {[]tasks{{msg.ExecutionCreated: 2}, {msg.ExecutionScheduled: 1}}, true},
+		"some parts have ended, others wait":    {[]tasks{{msg.ExecutionFinished: 5, msg.ExecutionScheduled: 3}}, true},
+		"the one has ended, the next one waits": {[]tasks{{msg.ExecutionFinished: 2}, {msg.ExecutionCreated: 1}}, true},
+		"what was lost is to run again":         {[]tasks{{msg.ExecutionFinished: 1, msg.ExecutionFailed: 1, msg.ExecutionCanceled: 1, msg.ExecutionCreated: 1}}, true},
+		"some run, others wait":                 {[]tasks{{msg.ExecutionRunning: 1, msg.ExecutionScheduled: 7}}, false},
+		"those of another vertex run":           {[]tasks{{msg.ExecutionScheduled: 7}, {msg.ExecutionRunning: 1}}, false},
+		"some are being deployed":               {[]tasks{{msg.ExecutionDeploying: 1, msg.ExecutionScheduled: 7}}, false},
+		"some are being cancelled":              {[]tasks{{msg.ExecutionCanceling: 1, msg.ExecutionCreated: 7}}, false},
+		"all have ended":                        {[]tasks{{msg.ExecutionFinished: 2}, {msg.ExecutionFinished: 1}}, false},
+		"there is none":                         {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g.vertices = nil
+			for _, counts := range test.vertices {
+				v := msg.VertexDetails{Tasks: counts}
+				for _, n := range counts {
+					v.Parallelism += n
+				}
+				g.vertices = append(g.vertices, v)
+			}
+			state, err := c.Job(t.Context(), runningJob)
+			if err != nil || state.Waits != test.waits {
+				t.Errorf("job waits: %t, %v; want %t", state.Waits, err, test.waits)
+			}
+		})
+	}
+}
+
 // TestRefusalsAreNotTakenForAbsence would catch a client that gives up on a master
 // that is busy, or waits for one that will never answer otherwise.
 func TestRefusalsAreNotTakenForAbsence(t *testing.T) {

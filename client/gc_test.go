@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,7 @@ func TestWhatIsOver(t *testing.T) {
 	forgotten := running
 	announced := func(content string) records.ApplicationID {
 		forgotten.ID += 1000
+		content = strings.ReplaceAll(content, "APPLICATION", forgotten.String())
 		staged, err := staging.New(alice.Files, home, 0).Begin(t.Context(), forgotten.String())
 		if err == nil && content != "" {
 			err = staged.Put(t.Context(), launch.AccessFile, []byte(content))
@@ -57,7 +59,7 @@ func TestWhatIsOver(t *testing.T) {
 		return forgotten
 	}
 	at := func(l net.Listener) string {
-		content, err := json.Marshal(launch.Access{Address: l.Addr().String()})
+		content, err := json.Marshal(launch.Access{Address: l.Addr().String(), Application: "APPLICATION"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +78,7 @@ func TestWhatIsOver(t *testing.T) {
 		{"one that YARN does not know and that never ran", announced("").String(), true},
 		{"one that YARN does not know, whose ApplicationMaster is gone", announced(at(gone)).String(), true},
 		{"one that YARN does not know, whose ApplicationMaster answers", announced(at(listening())).String(), false},
-		{"one that YARN does not know, on a machine that is not known here", announced(`{"Address":"nowhere.invalid:1"}`).String(), false},
+		{"one that YARN does not know, on a machine that is not known here", announced(`{"Address":"nowhere.invalid:1","Application":"APPLICATION"}`).String(), false},
 		{"one that YARN does not know, whose ApplicationMaster died as it began", announced(`{"Address":"127.0`).String(), true},
 		{"a directory of somebody else's", "application_notes", false},
 	} {

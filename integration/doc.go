@@ -23,7 +23,7 @@
 //	bobbin/pages      open, secure                1.9  does each command of the documentation work for a newcomer?
 //	harness           open, victim, secure        0.9  can the tests be believed: clusters, waits, the recorder, the benchmarks' rows?
 //
-// bobbin/jobs and bobbin/sessions run once more in part on secure ("secured"). rpc/releases has
+// bobbin/jobs runs once more in part on secure ("secured"). rpc/releases has
 // one cluster of the oldest release and one of the newest, bobbin/pages starts those that its pages
 // start, and the harness one that cannot start. The tests of minutes are in the same packages;
 // make test-long runs them, too.

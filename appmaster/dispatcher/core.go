@@ -51,7 +51,8 @@ type Config struct {
 	// they collect, and what is kept of those that have ended. 0: nobody bounds it.
 	Memory int64
 	// ClientInterval is client.heartbeat.interval: clients have it to be heard of after the
-	// process was stopped.
+	// process was stopped. It is noticed in such intervals whether it was; 0: only when a
+	// client is to be given up.
 	ClientInterval time.Duration
 }
 
@@ -87,6 +88,7 @@ type Core struct {
 	awaiting   []chan<- Outcome // who hears of the end of all jobs
 	outcome    *Outcome         // how the cluster ends, once that is settled
 	wake       time.Time        // as last asked for; zero: not asked
+	look       time.Time        // when it is woken at the latest while clients are awaited
 
 	// During a step:
 	now     time.Time
@@ -319,8 +321,11 @@ func (c *Core) forget(jobs []*job) {
 	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })
 }
 
+// setWake asks to be woken when something is due, unless it is asked already. Once the cluster
+// ends nothing is.
 func (c *Core) setWake() {
 	if c.outcome != nil {
+		c.wake = time.Time{} // else each step from then on would be late
 		return
 	}
 	var next time.Time
@@ -329,8 +334,12 @@ func (c *Core) setWake() {
 			next = t
 		}
 	}
-	for _, j := range c.awaited() {
+	awaited := c.awaited()
+	for _, j := range awaited {
 		at(j.client.At())
+	}
+	if len(awaited) > 0 {
+		at(c.nextLook())
 	}
 	if len(c.archive.jobs) > 0 {
 		at(c.archive.jobs[0].until)

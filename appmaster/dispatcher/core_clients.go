@@ -32,6 +32,16 @@ func (c *Core) excuse() {
 	}
 }
 
+// nextLook is when a master that waits for clients is woken at the latest. One that slept until
+// a client is given up would not know of a stop that ends just before that. A wake before it
+// leaves it as it is; zero: there is none.
+func (c *Core) nextLook() time.Time {
+	if interval := c.config.ClientInterval; interval > 0 && !c.now.Before(c.look) {
+		c.look = c.now.Add(interval)
+	}
+	return c.look
+}
+
 // clientSeen lets a job go on for its client's sake, or stay. A client that has been given up
 // is too late.
 func (c *Core) clientSeen(id ids.JobID) error {
@@ -47,8 +57,11 @@ func (c *Core) clientSeen(id ids.JobID) error {
 }
 
 // giveClientsUp cancels jobs whose clients have gone, and ends an Attached cluster whose
-// client does not come for what its job has left.
+// client does not come for what its job has left. A cluster that ends takes all jobs with it.
 func (c *Core) giveClientsUp() {
+	if c.outcome != nil {
+		return
+	}
 	c.watched = slices.DeleteFunc(c.watched, func(j *job) bool {
 		if !j.client.Passed(c.now) {
 			return false

@@ -42,6 +42,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	page JOB NAME CURSOR
 //	wait DURATION                             with the wakes that fall due
 //	asleep DURATION                           the process is stopped
+//	pause DURATION                            likewise, and the next event comes before the wake
 //
 // JobMasters are numbered #1, #2, … in the order of their jobs.
 type script struct {
@@ -135,6 +136,9 @@ func (s *script) command(line string) []string {
 	case "asleep":
 		s.now = s.now.Add(s.duration(args[1]))
 		return s.wait("0s")
+	case "pause":
+		s.now = s.now.Add(s.duration(args[1]))
+		return nil
 	case "wait":
 		return s.wait(args[1])
 	}

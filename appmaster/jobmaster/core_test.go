@@ -57,6 +57,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	page NAME CURSOR
 //	cancel, details, token TOKEN
 //	wait DURATION                             with the wakes that fall due
+//	asleep DURATION                           the process is stopped
+//	pause DURATION                            likewise, and the next event comes before the wake
 //
 // Tasks are written v0-s1-a0: vertex, subtask, attempt.
 type script struct {
@@ -92,12 +94,15 @@ func (s *script) command(line string) []string {
 		s.token = ids.JobMasterID(args[1])
 	case "start":
 		return s.start()
-	case "asleep":
+	case "asleep", "pause":
 		d, err := time.ParseDuration(args[1])
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		s.now = s.now.Add(d)
+		if args[0] == "pause" {
+			return nil
+		}
 		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])

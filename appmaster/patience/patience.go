@@ -4,8 +4,9 @@
 //
 // A role steps when something happens, and at the latest when it is to be woken. One that
 // steps long after that was stopped: for as long as it is late, and by as much longer as was
-// left until it was to be woken. What was said to it meanwhile comes one by one in its next
-// steps. So before the first of these it puts its deadlines off.
+// left until it was to be woken, which it does not know. So a role that waits for somebody is
+// woken in intervals, and not only when it would give him up. What was said to it meanwhile
+// comes one by one in its next steps. So before the first of these it puts its deadlines off.
 package patience
 
 import "time"

@@ -264,6 +264,32 @@ func TestALaterMasterKnowsThePrograms(t *testing.T) {
 	}
 }
 
+// TestAProgramThatOthersMayReplaceIsNotRun would catch a session that runs what anybody may have put into the cache since,
+// and one that does not come up again for it.
+func TestAProgramThatOthersMayReplaceIsNotRun(t *testing.T) {
+	t.Parallel()
+	a := newArea(t)
+	one, two := add(t, a.session(t, 1), "one", file("one")), add(t, a.session(t, 1), "two", file("two"))
+	if err := os.Chmod(filepath.Join(a.root, "cache", one.SHA256), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	next := a.session(t, 1)
+	if err := next.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if list := next.List(); len(list) != 1 || list[0] != two {
+		t.Errorf("the session has %v, want %v", list, two)
+	}
+	_, found := next.Find(t.Context(), one.SHA256)
+	_, held := next.Hold(t.Context(), one.SHA256)
+	_, added := next.Add(t.Context(), "one", one.SHA256, bytes.NewReader(file("one")))
+	for name, err := range map[string]error{"found": found, "held": held, "added": added} {
+		if !errors.Is(err, staging.ErrExposed) {
+			t.Errorf("it is %s: %v, want %v", name, err, staging.ErrExposed)
+		}
+	}
+}
+
 // TestFetchedProgramsAreWhatTheyWere would catch a driver that runs what somebody has put
 // in a program's place.
 func TestFetchedProgramsAreWhatTheyWere(t *testing.T) {

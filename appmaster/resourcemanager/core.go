@@ -40,7 +40,7 @@ type Core struct {
 
 	shutdown *shutdown // nil until it is asked for
 
-	nextHeartbeat time.Time // zero while no worker is connected
+	nextHeartbeat time.Time // zero while there is no worker, connected or expected
 	// nextExpiry is no later than the first worker's deadline. Heartbeats move
 	// deadlines away all the time, so it is computed when it has passed and not
 	// with each of them.

@@ -51,6 +51,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	nodes [NODE …]                              that could have workers; WORKER is on host-WORKER
 //	block JOB JOBMASTER [NODE …]                for ten minutes from the start
 //	wait DURATION                               with the wakes that fall due
+//	asleep DURATION                             the process is stopped
+//	pause DURATION                              likewise, and the next event comes before the wake
 //	tokens TEXT                                 new ones
 //	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
 //
@@ -82,12 +84,15 @@ func (s *script) command(line string) []string {
 			s.configure(name, value)
 		}
 		return nil
-	case "asleep":
+	case "asleep", "pause":
 		d, err := time.ParseDuration(args[1])
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		s.now = s.now.Add(d)
+		if args[0] == "pause" {
+			return nil
+		}
 		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])

@@ -63,6 +63,9 @@ func (c *Core) workerStarting(e WorkerStarting) {
 	}
 	c.workers[e.Worker] = &worker{id: e.Worker, state: starting, host: e.Host}
 	c.expect(c.workers[e.Worker])
+	if c.nextHeartbeat.IsZero() {
+		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+	}
 	c.slots.Expect(e.Worker)
 }
 
@@ -147,9 +150,6 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 	w.lastSeen = c.now
 	c.connections[from.Connection] = w
 	c.expect(w)
-	if c.nextHeartbeat.IsZero() {
-		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
-	}
 	c.emit(SendTaskExecutor{To: from.Connection, Message: msg.TaskExecutorRegistered{
 		Instance:          ids.InstanceID(c.instances.Next()),
 		ResourceManager:   c.config.ResourceManager,
@@ -239,16 +239,19 @@ func (c *Core) expire() {
 }
 
 // heartbeat tells every connected TaskExecutor, once in an interval, that the
-// ResourceManager is alive.
+// ResourceManager is alive. The interval goes on while workers only start: a ResourceManager
+// that slept until one of them is given up would not know of a stop that ends just before that.
 func (c *Core) heartbeat() {
 	if c.nextHeartbeat.IsZero() || c.now.Before(c.nextHeartbeat) {
 		return
 	}
 	c.nextHeartbeat = time.Time{}
+	if len(c.workers) > 0 {
+		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+	}
 	for _, id := range c.workerIDs() {
 		if w := c.workers[id]; w.state == connected {
 			c.emit(SendTaskExecutor{To: w.connection, Message: msg.Heartbeat{}})
-			c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
 		}
 	}
 }

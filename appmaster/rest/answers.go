@@ -20,51 +20,73 @@ const (
 	answerPart = 8 << 10
 	// stallTime is how long a reader may take to have the next part of an answer while others need its memory.
 	stallTime = 100 * time.Millisecond
+	// ownStallTime is that of users who have all rights. Their links may be slow, and take the next part only when
+	// much of what the kernel holds is sent; a page of a result that is cut is read again from its beginning.
+	ownStallTime = 5 * time.Second
+	// maxLookups is for how many answers of a room HDFS is asked at a time.
+	maxLookups = 4
 )
 
-// errNoRoom ends the wait of an answer.
-var errNoRoom = fmt.Errorf("%w: answers to others leave no room for this one: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
+// These end the wait of an answer.
+var (
+	errNoRoom   = fmt.Errorf("%w: answers to others leave no room for this one: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
+	errNoLookup = fmt.Errorf("%w: others ask HDFS for programs, and it is slow to answer: ask again", msg.ErrNotReady)
+)
 
-// answerRooms divide the memory of answers: users who have all rights have one room, and all others
-// the other. So those who may only look keep nobody waiting who may do everything, nor have him cut.
-type answerRooms struct{ all, some *answerRoom }
+// answerRooms divide the memory of answers: users who have all rights have a room for results and
+// another one for all else, and all other users have the third. So those who may only look keep nobody
+// waiting who may do everything, nor have him cut; and he looks at his jobs while their results fill
+// his link.
+type answerRooms struct{ all, results, some *answerRoom }
 
 // newAnswerRooms divides so much memory, in bytes; 0: answersMemory.
 func newAnswerRooms(memory int64) answerRooms {
 	if memory == 0 {
 		memory = answersMemory
 	}
-	return answerRooms{newAnswerRoom(memory / 2), newAnswerRoom(memory / 2)}
+	return answerRooms{
+		all:     newAnswerRoom(memory/4, ownStallTime),
+		results: newAnswerRoom(memory/2, ownStallTime),
+		some:    newAnswerRoom(memory/4, stallTime),
+	}
 }
 
 // answerRoom bounds the memory of all answers that are being written. Nobody knows how long a view will
 // be. So one is composed at a time, and has the turn until there is room for it: no more than that one
-// is there beyond the room.
+// is there beyond the room. What is no view is there before it waits for its turn, as a page of a result.
 //
 // Whoever reads slowly keeps his answer until the next one needs the room: then those are cut whose
-// last part has not been taken for the longest time, and for stallTime at least.
+// last part has not been taken for the longest time, and for the room's stall at least.
+//
+// Some answers are small, but HDFS is asked for them, with the connections of the whole process: they have
+// places of their own, and no turn.
 //
 // Make one with newAnswerRoom; any goroutine may use it, by an answer of its own.
 type answerRoom struct {
-	most  int64         // bytes
-	turn  chan struct{} // capacity one: holds a token while an answer has the turn
-	freed chan struct{} // has a token when room was freed since it was last drawn; who has the turn draws it
+	most    int64 // bytes
+	stall   time.Duration
+	turn    chan struct{} // capacity one: holds a token while an answer has the turn
+	lookups chan struct{} // capacity maxLookups: holds a token for each answer for which HDFS is asked
+	freed   chan struct{} // has a token when room was freed since it was last drawn; who has the turn draws it
 
 	mu      sync.Mutex // guards what follows
 	held    int64      // bytes of those that are written
 	writing []*answer
 }
 
-func newAnswerRoom(most int64) *answerRoom {
-	return &answerRoom{most: most, turn: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+func newAnswerRoom(most int64, stall time.Duration) *answerRoom {
+	return &answerRoom{
+		most: most, stall: stall,
+		turn: make(chan struct{}, 1), lookups: make(chan struct{}, maxLookups), freed: make(chan struct{}, 1),
+	}
 }
 
 // answer is that to one request. It waits for its turn; then, once it is composed, for room; then it
 // is written, and leaves. Each of these may be left out. One goroutine calls its methods.
 type answer struct {
 	room  *answerRoom
-	turn  bool      // it has the room's
-	until time.Time // when it gives up waiting; zero before it waits
+	place chan struct{} // the room's turn, or its lookups, where a token is this answer's; or nil
+	until time.Time     // when it gives up waiting; zero before it waits
 
 	// Guarded by the room's mutex, while it is written:
 	size  int64     // bytes
@@ -73,15 +95,24 @@ type answer struct {
 }
 
 // await waits for the turn, for roomTime at most. The error is the cause of ctx, or errNoRoom.
-func (a *answer) await(ctx context.Context) error {
-	if a.turn {
+func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.turn, errNoRoom) }
+
+// lookUp waits until HDFS may be asked for the answer, as await does. The error is the cause of ctx, or
+// errNoLookup.
+func (a *answer) lookUp(ctx context.Context) error { return a.take(ctx, a.room.lookups, errNoLookup) }
+
+// take waits for a place in the room's turn, or in its lookups, and gives the other one back. The error
+// is the cause of ctx, or that none is left.
+func (a *answer) take(ctx context.Context, place chan struct{}, none error) error {
+	if a.place == place {
 		return nil
 	}
-	ctx, cancel := a.patience(ctx)
+	a.pass()
+	ctx, cancel := a.patience(ctx, none)
 	defer cancel()
 	select {
-	case a.room.turn <- struct{}{}:
-		a.turn = true
+	case place <- struct{}{}:
+		a.place = place
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -97,7 +128,7 @@ func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	}
 	defer a.pass()
 	a.size, a.cut = min(int64(size), a.room.most), cut
-	ctx, cancel := a.patience(ctx)
+	ctx, cancel := a.patience(ctx, errNoRoom)
 	defer cancel()
 	for {
 		wait := a.room.tryEnter(a)
@@ -116,19 +147,19 @@ func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	}
 }
 
-// patience bounds all waiting of an answer.
-func (a *answer) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+// patience bounds all waiting of an answer, and says what ends it.
+func (a *answer) patience(ctx context.Context, end error) (context.Context, context.CancelFunc) {
 	if a.until.IsZero() {
 		a.until = time.Now().Add(roomTime)
 	}
-	return context.WithDeadlineCause(ctx, a.until, errNoRoom)
+	return context.WithDeadlineCause(ctx, a.until, end)
 }
 
-// pass gives the turn to the next one, if it has it.
+// pass gives its place to the next one, if it has one.
 func (a *answer) pass() {
-	if a.turn {
-		a.turn = false
-		<-a.room.turn
+	if a.place != nil {
+		<-a.place
+		a.place = nil
 	}
 }
 
@@ -154,7 +185,7 @@ func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
 	now := time.Now()
 	for r.held+one.size > r.most {
 		slowest := slices.MinFunc(r.writing, func(x, y *answer) int { return x.moved.Compare(y.moved) })
-		if left := slowest.moved.Add(stallTime).Sub(now); left > 0 {
+		if left := slowest.moved.Add(r.stall).Sub(now); left > 0 {
 			return left
 		}
 		slowest.cut()

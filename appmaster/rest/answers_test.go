@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -50,7 +52,7 @@ func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newServer(&longGateway{})
-		s.answers = newAnswerRooms(2 * memory)
+		s.answers = newAnswerRooms(4 * memory)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ctx, p) }()
 		var slow []net.Conn
@@ -104,7 +106,7 @@ func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answ
 		t.Fatal(err)
 	}
 	go func() { // ends with ctx
-		parts := time.NewTicker(stallTime / 2)
+		parts := time.NewTicker(room.stall / 2)
 		defer parts.Stop()
 		for {
 			select {
@@ -123,7 +125,7 @@ func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answ
 func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		room, ctx := newAnswerRoom(100), t.Context()
+		room, ctx := newAnswerRoom(100, stallTime), t.Context()
 		reading, end := context.WithCancel(ctx)
 		reads := steady(reading, t, room, 40)
 		cut := false
@@ -170,7 +172,7 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 func TestAViewKeepsTheTurnUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		room, ctx := newAnswerRoom(100), t.Context()
+		room, ctx := newAnswerRoom(100, stallTime), t.Context()
 		reads := steady(ctx, t, room, 80)
 		var composed, written atomic.Int64
 		for range 100 {
@@ -277,13 +279,53 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 	}
 }
 
+// TestWhoWaitsAsLongAsHeMayIsAnswered would catch a connection that ends before its answer can be written: of
+// somebody who polls as long as he may, and then waits for room as long as he may.
+func TestWhoWaitsAsLongAsHeMayIsAnswered(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reads time.Duration // others, so long
+		want  int
+	}{
+		"with a page":           {maxWait + roomTime - time.Second, http.StatusOK},
+		"that there is no room": {maxWait + roomTime + time.Second, http.StatusServiceUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := besieged(t, &lateGateway{}, func(*Server) {})
+				room := s.server.answers.results
+				others := steady(t.Context(), t, room, int(room.most))
+				time.AfterFunc(test.reads, others.leave)
+				began := time.Now()
+				response, err := s.ask(strings.Replace(withToken, "/jobs", "/jobs/"+string(runningID)+"/collect/top?wait=1h", 1))
+				if err != nil {
+					t.Fatalf("no answer after %s: %v", time.Since(began), err)
+				}
+				defer response.Body.Close()
+				if body, err := io.ReadAll(response.Body); err != nil || response.StatusCode != test.want || len(body) < 50 {
+					t.Errorf("status %d after %s, %d bytes and %v; want %d", response.StatusCode, time.Since(began), len(body), err, test.want)
+				}
+			})
+		})
+	}
+}
+
+// lateGateway has a long page once nobody waits any more.
+type lateGateway struct{ pageGateway }
+
+func (g *lateGateway) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
+	time.Sleep(wait)
+	return g.pageGateway.CollectPage(ctx, job, name, cursor, wait)
+}
+
 // TestTheOwnersAnswersAreHisOwn would catch users who may look, and who have the owner's answers cut, as
 // he reads slowly and they need the memory; or keep him waiting by reading on, slowly, all that there is
 // room for.
 func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(2 << 20) })
+		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(4 << 20) })
 		overview := strings.Replace(withTicket, "/jobs", "/jobs/overview", 1)
 		for range 20 {
 			go func() { // ends with the server
@@ -328,27 +370,113 @@ func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 	})
 }
 
-// TestALookupOfAProgramKeepsNoViewWaiting would catch a NameNode that is slow and keeps everybody from
-// looking at the cluster.
-func TestALookupOfAProgramKeepsNoViewWaiting(t *testing.T) {
+// pageGateway has long pages of results.
+type pageGateway struct{ fakeGateway }
+
+// longPage is their length, in bytes.
+const longPage = 8 * answerPart
+
+func (*pageGateway) CollectPage(context.Context, ids.JobID, string, int64, time.Duration) (msg.CollectPage, error) {
+	return msg.CollectPage{Records: make([]byte, longPage)}, nil
+}
+
+// slowReader takes its time for each part of an answer.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	pause time.Duration
+	cut   atomic.Bool
+}
+
+func (s *slowReader) Write(part []byte) (int, error) {
+	time.Sleep(s.pause)
+	if s.cut.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return s.ResponseRecorder.Write(part)
+}
+
+// SetWriteDeadline is that of http.ResponseController.
+func (s *slowReader) SetWriteDeadline(time.Time) error {
+	s.cut.Store(true)
+	return nil
+}
+
+// TestTheOwnersResultsFillHisLink is who reads more results at once than there is room for, over a slow
+// link. It would catch looks at his jobs that wait for the pages before them, until his command takes the
+// cluster for dead; and pages that are cut for one another, of which hardly any arrives.
+func TestTheOwnersResultsFillHisLink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(&pageGateway{})
+		s.answers = newAnswerRooms(4 * longPage) // two pages at a time
+		h := lookers(s)
+		var reading sync.WaitGroup
+		for range 4 {
+			reading.Go(func() {
+				w := &slowReader{ResponseRecorder: httptest.NewRecorder(), pause: ownStallTime / 2}
+				r := httptest.NewRequest(http.MethodGet, "/jobs/"+string(runningID)+"/collect/top", nil)
+				r.Header.Set("User", "alice")
+				h.ServeHTTP(w, r)
+				if w.Code != http.StatusOK || w.Body.Len() != longPage {
+					t.Errorf("a page of %d bytes, with status %d; want %d", w.Body.Len(), w.Code, longPage)
+				}
+			})
+		}
+		for range 30 {
+			time.Sleep(time.Second)
+			began := time.Now()
+			if w := look(h, "alice", "/jobs/overview"); w.Code != http.StatusOK || time.Since(began) > 0 {
+				t.Errorf("a look has status %d after %s", w.Code, time.Since(began))
+			}
+		}
+		reading.Wait()
+		if room := s.answers.results; room.held > 0 || len(room.turn) > 0 {
+			t.Errorf("%d bytes and %d turns are taken by nobody", room.held, len(room.turn))
+		}
+	})
+}
+
+// TestALookupOfAProgramKeepsNobodyElseWaiting would catch a NameNode that is slow and keeps everybody from
+// looking at the cluster; and users who may look, and have HDFS asked for a thousand programs at once, by the
+// connections with which the owner's programs are looked for.
+func TestALookupOfAProgramKeepsNobodyElseWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(&fakeGateway{})
 		session := &slowSession{open: make(chan struct{})}
 		s.config.Session = session
 		h := lookers(s)
-		for range 10 {
-			go look(h, "bob", "/programs/"+unknownID) // ends with the lookup
+		const many = 100
+		statuses := make(chan int, many)
+		for range many {
+			go func() { statuses <- look(h, "bob", "/programs/"+unknownID).Code }() // ends with the lookup, or without it
 		}
 		synctest.Wait()
-		if n := session.asked.Load(); n != 10 {
-			t.Errorf("%d programs are looked for, want 10", n)
+		if n := session.asked.Load(); n != maxLookups {
+			t.Errorf("%d programs are looked for, want %d", n, maxLookups)
+		}
+		go look(h, "alice", "/programs/"+unknownID) // ends with the lookup
+		synctest.Wait()
+		if n := session.asked.Load(); n != maxLookups+1 {
+			t.Errorf("%d programs are looked for with the owner's, want %d", n, maxLookups+1)
 		}
 		began := time.Now()
 		if w := look(h, "bob", "/overview"); w.Code != http.StatusOK || time.Since(began) > 0 {
 			t.Errorf("status %d after %s", w.Code, time.Since(began))
 		}
+		for range many - maxLookups {
+			if status := <-statuses; status != http.StatusServiceUnavailable || time.Since(began) != roomTime {
+				t.Fatalf("who waits for a lookup is told %d after %s", status, time.Since(began))
+			}
+		}
 		close(session.open)
+		synctest.Wait()
+		if w := look(h, "bob", "/programs/"+unknownID); w.Code != http.StatusNotFound {
+			t.Errorf("status %d once HDFS answers", w.Code)
+		}
+		if all, some := s.answers.all, s.answers.some; len(all.lookups)+len(some.lookups) > 0 {
+			t.Errorf("%d lookups are taken by nobody", len(all.lookups)+len(some.lookups))
+		}
 	})
 }
 
@@ -385,6 +513,37 @@ func TestRefusalsAreSmall(t *testing.T) {
 				t.Errorf("the owner is told %d bytes", n)
 			}
 		})
+	}
+}
+
+// TestRedirectionsAreSmall would catch memory that users fill by what net/http answers by itself: where a path is
+// another one when it is clean, it repeats that with the query, of which it makes five times as much in a page.
+func TestRedirectionsAreSmall(t *testing.T) {
+	t.Parallel()
+	const unclean = "/a/../"
+	h := lookers(newServer(&fakeGateway{}))
+	for name, test := range map[string]struct {
+		target     string
+		bob, alice int
+	}{
+		"of a long query":            {unclean + "?" + strings.Repeat("&", maxHeader), http.StatusRequestURITooLong, http.StatusTemporaryRedirect},
+		"of a long path":             {unclean + strings.Repeat("\xff", maxHeader), http.StatusRequestURITooLong, http.StatusTemporaryRedirect},
+		"of a path of another name":  {"/v1?" + strings.Repeat("&", maxHeader), http.StatusRequestURITooLong, http.StatusTemporaryRedirect},
+		"of the longest query":       {unclean + "?" + strings.Repeat("\xff", maxRefusal-len(unclean)-1), http.StatusTemporaryRedirect, http.StatusTemporaryRedirect},
+		"of the longest path":        {unclean + strings.Repeat("\xff", maxRefusal-len(unclean)), http.StatusTemporaryRedirect, http.StatusTemporaryRedirect},
+		"of the longest path, and 1": {unclean + strings.Repeat("\xff", maxRefusal-len(unclean)+1), http.StatusRequestURITooLong, http.StatusTemporaryRedirect},
+	} {
+		w := look(h, "bob", test.target)
+		var header strings.Builder
+		if err := w.Header().Write(&header); err != nil {
+			t.Fatal(err)
+		}
+		if n := header.Len() + w.Body.Len(); w.Code != test.bob || n > smallAnswer {
+			t.Errorf("%s: who may look is told %d bytes, with status %d", name, n, w.Code)
+		}
+		if w := look(h, "alice", test.target); w.Code != test.alice || w.Body.Len() > 0 {
+			t.Errorf("%s: the owner is told %d bytes, with status %d", name, w.Body.Len(), w.Code)
+		}
 	}
 }
 

@@ -7,22 +7,28 @@ import (
 	"time"
 )
 
-// maxConnections bounds all connections, the one that is being accepted among them, so that
-// users who open many take no descriptors from the rest of the process. Of whom nobody knows
-// yet there are fewer: package doorstep says how many.
-const maxConnections = 1024
+const (
+	// maxConnections bounds all connections, the one that is being accepted among them, so that
+	// users who open many take no descriptors from the rest of the process. Of whom nobody knows
+	// yet there are fewer: package doorstep says how many.
+	maxConnections = 1024
+	// maxLesser bounds those of users who are known and have not all rights. net/http needs some 460 KiB for maxHeader
+	// of header fields with short names and no values, and a request may keep them for as long as its body may take.
+	maxLesser = 48
+)
 
-// crowd is all connections of a port. Once it is full, the one makes room for the next on
-// which nothing has moved for the longest time, of those whose users are known and have not all
-// rights. Who is not known yet is left to package doorstep, which has few of them, and is not
+// crowd is all connections of a port. Once it is full, or has maxLesser of those whose users are known
+// and have not all rights, of these the one makes room for the next on which nothing has moved for the
+// longest time. Who is not known yet is left to package doorstep, which has few of them, and is not
 // cut while he says who he is: so those who may only look do not keep out who may do everything.
 // Make one with newCrowd; its methods may be called from any goroutine.
 type crowd struct {
 	most int
 	left chan struct{} // has a token when one has left since it was last drawn
 
-	mu      sync.Mutex // guards members, and of each what its type says
+	mu      sync.Mutex // guards what follows, and of each member what its type says
 	members map[*member]struct{}
+	lesser  int // of them
 }
 
 // newCrowd makes one of at most so many; 0: maxConnections.
@@ -44,6 +50,9 @@ type member struct {
 	all   bool      // and has all rights: it is not cut for others
 }
 
+// lesser tells whether its user is known and has not all rights.
+func (m *member) lesser() bool { return m.known && !m.all }
+
 // enter takes a connection in. While there is none to cut it waits, until ctx ends: then the
 // error is its cause.
 func (c *crowd) enter(ctx context.Context, conn net.Conn) (net.Conn, error) {
@@ -61,27 +70,59 @@ func (c *crowd) enter(ctx context.Context, conn net.Conn) (net.Conn, error) {
 func (c *crowd) tryEnter(m *member) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.members) >= c.most-1 {
-		stillest := c.stillest()
-		if stillest == nil {
-			return false
-		}
-		delete(c.members, stillest)
-		_ = stillest.Conn.Close() // nobody to tell
+	if len(c.members) >= c.most-1 && !c.cutStillest(nil) {
+		return false
 	}
 	m.moved = time.Now()
 	c.members[m] = struct{}{}
 	return true
 }
 
-// stillest is the member to cut, or nil.
-func (c *crowd) stillest() (stillest *member) {
+// cutStillest ends the lesser member on which nothing has moved for the longest time, but for one that is spared;
+// false: there is none.
+func (c *crowd) cutStillest(spared *member) bool {
+	var stillest *member
 	for m := range c.members {
-		if m.known && !m.all && (stillest == nil || m.moved.Before(stillest.moved)) {
+		if m.lesser() && m != spared && (stillest == nil || m.moved.Before(stillest.moved)) {
 			stillest = m
 		}
 	}
-	return stillest
+	if stillest == nil {
+		return false
+	}
+	c.remove(stillest)
+	_ = stillest.Conn.Close() // nobody to tell
+	return true
+}
+
+// remove takes a member out, unless it was cut before.
+func (c *crowd) remove(m *member) {
+	if _, in := c.members[m]; !in {
+		return
+	}
+	delete(c.members, m)
+	if m.lesser() {
+		c.lesser--
+	}
+}
+
+// admit takes in that a member's user is known, and whether he has all rights.
+func (c *crowd) admit(m *member, all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, in := c.members[m]; !in {
+		return
+	}
+	if m.lesser() {
+		c.lesser--
+	}
+	m.known, m.all = true, m.all || all
+	if m.lesser() {
+		c.lesser++
+	}
+	if c.lesser > maxLesser {
+		c.cutStillest(m)
+	}
 }
 
 // admit says that a connection is of somebody who is known, and whether he has all rights, now
@@ -91,9 +132,7 @@ func admit(conn net.Conn, all bool) {
 	for {
 		switch c := conn.(type) {
 		case *member:
-			c.crowd.mu.Lock()
-			defer c.crowd.mu.Unlock()
-			c.known, c.all = true, c.all || all
+			c.crowd.admit(c, all)
 			return
 		case interface{ NetConn() net.Conn }:
 			conn = c.NetConn()
@@ -127,7 +166,7 @@ func (m *member) Write(p []byte) (int, error) {
 func (m *member) Close() error {
 	err := m.Conn.Close()
 	m.crowd.mu.Lock()
-	delete(m.crowd.members, m)
+	m.crowd.remove(m)
 	m.crowd.mu.Unlock()
 	select {
 	case m.crowd.left <- struct{}{}:

@@ -116,6 +116,57 @@ func TestTheStillestMakesRoom(t *testing.T) {
 	})
 }
 
+// TestThoseWithoutAllRightsAreFew would catch users who may only look, and who take as many connections as there are, with
+// what each request may bring; one who is cut as he comes; and a place that is lost with one who was cut, or has come to all
+// rights since.
+func TestThoseWithoutAllRightsAreFew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		crowd := newCrowd(0)
+		enter := func(all bool) (*still, net.Conn) {
+			time.Sleep(time.Millisecond)
+			conn := new(still)
+			m, err := crowd.enter(t.Context(), conn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			admit(m, all)
+			return conn, m
+		}
+		owner, _ := enter(true)
+		first, _ := enter(false)
+		second, becomes := enter(false)
+		third, thirds := enter(false)
+		for range maxLesser - 3 {
+			enter(false)
+		}
+		if first.closed > 0 || len(crowd.members) != 1+maxLesser {
+			t.Fatalf("%d are in; the first is cut: %t", len(crowd.members), first.closed > 0)
+		}
+		if last, m := enter(false); first.closed == 0 || last.closed > 0 || len(crowd.members) != 1+maxLesser {
+			t.Errorf("one more: %d are in, the first is cut: %t, the last: %t", len(crowd.members), first.closed > 0, last.closed > 0)
+		} else {
+			m.Close()
+			m.Close() // once more, as whoever served it may do
+		}
+		admit(becomes, true)
+		enter(false)
+		enter(false)
+		if second.closed+third.closed > 0 {
+			t.Error("one is cut though there are two places")
+		}
+		enter(false)
+		if third.closed == 0 || second.closed+owner.closed > 0 {
+			t.Errorf("cut are the third: %t, who has all rights: %t, %t", third.closed > 0, second.closed > 0, owner.closed > 0)
+		}
+		admit(thirds, false) // as its request is still being served
+		thirds.Close()
+		if crowd.lesser != maxLesser || len(crowd.members) != 2+maxLesser {
+			t.Errorf("%d of %d have not all rights, want %d", crowd.lesser, len(crowd.members), maxLesser)
+		}
+	})
+}
+
 // TestNobodyIsCutWhileHeSaysWhoHeIs would catch an owner whom those keep out who may look, and
 // on whose connections something moves all the time: while he waits for an answer of the
 // process, his connection is the stillest.

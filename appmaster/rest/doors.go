@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
@@ -48,9 +49,10 @@ const proxyUser = "proxy-user"
 
 // Negotiator accepts Kerberos' tickets for REST (RFC 4559).
 type Negotiator interface {
-	// Accept gives the principal whose token it is, that of the service whose key has proven it, and what
-	// answers the token, if anything.
-	Accept(token []byte) (client, service string, answer []byte, err error)
+	// Accept gives the ticket that a token shows, whose client has proven to hold it.
+	Accept(token []byte) (spnego.Ticket, error)
+	// Once remembers that a ticket lets a user in, and is an error if that is not the first time.
+	Once(user string, t spnego.Ticket) error
 }
 
 // door says who asks, or why nobody is let in. It may set headers of the answer.
@@ -82,9 +84,17 @@ func (s *Server) behind(enter door) http.Handler {
 			s.writeError(w, r, err)
 			return
 		}
+		if len(r.RequestURI) > maxRefusal && !s.config.Rights.all(c) {
+			s.writeError(w, r, errLongTarget)
+			return
+		}
+		w.Header()["Content-Type"] = nil // of our answers write sets it; http.Redirect writes no body then
 		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
 }
+
+// errLongTarget refuses what net/http might redirect by a header of five times that length, which counts nowhere.
+var errLongTarget = &refusal{http.StatusRequestURITooLong, fmt.Sprintf("path and query are longer than the %d bytes that are taken of users who may not run programs here", maxRefusal)}
 
 // maxRefused is how many requests of a connection are refused, before it ends, while nobody
 // has asked on it who has a right here. A client that learns by a refusal how to prove who it
@@ -191,15 +201,21 @@ func (s *Server) negotiate(header http.Header, credentials string) (caller, erro
 	if err != nil {
 		return caller{}, s.unauthorized(header, "Negotiate wants a token in base64")
 	}
-	client, service, answer, err := s.config.Negotiator.Accept(token)
+	ticket, err := s.config.Negotiator.Accept(token)
 	if err != nil {
 		return caller{}, s.unauthorized(header, err.Error())
 	}
-	if len(answer) > 0 {
-		header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(answer))
+	c, err := s.named(ticket.Client)
+	c.ticket = !s.isOwner(ticket.Service)
+	// Who has no right here is refused as often as he likes: he fills no memory that those need who have one.
+	if err == nil && s.config.Rights.any(c) {
+		if err := s.config.Negotiator.Once(c.name, ticket); err != nil {
+			return caller{}, s.unauthorized(header, err.Error())
+		}
 	}
-	c, err := s.named(client)
-	c.ticket = !s.isOwner(service)
+	if len(ticket.Answer) > 0 {
+		header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(ticket.Answer))
+	}
 	return c, err
 }
 
@@ -267,7 +283,7 @@ func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	origin := r.Header.Get("Origin")
 	get := gets(r)
 	if get && need != own && !c.token && !declared(r) {
-		return &refusal{http.StatusForbidden, "what changes or runs something and is asked for by GET must say \"Content-Type: application/json\", as no page of another site can: or use PUT or PATCH on the job, or POST"}
+		return &refusal{http.StatusForbidden, "a GET that changes or runs something must have the header \"Content-Type: application/json\", which no page of another site can send: add it, or use PUT or PATCH on the job, or POST"}
 	}
 	link := get && need == modify
 	if c.proxied {

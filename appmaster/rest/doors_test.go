@@ -7,11 +7,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam/clienttoamtest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -134,12 +136,14 @@ func TestAConnectionIsItsUsers(t *testing.T) {
 // oneTicket takes one token for a ticket of a principal.
 type oneTicket struct{ token, principal string }
 
-func (o oneTicket) Accept(token []byte) (client, service string, answer []byte, err error) {
+func (o oneTicket) Accept(token []byte) (spnego.Ticket, error) {
 	if string(token) != o.token {
-		return "", "", nil, errors.New("no ticket for this service")
+		return spnego.Ticket{}, errors.New("no ticket for this service")
 	}
-	return o.principal, "HTTP/am@EXAMPLE.ORG", []byte("accepted"), nil
+	return spnego.Ticket{Client: o.principal, Service: "HTTP/am@EXAMPLE.ORG", Answer: []byte("accepted")}, nil
 }
+
+func (oneTicket) Once(string, spnego.Ticket) error { return nil }
 
 // TestUsersComeByKerberos would catch a ticket of another service, or of a user
 // without rights, that opens the door.
@@ -172,6 +176,59 @@ func TestUsersComeByKerberos(t *testing.T) {
 				t.Errorf("got status %d and %q, want %d and %q", w.Code, got, test.want, test.challenge)
 			}
 		})
+	}
+}
+
+// anyTicket takes a token for the ticket of the principal that it names, once for each user.
+type anyTicket struct{ users []string }
+
+func (*anyTicket) Accept(token []byte) (spnego.Ticket, error) {
+	return spnego.Ticket{Client: string(token), Service: "HTTP/am@EXAMPLE.ORG", Answer: []byte("accepted")}, nil
+}
+
+func (a *anyTicket) Once(user string, _ spnego.Ticket) error {
+	if slices.Contains(a.users, user) {
+		return errors.New("he was here before")
+	}
+	a.users = append(a.users, user)
+	return nil
+}
+
+// TestWhoHasNoRightFillsNoMemory is the attack of users of the realm who have no right here, and of one user with many
+// principals: each sends as many requests as are remembered of a user. It would catch a table that they fill, so that
+// nobody else gets in for ten minutes.
+func TestWhoHasNoRightFillsNoMemory(t *testing.T) {
+	t.Parallel()
+	s, tickets := newServer(&fakeGateway{}), &anyTicket{}
+	s.config.Negotiator = tickets
+	s.config.ShortName = func(principal string) (string, error) { // as rules do that drop the host
+		name, err := shortName(principal)
+		name, _, _ = strings.Cut(name, "/")
+		return name, err
+	}
+	s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol")}
+	for _, c := range []struct {
+		principal string
+		want      int
+	}{
+		{"dave@EXAMPLE.ORG", 403},
+		{"dave/admin@EXAMPLE.ORG", 403},
+		{"bob@EVIL.ORG", 403},
+		{"bob@EXAMPLE.ORG", 200},
+		{"bob/node1@EXAMPLE.ORG", 401},
+		{"bob/node2@EXAMPLE.ORG", 401},
+		{"carol@EXAMPLE.ORG", 403}, // may change, and not look
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "https://am/jobs", nil)
+		r.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString([]byte(c.principal)))
+		s.secure().ServeHTTP(w, r)
+		if challenge := w.Header().Get("WWW-Authenticate"); w.Code != c.want || strings.HasPrefix(challenge, "Negotiate ") == (c.want == http.StatusUnauthorized) {
+			t.Errorf("%s: status %d and %q, want %d", c.principal, w.Code, challenge, c.want)
+		}
+	}
+	if want := []string{"bob", "carol"}; !slices.Equal(tickets.users, want) {
+		t.Errorf("%q are remembered, want %q", tickets.users, want)
 	}
 }
 

@@ -159,7 +159,7 @@ type reply struct {
 // handler writes what a route's function gives.
 func (s *Server) handler(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		one := s.answer(r)
+		one := s.answer(r, route.access)
 		defer one.leave() // also of a handler that panics
 		if value, err := s.handle(route, r, one); err != nil {
 			s.write(w, r, s.failed(r, err), one)
@@ -185,6 +185,10 @@ func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) 
 			return nil, err
 		}
 		defer leave()
+	case route.asks:
+		if err := one.lookUp(r.Context()); err != nil {
+			return nil, err
+		}
 	case route.looks():
 		if err := one.await(r.Context()); err != nil {
 			return nil, err
@@ -215,11 +219,14 @@ func (s *Server) replyOf(r *http.Request, status int, value any) reply {
 }
 
 // answer is that to a request, which neither waits nor is written yet.
-func (s *Server) answer(r *http.Request) *answer {
-	if s.config.Rights.all(callerOf(r.Context())) {
-		return &answer{room: s.answers.all}
+func (s *Server) answer(r *http.Request, access access) *answer {
+	switch {
+	case !s.config.Rights.all(callerOf(r.Context())):
+		return &answer{room: s.answers.some}
+	case access == own:
+		return &answer{room: s.answers.results}
 	}
-	return &answer{room: s.answers.some}
+	return &answer{room: s.answers.all}
 }
 
 // write writes an answer, which counts until its reader has it, unless it is small.
@@ -297,7 +304,7 @@ type failureBody struct {
 }
 
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	s.write(w, r, s.failed(r, err), s.answer(r))
+	s.write(w, r, s.failed(r, err), s.answer(r, view))
 }
 
 // maxRefusal bounds the text of a refusal, in bytes: JSON makes six of each at most, so that the answer

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -240,7 +242,8 @@ func TestManyConnectionsLeaveRoom(t *testing.T) {
 		"that begin a request":            {"G", false, 2000, doorstep.Places},
 		"that do not end their headers":   {"GET /jobs HTTP/1.1\r\nHost: am\r\nX: " + strings.Repeat("x", 4<<10), false, 2000, doorstep.Places},
 		"that begin with TLS":             {"\x16\x03\x01", false, 2000, doorstep.Places},
-		"that do not read what they want": {request, true, maxConnections, maxConnections},
+		"that do not read what they want": {request, true, 300, maxLesser + doorstep.Places},
+		"whose bodies do not come":        {"GET /jobs HTTP/1.1\r\nHost: am\r\nContent-Length: 9\r\n\r\n", false, 300, maxLesser + doorstep.Places},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -265,6 +268,55 @@ func TestManyConnectionsLeaveRoom(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// manyFields is a request with as many header fields as it may have.
+func manyFields() []byte {
+	const (
+		letters = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
+		slop    = 4 << 10 // what net/http takes beyond MaxHeaderBytes
+	)
+	request := []byte("GET /jobs HTTP/1.1\r\nHost: am\r\n")
+	for i := 1; len(request) < maxHeader+slop-len("abc:\n\r\n"); i++ {
+		for n := i; n > 0; n /= len(letters) + 1 { // a zero is left out, so that some names come twice
+			if n%(len(letters)+1) > 0 {
+				request = append(request, letters[n%(len(letters)+1)-1])
+			}
+		}
+		request = append(request, ":\n"...)
+	}
+	return append(request, "\r\n"...)
+}
+
+// TestHeadersOfViewersLeaveRoom is the attack of users who may look, and of strangers: on as many connections as they get,
+// they send as many header fields as they can, with short names and no values. It would catch requests that fill a master
+// of 512 MB once they are parsed.
+func TestHeadersOfViewersLeaveRoom(t *testing.T) { // not parallel: it measures the process' memory
+	const (
+		many = 8
+		most = (256*30/100 - 15) << 20 // what jobs, bodies, answers and the program leave of such a master's heap
+	)
+	request := manyFields()
+	held := make([]*http.Request, 0, many)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range many {
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, r)
+	}
+	each := (heap() - before) / many
+	t.Logf("%d header fields take %d KiB", len(held[0].Header), each>>10)
+	if all := each * (maxLesser + doorstep.Places); all > most {
+		t.Errorf("%d requests of %d bytes take %d KiB each, %d MiB in all; want %d MiB at most", maxLesser+doorstep.Places, len(request), each>>10, all>>20, most>>20)
 	}
 }
 

@@ -83,7 +83,7 @@ func (c Config) maxProgram() int64 { return int64(c.Options.Memory(config.RESTMa
 const (
 	headerTime = 10 * time.Second
 	readTime   = 30 * time.Second
-	writeTime  = maxWait + 30*time.Second
+	writeTime  = maxWait + roomTime + 30*time.Second // a long poll, then the wait for room, then the reader
 	idleTime   = time.Minute
 	maxHeader  = 16 << 10 // bytes
 	maxBody    = 64 << 10 // bytes, but for the paths that say otherwise

@@ -57,7 +57,8 @@ func (a ACL) allows(user string) bool {
 // else do anything.
 type Rights struct {
 	// Owner is the short name of whose application it is. He may do everything, but for what he
-	// asks with a ticket for HTTP: then he may look, and change what Modify and Admins say.
+	// asks with a ticket for HTTP: then he may look, and change what Modify and Admins say. By YARN's
+	// proxy he may look and, where Proxy.Changes allows it, change.
 	Owner string
 	// View may look (yarn.view.acls), Modify may cancel jobs and end the
 	// cluster (yarn.modify.acls), and Admins both (yarn.admin.acl). Results are
@@ -102,7 +103,7 @@ func (g Rights) allow(c caller, need access) bool {
 	case view:
 		return c.viewer || c.proxied && !g.Enforced || g.View.allows(c.name) || g.Admins.allows(c.name) || g.owns(c.name)
 	case modify:
-		return c.name != "" && (g.Modify.allows(c.name) || g.Admins.allows(c.name))
+		return c.name != "" && (g.Modify.allows(c.name) || g.Admins.allows(c.name) || c.proxied && g.owns(c.name))
 	case own, run:
 	}
 	return false
@@ -113,9 +114,10 @@ func (g Rights) any(c caller) bool { return g.allow(c, view) || g.allow(c, modif
 
 func (g Rights) owns(name string) bool { return name != "" && name == g.Owner }
 
-// all tells whether somebody has all rights: the owner, or who may run programs as the owner.
+// all tells whether somebody has all rights: the owner, or who may run programs as the owner. Nobody has them by YARN's
+// proxy, whose node may run processes of others.
 func (g Rights) all(c caller) bool {
-	return c.token || !c.ticket && (g.owns(c.name) || g.Shared && g.Modify.names(c.name))
+	return c.token || !c.ticket && !c.proxied && (g.owns(c.name) || g.Shared && g.Modify.names(c.name))
 }
 
 // permit is an error for a caller who lacks the right to a route.

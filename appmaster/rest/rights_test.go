@@ -40,6 +40,8 @@ func TestRights(t *testing.T) {
 	rights := Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol"), Admins: ParseACL("root"), Enforced: true}
 	open := rights
 	open.Enforced = false
+	shared := rights
+	shared.Shared = true
 	all := Rights{Owner: "alice", View: ParseACL("*"), Modify: ParseACL("*"), Enforced: true}
 	for name, test := range map[string]struct {
 		rights Rights
@@ -58,6 +60,9 @@ func TestRights(t *testing.T) {
 		"nobody by the proxy":                              {rights, caller{proxied: true}, "false false false"},
 		"nobody by the proxy of an open cluster":           {open, caller{proxied: true}, "true false false"},
 		"bob by the proxy":                                 {rights, caller{name: "bob", proxied: true}, "true false false"},
+		"the owner by the proxy":                           {rights, caller{name: "alice", proxied: true}, "true true false"},
+		"who runs programs, by the proxy":                  {shared, caller{name: "carol", proxied: true}, "false true false"},
+		"who runs programs":                                {shared, caller{name: "carol"}, "true true true"},
 		"somebody where everybody may":                     {all, caller{name: "dave"}, "true true false"},
 		"nobody where everybody may":                       {all, caller{proxied: true}, "true false false"},
 		"nobody of an application of nobody":               {Rights{Enforced: true}, caller{}, "false false false"},

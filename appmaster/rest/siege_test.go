@@ -14,13 +14,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
 // slowTicket takes one ticket, and its time.
 type slowTicket struct{ oneTicket }
 
-func (s slowTicket) Accept(token []byte) (client, service string, answer []byte, err error) {
+func (s slowTicket) Accept(token []byte) (spnego.Ticket, error) {
 	time.Sleep(time.Second)
 	return s.oneTicket.Accept(token)
 }
@@ -125,6 +126,23 @@ func (s *siege) status(t *testing.T, request string) int {
 
 // press has so many clients open a connection and say this; "": nothing, not even of TLS.
 func (s *siege) press(clients int, say string) {
+	s.pressBy(clients, func(conn net.Conn) (net.Conn, error) {
+		if say == "" {
+			return conn, nil
+		}
+		return s.say(conn, say)
+	})
+}
+
+// pressByProxy has so many clients say this in plain HTTP, from the node of YARN's proxy.
+func (s *siege) pressByProxy(clients int, say string) {
+	s.pressBy(clients, func(conn net.Conn) (net.Conn, error) {
+		go func() { _, _ = io.WriteString(conn, say) }() // ends with the connection
+		return conn, nil
+	})
+}
+
+func (s *siege) pressBy(clients int, say func(net.Conn) (net.Conn, error)) {
 	for range clients {
 		near, far := s.client()
 		go func() { // ends with the connection
@@ -133,14 +151,9 @@ func (s *siege) press(clients int, say string) {
 			case <-s.closed:
 				return
 			}
-			conn := near
-			if say != "" {
-				var err error
-				if conn, err = s.say(near, say); err != nil {
-					return
-				}
+			if conn, err := say(near); err == nil {
+				_, _ = io.Copy(io.Discard, conn)
 			}
-			_, _ = io.Copy(io.Discard, conn)
 		}()
 	}
 }
@@ -203,11 +216,31 @@ func TestWhoseBodyDoesNotComeMakesRoom(t *testing.T) {
 	}
 }
 
-// manyWords refuses all tickets, with what they say of themselves.
-type manyWords struct{}
+// TestTheProxysNodeDoesNotKeepTheOwnerOut is the attack of a process on the node of YARN's proxy: in the owner's name it
+// takes all connections there are, by requests whose bodies do not come. It would catch one that is not cut for the owner
+// himself, as if it had his rights.
+func TestTheProxysNodeDoesNotKeepTheOwnerOut(t *testing.T) {
+	t.Parallel()
+	const places = 100
+	synctest.Test(t, func(t *testing.T) {
+		s := besieged(t, &fakeGateway{}, func(s *Server) { s.config.Proxy.Users, s.config.maxConnections = true, places })
+		s.pressByProxy(3*places, "GET /jobs HTTP/1.1\r\nHost: am\r\nCookie: proxy-user=alice\r\nContent-Length: 10\r\n\r\n")
+		synctest.Wait()
+		began := time.Now()
+		if status := s.status(t, withToken); status != http.StatusOK {
+			t.Errorf("the owner is told %d", status)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("the owner waits for %s", took)
+		}
+	})
+}
 
-func (manyWords) Accept([]byte) (client, service string, answer []byte, err error) {
-	return "", "", nil, errors.New(strings.Repeat("\x01", maxHeader))
+// manyWords refuses all tickets, with what they say of themselves.
+type manyWords struct{ oneTicket }
+
+func (manyWords) Accept([]byte) (spnego.Ticket, error) {
+	return spnego.Ticket{}, errors.New(strings.Repeat("\x01", maxHeader))
 }
 
 // TestWhoHasNoRightWaitsForNothing would catch strangers who hold all places at the door, and keep the

@@ -42,7 +42,7 @@ that takes everything back. With -d Execute does not wait for its job.
 func runApplicationOf(c *cli.Context, p Process) error {
 	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
 		words := c.Args().Slice()
-		if len(words) == 0 {
+		if noProgram(words) {
 			return fmt.Errorf("%w: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]", ErrUsage)
 		}
 		layers, err := clusterLayers(c)

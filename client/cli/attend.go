@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
@@ -38,6 +39,7 @@ type attendance struct {
 	path    string // of the file that names the session
 	owner   bool   // the session ends with this command
 	outcome *outcome
+	report  func(context.Context) (records.ApplicationReport, error) // YARN's, of the session
 }
 
 // words are those that are taken.
@@ -52,6 +54,12 @@ func (a *attendance) help() string {
 	return "Words: help, stop (ends the session and its jobs), quit (the same); " + leave
 }
 
+// look is what YARN says of a session.
+type look struct {
+	report records.ApplicationReport
+	err    error
+}
+
 // attend takes words from standard input and watches the session until it ends.
 func (a *attendance) attend(ctx context.Context) error {
 	a.say.Line("%s", a.help())
@@ -63,12 +71,16 @@ func (a *attendance) attend(ctx context.Context) error {
 	ask()
 	words := make(chan string)
 	left, leave := context.WithCancel(ctx)
-	defer leave()
 	// It ends with the input, or with the next line of it; at the latest with the process,
 	// as a read of a terminal cannot be broken off.
 	go a.read(left, words)
 	ticker := time.NewTicker(monitorInterval)
 	defer ticker.Stop()
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer leave()
+	looks := make(chan look, 1) // one look at a time
+	tick := ticker.C            // nil while a look lasts: words are taken meanwhile
 	seen := time.Now()
 	for {
 		select {
@@ -86,15 +98,21 @@ func (a *attendance) attend(ctx context.Context) error {
 			}
 			a.answer(word)
 			ask()
-		case <-ticker.C:
-			report, err := a.cluster.YARN.ApplicationReport(ctx, a.id)
+		case <-tick:
+			tick = nil
+			looking.Go(func() { // ends with left, at the latest
+				report, err := a.report(left)
+				looks <- look{report, err}
+			})
+		case l := <-looks:
+			tick = ticker.C
 			switch {
-			case err == nil && report.State.Terminal():
-				return a.ended(report)
-			case err == nil:
+			case l.err == nil && l.report.State.Terminal():
+				return a.ended(l.report)
+			case l.err == nil:
 				seen = time.Now()
 			case context.Cause(ctx) == nil && time.Since(seen) > monitorPatience:
-				return fmt.Errorf("%s is not known to go on: %w", a.id, err)
+				return fmt.Errorf("%s is not known to go on: %w", a.id, l.err)
 			}
 		case <-ctx.Done():
 			return a.interrupted(ctx)
@@ -148,14 +166,26 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 		return a.goesOn(ctx, err)
 	}
 	report, err := a.cluster.AwaitEnd(ctx, a.id)
-	if err != nil {
+	switch {
+	case client.Unheard(err):
+		return a.ending("YARN cannot be asked")
+	case errors.Is(err, context.DeadlineExceeded): // that of a command which Ctrl-C ends
+		return a.ending("YARN has not said yet that it has ended")
+	case err != nil:
 		return a.goesOn(ctx, err)
 	}
-	// Its ApplicationMaster does so, too, once YARN has the end, or has died by then.
+	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
 	if err := a.cluster.Sweep(ctx, a.id, a.cfg); err != nil {
-		a.say.Line("what was staged for %s stays behind, for bobbin gc: %v", a.id, err)
+		a.say.Line("the files staged for %s stay until the next bobbin gc: %v", a.id, err)
 	}
 	return a.ended(report)
+}
+
+// ending tells that the session has been told to end, though its end is not known, and lets later commands forget it.
+func (a *attendance) ending(unknown string) error {
+	a.outcome.State = stateEnding
+	a.say.Line("session %s was told to end; %s", a.id, unknown)
+	return sessionfile.Remove(a.path, a.id)
 }
 
 // goesOn is the error of a session that is not known to have ended: the interruption, if that is why.

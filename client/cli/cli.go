@@ -96,9 +96,10 @@ func Run(ctx context.Context, p Process) int {
 const description = `Each command tells what it does, with an example: bobbin COMMAND --help.
 
 The exit code is 0 where all went well, 2 where the command line or an option is
-wrong, 130 after Ctrl-C, SIGTERM or SIGHUP, and otherwise 1. With -o json standard output is one JSON object, which has the field
-"error" where something went wrong. Help is text all the same. Logs and scripts of
-completion are printed as they are: their commands have no -o.`
+wrong, 130 after Ctrl-C, SIGTERM or SIGHUP, and otherwise 1. With -o json standard
+output is one JSON object, which has the field "error" where something went wrong.
+Help is always text. Logs and scripts of completion are printed as they are: their
+commands have no -o.`
 
 func commandsOf(p Process) []*cli.Command {
 	commands := []*cli.Command{
@@ -129,7 +130,7 @@ func arrange(commands []*cli.Command, words []string) ([]string, error) {
 	case "help":
 		words = append(slices.Clone(words[1:]), "--help")
 	case "--version", "-v":
-		words = []string{"version"}
+		words = append([]string{"version"}, words[1:]...)
 	}
 	if flag := words[0]; strings.HasPrefix(flag, "-") && flag != "-h" && flag != "--help" {
 		return nil, fmt.Errorf("%w: %s stands before the command: write bobbin COMMAND %s, see bobbin --help", ErrUsage, flag, flag)
@@ -279,11 +280,11 @@ func optionsFile(p Process) (file config.Layer, others []string, err error) {
 	return file, nil, err
 }
 
-// namedBy adds to the error of a file that cannot be read which variable leads to it: whoever
-// is told of the file has named none.
+// namedBy makes a fault of the variable from the error of a file that cannot be read: the user
+// has named the variable, and not the file.
 func namedBy(variable, dir string, err error) error {
 	if _, unread := errors.AsType[*fs.PathError](err); !unread {
 		return err
 	}
-	return fmt.Errorf("%s=%s: %w; set it to the directory that holds the options, or unset it", variable, dir, err)
+	return &config.Fault{Source: variable + "=" + dir, What: err.Error(), Remedy: "set it to the directory that holds the options, or unset it"}
 }

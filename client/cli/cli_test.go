@@ -107,9 +107,13 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		},
 		{
 			"flags of a session that is not started", "session start -id application_1_0001 -jm 1g -nm nightly",
-			"usage: -jm, -nm have no effect with -id, by which no session is started: leave them out",
+			"usage: -jm, -nm have no effect with -id, which starts no session: leave them out",
 		},
-		{"the same of a look at YARN", "session start -q -s 2", "usage: -s has no effect with -q, by which no session is started: leave it out"},
+		{"the same of a look at YARN", "session start -q -s 2", "usage: -s has no effect with -q, which starts no session: leave it out"},
+		{"a look at YARN that cannot be left", "session start -q -d", "usage: -d has no effect with -q, which starts no session: leave it out"},
+		{"a look at YARN, and a session", "session start -q -id application_1_0001", "usage: -id has no effect with -q, which starts no session: leave it out"},
+		{"an application named twice", "list -m host:1 -id application_1_0001", "usage: -m host:1 and -id application_1_0001 both name an application: leave one of them out"},
+		{"an application named twice, to run there", "run -m host:1 -id application_1_0001 ./job", "usage: -m host:1 and -id application_1_0001 both name an application: leave one of them out"},
 		{"a format that is none", "run -o xml ./job", `usage: output format "xml": choose text or json`},
 		{
 			"a target that is none", "run -t yarn ./job",
@@ -144,6 +148,8 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"words behind list", "list all", `usage: bobbin list takes no arguments: leave out "all"`},
 		{"words behind applications", "applications all", `usage: bobbin applications takes no arguments: leave out "all"`},
 		{"words behind doctor", "doctor me", `usage: bobbin doctor takes no arguments: leave out "me"`},
+		{"a job's id in upper case", "cancel 5F0C4A1E6B7D4C3F8A9B0C1D2E3F4A5B", "usage: the digits of a job id are in lower case: write 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b"},
+		{"words behind the version", "--version foo", `usage: bobbin version takes no arguments: leave out "foo"`},
 		{"words behind version", "version 2", `usage: bobbin version takes no arguments: leave out "2"`},
 		{
 			"logs of nothing", "logs",
@@ -207,6 +213,12 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 			t.Errorf("info %s: %q", name, stderr)
 		}
 	}
+	for _, line := range []string{"run -t local", "info", "run-application"} { // a variable of a script that is empty
+		code, _, stderr := command(t, nil, append(strings.Fields(line), "")...)
+		if code != ExitUsage || !strings.Contains(stderr, "needs a program") {
+			t.Errorf("%s '': exit code %d, %q", line, code, stderr)
+		}
+	}
 	const want = "bobbin: program /none/job: no such file or directory: build it, or correct the path; one that is on the cluster is hdfs:///none/job\n"
 	if code, _, stderr := command(t, nil, "run-application", "/none/job"); code != ExitFailed || stderr != want {
 		t.Errorf("a path of the cluster: exit code %d, %q", code, stderr)
@@ -220,7 +232,7 @@ func TestARunWithoutATargetSaysWhereItRuns(t *testing.T) {
 	if err := os.WriteFile("job", []byte(fmt.Sprintf("#!/bin/sh\n# <bobbin sdk protocol version=%d>\necho mine\n", jobgraph.ProtocolVersion)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const told = "no target is named and no session is known: the program's jobs run here, in its own process (-t local says so); -t yarn-per-job runs them on the cluster\n"
+	const told = "No target is named, and no session is known. The program's jobs run here, in its own process (-t local). To run them on the cluster: -t yarn-per-job\n"
 	for line, want := range map[string]string{"run ./job": told, "run -t local ./job": "", "run -D execution.target=local ./job": ""} {
 		if code, stdout, stderr := command(t, nil, strings.Fields(line)...); code != ExitOK || stdout != "mine\n" || stderr != want {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)
@@ -355,5 +367,9 @@ func TestVersionIsOneLine(t *testing.T) {
 		if code != ExitOK || !strings.HasPrefix(stdout, fmt.Sprintf("bobbin 1.2.3 (protocol %d, go", jobgraph.ProtocolVersion)) || !strings.HasSuffix(stdout, ", commit 0123456789ab of 2026-11-21T10:00:00Z)\n") || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("bobbin %s: exit code %d, %q", line, code, stdout)
 		}
+	}
+	_, want, _ := command(t, nil, "version", "-o", "json")
+	if code, got, _ := command(t, nil, "--version", "-o", "json"); code != ExitOK || got != want || !strings.HasPrefix(got, "{") {
+		t.Errorf("for scripts: exit code %d, %q, want %q", code, got, want)
 	}
 }

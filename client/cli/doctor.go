@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"time"
@@ -36,17 +37,17 @@ func doctorFlags() []optionFlag {
 	}
 }
 
-const doctorDescription = `Looks at the Hadoop configuration, krb5.conf, ticket, keytab or tokens, clocks,
-names, ResourceManagers and NameNodes with the protection in force, the queue
-and its limits, the place on HDFS where files are staged, and the tokens that a
-job would get. Each line says how it is; the line behind an arrow says what to
-do.
+const doctorDescription = `Looks at Bobbin's options, the Hadoop configuration, krb5.conf, ticket, keytab or
+tokens, clocks, names, ResourceManagers and NameNodes with the protection in
+force, the queue and its limits, the directory on HDFS where files are staged, and
+the tokens that a job would get. Each line has a finding; a line with an arrow
+has the remedy.
 
 Nothing is submitted. One small file is written on HDFS, and removed again; a
 token is obtained, and canceled.
 
-The exit code is 0 when no check has failed, and otherwise 1. What it says is
-explained in docs/doctor.md.
+The exit code is 0 when no check has failed, 2 when an option is wrong, and
+otherwise 1. docs/doctor.md explains the checks.
 
   bobbin doctor -qu nightly`
 
@@ -82,9 +83,17 @@ func examine(c *cli.Context, p Process) error {
 		say.summary(results)
 	}
 	if err == nil && status == doctor.Failed {
-		err = printed{errUnwell}
+		err = printed{unwell(results)}
 	}
 	return err
+}
+
+// unwell is errUnwell, and config.ErrInvalid where options are at fault: no other check is done then.
+func unwell(results []doctor.Result) error {
+	if results[0].Status == doctor.Failed { // that of the options
+		return fmt.Errorf("%w: %w", errUnwell, config.ErrInvalid)
+	}
+	return errUnwell
 }
 
 // doctorOptions puts the flags over the options of -D and of the file.

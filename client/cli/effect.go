@@ -70,17 +70,27 @@ func (i idle) refuse(c *cli.Context, with string) error {
 	return fmt.Errorf("%w: %s %s no effect with %s, %s", ErrUsage, strings.Join(given, ", "), verb, with, fmt.Sprintf(i.why, them))
 }
 
-// checkStarts refuses flags of a cluster to start where session start is told by another that
-// there is to be none.
+// checkStarts refuses flags that have no effect where another flag tells session start to start
+// none.
 func checkStarts(c *cli.Context) error {
-	none := idle{why: "by which no session is started: leave %s out"}
+	none := idle{why: "which starts no session: leave %s out"}
 	for _, f := range deploymentFlags() {
 		none.flags = append(none.flags, f.name)
 	}
 	if c.Bool("query") {
+		none.flags = append(none.flags, flagDetached, flagApplication)
 		return none.refuse(c, "-q")
 	}
 	return none.refuse(c, "-id")
+}
+
+// checkOneMeant refuses a command line that names an application twice, by its id and by an
+// address.
+func checkOneMeant(c *cli.Context) error {
+	if address := masterAddress(c); address != "" && c.IsSet(flagApplication) {
+		return fmt.Errorf("%w: -m %s and -id %s both name an application: leave one of them out", ErrUsage, address, c.String(flagApplication))
+	}
+	return nil
 }
 
 // shortest is a flag of a command as people mostly write it.

@@ -113,6 +113,15 @@ func TestAnApplicationGoesOnWithoutItsClient(t *testing.T) {
 			t.Errorf("%s: stderr %q", line, stderr)
 		}
 	}
+	const detached = "execution.shutdown-on-attached-exit has no effect with -d: this command does not follow the job\n"
+	for line, want := range map[string]bool{
+		"run -t yarn-per-job -d -sae ./job": true, "run -t yarn-session -d -sae -id application_1_0001 ./job": true,
+		"run -t yarn-per-job -sae ./job": false, "run -t yarn-per-job -d ./job": false,
+	} {
+		if _, _, stderr := command(t, nil, strings.Fields(line)...); strings.HasPrefix(stderr, detached) != want {
+			t.Errorf("%s: stderr %q", line, stderr)
+		}
+	}
 	if _, _, stderr := command(t, nil, "run-application", "./none"); strings.Contains(stderr, told) {
 		t.Errorf("without the flag: stderr %q", stderr)
 	}

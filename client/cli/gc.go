@@ -16,9 +16,9 @@ func gcCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "gc",
 		Usage: "remove staged files that no application needs any more",
-		Description: "Removes from the staging area what applications have left that have ended, or that YARN\n" +
-			"has forgotten, and of the cache what no other uses and staging.cache.max-size has no room for.\n" +
-			"It leaves alone what is younger than staging.gc.min-age.\n\n" +
+		Description: "Removes the staged files of applications that have ended, or that YARN has forgotten. It\n" +
+			"also removes the oldest files of the cache that no application uses, until the others fit\n" +
+			"into staging.cache.max-size. It leaves files that are younger than staging.gc.min-age.\n\n" +
 			"  bobbin gc --dry-run -D staging.cache.max-size=200m",
 		Flags: append(clusterFlags(), outputFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "tell what would be removed, and remove nothing"}),

@@ -13,6 +13,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
+// TestHelpIsNoWiderThanAPage would catch a paragraph that a pipe gets as one long line.
+func TestHelpIsNoWiderThanAPage(t *testing.T) {
+	const most = 92 // columns
+	check := func(name, description string) {
+		for line := range strings.Lines(description) {
+			if width := terminal.Cells(strings.TrimSpace(line)); width > most && !strings.HasPrefix(line, "  ") { // examples are copied
+				t.Errorf("bobbin %s: a line is %d columns wide: %s", name, width, line)
+			}
+		}
+	}
+	check("--help", description)
+	eachCommand("", commandsOf(Process{}), func(path string, command *cli.Command) { check(path, command.Description) })
+}
+
 // TestHelpHasAnExampleOfEachCommand would catch a command whose help leaves people to guess,
 // and an example that is refused.
 func TestHelpHasAnExampleOfEachCommand(t *testing.T) {

@@ -22,8 +22,8 @@ func infoCommand(p Process) *cli.Command {
 		Name:      "info",
 		Usage:     "print the plan of a job, and run nothing",
 		ArgsUsage: "PROGRAM [program arguments] | JOB",
-		Description: `The program is started, and ended when it executes its first job. What it prints
-goes to standard error. The id of a job that a cluster knows is as good. With
+		Description: `The program is started, and ended when it executes its first job. Its output goes to
+standard error. In place of a program, name a job of a cluster by its id. With
 -o json the plan has the form of the REST path /jobs/JOB/plan; it is null where the
 program has printed its own help instead.
 
@@ -40,7 +40,7 @@ func info(c *cli.Context, p Process) (err error) {
 		return err
 	}
 	words := c.Args().Slice()
-	if len(words) == 0 {
+	if noProgram(words) {
 		return fmt.Errorf("%w: bobbin info needs a program: bobbin info ./program [arguments]", ErrUsage)
 	}
 	if len(words) == 1 && isJob(words[0]) {

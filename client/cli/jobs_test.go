@@ -49,6 +49,7 @@ type fakeSession struct {
 	env    map[string]string // of alice, whose session it is
 	access launch.Access     // hers
 	path   string            // of the file that names it, which is not there
+	alone  bool              // YARN is gone by the time the session is told to end
 
 	yarn  *yarnfake.Fake
 	rm    *amrm.Client
@@ -112,6 +113,9 @@ func (s *fakeSession) SlotSupply(context.Context) (msg.SlotSupply, error) {
 
 // ShutDown ends the application as an ApplicationMaster does.
 func (s *fakeSession) ShutDown(ctx context.Context) error {
+	if s.alone {
+		return errors.Join(s.yarn.Stop(), s.note("shut down"))
+	}
 	return errors.Join(s.rm.Finish(ctx, records.FinalSucceeded, "", ""), s.note("shut down"))
 }
 

@@ -109,7 +109,7 @@ func awaitCollection(ctx context.Context, say *progress.Printer, report records.
 			return nil
 		}
 		say.Waiting(&wait, fmt.Sprintf("%s waits for YARN to collect its logs", report.ID),
-			fmt.Sprintf("YARN says %s. What is there after %s is printed", report.Logs, collectionTime))
+			fmt.Sprintf("YARN says %s. After %s this command prints the logs that are there", report.Logs, collectionTime))
 		select {
 		case <-ticker.C:
 		case <-deadline.C:

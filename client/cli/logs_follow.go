@@ -119,19 +119,21 @@ func (f *following) look(ctx context.Context, report records.ApplicationReport) 
 }
 
 // await looks once among those that have ended for a container that does not run. One that
-// YARN has not begun is waited for: the log server has nothing of it, and need not be asked.
+// YARN has not begun is waited for. Where the log server may not be asked, so is one that has
+// ended on a node that has left, as nothing tells the two apart: people are told that it is not
+// asked.
 func (f *following) await(ctx context.Context, running []records.ContainerReport) error {
 	if f.awaited {
 		return nil
 	}
 	found, err := endedContainer(ctx, f.cluster, f.follower.Web, running, f.wanted)
 	switch {
-	case errors.Is(err, logs.ErrPlain):
+	case found && err == nil:
+		return errContainerEnded
+	case !found && errors.Is(err, logs.ErrPlain):
 		fmt.Fprintln(f.stderr, err)
 	case err != nil:
 		return err
-	case found:
-		return errContainerEnded
 	}
 	f.awaited = true
 	_, err = fmt.Fprintf(f.stderr, "%s is waited for\n", f.wanted.container)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -54,7 +55,7 @@ func TestTheWaitForLogsIsTold(t *testing.T) {
 				}
 				want := ""
 				if c.lasts > 0 {
-					want = fmt.Sprintf("application_1_0002 waits for YARN to collect its logs since %s: YARN says RUNNING. What is there after 30s is printed\n", began.Local().Format(time.TimeOnly))
+					want = fmt.Sprintf("application_1_0002 waits for YARN to collect its logs since %s: YARN says RUNNING. After 30s this command prints the logs that are there\n", began.Local().Format(time.TimeOnly))
 				}
 				if out.String() != want {
 					t.Errorf("printed %q, want %q", out.String(), want)
@@ -98,5 +99,35 @@ func TestAContainerIsWaitedForWithoutALogServer(t *testing.T) {
 	}
 	if text := told.String(); !strings.Contains(text, logs.ErrPlain.Error()) || strings.Count(text, "container_1_0001_01_000002 is waited for\n") != 1 {
 		t.Errorf("told: %s", text)
+	}
+}
+
+// breaksOff is a log server that has two logs of a container, and gives the first.
+type breaksOff struct{ cause error }
+
+func (b breaksOff) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := func(text string) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+	}
+	switch path.Base(r.URL.Path) {
+	case "logs":
+		return answer(`{"containerLogsInfo":{"containerLogInfo":[{"fileName":"one.log","fileSize":"3"},{"fileName":"two.log","fileSize":"3"}]}}`)
+	case "one.log":
+		return answer("one")
+	}
+	return nil, b.cause
+}
+
+// TestAContainerThatHasEndedIsNotWaitedFor would catch one of which some logs were printed, and
+// that is waited for until its application ends, as the others could not be read.
+func TestAContainerThatHasEndedIsNotWaitedFor(t *testing.T) {
+	cluster := startFakeSession(t).opened(t)
+	for _, cause := range []error{logs.ErrPlain, http.ErrServerClosed} {
+		var out, told bytes.Buffer
+		f := following{cluster: cluster, stderr: &told, wanted: &logFilter{out: &out, container: "container_1_0001_01_000002"}}
+		f.follower.Web = logs.Web{Client: &http.Client{Transport: breaksOff{cause}}, User: "alice", LogServer: "http://history:8188/ws/v1/applicationhistory"}
+		if err := f.await(t.Context(), nil); !errors.Is(err, cause) || !strings.Contains(out.String(), "one") || told.Len() > 0 {
+			t.Errorf("%v, printed %q, told %q; want that it broke off by %v", err, out.String(), told.String(), cause)
+		}
 	}
 }

@@ -42,10 +42,14 @@ func TestADirectoryOfNowhereIsToldByItsVariable(t *testing.T) {
 	dir := t.TempDir()
 	for variable, file := range map[string]string{"BOBBIN_CONF_DIR": "bobbin.yaml", "FLINK_CONF_DIR": "flink-conf.yaml"} {
 		for _, words := range [][]string{{"list"}, {"run", "./job"}, {"doctor"}} {
-			_, stdout, stderr := command(t, map[string]string{variable: dir}, words...)
+			code, stdout, stderr := command(t, map[string]string{variable: dir}, words...)
 			said := stdout + stderr // of doctor's findings
-			if !strings.Contains(said, variable+"="+dir+": ") || !strings.Contains(said, filepath.Join(dir, file)) || !strings.Contains(said, "or unset it") {
+			const remedy = "set it to the directory that holds the options, or unset it"
+			if !strings.Contains(said, variable+"="+dir+": ") || !strings.Contains(said, filepath.Join(dir, file)) || strings.Count(said, remedy) != 1 {
 				t.Errorf("%s: %v says %q", variable, words, said)
+			}
+			if code != ExitUsage || words[0] == "doctor" && !strings.Contains(said, "-> "+remedy+"\n") {
+				t.Errorf("%s: %v: exit code %d, says %q", variable, words, code, said)
 			}
 		}
 	}
@@ -66,10 +70,11 @@ func TestDoctorChecksOptionsTogether(t *testing.T) {
 			},
 		},
 		{
-			[]string{"heartbeat.interval=0", "foo=bar", "hartbeat.timeout=1"},
+			[]string{"heartbeat.interval=0", "foo=bar", "queue=small", "hartbeat.timeout=1"},
 			[]string{
 				"-D: option heartbeat.interval: 0 is out of range", "-> want more than 0",
-				"-D: unknown option foo", "the nearest is flink.hadoop.*",
+				"-D: unknown option foo", "-> docs/OPTIONS.md lists all options\n",
+				"-D: unknown option queue", "the nearest is yarn.application.queue\n",
 				"-D: unknown option hartbeat.timeout", "-> did you mean heartbeat.timeout?",
 			},
 		},
@@ -79,7 +84,7 @@ func TestDoctorChecksOptionsTogether(t *testing.T) {
 			words = append(words, "-D", definition)
 		}
 		code, stdout, stderr := command(t, nil, words...)
-		if code != ExitFailed || stderr != "" {
+		if code != ExitUsage || stderr != "" {
 			t.Errorf("%v: exit code %d, stderr %q", c.definitions, code, stderr)
 		}
 		for _, want := range c.says {

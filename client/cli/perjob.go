@@ -104,9 +104,9 @@ func (t *perJob) settle(ctx context.Context) error {
 		return err
 	}
 	t.timeline.Done("application ended")
-	// Its ApplicationMaster does so, too, once YARN has the end, or has died by then.
+	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
 	if err := t.app.Sweep(ctx); err != nil {
-		t.say.Line("what was staged for %s stays behind, for bobbin gc: %v", t.app.ID, err)
+		t.say.Line("the files staged for %s stay until the next bobbin gc: %v", t.app.ID, err)
 	}
 	if report.FinalStatus != records.FinalSucceeded {
 		return client.Ended(report)

@@ -121,7 +121,8 @@ func TestTheSummary(t *testing.T) {
 	}
 }
 
-// TestDoctorTellsItsExitCode would catch a script that goes on where a check has failed.
+// TestDoctorTellsItsExitCode would catch a script that goes on where a check has failed, and one that takes a wrong option
+// for a cluster that is ill.
 func TestDoctorTellsItsExitCode(t *testing.T) {
 	code, stdout, stderr := command(t, nil, "doctor")
 	if code != ExitFailed || stderr != "" || !strings.Contains(stdout, "neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set") {
@@ -132,7 +133,7 @@ func TestDoctorTellsItsExitCode(t *testing.T) {
 		Status doctor.Status
 		Checks []doctor.Result
 	}
-	if err := json.Unmarshal([]byte(stdout), &told); err != nil || code != ExitFailed || stderr != "" {
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil || code != ExitUsage || stderr != "" {
 		t.Fatalf("exit code %d, %v, stdout %q, stderr %q", code, err, stdout, stderr)
 	}
 	if told.Status != doctor.Failed || told.Checks[0].Name != "options" || !strings.Contains(told.Checks[0].Findings[0].Text, "unknown option no.option") {

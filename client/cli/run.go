@@ -69,7 +69,7 @@ ends this command at once.
 func run(c *cli.Context, p Process) error {
 	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
 		words := c.Args().Slice()
-		if len(words) == 0 {
+		if noProgram(words) {
 			return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, targetYARNPerJob)
 		}
 		cfg, err := runOptions(c, p)
@@ -94,6 +94,9 @@ func run(c *cli.Context, p Process) error {
 		return runOnCluster(c, l, p, words)
 	})
 }
+
+// noProgram tells whether a command line names no program. A script's variable may be empty.
+func noProgram(words []string) bool { return len(words) == 0 || words[0] == "" }
 
 // runOptions puts the flags of run over the options of -D and of the file, and decides
 // where the program runs.
@@ -142,6 +145,9 @@ func noSavepoint(c *cli.Context) error {
 func runOnCluster(c *cli.Context, l launcher, p Process, words []string) (err error) {
 	ctx := c.Context
 	target := l.cfg.String(config.ExecutionTarget)
+	if l.cfg.Bool(config.ShutdownOnAttachedExit) && !l.cfg.Bool(config.ExecutionAttached) {
+		l.say.Line("%s has no effect with -d: this command does not follow the job", config.ShutdownOnAttachedExit)
+	}
 	if target != targetRemote {
 		if l.cluster, err = openMeant(c, p, l.cfg); err != nil {
 			return err

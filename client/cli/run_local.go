@@ -27,7 +27,7 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 		return err
 	}
 	if !cfg.IsSet(config.ExecutionTarget) {
-		fmt.Fprintf(p.Stderr, "no target is named and no session is known: the program's jobs run here, in its own process (-t %s says so); -t %s runs them on the cluster\n",
+		fmt.Fprintf(p.Stderr, "No target is named, and no session is known. The program's jobs run here, in its own process (-t %s). To run them on the cluster: -t %s\n",
 			targetLocal, targetYARNPerJob)
 	}
 	text, err := json.Marshal(cfg.Set())

@@ -53,14 +53,19 @@ func attachSession(c *cli.Context, p Process, told *outcome, timeline *client.Ti
 	if !is {
 		return fmt.Errorf("attach to %s: %w, which tells how a session ends: bobbin status shows how it is", master, errNoYARN)
 	}
-	report, err := on.report(c.Context)
-	if err != nil {
-		return err
-	}
-	told.Application, told.TrackingURL = on.application(), report.TrackingURL
-	told.see(report)
+	told.Application = on.application()
+	report, err := reportSoon(c.Context, on.cfg, on.report)
 	timeline.Done("session reached")
 	a := attending(p, on, told)
+	switch {
+	case err == nil:
+		told.see(report)
+		told.TrackingURL = report.TrackingURL
+	case errors.Is(err, errYARNAway):
+		a.say.Line("session %s answers, YARN does not", on)
+	default:
+		return err
+	}
 	if c.Bool(flagDetached) {
 		a.say.Line("session %s goes on. To end it: bobbin session stop %s", on, on.means())
 		return nil
@@ -71,16 +76,19 @@ func attachSession(c *cli.Context, p Process, told *outcome, timeline *client.Ti
 
 // attending is a person who stays with a session that he has not started.
 func attending(p Process, on *onYARN, told *outcome) *attendance {
-	return &attendance{p: p, say: progress.New(p.Stderr), cluster: on.cluster, cfg: on.cfg, id: on.id, path: sessionPath(p, on.cfg), outcome: told}
+	return &attendance{
+		p: p, say: progress.New(p.Stderr), cluster: on.cluster, cfg: on.cfg, id: on.id, path: sessionPath(p, on.cfg),
+		outcome: told, report: on.report,
+	}
 }
 
 func sessionStopCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "stop",
 		Usage: "end a session and its jobs",
-		Description: `Returns once YARN says that the session has ended; where there is no YARN to ask,
-once it is ending, which -o json calls ENDING. Of a session that has ended by itself
-it removes what is left: staged files, and the file that names it.
+		Description: `Returns once YARN says that the session has ended. Where YARN cannot be asked, it
+returns once the session has been told to end, which -o json calls ENDING. Of a session
+that has ended by itself it removes what is left: staged files, and the file that names it.
 
   bobbin session stop -id application_1700000000000_0001`,
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
@@ -88,7 +96,7 @@ it removes what is left: staged files, and the file that names it.
 	}
 }
 
-// stateEnding is how a session is that was told to end, and of which YARN cannot be asked.
+// stateEnding is the state of a session that has been told to end, where YARN cannot be asked.
 const stateEnding = "ENDING"
 
 func sessionStop(c *cli.Context, p Process) (err error) {
@@ -153,8 +161,9 @@ func sessionAccessCommand(p Process) *cli.Command {
 		Name:      "access",
 		Usage:     "write what lets commands in from where there is no YARN",
 		ArgsUsage: "FILE",
-		Description: `Whoever has FILE is to the session who you are: only you can read it. It names one
-ApplicationMaster, and is worth nothing once that has ended.
+		Description: `FILE gives a command your rights in the session, also in the hands of others: keep it
+readable by you alone. It names one ApplicationMaster, and is worth nothing once that
+has ended.
 
   bobbin session access -id application_1700000000000_0001 nightly.access
   bobbin run -m host:port -D rest.access-file=nightly.access ./wordcount     elsewhere`,

@@ -94,28 +94,28 @@ func sessionOptions(c *cli.Context, p Process) (cfg config.Config, given map[str
 	return cfg, given, nil
 }
 
-// replaced warns of a session that later commands do not mean any more, unless it has ended:
-// the user may not know that there is one file.
-func (l *launcher) replaced(ctx context.Context, path string, before sessionfile.Session) {
+// replaced warns that later commands use the new session and not the one before, unless that
+// has ended: the user may not know that there is one file.
+func (l *launcher) replaced(ctx context.Context, path string, id records.ApplicationID, before sessionfile.Session) {
 	if before.Application == (records.ApplicationID{}) {
 		return
 	}
 	here := owner(l.cluster)
-	if before.Of(here) != nil { // of how it is, nothing can be asked here
+	if before.Of(here) != nil { // this cluster, or this user, cannot be asked whether it still runs
 		place := "ResourceManager " + cmp.Or(before.Owner.ResourceManagers, here.ResourceManagers)
 		if before.Owner.User != "" {
 			place += " (user " + before.Owner.User + ")"
 		}
-		l.say.Line("it takes the place of session %s on %s: commands that name none mean the new one (%s). If the other goes on, end it from there: bobbin session stop -id %s",
-			before.Application, place, path, before.Application)
+		l.say.Line("session %s replaces session %s on %s in %s; commands without -id now use %s. If session %s still runs, end it from there: bobbin session stop -id %s",
+			id, before.Application, place, path, id, before.Application, before.Application)
 		return
 	}
 	report, err := l.cluster.YARN.ApplicationReport(ctx, before.Application)
 	if errors.Is(err, yarnrpc.ErrApplicationNotFound) || err == nil && report.State.Terminal() {
 		return
 	}
-	l.say.Line("it takes the place of session %s, which goes on: commands that name none mean the new one (%s). To end the other: bobbin session stop -id %s",
-		before.Application, path, before.Application)
+	l.say.Line("session %s replaces session %s in %s; commands without -id now use %s. To end session %s: bobbin session stop -id %s",
+		id, before.Application, path, id, before.Application, before.Application)
 }
 
 func startSession(c *cli.Context, p Process, l launcher, given map[string]string) (err error) {
@@ -139,12 +139,12 @@ func startSession(c *cli.Context, p Process, l launcher, given map[string]string
 	if err := sessionfile.Write(path, sessionfile.Session{Application: app.ID, Options: given, Owner: owner(l.cluster)}); err != nil {
 		return errors.Join(err, app.Abandon(c.Context)) // later commands could not find it
 	}
-	l.replaced(c.Context, path, before)
+	l.replaced(c.Context, path, app.ID, before)
 	l.say.Line("session %s is ready: %s", app.ID, l.outcome.TrackingURL)
 	if c.Bool(flagDetached) {
 		l.say.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
 		return nil
 	}
-	a := attendance{p: p, say: l.say, cluster: l.cluster, cfg: l.cfg, id: app.ID, path: path, owner: true, outcome: l.outcome}
+	a := attendance{p: p, say: l.say, cluster: l.cluster, cfg: l.cfg, id: app.ID, path: path, owner: true, outcome: l.outcome, report: app.Report}
 	return a.attend(c.Context)
 }

@@ -68,14 +68,16 @@ func TestASecondSessionTellsOfTheFirst(t *testing.T) {
 	l := launcher{cluster: s.opened(t)}
 	forgotten := s.id
 	forgotten.ID++
+	started := s.id
+	started.ID += 2
 	told := func(before sessionfile.Session) string {
 		var out bytes.Buffer
 		l.say = progress.New(&out)
-		l.replaced(t.Context(), s.path, before)
+		l.replaced(t.Context(), s.path, started, before)
 		return out.String()
 	}
-	want := "it takes the place of session " + s.id.String() + ", which goes on: commands that name none mean the new one (" + s.path +
-		"). To end the other: bobbin session stop -id " + s.id.String() + "\n"
+	now := " in " + s.path + "; commands without -id now use " + started.String() + ". "
+	want := "session " + started.String() + " replaces session " + s.id.String() + now + "To end session " + s.id.String() + ": bobbin session stop -id " + s.id.String() + "\n"
 	here := owner(l.cluster)
 	if got := told(sessionfile.Session{Application: s.id, Owner: here}); got != want {
 		t.Errorf("one that runs: %q, want %q", got, want)
@@ -85,8 +87,8 @@ func TestASecondSessionTellsOfTheFirst(t *testing.T) {
 		"elsewhere:1":                         {ResourceManagers: "elsewhere:1"},
 		here.ResourceManagers + " (user bob)": {User: "bob"},
 	} {
-		want := "it takes the place of session " + forgotten.String() + " on ResourceManager " + place + ": commands that name none mean the new one (" + s.path +
-			"). If the other goes on, end it from there: bobbin session stop -id " + forgotten.String() + "\n"
+		want := "session " + started.String() + " replaces session " + forgotten.String() + " on ResourceManager " + place + now +
+			"If session " + forgotten.String() + " still runs, end it from there: bobbin session stop -id " + forgotten.String() + "\n"
 		if got := told(sessionfile.Session{Application: forgotten, Owner: owner}); got != want {
 			t.Errorf("one that this cluster cannot be asked of: %q, want %q", got, want)
 		}

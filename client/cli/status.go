@@ -18,10 +18,10 @@ func statusCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "print what an application has and does",
-		Description: "Prints its workers, slots and jobs, in numbers, and the programs that REST runs beside\n" +
-			"the master of a session, each with its id; and what jobs wait for that lack slots. Of an\n" +
-			"application that waits itself, or has ended, it prints what YARN knows: state, times and\n" +
-			"diagnostics.\n\n  bobbin status -id application_1700000000000_0001",
+		Description: "Prints the numbers of workers, slots and jobs, and each job that waits for slots. For a\n" +
+			"session it also prints the programs that REST runs beside the master, with their ids. For\n" +
+			"an application that has not begun, or has ended, it prints YARN's report: state, times\n" +
+			"and diagnostics.\n\n  bobbin status -id application_1700000000000_0001",
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return statusOf(c, p) },
 	}

@@ -61,6 +61,9 @@ func meantFlags() []cli.Flag { return append(flags(targetFlag()), whichFlags()..
 // layers and, where they do not tell which, those of the file that `session start` has
 // written. found tells which file that is; "": none was read.
 func withSession(c *cli.Context, p Process, layers []config.Layer) (cfg config.Config, found string, err error) {
+	if err := checkOneMeant(c); err != nil {
+		return cfg, "", err
+	}
 	layers = append(layers, flagLayers(c, applicationFlag())...)
 	file, others, err := optionsFile(p)
 	if err != nil {

@@ -12,6 +12,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -110,7 +111,7 @@ func Examine(ctx context.Context, p Patient) iter.Seq[Result] {
 				}
 			}
 			if title, is := blocked[c.name]; is {
-				r.Findings = skipped(title + " has failed")
+				r.Findings = skipped(fmt.Sprintf("the check %q has failed", title))
 			} else {
 				if p.Begins != nil {
 					p.Begins(c.title)

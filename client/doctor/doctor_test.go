@@ -170,6 +170,17 @@ func TestEachIllnessIsFound(t *testing.T) {
 			func(m *machine) { m.options["heartbeat.timeout"] = "soon" },
 			"options", Failed, `-D: option heartbeat.timeout: "soon" is not a duration`, "docs/OPTIONS.md",
 		},
+		"too small a master": {
+			func(m *machine) { m.options["jobmanager.memory.process.size"] = "32m" },
+			"options", Failed, "too small for the ApplicationMaster: 32 MB, want jobmanager.memory.process.size of 64m or more", "ask for more memory",
+		},
+		"too small a worker, beside such a master": {
+			func(m *machine) {
+				m.options["jobmanager.memory.process.size"] = "32m"
+				m.options["taskmanager.memory.process.size"], m.options["taskmanager.numberOfTaskSlots"] = "200m", "4"
+			},
+			"options", Failed, "TaskExecutor (-tm, -s): 200 MB for 4 slots, want taskmanager.memory.process.size of", "ask for more memory",
+		},
 		"no configuration": {
 			func(m *machine) { m.env["HADOOP_CONF_DIR"] = "" },
 			"hadoop", Failed, "neither HADOOP_CONF_DIR nor YARN_CONF_DIR", "set HADOOP_CONF_DIR",
@@ -419,7 +430,7 @@ func TestChecksThatNeedAFailedOneAreSkipped(t *testing.T) {
 			t.Errorf("%s is %s, want %s: %+v", name, got[name].Status, want, got[name].Findings)
 		}
 	}
-	m.wants(got, "queue", Skipped, "KDCs and clocks", "")
+	m.wants(got, "queue", Skipped, `the check "KDCs and clocks" has failed`, "")
 	if Worst(slices.Collect(maps.Values(got))) != Failed {
 		t.Error("the whole has not failed")
 	}
@@ -500,9 +511,6 @@ func TestWhatYARNWouldRefuseIsFound(t *testing.T) {
 			yarnfake.Config{Node: records.Resource{MemoryMB: 4096, VCores: 1}},
 			map[string]string{"taskmanager.numberOfTaskSlots": "2"},
 			"TaskExecutor asks for 2 vcores", "lower it (-s",
-		},
-		"too small a master": {
-			yarnfake.Config{}, map[string]string{"jobmanager.memory.process.size": "32m"}, "too small for the ApplicationMaster", "ask for more",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,12 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// checkOptions reads Bobbin's own options.
+// checkOptions reads Bobbin's own options, and sees that what runs in containers fits.
 func (v *visit) checkOptions(context.Context) []Finding {
 	c, err := v.Options()
 	if err == nil {
@@ -23,6 +24,13 @@ func (v *visit) checkOptions(context.Context) []Finding {
 	}
 	if err != nil {
 		return optionFaults(err)
+	}
+	if small := client.CheckContainers(c); small != nil {
+		var findings []Finding
+		for _, err := range separate(small) {
+			findings = append(findings, failed(oneLine(err), "ask for more memory, as the message says"))
+		}
+		return findings
 	}
 	v.config = c
 	names := slices.Sorted(maps.Keys(c.Set()))

@@ -70,11 +70,7 @@ func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
 	if err != nil {
 		return []Finding{failed("the ResourceManager gives no application id: "+cause(err), v.remedy(err))}
 	}
-	var findings []Finding
-	if err := client.CheckContainers(v.config); err != nil {
-		findings = append(findings, failed(oneLine(err), "ask for more, as the message says"))
-	}
-	findings = append(findings, optionFaults(client.CheckHeartbeats(v.config, v.conf))...)
+	findings := optionFaults(client.CheckHeartbeats(v.config, v.conf))
 	for _, err := range separate(client.CheckResources(v.config, created.Maximum)) {
 		refusal, is := errors.AsType[*client.Refusal](err)
 		if !is {

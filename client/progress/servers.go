@@ -14,8 +14,9 @@ import (
 )
 
 // Servers gives a logger for connections to servers that says once of each one
-// that it does not answer, while it is tried on: people wonder otherwise what a
-// command does for half a minute. So it does of one that is not ready, as a NameNode in safe mode.
+// that it does not answer, while calls are tried again: people wonder otherwise what a
+// command does for half a minute. It says the same of a server that is not ready, such as a
+// NameNode in safe mode.
 // Nothing else is printed.
 func Servers(out io.Writer) logrus.FieldLogger {
 	logger := logrus.New()
@@ -44,12 +45,12 @@ func (s *silent) Fire(entry *logrus.Entry) error {
 		return nil
 	}
 	s.told[server] = true
-	says := "%v does not answer, trying on: %v\n"
+	says := "%v does not answer, trying again: %v\n"
 	switch {
 	case errors.Is(cause, kerberos.ErrKDC): // the server itself was not asked
-		says = "no login at %v, trying on: %v\n"
+		says = "no login at %v, trying again: %v\n"
 	case isStarting(cause):
-		says = "%v is not ready, trying on: %v\n"
+		says = "%v is not ready, trying again: %v\n"
 	}
 	_, err := fmt.Fprintf(s.out, says, server, cause)
 	return err

@@ -31,9 +31,9 @@ func TestSilentServersAreNamedOnce(t *testing.T) {
 	safe := &yarnrpc.RemoteError{Address: "nn2:8020", Method: "mkdirs", Class: "org.apache.hadoop.hdfs.server.namenode.SafeModeException", Message: "Cannot create /x."}
 	logger.WithError(safe).WithField("address", "nn2:8020").Warn("call failed and will be tried again")
 	logger.WithError(refused).Error("reported otherwise")
-	want := "rm:8032 does not answer, trying on: connection refused\nnn:8020 does not answer, trying on: connection refused\n" +
-		"no login at rm3:8032, trying on: " + kerberos.ErrKDC.Error() + "\n" +
-		"nn2:8020 is not ready, trying on: mkdirs on nn2:8020: SafeModeException: Cannot create /x.\n"
+	want := "rm:8032 does not answer, trying again: connection refused\nnn:8020 does not answer, trying again: connection refused\n" +
+		"no login at rm3:8032, trying again: " + kerberos.ErrKDC.Error() + "\n" +
+		"nn2:8020 is not ready, trying again: mkdirs on nn2:8020: SafeModeException: Cannot create /x.\n"
 	if got := out.String(); got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -32,7 +33,7 @@ func main() {
 	}
 	wanted.Queues, wanted.Users = list(*queue), list(*user)
 	if err := run(wanted); err != nil {
-		fmt.Fprintln(os.Stderr, "applications:", err)
+		fmt.Fprintln(os.Stderr, "applications:", visible(err.Error()))
 		os.Exit(1)
 	}
 }
@@ -85,7 +86,18 @@ func write(out io.Writer, applications []records.ApplicationReport) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "APPLICATION\tNAME\tUSER\tQUEUE\tSTARTED\tSTATE\tRESULT")
 	for _, a := range applications {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Name, a.User, a.Queue, a.Started.Format(time.DateTime), a.State, a.FinalStatus)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, visible(a.Name), visible(a.User), visible(a.Queue), a.Started.Format(time.DateTime), a.State, a.FinalStatus)
 	}
 	return table.Flush()
+}
+
+// visible shows control characters, and those that turn the direction of text, in place of having the terminal obey them:
+// what an application is called, anybody says who submits one.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }

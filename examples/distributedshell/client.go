@@ -88,7 +88,7 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 	if report.FinalStatus != records.FinalSucceeded {
 		return fmt.Errorf("%s %s: %s", report.ID, report.State, report.Diagnostics)
 	}
-	fmt.Println(report.Diagnostics)
+	fmt.Println(visible(report.Diagnostics))
 	return nil
 }
 

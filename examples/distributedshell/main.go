@@ -20,7 +20,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -51,7 +53,7 @@ func main() {
 		err = runClient(os.Args[1:])
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "distributedshell:", err)
+		fmt.Fprintln(os.Stderr, "distributedshell:", visible(err.Error()))
 		os.Exit(1)
 	}
 }
@@ -95,4 +97,15 @@ func runClient(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return submit(ctx, job, *queue)
+}
+
+// visible shows control characters, and those that turn the direction of text, in place of having the terminal obey them:
+// what a copy has written last, YARN tells as diagnostics.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }

@@ -15,8 +15,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -36,13 +38,24 @@ func main() {
 	stop()
 	switch {
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "shell:", err)
+		fmt.Fprintln(os.Stderr, "shell:", visible(err.Error()))
 		os.Exit(1)
 	case ended.ExitStatus < 0: // not by the command
-		fmt.Fprintf(os.Stderr, "shell: %s: %s\n%s\n", ended.ID, ended.ExitStatus.Reason(), ended.Diagnostics)
+		fmt.Fprintf(os.Stderr, "shell: %s: %s\n%s\n", ended.ID, ended.ExitStatus.Reason(), visible(ended.Diagnostics))
 		os.Exit(1)
 	}
 	os.Exit(int(ended.ExitStatus))
+}
+
+// visible shows control characters, and those that turn the direction of text, in place of having the terminal obey them:
+// what the command has written last, YARN tells as diagnostics.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // run submits an application, is its master, and gives what became of its one container.

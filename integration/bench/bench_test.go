@@ -124,11 +124,21 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	o.bin, o.runs = bin, 1
-	tables, err := measure(t.Context(), o, c, log, func(table) error { return nil })
+	r, err := newRig(t.Context(), o, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return page(machine{processor: "any"}, c.Version(), tables)
+	t.Cleanup(func() {
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var out strings.Builder
+	e := edition{machine: machine{processor: "any"}, hadoop: c.Version(), sections: chosen(o.only), log: log}
+	if err := e.publish(t.Context(), r, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 // TestContainersAreWatched would catch memory that is counted for nobody, or for

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sirupsen/logrus"
 )
 
 // TestMeasurementsAreKept would catch half an hour of measurements that is lost to its last section, or to a file that is
@@ -48,6 +52,44 @@ func TestMeasurementsAreKept(t *testing.T) {
 	}
 	if k, err := keepIn("", machine{}, ""); err != nil || k.add(one) != nil || k.end("x") != nil {
 		t.Errorf("nothing is to be kept: %v", err)
+	}
+}
+
+// TestAFailedSectionLosesNoOther would catch half an hour of measurements that is lost to the section after them.
+func TestAFailedSectionLosesNoOther(t *testing.T) {
+	measured := table{title: "One", text: "First.", head: []string{"x"}, rows: [][]string{{"1"}}}
+	partial := table{title: "Two", text: "Second.", head: []string{"y"}, rows: [][]string{{"2"}}}
+	broken := errors.New("the cluster is on fire")
+	is := func(s table, err error) func(context.Context, *rig) (table, error) {
+		return func(context.Context, *rig) (table, error) { return s, err }
+	}
+	never := func(context.Context, *rig) (table, error) {
+		t.Error("a section behind the one that failed is measured")
+		return table{}, nil
+	}
+	path := filepath.Join(t.TempDir(), "page.md")
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	for name, c := range map[string]struct {
+		second table
+		rows   bool // it has some
+	}{"at once": {table{title: "Two"}, false}, "late": {partial, true}} {
+		var out bytes.Buffer
+		e := edition{file: path, whole: true, log: log, sections: []section{{"one", is(measured, nil)}, {"two", is(c.second, broken)}, {"three", never}}}
+		if err := e.publish(t.Context(), nil, &out); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "section two: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		kept, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const one, two = "\n## One\n", "\n## Two\n"
+		if !strings.Contains(out.String(), one) || strings.Contains(out.String(), two) != c.rows || strings.Contains(out.String(), "The section failed") != c.rows {
+			t.Errorf("%s: printed %q", name, out.String())
+		}
+		if !strings.Contains(string(kept), one) || strings.Contains(string(kept), two) {
+			t.Errorf("%s: kept %q", name, kept)
+		}
 	}
 }
 

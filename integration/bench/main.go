@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -135,45 +134,16 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, hadoop.Close()) }()
-	kept, err := keepIn(o.file, m, hadoop.Version())
+	r, err := newRig(ctx, o, hadoop)
 	if err != nil {
 		return err
 	}
-	tables, err := measure(ctx, o, hadoop, log, kept.add)
-	content := page(m, hadoop.Version(), tables)
-	_, unwritten := io.WriteString(stdout, content) // whatever failed: those before are measured
-	if err = errors.Join(err, unwritten); err == nil && len(o.only) == 0 {
-		err = kept.end(content)
-	}
-	return err
+	defer func() { err = errors.Join(err, r.close()) }()
+	e := edition{machine: m, hadoop: hadoop.Version(), sections: chosen(o.only), whole: len(o.only) == 0, file: o.file, log: log}
+	return e.publish(ctx, r, stdout)
 }
 
-// measure measures the sections one after another, and gives each to keep at once. After an
-// error it gives those before.
-func measure(ctx context.Context, o options, hadoop *cluster.Cluster, log logrus.FieldLogger, keep func(table) error) (tables []table, err error) {
-	r, err := newRig(ctx, o, hadoop)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.close()) }()
-	for _, s := range sections() {
-		if len(o.only) > 0 && !slices.Contains(o.only, s.name) {
-			continue
-		}
-		load, err := loadAverage()
-		if err != nil {
-			return tables, err
-		}
-		log.WithFields(logrus.Fields{"section": s.name, "load": load}).Info("measuring")
-		t, err := s.measure(ctx, r)
-		if err != nil {
-			return tables, fmt.Errorf("section %s: %w", s.name, err)
-		}
-		t.date, t.load = time.Now().UTC().Format(time.DateOnly), load
-		tables = append(tables, t)
-		if err := keep(t); err != nil {
-			return tables, err
-		}
-	}
-	return tables, nil
+// chosen are the sections of those names, in the order of the page; all where none is named.
+func chosen(names []string) []section {
+	return slices.DeleteFunc(sections(), func(s section) bool { return len(names) > 0 && !slices.Contains(names, s.name) })
 }

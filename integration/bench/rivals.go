@@ -97,14 +97,18 @@ func (r *rig) inSession(ctx context.Context, c contender, f *figures) (err error
 		*step.took = append(*step.took, took)
 	}
 	held, err := masterOf(report.ID)
-	f.masters = append(f.masters, held)
+	if err == nil {
+		f.masters = append(f.masters, held)
+	}
 	return err
 }
 
 // measure adds what a command took that starts an application.
 func (r *rig) measure(ctx context.Context, c contender, command []string, to *[]usage) error {
 	took, _, err := r.launch(ctx, c, command)
-	*to = append(*to, took)
+	if err == nil {
+		*to = append(*to, took)
+	}
 	return err
 }
 

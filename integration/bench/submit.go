@@ -49,8 +49,8 @@ func submissions(ctx context.Context, r *rig) (table, error) {
 	}
 	t.text += " Flink is " + version + "."
 	for i := range r.runs(submitRuns) {
-		if err := of.round(ctx, r, i); err != nil {
-			return t, err
+		if err = of.round(ctx, r, i); err != nil { // the rows have the runs before
+			break
 		}
 	}
 	ours, theirs := of.ours, of.theirs
@@ -66,7 +66,7 @@ func submissions(ctx context.Context, r *rig) (table, error) {
 	t.compareMemory("memory of `run` with a cluster of its own", 0.2, peaks(ours.perJob), peaks(theirs.perJob))
 	t.compareMemory("memory of `list`", 0.2, peaks(ours.list), peaks(theirs.list))
 	t.compareMemory("memory of the session's ApplicationMaster", noMark, ours.masters, theirs.masters)
-	return t, nil
+	return t, err
 }
 
 func peaks(runs []usage) []int64 {
@@ -96,6 +96,9 @@ func times(runs []usage) []time.Duration {
 }
 
 func compared[T time.Duration | int64](t *table, what string, toReach float64, ours, theirs []T, format func(T) string) {
+	if len(ours) == 0 { // a round that failed early
+		return
+	}
 	cells := []string{what, spread(ours, format), "", "", ""}
 	if toReach != noMark {
 		cells[4] = strconv.FormatFloat(toReach, 'f', -1, 64)

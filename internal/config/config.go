@@ -196,8 +196,10 @@ func parse(name, text string) (any, error) {
 	unknown := &Fault{What: "unknown option " + name}
 	if nearest := Nearest(name, Names()); nearest != "" {
 		unknown.Remedy = "did you mean " + nearest + "?"
+	} else if like := likest(name, Names()); like != "" {
+		unknown.Remedy = "docs/OPTIONS.md lists all options, the nearest is " + like
 	} else {
-		unknown.Remedy = "docs/OPTIONS.md lists those there are, the nearest is " + likest(name, Names())
+		unknown.Remedy = "docs/OPTIONS.md lists all options"
 	}
 	return nil, unknown
 }

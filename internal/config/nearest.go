@@ -28,12 +28,20 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
+// leastRun is the least run of letters that says something of a name.
+const leastRun = 4
+
 // likest gives the candidate that has the longest run of letters in common with name, in
-// any case, and the shortest of several: who gives a part of a name sees one that has it.
+// any case, and the shortest of several: a user who gives a part of a name sees one that has
+// it. "" where that run is shorter than leastRun, or than half of the name.
 func likest(name string, candidates []string) string {
-	return slices.MaxFunc(candidates, func(a, b string) int {
+	best := slices.MaxFunc(candidates, func(a, b string) int {
 		return cmp.Or(cmp.Compare(longestRun(name, a), longestRun(name, b)), cmp.Compare(len(b), len(a)))
 	})
+	if run := longestRun(name, best); run < leastRun || 2*run < len(name) {
+		return ""
+	}
+	return best
 }
 
 // longestRun is the length of the longest text that both hold, in bytes.

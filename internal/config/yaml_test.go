@@ -30,7 +30,7 @@ func TestFaultsOfYAMLNameTheirLine(t *testing.T) {
 		"- a\nb: c\n":                      {2, "did not find expected '-' indicator"},
 		"# a\n# b\na: 1\r\nb: [\r\n":       {4, "did not find expected node content"},
 	} {
-		says := fmt.Sprintf("conf.yaml:%d: no YAML: ", want.line)
+		says := fmt.Sprintf("conf.yaml:%d: not valid YAML: ", want.line)
 		_, err := ParseFile("conf.yaml", []byte(text))
 		if !errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), says) || !strings.Contains(err.Error(), want.says) || strings.Contains(err.Error(), "yaml:") && !strings.HasPrefix(err.Error(), "conf.yaml:") {
 			t.Errorf("%q: %v, want %s…%s", text, err, says, want.says)

@@ -415,7 +415,7 @@ func TestABusyProcessBlamesNobodyForItsOwnDelay(t *testing.T) {
 				p := open(t)
 				p.busy = busy
 				p.besiege(silent)
-				for range 5 {
+				for range 2 {
 					if err := enter(p.knock(t), patience/5); err != nil {
 						t.Fatalf("a friend is not let in: %v", err)
 					}

@@ -57,13 +57,14 @@ func KeepAlive(after time.Duration) net.KeepAliveConfig {
 	}
 }
 
-// Watch gives a connection that ends with ErrUnreachable once something that was
-// written to it has not been acknowledged for after, from the machine's last sign
-// of life on. While the other end has no room, what is written waits here, and the machine
-// is known to be gone when it has left three questions for room in a row without an answer:
-// within some 25 s, whatever after is, if it had room five seconds before, and later the
-// longer it had none. A connection that is not TCP, one of a system that does not tell, and
-// one with zero after are given back as they are.
+// Watch gives a connection that ends with ErrUnreachable once the other machine has been
+// silent for after while something that was written to it is not acknowledged. The silence
+// counts from the first such write, however long nothing had come before it, and anew from
+// whatever comes in. While the other end has no room, what is written waits here, and the
+// machine is known to be gone when after is over and it has left three questions for room in a
+// row without an answer: within some 25 s, or after and an eighth of it if that is more, where it
+// had room five seconds before, and later the longer it had none. A connection that is not TCP,
+// one of a system that does not tell, and one with zero after are given back as they are.
 func Watch(conn net.Conn, after time.Duration) net.Conn {
 	tcp, is := conn.(*net.TCPConn)
 	if !is || after <= 0 {

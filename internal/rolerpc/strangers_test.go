@@ -36,7 +36,7 @@ func TestStrangersFillNothing(t *testing.T) {
 			go func() { served <- server.Serve(door) }()
 
 			address := listener.Addr().String()
-			end := doorsteptest.Besiege(t.Context(), address, 2*doorstep.Places, doorsteptest.Shake(newCluster(t).client(t).TLS, sent))
+			end := doorsteptest.Besiege(t.Context(), address, doorstep.Places+16, doorsteptest.Shake(newCluster(t).client(t).TLS, sent))
 			conn := dial(t, address, certificates.client(t))
 			for { // a worker tries as long as it lives
 				if _, err = conn.Open(t.Context(), "resourcemanager", newRecorder()); err == nil || t.Context().Err() != nil {

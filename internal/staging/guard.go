@@ -31,6 +31,20 @@ func (a *Area) guard(ctx context.Context, dir string) error {
 	return err
 }
 
+// Own refuses a file of the application whose directory that is (Dir), if others than the user could have put it there:
+// ErrExposed. Nobody but the user can put another one in its place after that. A file that is missing is fs.ErrNotExist.
+func Own(ctx context.Context, fsys FileSystem, dir, name string) error {
+	a := areaOf(fsys, dir)
+	file, err := fsys.Status(ctx, dir+"/"+name)
+	if err == nil {
+		err = a.guard(ctx, dir)
+	}
+	if err == nil {
+		err = a.own(file)
+	}
+	return err
+}
+
 // private refuses a directory that is not the user's alone; one that is missing is none.
 func (a *Area) private(ctx context.Context, dir string) error {
 	status, err := a.fs.Status(ctx, dir)

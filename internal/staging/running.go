@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
@@ -36,7 +37,8 @@ type Running struct {
 // Resume gives the use that the application with this directory (Dir) makes of the
 // cache beside it. Files get that many copies, as in New.
 func Resume(fsys FileSystem, dir string, replication int) *Running {
-	area := &Area{fs: fsys, root: strings.TrimSuffix(dir, "/"+path.Base(dir)), replication: replication}
+	area := areaOf(fsys, dir)
+	area.replication = replication
 	return &Running{area: area, dir: dir}
 }
 
@@ -81,19 +83,37 @@ func (r *Running) Release(ctx context.Context, sha256 string) error {
 
 func (r *Running) held(sha256 string) string { return r.dir + "/" + heldDir + "/" + sha256 }
 
-// Find looks for an entry: fs.ErrNotExist. One that is not held may go at any time.
+// Find looks for an entry: fs.ErrNotExist. One that is not held may go at any time. ErrExposed, if others could have put
+// it there.
 func (r *Running) Find(ctx context.Context, sha256 string) (Entry, error) {
-	files, err := r.area.fs.List(ctx, r.area.entry(sha256))
+	found, err := r.find(ctx, sha256)
 	if err != nil {
 		return Entry{}, fmt.Errorf("look for %s in the cache: %w", sha256, err)
 	}
-	for _, f := range files {
-		// What begins with a dot is being written.
-		if name := path.Base(f.URI); !f.IsDir && !strings.HasPrefix(name, ".") {
-			return Entry{SHA256: sha256, Name: name, Resource: resource(f)}, nil
-		}
+	return Entry{SHA256: sha256, Name: path.Base(found.URI), Resource: resource(found)}, nil
+}
+
+func (r *Running) find(ctx context.Context, sha256 string) (filesystem.FileInfo, error) {
+	files, err := r.area.fs.List(ctx, r.area.entry(sha256))
+	if err != nil {
+		return filesystem.FileInfo{}, err
 	}
-	return Entry{}, fmt.Errorf("look for %s in the cache: %w", sha256, fs.ErrNotExist)
+	// What begins with a dot is being written.
+	i := slices.IndexFunc(files, func(f filesystem.FileInfo) bool { return !f.IsDir && !strings.HasPrefix(path.Base(f.URI), ".") })
+	if i < 0 {
+		return filesystem.FileInfo{}, fs.ErrNotExist
+	}
+	found, err := r.area.fs.Status(ctx, files[i].URI)
+	if err == nil {
+		err = r.area.guard(ctx, r.dir)
+	}
+	if err == nil {
+		err = r.area.private(ctx, r.area.entry(sha256))
+	}
+	if err == nil {
+		err = r.area.own(found)
+	}
+	return found.FileInfo, err
 }
 
 // Receive writes what it reads into a file of the application's own, with which it
@@ -114,7 +134,7 @@ func (r *Running) Discard(ctx context.Context, temporary string) error {
 
 // File makes what Receive wrote an entry of the cache, by its hash and under a name,
 // and holds it. Another file of the same content that is there already stays in its
-// place.
+// place, unless it has another length.
 func (r *Running) File(ctx context.Context, temporary, sha256, name string) (entry Entry, err error) {
 	if err := r.Hold(ctx, sha256); err != nil {
 		return Entry{}, err
@@ -129,6 +149,9 @@ func (r *Running) File(ctx context.Context, temporary, sha256, name string) (ent
 
 func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Entry, error) {
 	there, err := r.Find(ctx, sha256)
+	if err == nil {
+		err = r.sameLength(ctx, there, temporary)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return there, errors.Join(err, r.Discard(ctx, temporary))
 	}
@@ -143,4 +166,14 @@ func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Ent
 		return Entry{}, fmt.Errorf("stage %s: %w", name, err)
 	}
 	return r.Find(ctx, sha256)
+}
+
+// sameLength refuses an entry that cannot have the content of what Receive wrote. HDFS does not tell the content itself:
+// whoever runs it compares that.
+func (r *Running) sameLength(ctx context.Context, there Entry, temporary string) error {
+	received, err := r.area.fs.Stat(ctx, temporary)
+	if err == nil && received.Size != there.Size {
+		err = fmt.Errorf("%s has %d bytes, want %d: remove it and try again", there.URI, there.Size, received.Size)
+	}
+	return err
 }

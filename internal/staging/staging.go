@@ -20,6 +20,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -60,6 +61,11 @@ func root(home string) string { return strings.TrimSuffix(home, "/") + "/" + Dir
 // copies; 0 means the file system's default (yarn.file-replication).
 func New(fsys FileSystem, home string, replication int) *Area {
 	return &Area{fs: fsys, root: root(home), replication: replication}
+}
+
+// areaOf is the area of the application with this directory (Dir).
+func areaOf(fsys FileSystem, dir string) *Area {
+	return &Area{fs: fsys, root: strings.TrimSuffix(dir, "/"+path.Base(dir))}
 }
 
 // File is a local file to stage by content.

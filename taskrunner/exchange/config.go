@@ -34,7 +34,8 @@ type Config struct {
 	// BufferTimeout is how long a record waits in a buffer that does not fill.
 	BufferTimeout time.Duration
 	// RequestTimeout is how long a consumer waits for a partition that its host
-	// does not have (yet), and for the host to answer for the first time.
+	// does not have (yet), and before that for the connection to the host, but 30 s at
+	// least (dialTimeout).
 	RequestTimeout time.Duration
 	// Unreachable is the time after which a host is lost whose machine acknowledges
 	// nothing (liveness.After); 0: never. One whose process is silent is not lost here,

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// dialTimeout bounds the time to reach another host, 30 s, if it need not be
-	// longer (Config.RequestTimeout): with thousands of hosts that start at once, the
-	// first packets get lost.
+	// dialTimeout bounds the time to reach another host and be known to it, 30 s, if it
+	// need not be longer (Config.RequestTimeout): with thousands of hosts that start at
+	// once, the first packets get lost, and who is not known yet waits for a turn.
 	dialTimeout = 30 * time.Second
 	// Pauses between attempts to reach a host that ends connections double, from
 	// firstPause to longestPause.

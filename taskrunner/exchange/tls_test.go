@@ -158,7 +158,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 			b := newExchange(t, "b", ca.host("c2", "j"), func(c *exchange.Config) { c.RequestTimeout = time.Hour }) // the machine may be slow
 			var stranger exchange.Config
 			newAuthority(t).host("c3", "j")(&stranger)
-			end := doorsteptest.Besiege(t.Context(), a.Address(), 2*doorstep.Places, doorsteptest.Shake(stranger.ClientTLS, sent))
+			end := doorsteptest.Besiege(t.Context(), a.Address(), doorstep.Places+16, doorsteptest.Shake(stranger.ClientTLS, sent))
 			defer end()
 			if got, err := tellTen(t, a, b, a.Address()); err != nil || got != 10 {
 				t.Errorf("%d records arrive, want 10: %v", got, err)

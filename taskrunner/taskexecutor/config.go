@@ -42,7 +42,8 @@ type Options struct {
 	// ResourceManager for so long the TaskExecutor ends itself.
 	RegistrationTimeout time.Duration
 	// SlotTimeout is taskmanager.slot.timeout, 10 s: a slot that its JobMaster
-	// does not accept for so long is free again.
+	// does not accept for so long is free again, unless the JobMaster says nothing
+	// at all: then heartbeat.timeout counts.
 	SlotTimeout time.Duration
 }
 

@@ -135,9 +135,7 @@ func (c *Core) timerFired(t Timer) {
 			c.end(Unregistered, "no ResourceManager for "+c.config.RegistrationTimeout.String()+" (taskmanager.registration.timeout)")
 		}
 	case TimerSlot:
-		if s := c.slots.find(t.Allocation); s != nil && s.state == slotAllocated {
-			c.freeSlots(c.jobs[s.job], []*slot{s}, "not accepted within "+c.config.SlotTimeout.String()+" (taskmanager.slot.timeout)")
-		}
+		c.slotLate(t)
 	case TimerHostReady:
 		c.hostLate(t.Host)
 	case TimerHostHeartbeat:

@@ -64,9 +64,7 @@ func (c *Core) allocated(m msg.RequestSlots, taken []*slot) {
 		j.link.failures = 0
 		c.open(&j.link)
 	}
-	if j.link.state == linkAdmitted {
-		c.sendJobMaster(j, msg.OfferSlots{Offers: offersOf(taken)})
-	}
+	c.offer(j, taken)
 	c.setHostMemory(j)
 	c.ensureHost(j)
 }
@@ -108,13 +106,40 @@ func (c *Core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	c.admit(&j.link, string(m.JobMaster), m.Tasks, m.HeartbeatInterval, m.HeartbeatTimeout)
 	j.spec, j.tasks = &m.Job, m.Tasks
 	if held := c.slots.held(j.id); len(held) > 0 {
-		c.sendJobMaster(j, msg.OfferSlots{Offers: offersOf(held)})
+		c.offer(j, held)
 	}
 	if j.unavailable != nil {
 		c.sendJobMaster(j, *j.unavailable)
 	}
 	c.ensureHost(j)
 	c.instructHost(j)
+}
+
+// offer offers slots to the JobMaster, once that is there.
+func (c *Core) offer(j *job, slots []*slot) {
+	if j.link.state != linkAdmitted {
+		return
+	}
+	for _, s := range slots {
+		s.offered = c.now
+	}
+	c.sendJobMaster(j, msg.OfferSlots{Offers: offersOf(slots)})
+}
+
+// slotLate frees a slot that the JobMaster has not accepted in time. One of which nothing was heard
+// since the offer cannot have answered: it is stopped, or too busy, and for how long it may be so
+// the heartbeats decide, and not the slot.
+func (c *Core) slotLate(t Timer) {
+	s := c.slots.find(t.Allocation)
+	if s == nil || s.state != slotAllocated {
+		return
+	}
+	j := c.jobs[s.job]
+	if j.link.state == linkAdmitted && !j.link.watch.last.After(s.offered) {
+		c.allow(t, c.config.SlotTimeout)
+		return
+	}
+	c.freeSlots(j, []*slot{s}, "not accepted within "+c.config.SlotTimeout.String()+" (taskmanager.slot.timeout)")
 }
 
 // offersAnswered takes in what becomes of offered slots. A JobMaster that takes

@@ -52,8 +52,9 @@ type modelSlot struct {
 	allocation ids.AllocationID
 	job        ids.JobID
 	memoryMB   int
-	accepted   bool // by the JobMaster
-	givenBack  bool // and in use until the host has ended
+	offered    time.Time // to the JobMaster
+	accepted   bool      // by it
+	givenBack  bool      // and in use until the host has ended
 }
 
 // modelRole is a role at which the TaskExecutor wants to be registered.
@@ -327,6 +328,7 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 			w.must("token of %d is %s", id, m.JobMaster)
 			if held := w.held(l.job); len(held) > 0 {
 				w.must("to %d: offer %v", id, w.offers(held))
+				w.offered(held)
 			}
 			if j.unavailable != "" {
 				w.must("to %d: %s", id, j.unavailable)
@@ -380,6 +382,12 @@ func (w *world) offers(slots []int) []msg.SlotOffer {
 	return offers
 }
 
+func (w *world) offered(slots []int) {
+	for _, i := range slots {
+		w.slots[i].offered = w.now
+	}
+}
+
 // report is what the ResourceManager is told of the slots. One that was given back is
 // taken until its host has ended.
 func (w *world) report() []msg.SlotStatus {
@@ -427,6 +435,7 @@ func (w *world) slotsRequested(rm LinkID, m msg.RequestSlots) {
 		w.must("open to %q", m.Job)
 	}
 	w.tell(j, "offer %v", w.offers(taken))
+	w.offered(taken)
 }
 
 // leave closes a job's link for good.
@@ -678,9 +687,14 @@ func (w *world) timerFires(timer Timer) {
 			w.ends()
 		}
 	case TimerSlot:
-		if i := w.find(timer.Allocation); i >= 0 && !w.slots[i].accepted && !w.slots[i].givenBack {
-			w.giveBack(w.slots[i].job, timer.Allocation)
+		i := w.find(timer.Allocation)
+		if i < 0 || w.slots[i].accepted || w.slots[i].givenBack {
+			return
 		}
+		if s, link := w.slots[i], w.jobs[w.slots[i].job].link; w.admitted(link) && !w.links[link].heard.After(s.offered) {
+			return // check holds that the timer is set anew: the JobMaster is silent
+		}
+		w.giveBack(w.slots[i].job, timer.Allocation)
 	case TimerHostReady:
 		if h != nil && !h.stopping && !h.blamed && h.ready.IsZero() && (h.instructed || !h.greeted) {
 			h.blamed = true

@@ -2,6 +2,7 @@ package taskexecutor
 
 import (
 	"slices"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -23,6 +24,7 @@ type slot struct {
 	allocation ids.AllocationID
 	job        ids.JobID
 	memoryMB   int
+	offered    time.Time // to the JobMaster, for the last time; zero: it was not
 }
 
 // slotTable is the worker's slots. An allocation is in at most one of them. What is

@@ -2,6 +2,7 @@ package slotmanager
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -52,9 +53,10 @@ func (m *Manager) forgive(id ids.JobID) {
 	}
 }
 
-// reason says why a job cannot have slots enough for any part of it, or "".
-func (m *Manager) reason(j *job) string {
-	if j.refusals >= refusalLimit && m.held[j.id] < j.least {
+// reason says why a job cannot have slots enough for any part of it, or "", where so many
+// workers are asked for.
+func (m *Manager) reason(j *job, asked int) string {
+	if j.refusals >= refusalLimit && m.held[j.id] < j.least && !m.coming(j, asked) {
 		return "workers refuse its slots: " + j.refusal
 	}
 	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.least > limit {
@@ -65,6 +67,13 @@ func (m *Manager) reason(j *job) string {
 		return m.refusal
 	}
 	return ""
+}
+
+// coming tells whether a worker may come that has refused a job nothing yet, where so many are
+// asked for.
+func (m *Manager) coming(j *job, asked int) bool {
+	return asked > 0 && m.refusal == "" && !m.exhausted(j.id) ||
+		slices.ContainsFunc(m.expected, func(w *worker) bool { return !m.blocks(j.id, w.id) })
 }
 
 // suffices tells whether the workers that are there, or are coming, could serve some part of

@@ -42,7 +42,8 @@ type Blocklist interface {
 // A slot that its worker refused is left alone for refusalPause, lest the two
 // repeat themselves as fast as messages go. A job whose slots were refused
 // refusalLimit times, while it got and lost none, and that has too few to run, is told
-// so instead of being left to its slot.request.timeout without a reason.
+// so instead of being left to its slot.request.timeout without a reason, unless another
+// worker is to come: that may take longer, and serve it.
 const (
 	refusalPause = time.Second
 	refusalLimit = 10
@@ -226,7 +227,7 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	m.resize(now, missing, spared, short, &plan)
 	m.releaseIdle(now, short, &plan)
 	for _, j := range short {
-		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
+		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j, plan.Workers)})
 	}
 	m.next = time.Time{}
 	if m.nextIdle.After(now) {

@@ -70,7 +70,8 @@ type profile struct {
 	asked    int // outstanding in amrm's table
 	// refusedUntil is the end of YARN's refusal; zero: there is none.
 	refusedUntil time.Time
-	doubtful     bool // YARN has refused it, and has not taken an ask since
+	doubtful     bool      // YARN has refused it, and has not taken an ask since
+	standing     time.Time // since when YARN holds an ask and has not refused it; zero: it holds none
 }
 
 // missing is how many containers are still to come.
@@ -209,13 +210,7 @@ func (c *core) allocateFailed(err error) {
 
 func (c *core) allocateAnswered(r amrm.Response) {
 	c.failures = 0
-	if c.refusesAtOnce() {
-		for _, p := range c.profiles {
-			if p.asked > 0 {
-				c.taken(p)
-			}
-		}
-	}
+	c.stand(r)
 	c.updateNodes(r.UpdatedNodes)
 	c.reconsider(r)
 	c.giveBack(r.PreviousContainers)

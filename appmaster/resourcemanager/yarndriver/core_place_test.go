@@ -152,3 +152,47 @@ func TestWhenOrdersAreTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAskThatStandsIsTaken would catch a job that keeps the room of its queue for idle workers
+// that it has set aside, until it gives up, where YARN refuses only later: under a constraint it
+// says nothing of an ask that waits for room. And it would catch that an ask counts as taken
+// which YARN has not held for as long since it refused the last one.
+func TestAnAskThatStandsIsTaken(t *testing.T) {
+	for name, place := range map[string]launch.WorkerPlace{
+		"under a constraint": {Constraint: records.Apart(records.ScopeNode, records.OwnTags(launch.WorkerTag)...)},
+		"opportunistic":      {ExecutionType: records.ExecutionOpportunistic},
+	} {
+		c, _ := orderIn(place, testNodes())
+		now := testEpoch
+		step := func(after time.Duration, e event) (events []resourcemanager.DriverEvent) {
+			now = now.Add(after)
+			for _, effect := range c.Step(now, e) {
+				if told, is := effect.(report); is {
+					events = append(events, told.events...)
+				}
+			}
+			return events
+		}
+		taken := func(after time.Duration, r amrm.Response) bool {
+			return slices.Contains(step(after, allocated{response: r}), resourcemanager.DriverEvent(resourcemanager.OrdersTaken{}))
+		}
+		for range 2 {
+			step(0, allocated{response: amrm.Response{Rejected: []amrm.Rejection{
+				{Key: amrm.AskKey{Priority: 1, ExecutionType: place.ExecutionType}, Count: 2, Reason: amrm.CouldNotPlace},
+			}}})
+			step(refusalTime, woken{})
+			if taken(0, amrm.Response{}) || taken(refusalTime-1, amrm.Response{}) {
+				t.Errorf("%s: taken before YARN has held it for %s", name, refusalTime)
+			}
+		}
+		if taken(1, amrm.Response{Resynced: true}) {
+			t.Errorf("%s: taken by a ResourceManager that has just restarted", name)
+		}
+		if !taken(refusalTime, amrm.Response{}) {
+			t.Errorf("%s: not taken when YARN has held it for %s", name, refusalTime)
+		}
+		if taken(refusalTime, amrm.Response{}) {
+			t.Errorf("%s: taken twice", name)
+		}
+	}
+}

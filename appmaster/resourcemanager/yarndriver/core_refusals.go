@@ -26,7 +26,7 @@ func (c *core) refuse(p *profile, reason string) {
 	if !p.refused() {
 		c.events = append(c.events, resourcemanager.WorkersRefused{Reason: reason})
 	}
-	p.refusedUntil, p.doubtful = c.now.Add(refusalTime), true
+	p.refusedUntil, p.doubtful, p.standing = c.now.Add(refusalTime), true, time.Time{}
 }
 
 // admit ends a refusal: YARN is asked again, and decides anew.
@@ -45,8 +45,26 @@ func (c *core) taken(p *profile) {
 	}
 }
 
+// stand takes in that YARN holds what it was asked for when it gave an answer. Where it may
+// refuse that later, it has taken what it has held for as long as a refusal counts: a job that
+// waits for room must not keep room for idle workers that do not serve it.
+func (c *core) stand(r amrm.Response) {
+	for _, p := range c.profiles {
+		switch {
+		case p.asked == 0 || p.refused():
+			p.standing = time.Time{}
+			continue
+		case p.standing.IsZero() || r.Resynced: // a ResourceManager that has restarted decides anew
+			p.standing = c.now
+		}
+		if c.refusesAtOnce() || c.now.Sub(p.standing) >= refusalTime {
+			c.taken(p)
+		}
+	}
+}
+
 // refusesAtOnce tells whether an answer to asks says that YARN takes them. Where it refuses
-// later, or gives too little in place of that (see tooSmall), only a worker says so.
+// later, or gives too little in place of that (see tooSmall), a worker says so, or time does.
 func (c *core) refusesAtOnce() bool {
 	return c.place.Constraint == nil && c.place.ExecutionType != records.ExecutionOpportunistic
 }

@@ -46,7 +46,7 @@ type fakeYARN struct {
 	askedAt    time.Time
 	size       records.Resource
 	hosts      []string // where containers are given, by turns
-	dead       string   // the host that takes calls and answers none
+	dead       []string // the hosts that take calls and answer none
 	lastID     int
 	allocates  []time.Duration // since the start
 	completed  []records.ContainerStatus
@@ -179,7 +179,7 @@ func sum(counts map[records.NodeID]int) (all int) {
 // answer waits for a node's answer, which never comes of a dead one.
 func (y *fakeYARN) answer(ctx context.Context, on records.NodeID) error {
 	y.mu.Lock()
-	dead := on.Host == y.dead
+	dead := slices.Contains(y.dead, on.Host)
 	y.mu.Unlock()
 	if !dead {
 		return nil
@@ -368,7 +368,7 @@ func TestAnEndWaitsForADeadNodeOnlySoLong(t *testing.T) {
 		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
 		time.Sleep(2 * time.Second)
 		y.mu.Lock()
-		y.dead = "h1"
+		y.dead = []string{"h1"}
 		y.mu.Unlock()
 		var release []resourcemanager.Release
 		for id := 1; id <= 40; id++ {

@@ -24,8 +24,9 @@ const (
 	// callsAtOnce bounds either kind at all NodeManagers together, and with it goroutines
 	// and connections: enough for a hundred nodes that do not answer.
 	callsAtOnce = 256
-	// startTimeout bounds a start at a NodeManager that does not answer, its wait behind
-	// others there included, so that all of them fail together. The node was alive a moment
+	// startTimeout is for how long a NodeManager may leave all starts unanswered. Those that
+	// wait behind them there fail with them; who waits for other nodes' calls to end has
+	// asked nobody yet, and does not fail for it. The node was alive a moment
 	// ago, when YARN gave the container at its heartbeat, and is waited for through a long
 	// collection of garbage, or a restart, but not for the minutes after which YARN counts
 	// it as lost: another container comes in a second.
@@ -121,9 +122,9 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	case startContainers:
 		s.handUp(news{starts: e.starts})
 	case stopContainer:
-		s.others.put(ctx, e.node, func(ctx context.Context) { s.stop(ctx, e) })
+		s.others.put(ctx, e.node, bounded(func(ctx context.Context) { s.stop(ctx, e) }))
 	case checkContainer:
-		s.others.put(ctx, e.node, func(ctx context.Context) { s.check(ctx, e) })
+		s.others.put(ctx, e.node, bounded(func(ctx context.Context) { s.check(ctx, e) }))
 	case answerFinish:
 		e.reply <- e.err
 	case wake:
@@ -160,19 +161,27 @@ func (s *shell) finish(ctx context.Context, e finish) {
 }
 
 func (s *shell) startAll(ctx context.Context, starts []start) {
-	deadline := time.Now().Add(startTimeout)
 	for _, start := range starts {
-		s.starts.put(ctx, start.container.Node, func(ctx context.Context) { s.start(ctx, start, deadline) })
+		s.starts.put(ctx, start.container.Node, func(ctx context.Context, silent time.Time) bool {
+			return s.start(ctx, start, silent.Add(startTimeout))
+		})
 	}
 }
 
-func (s *shell) start(ctx context.Context, e start, deadline time.Time) {
+func (s *shell) start(ctx context.Context, e start, deadline time.Time) (answered bool) {
 	id := e.container.ID
 	launch, err := s.config.Launch(id, e.container.Node, e.spec)
 	if err == nil {
 		err = s.startBy(ctx, deadline, e.container, launch)
 	}
 	s.post(ctx, containerStarted{id: id, err: err})
+	return hasAnswered(err)
+}
+
+// hasAnswered tells whether a node has answered the call that err is of, if only to refuse.
+func hasAnswered(err error) bool {
+	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
+	return !unanswered
 }
 
 // startBy starts a container at a node that answers in time. Where it may have been

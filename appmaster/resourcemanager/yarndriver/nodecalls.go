@@ -3,25 +3,44 @@ package yarndriver
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
+
+// nodeCall is a call to a NodeManager. silent is since when that has had calls under way and
+// answered none: now, for the first of them. The call tells whether it was answered.
+type nodeCall func(ctx context.Context, silent time.Time) (answered bool)
+
+// bounded is a call that has a bound of its own, whatever became of those before it.
+func bounded(c call) nodeCall {
+	return func(ctx context.Context, _ time.Time) bool {
+		c(ctx)
+		return true
+	}
+}
 
 // nodeCalls runs calls to NodeManagers beside the loop, each in a goroutine of its own
 // while it is under way. Its methods may be called from any goroutine.
 type nodeCalls struct {
 	underWay sync.WaitGroup
 
-	mu    sync.Mutex // guards lines
-	lines lines[call]
+	mu    sync.Mutex // guards what follows
+	lines lines[nodeCall]
+	// silent has the nodes of lines that have not answered since a call began. The time
+	// that a line waits for others to end is not in it.
+	silent map[records.NodeID]time.Time
 }
 
 func newNodeCalls(each, all int) *nodeCalls {
-	return &nodeCalls{lines: lines[call]{each: each, all: all, nodes: make(map[records.NodeID]*line[call])}}
+	return &nodeCalls{
+		lines:  lines[nodeCall]{each: each, all: all, nodes: make(map[records.NodeID]*line[nodeCall])},
+		silent: make(map[records.NodeID]time.Time),
+	}
 }
 
 // put runs a call when its turn comes, unless ctx ends before.
-func (n *nodeCalls) put(ctx context.Context, on records.NodeID, c call) {
+func (n *nodeCalls) put(ctx context.Context, on records.NodeID, c nodeCall) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lines.put(on, c)
@@ -35,11 +54,19 @@ func (n *nodeCalls) begin(ctx context.Context) {
 		if !ok {
 			return
 		}
+		silent, known := n.silent[on]
+		if !known {
+			silent = time.Now()
+			n.silent[on] = silent
+		}
 		n.underWay.Go(func() {
-			c(ctx)
+			answered := c(ctx, silent)
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.lines.done(on)
+			if answered || n.lines.nodes[on] == nil {
+				delete(n.silent, on)
+			}
 			n.begin(ctx)
 		})
 	}

@@ -116,7 +116,7 @@ func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
 		time.Sleep(2 * time.Second)
 		y.mu.Lock()
-		y.dead = "h1"
+		y.dead = []string{"h1"}
 		y.ended[containerID(42)] = records.ExitForceKilled // on h2, when it will have started
 		y.mu.Unlock()
 
@@ -146,6 +146,54 @@ func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+// So many nodes stop to answer that their starts take all the calls that there may be. What
+// others waited for a turn counted as their own silence: their starts failed, and nobody had
+// asked them.
+func TestManyNodesWithoutAnswersFailNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const dead, each = callsAtOnce * 5 / 4, 3 // the last of them have their turn after startTimeout
+		y := newFakeYARN()
+		for i := range dead {
+			y.dead = append(y.dead, fmt.Sprintf("dead%d", i))
+		}
+		y.hosts = append(slices.Clone(y.dead), "h1")
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: each * len(y.hosts)})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := u.count("failed: "); n != 0 {
+			t.Errorf("at once %d starts have failed", n)
+		}
+		time.Sleep(2 * startTimeout)
+		synctest.Wait()
+		if n := y.runningCount(); n != each || u.count("failed: ") != each*dead {
+			t.Errorf("%d of %d workers run on the node that answers, and %d starts of %d at the others have failed", n, each, u.count("failed: "), each*dead)
+		}
+		if n := u.count("the NodeManager has not answered for 20s"); n != each*dead {
+			t.Errorf("of %d starts it is said that a node has not answered", n)
+		}
+		stop()
+	})
+}
+
+// A node that answers slowly is not one that does not: each answer gives those that wait behind
+// it their whole time.
+func TestEachAnswerOfANodeEndsItsSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = 20
+		y := newFakeYARN()
+		y.startTime = startTimeout / 4
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: all})
+		time.Sleep(2*time.Second + all/callsPerNode*y.startTime)
+		synctest.Wait()
+		if n := y.runningCount(); n != all || u.count("failed: ") != 0 {
+			t.Errorf("%d of %d workers run; reported %q", n, all, u.events)
+		}
+		stop()
+	})
+}
+
 // A switch fails just after YARN has given thousands of containers behind it: their starts
 // fail together, faster than the ResourceManager takes reports. It was taken for one that
 // hangs, and the application ended.
@@ -153,7 +201,7 @@ func TestThousandsOfStartsMayFailTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 3000
 		y := newFakeYARN()
-		y.dead = "h1"
+		y.dead = []string{"h1"}
 		d, u, stop := run(t, y)
 		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: all})
 		time.Sleep(2 * time.Second)
@@ -201,7 +249,7 @@ func TestRunEndsWhenTheResourceManagerTakesNoReports(t *testing.T) {
 func TestAStartWithoutAnswerIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
-		y.dead = "h1"
+		y.dead = []string{"h1"}
 		d, u, stop := run(t, y)
 		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
 		time.Sleep(2*time.Second + startTimeout)

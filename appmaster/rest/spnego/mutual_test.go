@@ -47,12 +47,12 @@ func TestTheServiceProvesItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		who, _, answer, err := s.Accept(form.wrap(token))
-		if err != nil || who != "bob@"+realm {
-			t.Errorf("%s: got %q, %v, want bob", name, who, err)
+		accepted, err := s.Accept(form.wrap(token))
+		if err != nil || accepted.Client != "bob@"+realm {
+			t.Errorf("%s: got %q, %v, want bob", name, accepted.Client, err)
 			continue
 		}
-		if _, err := client.Next(form.unwrap(answer)); err != nil {
+		if _, err := client.Next(form.unwrap(accepted.Answer)); err != nil {
 			t.Errorf("%s: the client does not know the service: %v", name, err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestWhoAsksForNoProofGetsNone(t *testing.T) {
 	t.Parallel()
 	path, key := keys(t, web)
 	token := request(t, "bob", realm, web, key, time.Hour)
-	if who, _, answer, err := load(t, path).Accept(token.NegTokenInit.MechTokenBytes); err != nil || who != "bob@"+realm || len(answer) > 0 {
-		t.Errorf("got %q, %x, %v, want bob and nothing", who, answer, err)
+	if got, err := load(t, path).Accept(token.NegTokenInit.MechTokenBytes); err != nil || got.Client != "bob@"+realm || len(got.Answer) > 0 {
+		t.Errorf("got %q, %x, %v, want bob and nothing", got.Client, got.Answer, err)
 	}
 }

@@ -26,7 +26,7 @@ type replays struct {
 	order []remembered
 }
 
-// digest stands for a request or a user's name, whose length others choose.
+// digest stands for a request's authenticator or a user's name, whose length others choose.
 type digest [sha256.Size]byte
 
 // remembered is one request.
@@ -39,9 +39,10 @@ func newReplays() *replays {
 	return &replays{seen: make(map[digest]struct{}), of: make(map[digest]int)}
 }
 
-// first is an error for a user's authenticator that has been here before, or that there is no room to remember.
-func (r *replays) first(user string, authenticator []byte, now time.Time) error {
-	n := remembered{sha256.Sum256(authenticator), sha256.Sum256([]byte(user)), now.Add(memorable)}
+// first is an error for a user's request that has been here before, or that there is no room to remember. Of several at
+// once of the same one, one is the first.
+func (r *replays) first(user string, request digest, now time.Time) error {
+	n := remembered{request, sha256.Sum256([]byte(user)), now.Add(memorable)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.expire(now)

@@ -7,6 +7,7 @@
 package spnego
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ var (
 	// ErrNoKey says that a keytab has no key of the service.
 	ErrNoKey = errors.New("keytab has no key of the principal")
 	// ErrRefused says that a client's token is no ticket for the service, or is
-	// worth nothing any more.
+	// worth nothing any more, as one that has let its user in.
 	ErrRefused = errors.New("ticket of Kerberos is refused")
 )
 
@@ -89,38 +90,53 @@ func readKeytab(path string) ([]byte, error) {
 	return content, err
 }
 
-// Accept gives the principal whose ticket a token holds, as SPNEGO or Kerberos
-// alone (RFC 4178, RFC 4121), the principal whose key has opened it, and the token that
-// answers it in the same form; nil where the client expects none. Errors are ErrRefused.
-func (s *Service) Accept(token []byte) (client, service string, answer []byte, err error) {
+// Ticket is a ticket whose client has proven to hold it. Once says whether that is news.
+type Ticket struct {
+	Client  string // principal
+	Service string // the principal whose key has opened it
+	Answer  []byte // is for the client, in the form in which it has asked; nil: it expects none
+
+	proof digest
+}
+
+// Accept gives the ticket that a token holds, as SPNEGO or Kerberos alone (RFC 4178,
+// RFC 4121). Errors are ErrRefused.
+func (s *Service) Accept(token []byte) (Ticket, error) {
 	request, wrapped, err := unwrap(token)
 	if err != nil {
-		return "", "", nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return Ticket{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if len(request.Ticket.SName.NameString) == 0 {
-		return "", "", nil, fmt.Errorf("%w: it names no service", ErrRefused)
+		return Ticket{}, fmt.Errorf("%w: it names no service", ErrRefused)
 	}
 	if s.realm != "" && request.Ticket.Realm != s.realm { // which says whose key it is sealed with
-		return "", "", nil, fmt.Errorf("%w: it is of realm %s, and the service of %s", ErrRefused, request.Ticket.Realm, s.realm)
+		return Ticket{}, fmt.Errorf("%w: it is of realm %s, and the service of %s", ErrRefused, request.Ticket.Realm, s.realm)
 	}
 	// Tickets that are bound to addresses are refused, as no address is given.
 	if _, err := request.Verify(s.keys, clockSkew, types.HostAddress{}, &s.name); err != nil {
-		return "", "", nil, fmt.Errorf("%w: for service %s: %w", ErrRefused, s.name.PrincipalNameString(), err)
+		return Ticket{}, fmt.Errorf("%w: for service %s: %w", ErrRefused, s.name.PrincipalNameString(), err)
 	}
 	part := request.Ticket.DecryptedEncPart
 	if request.Authenticator.CRealm != part.CRealm {
-		return "", "", nil, fmt.Errorf("%w: a ticket of realm %s in the name of %s", ErrRefused, part.CRealm, request.Authenticator.CRealm)
+		return Ticket{}, fmt.Errorf("%w: a ticket of realm %s in the name of %s", ErrRefused, part.CRealm, request.Authenticator.CRealm)
 	}
-	client = part.CName.PrincipalNameString() + "@" + part.CRealm
-	if err := s.replays.first(client, request.EncryptedAuthenticator.Cipher, time.Now()); err != nil {
-		return "", "", nil, err
+	answer, err := answerTo(request, wrapped)
+	if err != nil {
+		return Ticket{}, fmt.Errorf("answer ticket of Kerberos: %w", err)
 	}
-	if answer, err = answerTo(request, wrapped); err != nil {
-		return "", "", nil, fmt.Errorf("answer ticket of Kerberos: %w", err)
-	}
-	// What the ticket calls the service is not sealed: the key tells.
-	service = s.name.PrincipalNameString() + "@" + request.Ticket.Realm
-	return client, service, answer, nil
+	return Ticket{
+		Client: part.CName.PrincipalNameString() + "@" + part.CRealm,
+		// What the ticket calls the service is not sealed: the key tells.
+		Service: s.name.PrincipalNameString() + "@" + request.Ticket.Realm,
+		Answer:  answer,
+		proof:   sha256.Sum256(request.EncryptedAuthenticator.Cipher),
+	}, nil
+}
+
+// Once remembers that a ticket lets a user in, by whatever name. ErrRefused: it has done so before with the same proof, or
+// there is no room to remember it. Ask it last, of those who have a right: who is refused anyway is to fill nothing.
+func (s *Service) Once(user string, t Ticket) error {
+	return s.replays.first(user, t.proof, time.Now())
 }
 
 // unwrap finds the request with the ticket. wrapped: it is in a token of SPNEGO.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,12 +14,15 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 	gokrb5 "github.com/jcmturner/gokrb5/v8/spnego"
 	"github.com/jcmturner/gokrb5/v8/types"
+	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	realm     = "EXAMPLE.ORG"
@@ -77,17 +82,17 @@ func TestTicketsAreAccepted(t *testing.T) {
 	path, key := keys(t, web)
 	s := load(t, path)
 	token := request(t, "bob", realm, web, key, time.Hour)
-	who, _, answer, err := s.Accept(marshal(t, token))
-	if err != nil || who != "bob@"+realm {
-		t.Errorf("got %q, %v, want bob", who, err)
+	accepted, err := s.Accept(marshal(t, token))
+	if err != nil || accepted.Client != "bob@"+realm {
+		t.Errorf("got %q, %v, want bob", accepted.Client, err)
 	}
 	var told gokrb5.SPNEGOToken
-	if err := told.Unmarshal(answer); err != nil || !told.Resp || told.NegTokenResp.NegState != 0 {
+	if err := told.Unmarshal(accepted.Answer); err != nil || !told.Resp || told.NegTokenResp.NegState != 0 {
 		t.Errorf("the client is told %+v, %v", told, err)
 	}
 	// Java's client sends Kerberos' token alone.
-	if who, _, _, err := s.Accept(request(t, "bob", realm, web, key, time.Hour).NegTokenInit.MechTokenBytes); err != nil || who != "bob@"+realm {
-		t.Errorf("without SPNEGO: got %q, %v", who, err)
+	if got, err := s.Accept(request(t, "bob", realm, web, key, time.Hour).NegTokenInit.MechTokenBytes); err != nil || got.Client != "bob@"+realm {
+		t.Errorf("without SPNEGO: got %q, %v", got.Client, err)
 	}
 }
 
@@ -98,10 +103,6 @@ func TestOtherTokensAreRefused(t *testing.T) {
 	path, key := keys(t, web, "host/node1.example.org")
 	_, other := keys(t, "host/node1.example.org")
 	s := load(t, path)
-	used := marshal(t, request(t, "bob", realm, web, key, time.Hour))
-	if _, _, _, err := s.Accept(used); err != nil {
-		t.Fatal(err)
-	}
 	altered := marshal(t, request(t, "bob", realm, web, key, time.Hour))
 	altered[len(altered)-1] ^= 1
 	for name, test := range map[string]struct {
@@ -110,7 +111,6 @@ func TestOtherTokensAreRefused(t *testing.T) {
 	}{
 		"nothing":                                {nil, ""},
 		"garbage":                                {[]byte("\x60\x82\xff\xff garbage"), ""},
-		"one that was used before":               {used, "used before"},
 		"one that was altered on the way":        {altered, ""},
 		"a ticket for another service":           {marshal(t, request(t, "bob", realm, "host/node1.example.org", other, time.Hour)), ""},
 		"that ticket under this service's name":  {marshal(t, request(t, "bob", realm, web, other, time.Hour)), ""},
@@ -118,9 +118,39 @@ func TestOtherTokensAreRefused(t *testing.T) {
 		"bob's ticket in alice's name":           {marshal(t, request(t, "alice", realm, web, key, time.Hour)), ""},
 		"bob's ticket as a bob of another realm": {marshal(t, request(t, "bob", "EVIL.ORG", web, key, time.Hour)), "EVIL.ORG"},
 	} {
-		if who, _, _, err := s.Accept(test.token); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), test.text) {
-			t.Errorf("%s: got %q, %v, want ErrRefused and %q", name, who, err, test.text)
+		if got, err := s.Accept(test.token); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: got %q, %v, want ErrRefused and %q", name, got.Client, err, test.text)
 		}
+	}
+}
+
+// TestAProofLetsInOnce would catch who has overheard a request and gets in by it: under whatever name, in whatever form,
+// and at the same time as the one whose it is.
+func TestAProofLetsInOnce(t *testing.T) {
+	t.Parallel()
+	path, key := keys(t, web)
+	s := load(t, path)
+	token := request(t, "bob", realm, web, key, time.Hour)
+	forms := [][]byte{marshal(t, token), token.NegTokenInit.MechTokenBytes}
+	var in atomic.Int32
+	var asking sync.WaitGroup
+	for i := range 8 {
+		asking.Go(func() { // ends with its answer
+			ticket, err := s.Accept(forms[i%len(forms)])
+			if err != nil {
+				t.Error(err)
+			}
+			switch err := s.Once([]string{"bob", "robert"}[i/4], ticket); {
+			case err == nil:
+				in.Add(1)
+			case !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), "used before"):
+				t.Errorf("got %v, want ErrRefused", err)
+			}
+		})
+	}
+	asking.Wait()
+	if in.Load() != 1 {
+		t.Errorf("one request lets in %d times", in.Load())
 	}
 }
 
@@ -142,15 +172,15 @@ func TestTicketsAreOfTheServicesRealm(t *testing.T) {
 		}
 		return marshal(t, gokrb5.SPNEGOToken{Init: true, NegTokenInit: init})
 	}
-	if who, _, _, err := load(t, path).Accept(ticket()); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), elsewhere) {
-		t.Errorf("a ticket of another realm is %q's, %v", who, err)
+	if got, err := load(t, path).Accept(ticket()); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), elsewhere) {
+		t.Errorf("a ticket of another realm is %q's, %v", got.Client, err)
 	}
 	every, err := spnego.Load(path, web, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, _, _, err := every.Accept(ticket()); err != nil || who != "bob@"+elsewhere {
-		t.Errorf("where any realm will do, it is %q's, %v", who, err)
+	if got, err := every.Accept(ticket()); err != nil || got.Client != "bob@"+elsewhere {
+		t.Errorf("where any realm will do, it is %q's, %v", got.Client, err)
 	}
 }
 
@@ -179,9 +209,9 @@ func TestWhatATicketCallsItsServiceDoesNotCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	who, service, _, err := s.Accept(marshal(t, gokrb5.SPNEGOToken{Init: true, NegTokenInit: init}))
-	if err != nil || who != "bob@"+realm || service != principal {
-		t.Errorf("got %q by the key of %q, %v; want bob by that of %s", who, service, err, principal)
+	got, err := s.Accept(marshal(t, gokrb5.SPNEGOToken{Init: true, NegTokenInit: init}))
+	if err != nil || got.Client != "bob@"+realm || got.Service != principal {
+		t.Errorf("got %q by the key of %q, %v; want bob by that of %s", got.Client, got.Service, err, principal)
 	}
 }
 
@@ -218,8 +248,8 @@ func FuzzAccept(f *testing.F) {
 	f.Add([]byte{0x60, 0x06, 0x06, 0x04, 0x2b, 0x06, 0x01, 0x05})
 	f.Add([]byte{0xa1, 0x03, 0x30, 0x01, 0x00})
 	f.Fuzz(func(t *testing.T, token []byte) {
-		if who, _, _, err := s.Accept(token); err == nil || who != "" {
-			t.Errorf("%x is a ticket of %q", token, who)
+		if got, err := s.Accept(token); err == nil || got.Client != "" {
+			t.Errorf("%x is a ticket of %q", token, got.Client)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func codeOf(line string) int {
 // withoutWaits gives the lines of a text but for those about servers that take their time, which a busy machine adds.
 func withoutWaits(text string) []string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, " does not answer, trying on: ") })
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, " does not answer, trying again: ") })
 }
 
 // countLines tells how many lines of a text hold a word.

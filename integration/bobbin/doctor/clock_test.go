@@ -26,7 +26,7 @@ import (
 func wrongClock(t *testing.T, alice *bobbintest.User, args []string) {
 	e := examine(t, alice.With("KRB5_CONFIG="+clockedConf(t, alice.Cluster)), args...)
 	e.wants(t, "kdc", doctor.Failed, "is 20m ahead of this machine's; 5m are allowed", "NTP")
-	e.wants(t, "login", doctor.Skipped, "KDCs and clocks has failed", "")
+	e.wants(t, "login", doctor.Skipped, `the check "KDCs and clocks" has failed`, "")
 }
 
 // clockedConf is a krb5.conf that names a relay whose clock is 20 minutes ahead, and some

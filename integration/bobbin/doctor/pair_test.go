@@ -44,5 +44,5 @@ func TestAPairOfEachServer(t *testing.T) {
 	}
 	e = examine(t, alice)
 	e.wants(t, "namenode", doctor.Failed, "no NameNode is active", "hdfs haadmin -getAllServiceState")
-	e.wants(t, "staging", doctor.Skipped, "NameNode has failed", "")
+	e.wants(t, "staging", doctor.Skipped, `the check "NameNode" has failed`, "")
 }

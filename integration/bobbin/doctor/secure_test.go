@@ -23,7 +23,7 @@ func TestASecureCluster(t *testing.T) {
 	t.Run("no ticket yet", func(t *testing.T) {
 		e := examine(t, alice)
 		e.wants(t, "credentials", doctor.Failed, "there is no ticket in "+cache, "run kinit")
-		e.wants(t, "resourcemanager", doctor.Skipped, "Kerberos credentials has failed", "")
+		e.wants(t, "resourcemanager", doctor.Skipped, `the check "Kerberos credentials" has failed`, "")
 	})
 	t.Run("a keytab", func(t *testing.T) { wantHealthy(t, examine(t, alice, byKeytab...)) })
 	t.Run("a ticket", func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestASecureCluster(t *testing.T) {
 	t.Run("a keytab of somebody else", func(t *testing.T) {
 		e := examine(t, alice, "--principal", "alice", "--keytab", c.Keytab("bob"))
 		e.wants(t, "credentials", doctor.Failed, "it has keys only of bob@"+cluster.Realm, "who has keys in it: bob@"+cluster.Realm)
-		e.wants(t, "login", doctor.Skipped, "Kerberos credentials has failed", "")
+		e.wants(t, "login", doctor.Skipped, `the check "Kerberos credentials" has failed`, "")
 	})
 	t.Run("another realm", func(t *testing.T) {
 		e := examine(t, alice, "--principal", "alice@OTHER.TEST", "--keytab", c.Keytab("alice"))
@@ -99,7 +99,7 @@ func TestASecureCluster(t *testing.T) {
 		}
 		e := examine(t, alice, byKeytab...)
 		e.wants(t, "kdc", doctor.Failed, "does not answer: connect: connection refused", "krb5.conf")
-		e.wants(t, "login", doctor.Skipped, "KDCs and clocks has failed", "")
+		e.wants(t, "login", doctor.Skipped, `the check "KDCs and clocks" has failed`, "")
 		e.well(t, "credentials", "names")
 	})
 }

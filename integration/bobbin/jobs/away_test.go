@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -33,6 +34,7 @@ func finished(t testing.TB, d *bobbintest.Dawdler) {
 // TestTheEndOfAJobWaitsForYARNAndNotForHDFS would catch a job that has done its
 // work and whose application fails, as a daemon was restarted at that moment.
 func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "stops the ResourceManager and kills the NameNode")
 	alice := suite.UserOf(t, c, bobbintest.Alice)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestAQuotaFailsAJobAtOnce would catch a job that runs into its quota four times, and one that leaves what it has written
@@ -26,7 +27,7 @@ func TestAQuotaFailsAJobAtOnce(t *testing.T) {
 	if got.Code != 1 || report.JobStatus != "FAILED" || !strings.Contains(got.Stderr, "quota") || strings.Contains(got.Stderr, "restarts used up") {
 		t.Error(got)
 	}
-	if names := alice.Names(t, dir+"/output"); len(names) != 0 {
-		t.Errorf("the failed job leaves %v in its output", names)
-	}
+	wait.Until(t, "the failed job has left nothing in its output", func() bool { // it is removed when YARN has recorded the end
+		return len(alice.Names(t, dir+"/output")) == 0
+	})
 }

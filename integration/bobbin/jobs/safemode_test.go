@@ -41,7 +41,7 @@ func TestAJobWaitsForTheEndOfSafeMode(t *testing.T) {
 	alice.Write(t, dir+"/input", "to be\n")
 	safeMode("enter")
 	submitted := alice.Start(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/input", "--output", dir+"/output")...)
-	submitted.Says(t, "is not ready, trying on")
+	submitted.Says(t, "is not ready, trying again")
 	safeMode("leave")
 	if got := submitted.Wait(t); got.Code != 0 {
 		t.Error(got)

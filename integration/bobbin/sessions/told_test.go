@@ -16,11 +16,11 @@ func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
 	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\nor not\n")
-	id := start(t, u)
+	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=1h") // its worker stays for the job after the first
 	sift := func(output string) []string {
 		return []string{"run", "-p", "1", suite.Program(t, "wordcount"), "--input", dir + "/lines", "--output", dir + output}
 	}
-	if got := u.Run(t, sift("/before")...); got.Code != 0 { // its worker stays for the job after it
+	if got := u.Run(t, sift("/before")...); got.Code != 0 {
 		t.Fatal(got)
 	}
 	if err := c.Stop(t.Context(), "resourcemanager"); err != nil {
@@ -35,9 +35,21 @@ func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
 	if got := u.Run(t, sift("/meanwhile")...); got.Code != 0 {
 		t.Errorf("a job: %s", got)
 	}
+	if got := u.Run(t, "session", "attach", "-d", "-D", patience); got.Code != 0 || !strings.Contains(got.Stderr, "session "+id+" goes on") {
+		t.Errorf("attach: %s", got)
+	}
+	const unknown = "00000000000000000000000000000000" // the session answers that it does not know the job
+	if got := u.Run(t, "cancel", "-D", patience, unknown); got.Code != 1 || !strings.Contains(got.Stderr, "job not found") {
+		t.Errorf("cancel: %s", got)
+	}
+	stopped := u.Run(t, "session", "stop", "-o", "json", "-D", patience)
+	if stopped.Code != 0 || !strings.Contains(stopped.Stdout, `"state":"ENDING"`) || !strings.Contains(stopped.Stderr, id+" was told to end") {
+		t.Errorf("stop: %s", stopped)
+	}
 	if err := c.Restart(t.Context(), "resourcemanager"); err != nil {
 		t.Fatal(err)
 	}
+	u.WaitEnded(t, id)
 }
 
 // TestAnEndedApplicationTellsWhyItFailed would catch a nightly job of which only Java's tools tell why it failed.

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) { os.Exit(Main(m)) }
 // It would catch a harness that acts on the wrong process, that calls a daemon healthy before it is, or that leaves to the
 // next test what this one has done.
 func TestDaemonsAreChangedAndHealed(t *testing.T) {
+	cluster.Long(t)
 	c := Change(t, Victim, "kills, pauses and restarts every kind of daemon")
 	ctx := t.Context()
 

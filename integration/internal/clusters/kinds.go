@@ -92,6 +92,9 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		Users: []string{Alice, Bob, Carol, Small, Careless, Hasting},
 		Core:  map[string]string{}, HDFS: map[string]string{}, YARN: map[string]string{}, Scheduler: map[string]string{},
 	}
+	if k != Open { // each container would have its folder listed and its script kept, by some processes more
+		cfg.YARN["yarn.nodemanager.log-container-debug-info.enabled"] = "false"
+	}
 	switch k {
 	case Open:
 		narrow(&cfg)

@@ -42,12 +42,11 @@ func suites() []suite {
 	}
 }
 
-// secured are suites of open clusters that run once more on secure ones: of each one result that is exact and the loss of
-// a worker and of the master, or all of it where the long tests run.
+// secured are suites of open clusters that run once more on secure ones: of jobs one result that is exact and the loss of
+// a worker and of the master, or all of it where the long tests run. bobbin/security has sessions and applications of its own.
 func secured(long bool) []suite {
 	some := []suite{
 		{name: "bobbin/jobs", flags: []string{"-test.run", "^Test(WordCountIsExact|TaskExecutorIsKilled|ApplicationMasterIsReplaced)$"}},
-		{name: "bobbin/sessions", flags: []string{"-test.run", "^Test(ASessionRunsJobsUntilItIsStopped|AnApplicationRunsItsProgramInTheCluster)$"}},
 	}
 	if long {
 		some = []suite{{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"}}

@@ -27,6 +27,7 @@ import (
 // ApplicationMaster's token that serves at one ResourceManager, or one NameNode, alone. The
 // cluster also has its tokens made out for names rather than for addresses.
 func TestTwoOfEachServerWithKerberos(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	for _, version := range artifacts.Releases() {
 		t.Run(version, func(t *testing.T) {
@@ -35,7 +36,6 @@ func TestTwoOfEachServerWithKerberos(t *testing.T) {
 				twoOfEachServer(t, clusters.Change(t, clusters.SecurePair, "kills the active ResourceManager and the active NameNode"))
 				return
 			}
-			cluster.Long(t)
 			twoOfEachServer(t, clusters.Own(t, cluster.Config{
 				Version: version, NodeManagers: 1, HA: true, NameNodeHA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
 				Core: map[string]string{"hadoop.security.token.service.use_ip": "false"},

@@ -20,6 +20,7 @@ import (
 
 // TestTokensThatRoll waits once for both keys of a ResourceManager that rolls them in seconds.
 func TestTokensThatRoll(t *testing.T) {
+	cluster.Long(t)
 	c := clusters.Change(t, clusters.Hasty, "restarts the NodeManager")
 	t.Run("a master outlives the token it started with", func(t *testing.T) {
 		t.Parallel()

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// TestASessionIsAttendedWithoutYARN would catch an attached command that waits for a ResourceManager before it says a
+// word, though the session answers.
+func TestASessionIsAttendedWithoutYARN(t *testing.T) {
+	s := startFakeSession(t)
+	s.yarn.Delay("getApplicationReport", time.Nanosecond) // where the session is
+	s.yarn.Delay("getApplicationReport", time.Hour)       // how it is
+	code, stdout, stderr := command(t, s.env, "session", "attach", "-d", "-o", "json", "-D", "client.timeout=2s", "-id", s.id.String())
+	want := "session " + s.id.String() + " answers, YARN does not\nsession " + s.id.String() + " goes on."
+	if code != ExitOK || !strings.HasPrefix(stderr, want) || !strings.Contains(stdout, `"application":"`+s.id.String()+`"`) {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+// TestWordsAreTakenWhileYARNIsAway would catch "stop" that is heard only after client.timeout, or never.
+func TestWordsAreTakenWhileYARNIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		input, typed := io.Pipe()
+		var errs bytes.Buffer
+		a := attendance{p: Process{Stdin: input}, say: progress.New(&errs), report: func(ctx context.Context) (records.ApplicationReport, error) {
+			<-ctx.Done()
+			return records.ApplicationReport{}, ctx.Err()
+		}}
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		left := make(chan error, 1)
+		go func() { left <- a.attend(ctx) }()
+		time.Sleep(2 * monitorInterval)
+		fmt.Fprintln(typed, "shop")
+		synctest.Wait()
+		if got := errs.String(); !strings.HasSuffix(got, "did you mean stop?\n") {
+			t.Errorf("after a word stderr is %q", got)
+		}
+		interrupt(ErrInterrupted)
+		typed.Close()
+		if err := <-left; !errors.Is(err, ErrInterrupted) {
+			t.Errorf("after Ctrl-C: %v", err)
+		}
+	})
+}
+
+// TestASessionIsToldToEndWithoutYARN would catch a session that ends, with a command that says it has failed, and a file
+// that still names the session.
+func TestASessionIsToldToEndWithoutYARN(t *testing.T) {
+	for line, input := range map[string]string{"session stop": "", "session attach": "stop\n"} {
+		t.Run(line, func(t *testing.T) {
+			s := startFakeSession(t)
+			s.write(t, nil)
+			s.alone = true
+			words := append(strings.Fields(line), "-o", "json", "-D", "client.timeout=1s", "-id", s.id.String())
+			code, stdout, stderr := commandWith(t, s.env, strings.NewReader(input), words...)
+			if code != ExitOK || !strings.Contains(stdout, `"state":"ENDING"`) || !strings.HasSuffix(stderr, "session "+s.id.String()+" was told to end; YARN cannot be asked\n") {
+				t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+			}
+			if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the file is there: %v", err)
+			}
+		})
+	}
+}

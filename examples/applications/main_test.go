@@ -1,0 +1,23 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// TestNamesDoNothingToTheScreen is the attack of a user who calls his application what a terminal obeys. It would catch
+// a list whose reader sees another one, or whose terminal does as it is told.
+func TestNamesDoNothingToTheScreen(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	err := write(&out, []records.ApplicationReport{{Name: "a\x1b[2Jb\nc\u202ed\u009be", User: "mallory\r", Queue: "que\u2028ue"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, row, _ := strings.Cut(out.String(), "\n")
+	if want := "a�[2Jb�c�d�e"; !strings.Contains(row, want) || !strings.Contains(row, "mallory�") || !strings.Contains(row, "que�ue") || strings.Count(row, "\n") != 1 {
+		t.Errorf("the row is %q, want one with %q", row, want)
+	}
+}

@@ -1,0 +1,88 @@
+package staging_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+)
+
+// TestARunningApplicationTakesNothingThatOthersMayWrite is the attack of somebody who may write to a place in the area, or
+// has made it: he puts a program of his into the cache of a session's owner. It would catch a session that runs it.
+func TestARunningApplicationTakesNothingThatOthersMayWrite(t *testing.T) {
+	t.Parallel()
+	f := file(t, "binary")
+	mallorys := func(s *dfs.Status) { s.Owner, s.Own = "mallory", false }
+	mode := func(m fs.FileMode) func(*dfs.Status) { return func(s *dfs.Status) { s.Mode = m } }
+	const root, application, cache = "/.bobbin", "/.bobbin/application_1_0001", "/.bobbin/cache"
+	entry := cache + "/" + f.SHA256
+	for name, c := range map[string]struct {
+		place  string
+		change func(*dfs.Status)
+	}{
+		"a home that is open to all":  {"", mode(0o777)},
+		"another's area":              {root, mallorys},
+		"another's directory of ours": {application, mallorys},
+		"a cache that is open":        {cache, mode(0o775)},
+		"another's entry":             {entry, mallorys},
+		"an entry that is open":       {entry, mode(0o722)},
+		"another's file":              {entry + "/bobbin", mallorys},
+		"a file that is open":         {entry + "/bobbin", mode(0o777)},
+	} {
+		a, home, files := area(t)
+		app := begin(t, a, "application_1_0001", f)
+		if _, _, err := app.Cache(t.Context(), f, func(int64) {}); err != nil {
+			t.Fatal(err)
+		}
+		attacked := &seen{FS: files, changed: "file://" + home + c.place, change: c.change}
+		running := staging.Resume(attacked, app.Dir, 0)
+		if found, err := running.Find(t.Context(), f.SHA256); !errors.Is(err, staging.ErrExposed) || !strings.Contains(err.Error(), attacked.changed) {
+			t.Errorf("%s: it is found as %+v, %v; want %v", name, found, err, staging.ErrExposed)
+		}
+		temporary, err := running.Receive(t.Context(), strings.NewReader("binary"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filed, err := running.File(t.Context(), temporary, f.SHA256, "bobbin"); !errors.Is(err, staging.ErrExposed) {
+			t.Errorf("%s: it is filed as %+v, %v; want %v", name, filed, err, staging.ErrExposed)
+		}
+		if _, err := os.Stat(strings.TrimPrefix(temporary, "file://")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: what was received is still there: %v", name, err)
+		}
+	}
+}
+
+// TestAnEntryThatLacksBytesIsNoProgram would catch a session that takes what a full disk has left of a program in place of
+// the one that a user has just sent.
+func TestAnEntryThatLacksBytesIsNoProgram(t *testing.T) {
+	t.Parallel()
+	a, home, files := area(t)
+	f := file(t, "binary")
+	app := begin(t, a, "application_1_0001", f)
+	if _, _, err := app.Cache(t.Context(), f, func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	running := staging.Resume(files, app.Dir, 0)
+	for _, c := range []struct {
+		size int64
+		want string // in the error
+	}{{f.Size, ""}, {3, "has 3 bytes, want 6: remove it"}} {
+		cached := filepath.Join(home, ".bobbin/cache", f.SHA256, f.Name)
+		if err := errors.Join(os.Chmod(cached, 0o700), os.Truncate(cached, c.size)); err != nil {
+			t.Fatal(err)
+		}
+		temporary, err := running.Receive(t.Context(), strings.NewReader("binary"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, err := running.File(t.Context(), temporary, f.SHA256, f.Name)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || err == nil && entry.Size != f.Size {
+			t.Errorf("beside an entry of %d bytes: %+v, %v; want %q", c.size, entry, err, c.want)
+		}
+	}
+}
