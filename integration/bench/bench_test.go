@@ -149,13 +149,17 @@ func TestContainersAreWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, "bobbin", "CONTAINER_ID=container_1", "appmaster")
-	start(t, "bobbin", "CONTAINER_ID=container_2", "taskexecutor")
-	start(t, "program", "CONTAINER_ID=container_2")
-	start(t, "bobbin", "OTHER=client", "run")
-	start(t, "bash", "CONTAINER_ID=container_2")
-	if err := seen.sample(); err != nil {
-		t.Fatal(err)
+	for _, p := range [][]string{
+		{"bobbin", "CONTAINER_ID=container_1", "appmaster"},
+		{"bobbin", "CONTAINER_ID=container_2", "taskexecutor"},
+		{"program", "CONTAINER_ID=container_2"},
+		{"bobbin", "OTHER=client", "run"},
+		{"bash", "CONTAINER_ID=container_2"},
+	} {
+		start(t, p[0], p[1], p[2:]...)
+		if err := seen.sample(); err != nil { // or one of these may have the number of one that was there before
+			t.Fatal(err)
+		}
 	}
 	// Of others' containers on this machine there may be any number.
 	if !seen.masters["container_1"] || seen.masters["container_2"] {
@@ -167,7 +171,7 @@ func TestContainersAreWatched(t *testing.T) {
 	// The race detector multiplies what a process holds.
 	one, two := seen.peaks["container_1"], seen.peaks["container_2"]
 	if one.RSS < childHolds || two.RSS < one.RSS*3/2 || two.RSS > one.RSS*5/2 {
-		t.Errorf("one process holds %+v, two hold %+v, want %d or more and twice that", one, two, childHolds)
+		t.Errorf("one process holds %+v, two hold %+v, want %d or more and twice that; containers' processes are %v", one, two, childHolds, seen.inside)
 	}
 	if one.PSS < childHolds || one.PSS >= one.RSS {
 		t.Errorf("of %d bytes, %d are a process's own, want more than %d and less than all", one.RSS, one.PSS, childHolds)
@@ -371,5 +375,18 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 	o, err := parse(strings.Fields("-only cold,large -runs 2"), io.Discard)
 	if diff := cmp.Diff([]string{"cold", "large"}, o.only); err != nil || diff != "" || o.runs != 2 {
 		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// TestANumberThatIsGivenAnewIsNotTakenForItsOld would catch the processes of a container that count for nobody, as
+// one that was there before had the same number.
+func TestANumberThatIsGivenAnewIsNotTakenForItsOld(t *testing.T) {
+	c := containers{others: map[int]bool{2: true, 3: true}, inside: map[int]string{4: "container_1", 5: "container_1"}}
+	c.forget([]int{1, 3, 5})
+	if diff := cmp.Diff(map[int]bool{3: true}, c.others); diff != "" {
+		t.Errorf("others (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[int]string{5: "container_1"}, c.inside); diff != "" {
+		t.Errorf("inside (-want +got):\n%s", diff)
 	}
 }

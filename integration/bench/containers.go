@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -94,6 +95,7 @@ func (c *containers) sample() error {
 	if err != nil {
 		return err
 	}
+	c.forget(running)
 	now := make(map[string]resident)
 	for _, pid := range running {
 		if c.others[pid] {
@@ -118,6 +120,16 @@ func (c *containers) sample() error {
 		c.peaks[id] = c.peaks[id].max(memory)
 	}
 	return nil
+}
+
+// forget forgets the processes that have ended: the kernel gives their numbers anew.
+func (c *containers) forget(running []int) {
+	runs := make(map[int]bool, len(running))
+	for _, pid := range running {
+		runs[pid] = true
+	}
+	maps.DeleteFunc(c.others, func(pid int, _ bool) bool { return !runs[pid] })
+	maps.DeleteFunc(c.inside, func(pid int, _ string) bool { return !runs[pid] })
 }
 
 // identify finds out whether a process is one of ours in a container. YARN's
