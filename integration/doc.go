@@ -6,22 +6,22 @@
 // of a run of `make test` on two cores, several suites beside each other.
 //
 //	suite             clusters                    min  question
-//	rpc/conformance   features                    0.4  are our messages, files and tokens Hadoop's own, field by field and byte by byte?
-//	rpc/yarn          open, features, victim, pair, hasty  3.9  does each call of the three YARN protocols do what its Java twin does?
-//	rpc/hdfs          features, victim, pair      1.7  are files whole, through broken connections, lost answers and dead servers?
-//	rpc/failover      open, pair                  0.7  does a client live on when the active one of two servers dies, or hangs, under load?
-//	rpc/kerberos      secure, securepair          1.9  who gets in with Kerberos, and is each byte protected as was agreed?
-//	rpc/releases      own                         0.5  does the oldest, and the newest, release do all of that, too?
-//	bobbin/jobs       open, victim                2.2  is each result exact, whatever is killed meanwhile?
-//	bobbin/sessions   open, victim                1.2  does a session take jobs as they come, and an application run its program?
-//	bobbin/commands   open, victim                0.8  what are people told whose input, timing or cluster is bad, and is nothing left?
-//	bobbin/options    features                    0.4  does each option of YARN's reach YARN?
-//	bobbin/workers    open, victim                1.0  do workers come, go and get refused as the ResourceManager's core believes?
-//	bobbin/security   secure, securepair          2.6  does a job run where everything is secure, and does nobody else come in?
-//	bobbin/doctor     open, pair, securepair      0.8  does `bobbin doctor` name each illness, and its cure?
-//	bobbin/examples   open                        0.2  do the programs of examples/ do what they say?
-//	bobbin/pages      open, secure                1.9  does each command of the documentation work for a newcomer?
-//	harness           open, victim, secure        0.9  can the tests be believed: clusters, waits, the recorder, the benchmarks' rows?
+//	rpc/conformance   features                    0.1  are our messages, files and tokens Hadoop's own, field by field and byte by byte?
+//	rpc/yarn          open, features, victim, pair, hasty  2.7  does each call of the three YARN protocols do what its Java twin does?
+//	rpc/hdfs          features, victim, pair      1.1  are files whole, through broken connections, lost answers and dead servers?
+//	rpc/failover      open, pair                  1.2  does a client live on when the active one of two servers dies, or hangs, under load?
+//	rpc/kerberos      secure, securepair          0.5  who gets in with Kerberos, and is each byte protected as was agreed?
+//	rpc/releases      own                         0.6  does the oldest, and the newest, release do all of that, too?
+//	bobbin/jobs       open, victim                2.6  is each result exact, whatever is killed meanwhile?
+//	bobbin/sessions   open, victim                2.6  does a session take jobs as they come, and an application run its program?
+//	bobbin/commands   open, victim                0.9  what are people told whose input, timing or cluster is bad, and is nothing left?
+//	bobbin/options    features                    0.3  does each option of YARN's reach YARN?
+//	bobbin/workers    open, victim                0.8  do workers come, go and get refused as the ResourceManager's core believes?
+//	bobbin/security   secure, securepair          3.0  does a job run where everything is secure, and does nobody else come in?
+//	bobbin/doctor     open, pair, securepair      1.4  does `bobbin doctor` name each illness, and its cure?
+//	bobbin/examples   open                        0.1  do the programs of examples/ do what they say?
+//	bobbin/pages      open, secure                2.4  does each command of the documentation work for a newcomer?
+//	harness           open, victim, secure        0.4  can the tests be believed: clusters, waits, the recorder, the benchmarks' rows?
 //
 // bobbin/jobs runs once more in part on secure ("secured"). rpc/releases has
 // one cluster of the oldest release and one of the newest, bobbin/pages starts those that its pages

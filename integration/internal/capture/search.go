@@ -55,13 +55,16 @@ type Found struct {
 // segments tear apart is found, too.
 func Search(recording io.Reader, patterns []Pattern) (Found, error) {
 	s := search{
-		patterns: patterns, tails: make(map[connection][]byte),
+		byStart: make(map[uint16][]Pattern), tails: make(map[connection][]byte),
 		found: Found{To: make(map[netip.AddrPort]int64), Places: make(map[string]string)},
 	}
 	for _, p := range patterns {
-		if len(p.Text) == 0 {
-			return Found{}, fmt.Errorf("pattern %s is empty", p.Name)
+		if len(p.Text) < 2 {
+			return Found{}, fmt.Errorf("pattern %s has %d bytes, too few to look for", p.Name, len(p.Text))
 		}
+		start := startOf(p.Text)
+		s.begins[start] = true
+		s.byStart[start] = append(s.byStart[start], p)
 		s.tail = max(s.tail, len(p.Text)-1)
 	}
 	frame := make([]byte, maxFrame)
@@ -87,13 +90,17 @@ func Search(recording io.Reader, patterns []Pattern) (Found, error) {
 // connection is one direction of a TCP connection.
 type connection struct{ from, to netip.AddrPort }
 
+// search reads what has passed once, however many patterns there are: a secret has nine, and a job brings megabytes.
 type search struct {
-	patterns []Pattern
-	tail     int                   // bytes that the next segment may complete to a pattern
-	tails    map[connection][]byte // the last such bytes of each
-	text     []byte                // a tail with what follows it; kept for its memory
-	found    Found
+	begins  [1 << 16]bool         // the two bytes that a pattern begins with
+	byStart map[uint16][]Pattern  // patterns by these
+	tail    int                   // bytes that the next segment may complete to a pattern
+	tails   map[connection][]byte // the last such bytes of each
+	text    []byte                // a tail with what follows it; kept for its memory
+	found   Found
 }
+
+func startOf(text []byte) uint16 { return binary.BigEndian.Uint16(text) }
 
 func (s *search) look(frame []byte) {
 	at, payload, closes, ok := segment(frame)
@@ -114,9 +121,15 @@ func (s *search) look(frame []byte) {
 }
 
 func (s *search) match(text []byte, where string) {
-	for _, p := range s.patterns {
-		if _, known := s.found.Places[p.Name]; !known && bytes.Contains(text, p.Text) {
-			s.found.Places[p.Name] = where
+	for ; len(text) > 1; text = text[1:] {
+		start := startOf(text)
+		if !s.begins[start] {
+			continue
+		}
+		for _, p := range s.byStart[start] {
+			if _, known := s.found.Places[p.Name]; !known && bytes.HasPrefix(text, p.Text) {
+				s.found.Places[p.Name] = where
+			}
 		}
 	}
 }
