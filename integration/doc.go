@@ -23,7 +23,7 @@
 //	bobbin/pages      open, secure                2.4  does each command of the documentation work for a newcomer?
 //	harness           open, victim, secure        0.4  can the tests be believed: clusters, waits, the recorder, the benchmarks' rows?
 //
-// bobbin/jobs runs once more in part on secure ("secured"). rpc/releases has
+// In the long run the suites of open clusters run once more on secure ones ("secured"). rpc/releases has
 // one cluster of the oldest release and one of the newest, bobbin/pages starts those that its pages
 // start, and the harness one that cannot start. The tests of minutes are in the same packages;
 // make test-long runs them, too.

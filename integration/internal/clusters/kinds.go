@@ -106,6 +106,7 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		victim(&cfg)
 		secure(&cfg)
 	case Pair:
+		oneNode(&cfg)
 		cfg.HA, cfg.NameNodeHA = true, true
 		cfg.HDFS["dfs.namenode.delegation.token.always-use"] = "true" // or open clusters issue none
 	case Secure:
@@ -114,6 +115,7 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		cfg.Users = append(cfg.Users, Dora)
 		cfg.Kerberos.Partners = []string{Dora}
 	case SecurePair:
+		oneNode(&cfg)
 		cfg.HA, cfg.NameNodeHA, cfg.OtherHDFS = true, true, true
 		secure(&cfg)
 		cfg.Kerberos.Web = true
@@ -149,6 +151,11 @@ func (k Kind) prepare(run func(class string, args ...string) error) error {
 		}
 	}
 	return nil
+}
+
+// oneNode is for clusters with two of each server: a node with the room of two.
+func oneNode(cfg *cluster.Config) {
+	cfg.NodeManagers, cfg.MemoryMB, cfg.VCores = 1, 2*cfg.MemoryMB, 2*cfg.VCores
 }
 
 func secure(cfg *cluster.Config) {

@@ -42,25 +42,17 @@ func suites() []suite {
 	}
 }
 
-// secured are suites of open clusters that run once more on secure ones: of jobs one result that is exact and the loss of
-// a worker and of the master, or all of it where the long tests run. bobbin/security has sessions and applications of its own.
-func secured(long bool) []suite {
-	some := []suite{
-		{name: "bobbin/jobs", flags: []string{"-test.run", "^Test(WordCountIsExact|TaskExecutorIsKilled|ApplicationMasterIsReplaced)$"}},
+// secured are suites of open clusters that the long run has once more on secure ones. bobbin/security has jobs, sessions and
+// applications of its own there.
+func secured() []suite {
+	list := []suite{{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"}}
+	for i := range list {
+		list[i].folders = []string{"integration/" + list[i].name}
+		list[i].name += " secured"
+		list[i].env = []string{"BOBBIN_TEST_SECURE=1"}
+		list[i].clusters, list[i].parallel = kinds(clusters.Secure, clusters.SecureVictim), 6
 	}
-	if long {
-		some = []suite{{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"}}
-	}
-	for i := range some {
-		some[i].folders = []string{"integration/" + some[i].name}
-		some[i].name += " secured"
-		some[i].env = []string{"BOBBIN_TEST_SECURE=1"}
-		some[i].clusters, some[i].parallel = kinds(clusters.Secure), 6
-		if long {
-			some[i].clusters = kinds(clusters.Secure, clusters.SecureVictim)
-		}
-	}
-	return some
+	return list
 }
 
 func kinds(list ...clusters.Kind) []clusters.Kind { return list }
@@ -68,8 +60,10 @@ func kinds(list ...clusters.Kind) []clusters.Kind { return list }
 // integration are the suites of a run on real daemons, of packages that are the module's.
 func integration(packages []pkg, long bool) []suite {
 	all := suites()
-	at := slices.IndexFunc(all, func(s suite) bool { return s.name == "rpc/kerberos" })
-	all = slices.Insert(all, at, secured(long)...) // beside those that have the secure cluster
+	if long {
+		at := slices.IndexFunc(all, func(s suite) bool { return s.name == "rpc/kerberos" })
+		all = slices.Insert(all, at, secured()...) // beside those that have the secure cluster
+	}
 	for i, s := range all {
 		if s.folders == nil {
 			s.folders = []string{"integration/" + s.name}
