@@ -242,17 +242,22 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 	h.mu.Unlock()
 	go func() { // awaitTasks waits for it
 		defer cancel(nil)
-		t.run(ctx, h.exchange, func(err error) { h.taskLeft(ctx, t, err) })
+		defer h.taskLeft(t)
+		t.run(ctx, h.exchange, func(err error) { h.report(ctx, t, err) })
 	}()
 }
 
-// taskLeft reports a task's end, the last act of its goroutine.
-func (h *host) taskLeft(ctx context.Context, t *task, err error) {
+// report tells the loop how a task ended.
+func (h *host) report(ctx context.Context, t *task, err error) {
 	e := taskEnded{Execution: t.Execution, Counters: t.subtask.counts(), Traffic: t.traffic()}
 	if err != nil {
 		e.Failure = failureOf(err)
 	}
 	h.tell(context.WithoutCancel(ctx), e) // a cancelled task is reported, too
+}
+
+// taskLeft forgets a task, the last act of its goroutine.
+func (h *host) taskLeft(t *task) {
 	h.mu.Lock()
 	delete(h.tasks, t.Execution)
 	h.mu.Unlock()

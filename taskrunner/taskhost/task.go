@@ -29,12 +29,13 @@ type task struct {
 }
 
 // run runs the task from its first record to its last and reports how it ended,
-// once: nil, or why it did not come to its end.
+// once: nil, or why it did not come to its end. It reports before its consumers
+// learn of it: the cancel that their failure brings would hide the cause.
 func (t *task) run(ctx context.Context, e *exchange.Exchange, report func(error)) {
 	err := errGoexit // unless the task's code lets us say otherwise
 	defer func() {
-		t.close(err)
 		report(err)
+		t.close(err)
 	}()
 	err = t.attempt(ctx, e)
 }

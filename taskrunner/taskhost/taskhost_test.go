@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -325,6 +326,52 @@ func TestFailuresSayWhoseTheyAre(t *testing.T) {
 				t.Errorf("consumer's failure is %+v, want the loss of a peer", m.Failure)
 			}
 		}
+	}
+	w.stop()
+}
+
+// reluctant is an error that gives its text at once, and from then on only when it may.
+type reluctant struct {
+	asked *atomic.Int32
+	may   chan struct{}
+}
+
+func (r reluctant) Error() string {
+	if r.asked.Add(1) > 1 {
+		<-r.may
+	}
+	return "file changed"
+}
+
+// TestAFailureIsToldBeforeItsConsequences would catch a consumer that tells of the loss of its
+// producer first: the producer is cancelled for that, its own failure is never heard of, and a job
+// that can only fail is restarted. The text is asked for once to report the failure and once to
+// tell the consumer, and the second of them waits here until a failure was told.
+func TestAFailureIsToldBeforeItsConsequences(t *testing.T) {
+	failure := reluctant{asked: new(atomic.Int32), may: make(chan struct{})}
+	connected := make(chan struct{})
+	p := chain([]int{1, 1}, func(ctx context.Context, s operator.Subtask) error {
+		if err := s.Output(0).Emit(ctx, 0, []byte("x")); err != nil {
+			return err
+		}
+		<-connected
+		return operator.Permanent(failure)
+	}, func(ctx context.Context, s operator.Subtask) error {
+		if _, err := s.Input(0).Next(ctx); err != nil {
+			return err
+		}
+		close(connected)
+		return drain(ctx, s)
+	})
+	w := newWorker(t, "h1", p).ready()
+	deploy(p, w)
+	first := w.final()
+	close(failure.may)
+	if first.Execution.Vertex != 0 || first.Failure == nil || !first.Failure.Permanent {
+		t.Errorf("told first: task %s is %s: %v, want the producer's failure", first.Execution, first.State, first.Failure)
+	}
+	if second := w.final(); second.Failure == nil || second.Failure.PeerLost != "h1" {
+		t.Errorf("told next: task %s is %s: %v, want the consumer's loss of its producer", second.Execution, second.State, second.Failure)
 	}
 	w.stop()
 }
