@@ -291,17 +291,15 @@ func TestPanicFailsTheTask(t *testing.T) {
 	}
 }
 
-// TestFailuresSayWhoseTheyAre would catch a job that is retried for nothing, and a
-// root cause hidden behind what followed from it.
-func TestFailuresSayWhoseTheyAre(t *testing.T) {
-	changed := errors.New("file changed")
+// producerFails is a job whose producer fails with err while its consumer reads.
+func producerFails(err error) program {
 	connected := make(chan struct{})
-	p := chain([]int{1, 1}, func(ctx context.Context, s operator.Subtask) error {
+	return chain([]int{1, 1}, func(ctx context.Context, s operator.Subtask) error {
 		if err := s.Output(0).Emit(ctx, 0, []byte("x")); err != nil {
 			return err
 		}
 		<-connected
-		return fmt.Errorf("read split: %w", operator.Permanent(changed))
+		return err
 	}, func(ctx context.Context, s operator.Subtask) error {
 		if _, err := s.Input(0).Next(ctx); err != nil {
 			return err
@@ -309,6 +307,13 @@ func TestFailuresSayWhoseTheyAre(t *testing.T) {
 		close(connected)
 		return drain(ctx, s)
 	})
+}
+
+// TestFailuresSayWhoseTheyAre would catch a job that is retried for nothing, and a
+// root cause hidden behind what followed from it.
+func TestFailuresSayWhoseTheyAre(t *testing.T) {
+	changed := errors.New("file changed")
+	p := producerFails(fmt.Errorf("read split: %w", operator.Permanent(changed)))
 	w := newWorker(t, "h1", p).ready()
 	deploy(p, w)
 	for range 2 {
@@ -349,20 +354,7 @@ func (r reluctant) Error() string {
 // tell the consumer, and the second of them waits here until a failure was told.
 func TestAFailureIsToldBeforeItsConsequences(t *testing.T) {
 	failure := reluctant{asked: new(atomic.Int32), may: make(chan struct{})}
-	connected := make(chan struct{})
-	p := chain([]int{1, 1}, func(ctx context.Context, s operator.Subtask) error {
-		if err := s.Output(0).Emit(ctx, 0, []byte("x")); err != nil {
-			return err
-		}
-		<-connected
-		return operator.Permanent(failure)
-	}, func(ctx context.Context, s operator.Subtask) error {
-		if _, err := s.Input(0).Next(ctx); err != nil {
-			return err
-		}
-		close(connected)
-		return drain(ctx, s)
-	})
+	p := producerFails(operator.Permanent(failure))
 	w := newWorker(t, "h1", p).ready()
 	deploy(p, w)
 	first := w.final()
