@@ -3,7 +3,6 @@ package appmaster
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -74,9 +73,9 @@ func (o *outputs) discardAll(ctx context.Context) {
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(discardsAtOnce)
-	for _, job := range slices.Sorted(maps.Keys(open)) {
+	for job, graph := range open {
 		group.Go(func() error {
-			o.discard(ctx, job, open[job])
+			o.discard(ctx, job, graph)
 			return nil
 		})
 	}
