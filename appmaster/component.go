@@ -49,9 +49,9 @@ type ComponentConfig struct {
 	// dispatcher.Config. 0: nobody bounds it, as the process is its user's own.
 	JobMemory int64
 	// Files are those of the jobs: what one has begun to write that ends without a result is
-	// removed from there, before it is told to have ended. nil: it stays. So does that of a
-	// cluster for one job (dispatcher.Detached, dispatcher.Attached), and of jobs that end with
-	// their cluster, until DiscardOutputs.
+	// removed from there, before it is told to have ended. nil: it stays. In a cluster for one
+	// job (dispatcher.Detached, dispatcher.Attached), and for jobs that end with their cluster,
+	// it stays until DiscardOutputs.
 	Files filesystem.FileSystem
 	// JobEnded hears, once for each job that the Dispatcher has taken in, that nothing of
 	// it runs any more; nil: nobody does. It must not block.
@@ -99,9 +99,9 @@ func (c *Component) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// DiscardOutputs removes what the jobs without a result have begun to write that end with their cluster,
-// and of a cluster for one job what that has, within cluster.services.shutdown-timeout. Nobody may call it
-// before the cluster's end is recorded: another cluster may have taken over, whose job has the same id.
+// DiscardOutputs removes what jobs without a result have begun to write: those that end with their cluster, and
+// the job of a cluster for one. It takes cluster.services.shutdown-timeout at most. Nobody may call it before YARN
+// has recorded the cluster's end: another cluster may have taken over, whose job has the same id.
 func (c *Component) DiscardOutputs(ctx context.Context) { c.outputs.discardAll(ctx) }
 
 // Submit has the Dispatcher take a job in, unless its options and those of the cluster contradict each other: the error

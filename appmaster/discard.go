@@ -3,7 +3,6 @@ package appmaster
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -48,9 +47,9 @@ func (o *outputs) begin(job ids.JobID, graph *jobgraph.JobGraph) {
 	o.open[job] = graph
 }
 
-// end says how a job has ended of which nothing runs any more, but for tasks on workers that are
-// taken for dead. Without a result its parts go: they count against the quota that may have failed
-// it. Those of a cluster for one job stay until discardAll.
+// end says how a job has ended. Nothing of it runs any more, but for tasks on workers that are taken
+// for dead. If it has no result its parts go: they count against the quota that may have failed it.
+// Those of a cluster for one job stay until discardAll.
 func (o *outputs) end(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, status msg.JobStatus) {
 	if status != msg.JobFinished {
 		if o.alone {
@@ -74,9 +73,9 @@ func (o *outputs) discardAll(ctx context.Context) {
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(discardsAtOnce)
-	for _, job := range slices.Sorted(maps.Keys(open)) {
+	for job, graph := range open {
 		group.Go(func() error {
-			o.discard(ctx, job, open[job])
+			o.discard(ctx, job, graph)
 			return nil
 		})
 	}

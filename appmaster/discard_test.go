@@ -16,35 +16,35 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 )
 
+// Parts that the job of these tests has begun to write, and another one.
+const (
+	ourPart   = "_temporary/" + string(testJob) + "/1/part-00000"
+	theirPart = "_temporary/other/1/part-00000"
+)
+
 // TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded would catch an ApplicationMaster that YARN has given up,
 // and whose job takes away what the same job has written under the next one; parts that stay though
 // nobody comes for them; and those of a job that has succeeded, or of another, that are taken, too.
 func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 	t.Parallel()
 	away := errors.New("YARN is away")
-	const ours, theirs = "_temporary/" + string(testJob) + "/1/part-00000", "_temporary/other/1/part-00000"
 	for name, c := range map[string]struct {
 		deregister error // what YARN says
 		finished   bool  // the job
 		left       []string
 	}{
-		"it has failed":                    {nil, false, []string{theirs}},
-		"it has finished":                  {nil, true, []string{ours, theirs}},
-		"another attempt has taken over":   {amrm.ErrAttemptGone, false, []string{ours, theirs}},
-		"YARN does not answer":             {away, false, []string{ours, theirs}},
-		"it has finished, by another, too": {amrm.ErrAttemptGone, true, []string{ours, theirs}},
+		"it has failed":                    {nil, false, []string{theirPart}},
+		"it has finished":                  {nil, true, []string{ourPart, theirPart}},
+		"another attempt has taken over":   {amrm.ErrAttemptGone, false, []string{ourPart, theirPart}},
+		"YARN does not answer":             {away, false, []string{ourPart, theirPart}},
+		"it has finished, by another, too": {amrm.ErrAttemptGone, true, []string{ourPart, theirPart}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := written(t, ours, theirs)
+			out := written(t, ourPart, theirPart)
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			w := newWorkers(t, content)
-			w.deregister = func(context.Context) error {
-				if got := there(out, ours, theirs); len(got) < 2 {
-					t.Errorf("before YARN has recorded the end there is only %q", got)
-				}
-				return c.deregister
-			}
+			w.deregister = recordsEnd(t, out, c.deregister)
 			s := runServices(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(s *services) {
 				s.staged.graph.Vertices[0].Outputs = []string{"file://" + out}
 				if !c.finished {
@@ -60,7 +60,7 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 			if want := map[bool]msg.ApplicationStatus{true: msg.ApplicationSucceeded, false: msg.ApplicationFailed}[c.finished]; s.outcome.Status != want {
 				t.Errorf("the application is %s, want %s: %s", s.outcome.Status, want, s.outcome.Diagnostics)
 			}
-			if got := there(out, ours, theirs); !slices.Equal(got, c.left) {
+			if got := there(out, ourPart, theirPart); !slices.Equal(got, c.left) {
 				t.Errorf("left are %q, want %q", got, c.left)
 			}
 		})
@@ -72,19 +72,18 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 // given up.
 func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 	t.Parallel()
-	const ours, theirs = "_temporary/" + string(testJob) + "/1/part-00000", "_temporary/other/1/part-00000"
 	for name, c := range map[string]struct {
 		mode       launch.Mode
 		deregister error // what YARN says
 		left       []string
 	}{
-		"a session's":      {launch.Session, nil, []string{theirs}},
-		"an application's": {launch.Application, nil, []string{theirs}},
-		"a session's that another has taken over": {launch.Session, amrm.ErrAttemptGone, []string{ours, theirs}},
+		"a session's":      {launch.Session, nil, []string{theirPart}},
+		"an application's": {launch.Application, nil, []string{theirPart}},
+		"a session's that another has taken over": {launch.Session, amrm.ErrAttemptGone, []string{ourPart, theirPart}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := written(t, ours, theirs)
+			out := written(t, ourPart, theirPart)
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			reading, goOn := make(chan struct{}), make(chan struct{})
 			begin := sync.OnceFunc(func() { close(reading) })
@@ -96,12 +95,7 @@ func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 				return nil
 			}))
 			t.Cleanup(func() { close(goOn) })
-			w.deregister = func(context.Context) error {
-				if got := there(out, ours, theirs); len(got) < 2 {
-					t.Errorf("before YARN has recorded the end there is only %q", got)
-				}
-				return c.deregister
-			}
+			w.deregister = recordsEnd(t, out, c.deregister)
 			s := runServices(t, t.Context(), w, content, func(e *environment) {
 				e.launch.Mode, e.workDir, e.logDir, e.config = c.mode, t.TempDir(), t.TempDir(), roomy(t, nil)
 			}, func(s *services) {
@@ -122,10 +116,20 @@ func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 			if err := <-s.ended; !errors.Is(err, c.deregister) {
 				t.Errorf("run = %v, want %v", err, c.deregister)
 			}
-			if got := there(out, ours, theirs); !slices.Equal(got, c.left) {
+			if got := there(out, ourPart, theirPart); !slices.Equal(got, c.left) {
 				t.Errorf("left are %q, want %q", got, c.left)
 			}
 		})
+	}
+}
+
+// recordsEnd is how YARN answers to the end of an application. Before that both parts must be in its output.
+func recordsEnd(t *testing.T, out string, answer error) func(context.Context) error {
+	return func(context.Context) error {
+		if got := there(out, ourPart, theirPart); len(got) < 2 {
+			t.Errorf("before YARN has recorded the end there is only %q", got)
+		}
+		return answer
 	}
 }
 
@@ -156,7 +160,7 @@ func there(dir string, files ...string) (found []string) {
 // their job, a clean-up that the next run does not wait for, and one that takes the files of others.
 func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 	t.Parallel()
-	const theirs, ours, marker = "/out/_temporary/other/1/part-00000", "/out/_temporary/" + string(testJob) + "/1/part-00000", "/out/_committing-" + string(testJob) + "-1"
+	const theirs, ours, marker = "/out/" + theirPart, "/out/" + ourPart, "/out/_committing-" + string(testJob) + "-1"
 	for name, c := range map[string]struct {
 		end    func(t *testing.T, c *cluster, files *dataflowtest.Files)
 		before []string
@@ -228,7 +232,7 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 // as HDFS takes to remove what one of them has begun to write, and an end that is told before.
 func TestOthersAreListedWhileTheRestOfAJobIsRemoved(t *testing.T) {
 	t.Parallel()
-	const ours = "/out/_temporary/" + string(testJob) + "/1/part-00000"
+	const ours = "/out/" + ourPart
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n", ours: "x"})
 	removing, remove := make(chan struct{}), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(removing) })

@@ -241,9 +241,9 @@ func (s *services) manageDrivers(room *rest.Room) drivers {
 
 // run serves until the cluster has to end, and ends it: REST first, so that the
 // last answer is out, then the workers, the registration with YARN, and what
-// is another attempt's, too, until YARN has recorded the end: what jobs without
-// a result have begun to write, and the staged files. An error says that the process must end
-// without touching anything.
+// belongs to another attempt, too, until YARN has recorded the end: what jobs
+// without a result have begun to write, and the staged files. An error says that
+// the process must end without touching anything.
 func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group, running := errgroup.WithContext(ctx)
 	serving, stopServing := context.WithCancel(running)

@@ -51,8 +51,8 @@ type Config struct {
 	// they collect, and what is kept of those that have ended. 0: nobody bounds it.
 	Memory int64
 	// ClientInterval is client.heartbeat.interval: clients have it to be heard of after the
-	// process was stopped. It is noticed in such intervals whether it was; 0: only when a
-	// client is to be given up.
+	// process was stopped. The Dispatcher looks in such intervals whether it was; 0: only when
+	// a client is to be given up.
 	ClientInterval time.Duration
 }
 

@@ -32,9 +32,9 @@ func (c *Core) excuse() {
 	}
 }
 
-// nextLook is when a master that waits for clients is woken at the latest. One that slept until
-// a client is given up would not know of a stop that ends just before that. A wake before it
-// leaves it as it is; zero: there is none.
+// nextLook is when a master that waits for clients is woken at the latest; zero: it has no such
+// interval. One that slept until a client is given up would not know of a stop that ends just
+// before that. A step that comes sooner does not put it off.
 func (c *Core) nextLook() time.Time {
 	if interval := c.config.ClientInterval; interval > 0 && !c.now.Before(c.look) {
 		c.look = c.now.Add(interval)

@@ -3,10 +3,11 @@
 // nobody.
 //
 // A role steps when something happens, and at the latest when it is to be woken. One that
-// steps long after that was stopped: for as long as it is late, and by as much longer as was
-// left until it was to be woken, which it does not know. So a role that waits for somebody is
-// woken in intervals, and not only when it would give him up. What was said to it meanwhile
-// comes one by one in its next steps. So before the first of these it puts its deadlines off.
+// steps long after that was stopped: for as long as it is late, and perhaps before that, which
+// it cannot tell, for up to the time that was left until it was to be woken. So a role that
+// waits for somebody is woken in intervals, and not only when it would give him up. Messages
+// that came meanwhile are taken one by one in its next steps. So before the first of these it
+// puts its deadlines off.
 package patience
 
 import "time"

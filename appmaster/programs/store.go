@@ -76,7 +76,7 @@ func (s *Store) Recover(ctx context.Context) error {
 		entry, err := s.cache.Find(ctx, sha256)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // its upload was not finished
-		case errors.Is(err, staging.ErrExposed): // whoever asks for it is told
+		case errors.Is(err, staging.ErrExposed): // a user who asks for it is told
 		case err != nil:
 			return fmt.Errorf("recover programs: %w", err)
 		default:

@@ -32,7 +32,7 @@ type Config struct {
 	// MaxStartFailures is resourcemanager.start-worker.max-failure-rate: with
 	// more failures within a minute, 10, new starts pause for StartRetryInterval,
 	// resourcemanager.start-worker.retry-interval, 3 s. So they do when the driver has
-	// brought one that serves nobody.
+	// brought a worker that serves nobody.
 	MaxStartFailures   float64
 	StartRetryInterval time.Duration
 	// HeartbeatInterval and HeartbeatTimeout are heartbeat.interval, 10 s, and

@@ -30,9 +30,9 @@ func (c *Core) permitted(needed int) int {
 	return needed
 }
 
-// startsPause gives the time until which no start is added to those that are ordered: too
-// many have failed, or one has strayed, and would so again and again where YARN does not avoid
-// the nodes that it is told to.
+// startsPause gives the time until which no start is added to those that are ordered: too many
+// have failed, or a worker has strayed. Where YARN does not avoid the nodes that it is told to
+// avoid, the next ones would stray as well.
 func (c *Core) startsPause() time.Time {
 	if until := c.strayed.Add(c.config.StartRetryInterval); until.After(c.failures.until) {
 		return until
@@ -44,7 +44,7 @@ func (c *Core) startsPause() time.Time {
 type failureRate struct {
 	limit  float64
 	pause  time.Duration
-	recent []time.Time // within a minute, the last ones: one more than may be
+	recent []time.Time // the last failures within a minute, one more than the limit at most
 	until  time.Time
 	since  time.Time // the first failure in a row, none a minute after the last; zero: there was hope since
 	cause  string    // of the last one

@@ -23,7 +23,7 @@ const (
 	// ownStallTime is that of users who have all rights. Their links may be slow, and take the next part only when
 	// much of what the kernel holds is sent; a page of a result that is cut is read again from its beginning.
 	ownStallTime = 5 * time.Second
-	// maxLookups is for how many answers of a room HDFS is asked at a time.
+	// maxLookups is how many answers of a room may ask HDFS at a time.
 	maxLookups = 4
 )
 
@@ -34,9 +34,9 @@ var (
 )
 
 // answerRooms divide the memory of answers: users who have all rights have a room for results and
-// another one for all else, and all other users have the third. So those who may only look keep nobody
-// waiting who may do everything, nor have him cut; and he looks at his jobs while their results fill
-// his link.
+// another one for all else, and all other users have the third. So users who may only look neither keep
+// one who may do everything waiting nor have his answers cut; and he can look at his jobs while their
+// results fill his link.
 type answerRooms struct{ all, results, some *answerRoom }
 
 // newAnswerRooms divides so much memory, in bytes; 0: answersMemory.
@@ -53,10 +53,11 @@ func newAnswerRooms(memory int64) answerRooms {
 
 // answerRoom bounds the memory of all answers that are being written. Nobody knows how long a view will
 // be. So one is composed at a time, and has the turn until there is room for it: no more than that one
-// is there beyond the room. What is no view is there before it waits for its turn, as a page of a result.
+// is there beyond the room. An answer that is no view, as a page of a result, is there before it waits
+// for its turn.
 //
-// Whoever reads slowly keeps his answer until the next one needs the room: then those are cut whose
-// last part has not been taken for the longest time, and for the room's stall at least.
+// A client that reads slowly keeps its answer until the next one needs the room. Then the answer is cut
+// of which nothing was taken for the longest time, and for the room's stall at least.
 //
 // Some answers are small, but HDFS is asked for them, with the connections of the whole process: they have
 // places of their own, and no turn.
@@ -67,7 +68,7 @@ type answerRoom struct {
 	stall   time.Duration
 	turn    chan struct{} // capacity one: holds a token while an answer has the turn
 	lookups chan struct{} // capacity maxLookups: holds a token for each answer for which HDFS is asked
-	freed   chan struct{} // has a token when room was freed since it was last drawn; who has the turn draws it
+	freed   chan struct{} // has a token when room was freed since it was last drawn; the answer that has the turn draws it
 
 	mu      sync.Mutex // guards what follows
 	held    int64      // bytes of those that are written
@@ -178,7 +179,7 @@ func (a *answer) leave() {
 	a.room.remove(a)
 }
 
-// tryEnter takes an answer in, and cuts who is in its way; or it tells how long to wait at most.
+// tryEnter takes an answer in, and cuts those in its way; or it tells how long to wait at most.
 func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +198,7 @@ func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
 	return 0
 }
 
-// remove forgets an answer. Whoever was cut is forgotten already.
+// remove forgets an answer, unless it was cut before.
 func (r *answerRoom) remove(one *answer) {
 	i := slices.Index(r.writing, one)
 	if i < 0 {

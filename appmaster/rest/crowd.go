@@ -9,18 +9,19 @@ import (
 
 const (
 	// maxConnections bounds all connections, the one that is being accepted among them, so that
-	// users who open many take no descriptors from the rest of the process. Of whom nobody knows
-	// yet there are fewer: package doorstep says how many.
+	// users who open many take no descriptors from the rest of the process. Package doorstep allows
+	// fewer whose users are not known yet.
 	maxConnections = 1024
-	// maxLesser bounds those of users who are known and have not all rights. net/http needs some 460 KiB for maxHeader
-	// of header fields with short names and no values, and a request may keep them for as long as its body may take.
+	// maxLesser bounds the lesser ones: of users who are known and have not all rights. net/http needs some 460 KiB for
+	// maxHeader bytes of header fields with short names and no values, and a request may keep them for as long as its
+	// body may take.
 	maxLesser = 48
 )
 
-// crowd is all connections of a port. Once it is full, or has maxLesser of those whose users are known
-// and have not all rights, of these the one makes room for the next on which nothing has moved for the
-// longest time. Who is not known yet is left to package doorstep, which has few of them, and is not
-// cut while he says who he is: so those who may only look do not keep out who may do everything.
+// crowd is all connections of a port. Once it is full, or has maxLesser of the lesser ones, the one
+// of these on which nothing has moved for the longest time makes room for the next. A user who is not
+// known yet is not cut while he says who he is: package doorstep has few such connections. So users who
+// may only look do not keep out those who may do everything.
 // Make one with newCrowd; its methods may be called from any goroutine.
 type crowd struct {
 	most int
@@ -28,7 +29,7 @@ type crowd struct {
 
 	mu      sync.Mutex // guards what follows, and of each member what its type says
 	members map[*member]struct{}
-	lesser  int // of them
+	lesser  int // how many of them are lesser ones
 }
 
 // newCrowd makes one of at most so many; 0: maxConnections.

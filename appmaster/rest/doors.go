@@ -88,12 +88,12 @@ func (s *Server) behind(enter door) http.Handler {
 			s.writeError(w, r, errLongTarget)
 			return
 		}
-		w.Header()["Content-Type"] = nil // of our answers write sets it; http.Redirect writes no body then
+		w.Header()["Content-Type"] = nil // write sets that of our answers; http.Redirect writes no body where it is set
 		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
 }
 
-// errLongTarget refuses what net/http might redirect by a header of five times that length, which counts nowhere.
+// errLongTarget refuses a target that net/http might redirect by a header five times as long, which counts nowhere.
 var errLongTarget = &refusal{http.StatusRequestURITooLong, fmt.Sprintf("path and query are longer than the %d bytes that are taken of users who may not run programs here", maxRefusal)}
 
 // maxRefused is how many requests of a connection are refused, before it ends, while nobody
@@ -136,8 +136,8 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 }
 
 // asked is an http.Server's ConnState. Once a request has been waited for and has come, it is for us
-// to say who asks, while net/http reads on to learn whether the client is still there. Nobody waits
-// for anything but a processor before that is said, nor who has no right here after that.
+// to say who asks, while net/http reads on to learn whether the client is still there. Before that is
+// said a client waits for nothing but a processor; nor does one that has no right here after that.
 func asked(conn net.Conn, state http.ConnState) {
 	if state == http.StateActive {
 		doorstep.BeginWork(conn)
@@ -207,7 +207,7 @@ func (s *Server) negotiate(header http.Header, credentials string) (caller, erro
 	}
 	c, err := s.named(ticket.Client)
 	c.ticket = !s.isOwner(ticket.Service)
-	// Who has no right here is refused as often as he likes: he fills no memory that those need who have one.
+	// A user without a right here is refused as often as he likes, and fills no memory that others need.
 	if err == nil && s.config.Rights.any(c) {
 		if err := s.config.Negotiator.Once(c.name, ticket); err != nil {
 			return caller{}, s.unauthorized(header, err.Error())

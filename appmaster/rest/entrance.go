@@ -167,7 +167,7 @@ type begunConn struct {
 	begun []byte
 }
 
-// NetConn is the connection below; package doorstep looks for it, and admit.
+// NetConn is the connection below; package doorstep and admit look for it.
 func (c *begunConn) NetConn() net.Conn { return c.Conn }
 
 func (c *begunConn) Read(p []byte) (int, error) {

@@ -169,7 +169,7 @@ func (s *Server) handler(route route) http.Handler {
 	})
 }
 
-// handle refuses a request before it waits for anything, so that who has no right waits for nothing.
+// handle refuses a request before it waits for anything, so that a caller without the right waits for nothing.
 func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) {
 	c := callerOf(r.Context())
 	if err := s.permit(r, c, route.access); err != nil {
@@ -218,7 +218,7 @@ func (s *Server) replyOf(r *http.Request, status int, value any) reply {
 	return reply{status, http.Header{"Content-Type": {"application/json; charset=UTF-8"}}, body.Bytes()}
 }
 
-// answer is that to a request, which neither waits nor is written yet.
+// answer makes the answer to a request. It neither waits nor is written yet.
 func (s *Server) answer(r *http.Request, access access) *answer {
 	switch {
 	case !s.config.Rights.all(callerOf(r.Context())):
@@ -311,8 +311,8 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 // is small.
 const maxRefusal = 600
 
-// failed tells of an error: to those who have all rights in full, and to others as far as that is small, so
-// that nobody waits for room, or takes any, by what he is refused for.
+// failed tells of an error: in full to callers who have all rights, and cut short to others, whose refusals
+// are small then, and neither wait for room nor take any.
 func (s *Server) failed(r *http.Request, err error) reply {
 	status := statusOf(err)
 	logger := s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "peer": r.RemoteAddr, "status": status, "err": err})

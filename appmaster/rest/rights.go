@@ -114,8 +114,8 @@ func (g Rights) any(c caller) bool { return g.allow(c, view) || g.allow(c, modif
 
 func (g Rights) owns(name string) bool { return name != "" && name == g.Owner }
 
-// all tells whether somebody has all rights: the owner, or who may run programs as the owner. Nobody has them by YARN's
-// proxy, whose node may run processes of others.
+// all tells whether somebody has all rights: the owner, or a user who may run programs as the owner. Nobody has them by
+// YARN's proxy, whose node may run processes of others.
 func (g Rights) all(c caller) bool {
 	return c.token || !c.ticket && !c.proxied && (g.owns(c.name) || g.Shared && g.Modify.names(c.name))
 }

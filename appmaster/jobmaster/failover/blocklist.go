@@ -17,8 +17,8 @@ const (
 	BlockTime = 10 * time.Minute
 	// maxBlocked bounds the nodes that are set aside: of more, the last ones.
 	maxBlocked = 64
-	// maxWhole bounds those whose causes are kept whole; of the others maxEnd bytes are. All
-	// are told with each block, and are part of the memory that a job is reckoned with.
+	// maxWhole bounds the nodes whose causes are kept whole; of the others' causes the last
+	// maxEnd bytes are. All are told with each block, and count in the memory of a job.
 	maxWhole, maxEnd = 8, 128
 )
 

@@ -53,8 +53,8 @@ func (m *Manager) forgive(id ids.JobID) {
 	}
 }
 
-// reason says why a job cannot have slots enough for any part of it, or "", where so many
-// workers are asked for.
+// reason says why a job cannot have slots enough for any part of it, or "". asked is how many
+// workers are asked for beside those that are expected.
 func (m *Manager) reason(j *job, asked int) string {
 	if j.refusals >= refusalLimit && m.held[j.id] < j.least && !m.coming(j, asked) {
 		return "workers refuse its slots: " + j.refusal
@@ -69,8 +69,8 @@ func (m *Manager) reason(j *job, asked int) string {
 	return ""
 }
 
-// coming tells whether a worker may come that has refused a job nothing yet, where so many are
-// asked for.
+// coming tells whether a worker may come that has not refused the job anything yet: one that is
+// expected, or of those that are asked for.
 func (m *Manager) coming(j *job, asked int) bool {
 	return asked > 0 && m.refusal == "" && !m.exhausted(j.id) ||
 		slices.ContainsFunc(m.expected, func(w *worker) bool { return !m.blocks(j.id, w.id) })

@@ -45,9 +45,9 @@ func (c *core) taken(p *profile) {
 	}
 }
 
-// stand takes in that YARN holds what it was asked for when it gave an answer. Where it may
-// refuse that later, it has taken what it has held for as long as a refusal counts: a job that
-// waits for room must not keep room for idle workers that do not serve it.
+// stand takes in an answer of YARN: it holds the asks that it has not refused. Where it refuses
+// at once it has taken them by that, and elsewhere once it has held them for as long as a refusal
+// counts: a job that waits for room must not keep room for idle workers that do not serve it.
 func (c *core) stand(r amrm.Response) {
 	for _, p := range c.profiles {
 		switch {

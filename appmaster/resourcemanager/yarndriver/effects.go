@@ -25,8 +25,8 @@ const (
 	// and connections: enough for a hundred nodes that do not answer.
 	callsAtOnce = 256
 	// startTimeout is for how long a NodeManager may leave all starts unanswered. Those that
-	// wait behind them there fail with them; who waits for other nodes' calls to end has
-	// asked nobody yet, and does not fail for it. The node was alive a moment
+	// wait behind them there fail with them. The time that the first one waits for calls at
+	// other nodes to end does not count: nobody is asked before. The node was alive a moment
 	// ago, when YARN gave the container at its heartbeat, and is waited for through a long
 	// collection of garbage, or a restart, but not for the minutes after which YARN counts
 	// it as lost: another container comes in a second.

@@ -8,8 +8,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// nodeCall is a call to a NodeManager. silent is since when that has had calls under way and
-// answered none: now, for the first of them. The call tells whether it was answered.
+// nodeCall is a call to a NodeManager. silent is since when the NodeManager has had calls under
+// way and answered none; for the first of them that is now. The call tells whether it was
+// answered.
 type nodeCall func(ctx context.Context, silent time.Time) (answered bool)
 
 // bounded is a call that has a bound of its own, whatever became of those before it.

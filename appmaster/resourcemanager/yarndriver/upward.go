@@ -17,7 +17,7 @@ type news struct {
 }
 
 // handUp queues news. Of lists of the nodes, which are all whole, only the newest waits, at the
-// end. It may come sooner or later than the other events of its step, which is all the same.
+// end. Whether it is told before or after the other events of its step makes no difference.
 func (s *shell) handUp(n news) {
 	rest := news{starts: n.starts}
 	for _, e := range n.events {

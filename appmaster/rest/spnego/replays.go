@@ -39,8 +39,8 @@ func newReplays() *replays {
 	return &replays{seen: make(map[digest]struct{}), of: make(map[digest]int)}
 }
 
-// first is an error for a user's request that has been here before, or that there is no room to remember. Of several at
-// once of the same one, one is the first.
+// first is an error for a user's request that has been here before, or that there is no room to remember. Of several
+// calls at once for the same request, one is the first.
 func (r *replays) first(user string, request digest, now time.Time) error {
 	n := remembered{request, sha256.Sum256([]byte(user)), now.Add(memorable)}
 	r.mu.Lock()

@@ -94,7 +94,7 @@ func readKeytab(path string) ([]byte, error) {
 type Ticket struct {
 	Client  string // principal
 	Service string // the principal whose key has opened it
-	Answer  []byte // is for the client, in the form in which it has asked; nil: it expects none
+	Answer  []byte // for the client, in the form in which it has asked; nil: it expects none
 
 	proof digest
 }
@@ -126,7 +126,7 @@ func (s *Service) Accept(token []byte) (Ticket, error) {
 	}
 	return Ticket{
 		Client: part.CName.PrincipalNameString() + "@" + part.CRealm,
-		// What the ticket calls the service is not sealed: the key tells.
+		// The ticket's name of the service is not sealed: the key tells.
 		Service: s.name.PrincipalNameString() + "@" + request.Ticket.Realm,
 		Answer:  answer,
 		proof:   sha256.Sum256(request.EncryptedAuthenticator.Cipher),
@@ -134,7 +134,7 @@ func (s *Service) Accept(token []byte) (Ticket, error) {
 }
 
 // Once remembers that a ticket lets a user in, by whatever name. ErrRefused: it has done so before with the same proof, or
-// there is no room to remember it. Ask it last, of those who have a right: who is refused anyway is to fill nothing.
+// there is no room to remember it. Call it last, for a user who has a right: one who is refused anyway must fill nothing.
 func (s *Service) Once(user string, t Ticket) error {
 	return s.replays.first(user, t.proof, time.Now())
 }
