@@ -98,7 +98,7 @@ func (r *Running) find(ctx context.Context, sha256 string) (filesystem.FileInfo,
 	if err != nil {
 		return filesystem.FileInfo{}, err
 	}
-	// What begins with a dot is being written.
+	// A file whose name begins with a dot is being written.
 	i := slices.IndexFunc(files, func(f filesystem.FileInfo) bool { return !f.IsDir && !strings.HasPrefix(path.Base(f.URI), ".") })
 	if i < 0 {
 		return filesystem.FileInfo{}, fs.ErrNotExist
