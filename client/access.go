@@ -39,8 +39,8 @@ func (c *Cluster) Access(ctx context.Context, id records.ApplicationID, options 
 	return access, err
 }
 
-// readAccess reads the access file of an application's staging directory. Whoever has planted it would take the user's
-// programs and data: staging.ErrExposed. Of another application it is ErrNoAccess.
+// readAccess reads the access file of an application's staging directory. A planted one would bring the user's programs and
+// data to somebody else: one that others could have put there is staging.ErrExposed, one of another application ErrNoAccess.
 func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
 	if err := staging.Own(ctx, files, dir, launch.AccessFile); err != nil {
 		return launch.Access{}, err

@@ -138,8 +138,7 @@ type JobState struct {
 	// Entered is when the job entered each of its states last, by the
 	// ApplicationMaster's clock.
 	Entered map[msg.JobStatus]time.Time
-	// Waits says that there are tasks to be deployed, and that none is being worked on: those
-	// that were have ended.
+	// Waits says that there are tasks to be deployed, and that all others have ended.
 	Waits bool
 }
 

@@ -39,7 +39,7 @@ type attendance struct {
 	path    string // of the file that names the session
 	owner   bool   // the session ends with this command
 	outcome *outcome
-	report  func(context.Context) (records.ApplicationReport, error) // YARN's, of the session
+	report  func(context.Context) (records.ApplicationReport, error) // asks YARN for that of the session
 }
 
 // words are those that are taken.
@@ -169,7 +169,7 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 	switch {
 	case client.Unheard(err):
 		return a.ending("YARN cannot be asked")
-	case errors.Is(err, context.DeadlineExceeded): // that of a command which Ctrl-C ends
+	case errors.Is(err, context.DeadlineExceeded): // stopTime is over, after Ctrl-C
 		return a.ending("YARN has not said yet that it has ended")
 	case err != nil:
 		return a.goesOn(ctx, err)

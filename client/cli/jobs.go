@@ -94,9 +94,10 @@ func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) 
 		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
 	case err == nil:
 		return fmt.Errorf("%w: %s is an application, not a job: bobbin list -id %s shows its jobs, bobbin kill %s ends it with all of them", ErrUsage, job, job, job)
-	case isJob(strings.ToLower(job)) && !isJob(job):
+	case isJob(job):
+	case isJob(strings.ToLower(job)):
 		return fmt.Errorf("%w: the digits of a job id are in lower case: write %s", ErrUsage, strings.ToLower(job))
-	case !isJob(job):
+	default:
 		return fmt.Errorf("%w: %q is no job id: a job id has 32 hex digits, and bobbin list shows those of the jobs that run", ErrUsage, job)
 	}
 	master, done, err := reachCluster(c, p)

@@ -119,8 +119,8 @@ func (s *fakeSession) ShutDown(ctx context.Context) error {
 	return errors.Join(s.rm.Finish(ctx, records.FinalSucceeded, "", ""), s.note("shut down"))
 }
 
-// startFakeSession starts one.
-func startFakeSession(t *testing.T) *fakeSession {
+// startYARN starts a YARN that is a fake.
+func startYARN(t *testing.T) *yarnfake.Fake {
 	t.Helper()
 	fake, err := yarnfake.Start(yarnfake.Config{ClientTokens: true})
 	if err != nil {
@@ -131,6 +131,48 @@ func startFakeSession(t *testing.T) *fakeSession {
 			t.Error(err)
 		}
 	})
+	return fake
+}
+
+// yarnAs is a user's client of YARN.
+func yarnAs(t *testing.T, fake *yarnfake.Fake, user string) *yarnclient.Client {
+	t.Helper()
+	o, err := yarnclient.FromConf(fake.Conf(), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yarn := yarnclient.New(o)
+	t.Cleanup(func() { yarn.Close() })
+	return yarn
+}
+
+// submitUnmanaged submits an application that this test is the master of, and gives the master's way to YARN.
+func submitUnmanaged(t *testing.T, fake *yarnfake.Fake, yarn *yarnclient.Client) (records.ApplicationReport, *amrm.Client) {
+	t.Helper()
+	created, err := yarn.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := yarn.Submit(t.Context(), records.SubmissionContext{
+		ID: created.ID, Name: "nightly", Type: "Bobbin", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	masters, err := amrm.FromConf(fake.Conf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	masters.Attempt, masters.Token = report.Attempt, report.AMRMToken
+	rm := amrm.New(masters)
+	t.Cleanup(func() { rm.Close() })
+	return report, rm
+}
+
+// startFakeSession starts one.
+func startFakeSession(t *testing.T) *fakeSession {
+	t.Helper()
+	fake := startYARN(t)
 	dir := t.TempDir()
 	s := &fakeSession{yarn: fake, env: map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}}
 	p := Process{Getenv: func(name string) string { return s.env[name] }}
@@ -164,37 +206,16 @@ func startFakeSession(t *testing.T) *fakeSession {
 // register submits the application in alice's name, and brings its REST endpoint up.
 func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	t.Helper()
-	o, err := yarnclient.FromConf(fake.Conf(), "alice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	alice := yarnclient.New(o)
-	s.alice = alice
-	t.Cleanup(func() { alice.Close() })
-	created, err := alice.NewApplication(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := alice.Submit(t.Context(), records.SubmissionContext{
-		ID: created.ID, Name: "nightly", Type: "Bobbin", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.id = created.ID
+	s.alice = yarnAs(t, fake, "alice")
+	var report records.ApplicationReport
+	report, s.rm = submitUnmanaged(t, fake, s.alice)
+	s.id = report.ID
 	verifier, err := clienttoam.NewVerifier(report.Attempt, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.access = resttest.Serve(t, s, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"}, Session: s})
 	s.access.Attempt, s.access.Application = 1, s.id.String()
-	masters, err := amrm.FromConf(fake.Conf())
-	if err != nil {
-		t.Fatal(err)
-	}
-	masters.Attempt, masters.Token = report.Attempt, report.AMRMToken
-	s.rm = amrm.New(masters)
-	t.Cleanup(func() { s.rm.Close() })
 	host, port, err := net.SplitHostPort(s.access.Address)
 	if err != nil {
 		t.Fatal(err)

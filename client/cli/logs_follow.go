@@ -118,10 +118,10 @@ func (f *following) look(ctx context.Context, report records.ApplicationReport) 
 	return nil
 }
 
-// await looks once among those that have ended for a container that does not run. One that
-// YARN has not begun is waited for. Where the log server may not be asked, so is one that has
-// ended on a node that has left, as nothing tells the two apart: people are told that it is not
-// asked.
+// await looks once among those that have ended for a container that does not run. It waits for
+// one that YARN has not begun. Where the log server may not be asked, nothing tells such a one
+// from one that has ended on a node that has left: await waits for both then, and says why the
+// log server is not asked.
 func (f *following) await(ctx context.Context, running []records.ContainerReport) error {
 	if f.awaited {
 		return nil

@@ -46,11 +46,11 @@ func TestAWorkerWithThousandsOfSlots(t *testing.T) {
 	}
 }
 
-// judgeMemory compares what a job has taken with one of so many times as many tasks.
+// judgeMemory compares the memory of a job with that of one that has so many times as many tasks.
 func judgeMemory(t *testing.T, one, all cost, times int64) {
 	t.Helper()
 	if one.held <= 0 {
-		t.Fatalf("a job holds %d bytes: what the one before it has left was counted before and is gone", one.held)
+		t.Fatalf("a job holds %d bytes: what the job before it had left was counted before it began, and is gone", one.held)
 	}
 	if all.held > 2*times*one.held {
 		t.Errorf("%d times as many tasks hold %.1f times the memory", times, float64(all.held)/float64(one.held))
@@ -94,7 +94,7 @@ func settled(d msg.JobDetails, waiting int) bool {
 	return waiting > 0 && running+finished == tasks && finished+waiting == d.Vertices[0].Parallelism
 }
 
-// clean takes the garbage away. What pools have goes with the second time.
+// clean collects garbage, twice: pools give up what they hold only at the second collection.
 func clean() {
 	runtime.GC()
 	runtime.GC()

@@ -14,10 +14,9 @@ import (
 )
 
 // Servers gives a logger for connections to servers that says once of each one
-// that it does not answer, while calls are tried again: people wonder otherwise what a
-// command does for half a minute. It says the same of a server that is not ready, such as a
-// NameNode in safe mode.
-// Nothing else is printed.
+// that it does not answer, or is not ready, such as a NameNode in safe mode, while calls are
+// tried again: people wonder otherwise what a command does for half a minute. Nothing else is
+// printed.
 func Servers(out io.Writer) logrus.FieldLogger {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)

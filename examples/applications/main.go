@@ -91,8 +91,8 @@ func write(out io.Writer, applications []records.ApplicationReport) error {
 	return table.Flush()
 }
 
-// visible shows control characters, and those that turn the direction of text, in place of having the terminal obey them:
-// what an application is called, anybody says who submits one.
+// visible replaces control characters, and those that turn the direction of text, which the terminal would obey:
+// users name their applications as they like.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestNamesDoNothingToTheScreen is the attack of a user who calls his application what a terminal obeys. It would catch
-// a list whose reader sees another one, or whose terminal does as it is told.
+// TestNamesDoNothingToTheScreen is the attack of a user whose application has a name that a terminal obeys. It would catch
+// a list that shows its reader another one.
 func TestNamesDoNothingToTheScreen(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

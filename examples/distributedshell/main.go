@@ -99,8 +99,8 @@ func runClient(args []string) error {
 	return submit(ctx, job, *queue)
 }
 
-// visible shows control characters, and those that turn the direction of text, in place of having the terminal obey them:
-// what a copy has written last, YARN tells as diagnostics.
+// visible replaces control characters, and those that turn the direction of text, which the terminal would obey:
+// YARN's diagnostics hold what a copy has written last.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

@@ -47,8 +47,8 @@ func main() {
 	os.Exit(int(ended.ExitStatus))
 }
 
-// visible shows control characters, and those that turn the direction of text, in place of having the terminal obey them:
-// what the command has written last, YARN tells as diagnostics.
+// visible replaces control characters, and those that turn the direction of text, which the terminal would obey:
+// YARN's diagnostics hold what the command has written last.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

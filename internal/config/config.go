@@ -193,13 +193,11 @@ func parse(name, text string) (any, error) {
 		}
 		return value, nil
 	}
-	unknown := &Fault{What: "unknown option " + name}
+	unknown := &Fault{What: "unknown option " + name, Remedy: "docs/OPTIONS.md lists all options"}
 	if nearest := Nearest(name, Names()); nearest != "" {
 		unknown.Remedy = "did you mean " + nearest + "?"
 	} else if like := likest(name, Names()); like != "" {
-		unknown.Remedy = "docs/OPTIONS.md lists all options, the nearest is " + like
-	} else {
-		unknown.Remedy = "docs/OPTIONS.md lists all options"
+		unknown.Remedy += ", the nearest is " + like
 	}
 	return nil, unknown
 }

@@ -26,7 +26,7 @@ func readYAML(path string, data []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// brokenLine is where a text stops to be YAML: the end of its shortest beginning that is wrong in
+// brokenLine is where a text stops being YAML: the end of its shortest beginning that is wrong in
 // the same way. The library names the line of what encloses the fault, mostly one too early,
 // and none where that is the first; of a text that is not UTF-8 it never names one. A line
 // before the first one has it always name what encloses the fault.

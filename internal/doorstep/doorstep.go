@@ -176,9 +176,9 @@ func ReaderBounds(conn net.Conn) {
 }
 
 // BeginWork says that the process works for the peer of a connection, who has said what he wants:
-// whoever reads it meanwhile, as net/http does to learn of its end, does not wait for the peer.
-// That ends with EndWork, or when something is said to the peer. Nothing else ends it: who calls
-// BeginWork must not wait for others, who could hold all places so.
+// a read of the connection meanwhile, such as net/http's to learn of its end, does not wait for the
+// peer. Only EndWork, or something that is said to the peer, ends that. The caller must not wait
+// for other peers before: they could hold all places by it.
 func BeginWork(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.door.mu.Lock()
@@ -188,7 +188,7 @@ func BeginWork(conn net.Conn) {
 	}
 }
 
-// EndWork says that it is for the peer again to say something.
+// EndWork says that the process waits again for the peer to say something.
 func EndWork(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.door.mu.Lock()

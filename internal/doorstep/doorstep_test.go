@@ -168,11 +168,9 @@ func (p *process) serve(conn net.Conn) {
 func (p *process) knock(t *testing.T) net.Conn {
 	near, far := net.Pipe()
 	t.Cleanup(func() { near.Close() })
-	late := time.NewTimer(time.Hour)
-	defer late.Stop()
 	select {
 	case p.knocking <- far:
-	case <-late.C:
+	case <-time.After(time.Hour):
 		t.Error("nobody is accepted any more")
 		near.Close()
 	}
@@ -511,8 +509,8 @@ func TestNobodyKeepsAProcessWaitingThatWorksForHim(t *testing.T) {
 	})
 }
 
-// TestWhoIsWaitedForAgainMakesRoom would catch strangers who hold their places for ever as the process
-// worked for them once, though it waits for them since then, and says nothing to them.
+// TestWhoIsWaitedForAgainMakesRoom would catch strangers who hold their places for ever because the process
+// once worked for them, though it has waited for them since then.
 func TestWhoIsWaitedForAgainMakesRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

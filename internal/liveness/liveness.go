@@ -58,13 +58,14 @@ func KeepAlive(after time.Duration) net.KeepAliveConfig {
 }
 
 // Watch gives a connection that ends with ErrUnreachable once the other machine has been
-// silent for after while something that was written to it is not acknowledged. The silence
-// counts from the first such write, however long nothing had come before it, and anew from
-// whatever comes in. While the other end has no room, what is written waits here, and the
-// machine is known to be gone when after is over and it has left three questions for room in a
-// row without an answer: within some 25 s, or after and an eighth of it if that is more, where it
-// had room five seconds before, and later the longer it had none. A connection that is not TCP,
-// one of a system that does not tell, and one with zero after are given back as they are.
+// silent for the time after while something that was written to it is not acknowledged. The
+// silence counts from the first such write, however long nothing had come in before it, and
+// starts anew with all that comes in. While the other end has no room, what is written waits
+// here. The machine is then known to be gone once that time is over and three questions for room
+// in a row have had no answer. Where it had room five seconds before, that is within some 25 s, or
+// within nine eighths of after if that is more; it is later the longer there was none. A
+// connection that is not TCP, one of a system that does not tell, and one with zero after are
+// given back as they are.
 func Watch(conn net.Conn, after time.Duration) net.Conn {
 	tcp, is := conn.(*net.TCPConn)
 	if !is || after <= 0 {

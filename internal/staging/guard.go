@@ -31,8 +31,8 @@ func (a *Area) guard(ctx context.Context, dir string) error {
 	return err
 }
 
-// Own refuses a file of the application whose directory that is (Dir), if others than the user could have put it there:
-// ErrExposed. Nobody but the user can put another one in its place after that. A file that is missing is fs.ErrNotExist.
+// Own refuses a file in an application's directory (Dir) that others than the user could have put there: ErrExposed. Once
+// it has passed, nobody but the user can replace that file. A file that is missing is fs.ErrNotExist.
 func Own(ctx context.Context, fsys FileSystem, dir, name string) error {
 	a := areaOf(fsys, dir)
 	file, err := fsys.Status(ctx, dir+"/"+name)
@@ -43,6 +43,18 @@ func Own(ctx context.Context, fsys FileSystem, dir, name string) error {
 		err = a.own(file)
 	}
 	return err
+}
+
+// cached looks at a file of an entry of the cache, and refuses it unless both are the user's alone.
+func (a *Area) cached(ctx context.Context, sha256, uri string) (dfs.Status, error) {
+	file, err := a.fs.Status(ctx, uri)
+	if err == nil {
+		err = a.private(ctx, a.entry(sha256))
+	}
+	if err == nil {
+		err = a.own(file)
+	}
+	return file, err
 }
 
 // private refuses a directory that is not the user's alone; one that is missing is none.

@@ -98,21 +98,15 @@ func (r *Running) find(ctx context.Context, sha256 string) (filesystem.FileInfo,
 	if err != nil {
 		return filesystem.FileInfo{}, err
 	}
-	// What begins with a dot is being written.
+	// A file whose name begins with a dot is being written.
 	i := slices.IndexFunc(files, func(f filesystem.FileInfo) bool { return !f.IsDir && !strings.HasPrefix(path.Base(f.URI), ".") })
 	if i < 0 {
 		return filesystem.FileInfo{}, fs.ErrNotExist
 	}
-	found, err := r.area.fs.Status(ctx, files[i].URI)
-	if err == nil {
-		err = r.area.guard(ctx, r.dir)
+	if err := r.area.guard(ctx, r.dir); err != nil {
+		return filesystem.FileInfo{}, err
 	}
-	if err == nil {
-		err = r.area.private(ctx, r.area.entry(sha256))
-	}
-	if err == nil {
-		err = r.area.own(found)
-	}
+	found, err := r.area.cached(ctx, sha256, files[i].URI)
 	return found.FileInfo, err
 }
 
@@ -133,8 +127,8 @@ func (r *Running) Discard(ctx context.Context, temporary string) error {
 }
 
 // File makes what Receive wrote an entry of the cache, by its hash and under a name,
-// and holds it. Another file of the same content that is there already stays in its
-// place, unless it has another length.
+// and holds it. A file that is there already by that hash stays in its place; one of
+// another length is an error.
 func (r *Running) File(ctx context.Context, temporary, sha256, name string) (entry Entry, err error) {
 	if err := r.Hold(ctx, sha256); err != nil {
 		return Entry{}, err
@@ -150,7 +144,7 @@ func (r *Running) File(ctx context.Context, temporary, sha256, name string) (ent
 func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Entry, error) {
 	there, err := r.Find(ctx, sha256)
 	if err == nil {
-		err = r.sameLength(ctx, there, temporary)
+		err = r.compare(ctx, there, temporary)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return there, errors.Join(err, r.Discard(ctx, temporary))
@@ -168,12 +162,20 @@ func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Ent
 	return r.Find(ctx, sha256)
 }
 
-// sameLength refuses an entry that cannot have the content of what Receive wrote. HDFS does not tell the content itself:
-// whoever runs it compares that.
-func (r *Running) sameLength(ctx context.Context, there Entry, temporary string) error {
+// compare refuses an entry that cannot have the content of what Receive wrote.
+func (r *Running) compare(ctx context.Context, there Entry, temporary string) error {
 	received, err := r.area.fs.Stat(ctx, temporary)
-	if err == nil && received.Size != there.Size {
-		err = fmt.Errorf("%s has %d bytes, want %d: remove it and try again", there.URI, there.Size, received.Size)
+	if err != nil {
+		return err
 	}
-	return err
+	return sameLength(there.URI, there.Size, received.Size)
+}
+
+// sameLength refuses a file of the cache whose length is not that of its content: a full disk may have cut it. The hash is
+// not compared here, as the whole file would have to be read for that.
+func sameLength(uri string, size, want int64) error {
+	if size != want {
+		return fmt.Errorf("%s has %d bytes, want %d: remove it and try again", uri, size, want)
+	}
+	return nil
 }

@@ -57,8 +57,8 @@ func TestARunningApplicationTakesNothingThatOthersMayWrite(t *testing.T) {
 	}
 }
 
-// TestAnEntryThatLacksBytesIsNoProgram would catch a session that takes what a full disk has left of a program in place of
-// the one that a user has just sent.
+// TestAnEntryThatLacksBytesIsNoProgram would catch a session that takes a program which a full disk has cut, in place of
+// the whole one that a user has just sent.
 func TestAnEntryThatLacksBytesIsNoProgram(t *testing.T) {
 	t.Parallel()
 	a, home, files := area(t)

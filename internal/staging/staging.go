@@ -166,18 +166,13 @@ const attempts = 3
 func (app *Application) cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
 	fsys := app.area.fs
 	uri := app.area.entry(f.SHA256) + "/" + plain(f.Name)
-	found, err := fsys.Status(ctx, uri)
+	found, err := app.area.cached(ctx, f.SHA256, uri)
 	if err == nil {
-		err = app.area.private(ctx, app.area.entry(f.SHA256))
-	}
-	if err == nil {
-		err = app.area.own(found)
+		err = sameLength(uri, found.Size, f.Size)
 	}
 	switch {
-	case err == nil && found.Size == f.Size:
-		return resource(found.FileInfo), true, nil
 	case err == nil:
-		return r, false, fmt.Errorf("stage %s: %s has %d bytes, want %d: remove it and try again", f.Name, uri, found.Size, f.Size)
+		return resource(found.FileInfo), true, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
 	}

@@ -187,9 +187,9 @@ func (c *commit) write(ctx context.Context, uri string) error {
 }
 
 // clear moves all but this try's own out of sight, _SUCCESS first, so that no
-// reader takes what is left for whole. Without its marker it moves nothing: another
-// try has that then, under its own name, and without it what lies here would look
-// like another job's to the tries after it.
+// reader takes what is left for whole. It moves nothing when its marker is gone:
+// another try has renamed that to carry its own name. If this try moved it away,
+// later ones would take what lies here for another job's.
 func (c *commit) clear(ctx context.Context) error {
 	entries, err := c.fs.List(ctx, c.Dir)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // for a while is a paused process that comes back late.
 type process struct {
 	waiting chan struct{} // it stands before a call, or has ended (closed)
-	next    memfs.Call    // before which it stands
+	next    memfs.Call    // the call before which it stands
 	command chan command
 	dead    bool
 	dying   bool
@@ -78,7 +78,7 @@ func (p *process) step(c command) (ended bool) {
 	return !alive
 }
 
-// finish lets the process make this of each call until its end.
+// finish gives the process the same command at each call until it has ended.
 func (p *process) finish(how command) {
 	for !p.step(how) {
 	}
@@ -174,9 +174,9 @@ func TestNoInterleavingShowsAPartialResult(t *testing.T) {
 	})
 }
 
-// A late try, whose files another one has removed, takes that one's marker over while it is about to clear
-// the output. Would catch a try that moves the marker away as if it were old content: the parts that it
-// leaves would be nobody's, and no try after it could get through.
+// A late try takes over the marker of another try, which has removed the late one's files and is about to
+// clear the output. Would catch a try that moves the other's marker away as if it were old content: the
+// parts that stay would be nobody's, and no later try could get through.
 func TestAMarkerThatWasTakenOverStays(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(nil)
