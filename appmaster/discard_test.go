@@ -31,13 +31,15 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 	for name, c := range map[string]struct {
 		deregister error // what YARN says
 		finished   bool  // the job
+		refused    bool  // by this attempt
 		left       []string
 	}{
-		"it has failed":                    {nil, false, []string{theirPart}},
-		"it has finished":                  {nil, true, []string{ourPart, theirPart}},
-		"another attempt has taken over":   {amrm.ErrAttemptGone, false, []string{ourPart, theirPart}},
-		"YARN does not answer":             {away, false, []string{ourPart, theirPart}},
-		"it has finished, by another, too": {amrm.ErrAttemptGone, true, []string{ourPart, theirPart}},
+		"it has failed":                    {nil, false, false, []string{theirPart}},
+		"it has begun only before":         {nil, false, true, []string{theirPart}},
+		"it has finished":                  {nil, true, false, []string{ourPart, theirPart}},
+		"another attempt has taken over":   {amrm.ErrAttemptGone, false, false, []string{ourPart, theirPart}},
+		"YARN does not answer":             {away, false, false, []string{ourPart, theirPart}},
+		"it has finished, by another, too": {amrm.ErrAttemptGone, true, false, []string{ourPart, theirPart}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,6 +51,9 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 				s.staged.graph.Vertices[0].Outputs = []string{"file://" + out}
 				if !c.finished {
 					content.Write("/in/a", "another")
+				}
+				if c.refused {
+					s.staged.graph.Vertices[0].Parallelism = 0
 				}
 			})
 			if c.finished {

@@ -24,7 +24,8 @@ const dialTimeout = 2 * time.Second
 // ended or that YARN has forgotten, and what they alone used of the cache, as
 // staging.cache.max-size and staging.gc.min-age say. dryRun removes nothing and tells the
 // same. An application that YARN does not know, but whose ApplicationMaster answers, is
-// another cluster's with the same file system, and stays.
+// another cluster's with the same file system, and stays. So does one of which that cannot be
+// asked, with an error that is staging.ErrUnclear; all others are removed then, too.
 func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) ([]staging.Removed, error) {
 	home, err := StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory))
 	if err != nil {
@@ -49,13 +50,16 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 	if !errors.Is(err, yarnrpc.ErrApplicationNotFound) {
 		return report.State.Terminal(), err
 	}
-	access, err := readAccess(ctx, c.Files, staging.Dir(home, application))
+	dir := staging.Dir(home, application)
+	access, err := readAccess(ctx, c.Files, dir)
 	_, cut := errors.AsType[*json.SyntaxError](err)
 	switch {
 	case cut: // its ApplicationMaster has died while it wrote that
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist): // it has never run
 		return true, nil
+	case errors.Is(err, staging.ErrExposed), errors.Is(err, ErrNoAccess):
+		return false, fmt.Errorf("%s stays, as %w: %w: remove %s if it does not", application, staging.ErrUnclear, err, dir)
 	case err != nil:
 		return false, fmt.Errorf("look for the ApplicationMaster of %s: %w", application, err)
 	}

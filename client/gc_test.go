@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,20 @@ func TestWhatIsOver(t *testing.T) {
 	} {
 		if over, err := alice.over(t.Context(), home, c.application); err != nil || over != c.over {
 			t.Errorf("%s: over is %t, %v", c.name, over, err)
+		}
+	}
+	exposed := announced(at(gone)).String()
+	if err := os.Chmod(strings.TrimPrefix(staging.Dir(home, exposed), "file://"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, application := range map[string]string{
+		"one whose directory anybody may write to":    exposed,
+		"one with what another application announced": announced(`{"Address":"h:1","Application":"application_1_1"}`).String(),
+		"one with what nobody announced":              announced(`{}`).String(),
+	} {
+		over, err := alice.over(t.Context(), home, application)
+		if over || !errors.Is(err, staging.ErrUnclear) || !strings.Contains(err.Error(), "remove "+staging.Dir(home, application)) {
+			t.Errorf("%s: over is %t, %v; want staging.ErrUnclear with the remedy", name, over, err)
 		}
 	}
 }

@@ -14,10 +14,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
+// ErrUnclear says of an application that nobody can tell whether it still needs its files.
+var ErrUnclear = errors.New("whether it still runs is not known")
+
 // Collection says what Collect removes.
 type Collection struct {
 	// Over tells whether an application will never need its files again. It is asked once
-	// for each whose directory is at least MinAge old.
+	// for each whose directory is at least MinAge old. One of which it says ErrUnclear stays.
 	Over   func(ctx context.Context, application string) (bool, error)
 	MinAge time.Duration // what is younger may be in the making
 	// Keep is how many bytes of the cache stay though no application uses them, those
@@ -36,9 +39,10 @@ type Removed struct {
 
 // Collect removes what applications have left that are over: their directories, and what
 // they alone used of the cache. What any other application's refs names stays. After an
-// error, what was removed until then is told, too.
+// error, what was removed until then is told, too; it goes on after ErrUnclear, and ends with that.
 func (a *Area) Collect(ctx context.Context, c Collection) ([]Removed, error) {
 	var removed []Removed
+	var unclear []error
 	used := make(map[string]bool) // hashes
 	entries, err := a.list(ctx, a.root)
 	if err != nil {
@@ -51,7 +55,12 @@ func (a *Area) Collect(ctx context.Context, c Collection) ([]Removed, error) {
 		}
 		over := c.Now.Sub(dir.ModTime) >= c.MinAge
 		if over {
-			if over, err = c.Over(ctx, application); err != nil {
+			over, err = c.Over(ctx, application)
+			switch {
+			case errors.Is(err, ErrUnclear):
+				unclear = append(unclear, err)
+				over = false
+			case err != nil:
 				return removed, err
 			}
 		}
@@ -71,7 +80,7 @@ func (a *Area) Collect(ctx context.Context, c Collection) ([]Removed, error) {
 		removed = append(removed, Removed{dir.URI, size, dir.ModTime})
 	}
 	cached, err := a.collectCache(ctx, c, used)
-	return append(removed, cached...), err
+	return append(removed, cached...), errors.Join(append(unclear, err)...)
 }
 
 // collectCache removes entries that nobody uses, but for the newest.

@@ -3,6 +3,7 @@ package staging_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,6 +131,34 @@ var errNoBlocks = errors.New("no DataNode has the block")
 
 func (v vanished) Read([]byte) (int, error) {
 	return 0, errors.Join(errNoBlocks, v.of.RemoveAll(context.Background(), v.of.dir))
+}
+
+// TestAnApplicationThatIsUnclearHoldsUpNoOther would catch one odd directory that keeps all garbage
+// for ever, and one that is removed though its application may run, or of which nobody is told.
+func TestAnApplicationThatIsUnclearHoldsUpNoOther(t *testing.T) {
+	a, home, _ := area(t)
+	for _, application := range []string{"application_1_0001", "application_1_0002", "application_1_0003"} {
+		begin(t, a, application)
+	}
+	removed, err := a.Collect(t.Context(), staging.Collection{
+		Over: func(_ context.Context, application string) (bool, error) {
+			if application == "application_1_0002" {
+				return false, fmt.Errorf("%s: %w", application, staging.ErrUnclear)
+			}
+			return true, nil
+		},
+		Now: time.Now().Add(time.Hour),
+	})
+	if !errors.Is(err, staging.ErrUnclear) || !strings.Contains(err.Error(), "application_1_0002") {
+		t.Errorf("collect: %v, want what is not clear", err)
+	}
+	if len(removed) != 2 {
+		t.Errorf("removed are %v, want the other two", removed)
+	}
+	left, err := filepath.Glob(filepath.Join(home, ".bobbin", "application_*"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "application_1_0002" {
+		t.Errorf("left are %q, %v", left, err)
+	}
 }
 
 // TestAnApplicationMayEndWhileOthersAreCollected would catch a clean-up that fails because
