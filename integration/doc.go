@@ -25,9 +25,9 @@
 //
 // rpc/releases has one cluster of the oldest release and one of the newest, bobbin/pages starts those
 // that its pages start, and the harness one that cannot start. The tests of minutes are in the same
-// packages; make test-long runs them, too. They alone use hasty, and rpc/kerberos's securepair. In that
-// run bobbin/jobs, sessions, commands, workers and examples run once more on secure clusters
-// ("secured").
+// packages; make test-long runs them, too. They alone use hasty, rpc/kerberos's securepair, and the
+// harness's victim. In that run bobbin/jobs, sessions, commands, workers and examples run once more on
+// secure clusters ("secured").
 //
 // Beside the suites, bench measures Bobbin (docs/BENCHMARKS.md), and flinkrest records the REST
 // answers of a real Flink. The harness has their tests.
