@@ -72,9 +72,9 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 	}
 }
 
-// TestJobsThatEndWithTheirClusterLeaveNothing would catch parts of jobs that nobody comes for, as their
-// session was stopped or the program of their application has ended, and those of one that YARN has
-// given up.
+// TestJobsThatEndWithTheirClusterLeaveNothing would catch a session, or an application, that leaves at
+// its end what its jobs have begun to write. It would also catch an attempt that YARN has given up and
+// that removes what its successor writes.
 func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -151,7 +151,7 @@ func written(t *testing.T, files ...string) string {
 	return dir
 }
 
-// there are those of these files that are in a directory.
+// there gives those of the files that are in a directory.
 func there(dir string, files ...string) (found []string) {
 	for _, file := range files {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {

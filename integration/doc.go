@@ -23,11 +23,12 @@
 //	bobbin/pages      open, secure                2.4  does each command of the documentation work for a newcomer?
 //	harness           open, victim, secure        0.4  can the tests be believed: clusters, waits, the recorder, the benchmarks' rows?
 //
-// In the long run the suites of open clusters run once more on secure ones ("secured"). rpc/releases has
-// one cluster of the oldest release and one of the newest, bobbin/pages starts those that its pages
-// start, and the harness one that cannot start. The tests of minutes are in the same packages;
-// make test-long runs them, too.
+// rpc/releases has one cluster of the oldest release and one of the newest, bobbin/pages starts those
+// that its pages start, and the harness one that cannot start. The tests of minutes are in the same
+// packages; make test-long runs them, too. They alone use hasty, rpc/kerberos's securepair, and the
+// harness's victim. In that run bobbin/jobs, sessions, commands, workers and examples run once more on
+// secure clusters ("secured").
 //
 // Beside the suites, bench measures Bobbin (docs/BENCHMARKS.md), and flinkrest records the REST
-// answers of a real Flink.
+// answers of a real Flink. The harness has their tests.
 package integration

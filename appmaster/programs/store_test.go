@@ -264,8 +264,8 @@ func TestALaterMasterKnowsThePrograms(t *testing.T) {
 	}
 }
 
-// TestAProgramThatOthersMayReplaceIsNotRun would catch a session that runs what anybody may have put into the cache since,
-// and one that does not come up again for it.
+// TestAProgramThatOthersMayReplaceIsNotRun would catch a session that runs a program which others may have replaced in the
+// cache, and one that does not come up again because of it.
 func TestAProgramThatOthersMayReplaceIsNotRun(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)

@@ -6,8 +6,8 @@ import (
 )
 
 // TestFailuresOfStartsInAMinute would catch a pause that begins with too few failures, or none
-// that many ask for; failures that count for longer than a minute; and thousands of times that
-// are kept, and gone through with each failure, where as many containers fail at once.
+// after many; failures that count for longer than a minute; and a core that keeps thousands of
+// times, and goes through them at each failure, when as many containers fail at once.
 func TestFailuresOfStartsInAMinute(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

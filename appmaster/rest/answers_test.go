@@ -136,7 +136,7 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 		began := time.Now()
 		late := steady(reading, t, room, 40)
 		if took := time.Since(began); took != stallTime || !cut {
-			t.Errorf("who stalls is cut: %t, after %s", cut, took)
+			t.Errorf("the reader that stalls is cut: %t, after %s", cut, took)
 		}
 		stalls.leave() // as it does when it is cut
 		if room.held != 80 {
@@ -151,12 +151,12 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 			t.Error(err)
 		}
 		if took := time.Since(began); took < time.Second || room.held != 100 {
-			t.Errorf("one that is too large gets in after %s; %d bytes are held", took, room.held)
+			t.Errorf("an answer that is too large gets in after %s; %d bytes are held", took, room.held)
 		}
 		gone, cancel := context.WithTimeout(ctx, stallTime/2)
 		defer cancel()
 		if err := (&answer{room: room}).enter(gone, 1, func() {}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who has left is held: %v", err)
+			t.Errorf("a reader that has left is held: %v", err)
 		}
 		huge.leave()
 		huge.leave()
@@ -252,8 +252,8 @@ func TestOneViewIsComposedAtATime(t *testing.T) {
 	})
 }
 
-// TestWhoFindsNoRoomIsToldSo would catch an answer that says nothing, or nothing of what is to be done,
-// where others leave no room; and one that is waited for until the client has given up.
+// TestWhoFindsNoRoomIsToldSo would catch a refusal without a text, or without the remedy, where others
+// leave no room; and one that comes when the client has given up.
 func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 	t.Parallel()
 	for name, full := range map[string]func(ctx context.Context, t *testing.T, room *answerRoom){
@@ -319,9 +319,9 @@ func (g *lateGateway) CollectPage(ctx context.Context, job ids.JobID, name strin
 	return g.pageGateway.CollectPage(ctx, job, name, cursor, wait)
 }
 
-// TestTheOwnersAnswersAreHisOwn would catch users who may look, and who have the owner's answers cut, as
-// he reads slowly and they need the memory; or keep him waiting by reading on, slowly, all that there is
-// room for.
+// TestTheOwnersAnswersAreHisOwn would catch an owner who reads slowly, and whose answers are cut because
+// users who may look need the memory; and an owner who waits because these users read, slowly and
+// steadily, all that there is room for.
 func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -401,8 +401,8 @@ func (s *slowReader) SetWriteDeadline(time.Time) error {
 	return nil
 }
 
-// TestTheOwnersResultsFillHisLink is who reads more results at once than there is room for, over a slow
-// link. It would catch looks at his jobs that wait for the pages before them, until his command takes the
+// TestTheOwnersResultsFillHisLink is an owner who reads more results at once than there is room for, over
+// a slow link. It would catch looks at his jobs that wait for the pages before them, until his command takes the
 // cluster for dead; and pages that are cut for one another, of which hardly any arrives.
 func TestTheOwnersResultsFillHisLink(t *testing.T) {
 	t.Parallel()
@@ -436,9 +436,9 @@ func TestTheOwnersResultsFillHisLink(t *testing.T) {
 	})
 }
 
-// TestALookupOfAProgramKeepsNobodyElseWaiting would catch a NameNode that is slow and keeps everybody from
-// looking at the cluster; and users who may look, and have HDFS asked for a thousand programs at once, by the
-// connections with which the owner's programs are looked for.
+// TestALookupOfAProgramKeepsNobodyElseWaiting would catch a slow NameNode that keeps everybody from looking at
+// the cluster; and users who may look, and for whom HDFS is asked for a thousand programs at once, over the
+// connections that serve the owner, too.
 func TestALookupOfAProgramKeepsNobodyElseWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -466,7 +466,7 @@ func TestALookupOfAProgramKeepsNobodyElseWaiting(t *testing.T) {
 		}
 		for range many - maxLookups {
 			if status := <-statuses; status != http.StatusServiceUnavailable || time.Since(began) != roomTime {
-				t.Fatalf("who waits for a lookup is told %d after %s", status, time.Since(began))
+				t.Fatalf("a user who waits for a lookup is told %d after %s", status, time.Since(began))
 			}
 		}
 		close(session.open)
@@ -507,7 +507,7 @@ func TestRefusalsAreSmall(t *testing.T) {
 			s := newServer(&fakeGateway{err: errors.New(text)})
 			h := lookers(s)
 			if n := look(h, "bob", "/overview").Body.Len(); n > smallAnswer || n < maxRefusal {
-				t.Errorf("who may look is told %d bytes", n)
+				t.Errorf("a user who may look is told %d bytes", n)
 			}
 			if n := look(h, "alice", "/overview").Body.Len(); n < maxHeader {
 				t.Errorf("the owner is told %d bytes", n)
@@ -516,8 +516,8 @@ func TestRefusalsAreSmall(t *testing.T) {
 	}
 }
 
-// TestRedirectionsAreSmall would catch memory that users fill by what net/http answers by itself: where a path is
-// another one when it is clean, it repeats that with the query, of which it makes five times as much in a page.
+// TestRedirectionsAreSmall would catch memory that users fill by what net/http answers by itself: it redirects a path
+// that is not clean, and repeats the clean one and the query in a page, where they are up to five times as long.
 func TestRedirectionsAreSmall(t *testing.T) {
 	t.Parallel()
 	const unclean = "/a/../"
@@ -539,7 +539,7 @@ func TestRedirectionsAreSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := header.Len() + w.Body.Len(); w.Code != test.bob || n > smallAnswer {
-			t.Errorf("%s: who may look is told %d bytes, with status %d", name, n, w.Code)
+			t.Errorf("%s: a user who may look is told %d bytes, with status %d", name, n, w.Code)
 		}
 		if w := look(h, "alice", test.target); w.Code != test.alice || w.Body.Len() > 0 {
 			t.Errorf("%s: the owner is told %d bytes, with status %d", name, w.Body.Len(), w.Code)

@@ -116,8 +116,8 @@ func TestTheStillestMakesRoom(t *testing.T) {
 	})
 }
 
-// TestThoseWithoutAllRightsAreFew would catch users who may only look, and who take as many connections as there are, with
-// what each request may bring; one who is cut as he comes; and a place that is lost with one who was cut, or has come to all
+// TestThoseWithoutAllRightsAreFew would catch users who may only look, and who take all connections, each with as much as a
+// request may bring; a user who is cut as he comes; and a place that is lost with a user who was cut, or who has got all
 // rights since.
 func TestThoseWithoutAllRightsAreFew(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestThoseWithoutAllRightsAreFew(t *testing.T) {
 			t.Errorf("one more: %d are in, the first is cut: %t, the last: %t", len(crowd.members), first.closed > 0, last.closed > 0)
 		} else {
 			m.Close()
-			m.Close() // once more, as whoever served it may do
+			m.Close() // once more, as its server may do
 		}
 		admit(becomes, true)
 		enter(false)

@@ -157,7 +157,7 @@ func TestContainersAreWatched(t *testing.T) {
 		{"bash", "CONTAINER_ID=container_2"},
 	} {
 		start(t, p[0], p[1], p[2:]...)
-		if err := seen.sample(); err != nil { // or one of these may have the number of one that was there before
+		if err := seen.sample(); err != nil { // each time: the next one may get the number of a process that has ended
 			t.Fatal(err)
 		}
 	}
@@ -378,9 +378,9 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// TestANumberThatIsGivenAnewIsNotTakenForItsOld would catch the processes of a container that count for nobody, as
-// one that was there before had the same number.
-func TestANumberThatIsGivenAnewIsNotTakenForItsOld(t *testing.T) {
+// TestProcessesThatHaveEndedAreForgotten would catch a container's process that counts for nobody, because an earlier
+// process had its number.
+func TestProcessesThatHaveEndedAreForgotten(t *testing.T) {
 	c := containers{others: map[int]bool{2: true, 3: true}, inside: map[int]string{4: "container_1", 5: "container_1"}}
 	c.forget([]int{1, 3, 5})
 	if diff := cmp.Diff(map[int]bool{3: true}, c.others); diff != "" {

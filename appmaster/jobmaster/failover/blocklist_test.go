@@ -78,8 +78,9 @@ func TestTheBlocklistIsBounded(t *testing.T) {
 	}
 }
 
-// TestReasonsOfManyBlocksAreBrief would catch a job that takes more memory for them than is
-// reserved for it, and one whose newest reasons, or what went wrong by the others, is cut off.
+// TestReasonsOfManyBlocksAreBrief would catch a job whose reasons take more memory than is
+// reserved for it, and one that cuts its newest reasons, or the ends of the others, which say
+// what went wrong.
 func TestReasonsOfManyBlocksAreBrief(t *testing.T) {
 	t.Parallel()
 	var b Blocklist

@@ -153,10 +153,10 @@ func TestWhenOrdersAreTaken(t *testing.T) {
 	}
 }
 
-// TestAnAskThatStandsIsTaken would catch a job that keeps the room of its queue for idle workers
-// that it has set aside, until it gives up, where YARN refuses only later: under a constraint it
-// says nothing of an ask that waits for room. And it would catch that an ask counts as taken
-// which YARN has not held for as long since it refused the last one.
+// TestAnAskThatStandsIsTaken would catch an ask that never counts as taken, as YARN says nothing of
+// an ask under a constraint that waits for room: the idle workers on nodes that a job has set aside
+// would keep the room of its queue until it gives up. It would also catch an ask that counts as
+// taken before YARN has held it for refusalTime since the last refusal.
 func TestAnAskThatStandsIsTaken(t *testing.T) {
 	for name, place := range map[string]launch.WorkerPlace{
 		"under a constraint": {Constraint: records.Apart(records.ScopeNode, records.OwnTags(launch.WorkerTag)...)},

@@ -146,9 +146,9 @@ func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// So many nodes stop to answer that their starts take all the calls that there may be. What
-// others waited for a turn counted as their own silence: their starts failed, and nobody had
-// asked them.
+// So many nodes stop answering that their starts take all the calls that there may be. The time
+// that other nodes waited for a turn counted as their own silence: their starts failed, and
+// nobody had asked them.
 func TestManyNodesWithoutAnswersFailNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const dead, each = callsAtOnce * 5 / 4, 3 // the last of them have their turn after startTimeout
@@ -176,8 +176,8 @@ func TestManyNodesWithoutAnswersFailNoOther(t *testing.T) {
 	})
 }
 
-// A node that answers slowly is not one that does not: each answer gives those that wait behind
-// it their whole time.
+// A node that answers slowly is not silent: each answer gives the starts that wait behind it
+// their whole time.
 func TestEachAnswerOfANodeEndsItsSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 20

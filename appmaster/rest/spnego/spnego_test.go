@@ -124,8 +124,8 @@ func TestOtherTokensAreRefused(t *testing.T) {
 	}
 }
 
-// TestAProofLetsInOnce would catch who has overheard a request and gets in by it: under whatever name, in whatever form,
-// and at the same time as the one whose it is.
+// TestAProofLetsInOnce would catch somebody who gets in by a request that he has overheard: under any name, in any form,
+// and at the same time as the user whose request it is.
 func TestAProofLetsInOnce(t *testing.T) {
 	t.Parallel()
 	path, key := keys(t, web)

@@ -2,7 +2,7 @@
 // Kerberos, everything encrypted, and access lists. It tests the ways in which a
 // job is submitted there, what it may do for how long, and every door that
 // somebody who does not belong might come through. Jobs themselves are package
-// jobs's, which testrun runs on such a cluster, too (BOBBIN_TEST_SECURE).
+// jobs's, which make test-long runs on such a cluster, too (BOBBIN_TEST_SECURE).
 package security
 
 import (

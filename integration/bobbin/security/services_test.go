@@ -17,8 +17,8 @@ func TestTheMasterIsGivenNoTokenThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice).WithoutTicket()
 	left := option("yarn.security.appmaster.delegation.token.services", "hbase")
-	// Nodes get the ResourceManager's tokens by heartbeat. One whose heartbeat is answered in the moment in which they are
-	// obtained may miss them: ResourceTrackerService#populateTokenSequenceNo reads their number twice.
+	// Answers to heartbeats bring nodes the tokens that the ResourceManager obtains. One that is composed at the moment at
+	// which it obtains them may lose them: ResourceTrackerService#populateTokenSequenceNo reads their number twice.
 	d := suite.DawdleAtLast(t, alice, "Client cannot authenticate via:[TOKEN, KERBEROS]", slices.Concat(keytabOptions(alice), left, []string{"-p", "1"})...)
 	given := d.First(t, bobbintest.ApplicationMaster).Credentials(t)
 	if given.ByKind(creds.KindAMRM) == nil {

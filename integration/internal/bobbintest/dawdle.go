@@ -156,8 +156,8 @@ func (s *Suite) dawdle(t testing.TB, u *User, job *SlowJob, flags []string) *Daw
 	return u.submit(t, job, flags).reached(t)
 }
 
-// DawdleAtLast is Dawdle, submitted anew where YARN's own bad luck, told by these words of its diagnostics, has ended
-// the application before it ran; five times at most.
+// DawdleAtLast is Dawdle where a race in YARN may end the application before it runs, with these words in its diagnostics.
+// The job is submitted again then, five times at most in all.
 func (s *Suite) DawdleAtLast(t testing.TB, u *User, unlucky string, flags ...string) *Dawdler {
 	t.Helper()
 	job := s.SlowJob(t, u)

@@ -25,12 +25,12 @@ const (
 	// Victim is for tests that kill, pause and restart daemons: an open cluster with two DataNodes, an encryption zone,
 	// and the services of YARN that change how all applications run.
 	Victim Kind = "victim"
-	// Pair is an open cluster with two ResourceManagers and two NameNodes, which issue tokens.
+	// Pair is an open cluster with two ResourceManagers, one NodeManager, and two NameNodes, which issue tokens.
 	Pair Kind = "pair"
 	// Secure is a cluster with Kerberos and privacy, and a second realm. Nobody changes its daemons.
 	Secure Kind = "secure"
-	// SecurePair is a secure one with two ResourceManagers and two NameNodes, tickets at web servers, a second HDFS, tokens made
-	// out for names, and the queue Closed.
+	// SecurePair is a secure one with two ResourceManagers, one NodeManager, two NameNodes, tickets at web servers, a second HDFS,
+	// tokens made out for names, and the queue Closed.
 	SecurePair Kind = "securepair"
 	// SecureVictim is Victim with Kerberos and privacy, for the long tests.
 	SecureVictim Kind = "securevictim"
@@ -92,7 +92,7 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		Users: []string{Alice, Bob, Carol, Small, Careless, Hasting},
 		Core:  map[string]string{}, HDFS: map[string]string{}, YARN: map[string]string{}, Scheduler: map[string]string{},
 	}
-	if k != Open { // each container would have its folder listed and its script kept, by some processes more
+	if k != Open { // or each container starts some more processes, which list its folder and keep its script
 		cfg.YARN["yarn.nodemanager.log-container-debug-info.enabled"] = "false"
 	}
 	switch k {

@@ -42,8 +42,8 @@ func suites() []suite {
 	}
 }
 
-// secured are suites of open clusters that the long run has once more on secure ones. bobbin/security has jobs, sessions and
-// applications of its own there.
+// secured are suites of open clusters that the long run has once more on secure ones. In every run bobbin/security has jobs,
+// sessions and applications of its own on these.
 func secured() []suite {
 	list := []suite{{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"}}
 	for i := range list {
