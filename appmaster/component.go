@@ -101,7 +101,7 @@ func (c *Component) Run(ctx context.Context) error {
 
 // DiscardOutputs removes what jobs without a result have begun to write: those that end with their cluster, and
 // the job of a cluster for one. It takes cluster.services.shutdown-timeout at most. Nobody may call it before YARN
-// has recorded the cluster's end: another cluster may have taken over, whose job has the same id.
+// has recorded the cluster's end: another attempt may have taken over, whose job has the same id.
 func (c *Component) DiscardOutputs(ctx context.Context) { c.outputs.discardAll(ctx) }
 
 // Submit has the Dispatcher take a job in, unless its options and those of the cluster contradict each other: the error

@@ -25,12 +25,12 @@ const discardsAtOnce = 16
 // methods may be called from any goroutine.
 type outputs struct {
 	files  filesystem.FileSystem // nil: nothing is removed
-	alone  bool                  // the cluster is for one job, which another cluster may have taken over
+	alone  bool                  // the cluster is for one job, which another attempt may have taken over
 	config config.Config
 	logger logrus.FieldLogger
 
 	mu   sync.Mutex                       // guards open
-	open map[ids.JobID]*jobgraph.JobGraph // of jobs that have begun, and neither finished nor been cleaned up
+	open map[ids.JobID]*jobgraph.JobGraph // of jobs that may have written, and neither finished nor been cleaned up
 }
 
 func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
@@ -40,7 +40,7 @@ func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
 	}
 }
 
-// begin says that a job may write from now on.
+// begin says that a job may write from now on, or has written in an earlier attempt of the application.
 func (o *outputs) begin(job ids.JobID, graph *jobgraph.JobGraph) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -41,7 +41,7 @@ func strategyOf(l launch.AppMaster) (strategy, error) {
 
 // runJob submits the staged job, with which the cluster ends.
 func (s *services) runJob(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
-	s.component.outputs.begin(s.staged.Job.ID, &s.staged.graph) // perhaps in an earlier attempt of the application
+	s.component.outputs.begin(s.staged.Job.ID, &s.staged.graph) // an earlier attempt may have written
 	err := s.component.Dispatcher.Submit(ctx, dispatcher.Submission{
 		Job: s.staged.Job.ID, Graph: &s.staged.graph, Program: s.env.launch.ProgramRef,
 		Detached: !s.env.launch.Attached, ClientTimeout: s.clientTimeout(),

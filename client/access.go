@@ -40,7 +40,8 @@ func (c *Cluster) Access(ctx context.Context, id records.ApplicationID, options 
 }
 
 // readAccess reads the access file of an application's staging directory. A planted one would bring the user's programs and
-// data to somebody else: one that others could have put there is staging.ErrExposed, one of another application ErrNoAccess.
+// data to somebody else: one that others could have put there is staging.ErrExposed, one of another application, or of none,
+// ErrNoAccess.
 func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
 	if err := staging.Own(ctx, files, dir, launch.AccessFile); err != nil {
 		return launch.Access{}, err
@@ -50,8 +51,11 @@ func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, 
 	if err != nil {
 		return launch.Access{}, err
 	}
-	access, err := parseAccess(launch.AccessFile, content)
-	if err == nil && access.Application != path.Base(dir) {
+	access, err := parseAccess(uri, content)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", ErrNoAccess, err)
+	case access.Application != path.Base(dir):
 		err = fmt.Errorf("%w: %s is of application %q", ErrNoAccess, uri, access.Application)
 	}
 	return access, err

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -58,7 +59,9 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist): // it has never run
 		return true, nil
-	case errors.Is(err, staging.ErrExposed), errors.Is(err, ErrNoAccess):
+	case errors.Is(err, staging.ErrExposed): // its text has the remedy
+		return false, fmt.Errorf("%s stays, as %w: %w", application, staging.ErrUnclear, err)
+	case errors.Is(err, ErrNoAccess), errors.Is(err, fs.ErrPermission), errors.Is(err, filesystem.ErrTooLarge):
 		return false, fmt.Errorf("%s stays, as %w: %w: remove %s if it does not", application, staging.ErrUnclear, err, dir)
 	case err != nil:
 		return false, fmt.Errorf("look for the ApplicationMaster of %s: %w", application, err)

@@ -29,10 +29,15 @@ type taskFailure struct {
 // of them: they cannot go on without it, whatever its reason turns out to be.
 func (c *Core) regionFailed(r int, cause failover.Cause) {
 	region := &c.regions[r]
-	if !c.active() || region.phase == waiting || region.phase == delayed {
+	switch {
+	case !c.active() || region.phase == waiting:
 		return
-	}
-	if region.phase == deployed {
+	case region.phase == delayed && !cause.Failure.Permanent:
+		return
+	case region.phase == delayed: // a restart would be for nothing, whatever it was decided for
+		region.phase = failing
+		region.incident = failover.Incident{}
+	case region.phase == deployed:
 		region.phase = failing
 		region.incident = failover.Incident{}
 		at, _ := slices.BinarySearch(c.failing, r)

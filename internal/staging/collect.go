@@ -39,10 +39,10 @@ type Removed struct {
 
 // Collect removes what applications have left that are over: their directories, and what
 // they alone used of the cache. What any other application's refs names stays. After an
-// error, what was removed until then is told, too; it goes on after ErrUnclear, and ends with that.
+// error, what was removed until then is told, too. It goes on after ErrUnclear, and ends with that.
 func (a *Area) Collect(ctx context.Context, c Collection) ([]Removed, error) {
 	var removed []Removed
-	var unclear []error
+	var odd oddities
 	used := make(map[string]bool) // hashes
 	entries, err := a.list(ctx, a.root)
 	if err != nil {
@@ -55,32 +55,65 @@ func (a *Area) Collect(ctx context.Context, c Collection) ([]Removed, error) {
 		}
 		over := c.Now.Sub(dir.ModTime) >= c.MinAge
 		if over {
-			over, err = c.Over(ctx, application)
-			switch {
-			case errors.Is(err, ErrUnclear):
-				unclear = append(unclear, err)
-				over = false
-			case err != nil:
-				return removed, err
+			if over, err = c.Over(ctx, application); odd.note(err) {
+				over, err = false, nil
 			}
 		}
-		if !over {
-			if err := a.refs(ctx, dir.URI, used); err != nil {
-				return removed, err
+		switch {
+		case err != nil:
+		case over:
+			var one Removed
+			if one, err = a.collectApplication(ctx, c, dir); err == nil {
+				removed = append(removed, one)
 			}
-			continue
-		}
-		size, err := a.size(ctx, dir.URI)
-		if err == nil && !c.DryRun {
-			err = a.fs.RemoveAll(ctx, dir.URI)
+		default:
+			err = a.refs(ctx, dir.URI, used)
 		}
 		if err != nil {
-			return removed, fmt.Errorf("remove what is staged for %s: %w", application, err)
+			return removed, odd.with(err)
 		}
-		removed = append(removed, Removed{dir.URI, size, dir.ModTime})
 	}
 	cached, err := a.collectCache(ctx, c, used)
-	return append(removed, cached...), errors.Join(append(unclear, err)...)
+	return append(removed, cached...), odd.with(err)
+}
+
+// oddities are the applications of which ErrUnclear was said: the first, and how many more.
+type oddities struct {
+	first error
+	more  int
+}
+
+// note tells whether err is one of them, and takes it in.
+func (o *oddities) note(err error) bool {
+	switch {
+	case !errors.Is(err, ErrUnclear):
+		return false
+	case o.first == nil:
+		o.first = err
+	default:
+		o.more++
+	}
+	return true
+}
+
+// with is err after all of them.
+func (o *oddities) with(err error) error {
+	if o.more > 0 {
+		return errors.Join(o.first, fmt.Errorf("%d more stay for such reasons", o.more), err)
+	}
+	return errors.Join(o.first, err)
+}
+
+// collectApplication removes the directory of an application.
+func (a *Area) collectApplication(ctx context.Context, c Collection, dir filesystem.FileInfo) (Removed, error) {
+	size, err := a.size(ctx, dir.URI)
+	if err == nil && !c.DryRun {
+		err = a.fs.RemoveAll(ctx, dir.URI)
+	}
+	if err != nil {
+		return Removed{}, fmt.Errorf("remove what is staged for %s: %w", path.Base(dir.URI), err)
+	}
+	return Removed{dir.URI, size, dir.ModTime}, nil
 }
 
 // collectCache removes entries that nobody uses, but for the newest.

@@ -137,26 +137,26 @@ func (v vanished) Read([]byte) (int, error) {
 // for ever, and one that is removed though its application may run, or of which nobody is told.
 func TestAnApplicationThatIsUnclearHoldsUpNoOther(t *testing.T) {
 	a, home, _ := area(t)
-	for _, application := range []string{"application_1_0001", "application_1_0002", "application_1_0003"} {
-		begin(t, a, application)
+	for n := range 5 {
+		begin(t, a, fmt.Sprintf("application_1_%04d", n))
 	}
 	removed, err := a.Collect(t.Context(), staging.Collection{
 		Over: func(_ context.Context, application string) (bool, error) {
-			if application == "application_1_0002" {
+			if application == "application_1_0001" || application == "application_1_0003" {
 				return false, fmt.Errorf("%s: %w", application, staging.ErrUnclear)
 			}
 			return true, nil
 		},
 		Now: time.Now().Add(time.Hour),
 	})
-	if !errors.Is(err, staging.ErrUnclear) || !strings.Contains(err.Error(), "application_1_0002") {
+	if !errors.Is(err, staging.ErrUnclear) || !strings.Contains(err.Error(), "application_1_0001") || !strings.Contains(err.Error(), "1 more") {
 		t.Errorf("collect: %v, want what is not clear", err)
 	}
-	if len(removed) != 2 {
-		t.Errorf("removed are %v, want the other two", removed)
+	if len(removed) != 3 {
+		t.Errorf("removed are %v, want the other three", removed)
 	}
 	left, err := filepath.Glob(filepath.Join(home, ".bobbin", "application_*"))
-	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "application_1_0002" {
+	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "application_1_0001" || filepath.Base(left[1]) != "application_1_0003" {
 		t.Errorf("left are %q, %v", left, err)
 	}
 }

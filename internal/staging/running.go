@@ -133,8 +133,9 @@ func (r *Running) File(ctx context.Context, temporary, sha256, name string) (ent
 	if err := r.Hold(ctx, sha256); err != nil {
 		return Entry{}, err
 	}
-	for range attempts {
-		if entry, err = r.file(ctx, temporary, sha256, name); !errors.Is(err, fs.ErrNotExist) {
+	for range attempts { // another application may be faster, or remove what has just been found
+		entry, err = r.file(ctx, temporary, sha256, name)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break
 		}
 	}
@@ -152,9 +153,6 @@ func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Ent
 	err = r.area.fs.MkdirMode(ctx, r.area.entry(sha256), 0o700)
 	if err == nil {
 		err = r.area.fs.Rename(ctx, temporary, r.area.entry(sha256)+"/"+plain(name))
-	}
-	if errors.Is(err, fs.ErrExist) { // another application was faster
-		err = r.Discard(ctx, temporary)
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("stage %s: %w", name, err)

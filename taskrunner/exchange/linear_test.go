@@ -13,7 +13,8 @@ import (
 )
 
 // allToAll runs a job of n producers and n consumers in one host, each connected with
-// each: producer i emits one record, to consumer i.
+// each: producer i emits one record, to consumer i. They do so one after the other, so
+// that few buffers are in use however the goroutines run.
 func allToAll(t *testing.T, n int) {
 	t.Helper()
 	ctx := t.Context()
@@ -24,9 +25,12 @@ func allToAll(t *testing.T, n int) {
 	}
 	sources := exchange.NewSources(producers)
 	var tasks sync.WaitGroup
+	var turn sync.Mutex
 	for i := range n {
 		tasks.Go(func() {
 			p, err := e.Partition(execution(0, i), 0, n)
+			turn.Lock()
+			defer turn.Unlock()
 			if err == nil {
 				err = p.Emit(ctx, i, numbered(i, 0, 20))
 			}

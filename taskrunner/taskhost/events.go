@@ -29,7 +29,8 @@ type (
 	}
 	// measured tells how far all tasks are.
 	measured struct{ Tasks []msg.TaskProgress }
-	// taskEnded says that a task's goroutine has ended: the last event of a task.
+	// taskEnded says how a task has ended: its last event. Only its consumers are still to
+	// learn of a failure.
 	taskEnded struct {
 		Execution ids.ExecutionAttemptID
 		Failure   *msg.Failure // nil: its code returned no error

@@ -256,7 +256,7 @@ func (h *host) report(ctx context.Context, t *task, err error) {
 	h.tell(context.WithoutCancel(ctx), e) // a cancelled task is reported, too
 }
 
-// taskLeft forgets a task, the last act of its goroutine.
+// taskLeft forgets a task, whose goroutine ends.
 func (h *host) taskLeft(t *task) {
 	h.mu.Lock()
 	delete(h.tasks, t.Execution)

@@ -30,12 +30,16 @@ type task struct {
 
 // run runs the task from its first record to its last and reports how it ended,
 // once: nil, or why it did not come to its end. It reports before its consumers
-// learn of it: the cancel that their failure brings would hide the cause.
+// learn of it: the cancel that their failure brings would hide the cause. All that it
+// has read is counted by then.
 func (t *task) run(ctx context.Context, e *exchange.Exchange, report func(error)) {
 	err := errGoexit // unless the task's code lets us say otherwise
 	defer func() {
+		t.closeInputs()
 		report(err)
-		t.close(err)
+		if err != nil {
+			t.failOutputs(err)
+		}
 	}()
 	err = t.attempt(ctx, e)
 }
@@ -92,13 +96,10 @@ func (t *task) execute(ctx context.Context) (err error) {
 	return t.code.Run(ctx, t.subtask)
 }
 
-// close ends what the task was connected to.
-func (t *task) close(err error) {
-	t.closeInputs()
-	if err != nil {
-		for _, partition := range t.subtask.outputs {
-			partition.Fail(err)
-		}
+// failOutputs tells the task's consumers that no more will come, and why.
+func (t *task) failOutputs(err error) {
+	for _, partition := range t.subtask.outputs {
+		partition.Fail(err)
 	}
 }
 
