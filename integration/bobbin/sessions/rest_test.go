@@ -142,6 +142,21 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 	asFlinks(t, byState, func(path string) (bobbintest.Answer, error) {
 		return u.AskByProxy(t.Context(), http.MethodGet, id, path)
 	})
+	var workers struct {
+		TaskManagers []struct {
+			Hardware            struct{ FreeMemory, ManagedMemory int }
+			MemoryConfiguration struct{ TotalProcessMemory int }
+		}
+	}
+	c.curl(t, 200, &workers, "/taskmanagers")
+	for _, worker := range workers.TaskManagers {
+		if worker.Hardware.FreeMemory <= 0 || worker.Hardware.ManagedMemory <= 0 || worker.MemoryConfiguration.TotalProcessMemory != 512<<20 {
+			t.Errorf("a worker of 512 MiB has the memory %+v", worker)
+		}
+	}
+	if len(workers.TaskManagers) == 0 {
+		t.Error("no worker is shown while a job runs")
+	}
 	var programs struct {
 		Programs []struct{ ID, Name string }
 	}

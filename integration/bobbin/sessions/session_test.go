@@ -160,11 +160,12 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 
 // TestJobsOfASessionAreCancelled would catch a cancellation that ends the session, or
 // another job, and a detached job that nobody can find. It would catch -sae that leaves a job when its command is
-// interrupted, or killed, and a job that ends with its command although nobody said so.
+// interrupted, or killed, and a job that ends with its command although nobody said so. It would catch what a cancelled job
+// leaves in its output, slots that the next job does not get, and a job that waits for them and does not say so.
 func TestJobsOfASessionAreCancelled(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
-	id := start(t, u)
+	id := start(t, u, "-D", "slotmanager.number-of-slots.max=2")
 	t.Run("detached", func(t *testing.T) {
 		got := u.Run(t, append([]string{"run", "-d"}, suite.SlowJob(t, u).Args...)...)
 		if got.Code != 0 || !strings.Contains(got.Stderr, "bobbin cancel -id "+id) {
@@ -204,6 +205,31 @@ func TestJobsOfASessionAreCancelled(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one whose slots another job waits for", func(t *testing.T) {
+		holds, waits := suite.SlowJob(t, u), suite.SlowJob(t, u)
+		waits.Release(t)
+		writes := slices.Insert(slices.Clone(holds.Args), 1, "-repeat", "2")
+		if got := u.Run(t, append([]string{"run", "-d", "-p", "2"}, writes...)...); got.Code != 0 {
+			t.Fatal(got)
+		}
+		holder := onlyJob(t, u, id)
+		wait.Until(t, "the job that holds the slots writes", func() bool { return len(u.Names(t, holds.Output)) > 0 })
+		command := u.Start(t, append([]string{"run", "-p", "2"}, waits.Args...)...)
+		command.Says(t, "it needs 2 slots and has 0; other jobs hold 2")
+		if got := u.Run(t, "cancel", holder.Job); got.Code != 0 {
+			t.Error(got)
+		}
+		if got := command.Wait(t); got.Code != 0 {
+			t.Error(got)
+		}
+		if diff := cmp.Diff(waits.Want, u.Output(t, waits.Output)); diff != "" {
+			t.Errorf("output (-want +got):\n%s", diff)
+		}
+		becomes(t, u, holder.Job, "CANCELED")
+		if left := u.Names(t, holds.Output); len(left) > 0 {
+			t.Errorf("in the cancelled job's output lie %v", left)
+		}
+	})
 	checkRuns(t, u, id)
 }
 
