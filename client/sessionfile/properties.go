@@ -87,16 +87,14 @@ func cut(line string) (key, value string) {
 	return line, ""
 }
 
+// unescape reads each byte as a character of ISO 8859-1, as Java does.
 func unescape(text string) string {
-	if !strings.Contains(text, `\`) {
-		return text
-	}
 	var units []uint16
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c != '\\' || i+1 == len(text) {
 			if c != '\\' {
-				units = append(units, uint16(c)) // ISO 8859-1, as Java reads it
+				units = append(units, uint16(c))
 			}
 			continue
 		}

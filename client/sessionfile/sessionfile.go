@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -137,9 +138,12 @@ func parse(text string) (Session, error) {
 	return s, nil
 }
 
-// Check tells whether a file can hold options: none of them may hold "@@".
+// Check tells whether a file can hold options: none of them may hold "@@", and all are text.
 func Check(options map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if !utf8.ValidString(name + options[name]) {
+			return fmt.Errorf("option %s holds bytes that are no UTF-8: give it in UTF-8", name)
+		}
 		if strings.Contains(name+"="+options[name]+"=", separator) || strings.HasPrefix(options[name], "@") || strings.HasSuffix(options[name], "@") {
 			return fmt.Errorf("option %s holds %q, which the file of properties cannot hold: give it in conf/%s", name, separator, config.FileName)
 		}

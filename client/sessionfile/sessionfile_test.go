@@ -93,6 +93,7 @@ func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
 		`k\ e\=y = \u00e9\u0041\u12 \q\`:             {"k e=y": "éAu12 q"},
 		"twice=1\ntwice=2":                           {"twice": "2"},
 		"emoji=\\uD83E\\uDDF5":                       {"emoji": "🧵"},
+		"latin=caf\xe9":                              {"latin": "café"}, // no escape on the line
 	} {
 		if diff := cmp.Diff(want, parseProperties(text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
@@ -171,10 +172,10 @@ func TestOnlyTheSessionsOwnFileIsRemoved(t *testing.T) {
 	}
 }
 
-// TestOptionsThatDoNotFitAreRefused would catch one option that is read as two.
+// TestOptionsThatDoNotFitAreRefused would catch one option that is read as two, and one that is read as another text.
 func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 	path := Path(t.TempDir(), "alice")
-	for _, value := range []string{"a@@b=c", "@", "x@"} {
+	for _, value := range []string{"a@@b=c", "@", "x@", "caf\xe9"} {
 		if err := Write(path, session(map[string]string{"k": value})); err == nil || !strings.Contains(err.Error(), "option k") {
 			t.Errorf("%q: %v", value, err)
 		}
