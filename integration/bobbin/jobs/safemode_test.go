@@ -20,7 +20,7 @@ func TestAJobWaitsForTheEndOfSafeMode(t *testing.T) {
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 	safeMode := func(word string) {
 		t.Helper()
-		if _, err := c.CLI(t.Context(), cluster.DFSAdmin, "-safemode", word); err != nil {
+		if _, err := c.CLIAsSuperuser(t.Context(), cluster.DFSAdmin, "-safemode", word); err != nil {
 			t.Fatal(err)
 		}
 	}

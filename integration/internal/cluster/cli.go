@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // Hadoop's own commands, for CLI and Command.
@@ -32,6 +34,23 @@ func (c *Cluster) CLIWith(ctx context.Context, env []string, mainClass string, a
 		return stdout.String(), fmt.Errorf("run %s %v: %w\n%s", mainClass, args, err, lastLines(stderr.Bytes(), 10))
 	}
 	return stdout.String(), nil
+}
+
+// CLIAsSuperuser is CLI as HDFS' own user, who on a secure cluster has a new ticket each time.
+func (c *Cluster) CLIAsSuperuser(ctx context.Context, mainClass string, args ...string) (string, error) {
+	if !c.Secure() {
+		return c.CLI(ctx, mainClass, args...)
+	}
+	dir, err := os.MkdirTemp("", "bobbin-superuser-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	cache := filepath.Join(dir, "ticket")
+	if err := c.Kinit(ctx, "nn", cache); err != nil {
+		return "", err
+	}
+	return c.CLIWith(ctx, []string{"KRB5CCNAME=" + cache}, mainClass, args...)
 }
 
 // Command is what CLI runs, for callers that set more, such as Stdin.

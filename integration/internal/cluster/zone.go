@@ -53,19 +53,11 @@ func (c *Cluster) makeZone(ctx context.Context, h HDFS) error {
 			return err
 		}
 	}
-	var env []string
-	if c.Secure() {
-		cache := filepath.Join(local, "ticket")
-		if err := c.Kinit(ctx, h.user, cache); err != nil {
-			return err
-		}
-		env = []string{"KRB5CCNAME=" + cache}
-	}
 	for _, command := range [][]string{
 		{"org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", zoneKey, "-path", Zone},
 		{FsShell, "-put", filepath.Join(local, "file"), filepath.Join(local, "words"), Zone},
 	} {
-		if _, err := c.CLIWith(ctx, env, command[0], command[1:]...); err != nil {
+		if _, err := c.CLIAsSuperuser(ctx, command[0], command[1:]...); err != nil {
 			return fmt.Errorf("make encryption zone: %w", err)
 		}
 	}
