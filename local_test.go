@@ -2,9 +2,11 @@ package bobbin
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
@@ -67,6 +69,32 @@ func TestALocalRunSaysWhatItIsAmid(t *testing.T) {
 			if err := end.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// byHand is the program that exits nowhere, over an input, as a person starts it.
+func byHand(t *testing.T, input string) *exec.Cmd {
+	t.Helper()
+	program := exec.CommandContext(t.Context(), os.Args[0], input)
+	program.Env = []string{"HOME=" + t.TempDir(), "HADOOP_USER_NAME=alice", exitsIn + "=nowhere"}
+	return program
+}
+
+// TestAnInputWithoutFilesIsWarnedOf would catch a program that ends at once, and well, on the wrong directory, without a word.
+func TestAnInputWithoutFilesIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"_SUCCESS": "", "below/deep/text": "to be\n"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for input, warned := range map[string]bool{dir: true, dir + "/below": true, dir + "/below/deep": false} {
+		out, err := byHand(t, "file://"+input).CombinedOutput()
+		if got := strings.HasPrefix(string(out), "warning: job exits reads nothing in "); err != nil || got != warned {
+			t.Errorf("%s: %v, want a warning: %t\n%s", input, err, warned, out)
 		}
 	}
 }

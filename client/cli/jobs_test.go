@@ -27,6 +27,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
@@ -120,9 +121,9 @@ func (s *fakeSession) ShutDown(ctx context.Context) error {
 }
 
 // startYARN starts a YARN that is a fake.
-func startYARN(t *testing.T) *yarnfake.Fake {
+func startYARN(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
 	t.Helper()
-	fake, err := yarnfake.Start(yarnfake.Config{ClientTokens: true})
+	fake, err := yarnfake.Start(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +133,12 @@ func startYARN(t *testing.T) *yarnfake.Fake {
 		}
 	})
 	return fake
+}
+
+// forever is an ApplicationMaster that waits until it is killed.
+func forever(ctx context.Context, _ yarnfake.Container) records.ExitStatus {
+	<-ctx.Done()
+	return records.ExitTerminated
 }
 
 // yarnAs is a user's client of YARN.
@@ -169,18 +176,10 @@ func submitUnmanaged(t *testing.T, fake *yarnfake.Fake, yarn *yarnclient.Client)
 	return report, rm
 }
 
-// startFakeSession starts one.
-func startFakeSession(t *testing.T) *fakeSession {
+// environment is alice's, on a cluster with this configuration.
+func environment(t *testing.T, conf *hadoopconf.Conf) map[string]string {
 	t.Helper()
-	fake := startYARN(t)
 	dir := t.TempDir()
-	s := &fakeSession{yarn: fake, env: map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}}
-	p := Process{Getenv: func(name string) string { return s.env[name] }}
-	cfg, err := options(Process{Getenv: p.Getenv, Executable: "/nowhere/bin/bobbin"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.path = sessionPath(p, cfg)
 	type property struct {
 		Name  string `xml:"name"`
 		Value string `xml:"value"`
@@ -189,8 +188,8 @@ func startFakeSession(t *testing.T) *fakeSession {
 		XMLName    xml.Name   `xml:"configuration"`
 		Properties []property `xml:"property"`
 	}
-	for _, name := range fake.Conf().Names() {
-		site.Properties = append(site.Properties, property{name, fake.Conf().Get(name)})
+	for _, name := range conf.Names() {
+		site.Properties = append(site.Properties, property{name, conf.Get(name)})
 	}
 	text, err := xml.Marshal(site)
 	if err != nil {
@@ -199,6 +198,20 @@ func startFakeSession(t *testing.T) *fakeSession {
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}
+}
+
+// startFakeSession starts one.
+func startFakeSession(t *testing.T) *fakeSession {
+	t.Helper()
+	fake := startYARN(t, yarnfake.Config{ClientTokens: true})
+	s := &fakeSession{yarn: fake, env: environment(t, fake.Conf())}
+	p := Process{Getenv: func(name string) string { return s.env[name] }}
+	cfg, err := options(Process{Getenv: p.Getenv, Executable: "/nowhere/bin/bobbin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.path = sessionPath(p, cfg)
 	s.register(t, fake)
 	return s
 }

@@ -59,6 +59,23 @@ func TestBadHadoopConfigurationIsNamed(t *testing.T) {
 	}
 }
 
+// executable is a file with a program's header and content.
+func executable(t *testing.T, machine elf.Machine, content string) string {
+	t.Helper()
+	head := make([]byte, program.HeadSize)
+	copy(head, elf.ELFMAG)
+	head[elf.EI_DATA] = byte(elf.ELFDATA2LSB)
+	binary.LittleEndian.PutUint16(head[program.HeadSize-2:], uint16(machine))
+	path := filepath.Join(t.TempDir(), "job")
+	if err := os.WriteFile(path, slices.Concat(head, []byte(content)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// mark is that of the SDK.
+func mark(version int) string { return fmt.Sprintf("<bobbin sdk protocol version=%d>", version) }
+
 // TestBadProgramsAreRefusedBeforeTheClusterIsAsked would catch a program that is uploaded, or run, though
 // its file tells that the cluster cannot run it: no server answers here.
 func TestBadProgramsAreRefusedBeforeTheClusterIsAsked(t *testing.T) {
@@ -66,25 +83,11 @@ func TestBadProgramsAreRefusedBeforeTheClusterIsAsked(t *testing.T) {
 		"core-site.xml": "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property></configuration>",
 		"yarn-site.xml": "<configuration><property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property></configuration>",
 	})}
-	native, foreign := program.Native(), elf.EM_S390
-	// executable is a file with a program's header and content.
-	executable := func(machine elf.Machine, content string) string {
-		head := make([]byte, program.HeadSize)
-		copy(head, elf.ELFMAG)
-		head[elf.EI_DATA] = byte(elf.ELFDATA2LSB)
-		binary.LittleEndian.PutUint16(head[program.HeadSize-2:], uint16(machine))
-		path := filepath.Join(t.TempDir(), "job")
-		if err := os.WriteFile(path, slices.Concat(head, []byte(content)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	mark := func(version int) string { return fmt.Sprintf("<bobbin sdk protocol version=%d>", version) }
 	for name, c := range map[string]struct{ program, says string }{
-		"without the SDK":      {executable(native, ""), ": not built with the Bobbin SDK: its main must call bobbin.Main"},
-		"for another platform": {executable(foreign, mark(jobgraph.ProtocolVersion)), ", the cluster runs " + runtime.GOARCH + ": build it with GOARCH=" + runtime.GOARCH},
+		"without the SDK":      {executable(t, program.Native(), ""), ": not built with the Bobbin SDK: its main must call bobbin.Main"},
+		"for another platform": {executable(t, elf.EM_S390, mark(jobgraph.ProtocolVersion)), ", the cluster runs " + runtime.GOARCH + ": build it with GOARCH=" + runtime.GOARCH},
 		"of another protocol version": {
-			executable(native, mark(jobgraph.ProtocolVersion+1)),
+			executable(t, program.Native(), mark(jobgraph.ProtocolVersion+1)),
 			fmt.Sprintf(": built with another protocol version: the program has %d, this bobbin has %d; build both from the same release",
 				jobgraph.ProtocolVersion+1, jobgraph.ProtocolVersion),
 		},

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -128,18 +129,10 @@ func startSession(c *cli.Context, p Process, l launcher, given map[string]string
 	}
 	defer func() { err = errors.Join(err, l.cluster.Close()) }()
 	path := sessionPath(p, l.cfg)
-	before, err := sessionfile.Read(path)
-	if errors.Is(err, sessionfile.ErrForeign) { // in whose place none can be put
-		return err
-	}
-	app, err := l.start(c.Context, client.Deployment{Mode: launch.Session, Name: sessionName, Bobbin: bobbin})
+	app, err := l.startAt(c.Context, path, bobbin, given)
 	if err != nil {
 		return err
 	}
-	if err := sessionfile.Write(path, sessionfile.Session{Application: app.ID, Options: given, Owner: owner(l.cluster)}); err != nil {
-		return errors.Join(err, app.Abandon(c.Context)) // later commands could not find it
-	}
-	l.replaced(c.Context, path, app.ID, before)
 	l.say.Line("session %s is ready: %s", app.ID, l.outcome.TrackingURL)
 	if c.Bool(flagDetached) {
 		l.say.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
@@ -147,4 +140,21 @@ func startSession(c *cli.Context, p Process, l launcher, given map[string]string
 	}
 	a := attendance{p: p, say: l.say, cluster: l.cluster, cfg: l.cfg, id: app.ID, path: path, owner: true, outcome: l.outcome, report: app.Report}
 	return a.attend(c.Context)
+}
+
+// startAt starts a session and writes it down in a file, in place of the one that is named there.
+func (l *launcher) startAt(ctx context.Context, path string, bobbin program.Program, given map[string]string) (*client.Application, error) {
+	before, err := sessionfile.Read(path)
+	if errors.Is(err, sessionfile.ErrForeign) { // in whose place none can be put
+		return nil, err
+	}
+	app, err := l.start(ctx, client.Deployment{Mode: launch.Session, Name: sessionName, Bobbin: bobbin})
+	if err != nil {
+		return nil, err
+	}
+	if err := sessionfile.Write(path, sessionfile.Session{Application: app.ID, Options: given, Owner: owner(l.cluster)}); err != nil {
+		return nil, errors.Join(err, app.Abandon(ctx)) // later commands could not find it
+	}
+	l.replaced(ctx, path, app.ID, before)
+	return app, nil
 }

@@ -14,7 +14,13 @@ import (
 // opened is the session's cluster as alice opens it.
 func (s *fakeSession) opened(t *testing.T) *client.Cluster {
 	t.Helper()
-	p := process(t, s.env, nil, new(bytes.Buffer), new(bytes.Buffer))
+	return openedBy(t, s.env)
+}
+
+// openedBy is the cluster that an environment names.
+func openedBy(t *testing.T, env map[string]string) *client.Cluster {
+	t.Helper()
+	p := process(t, env, nil, new(bytes.Buffer), new(bytes.Buffer))
 	cfg, err := options(p)
 	if err != nil {
 		t.Fatal(err)

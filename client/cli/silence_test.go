@@ -275,6 +275,36 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 	}
 }
 
+// TestWhoGivesUpNamesTheOptionAsItWasSet would catch a server that is given up after seconds which nobody has written anywhere:
+// the ResourceManager, the NameNode, and a master that is silent from its begin.
+func TestWhoGivesUpNamesTheOptionAsItWasSet(t *testing.T) {
+	env := map[string]string{"HADOOP_USER_NAME": "alice", "HADOOP_CONF_DIR": hadoopFiles(t, map[string]string{
+		"core-site.xml": "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property></configuration>",
+		"yarn-site.xml": "<configuration><property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property></configuration>",
+	})}
+	for verb, server := range map[string]string{"applications": "ResourceManager", "gc": "NameNode"} {
+		for _, text := range []string{"20 ms", "20ms", "20"} {
+			code, _, stderr := command(t, env, verb, "-D", "client.timeout="+text)
+			if told := " (client.timeout: " + text + "): "; code != ExitFailed || !strings.Contains(stderr, server) || !strings.Contains(stderr, told) {
+				t.Errorf("%s: exit code %d, and %q is not in %q", verb, code, told, stderr)
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cfg, err := config.New(config.Layer{Source: "-D", Values: map[string]string{"client.timeout": "90s"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := story{silent: []span{{0, forEver}}}
+		r, a, _ := s.tell()
+		r.cfg = cfg
+		const told = "given up (client.timeout: 90s): "
+		if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); !errors.Is(err, errRefused) || !strings.HasPrefix(err.Error(), told) || s.now() < 90*time.Second {
+			t.Errorf("%v after %v, want %q", err, s.now(), told)
+		}
+	})
+}
+
 // TestTheWaitForAnotherAttemptIsInterrupted would catch a client that must be killed.
 func TestTheWaitForAnotherAttemptIsInterrupted(t *testing.T) {
 	for _, stands := range []bool{false, true} {

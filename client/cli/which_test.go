@@ -7,13 +7,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
 // TestAnAddressIsOnesOwn is the attack of a user who registers his own applications under the address of bob's, so that
 // YARN lists one of them before it and one behind. It would catch a command of bob's that takes whichever comes first.
 func TestAnAddressIsOnesOwn(t *testing.T) {
 	t.Parallel()
-	fake := startYARN(t)
+	fake := startYARN(t, yarnfake.Config{ClientTokens: true})
 	mallory, bob := yarnAs(t, fake, "mallory"), yarnAs(t, fake, "bob")
 	var bobs records.ApplicationID
 	for _, yarn := range []*yarnclient.Client{mallory, bob, mallory} {

@@ -1,35 +1,17 @@
 package terminal
 
 import (
-	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/bobbin-yarn/bobbin/internal/ptytest"
 )
 
 // TestNamesDoNothingOnAScreenOfUnknownWidth would catch a name that clears the screen of whoever
 // looks at a list, where the terminal does not tell how wide it is.
 func TestNamesDoNothingOnAScreenOfUnknownWidth(t *testing.T) {
-	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer near.Close()
-	number, err := unix.IoctlGetInt(int(near.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(int(near.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	screen, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer screen.Close()
+	screen, shown := ptytest.Watch(t)
 	if !Is(screen) || Columns(screen) != 0 {
 		t.Fatalf("a terminal of %d columns: %t", Columns(screen), Is(screen))
 	}
@@ -45,15 +27,7 @@ func TestNamesDoNothingOnAScreenOfUnknownWidth(t *testing.T) {
 	if err := (Facts{{"name", "a\x1b[2Jb"}, {"end", "."}}).Write(screen); err != nil {
 		t.Fatal(err)
 	}
-	var shown strings.Builder
-	buffer := make([]byte, 1)
-	for !strings.HasSuffix(shown.String(), "end   .\r\n") {
-		if _, err := io.ReadFull(near, buffer); err != nil {
-			t.Fatalf("after %q: %v", shown.String(), err)
-		}
-		shown.Write(buffer)
-	}
-	if text := shown.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\ufffd[2J") != 3 || strings.Contains(text, "\u202e") {
+	if text := shown(); strings.Contains(text, "\x1b") || strings.Count(text, "\ufffd[2J") != 3 || strings.Contains(text, "\u202e") {
 		t.Errorf("shown: %q", text)
 	}
 }

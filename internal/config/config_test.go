@@ -64,6 +64,26 @@ func TestTheLastLayerCounts(t *testing.T) {
 	}
 }
 
+// TestAnOptionIsToldAsItWasSet would catch "2m0s" in a message, for which nobody finds the "120 s" that he has written, and a
+// value of the file in place of the flag's that counts.
+func TestAnOptionIsToldAsItWasSet(t *testing.T) {
+	t.Parallel()
+	file, err := ParseFile("conf/bobbin.yaml", []byte("client:\n  timeout: 2 min # for the slow cluster\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, layers := range map[string][]Layer{
+		"client.timeout: 30 s":  nil, // the default
+		"client.timeout: 2 min": {file},
+		"client.timeout: 120s":  {file, layer("-D", "client.timeout", " 120s ")},
+		"client.timeout: 1500":  {layer("-D", "client.timeout", "1500")},
+	} {
+		if got := mustNew(t, layers...).Told(ClientTimeout); got != want {
+			t.Errorf("told as %q, want %q", got, want)
+		}
+	}
+}
+
 // TestSetTravels would catch an option that another process sees otherwise.
 func TestSetTravels(t *testing.T) {
 	t.Parallel()

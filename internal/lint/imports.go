@@ -118,6 +118,8 @@ func forbiddenUser(from, to string) string {
 		return "only tests besiege a door"
 	case within(to, "internal/credstest"):
 		return "only tests use keys that anybody can derive"
+	case within(to, "internal/ptytest") && !top:
+		return "only tests open terminals"
 	case within(to, "internal/lint"):
 		return "the house rules are for their own tests"
 	case (within(to, "yarnrpc/amrm") || within(to, "yarnrpc/nmclient")) &&

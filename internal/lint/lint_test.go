@@ -134,6 +134,8 @@ func TestImportRules(t *testing.T) {
 		"the product imports the fake HDFS":         {"internal/dfs", "yarnrpc/hdfsfake", false},
 		"the library imports the fake KDC":          {"yarnrpc/kerberos", "yarnrpc/internal/kdctest", false},
 		"the product besieges itself":               {"internal/rolerpc", "internal/doorstep/doorsteptest", false},
+		"the product opens a terminal":              {"client/terminal", "internal/ptytest", false},
+		"the harness opens a terminal":              {"integration/internal/bobbintest", "internal/ptytest", true},
 		"the product imports the tests' keys":       {"internal/hadoopenv", "internal/credstest", false},
 		"the recorder knows Flink's answers":        {"integration/flinkrest", "appmaster/rest/flinkrest", true},
 		"the product knows Flink's answers":         {"appmaster/rest", "appmaster/rest/flinkrest", false},

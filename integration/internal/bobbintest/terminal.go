@@ -1,14 +1,13 @@
 package bobbintest
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/bobbin-yarn/bobbin/internal/ptytest"
 )
 
 // Keys that a Terminal's driver in the kernel understands.
@@ -33,7 +32,7 @@ func (u *User) Terminal(t testing.TB, columns int, args ...string) *Terminal {
 // TerminalOf is Terminal for any program.
 func (u *User) TerminalOf(t testing.TB, columns int, program string, args ...string) *Terminal {
 	t.Helper()
-	ours, theirs := openTerminal(t, columns)
+	ours, theirs := ptytest.Open(t, columns)
 	c := u.With("TERM=xterm").command(t, program, args...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs, theirs, theirs
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // of descriptor 0
@@ -72,30 +71,4 @@ func (s *Terminal) Lines() []string {
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
 	return lines
-}
-
-// openTerminal makes a pair of pseudo-terminal devices, see pts(4).
-func openTerminal(t testing.TB, columns int) (ours, theirs *os.File) {
-	t.Helper()
-	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const rows = 24
-	fd := int(ours.Fd())
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: uint16(columns)})
-	}
-	if err == nil {
-		theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	}
-	if err != nil {
-		_ = ours.Close()
-		t.Fatalf("open a terminal: %v", err)
-	}
-	return ours, theirs
 }
