@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,9 +231,9 @@ func TestWithOverridesFinalProperties(t *testing.T) {
 func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	dir := writeConf(t, map[string]string{
-		"core-site.xml": "fs.defaultFS=hdfs://${env.NN}:8020\nfs.s3a.secret.key=hidden\nfs.s3a.encryption.key=hidden\nzk-dt-secret-manager.keystore.password=hidden\nsecret-manager.key-length=128\ndfs.replication=3\nmarkup=a &amp; ${b} &lt;",
+		"core-site.xml": "fs.defaultFS=hdfs://${env.NN}:8020\nfs.s3a.secret.key=hidden\nfs.s3a.encryption.key=hidden\nzk-dt-secret-manager.keystore.password=hidden\nsecret-manager.key-length=128\ndfs.replication=3\nmarkup=a &amp; ${b} &lt;\ndfs.user.home.dir.prefix=${env.PREFIX-}",
 	})
-	c, err := Load(dir, Environment{LookupEnv: func(string) (string, bool) { return "nn1", true }})
+	c, err := Load(dir, Environment{LookupEnv: func(name string) (string, bool) { return "nn1", name == "NN" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +246,7 @@ func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	// dfs.replication is Hadoop's default, and the NameNode's may be another.
-	if diff := cmp.Diff([]string{"dfs.replication", "fs.defaultFS", "markup", "secret-manager.key-length"}, d.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"dfs.replication", "dfs.user.home.dir.prefix", "fs.defaultFS", "markup", "secret-manager.key-length"}, d.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	if got := d.SourceOf("dfs.replication"); got == (Source{}) {
@@ -253,6 +254,9 @@ func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 	}
 	if got := d.Get("fs.defaultFS"); got != "hdfs://nn1:8020" {
 		t.Errorf("fs.defaultFS = %q", got)
+	}
+	if got := []string{c.Get("dfs.user.home.dir.prefix"), d.Get("dfs.user.home.dir.prefix")}; !slices.Equal(got, []string{"", ""}) {
+		t.Errorf("dfs.user.home.dir.prefix = %q, want that it stays empty", got)
 	}
 	if got := d.Get("markup"); got != "a & ${b} <" {
 		t.Errorf("markup = %q", got)

@@ -9,6 +9,10 @@ import (
 	"strings"
 )
 
+// nothing is a value that expands to nothing wherever it is read. One that is empty as it
+// stands counts as none (Configuration#loadResource).
+const nothing = "${env.-}"
+
 // Marshal writes the properties that are set as one XML document which Parse
 // reads and Java would read too, those included that are set to Hadoop's
 // default: a server's own may be another. Variables are substituted, so that
@@ -32,6 +36,9 @@ func (c *Conf) Marshal() ([]byte, error) {
 		value, err := c.expand(c.values[name].value)
 		if err != nil {
 			return nil, c.valueError(name, c.values[name].value, err.Error())
+		}
+		if value == "" {
+			value = nothing
 		}
 		if err := encoder.Encode(element{Name: name, Value: value, Source: c.values[name].source.String()}); err != nil {
 			return nil, fmt.Errorf("write Hadoop configuration: property %s: %w", name, err)
