@@ -35,6 +35,9 @@ type KeytabEntry struct {
 type keytabKey struct {
 	KeytabEntry
 	raw []byte // the entry as the file has it
+	// plain says that the principal's text has the components of the file: one with a slash
+	// in it, or an empty one at the end, is lost in the text, and a login asks for another.
+	plain bool
 }
 
 // KeytabError is a keytab that has no key to log in with.
@@ -118,6 +121,7 @@ func readKeytabKey(entry []byte) (*keytabKey, error) {
 		n.NameString = append(n.NameString, string(r.bytes(uint32(r.uint16()))))
 	}
 	k.Principal = n.principal()
+	k.plain = slices.Equal(strings.Split(k.Principal.Name(), "/"), n.NameString)
 	r.uint32()
 	k.Timestamp = r.time()
 	k.KVNO = uint32(r.uint8())
@@ -194,7 +198,7 @@ func (k *Keytab) Login(p Principal, c *Config) (*keytab.Keytab, *config.Config, 
 	var keys []*keytabKey
 	var held []int32
 	for _, key := range k.keys {
-		if key.Principal == p {
+		if key.Principal == p && key.plain {
 			keys = append(keys, key)
 			if !slices.Contains(held, key.Enctype) {
 				held = append(held, key.Enctype)
