@@ -25,7 +25,8 @@ func TestAJobWaitsForTheEndOfSafeMode(t *testing.T) {
 		}
 	}
 
-	writes := suite.Dawdle(t, alice, "-p", "1", "-D", "restart-strategy.type=none")
+	const patient = "client.timeout=1h" // the JVM that ends it may take long to begin
+	writes := suite.Dawdle(t, alice, "-p", "1", "-D", "restart-strategy.type=none", "-D", patient)
 	safeMode("enter")
 	writes.Release(t)
 	// SafeModeException begins with what cannot be done, to which path.
@@ -40,7 +41,7 @@ func TestAJobWaitsForTheEndOfSafeMode(t *testing.T) {
 	dir := alice.Scratch(t)
 	alice.Write(t, dir+"/input", "to be\n")
 	safeMode("enter")
-	submitted := alice.Start(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/input", "--output", dir+"/output")...)
+	submitted := alice.Start(t, bobbintest.Small("-D", patient, suite.Program(t, "wordcount"), "--input", dir+"/input", "--output", dir+"/output")...)
 	submitted.Says(t, "is not ready, trying again")
 	safeMode("leave")
 	if got := submitted.Wait(t); got.Code != 0 {
