@@ -82,7 +82,7 @@ func TestCommandsFollowAnApplication(t *testing.T) {
 		t.Errorf("logs of one that has just been killed: %s", got)
 	}
 	got = u.Run(t, "logs", "--file", "nothing.log", application)
-	if got.Code != 1 || !strings.Contains(got.Stderr, "no such log of "+application+"; there are: ") || !strings.Contains(got.Stderr, ", jobmanager.log, ") {
+	if got.Code != 1 || !strings.Contains(got.Stderr, "no such log of "+application+"; there are: ") || !strings.Contains(got.Stderr, " jobmanager.log, ") {
 		t.Errorf("a log that is not there: %s", got)
 	}
 }
