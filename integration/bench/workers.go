@@ -251,6 +251,7 @@ func (w *workers) take(_ context.Context, events ...resourcemanager.DriverEvent)
 		switch e := event.(type) {
 		case resourcemanager.WorkerStarting:
 			w.granted, w.last = append(w.granted, e.Worker), time.Now()
+		case resourcemanager.NodesChanged, resourcemanager.OrdersTaken: // they bring no worker and take none away
 		default:
 			w.failures = append(w.failures, fmt.Sprintf("%T %+v", e, e))
 		}
