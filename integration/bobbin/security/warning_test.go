@@ -42,11 +42,11 @@ func TestTheEndIsToldInTime(t *testing.T) {
 		lives.HDFS["dfs.namenode.delegation.token.renew-interval"] = strconv.FormatInt(renewal.Milliseconds(), 10)
 		lives.HDFS["dfs.namenode.delegation.token.max-lifetime"] = strconv.FormatInt(life.Milliseconds(), 10)
 		alice := suite.UserOf(t, clusters.Own(t, lives), bobbintest.Alice)
+		alice.KeepTicket(t)
 		d := suite.Trickle(t, alice, time.Hour, "-s", "1")
 		end := tokenEnd(t, d.First(t, bobbintest.ApplicationMaster))
 		// Its tasks open one file after the other, which they can beyond this only if the ResourceManager renews the tokens.
 		watch(t, d, end.Add(-life+renewal+renewal/2))
-		alice.Kinit(t) // her ticket has ended meanwhile
 		want := []string{"level=warning", "delegation token will end", "at the latest", end.Local().Format(time.RFC3339), "security.kerberos.login.keytab"}
 		wait.For(t, "the master's log tells of the end", func() (bool, error) {
 			log := alice.Run(t, "logs", "--file", "jobmanager.log", d.Application).Stdout

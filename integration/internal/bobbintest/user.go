@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
@@ -85,6 +87,35 @@ func (u *User) Kinit(t testing.TB, args ...string) {
 	if err := u.Cluster.Kinit(t.Context(), u.Name, u.tickets, args...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// KeepTicket gets the user new tickets until the test ends, for clusters where one lives for two
+// minutes: on a busy machine a command may come later than that.
+func (u *User) KeepTicket(t testing.TB) {
+	t.Helper()
+	u.Kinit(t)
+	var keeping sync.WaitGroup
+	t.Cleanup(keeping.Wait) // behind the end of the test's context
+	keeping.Go(func() {
+		ticker := time.NewTicker(30 * time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+			case <-t.Context().Done():
+				return
+			}
+			fresh := u.tickets + ".fresh" // or a command would read half a file
+			err := u.Cluster.Kinit(t.Context(), u.Name, fresh)
+			if err == nil {
+				err = os.Rename(fresh, u.tickets)
+			}
+			if err != nil && t.Context().Err() == nil {
+				t.Errorf("keep a ticket of %s: %v", u.Name, err)
+				return
+			}
+		}
+	})
 }
 
 // WithoutTicket gives the same user of a secure cluster before any kinit.
