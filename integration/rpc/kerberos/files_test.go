@@ -31,6 +31,9 @@ func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 		if content, err := f.ReadFile(t.Context(), uri, 100); err != nil || string(content) != text {
 			t.Errorf("the file holds %q, %v", content, err)
 		}
+		if _, err := f.Stat(t.Context(), uri); err != nil {
+			t.Error(err)
+		}
 		for _, secret := range []string{name, text, "getFileInfo", "rename2"} {
 			sent, got := socket.Saw(secret)
 			if sent != readable || got && !readable {
