@@ -59,7 +59,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	if err != nil {
 		return nil, err
 	}
-	who.Show(&yarn.RPC)
+	who.Show(&yarn.RPC.Auth)
 	yarn.RPC.Token = yarn.TokenSource(func() *creds.Credentials { return who.Credentials })
 	yarn.RPC.Logger = logger
 	yarn.PollInterval = min(yarn.PollInterval, pollInterval)

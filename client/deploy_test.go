@@ -35,7 +35,7 @@ func TestStagedFilesGoWithoutYARN(t *testing.T) {
 			Addresses: []string{"rm:8032"},
 			Policy:    yarnrpc.Policy{MaxWait: time.Hour, BaseDelay: time.Second, MaxDelay: time.Second},
 			RPC: yarnrpc.Options{
-				User: yarnrpc.UserInformation{Effective: "alice"},
+				Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "alice"}},
 				Dial: func(ctx context.Context, _, _ string) (net.Conn, error) { // nobody answers
 					<-ctx.Done()
 					return nil, context.Cause(ctx)

@@ -21,7 +21,7 @@ func TestOptionsFollowTheHadoopConfiguration(t *testing.T) {
 	}{
 		"Hadoop's defaults": {nil, yarnrpc.Options{
 			ConnectTimeout: 20 * time.Second, PingInterval: time.Minute, MaxIdle: 10 * time.Second, RPCTimeout: 2 * time.Minute, LoginRetries: 5,
-			MaxResponse: 128 << 20, QOPs: []sasl.QOP{sasl.QOPAuthentication},
+			MaxResponse: 128 << 20, Auth: yarnrpc.Auth{QOPs: []sasl.QOP{sasl.QOPAuthentication}},
 		}},
 		"everything set": {map[string]string{
 			"ipc.client.connect.timeout":                   "5s",
@@ -36,11 +36,12 @@ func TestOptionsFollowTheHadoopConfiguration(t *testing.T) {
 			"hadoop.security.group.mapping.ldap.bind.user": "not for us",
 		}, yarnrpc.Options{
 			ConnectTimeout: 5 * time.Second, PingInterval: -1, MaxIdle: 1500 * time.Millisecond, RPCTimeout: -1, LoginRetries: -1,
-			MaxResponse: 64 << 20, RequireLogin: true, AllowSimpleFallback: true, QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity},
+			MaxResponse: 64 << 20,
+			Auth:        yarnrpc.Auth{RequireLogin: true, AllowSimpleFallback: true, QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity}},
 		}},
 		"no pings, whatever their interval": {map[string]string{"ipc.client.ping": "false", "ipc.ping.interval": "5000"}, yarnrpc.Options{
 			ConnectTimeout: 20 * time.Second, PingInterval: -1, MaxIdle: 10 * time.Second, RPCTimeout: 2 * time.Minute, LoginRetries: 5,
-			MaxResponse: 128 << 20, QOPs: []sasl.QOP{sasl.QOPAuthentication},
+			MaxResponse: 128 << 20, Auth: yarnrpc.Auth{QOPs: []sasl.QOP{sasl.QOPAuthentication}},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

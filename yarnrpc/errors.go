@@ -46,9 +46,9 @@ var (
 	// ErrConnectTimeout is Options.ConnectTimeout passing before a connection is ready.
 	ErrConnectTimeout = errors.New("no connection in time")
 	// ErrNoCommonAuth is a server with none of the ways to authenticate that the
-	// client has, plain trust among them unless Options.AllowSimpleFallback.
+	// client has, plain trust among them unless Auth.AllowSimpleFallback.
 	ErrNoCommonAuth = errors.New("no common way to authenticate")
-	// ErrNoLogin is a server of a cluster that wants a login (Options.RequireLogin) for which
+	// ErrNoLogin is a server of a cluster that wants a login (Auth.RequireLogin) for which
 	// the client has none. Nothing was sent.
 	ErrNoLogin = errors.New("there is neither a token for the server nor a Kerberos login")
 )

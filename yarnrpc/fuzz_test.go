@@ -14,6 +14,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -45,7 +46,8 @@ func FuzzHandshake(f *testing.F) {
 		const password = "the password of this token"
 		server := &recorded{Reader: bytes.NewReader(said)}
 		_, err := yarnrpc.Handshake(t.Context(), server, yarnrpc.HandshakeOptions{
-			Protocol: yarnrpc.ApplicationClientProtocol, Token: token("identifier", password), QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPAuthentication},
+			Protocol: yarnrpc.ApplicationClientProtocol,
+			Auth:     yarnrpc.Auth{Token: creds.Fixed(token("identifier", password)), QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPAuthentication}},
 		})
 		if err == nil {
 			t.Fatal("logged in at a server that does not know the password")
@@ -140,7 +142,8 @@ func FuzzProtected(f *testing.F) {
 			server.Serve(served)
 			conn := &hijacked{Conn: client}
 			protected, err := yarnrpc.Handshake(t.Context(), conn, yarnrpc.HandshakeOptions{
-				Protocol: yarnrpc.ApplicationClientProtocol, Address: "rm:8032", Token: token("me", "secret"), QOPs: server.QOPs, MaxResponse: 1 << 16,
+				Protocol: yarnrpc.ApplicationClientProtocol, Address: "rm:8032", MaxResponse: 1 << 16,
+				Auth: yarnrpc.Auth{Token: creds.Fixed(token("me", "secret")), QOPs: server.QOPs},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -19,20 +19,12 @@ import (
 // HandshakeOptions say who opens a connection and what for. The fields that Options
 // have too mean the same.
 type HandshakeOptions struct {
-	Protocol                string // wire name
-	ClientID                []byte // wire.ClientIDLength bytes; nil: none
-	Address                 string // host:port as it was dialled; empty: that of the connection's other end
-	User                    UserInformation
-	Token                   *creds.Token // nil: Login serves
-	Login                   Login        // nil: the server is told User, if there is no token either
-	ServerPrincipal         string
-	ServerPrincipalPattern  string
-	ServerPrincipalProperty string
-	QOPs                    []sasl.QOP
-	RequireLogin            bool
-	AllowSimpleFallback     bool
-	MaxResponse             int // bounds what a protected connection unwraps
-	Opened                  func(Security)
+	Auth
+	Protocol    string // wire name
+	ClientID    []byte // wire.ClientIDLength bytes; nil: none
+	Address     string // host:port as it was dialled; empty: that of the connection's other end
+	MaxResponse int    // bounds what a protected connection unwraps
+	Opened      func(Security)
 }
 
 // maxSASLFrame bounds what a server may say while it authenticates us, in bytes.
@@ -53,39 +45,46 @@ const (
 // A server that does not want the connection says so while it is authenticated; one
 // that is told a user answers with the first call.
 func Handshake(ctx context.Context, conn net.Conn, o HandshakeOptions) (net.Conn, error) {
-	if err := o.checkLogin(); err != nil {
-		return nil, err
-	}
-	if o.MaxResponse <= 0 {
-		o.MaxResponse = wire.MaxFrame
-	}
-	stop := context.AfterFunc(ctx, func() {
-		conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
-	})
 	if o.Address == "" {
 		o.Address = conn.RemoteAddr().String()
 	}
-	h := handshake{conn: conn, o: o}
+	h, err := newHandshake(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return h.over(ctx, conn)
+}
+
+type handshake struct {
+	o      HandshakeOptions
+	token  *creds.Token // nil: Login serves, or else the server is told User
+	conn   net.Conn
+	server string // the principal that has proved itself
+}
+
+// newHandshake prepares a handshake. The error is for a client that has nothing to show.
+func newHandshake(ctx context.Context, o HandshakeOptions) (*handshake, error) {
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = wire.MaxFrame
+	}
+	token, err := o.tokenFor(ctx, o.Address)
+	if err != nil {
+		return nil, err
+	}
+	return &handshake{o: o, token: token}, nil
+}
+
+// over opens the connection; see Handshake.
+func (h *handshake) over(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	stop := context.AfterFunc(ctx, func() {
+		conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
+	})
+	h.conn = conn
 	opened, err := h.open(ctx)
 	if !stop() { // the deadline is in the past, or about to be
 		return nil, contextError(ctx)
 	}
 	return opened, err
-}
-
-// checkLogin is an error where the server may not be told of the user without a proof of
-// who both are, and there is nothing to prove it with.
-func (o *HandshakeOptions) checkLogin() error {
-	if !o.RequireLogin || o.AllowSimpleFallback || o.Token != nil || o.Login != nil {
-		return nil
-	}
-	return fmt.Errorf("authenticate: %w, and hadoop.security.authentication is kerberos: run kinit, name a keytab, or pass a token on", ErrNoLogin)
-}
-
-type handshake struct {
-	conn   net.Conn
-	o      HandshakeOptions
-	server string // the principal that has proved itself
 }
 
 func (h *handshake) open(ctx context.Context) (net.Conn, error) {
@@ -95,7 +94,7 @@ func (h *handshake) open(ctx context.Context) (net.Conn, error) {
 		User:     h.o.User.Effective,
 		RealUser: h.o.User.Real,
 	}
-	if h.o.Token == nil && h.o.Login == nil {
+	if h.token == nil && h.o.Login == nil {
 		return h.conn, h.sendContext(h.conn, wire.AppendPreamble(nil, wire.AuthNone), told, Security{Method: methodSimple, QOP: sasl.QOPAuthentication})
 	}
 	method, layer, err := h.authenticate(ctx)
@@ -157,7 +156,7 @@ func (h *handshake) authenticate(ctx context.Context) (method string, layer sasl
 		}
 		err = h.send(nil, initiate(offer, nil)) // there is no answer
 	case methodToken:
-		layer, err = h.login(offer, h.digest(offer), h.o.Token)
+		layer, err = h.login(offer, h.digest(offer), h.token)
 	case methodKerberos:
 		layer, err = h.loginKerberos(ctx, offer)
 	}
@@ -177,7 +176,7 @@ func (h *handshake) pick(offers []*commonpb.RpcSaslProto_SaslAuth) (*commonpb.Rp
 	var theirs []string
 	for _, offer := range offers {
 		switch way := offer.GetMethod() + "/" + offer.GetMechanism(); {
-		case way == methodToken+"/"+sasl.MechanismDigestMD5 && h.o.Token != nil,
+		case way == methodToken+"/"+sasl.MechanismDigestMD5 && h.token != nil,
 			way == methodKerberos+"/"+sasl.MechanismGSSAPI && h.o.Login != nil,
 			way == methodSimple+"/" && h.o.AllowSimpleFallback:
 			return offer, nil
@@ -186,7 +185,7 @@ func (h *handshake) pick(offers []*commonpb.RpcSaslProto_SaslAuth) (*commonpb.Rp
 		}
 	}
 	var ours []string
-	if h.o.Token != nil {
+	if h.token != nil {
 		ours = append(ours, "a token")
 	}
 	if h.o.Login != nil {
@@ -198,8 +197,8 @@ func (h *handshake) pick(offers []*commonpb.RpcSaslProto_SaslAuth) (*commonpb.Rp
 // digest logs in with the token.
 func (h *handshake) digest(offer *commonpb.RpcSaslProto_SaslAuth) sasl.Mechanism {
 	return &sasl.DigestMD5{
-		User:     sasl.EncodeCredential(h.o.Token.Identifier),
-		Password: sasl.EncodeCredential(h.o.Token.Password),
+		User:     sasl.EncodeCredential(h.token.Identifier),
+		Password: sasl.EncodeCredential(h.token.Password),
 		URI:      offer.GetProtocol() + "/" + offer.GetServerId(),
 		QOPs:     h.o.QOPs,
 	}

@@ -162,7 +162,7 @@ func TestASecureClusterIsToldNothingWithoutALogin(t *testing.T) {
 			heard <- all
 		}()
 		_, err := yarnrpc.Handshake(t.Context(), client, yarnrpc.HandshakeOptions{
-			Protocol: o.Protocol, Address: "rm:8032", User: o.User, QOPs: o.QOPs, RequireLogin: o.RequireLogin,
+			Protocol: o.Protocol, Address: "rm:8032", Auth: o.Auth,
 		})
 		closeOrFail(t, client)
 		if all := <-heard; !errors.Is(err, yarnrpc.ErrNoLogin) || len(all) > 0 {

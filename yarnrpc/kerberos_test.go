@@ -267,7 +267,7 @@ func TestServersByProtocol(t *testing.T) {
 		yarnrpc.ContainerManagementProtocol: {},
 		yarnrpc.ApplicationMasterProtocol:   {},
 	} {
-		o := yarnrpc.Options{ServerPrincipal: "before", ServerPrincipalPattern: "before"}
+		o := yarnrpc.Options{Auth: yarnrpc.Auth{ServerPrincipal: "before", ServerPrincipalPattern: "before"}}
 		o.ServerFrom(conf, protocol)
 		if got := [2]string{o.ServerPrincipal, o.ServerPrincipalPattern}; got != want {
 			t.Errorf("%s: got %q, want %q", protocol, got, want)

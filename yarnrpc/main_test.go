@@ -53,7 +53,7 @@ func hang(call *rpctest.Call) (proto.Message, error) {
 func options() yarnrpc.Options {
 	return yarnrpc.Options{
 		Protocol: yarnrpc.ApplicationClientProtocol,
-		User:     yarnrpc.UserInformation{Effective: "alice"},
+		Auth:     yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "alice"}},
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // Open connects to a server and opens the connection as Dial does, within
@@ -26,37 +24,15 @@ func open(ctx context.Context, address string, o Options, clientID []byte) (net.
 		ctx, cancel = context.WithTimeoutCause(ctx, o.ConnectTimeout, ErrConnectTimeout)
 		defer cancel()
 	}
-	var token *creds.Token
-	if o.Token != nil {
-		var err error
-		if token, err = o.Token(ctx, address); err != nil {
-			if ctx.Err() != nil {
-				err = contextError(ctx)
-			}
-			return nil, fmt.Errorf("choose token: %w", err)
-		}
-	}
-	show := HandshakeOptions{
-		Protocol:                o.Protocol,
-		ClientID:                clientID,
-		Address:                 address,
-		User:                    o.User,
-		Token:                   token,
-		Login:                   o.Login,
-		ServerPrincipal:         o.ServerPrincipal,
-		ServerPrincipalPattern:  o.ServerPrincipalPattern,
-		ServerPrincipalProperty: o.ServerPrincipalProperty,
-		QOPs:                    o.QOPs,
-		RequireLogin:            o.RequireLogin,
-		AllowSimpleFallback:     o.AllowSimpleFallback,
-		MaxResponse:             o.MaxResponse,
+	h, err := newHandshake(ctx, HandshakeOptions{
+		Auth: o.Auth, Protocol: o.Protocol, ClientID: clientID, Address: address, MaxResponse: o.MaxResponse,
 		Opened: func(s Security) {
 			if o.Opened != nil {
 				o.Opened(address, s)
 			}
 		},
-	}
-	if err := show.checkLogin(); err != nil { // nor is a server waited for in vain
+	})
+	if err != nil { // nor is a server waited for in vain
 		return nil, err
 	}
 	raw, err := o.Dial(ctx, "tcp", address)
@@ -70,7 +46,7 @@ func open(ctx context.Context, address string, o Options, clientID []byte) (net.
 		}
 		return nil, err
 	}
-	opened, err := Handshake(ctx, raw, show)
+	opened, err := h.over(ctx, raw)
 	if err != nil {
 		raw.Close() // the handshake's error says more
 		return nil, err

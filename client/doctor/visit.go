@@ -59,7 +59,7 @@ func (v *visit) rpc(protocol string, opened *yarnrpc.Security) (yarnrpc.Options,
 
 // prepare fills in who speaks, and for how long a server may be silent.
 func (v *visit) prepare(o *yarnrpc.Options, opened *yarnrpc.Security) {
-	v.who.Show(o)
+	v.who.Show(&o.Auth)
 	o.Opened = func(_ string, s yarnrpc.Security) { *opened = s }
 	o.ConnectTimeout, o.RPCTimeout = v.patience(), v.patience()
 }

@@ -122,7 +122,7 @@ func startFleet(ctx context.Context, r *rig) (_ *fleet, err error) {
 	}
 	f := &fleet{client: resourcetracker.New(resourcetracker.Options{
 		Addresses: []string{conf.Get("yarn.resourcemanager.resource-tracker.address")},
-		RPC:       yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "yarn"}},
+		RPC:       yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "yarn"}}},
 	}), beats: &errgroup.Group{}}
 	beating, cancel := context.WithCancel(ctx)
 	f.cancel = cancel

@@ -162,11 +162,11 @@ func owner(credentials *creds.Credentials) (string, error) {
 	return "", nil
 }
 
-// Show tells options of a connection who speaks on it, and how to log in; tokens are the
+// Show tells a connection's auth who speaks on it, and how to log in; tokens are the
 // caller's to fill in.
-func (i Identity) Show(o *yarnrpc.Options) {
-	o.User = yarnrpc.UserInformation{Effective: i.User, Real: i.RealUser}
-	o.Login = i.Kerberos()
+func (i Identity) Show(auth *yarnrpc.Auth) {
+	auth.User = yarnrpc.UserInformation{Effective: i.User, Real: i.RealUser}
+	auth.Login = i.Kerberos()
 }
 
 // Kerberos is the Login for options that take any: nil where there is none.

@@ -131,7 +131,7 @@ func TestWhoSomebodyIs(t *testing.T) {
 			if got.User != c.user || got.RealUser != c.real || (got.Login != nil) != c.login {
 				t.Errorf("got user %q, real user %q, login %t", got.User, got.RealUser, got.Login != nil)
 			}
-			var o yarnrpc.Options
+			var o yarnrpc.Auth
 			got.Show(&o)
 			if o.User.Effective != c.user || o.User.Real != c.real || (o.Login != nil) != c.login {
 				t.Errorf("a connection is told %+v, with a login: %t", o.User, o.Login != nil)

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func ask(t *testing.T, server *rpctest.Server) (Status, error) {
 	t.Helper()
-	c := New(server.Listen(t), yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}})
+	c := New(server.Listen(t), yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "me"}}})
 	defer func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -64,7 +64,7 @@ func TestTransitions(t *testing.T) {
 			}
 			return new(commonpb.TransitionToActiveResponseProto), answer
 		}}
-		c := New(server.Listen(t), yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}})
+		c := New(server.Listen(t), yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "me"}}})
 		if err := transition(c, t.Context()); err != nil {
 			t.Errorf("%s: %v", method, err)
 		}

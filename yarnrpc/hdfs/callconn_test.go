@@ -81,14 +81,14 @@ func TestTheLibrarysCallsGoThroughTheDialer(t *testing.T) {
 		owner  string
 	}{
 		"an open cluster": {
-			server: &rpctest.Server{Handler: namespace}, rpc: yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "bob"}}, owner: "bob",
+			server: &rpctest.Server{Handler: namespace}, rpc: yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "bob"}}}, owner: "bob",
 		},
 		"a token": {
-			server: &rpctest.Server{Handler: namespace, Passwords: passwords}, rpc: yarnrpc.Options{Token: creds.Fixed(token)}, owner: "alice",
+			server: &rpctest.Server{Handler: namespace, Passwords: passwords}, rpc: yarnrpc.Options{Auth: yarnrpc.Auth{Token: creds.Fixed(token)}}, owner: "alice",
 		},
 		"a token, with privacy": {
 			server: &rpctest.Server{Handler: namespace, Passwords: passwords, QOPs: []sasl.QOP{sasl.QOPPrivacy}},
-			rpc:    yarnrpc.Options{Token: creds.Fixed(token), QOPs: []sasl.QOP{sasl.QOPPrivacy}}, owner: "alice",
+			rpc:    yarnrpc.Options{Auth: yarnrpc.Auth{Token: creds.Fixed(token), QOPs: []sasl.QOP{sasl.QOPPrivacy}}}, owner: "alice",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestFailOversDoNotShow(t *testing.T) {
 		addresses[i] = server.Listen(t)
 	}
 	client := library(t, DialerOptions{
-		Addresses: addresses, RPC: yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}},
+		Addresses: addresses, RPC: yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "me"}}},
 		Policy: yarnrpc.Policy{MaxWait: time.Minute, BaseDelay: time.Millisecond},
 	})
 	for range 10 {
@@ -156,7 +156,7 @@ func TestAStandbyEndsNoConnection(t *testing.T) {
 		}
 		return namespace(call)
 	}}
-	client := library(t, DialerOptions{Addresses: []string{server.Listen(t)}, RPC: yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}}})
+	client := library(t, DialerOptions{Addresses: []string{server.Listen(t)}, RPC: yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "me"}}}})
 	if _, err := client.Stat("/here"); !errors.Is(err, yarnrpc.ErrStandby) {
 		t.Errorf("error is %v, want ErrStandby", err)
 	}
@@ -180,7 +180,7 @@ func TestErrorsSayWhyThereIsNoAnswer(t *testing.T) {
 		return nil, errors.New("token can't be found in cache")
 	}}
 	token := &creds.Token{Identifier: []byte("alice"), Password: []byte("secret")}
-	refused := library(t, DialerOptions{Addresses: []string{server.Listen(t)}, RPC: yarnrpc.Options{Token: creds.Fixed(token)}})
+	refused := library(t, DialerOptions{Addresses: []string{server.Listen(t)}, RPC: yarnrpc.Options{Auth: yarnrpc.Auth{Token: creds.Fixed(token)}}})
 	if _, err := refused.Stat("/here"); err == nil || !strings.Contains(err.Error(), "found in cache") {
 		t.Errorf("of a token that is refused: %v", err)
 	}

@@ -141,7 +141,7 @@ func TestABlockIsReadRightOrNotAtAll(t *testing.T) {
 				var dataNodes sync.WaitGroup
 				t.Cleanup(dataNodes.Wait)
 				client := library(t, DialerOptions{Addresses: []string{nameNode}, RPC: yarnrpc.Options{
-					User: yarnrpc.UserInformation{Effective: "me"},
+					Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "me"}},
 					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 						if address == nameNode {
 							return new(net.Dialer).DialContext(ctx, network, address)

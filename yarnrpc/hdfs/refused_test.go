@@ -123,7 +123,7 @@ func TestFilesThatTheLibraryCannotHandleAreRefused(t *testing.T) {
 				t.Parallel()
 				server := &rpctest.Server{Handler: refused.files.handle}
 				client := library(t, DialerOptions{
-					Addresses: []string{server.Listen(t)}, RPC: yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}},
+					Addresses: []string{server.Listen(t)}, RPC: yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "me"}}},
 				})
 				err := tc.use(client)
 				calls := refused.files.called()

@@ -6,7 +6,7 @@
 //	FromKeytab        as a service, with its keys
 //
 // Each makes a Login, which gets tickets and renews itself: it is what
-// yarnrpc.Options wants.
+// yarnrpc.Auth wants.
 //
 // The package puts a reader of its own before each file that gokrb5 would read, because
 // those refuse files that every other Kerberos program takes, or panic on damaged

@@ -14,7 +14,7 @@ import (
 )
 
 // Login gets tickets for services in the name of one principal, and keeps those it
-// has. It is yarnrpc.Options' Login. Tickets are replaced when 0.8 of their life is
+// has. It is yarnrpc.Auth's Login. Tickets are replaced when 0.8 of their life is
 // over, as UserGroupInformation does; that happens when the next ticket is wanted,
 // and in Keep. Any number of goroutines use a Login; one at a time speaks to the KDC.
 type Login struct {

@@ -191,7 +191,7 @@ func silentNodes(t *testing.T, c *cluster.Cluster, n int) map[string]bool {
 	}
 	tracker := rpctest.Closing(t, resourcetracker.New(resourcetracker.Options{
 		Addresses: []string{rpctest.Conf(t, c).Get("yarn.resourcemanager.resource-tracker.address")},
-		RPC:       yarnrpc.Options{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}},
+		RPC:       yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}}},
 	}))
 	hosts := make(map[string]bool)
 	var list []*resourcetracker.Node

@@ -151,12 +151,12 @@ func (c *Cluster) superuser() (yarnrpc.Options, error) {
 		if err != nil {
 			return yarnrpc.Options{}, err
 		}
-		return yarnrpc.Options{User: yarnrpc.UserInformation{Effective: me.Username}}, nil
+		return yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: me.Username}}}, nil
 	}
 	login, err := c.Login(servicePrincipal("nn"))
 	if err != nil {
 		return yarnrpc.Options{}, err
 	}
 	qops, err := sasl.ParseProtection(c.spec.Core["hadoop.rpc.protection"])
-	return yarnrpc.Options{Login: login, ServerPrincipal: servicePrincipal("nn"), QOPs: qops}, err
+	return yarnrpc.Options{Auth: yarnrpc.Auth{Login: login, ServerPrincipal: servicePrincipal("nn"), QOPs: qops}}, err
 }

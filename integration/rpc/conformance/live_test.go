@@ -46,7 +46,7 @@ func client(t *testing.T, c *cluster.Cluster) *yarnrpc.Conn {
 	t.Helper()
 	return dial(t, c.RMAddress(), yarnrpc.Options{
 		Protocol: yarnrpc.ApplicationClientProtocol,
-		User:     yarnrpc.UserInformation{Effective: rpctest.Me(t)},
+		Auth:     yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}},
 		MaxIdle:  -1,
 	})
 }
@@ -79,8 +79,7 @@ func TestTheResourceManagerTakesItsTokenUnderEachProtection(t *testing.T) {
 			t.Parallel()
 			o := yarnrpc.Options{
 				Protocol: yarnrpc.ApplicationMasterProtocol,
-				Token:    creds.Fixed(unmanaged(t, c)),
-				QOPs:     []sasl.QOP{qop},
+				Auth:     yarnrpc.Auth{Token: creds.Fixed(unmanaged(t, c)), QOPs: []sasl.QOP{qop}},
 				MaxIdle:  -1,
 			}
 			master := dial(t, scheduler, o)
@@ -110,7 +109,7 @@ func TestTheResourceManagerRefusesWhoHasNoToken(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	scheduler := schedulerAddress(t, c)
-	o := yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, User: yarnrpc.UserInformation{Effective: clusters.Alice}}
+	o := yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: clusters.Alice}}}
 	err := dial(t, scheduler, o).Call(t.Context(), "allocate", &yarnpb.AllocateRequestProto{}, &yarnpb.AllocateResponseProto{})
 	if !errors.Is(err, yarnrpc.ErrAccessControl) || yarnrpc.MaybeSent(err) {
 		t.Errorf("without a token: %v, maybe sent %v", err, yarnrpc.MaybeSent(err))

@@ -351,7 +351,7 @@ func awaitOneOfEach(t *testing.T, c *cluster.Cluster) {
 			return err
 		}
 		for _, rm := range rms {
-			server := haservice.New(rm.Admin, yarnrpc.Options{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}, RPCTimeout: patience})
+			server := haservice.New(rm.Admin, yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}}, RPCTimeout: patience})
 			got, err := server.Status(t.Context())
 			if err = errors.Join(err, server.Close()); err != nil {
 				return err

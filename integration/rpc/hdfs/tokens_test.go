@@ -20,7 +20,7 @@ import (
 // believes.
 func nameNode(t *testing.T, c *cluster.Cluster, user string, token *creds.Token) *hdfs.NameNode {
 	t.Helper()
-	o := yarnrpc.Options{Protocol: yarnrpc.HDFSClientProtocol, User: yarnrpc.UserInformation{Effective: user}}
+	o := yarnrpc.Options{Protocol: yarnrpc.HDFSClientProtocol, Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: user}}}
 	if token != nil {
 		o.Token = creds.Fixed(token)
 	}

@@ -14,7 +14,7 @@ import (
 
 func serviceStatus(t *testing.T, address string) (haservice.Status, error) {
 	t.Helper()
-	c := haservice.New(address, yarnrpc.Options{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}})
+	c := haservice.New(address, yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}}})
 	defer func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)

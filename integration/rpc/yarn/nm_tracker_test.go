@@ -79,7 +79,7 @@ func trackerClient(t *testing.T, c *cluster.Cluster) *resourcetracker.Client {
 	t.Helper()
 	return rpctest.Closing(t, resourcetracker.New(resourcetracker.Options{
 		Addresses: []string{rpctest.Conf(t, c).Get("yarn.resourcemanager.resource-tracker.address")},
-		RPC:       yarnrpc.Options{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}},
+		RPC:       yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}}},
 	}))
 }
 

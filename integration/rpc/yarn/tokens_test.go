@@ -58,7 +58,7 @@ func outliveToken(t *testing.T, c *cluster.Cluster) {
 // refuses reports whether the ResourceManager takes no connection with token any more.
 func refuses(t *testing.T, scheduler string, token *creds.Token) bool {
 	t.Helper()
-	conn, err := yarnrpc.Dial(t.Context(), scheduler, yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, Token: creds.Fixed(token)})
+	conn, err := yarnrpc.Dial(t.Context(), scheduler, yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, Auth: yarnrpc.Auth{Token: creds.Fixed(token)}})
 	if errors.Is(err, yarnrpc.ErrInvalidToken) {
 		return true
 	}
