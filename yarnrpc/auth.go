@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -40,16 +41,9 @@ type Auth struct {
 	// Login logs in with Kerberos at servers that want it and for which there is no
 	// token. Nil: no Kerberos.
 	Login Login
-	// ServerPrincipal is who servers must be where Login logs in, as configurations
-	// say it: primary/host@REALM, where _HOST stands for the server's own host
-	// (yarn.resourcemanager.principal and its like). Empty: none is trusted.
-	ServerPrincipal string
-	// ServerPrincipalPattern is a glob that takes the place of ServerPrincipal if it
-	// is set (the same name with .pattern). See kerberos.CheckServer.
-	ServerPrincipalPattern string
-	// ServerPrincipalProperty is the property that has ServerPrincipal, for errors. Empty: none
-	// is known.
-	ServerPrincipalProperty string
+	// Server is who servers must be where Login logs in; see ServerFrom. The zero value
+	// trusts none.
+	Server kerberos.Server
 	// QOPs are the qualities of protection that will do with a token or Login, best
 	// first (hadoop.rpc.protection). None: authentication alone.
 	QOPs []sasl.QOP

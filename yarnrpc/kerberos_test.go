@@ -116,7 +116,7 @@ func authenticator(t *testing.T, conn net.Conn, requests <-chan wire.Request, gs
 }
 
 func withLogin(o yarnrpc.Options, login yarnrpc.Login) yarnrpc.Options {
-	o.Login, o.ServerPrincipal = login, "rm/_HOST@REALM"
+	o.Login, o.Server.Principal = login, "rm/_HOST@REALM"
 	return o
 }
 
@@ -228,12 +228,12 @@ func TestServersThatBreakTheRulesOfKerberos(t *testing.T) {
 
 func TestServersThatAreNotTheOneMeantGetNoTicket(t *testing.T) {
 	for name, change := range map[string]func(*yarnrpc.Options){
-		"another host":           func(o *yarnrpc.Options) { o.ServerPrincipal = "rm/other@REALM" },
-		"another service":        func(o *yarnrpc.Options) { o.ServerPrincipal = "nn/_HOST@REALM" },
-		"another realm":          func(o *yarnrpc.Options) { o.ServerPrincipal = "rm/_HOST@ELSEWHERE" },
-		"none is configured":     func(o *yarnrpc.Options) { o.ServerPrincipal = "" },
-		"a pattern that is not":  func(o *yarnrpc.Options) { o.ServerPrincipalPattern = "rm/*.example.com@REALM" },
-		"a name without a realm": func(o *yarnrpc.Options) { o.ServerPrincipal = "rm" },
+		"another host":           func(o *yarnrpc.Options) { o.Server.Principal = "rm/other@REALM" },
+		"another service":        func(o *yarnrpc.Options) { o.Server.Principal = "nn/_HOST@REALM" },
+		"another realm":          func(o *yarnrpc.Options) { o.Server.Principal = "rm/_HOST@ELSEWHERE" },
+		"none is configured":     func(o *yarnrpc.Options) { o.Server.Principal = "" },
+		"a pattern that is not":  func(o *yarnrpc.Options) { o.Server.Pattern = "rm/*.example.com@REALM" },
+		"a name without a realm": func(o *yarnrpc.Options) { o.Server.Principal = "rm" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -267,9 +267,8 @@ func TestServersByProtocol(t *testing.T) {
 		yarnrpc.ContainerManagementProtocol: {},
 		yarnrpc.ApplicationMasterProtocol:   {},
 	} {
-		o := yarnrpc.Options{Auth: yarnrpc.Auth{ServerPrincipal: "before", ServerPrincipalPattern: "before"}}
-		o.ServerFrom(conf, protocol)
-		if got := [2]string{o.ServerPrincipal, o.ServerPrincipalPattern}; got != want {
+		server := yarnrpc.ServerFrom(conf, protocol)
+		if got := [2]string{server.Principal, server.Pattern}; got != want {
 			t.Errorf("%s: got %q, want %q", protocol, got, want)
 		}
 	}

@@ -186,7 +186,7 @@ func TestAnExpiredTicketIsReplacedOnceAndTheCallSucceeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := withLogin(options(), keytabLogin(t, conf))
-		o.ServerPrincipal = "rm/_HOST@A"
+		o.Server.Principal = "rm/_HOST@A"
 		server := scripted(options(), func(conn net.Conn, requests <-chan wire.Request) {
 			authenticator(t, conn, requests, &sasl.GSSAPIServer{Key: kdctest.ServiceKey(), QOPs: []sasl.QOP{sasl.QOPAuthentication}})
 			send(t, conn, firstCall(requests).ID, nil, answer(7), nil) // to nobody where there is no ticket

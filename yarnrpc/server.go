@@ -2,7 +2,6 @@ package yarnrpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -12,9 +11,9 @@ import (
 )
 
 // ServerFrom takes from a Hadoop configuration who the servers of a protocol must be
-// (its annotation KerberosInfo): the principal, and the pattern. Servers of a protocol
-// that only tokens open need none.
-func (o *Options) ServerFrom(conf *hadoopconf.Conf, protocol string) {
+// (its annotation KerberosInfo). Servers of a protocol that only tokens open need no
+// principal: theirs is the zero value.
+func ServerFrom(conf *hadoopconf.Conf, protocol string) kerberos.Server {
 	var key string
 	switch protocol {
 	case ApplicationClientProtocol, ResourceTracker:
@@ -25,36 +24,27 @@ func (o *Options) ServerFrom(conf *hadoopconf.Conf, protocol string) {
 		key = conf.Get("hadoop.security.service.user.name.key")
 	}
 	if key == "" {
-		o.ServerPrincipal, o.ServerPrincipalPattern, o.ServerPrincipalProperty = "", "", ""
-		return
+		return kerberos.Server{}
 	}
-	o.ServerPrincipal, o.ServerPrincipalPattern, o.ServerPrincipalProperty = conf.Get(key), conf.Get(key+".pattern"), key
+	return kerberos.Server{Principal: conf.Get(key), Pattern: conf.Get(key + ".pattern"), Property: key}
 }
 
 // checkServer compares the principal that a server says it has with the one that it must
 // have. The server's host may be the one that was dialled, or, as Java has it, the name
 // of its address: without the first, a container without reverse DNS could not log in.
 func (h *handshake) checkServer(ctx context.Context, principal string) error {
-	dialled := func() (string, error) {
+	err := h.o.Server.Check(principal, func() (string, error) {
 		host, _, err := net.SplitHostPort(h.o.Address)
 		return host, err
-	}
-	err := kerberos.CheckServer(principal, h.o.ServerPrincipal, h.o.ServerPrincipalPattern, dialled)
-	mismatch, is := errors.AsType[*kerberos.ServerMismatchError](err)
-	if !is {
+	})
+	if !isA[*kerberos.ServerMismatchError](err) || h.o.Server.Pattern != "" {
 		return err
 	}
-	if h.o.ServerPrincipalPattern == "" {
-		name, lookupErr := h.reverseName(ctx)
-		if lookupErr == nil {
-			err = kerberos.CheckServer(principal, h.o.ServerPrincipal, "", func() (string, error) { return name, nil })
-			if mismatch, is = errors.AsType[*kerberos.ServerMismatchError](err); !is {
-				return err
-			}
-		}
+	name, lookupErr := h.reverseName(ctx)
+	if lookupErr != nil {
+		return err
 	}
-	mismatch.Property = h.o.ServerPrincipalProperty
-	return err
+	return h.o.Server.Check(principal, func() (string, error) { return name, nil })
 }
 
 // reverseName is the name of the server's address.

@@ -330,7 +330,7 @@ func (p *pair) loginFirst(t *testing.T, kdc *kdctest.KDC, spoil func(*kerberosLo
 	kdc.Change(func() {
 		kdc.Clock, kdc.Refuse = func() time.Time { return meets.clock }, meets.refuse
 	})
-	p.options.Login, p.options.ServerPrincipal = keytabLogin(t, conf), "rm/_HOST@A"
+	p.options.Login, p.options.Server.Principal = keytabLogin(t, conf), "rm/_HOST@A"
 	p.options.Token = oneAfter(nil, &token)
 	server := scripted(options(), func(conn net.Conn, requests <-chan wire.Request) {
 		<-requests

@@ -52,7 +52,7 @@ func (v *visit) rpc(protocol string, opened *yarnrpc.Security) (yarnrpc.Options,
 		return o, err
 	}
 	o.Protocol = protocol
-	o.ServerFrom(v.conf, protocol)
+	o.Server = yarnrpc.ServerFrom(v.conf, protocol)
 	v.prepare(&o, opened)
 	return o, nil
 }

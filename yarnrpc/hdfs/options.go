@@ -58,7 +58,7 @@ func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, err
 		return DialerOptions{}, err
 	}
 	o.RPC.User.Effective = user
-	o.RPC.ServerFrom(conf, yarnrpc.HDFSClientProtocol)
+	o.RPC.Server = yarnrpc.ServerFrom(conf, yarnrpc.HDFSClientProtocol)
 	if o.Policy, err = yarnrpc.NameNodePolicy(conf, nameservice); err != nil {
 		return DialerOptions{}, err
 	}

@@ -119,7 +119,7 @@ func TestFromConfOfASecureCluster(t *testing.T) {
 		"hadoop.security.authentication": "kerberos", "dfs.namenode.kerberos.principal": "nn/_HOST@R", "dfs.client.use.datanode.hostname": "true",
 		"dfs.client.socket-timeout": "0",
 	}), "nn", "me")
-	if err != nil || !o.RPC.RequireLogin || o.RPC.ServerPrincipal != "nn/_HOST@R" || !o.UseDatanodeHostname || o.Silence >= 0 {
+	if err != nil || !o.RPC.RequireLogin || o.RPC.Server.Principal != "nn/_HOST@R" || !o.UseDatanodeHostname || o.Silence >= 0 {
 		t.Errorf("options are %+v, %v", o, err)
 	}
 	for name, bad := range map[string]string{

@@ -13,7 +13,7 @@
 // ones: krb5.conf with its includes (LoadConfig), credential caches (FindCache,
 // ReadCache) and keytabs (ReadKeytab). Each answers in gokrb5's types, and each
 // error names the file and the remedy. Principals (ParsePrincipal,
-// ServerPrincipal, CheckServer) follow Hadoop's rules.
+// ServerPrincipal, Server) follow Hadoop's rules.
 //
 // A Login gets tickets, over a KDC's TCP port and with messages of gokrb5's; its client is
 // not used, which has goroutines and no contexts.

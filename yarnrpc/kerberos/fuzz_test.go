@@ -135,13 +135,13 @@ func FuzzPrincipal(f *testing.F) {
 		if wantErr == nil && want != configured && (host == "" || parts == nil || want != parts[1]+"/"+strings.ToLower(host)+"@"+parts[2]) {
 			t.Errorf("%q at %q is %q", configured, host, want)
 		}
-		if err := CheckServer(text, configured, "", asked); err == nil && (text != want || wantErr != nil || text == "") {
+		if err := (Server{Principal: configured}).Check(text, asked); err == nil && (text != want || wantErr != nil || text == "") {
 			t.Errorf("%q is believed where %q is configured, at %q", text, configured, host)
 		}
 		if len(pattern) > 1<<10 { // of the site's own files
 			return
 		}
-		if err := CheckServer(text, configured, pattern, asked); err == nil && pattern != "" && !strings.ContainsAny(pattern, `*?[{\`) && text != pattern {
+		if err := (Server{Principal: configured, Pattern: pattern}).Check(text, asked); err == nil && pattern != "" && !strings.ContainsAny(pattern, `*?[{\`) && text != pattern {
 			t.Errorf("%q is believed where the pattern is %q", text, pattern)
 		}
 	})

@@ -99,38 +99,53 @@ func (e *ServerMismatchError) Error() string {
 	return fmt.Sprintf("server advertises Kerberos principal %s, but %s %s: correct the site file, or the reverse DNS of the server", e.Advertised, wants, e.Want)
 }
 
-// CheckServer holds the principal that a server advertises, with its realm, against
-// the configuration (SaslRpcClient#getServerPrincipal). configured is the value of
-// the protocol's key, such as yarn.resourcemanager.principal; pattern that of the
-// same key with ".pattern", which alone counts where it is not empty: a glob with *,
-// ?, [a-z], [!a] and {a,b}. host is as for ServerPrincipal. A mismatch is a
-// *ServerMismatchError.
-func CheckServer(advertised, configured, pattern string, host func() (string, error)) error {
-	if pattern != "" {
-		glob, err := compileGlob(pattern)
+// Server is the principal that the servers of a protocol must have, as a Hadoop
+// configuration says it. The zero value is that of none.
+type Server struct {
+	// Principal is primary/host@REALM, where _HOST stands for the server's own host:
+	// the value of the protocol's property, such as yarn.resourcemanager.principal.
+	Principal string
+	// Pattern alone counts where it is not empty: a glob with *, ?, [a-z], [!a] and
+	// {a,b}, for the whole name (the same property with .pattern).
+	Pattern string
+	// Property is the name of the property that has Principal, for errors. Empty: none
+	// is known.
+	Property string
+}
+
+// Check holds the principal that a server advertises, with its realm, against the one that
+// it must have (SaslRpcClient#getServerPrincipal). host is as for ServerPrincipal. A
+// mismatch is a *ServerMismatchError.
+func (s Server) Check(advertised string, host func() (string, error)) error {
+	if s.Pattern != "" {
+		glob, err := compileGlob(s.Pattern)
 		if err != nil {
 			return fmt.Errorf("check server principal %s: %w", advertised, err)
 		}
 		if !glob.MatchString(advertised) {
-			return &ServerMismatchError{Advertised: advertised, Want: pattern}
+			return s.mismatch(advertised, s.Pattern)
 		}
 		return nil
 	}
-	want, err := ServerPrincipal(configured, host)
+	want, err := ServerPrincipal(s.Principal, host)
 	if err != nil {
 		return fmt.Errorf("check server principal %s: %w", advertised, err)
 	}
 	if want == "" {
-		return &ServerMismatchError{Advertised: advertised}
+		return s.mismatch(advertised, "")
 	}
 	principal, err := ParsePrincipal(want)
 	if err != nil {
 		return fmt.Errorf("check server principal %s: %w", advertised, err)
 	}
 	if principal.Host == "" || advertised != want {
-		return &ServerMismatchError{Advertised: advertised, Want: want}
+		return s.mismatch(advertised, want)
 	}
 	return nil
+}
+
+func (s Server) mismatch(advertised, want string) error {
+	return &ServerMismatchError{Advertised: advertised, Want: want, Property: s.Property}
 }
 
 // compileGlob turns a pattern of org.apache.hadoop.fs.GlobPattern into a regular

@@ -97,7 +97,7 @@ func TestCheckServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := CheckServer(c.advertised, c.configured, c.pattern, func() (string, error) { return "RM1.example", nil })
+			err := Server{Principal: c.configured, Pattern: c.pattern}.Check(c.advertised, func() (string, error) { return "RM1.example", nil })
 			var mismatch *ServerMismatchError
 			if c.ok && err != nil || !c.ok && !errors.As(err, &mismatch) {
 				t.Errorf("%v, want it accepted: %t", err, c.ok)
@@ -117,7 +117,7 @@ func TestCheckServer(t *testing.T) {
 	}
 	for _, pattern := range []string{"nn/[a@R", "nn/{a@R", `nn/\`, "nn/[z-a]@R"} {
 		var mismatch *ServerMismatchError
-		if err := CheckServer("nn/a@R", "", pattern, nil); err == nil || errors.As(err, &mismatch) {
+		if err := (Server{Pattern: pattern}).Check("nn/a@R", nil); err == nil || errors.As(err, &mismatch) {
 			t.Errorf("pattern %q: %v, want an error about the pattern", pattern, err)
 		}
 	}

@@ -71,7 +71,7 @@ func FromConf(conf *hadoopconf.Conf, user string) (Options, error) {
 		return Options{}, err
 	}
 	rpc.User = yarnrpc.UserInformation{Effective: user}
-	rpc.ServerFrom(conf, yarnrpc.ApplicationClientProtocol)
+	rpc.Server = yarnrpc.ServerFrom(conf, yarnrpc.ApplicationClientProtocol)
 	o := Options{RPC: rpc}
 	for _, rm := range rms {
 		o.Addresses = append(o.Addresses, rm.Client)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -158,5 +159,5 @@ func (c *Cluster) superuser() (yarnrpc.Options, error) {
 		return yarnrpc.Options{}, err
 	}
 	qops, err := sasl.ParseProtection(c.spec.Core["hadoop.rpc.protection"])
-	return yarnrpc.Options{Auth: yarnrpc.Auth{Login: login, ServerPrincipal: servicePrincipal("nn"), QOPs: qops}}, err
+	return yarnrpc.Options{Auth: yarnrpc.Auth{Login: login, Server: kerberos.Server{Principal: servicePrincipal("nn")}, QOPs: qops}}, err
 }

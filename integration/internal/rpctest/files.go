@@ -53,7 +53,7 @@ func NameNodeOptions(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Opti
 		t.Fatal(err)
 	}
 	o.Protocol, o.User.Effective, o.Login = yarnrpc.HDFSClientProtocol, user, Login(t, c, user)
-	o.ServerFrom(conf, o.Protocol)
+	o.Server = yarnrpc.ServerFrom(conf, o.Protocol)
 	return o
 }
 

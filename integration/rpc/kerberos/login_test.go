@@ -94,12 +94,12 @@ func TestLoginsThatFailSayWhatToDo(t *testing.T) {
 	})
 	t.Run("a server with another principal", func(t *testing.T) {
 		o := rpctest.ClientOptions(t, c, alice)
-		o.RPC.ServerPrincipal = "nn/_HOST@" + cluster.Realm
+		o.RPC.Server.Principal = "nn/_HOST@" + cluster.Realm
 		_, err := rpctest.NewClient(t, o).NewApplication(t.Context())
 		if _, is := errors.AsType[*kerberos.ServerMismatchError](err); !is {
 			t.Errorf("got %v, want a ServerMismatchError", err)
 		}
-		o.RPC.ServerPrincipal = "rm/_HOST@" + cluster.Realm
+		o.RPC.Server.Principal = "rm/_HOST@" + cluster.Realm
 		if _, err := rpctest.NewClient(t, o).NewApplication(t.Context()); err != nil {
 			t.Errorf("the right one: %v", err)
 		}
