@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
 // What a server's exception means, for errors.Is. Each stands for one or a few Java
@@ -60,7 +60,7 @@ type RemoteError struct {
 	Method  string // empty: the server refused the connection
 	Class   string // Java class name, inner classes after $ or, from inside messages, after a dot
 	Message string // its first line
-	Detail  commonpb.RpcResponseHeaderProto_RpcErrorCodeProto
+	Detail  wire.ErrorCode
 }
 
 func (e *RemoteError) Error() string {

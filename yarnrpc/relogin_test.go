@@ -12,7 +12,6 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 
-	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -45,7 +44,7 @@ func (r *refusing) options(login yarnrpc.Login) yarnrpc.Options {
 		<-requests
 		send(r.t, conn, wire.CallSASL, nil, nil, &wire.Failure{
 			Class: cmp.Or(r.class, "javax.security.sasl.SaslException"), Message: "GSS initiate failed", Fatal: true,
-			Detail: commonpb.RpcResponseHeaderProto_FATAL_UNAUTHORIZED,
+			Detail: "FATAL_UNAUTHORIZED",
 		})
 	}).Dial
 	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {

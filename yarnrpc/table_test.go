@@ -100,7 +100,7 @@ func says(bytes []byte) func(context.Context) (net.Conn, error) {
 // unwelcome is a first connection that the server does not want.
 func unwelcome(t *testing.T, class string) func(context.Context) (net.Conn, error) {
 	b, err := wire.AppendResponse(nil, wire.CallContext, nil, nil, &wire.Failure{
-		Class: class, Message: "no", Fatal: true, Detail: commonpb.RpcResponseHeaderProto_FATAL_UNAUTHORIZED,
+		Class: class, Message: "no", Fatal: true, Detail: "FATAL_UNAUTHORIZED",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -20,10 +20,15 @@ type Response struct {
 type Failure struct {
 	Class   string // Java class name, inner classes after $
 	Message string // often with a stack trace after the first line
-	Detail  commonpb.RpcResponseHeaderProto_RpcErrorCodeProto
+	Detail  ErrorCode
 	// Fatal: the server closes the connection, and no other call is answered.
 	Fatal bool
 }
+
+// ErrorCode is what a server could not do with a request, by the name that
+// RpcErrorCodeProto has for it: ERROR_APPLICATION where the call itself has failed,
+// FATAL_UNAUTHORIZED where the connection may not be. Empty: none is sent.
+type ErrorCode string
 
 // ParseResponse reads a server's frame, whose bytes the Response shares.
 func ParseResponse(frame []byte) (Response, error) {
@@ -50,7 +55,7 @@ func parseResponse(frame []byte) (Response, error) {
 	r.Failure = &Failure{
 		Class:   header.GetExceptionClassName(),
 		Message: header.GetErrorMsg(),
-		Detail:  header.GetErrorDetail(),
+		Detail:  ErrorCode(header.GetErrorDetail().String()),
 		Fatal:   header.GetStatus() == commonpb.RpcResponseHeaderProto_FATAL,
 	}
 	return r, nil
@@ -104,6 +109,8 @@ func AppendResponse(b []byte, callID int32, clientID []byte, message proto.Messa
 	}
 	header.ExceptionClassName = proto.String(failure.Class)
 	header.ErrorMsg = proto.String(failure.Message)
-	header.ErrorDetail = failure.Detail.Enum()
+	if detail, known := commonpb.RpcResponseHeaderProto_RpcErrorCodeProto_value[string(failure.Detail)]; known {
+		header.ErrorDetail = commonpb.RpcResponseHeaderProto_RpcErrorCodeProto(detail).Enum()
+	}
 	return appendFrame(b, header)
 }

@@ -135,8 +135,8 @@ func TestResponsesAreReadAsTheyWereWritten(t *testing.T) {
 		failure *Failure
 	}{
 		"success":         {7, nil},
-		"error":           {7, &Failure{Class: "c", Message: "m", Detail: commonpb.RpcResponseHeaderProto_ERROR_APPLICATION}},
-		"refused context": {CallContext, &Failure{Class: "c", Detail: commonpb.RpcResponseHeaderProto_FATAL_UNAUTHORIZED, Fatal: true}},
+		"error":           {7, &Failure{Class: "c", Message: "m", Detail: "ERROR_APPLICATION"}},
+		"refused context": {CallContext, &Failure{Class: "c", Detail: "FATAL_UNAUTHORIZED", Fatal: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, err := AppendResponse(nil, tc.id, []byte("client"), answer, tc.failure)

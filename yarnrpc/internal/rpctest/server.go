@@ -16,7 +16,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
@@ -206,7 +205,7 @@ func (e *exception) Error() string { return e.failure.Class + ": " + e.failure.M
 
 // Exception makes an error that reaches the client as a Java exception.
 func Exception(class, message string) error {
-	return &exception{wire.Failure{Class: class, Message: message, Detail: commonpb.RpcResponseHeaderProto_ERROR_APPLICATION}}
+	return &exception{wire.Failure{Class: class, Message: message, Detail: "ERROR_APPLICATION"}}
 }
 
 // NoSuchMethod makes the error for a call that the server does not have.
@@ -214,7 +213,7 @@ func NoSuchMethod(call *Call) error {
 	return &exception{wire.Failure{
 		Class:   "org.apache.hadoop.ipc.RpcNoSuchMethodException",
 		Message: "Unknown method " + call.Call.Method + " called on " + call.Call.Protocol + " protocol.",
-		Detail:  commonpb.RpcResponseHeaderProto_ERROR_NO_SUCH_METHOD,
+		Detail:  "ERROR_NO_SUCH_METHOD",
 	}}
 }
 
@@ -223,7 +222,7 @@ func NoSuchProtocol(call *Call) error {
 	return &exception{wire.Failure{
 		Class:   "org.apache.hadoop.ipc.RpcNoSuchProtocolException",
 		Message: "Unknown protocol: " + call.Call.Protocol,
-		Detail:  commonpb.RpcResponseHeaderProto_ERROR_NO_SUCH_PROTOCOL,
+		Detail:  "ERROR_NO_SUCH_PROTOCOL",
 	}}
 }
 
@@ -231,7 +230,7 @@ func NoSuchProtocol(call *Call) error {
 func Fatal(class, message string) error {
 	return &exception{wire.Failure{
 		Class: class, Message: message, Fatal: true,
-		Detail: commonpb.RpcResponseHeaderProto_FATAL_UNAUTHORIZED,
+		Detail: "FATAL_UNAUTHORIZED",
 	}}
 }
 
