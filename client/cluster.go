@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -61,7 +62,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	}
 	who.Show(&yarn.RPC.Auth)
 	yarn.RPC.Token = yarn.TokenSource(func() *creds.Credentials { return who.Credentials })
-	yarn.RPC.Logger = logger
+	yarn.RPC.Logger = logging.Slog(logger)
 	yarn.PollInterval = min(yarn.PollInterval, pollInterval)
 	patience, limit := options.Duration(config.ClientTimeout), options.Told(config.ClientTimeout)
 	if conf.SourceOf("yarn.resourcemanager.connect.max-wait.ms") == (hadoopconf.Source{}) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"runtime"
@@ -11,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -24,7 +24,7 @@ import (
 type Conn struct {
 	address    string
 	o          Options
-	log        logrus.FieldLogger
+	log        *slog.Logger
 	identity   *identity
 	conn       net.Conn    // below protection
 	socket     *socket     // of conn; nil: it has none, or none that we know of
@@ -106,7 +106,7 @@ func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
 	c := &Conn{
 		address:   address,
 		o:         o,
-		log:       o.Logger.WithField("address", address),
+		log:       o.Logger.With("address", address),
 		identity:  id,
 		conn:      opened,
 		room:      make(chan struct{}, o.MaxCalls),
@@ -206,5 +206,5 @@ func (c *Conn) end(cause error, executed bool) {
 	for _, call := range orphans {
 		call.outcome <- outcome{err: cause, maybeSent: executed && call.sent}
 	}
-	c.log.WithError(cause).WithField("calls", len(orphans)).Debug("connection ended")
+	c.log.Debug("connection ended", "calls", len(orphans), "error", cause)
 }

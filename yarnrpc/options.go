@@ -2,11 +2,10 @@ package yarnrpc
 
 import (
 	"context"
-	"io"
+	"log/slog"
 	"net"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -60,7 +59,7 @@ type Options struct {
 	// told, and nothing is spent on it.
 	Observe func(Try)
 	// Logger gets connections at debug level and retries at warning level. Nil: nothing is logged.
-	Logger logrus.FieldLogger
+	Logger *slog.Logger
 }
 
 // withDefaults replaces what is 0. Durations that are off stay negative.
@@ -91,9 +90,7 @@ func (o Options) withDefaults() Options {
 		o.Dial = (&net.Dialer{}).DialContext // keep-alive every 15 s is its default
 	}
 	if o.Logger == nil {
-		silent := logrus.New()
-		silent.SetOutput(io.Discard)
-		o.Logger = silent
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }

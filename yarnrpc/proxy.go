@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -99,8 +98,7 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 		if !again || verdict.Action == Reauth && (l.err == nil || p.o.Token == nil && p.o.Login == nil) {
 			return failed.report(err, state)
 		}
-		p.o.Logger.WithFields(logrus.Fields{"method": method, "address": l.address, "wait": wait}).
-			WithError(err).Warn("call failed and will be tried again")
+		p.o.Logger.WarnContext(ctx, "call failed and will be tried again", "method", method, "address", l.address, "wait", wait, "error", err)
 		if err := p.sleep(ctx, wait); err != nil {
 			failed.add(l.address, err)
 			return failed.report(nil, state)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
@@ -209,7 +207,7 @@ func (c *Conn) take(r wire.Response) bool {
 		call.outcome <- outcome{response: r}
 	} else {
 		// Its caller has left; the answer is late.
-		c.log.WithField("call", r.CallID).Debug("answer without a caller dropped")
+		c.log.Debug("answer without a caller dropped", "call", r.CallID)
 	}
 	select {
 	case <-c.ended:
@@ -241,7 +239,7 @@ func (c *Conn) remove(id int32) *pendingCall {
 
 func (c *Conn) remote(method string, f *wire.Failure) error {
 	if _, stack, more := strings.Cut(f.Message, "\n"); more {
-		c.log.WithFields(logrus.Fields{"method": method, "class": f.Class, "stack": stack}).Debug("exception from server")
+		c.log.Debug("exception from server", "method", method, "class", f.Class, "stack", stack)
 	}
 	return remoteError(c.address, method, f)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
-	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
@@ -57,10 +57,7 @@ func newPair(t *testing.T) *pair {
 	p := &pair{fake: fake, address: fake.Conf().Get("yarn.resourcemanager.address"), options: options()}
 	p.options.RPCTimeout = 5 * time.Second
 	p.options.Dial = p.dial
-	logger := logrus.New()
-	logger.SetOutput(io.Discard)
-	logger.AddHook(p)
-	p.options.Logger = logger
+	p.options.Logger = slog.New(warnings{slog.DiscardHandler, p})
 	return p
 }
 
@@ -75,14 +72,23 @@ func (p *pair) dial(ctx context.Context, network, address string) (net.Conn, err
 	return p.fake.Dial(ctx, network, p.address)
 }
 
-func (p *pair) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel} }
+// warnings takes the errors of a pair's tries from the warnings that are logged.
+type warnings struct {
+	slog.Handler
+	of *pair
+}
 
-func (p *pair) Fire(entry *logrus.Entry) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err, is := entry.Data[logrus.ErrorKey].(error); is {
-		p.failed = append(p.failed, err)
-	}
+func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level == slog.LevelWarn }
+
+func (w warnings) Handle(_ context.Context, record slog.Record) error {
+	w.of.mu.Lock()
+	defer w.of.mu.Unlock()
+	record.Attrs(func(a slog.Attr) bool {
+		if err, is := a.Value.Any().(error); is && a.Key == "error" {
+			w.of.failed = append(w.of.failed, err)
+		}
+		return true
+	})
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
@@ -22,7 +23,7 @@ func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 	if o.Credentials != nil {
 		access.RPC.Token = hdfs.TokenSource(o.Conf, authority, o.Credentials)
 	}
-	access.RPC.Dial, access.RPC.Logger = o.Dial, o.Logger
+	access.RPC.Dial, access.RPC.Logger = o.Dial, logging.Slog(o.Logger)
 	if o.Patience > 0 {
 		access.Policy.MaxWait, access.Policy.MaxFailovers, access.Policy.MaxTimeouts = o.Patience, 0, 0
 		access.Policy.Limit = o.Limit

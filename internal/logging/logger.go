@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 
 	"github.com/sirupsen/logrus"
+	bridge "github.com/sirupsen/logrus/hooks/slog"
 )
 
 // fieldOrder is the order in which fields stand in a line, after time, level and
@@ -73,4 +75,18 @@ func Open(dir, name, level string) (*logrus.Logger, io.Closer, error) {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return logger, file, nil
+}
+
+// Slog gives a logger of the standard library, as yarnrpc takes it, that writes to log,
+// with its fields. Of nil it gives nil, with which yarnrpc logs nothing.
+func Slog(log logrus.FieldLogger) *slog.Logger {
+	if log == nil {
+		return nil
+	}
+	entry := log.WithFields(nil)
+	logger := slog.New(bridge.NewHandler(entry.Logger, nil))
+	for name, value := range entry.Data {
+		logger = logger.With(name, value)
+	}
+	return logger
 }

@@ -64,7 +64,7 @@ func (c *Client) allocate(ctx context.Context, progress float32) (Response, erro
 	if token := pbconv.Token(response.GetAmRmToken()); token != nil {
 		// Only connections made from now on use the new key, and YARN repeats the
 		// token until it sees one.
-		c.log.WithField("attempt", c.attempt).Info("AMRM token was rolled over")
+		c.log.InfoContext(ctx, "AMRM token was rolled over", "attempt", c.attempt)
 		c.token.Store(token)
 		c.rpc.Reset()
 	}
@@ -104,7 +104,7 @@ func (c *Client) repair(ctx context.Context, err error) (again bool, repairError
 		if c.registration == nil {
 			return false, nil
 		}
-		c.log.WithField("attempt", c.attempt).Warn("yarn has forgotten the registration: registering again")
+		c.log.WarnContext(ctx, "yarn has forgotten the registration: registering again", "attempt", c.attempt)
 		c.core.forgotten()
 		c.resynced = &Registration{} // all that is known should the answer get lost
 		registration, err := c.register(ctx)
@@ -116,7 +116,7 @@ func (c *Client) repair(ctx context.Context, err error) (again bool, repairError
 	case errors.Is(err, yarnrpc.ErrInvalidApplicationMasterRequest):
 		id, ok := expectedResponseID(err)
 		if ok {
-			c.log.WithField("attempt", c.attempt).WithField("response_id", id).Warn("response ids differ: taking over yarn's")
+			c.log.WarnContext(ctx, "response ids differ: taking over yarn's", "attempt", c.attempt, "response_id", id)
 			c.core.expect(id)
 		}
 		return ok, nil

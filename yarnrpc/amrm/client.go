@@ -24,11 +24,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"sync/atomic"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -90,7 +90,7 @@ type Client struct {
 	attempt records.ApplicationAttemptID
 	rpc     connection
 	token   *atomic.Pointer[creds.Token] // read by new connections
-	log     logrus.FieldLogger
+	log     *slog.Logger
 	now     func() time.Time
 	core    *core
 
@@ -104,7 +104,7 @@ type Client struct {
 func New(o Options) *Client {
 	log := o.RPC.Logger
 	if log == nil {
-		log = silentLogger()
+		log = slog.New(slog.DiscardHandler)
 	}
 	token := new(atomic.Pointer[creds.Token])
 	token.Store(o.Token)
@@ -121,7 +121,7 @@ func oneRound() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: time.Nanosecond, BaseDelay: time.Second, MaxDelay: time.Second}
 }
 
-func newClient(attempt records.ApplicationAttemptID, rpc connection, token *atomic.Pointer[creds.Token], log logrus.FieldLogger) *Client {
+func newClient(attempt records.ApplicationAttemptID, rpc connection, token *atomic.Pointer[creds.Token], log *slog.Logger) *Client {
 	return &Client{attempt: attempt, rpc: rpc, token: token, log: log, now: time.Now, core: newCore(), nmTokens: make(map[records.NodeID]*creds.Token)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -64,7 +65,7 @@ func scriptedClient(t *testing.T, exchanges ...exchange) (*Client, *scripted) {
 	s := &scripted{t: t, rest: exchanges}
 	token := new(atomic.Pointer[creds.Token])
 	token.Store(&creds.Token{Kind: creds.KindAMRM, Password: []byte("old")})
-	c := newClient(testAttempt, s, token, silentLogger())
+	c := newClient(testAttempt, s, token, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		if len(s.rest) > 0 {
 			t.Errorf("%d expected calls were not made, the first is %s", len(s.rest), s.rest[0].method)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -298,7 +299,7 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rm := newModel(t)
-		c := newClient(testAttempt, rm, new(atomic.Pointer[creds.Token]), silentLogger())
+		c := newClient(testAttempt, rm, new(atomic.Pointer[creds.Token]), slog.New(slog.DiscardHandler))
 		if _, err := c.Register(t.Context(), RegisterRequest{Host: "h", RPCPort: -1}); err != nil {
 			t.Fatal(err)
 		}

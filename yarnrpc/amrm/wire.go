@@ -1,10 +1,8 @@
 package amrm
 
 import (
-	"io"
 	"strings"
 
-	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
@@ -220,10 +218,4 @@ func finishProto(status records.FinalApplicationStatus, diagnostics, trackingURL
 		Diagnostics:            proto.String(diagnostics),
 		TrackingUrl:            proto.String(trackingURL),
 	}
-}
-
-func silentLogger() logrus.FieldLogger {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	return log
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -49,7 +50,9 @@ func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, creden
 	rm.Policy = yarnrpc.Policy{} // the driver repeats its heartbeat itself, and has to know when none is answered
 	nm.Policy.MaxDelay = nm.Policy.BaseDelay
 	nm.Policy.BaseDelay = min(firstStartWait, nm.Policy.MaxDelay)
-	rm.Attempt, rm.Token, rm.RPC.Logger, nm.RPC.Logger = attempt, token, logger, logger
+	rm.Attempt, rm.Token = attempt, token
+	rm.RPC.Logger = logging.Slog(logger)
+	nm.RPC.Logger = rm.RPC.Logger
 	return &Clients{ResourceManager: amrm.New(rm), NodeManagers: nmclient.New(nm)}, nil
 }
 

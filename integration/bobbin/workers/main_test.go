@@ -26,6 +26,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
@@ -93,7 +94,8 @@ func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options
 	logger.SetOutput(t.Output())
 	logger.SetFormatter(&logrus.TextFormatter{TimestampFormat: "05.000", FullTimestamp: true})
 	toRM.Policy = yarnrpc.Policy{} // the driver repeats its heartbeat itself
-	toRM.Attempt, toRM.Token, toRM.RPC.Logger, toNM.RPC.Logger = report.Attempt, report.AMRMToken, logger, logger
+	toRM.Attempt, toRM.Token = report.Attempt, report.AMRMToken
+	toRM.RPC.Logger, toNM.RPC.Logger = logging.Slog(logger), logging.Slog(logger)
 	rm, nm := amrm.New(toRM), nmclient.New(toNM)
 	driver, err := yarndriver.New(yarndriver.Config{
 		ResourceManager: rm, NodeManagers: nm, Nodes: nodes,
