@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/resourcetracker"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/resourcetracker"
 )
 
 const (
@@ -29,7 +29,7 @@ func manyAsks(ctx context.Context, r *rig) (_ table, err error) {
 	t := table{
 		title: "Asks",
 		text: fmt.Sprintf("An ApplicationMaster registers and asks for %d containers at once, spread over %d simulated NodeManagers "+
-			"(`yarnrpc/resourcetracker`) that heartbeat to the real ResourceManager each second, and heartbeats every 100 ms until it has them "+
+			"(`integration/internal/resourcetracker`) that heartbeat to the real ResourceManager each second, and heartbeats every 100 ms until it has them "+
 			"all: `integration/bench/asks`. The time is from registration on; the processor time is the ApplicationMaster's, with the start of "+
 			"its process. Java is Hadoop's AMRMClient. How soon containers are granted is the ResourceManager's matter, and that of the "+
 			"moment in the second of heartbeats.", asksContainers, asksNodes),
@@ -159,7 +159,7 @@ func beat(ctx context.Context, node *resourcetracker.Node) error {
 		case <-ctx.Done():
 			return nil
 		}
-		if _, err := node.Beat(ctx); err != nil && ctx.Err() == nil {
+		if err := node.Beat(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}

@@ -16,13 +16,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/resourcetracker"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/resourcetracker"
 )
 
 // said counts the reports of one kind beside starts and ends.
@@ -240,7 +240,7 @@ func beat(ctx context.Context, t *testing.T, node *resourcetracker.Node) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		if _, err := node.Beat(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, resourcetracker.ErrRefused) {
+		if err := node.Beat(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, resourcetracker.ErrRefused) {
 			t.Errorf("heartbeat of %s: %v", node.ID(), err)
 			return
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/resourcetracker"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -19,7 +20,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/resourcetracker"
 )
 
 const simulatedNodes = 20
@@ -50,7 +50,7 @@ func launchFleet(t *testing.T, client *resourcetracker.Client, version string) *
 			ticker := time.NewTicker(200 * time.Millisecond)
 			defer ticker.Stop()
 			for {
-				if _, err := node.Beat(ctx); err != nil && ctx.Err() == nil {
+				if err := node.Beat(ctx); err != nil && ctx.Err() == nil {
 					return err
 				}
 				select {

@@ -1,17 +1,16 @@
-// Package resourcetracker is a NodeManager's side of YARN's ResourceManager
-// (ResourceTracker): it registers nodes, heartbeats them, and takes them away again.
+// Package resourcetracker has simulated NodeManagers, which speak to a real ResourceManager
+// as NodeManagers do (ResourceTracker): a test or a benchmark gives it a hundred nodes in one
+// process.
 //
-// It is there for simulated NodeManagers: a Node offers room, learns what the
-// ResourceManager wants of it, and reports containers as its owner says they are. It
-// runs no processes and takes no calls of ApplicationMasters. With it, a test or a
-// benchmark gives a real ResourceManager a hundred nodes in one process. Labels and
-// attributes that nodes report of themselves, log aggregation and the timeline service
-// are left out.
+// A Node offers memory and cores, learns what the ResourceManager wants of it, and reports
+// containers as its owner says they are. It runs no processes and takes no calls of
+// ApplicationMasters. Labels and attributes that nodes report of themselves, other
+// resources, signals, log aggregation and the timeline service are left out.
 //
 // One Client serves any number of Nodes, over one connection, and may be used from any
 // goroutine. The package starts no goroutines besides those of the connection: whoever
 // owns a Node calls Beat as often as the ResourceManager asks. state is pure; Node does
-// its calls. The package imports the plain records and nothing of the other clients.
+// its calls. The package imports the plain records and nothing of the typed clients.
 package resourcetracker
 
 import (
@@ -21,7 +20,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -32,14 +30,6 @@ type Options struct {
 	Addresses []string
 	// RPC says who the NodeManagers are and how connections behave. New sets the protocol.
 	RPC yarnrpc.Options
-	// Policy bounds the tries of each call; DefaultPolicy when zero.
-	Policy yarnrpc.Policy
-}
-
-// DefaultPolicy tries an unreachable ResourceManager for a minute. NodeManagers try for
-// 15 (yarn.resourcemanager.connect.max-wait.ms).
-func DefaultPolicy() yarnrpc.Policy {
-	return yarnrpc.Policy{MaxWait: time.Minute, BaseDelay: 200 * time.Millisecond, MaxDelay: 4 * time.Second}
 }
 
 // Client makes calls for NodeManagers.
@@ -48,26 +38,25 @@ type Client struct {
 	close func() error
 }
 
-// New makes a Client. It connects with the first call.
+// New makes a Client. It connects with the first call. It tries an unreachable
+// ResourceManager for a minute; NodeManagers try for 15
+// (yarn.resourcemanager.connect.max-wait.ms).
 func New(o Options) *Client {
-	if o.Policy == (yarnrpc.Policy{}) {
-		o.Policy = DefaultPolicy()
-	}
 	o.RPC.Protocol = yarnrpc.ResourceTracker
-	proxy := yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy)
+	proxy := yarnrpc.NewProxy(o.Addresses, o.RPC, yarnrpc.Policy{MaxWait: time.Minute, BaseDelay: 200 * time.Millisecond, MaxDelay: 4 * time.Second})
 	return &Client{rpc: proxy, close: proxy.Close}
 }
 
 // Close ends the connection. The nodes stay registered until they expire.
 func (c *Client) Close() error { return c.close() }
 
-// Action is what the ResourceManager tells a NodeManager to do (NodeAction).
-type Action string
+// action is what the ResourceManager tells a NodeManager to do (NodeAction).
+type action string
 
 const (
-	ActionNormal   Action = "NORMAL"
-	ActionResync   Action = "RESYNC"   // register anew: the ResourceManager has restarted, or missed heartbeats
-	ActionShutdown Action = "SHUTDOWN" // leave: the node is not wanted
+	actionNormal   action = "NORMAL"
+	actionResync   action = "RESYNC"   // register anew: the ResourceManager has restarted, or missed heartbeats
+	actionShutdown action = "SHUTDOWN" // leave: the node is not wanted
 )
 
 // Container is a container as its NodeManager reports it.
@@ -97,7 +86,7 @@ type Registration struct {
 
 // Registered is the ResourceManager's answer to a Registration.
 type Registered struct {
-	Action      Action // ActionShutdown refuses the node
+	Action      action // actionShutdown refuses the node
 	Diagnostics string // why
 	// ContainerTokenKey and NMTokenKey are what the tokens of ApplicationMasters that
 	// call the node are signed with.
@@ -106,13 +95,11 @@ type Registered struct {
 	// containers hold it. When it started, in milliseconds since 1970.
 	RMIdentifier int64
 	RMVersion    string
-	// Resource is what the node counts for where that is not what it offered, else zero.
-	Resource records.Resource
 }
 
-// Register makes a node one of the cluster's (registerNodeManager). That the
+// register makes a node one of the cluster's (registerNodeManager). That the
 // ResourceManager does not want it is no error: see Registered.Action.
-func (c *Client) Register(ctx context.Context, r Registration) (Registered, error) {
+func (c *Client) register(ctx context.Context, r Registration) (Registered, error) {
 	var response yarnpb.RegisterNodeManagerResponseProto
 	if err := c.rpc.Call(ctx, "registerNodeManager", registrationProto(r), &response); err != nil {
 		return Registered{}, fmt.Errorf("register node %s: %w", r.Node, err)
@@ -120,8 +107,8 @@ func (c *Client) Register(ctx context.Context, r Registration) (Registered, erro
 	return registeredOf(&response), nil
 }
 
-// Heartbeat is what a NodeManager says regularly.
-type Heartbeat struct {
+// heartbeat is what a NodeManager says regularly.
+type heartbeat struct {
 	Node records.NodeID
 	// ResponseID is that of the last answer, 0 after a registration.
 	ResponseID int32
@@ -132,47 +119,37 @@ type Heartbeat struct {
 	ContainerTokenKeyID, NMTokenKeyID int32
 }
 
-// Signal is a signal to a container's processes that a client has given to the
-// ResourceManager.
-type Signal struct {
-	Container records.ContainerID
-	Signal    records.ContainerSignal
-}
-
-// HeartbeatResponse is the ResourceManager's answer to a Heartbeat.
-type HeartbeatResponse struct {
+// heartbeatResponse is the ResourceManager's answer to a heartbeat.
+type heartbeatResponse struct {
 	ResponseID  int32 // of the next heartbeat
-	Action      Action
+	Action      action
 	Diagnostics string
 	Interval    time.Duration // until the next heartbeat; 0: not told
 	// Stop are containers to be killed, Ended applications whose containers are.
 	Stop  []records.ContainerID
 	Ended []records.ApplicationID
 	// Forget are completed containers that need not be reported any more.
-	Forget  []records.ContainerID
-	Signals []Signal
+	Forget []records.ContainerID
 	// Updated are containers that have got another size or execution type.
 	Updated []records.Container
 	// ContainerTokenKey and NMTokenKey are nil unless the node has not got the current ones.
 	ContainerTokenKey, NMTokenKey *MasterKey
-	// Resource is what the node counts for from now on, zero where that has not changed.
-	Resource records.Resource
 }
 
-// Heartbeat tells the ResourceManager of a node (nodeHeartbeat). A node that it does
-// not know is told ActionResync.
-func (c *Client) Heartbeat(ctx context.Context, h Heartbeat) (HeartbeatResponse, error) {
+// heartbeat tells the ResourceManager of a node (nodeHeartbeat). A node that it does
+// not know is told actionResync.
+func (c *Client) heartbeat(ctx context.Context, h heartbeat) (heartbeatResponse, error) {
 	var response yarnpb.NodeHeartbeatResponseProto
 	if err := c.rpc.Call(ctx, "nodeHeartbeat", heartbeatProto(h, time.Now()), &response); err != nil {
-		return HeartbeatResponse{}, fmt.Errorf("heartbeat of node %s: %w", h.Node, err)
+		return heartbeatResponse{}, fmt.Errorf("heartbeat of node %s: %w", h.Node, err)
 	}
 	return heartbeatResponseOf(&response), nil
 }
 
-// Unregister takes a node away (unRegisterNodeManager): what ran on it is lost at once,
+// unregister takes a node away (unRegisterNodeManager): what ran on it is lost at once,
 // not only when the node expires (yarn.nm.liveness-monitor.expiry-interval-ms, 10 min).
-func (c *Client) Unregister(ctx context.Context, node records.NodeID) error {
-	request := &yarnpb.UnRegisterNodeManagerRequestProto{NodeId: pbconv.NodeIDProto(node)}
+func (c *Client) unregister(ctx context.Context, node records.NodeID) error {
+	request := &yarnpb.UnRegisterNodeManagerRequestProto{NodeId: nodeIDProto(node)}
 	if err := c.rpc.Call(ctx, "unRegisterNodeManager", request, new(yarnpb.UnRegisterNodeManagerResponseProto)); err != nil {
 		return fmt.Errorf("unregister node %s: %w", node, err)
 	}

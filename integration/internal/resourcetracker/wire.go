@@ -7,37 +7,36 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 func registrationProto(r Registration) *yarnpb.RegisterNodeManagerRequestProto {
 	p := &yarnpb.RegisterNodeManagerRequestProto{
-		NodeId:     pbconv.NodeIDProto(r.Node),
+		NodeId:     nodeIDProto(r.Node),
 		HttpPort:   proto.Int32(number(r.HTTPPort)),
-		Resource:   pbconv.ResourceProto(r.Resource),
+		Resource:   resourceProto(r.Resource),
 		NmVersion:  proto.String(r.Version),
-		NodeStatus: nodeStatusProto(Heartbeat{Node: r.Node}, time.Time{}),
+		NodeStatus: nodeStatusProto(heartbeat{Node: r.Node}, time.Time{}),
 	}
 	for _, c := range r.Containers {
 		p.ContainerStatuses = append(p.ContainerStatuses, containerProto(c))
 	}
 	for _, id := range r.Applications {
-		p.RunningApplications = append(p.RunningApplications, pbconv.ApplicationIDProto(id))
+		p.RunningApplications = append(p.RunningApplications, applicationIDProto(id))
 	}
 	return p
 }
 
 func containerProto(c Container) *yarnpb.NMContainerStatusProto {
-	status := pbconv.ContainerStatusProto(c.ContainerStatus)
+	status := containerStatusProto(c.ContainerStatus)
 	return &yarnpb.NMContainerStatusProto{
 		ContainerId:         status.GetContainerId(),
 		ContainerState:      status.State,
 		Resource:            status.GetCapability(),
-		Priority:            pbconv.PriorityProto(c.Priority),
+		Priority:            &yarnpb.PriorityProto{Priority: proto.Int32(int32(c.Priority))},
 		Diagnostics:         status.Diagnostics,
 		ContainerExitStatus: status.ExitStatus,
-		CreationTime:        proto.Int64(pbconv.Millis(c.Created)),
+		CreationTime:        proto.Int64(millis(c.Created)),
 		Version:             proto.Int32(number(c.Version)),
 		ExecutionType:       status.ExecutionType,
 		AllocationRequestId: proto.Int64(c.AllocationRequestID),
@@ -45,19 +44,19 @@ func containerProto(c Container) *yarnpb.NMContainerStatusProto {
 	}
 }
 
-func nodeStatusProto(h Heartbeat, now time.Time) *yarnpb.NodeStatusProto {
+func nodeStatusProto(h heartbeat, now time.Time) *yarnpb.NodeStatusProto {
 	p := &yarnpb.NodeStatusProto{
-		NodeId:     pbconv.NodeIDProto(h.Node),
+		NodeId:     nodeIDProto(h.Node),
 		ResponseId: proto.Int32(h.ResponseID),
 		NodeHealthStatus: &yarnpb.NodeHealthStatusProto{
 			IsNodeHealthy:        proto.Bool(h.Unhealthy == ""),
 			HealthReport:         proto.String(h.Unhealthy),
-			LastHealthReportTime: proto.Int64(pbconv.Millis(now)),
+			LastHealthReportTime: proto.Int64(millis(now)),
 		},
 	}
 	p.ContainersUtilization, p.NodeUtilization = idle(), idle()
 	for _, s := range h.Containers {
-		p.ContainersStatuses = append(p.ContainersStatuses, pbconv.ContainerStatusProto(s))
+		p.ContainersStatuses = append(p.ContainersStatuses, containerStatusProto(s))
 	}
 	return p
 }
@@ -68,7 +67,7 @@ func idle() *yarnpb.ResourceUtilizationProto {
 	return &yarnpb.ResourceUtilizationProto{Pmem: proto.Int32(0), Vmem: proto.Int32(0), Cpu: proto.Float32(0)}
 }
 
-func heartbeatProto(h Heartbeat, now time.Time) *yarnpb.NodeHeartbeatRequestProto {
+func heartbeatProto(h heartbeat, now time.Time) *yarnpb.NodeHeartbeatRequestProto {
 	return &yarnpb.NodeHeartbeatRequestProto{
 		NodeStatus:                       nodeStatusProto(h, now),
 		LastKnownContainerTokenMasterKey: &yarnpb.MasterKeyProto{KeyId: proto.Int32(h.ContainerTokenKeyID)},
@@ -84,26 +83,19 @@ func registeredOf(p *yarnpb.RegisterNodeManagerResponseProto) Registered {
 		NMTokenKey:        keyOf(p.GetNmTokenMasterKey()),
 		RMIdentifier:      p.GetRmIdentifier(),
 		RMVersion:         p.GetRmVersion(),
-		Resource:          pbconv.Resource(p.GetResource()),
 	}
 }
 
-func heartbeatResponseOf(p *yarnpb.NodeHeartbeatResponseProto) HeartbeatResponse {
-	r := HeartbeatResponse{
+func heartbeatResponseOf(p *yarnpb.NodeHeartbeatResponseProto) heartbeatResponse {
+	r := heartbeatResponse{
 		ResponseID:  p.GetResponseId(),
 		Action:      actionOf(p.GetNodeAction()),
 		Diagnostics: p.GetDiagnosticsMessage(),
 		Interval:    time.Duration(min(max(p.GetNextHeartBeatInterval(), 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
-		Stop:        pbconv.ContainerIDs(p.GetContainersToCleanup()),
-		Forget:      pbconv.ContainerIDs(p.GetContainersToBeRemovedFromNm()),
-		Updated:     pbconv.Containers(p.GetContainersToUpdate()),
-		Resource:    pbconv.Resource(p.GetResource()),
-	}
-	for _, id := range p.GetApplicationsToCleanup() {
-		r.Ended = append(r.Ended, pbconv.ApplicationID(id))
-	}
-	for _, s := range p.GetContainersToSignal() {
-		r.Signals = append(r.Signals, Signal{Container: pbconv.ContainerID(s.GetContainerId()), Signal: pbconv.ContainerSignal(s.Command)})
+		Stop:        each(p.GetContainersToCleanup(), containerIDOf),
+		Forget:      each(p.GetContainersToBeRemovedFromNm(), containerIDOf),
+		Ended:       each(p.GetApplicationsToCleanup(), applicationIDOf),
+		Updated:     each(p.GetContainersToUpdate(), updatedOf),
 	}
 	if key := p.GetContainerTokenMasterKey(); key != nil {
 		r.ContainerTokenKey = new(keyOf(key))
@@ -118,15 +110,15 @@ func keyOf(p *yarnpb.MasterKeyProto) MasterKey {
 	return MasterKey{ID: p.GetKeyId(), Secret: p.GetBytes()}
 }
 
-// actionOf gives ActionNormal, too, for what is missing or newer than our .proto files.
-func actionOf(p yarnpb.NodeActionProto) Action {
+// actionOf gives actionNormal, too, for what is missing or newer than our .proto files.
+func actionOf(p yarnpb.NodeActionProto) action {
 	switch p {
 	case yarnpb.NodeActionProto_RESYNC:
-		return ActionResync
+		return actionResync
 	case yarnpb.NodeActionProto_SHUTDOWN:
-		return ActionShutdown
+		return actionShutdown
 	default:
-		return ActionNormal
+		return actionNormal
 	}
 }
 

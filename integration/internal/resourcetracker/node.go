@@ -38,11 +38,11 @@ func (n *Node) Register(ctx context.Context) error {
 	n.mu.Lock()
 	greeting := n.state.greeting()
 	n.mu.Unlock()
-	r, err := n.client.Register(ctx, greeting)
+	r, err := n.client.register(ctx, greeting)
 	if err != nil {
 		return err
 	}
-	if r.Action == ActionShutdown {
+	if r.Action == actionShutdown {
 		return fmt.Errorf("register node %s: %w: %s", n.ID(), ErrRefused, r.Diagnostics)
 	}
 	n.mu.Lock()
@@ -56,20 +56,25 @@ func (n *Node) Register(ctx context.Context) error {
 // gives them, and are told so with the next beat; where it asks for that, the node
 // registers anew. The error is ErrRefused if the node has to leave. After any other
 // the next Beat says the same again, which the ResourceManager recognizes.
-func (n *Node) Beat(ctx context.Context) (HeartbeatResponse, error) {
+func (n *Node) Beat(ctx context.Context) error {
+	_, err := n.beat(ctx)
+	return err
+}
+
+func (n *Node) beat(ctx context.Context) (heartbeatResponse, error) {
 	n.mu.Lock()
-	heartbeat := n.state.heartbeat()
+	said := n.state.heartbeat()
 	n.mu.Unlock()
-	r, err := n.client.Heartbeat(ctx, heartbeat)
+	r, err := n.client.heartbeat(ctx, said)
 	if err != nil {
-		return HeartbeatResponse{}, err
+		return heartbeatResponse{}, err
 	}
 	switch r.Action {
-	case ActionShutdown:
+	case actionShutdown:
 		return r, fmt.Errorf("heartbeat of node %s: %w: %s", n.ID(), ErrRefused, r.Diagnostics)
-	case ActionResync:
+	case actionResync:
 		return r, n.Register(ctx)
-	case ActionNormal:
+	case actionNormal:
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +83,7 @@ func (n *Node) Beat(ctx context.Context) (HeartbeatResponse, error) {
 }
 
 // Unregister takes the node away.
-func (n *Node) Unregister(ctx context.Context) error { return n.client.Unregister(ctx, n.ID()) }
+func (n *Node) Unregister(ctx context.Context) error { return n.client.unregister(ctx, n.ID()) }
 
 // Start lets a container run on the node from now on, as its ApplicationMaster would
 // have it. One that the node has had already stays as it is.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -99,9 +98,9 @@ func register(t *testing.T, n *Node) {
 	}
 }
 
-func beat(t *testing.T, n *Node) HeartbeatResponse {
+func beat(t *testing.T, n *Node) heartbeatResponse {
 	t.Helper()
-	r, err := n.Beat(t.Context())
+	r, err := n.beat(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +138,7 @@ func TestTheLifeOfANode(t *testing.T) {
 		t.Error("a container completes once, and one that is not there never")
 	}
 	m.next = &yarnpb.NodeHeartbeatResponseProto{
-		ContainersToCleanup:   pbconv.ContainerIDProtos([]records.ContainerID{containerID(1, 1), containerID(1, 2), containerID(8, 8)}),
+		ContainersToCleanup:   each([]records.ContainerID{containerID(1, 1), containerID(1, 2), containerID(8, 8)}, containerIDProto),
 		ApplicationsToCleanup: []*yarnpb.ApplicationIdProto{{ClusterTimestamp: proto.Int64(1), Id: proto.Int32(2)}},
 	}
 	r := beat(t, n)
@@ -150,10 +149,10 @@ func TestTheLifeOfANode(t *testing.T) {
 		t.Errorf("it has %s, want %s", got, want)
 	}
 	m.next = &yarnpb.NodeHeartbeatResponseProto{
-		ContainersToBeRemovedFromNm: pbconv.ContainerIDProtos([]records.ContainerID{containerID(1, 1), containerID(1, 3)}),
-		ContainersToUpdate: []*yarnpb.ContainerProto{pbconv.ContainerProto(records.Container{
-			ID: containerID(1, 3), Resource: records.Resource{MemoryMB: 2048, VCores: 2}, Version: 1,
-		})},
+		ContainersToBeRemovedFromNm: each([]records.ContainerID{containerID(1, 1), containerID(1, 3)}, containerIDProto),
+		ContainersToUpdate: []*yarnpb.ContainerProto{{
+			Id: containerIDProto(containerID(1, 3)), Resource: resourceProto(records.Resource{MemoryMB: 2048, VCores: 2}), Version: proto.Int32(1),
+		}},
 	}
 	beat(t, n)
 	if got, want := states(n), "1/2 COMPLETE -106, 1/3 RUNNING -1000, 2/1 COMPLETE -107"; got != want {
@@ -183,7 +182,7 @@ func TestANodeRegistersAnewWithItsContainers(t *testing.T) {
 	beat(t, n)
 	beat(t, n)
 	m.known = false
-	if r := beat(t, n); r.Action != ActionResync {
+	if r := beat(t, n); r.Action != actionResync {
 		t.Errorf("answer is %+v", r)
 	}
 	again := m.registrations[1]
@@ -195,7 +194,7 @@ func TestANodeRegistersAnewWithItsContainers(t *testing.T) {
 		first.GetCreationTime() == 0 || second.GetContainerState() != yarnpb.ContainerStateProto_C_COMPLETE || second.GetContainerExitStatus() != 5 {
 		t.Errorf("registered anew with %v and %v", first, second)
 	}
-	if r := beat(t, n); r.Action != ActionNormal || r.ResponseID != 1 {
+	if r := beat(t, n); r.Action != actionNormal || r.ResponseID != 1 {
 		t.Errorf("the first answer after that is %+v", r)
 	}
 }
@@ -207,7 +206,7 @@ func TestALostHeartbeatIsSaidAgain(t *testing.T) {
 	register(t, n)
 	beat(t, n)
 	n.client.rpc = failing{}
-	if _, err := n.Beat(t.Context()); !yarnrpc.MaybeSent(err) || !strings.Contains(err.Error(), "n1:8041") {
+	if _, err := n.beat(t.Context()); !yarnrpc.MaybeSent(err) || !strings.Contains(err.Error(), "n1:8041") {
 		t.Errorf("error is %v", err)
 	}
 	n.client.rpc = m
@@ -232,7 +231,7 @@ func TestANodeThatIsNotWantedIsToldWhy(t *testing.T) {
 	m.refuse = false
 	register(t, n)
 	m.next = &yarnpb.NodeHeartbeatResponseProto{NodeAction: yarnpb.NodeActionProto_SHUTDOWN.Enum(), DiagnosticsMessage: proto.String("excluded")}
-	if _, err := n.Beat(t.Context()); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "excluded") {
+	if err := n.Beat(t.Context()); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "excluded") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -277,33 +276,38 @@ func TestKeysSignAndAreNotShown(t *testing.T) {
 
 func TestCallsGoToTheTrackersProtocol(t *testing.T) {
 	t.Parallel()
-	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
-		if call.Call.Protocol != yarnrpc.ResourceTracker {
-			t.Errorf("protocol is %s", call.Call.Protocol)
+	var called []string
+	down := errors.New("down")
+	c := New(Options{Addresses: []string{"rm:8031"}, RPC: yarnrpc.Options{
+		Dial: func(context.Context, string, string) (net.Conn, error) { return nil, down },
+		Observe: func(try yarnrpc.Try) {
+			if try.Protocol != yarnrpc.ResourceTracker {
+				t.Errorf("protocol is %s", try.Protocol)
+			}
+			called = append(called, try.Method)
+		},
+	}})
+	n := NewNode(c, offer)
+	for _, call := range []func(context.Context) error{n.Register, n.Beat, n.Unregister} {
+		if err := call(t.Context()); !errors.Is(err, down) {
+			t.Errorf("error is %v", err)
 		}
-		switch call.Call.Method {
-		case "registerNodeManager":
-			return &yarnpb.RegisterNodeManagerResponseProto{RmVersion: proto.String("3.4.3")}, nil
-		case "nodeHeartbeat":
-			return &yarnpb.NodeHeartbeatResponseProto{NextHeartBeatInterval: proto.Int64(1500)}, nil
-		default:
-			return &yarnpb.UnRegisterNodeManagerResponseProto{}, nil
-		}
-	}}
-	c := New(Options{Addresses: []string{server.Listen(t)}})
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if r, err := c.Register(t.Context(), offer); err != nil || r.RMVersion != "3.4.3" || r.Action != ActionNormal {
-		t.Errorf("registered as %+v, %v", r, err)
 	}
-	if r, err := c.Heartbeat(t.Context(), Heartbeat{Node: testID}); err != nil || r.Interval != 1500*time.Millisecond {
-		t.Errorf("answer is %+v, %v", r, err)
+	if diff := cmp.Diff([]string{"registerNodeManager", "nodeHeartbeat", "unRegisterNodeManager"}, called); diff != "" {
+		t.Error(diff)
 	}
-	if err := c.Unregister(t.Context(), testID); err != nil {
+	if err := c.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAnswersAreRead(t *testing.T) {
+	t.Parallel()
+	if r := registeredOf(&yarnpb.RegisterNodeManagerResponseProto{RmVersion: proto.String("3.4.3")}); r.RMVersion != "3.4.3" || r.Action != actionNormal {
+		t.Errorf("registered as %+v", r)
+	}
+	if r := heartbeatResponseOf(&yarnpb.NodeHeartbeatResponseProto{NextHeartBeatInterval: proto.Int64(1500)}); r.Interval != 1500*time.Millisecond {
+		t.Errorf("answer is %+v", r)
 	}
 }
 
@@ -311,9 +315,9 @@ func TestCallsGoToTheTrackersProtocol(t *testing.T) {
 // report a container which nobody started.
 func FuzzHeartbeatResponse(f *testing.F) {
 	for _, p := range []*yarnpb.NodeHeartbeatResponseProto{
-		{ResponseId: proto.Int32(1), NextHeartBeatInterval: proto.Int64(-1), ContainersToCleanup: []*yarnpb.ContainerIdProto{pbconv.ContainerIDProto(containerID(1, 1)), {}}},
-		{ApplicationsToCleanup: []*yarnpb.ApplicationIdProto{pbconv.ApplicationIDProto(testApp)}, ContainersToBeRemovedFromNm: []*yarnpb.ContainerIdProto{pbconv.ContainerIDProto(containerID(1, 2))}},
-		{ContainersToUpdate: []*yarnpb.ContainerProto{pbconv.ContainerProto(granted(1, 1))}, NmTokenMasterKey: &yarnpb.MasterKeyProto{}, NodeAction: yarnpb.NodeActionProto_RESYNC.Enum()},
+		{ResponseId: proto.Int32(1), NextHeartBeatInterval: proto.Int64(-1), ContainersToCleanup: []*yarnpb.ContainerIdProto{containerIDProto(containerID(1, 1)), {}}},
+		{ApplicationsToCleanup: []*yarnpb.ApplicationIdProto{applicationIDProto(testApp)}, ContainersToBeRemovedFromNm: []*yarnpb.ContainerIdProto{containerIDProto(containerID(1, 2))}},
+		{ContainersToUpdate: []*yarnpb.ContainerProto{{Id: containerIDProto(containerID(1, 1)), Resource: resourceProto(granted(1, 1).Resource)}}, NmTokenMasterKey: &yarnpb.MasterKeyProto{}, NodeAction: yarnpb.NodeActionProto_RESYNC.Enum()},
 	} {
 		b, err := proto.Marshal(p)
 		if err != nil {
@@ -327,7 +331,7 @@ func FuzzHeartbeatResponse(f *testing.F) {
 			return
 		}
 		r := heartbeatResponseOf(&p)
-		if r.Interval < 0 || len(r.Stop) != len(p.GetContainersToCleanup()) || len(r.Signals) != len(p.GetContainersToSignal()) {
+		if r.Interval < 0 || len(r.Stop) != len(p.GetContainersToCleanup()) {
 			t.Errorf("%v is read as %+v", &p, r)
 		}
 		s := newState(offer)
@@ -360,7 +364,7 @@ func FuzzRegistered(f *testing.F) {
 		if proto.Unmarshal(b, &p) != nil {
 			return
 		}
-		if r := registeredOf(&p); (r.Action == ActionShutdown) != (p.GetNodeAction() == yarnpb.NodeActionProto_SHUTDOWN) || r.RMIdentifier != p.GetRmIdentifier() {
+		if r := registeredOf(&p); (r.Action == actionShutdown) != (p.GetNodeAction() == yarnpb.NodeActionProto_SHUTDOWN) || r.RMIdentifier != p.GetRmIdentifier() {
 			t.Errorf("%v is read as %+v", &p, r)
 		}
 	})

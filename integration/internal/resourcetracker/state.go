@@ -45,8 +45,8 @@ func (s *state) welcomed(r Registered) {
 	s.registered, s.responseID = r, 0
 }
 
-func (s *state) heartbeat() Heartbeat {
-	h := Heartbeat{
+func (s *state) heartbeat() heartbeat {
+	h := heartbeat{
 		Node: s.registration.Node, ResponseID: s.responseID, Unhealthy: s.unhealthy,
 		ContainerTokenKeyID: s.registered.ContainerTokenKey.ID, NMTokenKeyID: s.registered.NMTokenKey.ID,
 	}
@@ -57,8 +57,8 @@ func (s *state) heartbeat() Heartbeat {
 }
 
 // answered takes the answer to a heartbeat. What is to be killed has ended with the next.
-func (s *state) answered(r HeartbeatResponse) {
-	if r.Action != ActionNormal {
+func (s *state) answered(r heartbeatResponse) {
+	if r.Action != actionNormal {
 		return // it tells nothing else
 	}
 	s.responseID = r.ResponseID
