@@ -3,6 +3,7 @@ package logs
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -124,7 +125,8 @@ func wantsTicket(response *http.Response) bool {
 		slices.ContainsFunc(response.Header.Values("WWW-Authenticate"), func(scheme string) bool { return strings.EqualFold(scheme, "Negotiate") })
 }
 
-// show puts a ticket into a request.
+// show puts a ticket into a request, as Hadoop's own client does (KerberosAuthenticator): a
+// token of Kerberos alone (RFC 4559 §4.2). Each request needs one of its own.
 func (w Web) show(request *http.Request) (*sasl.Ticket, error) {
 	if w.Login == nil {
 		return nil, ErrNoLogin
@@ -133,10 +135,10 @@ func (w Web) show(request *http.Request) (*sasl.Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, err := ticket.Negotiate()
+	token, err := (&sasl.GSSAPI{Ticket: ticket}).Start(nil)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", shown)
+	request.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(token))
 	return ticket, nil
 }

@@ -62,6 +62,35 @@ func (k kdc) Ticket(_ context.Context, service string) (*sasl.Ticket, error) {
 	return sasl.IssueTicket("alice", service, "EXAMPLE.ORG", k.key, time.Hour)
 }
 
+// TestATicketIsShownToAWebServer would catch a header that no server can read, and one that a server takes for a replay:
+// two requests with the same bytes.
+func TestATicketIsShownToAWebServer(t *testing.T) {
+	web := Web{Login: kdc{service: "HTTP/node1", key: key()}}
+	seen := make(map[string]bool)
+	for range 2 {
+		request := httptest.NewRequest(http.MethodGet, "http://Node1:8042/logs", http.NoBody)
+		if _, err := web.show(request); err != nil {
+			t.Fatal(err)
+		}
+		shown := request.Header.Get("Authorization")
+		token, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(shown, "Negotiate "))
+		if err != nil || !strings.HasPrefix(shown, "Negotiate ") {
+			t.Fatalf("%q: %v", shown, err)
+		}
+		if _, _, err := (&sasl.GSSAPIServer{Key: key()}).Next(token); err != nil {
+			t.Error(err)
+		}
+		seen[shown] = true
+	}
+	if len(seen) != 2 {
+		t.Error("two requests show the same bytes")
+	}
+	request := httptest.NewRequest(http.MethodGet, "http://node1:8042/logs", http.NoBody)
+	if _, err := (Web{Login: oneTicket{ticket: new(sasl.Ticket)}}).show(request); err == nil || request.Header.Get("Authorization") != "" {
+		t.Errorf("a ticket for nobody is shown: %v", err)
+	}
+}
+
 // ask gives what a server answers to alice.
 func ask(t *testing.T, address string, login yarnrpc.Login) (answer string, err error) {
 	t.Helper()

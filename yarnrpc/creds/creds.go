@@ -1,5 +1,7 @@
-// Package creds holds what proves who a process is: Hadoop's tokens, and the
-// credentials files that carry them from a client to its containers.
+// Package creds keeps the secrets that Hadoop's servers have issued: tokens, and the
+// credentials files that carry them from a client to its containers. It asks nobody for
+// one: package kerberos gets tickets from KDCs, package sasl shows tokens and tickets to
+// servers.
 //
 // An application that is submitted takes with it what Credentials.Marshal gives,
 // as the Tokens of its launch context. Its containers find that, with what YARN

@@ -29,14 +29,14 @@ type Cache struct {
 	Principal Principal // whose tickets they are
 	// TGT is the ticket-granting ticket of the principal's own realm; of several, the
 	// one that ends last.
-	TGT Ticket
+	TGT CacheEntry
 
 	tgt     *credentials.Credential
 	tickets []*credentials.Credential // all others that gokrb5 can use
 }
 
-// Ticket is what a cache says of a ticket. It holds no key.
-type Ticket struct {
+// CacheEntry is what a cache says of a ticket. It holds no key.
+type CacheEntry struct {
 	Server  Principal
 	Enctype int32     // of the session key
 	Start   time.Time // zero: as soon as it was issued
@@ -54,7 +54,7 @@ func (c Cache) String() string {
 // ReadCache reads a cache file in the versions 3 and 4 of the format, which is all
 // that Kerberos programs have written since 1996. It is an error that wraps
 // ErrNoTicket when the file is not there or has no ticket-granting ticket of the
-// principal's realm; an expired one is none (see Ticket.End). Configuration entries
+// principal's realm; an expired one is none (see CacheEntry.End). Configuration entries
 // and tickets that cannot be decoded are passed over.
 //
 // Anybody can lay a file into /tmp under the name of another user's cache: one that is
@@ -139,7 +139,7 @@ func (c *Cache) take(credential *credentials.Credential) {
 	if c.tgt == nil || credential.EndTime.After(c.tgt.EndTime) {
 		const forwardable, renewable = 1 << 6, 1 << 7 // RFC 4120 §5.3, bits 1 and 8
 		c.tgt = credential
-		c.TGT = Ticket{
+		c.TGT = CacheEntry{
 			Server:      server,
 			Enctype:     credential.Key.KeyType,
 			Start:       credential.StartTime,

@@ -75,7 +75,7 @@ func TestCachesOfMITAreRead(t *testing.T) {
 		}
 		return when
 	}
-	for file, want := range map[string]Ticket{
+	for file, want := range map[string]CacheEntry{
 		"alice.ccache": {
 			Server: Principal{"krbtgt", "EXAMPLE.TEST", "EXAMPLE.TEST"}, Enctype: 18, Start: at("11/21/26 13:10:54"),
 			End: at("05/09/29 13:10:54"), RenewTill: at("10/30/34 13:10:54"), Forwardable: true,

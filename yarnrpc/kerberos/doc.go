@@ -1,5 +1,7 @@
-// Package kerberos logs in to a Kerberos realm as Hadoop's clients do, over
-// github.com/jcmturner/gokrb5.
+// Package kerberos gets tickets as Hadoop's clients do: it reads krb5.conf, credential
+// caches and keytabs, knows Hadoop's principals, and speaks to KDCs, over
+// github.com/jcmturner/gokrb5. It ends with the ticket: package sasl shows
+// that to a server. Package creds keeps Hadoop's own tokens.
 //
 //	FromEnvironment   as the user of this machine, with the ticket that kinit got
 //	FromCache         with the ticket in a certain cache

@@ -1,12 +1,14 @@
-// Package sasl has the mechanisms by which Hadoop's clients authenticate, and the
-// protection of what follows that they may agree on. It knows tokens of bytes
-// only: the messages that carry them, and the connection, are yarnrpc's (of HTTP it
-// has the header). Programs
-// that use yarnrpc need none of it but the names of the qualities of protection.
+// Package sasl shows a token or a ticket to a server, and protects what follows: it has the
+// mechanisms by which Hadoop's clients authenticate, and the layers that client and server
+// may agree on. It is given the secret: tokens come from package creds, tickets from
+// package kerberos, and the package asks no KDC and reads no file. It makes and reads bytes:
+// the messages that carry them are yarnrpc's, those of data transfer hdfs', and the
+// headers of HTTP their users'. Programs that use yarnrpc need none of it but the names of
+// the qualities of protection.
 //
 // There are DIGEST-MD5 (RFC 2831), which Hadoop uses with tokens, and GSSAPI (RFC 4752)
-// for Kerberos; the tickets come from whoever speaks to a KDC. The package does no I/O,
-// starts no goroutine and imports nothing of ours.
+// for Kerberos. DigestMD5Server, GSSAPIServer and IssueTicket are the other side, for tests.
+// The package does no I/O, starts no goroutine and imports nothing of ours.
 package sasl
 
 import (

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
@@ -219,10 +220,10 @@ func (c *Cluster) negotiate(req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown, err := ticket.Negotiate()
+	token, err := (&sasl.GSSAPI{Ticket: ticket}).Start(nil)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", shown)
+	req.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(token))
 	return nil
 }
