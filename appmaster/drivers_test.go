@@ -21,7 +21,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -32,6 +31,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -359,8 +359,8 @@ func TestAJobThatReadsNothingIsToldWhereItsProgramPrints(t *testing.T) {
 		t.Errorf("run = %+v, %v; want SUCCEEDED", a.outcome, err)
 	}
 	s := startSession(t)
-	var ran rest.RunAnswer
-	s.post(http.StatusOK, "/programs/"+s.upload().ID+"/run", rest.RunRequest{Arguments: []string{count}}, &ran)
+	var ran restapi.RunAnswer
+	s.post(http.StatusOK, "/programs/"+s.upload().ID+"/run", restapi.RunRequest{Arguments: []string{count}}, &ran)
 	if status := s.awaitEnd(ran.Job); status != msg.JobFinished {
 		t.Errorf("job is %s", status)
 	}

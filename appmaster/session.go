@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // session is what a session does for its users, as rest.Session has it. Make it with
@@ -52,7 +53,7 @@ func (s *session) Run(ctx context.Context) error {
 }
 
 // SubmitJob takes a job in whose program the session has.
-func (s *session) SubmitJob(ctx context.Context, job rest.JobSubmission) error {
+func (s *session) SubmitJob(ctx context.Context, job restapi.JobSubmission) error {
 	return s.submit(ctx, job.Program.SHA256, dispatcher.Submission{
 		Job: job.Job, Graph: &job.Graph, Detached: !job.Attached, ClientTimeout: job.ClientTimeout(),
 	})

@@ -29,6 +29,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
@@ -146,14 +147,14 @@ func (s *sessionOf) end() {
 }
 
 // upload sends the tests' own program.
-func (s *sessionOf) upload() rest.Program {
+func (s *sessionOf) upload() restapi.Program {
 	s.t.Helper()
 	own, err := os.Open(os.Args[0])
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer own.Close()
-	var added rest.Program
+	var added restapi.Program
 	s.ask(http.StatusOK, http.MethodPost, "/programs?name=counting&sha256="+testProgram(s.t), own, "", &added)
 	return added
 }
@@ -169,7 +170,7 @@ func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
 	for i := range graph.Vertices {
 		graph.Vertices[i].Splits = nil // of files that workers do not have
 	}
-	submission := rest.JobSubmission{Job: testJob, Graph: graph, Program: rest.ProgramID{Name: "counting", SHA256: hash}, Attached: true}
+	submission := restapi.JobSubmission{Job: testJob, Graph: graph, Program: restapi.ProgramID{Name: "counting", SHA256: hash}, Attached: true}
 
 	if text := s.refused(http.StatusNotFound, http.MethodPost, "/jobs", submission); !strings.Contains(text, "upload it first") {
 		t.Errorf("a job without its program is refused with %q", text)
@@ -180,17 +181,17 @@ func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
 		t.Errorf("uploaded %+v", added)
 	}
 	for _, path := range []string{"/programs/" + hash, "/jars/" + hash} {
-		var found rest.Program
+		var found restapi.Program
 		if s.ask(http.StatusOK, http.MethodGet, path, nil, "", &found); found != added {
 			t.Errorf("%s is %+v, want %+v", path, found, added)
 		}
 	}
-	var list rest.Programs
-	if s.ask(http.StatusOK, http.MethodGet, "/programs", nil, "", &list); !cmp.Equal(list.Programs, []rest.Program{added}) {
+	var list restapi.Programs
+	if s.ask(http.StatusOK, http.MethodGet, "/programs", nil, "", &list); !cmp.Equal(list.Programs, []restapi.Program{added}) {
 		t.Errorf("programs are %+v", list)
 	}
 
-	var submitted rest.JobSubmitted
+	var submitted restapi.JobSubmitted
 	if s.post(http.StatusAccepted, "/jobs", submission, &submitted); submitted.JobURL != "/jobs/"+string(testJob) {
 		t.Errorf("submitted %+v", submitted)
 	}
@@ -221,7 +222,7 @@ func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
 	s := startSessionWith(t, map[string]string{
 		config.HeartbeatInterval.Name(): "1s", config.HeartbeatTimeout.Name(): "5s", config.SlotsMax.Name(): "4",
 	})
-	submission := rest.JobSubmission{Program: rest.ProgramID{Name: "counting", SHA256: s.upload().ID}}
+	submission := restapi.JobSubmission{Program: restapi.ProgramID{Name: "counting", SHA256: s.upload().ID}}
 	submit := func(status int, options map[string]string) string {
 		submission.Job = ids.JobID(ids.Random())
 		submission.Graph = *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", options)
@@ -259,7 +260,7 @@ func TestAWithdrawnJobDoesNotRun(t *testing.T) {
 	s := startSession(t)
 	hash := s.upload().ID
 	graph := *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", nil)
-	submission := rest.JobSubmission{Job: testJob, Graph: graph, Program: rest.ProgramID{Name: "counting", SHA256: hash}}
+	submission := restapi.JobSubmission{Job: testJob, Graph: graph, Program: restapi.ProgramID{Name: "counting", SHA256: hash}}
 	s.refused(http.StatusNotFound, http.MethodPatch, "/jobs/"+string(testJob)+"?mode=cancel", nil)
 	if text := s.refused(http.StatusGone, http.MethodPost, "/jobs", submission); !strings.Contains(text, "cancelled before it came") {
 		t.Errorf("the late submission is refused with %q", text)
@@ -295,7 +296,7 @@ func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("gone")
 	cancel(gone)
-	err = s.SubmitJob(ctx, rest.JobSubmission{Job: testJob, Graph: *planned(t, files, "/in", nil), Program: rest.ProgramID{SHA256: testProgram(t)}})
+	err = s.SubmitJob(ctx, restapi.JobSubmission{Job: testJob, Graph: *planned(t, files, "/in", nil), Program: restapi.ProgramID{SHA256: testProgram(t)}})
 	jobs, asking := c.Dispatcher.Jobs(t.Context())
 	if !errors.Is(err, gone) || asking != nil || len(jobs) > 0 {
 		t.Errorf("submitted: %v; there run %v (%v)", err, jobs, asking)
@@ -334,8 +335,8 @@ func TestASessionRunsProgramsItself(t *testing.T) {
 	}
 	lines := "count=" + input(t, "x\ny\n")
 
-	var planned struct{ Plan rest.JobPlan }
-	s.post(http.StatusOK, "/jars/"+id+"/plan", rest.RunRequest{Arguments: []string{lines}}, &planned)
+	var planned struct{ Plan restapi.JobPlan }
+	s.post(http.StatusOK, "/jars/"+id+"/plan", restapi.RunRequest{Arguments: []string{lines}}, &planned)
 	if planned.Plan.Name != counting.Name() || len(planned.Plan.Nodes) < 2 {
 		t.Errorf("plan %+v", planned.Plan)
 	}
@@ -344,8 +345,8 @@ func TestASessionRunsProgramsItself(t *testing.T) {
 		t.Errorf("planning has run %v", jobs.Jobs)
 	}
 
-	var ran rest.RunAnswer
-	s.post(http.StatusOK, "/programs/"+id+"/run", rest.RunRequest{Arguments: []string{lines}, Job: testJob}, &ran)
+	var ran restapi.RunAnswer
+	s.post(http.StatusOK, "/programs/"+id+"/run", restapi.RunRequest{Arguments: []string{lines}, Job: testJob}, &ran)
 	if ran.Job != testJob {
 		t.Errorf("ran job %s, want %s", ran.Job, testJob)
 	}
@@ -357,18 +358,18 @@ func TestASessionRunsProgramsItself(t *testing.T) {
 		t.Errorf("job %s is %s", ran.Job, status)
 	}
 
-	if text := s.refused(http.StatusConflict, http.MethodPost, "/programs/"+id+"/run", rest.RunRequest{Arguments: []string{lines}, Job: testJob}); !strings.Contains(text, "FINISHED") {
+	if text := s.refused(http.StatusConflict, http.MethodPost, "/programs/"+id+"/run", restapi.RunRequest{Arguments: []string{lines}, Job: testJob}); !strings.Contains(text, "FINISHED") {
 		t.Errorf("a job's id is used again: refused with %q", text)
 	}
 	for name, test := range map[string]struct {
-		run  rest.RunRequest
+		run  restapi.RunRequest
 		want string
 	}{
-		"a plan that fails":          {rest.RunRequest{Arguments: []string{"curse"}}, "the plan is cursed"},
-		"no job":                     {rest.RunRequest{}, "no job was executed"},
-		"a program that is killed":   {rest.RunRequest{Arguments: []string{"die"}}, "last words"},
-		"an option that there isn't": {rest.RunRequest{Options: map[string]string{"paralelism.default": "2"}}, "parallelism.default"},
-		"one that cannot be here":    {rest.RunRequest{Options: map[string]string{"heartbeat.interval": "1 h"}}, "lower heartbeat.interval or raise heartbeat.timeout"},
+		"a plan that fails":          {restapi.RunRequest{Arguments: []string{"curse"}}, "the plan is cursed"},
+		"no job":                     {restapi.RunRequest{}, "no job was executed"},
+		"a program that is killed":   {restapi.RunRequest{Arguments: []string{"die"}}, "last words"},
+		"an option that there isn't": {restapi.RunRequest{Options: map[string]string{"paralelism.default": "2"}}, "parallelism.default"},
+		"one that cannot be here":    {restapi.RunRequest{Options: map[string]string{"heartbeat.interval": "1 h"}}, "lower heartbeat.interval or raise heartbeat.timeout"},
 	} {
 		if text := s.refused(http.StatusBadRequest, http.MethodPost, "/programs/"+id+"/run", test.run); !strings.Contains(text, test.want) {
 			t.Errorf("%s: refused with %q, want %q", name, text, test.want)
@@ -418,14 +419,14 @@ func TestAProgramThatDoesNotEndIsEnded(t *testing.T) {
 	t.Parallel()
 	s := startSession(t)
 	id := s.upload().ID
-	running := func() []rest.Driver {
-		var list rest.Drivers
+	running := func() []restapi.Driver {
+		var list restapi.Drivers
 		s.ask(http.StatusOK, http.MethodGet, "/drivers", nil, "", &list)
 		return list.Drivers
 	}
 
-	var ran rest.RunAnswer
-	s.post(http.StatusOK, "/programs/"+id+"/run", rest.RunRequest{Arguments: []string{"count=" + input(t, "x\ny\n"), "hang"}}, &ran)
+	var ran restapi.RunAnswer
+	s.post(http.StatusOK, "/programs/"+id+"/run", restapi.RunRequest{Arguments: []string{"count=" + input(t, "x\ny\n"), "hang"}}, &ran)
 	list := running()
 	if len(list) != 1 || list[0].Program != id || list[0].Name != "counting" || list[0].Jobs != 1 || list[0].LastJob != ran.Job || list[0].Memory == 0 {
 		t.Fatalf("listed are %+v", list)

@@ -14,13 +14,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -198,7 +198,7 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 // Blocklist lists the nodes that jobs have set aside, by name. An ApplicationMaster of an
 // earlier release tells of none.
 func (c *ClusterClient) Blocklist(ctx context.Context) ([]msg.BlockedNode, error) {
-	var answer rest.Blocklist
+	var answer restapi.Blocklist
 	err := c.get(ctx, "/blocklist", &answer)
 	if NotFound(err) {
 		return nil, nil
@@ -228,7 +228,7 @@ func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, er
 
 // SlotSupply tells what there is of slots, what is to come, and what jobs need.
 func (c *ClusterClient) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
-	var answer rest.Slots
+	var answer restapi.Slots
 	err := c.get(ctx, "/slots", &answer)
 	return answer.Supply(), err
 }
@@ -240,7 +240,7 @@ const waitTime = "10s"
 // status may be one on the way. The ApplicationMaster of a per-job cluster ends
 // once the end of its job has been fetched.
 func (c *ClusterClient) Result(ctx context.Context, id ids.JobID) (msg.JobEnded, error) {
-	var answer rest.Result
+	var answer restapi.Result
 	err := c.get(ctx, jobPath(id)+"/result?wait="+waitTime, &answer)
 	return answer.JobEnded(), err
 }
@@ -250,7 +250,7 @@ func (c *ClusterClient) Result(ctx context.Context, id ids.JobID) (msg.JobEnded,
 func (c *ClusterClient) CollectPage(ctx context.Context, id ids.JobID, name string, cursor int64) (page msg.CollectPage, err error) {
 	path := jobPath(id) + "/collect/" + url.PathEscape(name) + "?wait=" + waitTime + "&cursor=" + strconv.FormatInt(cursor, 10)
 	err = c.ask(ctx, http.MethodGet, path, nil, func(response *http.Response) error {
-		page, err = rest.ReadPage(response)
+		page, err = restapi.ReadPage(response)
 		return err
 	})
 	return page, err
@@ -343,7 +343,7 @@ func (c *ClusterClient) do(request *http.Request, path string, take func(*http.R
 		Errors []string `json:"errors"`
 	}
 	_ = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&refusal) // the status alone says enough
-	return &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors, Leaving: response.Header.Get(rest.HeaderLeaving) != ""}
+	return &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors, Leaving: response.Header.Get(restapi.HeaderLeaving) != ""}
 }
 
 // Unreachable tells whether an error says that the ApplicationMaster did not

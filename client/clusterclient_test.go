@@ -21,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -251,7 +252,7 @@ func TestAnswersOfStrangersAreBounded(t *testing.T) {
 			if _, err := c.Job(t.Context(), runningJob); !errors.Is(err, ErrAnswer) || !strings.Contains(err.Error(), "about job "+string(runningJob)) {
 				t.Errorf("Job: %v", err)
 			}
-			if _, err := c.CollectPage(t.Context(), runningJob, "x", 0); !errors.Is(err, rest.ErrNoPage) {
+			if _, err := c.CollectPage(t.Context(), runningJob, "x", 0); !errors.Is(err, restapi.ErrNoPage) {
 				t.Errorf("CollectPage: %v", err)
 			}
 		})
@@ -376,7 +377,7 @@ func TestNoMasterSendsItsClientElsewhere(t *testing.T) {
 		if status, is := errors.AsType[*StatusError](err); !is || status.Status != code || asked != 1 {
 			t.Errorf("status %d: asked %d times, error %v", code, asked, err)
 		}
-		if _, err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob}); err == nil || asked != 2 {
+		if _, err := c.submit(t.Context(), restapi.JobSubmission{Job: runningJob}); err == nil || asked != 2 {
 			t.Errorf("status %d: submitted after %d requests, error %v", code, asked, err)
 		}
 	}

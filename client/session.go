@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // HasProgram tells whether a program need not be uploaded: the cluster's owner has it in
@@ -94,7 +94,7 @@ func (s *sent) end() {
 
 // submit submits a job, which has an id, to a session, which has its program: see Submission.
 // What was not sent before an error the session does not know of.
-func (c *ClusterClient) submit(ctx context.Context, job rest.JobSubmission) (sent bool, err error) {
+func (c *ClusterClient) submit(ctx context.Context, job restapi.JobSubmission) (sent bool, err error) {
 	var wrote atomic.Bool // by a goroutine of the transport
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
 	err = c.send(ctx, http.MethodPost, "/jobs", job)
@@ -104,7 +104,7 @@ func (c *ClusterClient) submit(ctx context.Context, job rest.JobSubmission) (sen
 // Heartbeat says that a job's client lives. until is for Flink's form of it: the session
 // counts by its own clock.
 func (c *ClusterClient) Heartbeat(ctx context.Context, id ids.JobID, until time.Time) error {
-	return c.send(ctx, http.MethodPatch, jobPath(id)+"/clientHeartbeat", rest.ClientHeartbeat{ExpiredTimestamp: until.UnixMilli()})
+	return c.send(ctx, http.MethodPatch, jobPath(id)+"/clientHeartbeat", restapi.ClientHeartbeat{ExpiredTimestamp: until.UnixMilli()})
 }
 
 // Driver is a program that runs beside the master of a session.
@@ -119,7 +119,7 @@ type Driver struct {
 // Drivers lists the programs that run beside the master. A cluster that is no session has
 // none.
 func (c *ClusterClient) Drivers(ctx context.Context) ([]Driver, error) {
-	var answer rest.Drivers
+	var answer restapi.Drivers
 	err := c.get(ctx, "/drivers", &answer)
 	if NotFound(err) {
 		return nil, nil
@@ -157,9 +157,9 @@ func (c *ClusterClient) ShutDown(ctx context.Context) error {
 }
 
 // Plan is the plan of a job that runs or has run.
-func (c *ClusterClient) Plan(ctx context.Context, id ids.JobID) (rest.JobPlan, error) {
+func (c *ClusterClient) Plan(ctx context.Context, id ids.JobID) (restapi.JobPlan, error) {
 	var answer struct {
-		Plan rest.JobPlan `json:"plan"`
+		Plan restapi.JobPlan `json:"plan"`
 	}
 	err := c.get(ctx, jobPath(id)+"/plan", &answer)
 	return answer.Plan, err

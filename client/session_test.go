@@ -24,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // sessionGateway answers for a session, and notes what it is told.
@@ -33,7 +34,7 @@ type sessionGateway struct {
 
 	mu        sync.Mutex        // guards all below
 	programs  map[string][]byte // by hash
-	submitted []rest.JobSubmission
+	submitted []restapi.JobSubmission
 	refusal   error // of what is submitted; nil: none
 	did       []string
 }
@@ -65,7 +66,7 @@ func (g *sessionGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
 	}, nil
 }
 
-func (g *sessionGateway) SubmitJob(_ context.Context, job rest.JobSubmission) error {
+func (g *sessionGateway) SubmitJob(_ context.Context, job restapi.JobSubmission) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.refusal != nil {
@@ -132,7 +133,7 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 		t.Fatalf("before: %t, %v", has, err)
 	}
 	graph := jobgraph.JobGraph{Name: "wordcount", Args: []byte("{}")}
-	job := rest.JobSubmission{Job: runningJob, Graph: graph, Program: rest.ProgramID{SHA256: p.SHA256}, Attached: true, ClientHeartbeatTimeout: 180_000}
+	job := restapi.JobSubmission{Job: runningJob, Graph: graph, Program: restapi.ProgramID{SHA256: p.SHA256}, Attached: true, ClientHeartbeatTimeout: 180_000}
 	sent, err := c.submit(t.Context(), job)
 	if status, ok := errors.AsType[*StatusError](err); !sent || !ok || status.Status != http.StatusNotFound {
 		t.Errorf("a job without its program: %v, sent %t", err, sent)
@@ -153,7 +154,7 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	if _, err := c.submit(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]rest.JobSubmission{job}, g.submitted); diff != "" {
+	if diff := cmp.Diff([]restapi.JobSubmission{job}, g.submitted); diff != "" {
 		t.Errorf("submitted (-want +got):\n%s", diff)
 	}
 }
@@ -168,7 +169,7 @@ func TestWhatIsRefusedForNowIsNoReasonToAskAnother(t *testing.T) {
 	} {
 		g, c := sessionMaster(t)
 		g.refusal = fmt.Errorf("%w: why", refusal)
-		_, err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob, Program: rest.ProgramID{SHA256: strings.Repeat("0", 64)}})
+		_, err := c.submit(t.Context(), restapi.JobSubmission{Job: runningJob, Program: restapi.ProgramID{SHA256: strings.Repeat("0", 64)}})
 		if Gone(err) != gone || !strings.Contains(err.Error(), g.refusal.Error()) {
 			t.Errorf("%v: gone %t, want %t: %v", refusal, Gone(err), gone, err)
 		}

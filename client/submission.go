@@ -7,21 +7,21 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // Submission is a job on its way to a session. The id that it gives the job is random, and no
 // other has it: however often the job is brought, it runs once, and a session that has a job of
 // this id has this one. It is used by one goroutine.
 type Submission struct {
-	job rest.JobSubmission
+	job restapi.JobSubmission
 	// unanswered says that the job was brought and no answer came: it may run.
 	unanswered bool
 }
 
 // NewSubmission gives a job an id, in place of any that it has.
-func NewSubmission(job rest.JobSubmission) *Submission {
+func NewSubmission(job restapi.JobSubmission) *Submission {
 	job.Job = ids.JobID(ids.Random())
 	return &Submission{job: job}
 }

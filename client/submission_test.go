@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
@@ -29,7 +30,7 @@ type keeping struct {
 	jobs map[ids.JobID]error // that it has; nil: it runs
 }
 
-func (k *keeping) SubmitJob(_ context.Context, job rest.JobSubmission) error {
+func (k *keeping) SubmitJob(_ context.Context, job restapi.JobSubmission) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.refusal != nil {
@@ -162,7 +163,7 @@ func TestALostAnswerIsNoFailedSubmission(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k, client := lossy(t, c.ways...)
-			s := NewSubmission(rest.JobSubmission{Program: rest.ProgramID{SHA256: anyProgram}})
+			s := NewSubmission(restapi.JobSubmission{Program: restapi.ProgramID{SHA256: anyProgram}})
 			err := s.Bring(t.Context(), client)
 			if len(c.ways) > 0 {
 				if !Gone(err) {
@@ -190,7 +191,7 @@ func TestAnotherJobOfThisIDIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, ways := range [][]way{nil, {findsNobody}} {
 		k, client := lossy(t, ways...)
-		s := NewSubmission(rest.JobSubmission{Job: runningJob, Program: rest.ProgramID{SHA256: anyProgram}})
+		s := NewSubmission(restapi.JobSubmission{Job: runningJob, Program: restapi.ProgramID{SHA256: anyProgram}})
 		if s.ID() == runningJob || len(s.ID()) != 32 {
 			t.Errorf("the job's id is %q", s.ID())
 		}
@@ -225,7 +226,7 @@ func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k, client := lossy(t, c.ways...)
-			s := NewSubmission(rest.JobSubmission{Program: rest.ProgramID{SHA256: anyProgram}})
+			s := NewSubmission(restapi.JobSubmission{Program: restapi.ProgramID{SHA256: anyProgram}})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if err := s.Bring(ctx, client); err == nil {
@@ -257,7 +258,7 @@ func TestAJobThatWasNeverSentDoesNotRun(t *testing.T) {
 	impostor.Authority, nowhere.Address = nowhere.Authority, "127.0.0.1:1"
 	for _, access := range []launch.Access{impostor, nowhere} {
 		client := connect(t, access)
-		s := NewSubmission(rest.JobSubmission{Program: rest.ProgramID{SHA256: anyProgram}})
+		s := NewSubmission(restapi.JobSubmission{Program: restapi.ProgramID{SHA256: anyProgram}})
 		if err := s.Bring(t.Context(), client); err == nil || len(k.submitted) > 0 {
 			t.Errorf("%s: brought with error %v; it has %v", access.Address, err, k.submitted)
 		}

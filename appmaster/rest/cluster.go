@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // refreshInterval is Flink's web.refresh-interval.
@@ -24,8 +25,8 @@ func (s *Server) overview(r *http.Request) (any, error) {
 	return overviewOf(workers, jobs, s.config), nil
 }
 
-func overviewOf(workers []msg.TaskExecutorDetails, jobs []msg.JobOverview, config Config) clusterOverview {
-	o := clusterOverview{TaskManagers: len(workers), Version: config.Version, Commit: config.Revision}
+func overviewOf(workers []msg.TaskExecutorDetails, jobs []msg.JobOverview, config Config) restapi.ClusterOverview {
+	o := restapi.ClusterOverview{TaskManagers: len(workers), Version: config.Version, Commit: config.Revision}
 	for _, w := range workers {
 		o.SlotsTotal += w.SlotsTotal
 		o.SlotsAvailable += w.SlotsFree
@@ -47,13 +48,13 @@ func overviewOf(workers []msg.TaskExecutorDetails, jobs []msg.JobOverview, confi
 
 func (s *Server) dashboard(*http.Request) (any, error) {
 	name, offset := time.Now().Zone()
-	return dashboardConfiguration{
+	return restapi.DashboardConfiguration{
 		RefreshInterval: refreshInterval.Milliseconds(),
 		TimezoneName:    name,
 		TimezoneOffset:  (time.Duration(offset) * time.Second).Milliseconds(),
 		Version:         s.config.Version,
 		Revision:        s.config.Revision,
-		Features:        dashboardFeatures{WebSubmit: s.config.Session != nil, WebCancel: true},
+		Features:        restapi.DashboardFeatures{WebSubmit: s.config.Session != nil, WebCancel: true},
 	}, nil
 }
 
@@ -62,7 +63,7 @@ func (s *Server) taskManagers(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := taskManagersInfo{TaskManagers: make([]taskManagerInfo, 0, len(workers))}
+	answer := restapi.TaskManagersInfo{TaskManagers: make([]restapi.TaskManagerInfo, 0, len(workers))}
 	parts := memory.OptionsFrom(s.config.Options)
 	for _, w := range workers {
 		answer.TaskManagers = append(answer.TaskManagers, taskManagerOf(w, parts))
@@ -72,13 +73,13 @@ func (s *Server) taskManagers(r *http.Request) (any, error) {
 
 // taskManagerOf leaves out what a worker of ours does not have: ports of its own, and the
 // parts of a JVM's memory, which are 0.
-func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) taskManagerInfo {
+func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) restapi.TaskManagerInfo {
 	process := int64(w.MemoryMB) << 20
 	parts, err := memory.WorkerOf(w.MemoryMB, max(1, w.SlotsTotal), o)
 	if err != nil { // of a size that no worker starts with: no parts are known
 		parts = memory.Worker{Managed: config.Bytes(process)}
 	}
-	return taskManagerInfo{
+	return restapi.TaskManagerInfo{
 		ID:            string(w.Resource),
 		Path:          w.Host,
 		DataPort:      -1,
@@ -88,11 +89,11 @@ func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) taskManagerInfo 
 		FreeSlots:     w.SlotsFree,
 		TotalResource: shareOf(w, parts, 1, 1),
 		FreeResource:  shareOf(w, parts, w.SlotsFree, w.SlotsTotal),
-		Hardware: hardware{
+		Hardware: restapi.Hardware{
 			CPUCores: w.VCores, PhysicalMemory: process, ManagedMemory: int64(parts.Managed),
 			FreeMemory: int64(parts.Framework + parts.Heap), // Flink's: the heap that the process may have
 		},
-		Memory: memoryConfiguration{
+		Memory: restapi.MemoryConfiguration{
 			FrameworkHeap: int64(parts.Framework), TaskHeap: int64(parts.Heap),
 			NetworkMemory: int64(parts.Network), ManagedMemory: int64(parts.Managed), JVMOverhead: int64(parts.Overhead),
 			TotalFlinkMemory: process - int64(parts.Overhead), TotalProcessMemory: process,
@@ -101,8 +102,8 @@ func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) taskManagerInfo 
 }
 
 // shareOf is a share of what a worker has for its slots: so many of them of all.
-func shareOf(w msg.TaskExecutorDetails, parts memory.Worker, slots, of int) resourceProfile {
-	profile := resourceProfile{ExtendedResources: map[string]float64{}}
+func shareOf(w msg.TaskExecutorDetails, parts memory.Worker, slots, of int) restapi.ResourceProfile {
+	profile := restapi.ResourceProfile{ExtendedResources: map[string]float64{}}
 	if of == 0 {
 		return profile
 	}
@@ -114,8 +115,38 @@ func shareOf(w msg.TaskExecutorDetails, parts memory.Worker, slots, of int) reso
 	return profile
 }
 
+// slots answers GET /slots.
+func (s *Server) slots(r *http.Request) (any, error) {
+	supply, err := s.gateway.SlotSupply(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	answer := restapi.Slots{
+		Total: supply.Total, Available: supply.Free, PerWorker: supply.PerWorker, WorkerMemoryMB: supply.WorkerMemoryMB,
+		Starting: supply.Starting, Requested: supply.Requested, RequestedSince: millis(supply.RequestedSince),
+		Refused: supply.Refused, Jobs: make([]restapi.SlotDemand, len(supply.Jobs)),
+	}
+	for i, d := range supply.Jobs {
+		answer.Jobs[i] = restapi.SlotDemand{Job: d.Job, Needed: d.Needed, Held: d.Held, Since: millis(d.Since)}
+	}
+	return answer, nil
+}
+
+// blocklist answers GET /blocklist.
+func (s *Server) blocklist(r *http.Request) (any, error) {
+	nodes, err := s.gateway.Blocklist(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	answer := restapi.Blocklist{Nodes: make([]restapi.BlockedNode, len(nodes))}
+	for i, n := range nodes {
+		answer.Nodes[i] = restapi.BlockedNode{Node: n.Node, Cause: n.Cause, Until: millis(n.Until)}
+	}
+	return answer, nil
+}
+
 func (s *Server) shutDown(r *http.Request) (any, error) {
-	return empty{}, s.gateway.ShutDown(r.Context())
+	return restapi.Empty{}, s.gateway.ShutDown(r.Context())
 }
 
 // millis is a point in time as Flink writes it: -1 for one that has not come.

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 const jobID = ids.JobID("0123456789abcdef0123456789abcdef")
@@ -173,7 +174,7 @@ func readAll(t *testing.T, job string) string {
 	epoch := 0
 	for {
 		response := request(t, http.MethodGet, job+"/collect/top?wait=10s&cursor="+cursor)
-		page, err := rest.ReadPage(response)
+		page, err := restapi.ReadPage(response)
 		if err != nil {
 			t.Fatalf("status %d: %v", response.StatusCode, err)
 		}
@@ -192,7 +193,7 @@ func readAll(t *testing.T, job string) string {
 func fetch(t *testing.T, job string) msg.JobEnded {
 	t.Helper()
 	for {
-		var result rest.Result
+		var result restapi.Result
 		if err := json.NewDecoder(request(t, http.MethodGet, job+"/result?wait=10s").Body).Decode(&result); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // hidden stands for a value that may be a secret; Flink's GlobalConfiguration.
@@ -45,9 +46,9 @@ func (s *Server) clusterConfig(r *http.Request) (any, error) {
 		return nil, err
 	}
 	values := shown(s.config.Options.Effective())
-	entries := make([]configEntry, 0, len(values))
+	entries := make([]restapi.ConfigEntry, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		entries = append(entries, configEntry{Key: name, Value: values[name]})
+		entries = append(entries, restapi.ConfigEntry{Key: name, Value: values[name]})
 	}
 	return entries, nil
 }
@@ -62,7 +63,7 @@ func (s *Server) jobConfig(r *http.Request) (any, error) {
 	if own, given := d.Config[config.RestartStrategy.Name()]; given {
 		strategy = own
 	}
-	return jobConfigInfo{ID: string(d.ID), Name: d.Name, Config: executionConfig{
+	return restapi.JobConfigInfo{ID: d.ID, Name: d.Name, Config: restapi.ExecutionConfig{
 		Mode: "PIPELINED", RestartStrategy: strategy, Parallelism: d.Parallelism, ObjectReuse: true, UserConfig: shown(d.Config),
 	}}, nil
 }
@@ -74,15 +75,17 @@ func (s *Server) jobAccumulators(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := jobAccumulators{
+	answer := restapi.JobAccumulators{
 		Job: []struct{}{}, SerializedUser: map[string]json.RawMessage{},
-		UserTask: make([]userAccumulator, 0, len(d.Counters)),
+		UserTask: make([]restapi.UserAccumulator, 0, len(d.Counters)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Counters)) {
-		answer.UserTask = append(answer.UserTask, userAccumulator{Name: name, Type: "LongCounter", Value: strconv.FormatInt(d.Counters[name], 10)})
+		answer.UserTask = append(answer.UserTask, restapi.UserAccumulator{Name: name, Type: "LongCounter", Value: strconv.FormatInt(d.Counters[name], 10)})
 	}
 	return answer, nil
 }
 
 // dataSets answers GET /datasets: no job keeps any beyond its end.
-func (s *Server) dataSets(*http.Request) (any, error) { return dataSets{DataSets: []struct{}{}}, nil }
+func (s *Server) dataSets(*http.Request) (any, error) {
+	return restapi.DataSets{DataSets: []struct{}{}}, nil
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // TestTheConfigurationIsTheEffectiveOne would catch a page that leaves out what is in force by default, and one that shows
@@ -13,7 +14,7 @@ import (
 func TestTheConfigurationIsTheEffectiveOne(t *testing.T) {
 	t.Parallel()
 	answer := ask(&fakeGateway{}, http.MethodGet, "/jobmanager/config")
-	var entries []configEntry
+	var entries []restapi.ConfigEntry
 	if err := json.Unmarshal(answer.Body.Bytes(), &entries); err != nil {
 		t.Fatal(err)
 	}

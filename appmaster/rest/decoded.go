@@ -17,7 +17,7 @@ func fitsDecoded(text []byte) error {
 	return nil
 }
 
-// What a JobSubmission takes in memory beside its texts, in bytes.
+// What a restapi.JobSubmission takes in memory beside its texts, in bytes.
 const (
 	// ofSubmission is for itself, and for the first few options of its job.
 	ofSubmission = 1 << 10
@@ -38,7 +38,7 @@ var ofElement = map[string]int{ //nolint:gochecknoglobals // a constant table
 
 func twice[T any]() int { return 2 * int(reflect.TypeFor[T]().Size()) }
 
-// decodedSize bounds the memory that a JobSubmission takes which is decoded from a text: each null in a list of vertices
+// decodedSize bounds the memory that a restapi.JobSubmission takes which is decoded from a text: each null in a list of vertices
 // would take thirty times its own. What the decoder skips counts as if it were kept, and a list of another name as if it
 // were of vertices: there are more ways than one to write a name.
 func decodedSize(text []byte) int {

@@ -7,12 +7,13 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/heldtest"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // FuzzDecodedSize decodes what anybody may send as a job. It would catch a text that takes more memory than is set aside for its like.
 func FuzzDecodedSize(f *testing.F) {
 	list := func(of string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(of+",", n), ",") + "]" }
-	planned, err := json.Marshal(JobSubmission{Graph: jobgraph.JobGraph{
+	planned, err := json.Marshal(restapi.JobSubmission{Graph: jobgraph.JobGraph{
 		Name: "größer", Args: []byte(`"x"`), Config: map[string]string{"parallelism.default": "4"},
 		Vertices: []jobgraph.Vertex{{
 			Name: "read", Operators: []string{"read"}, Parallelism: 4, Source: true, Outputs: []string{"hdfs://nn/out"},
@@ -42,7 +43,7 @@ func FuzzDecodedSize(f *testing.F) {
 		if name > 0 { // a long text leaves room for others
 			text = strings.Replace(text, "{", `{"jobId":"`+strings.Repeat("x", len(text)*int(name)/4)+`",`, 1)
 		}
-		var job JobSubmission
+		var job restapi.JobSubmission
 		refused := json.Unmarshal([]byte(text), &job) // what the decoder does not like it has decoded all the same
 		held := heldtest.By(job)
 		if size := decodedSize([]byte(text)); held > size {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam/clienttoamtest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam/clienttoamtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // environment answers GET /jobmanager/environment: of what a JVM would be, that which
@@ -18,8 +20,8 @@ func (s *Server) environment(r *http.Request) (any, error) {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		runs = append(runs, fmt.Sprintf("GOMEMLIMIT=%d", limit))
 	}
-	return environmentInfo{
-		JVM:       jvmInfo{Version: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Options: runs},
+	return restapi.EnvironmentInfo{
+		JVM:       restapi.JVMInfo{Version: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Options: runs},
 		Classpath: []string{},
 	}, nil
 }
@@ -31,9 +33,9 @@ func (s *Server) requirements(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := make(map[string]vertexRequirements, len(d.Vertices))
+	answer := make(map[string]restapi.VertexRequirements, len(d.Vertices))
 	for _, v := range d.Vertices {
-		answer[v.ID] = vertexRequirements{Parallelism: parallelismBounds{v.Parallelism, v.Parallelism}}
+		answer[v.ID] = restapi.VertexRequirements{Parallelism: restapi.ParallelismBounds{Lower: v.Parallelism, Upper: v.Parallelism}}
 	}
 	return answer, nil
 }

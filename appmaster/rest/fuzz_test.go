@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // FuzzRequest sends what any program on the network can send to both doors. It
@@ -120,7 +120,7 @@ func checkAnswer(t *testing.T, name string, answer *httptest.ResponseRecorder) {
 	if !strings.HasPrefix(answer.Header().Get("Content-Type"), "application/json") {
 		return
 	}
-	var failure failureBody
+	var failure restapi.FailureBody
 	if err := json.Unmarshal(answer.Body.Bytes(), &failure); err != nil {
 		t.Errorf("%s: %v in %s", name, err, answer.Body)
 	}
@@ -160,26 +160,6 @@ func FuzzUpload(f *testing.F) {
 			if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00\r\n") || len(name) > maxName || len(rest) > len(body) {
 				t.Errorf("%d bytes are added as %q of a form of %d", len(rest), name, len(body))
 			}
-		}
-	})
-}
-
-// FuzzReadPage reads what a server answers for a page of results. It would catch
-// another answer that is taken for a page, and one that fills the client's memory.
-func FuzzReadPage(f *testing.F) {
-	f.Add("3", "42", "true", []byte{1, 0xff})
-	f.Add("", "-1", "T", []byte("<html>"))
-	f.Fuzz(func(t *testing.T, epoch, next, end string, body []byte) {
-		header := http.Header{}
-		header.Set(headerEpoch, epoch)
-		header.Set(headerNext, next)
-		header.Set(headerEnd, end)
-		page, err := ReadPage(&http.Response{Header: header, Body: io.NopCloser(io.MultiReader(bytes.NewReader(body)))})
-		switch {
-		case err == nil && (page.Epoch < 0 || page.Next < 0 || !bytes.Equal(page.Records, body)):
-			t.Errorf("%q, %q and %d bytes are page %d, %d with %d bytes", epoch, next, len(body), page.Epoch, page.Next, len(page.Records))
-		case err != nil && !errors.Is(err, ErrNoPage):
-			t.Errorf("error %v is not ErrNoPage", err)
 		}
 	})
 }

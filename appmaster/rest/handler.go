@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // route is one method of one path. Its handler parses the request, asks the
@@ -294,15 +295,6 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// HeaderLeaving marks an answer of 503 whose ApplicationMaster takes nothing any more, whoever
-// asks how often: there may be another one to ask. Any other 503 is this one's word for now.
-const HeaderLeaving = "Bobbin-Leaving"
-
-// failureBody is Flink's ErrorResponseBody.
-type failureBody struct {
-	Errors []string `json:"errors"`
-}
-
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(w, r, s.failed(r, err), s.answer(r, view))
 }
@@ -325,9 +317,9 @@ func (s *Server) failed(r *http.Request, err error) reply {
 	if len(text) > maxRefusal && !s.config.Rights.all(callerOf(r.Context())) {
 		text = strings.ToValidUTF8(text[:maxRefusal], "")
 	}
-	failure := s.replyOf(r, status, failureBody{Errors: []string{text}})
+	failure := s.replyOf(r, status, restapi.FailureBody{Errors: []string{text}})
 	if errors.Is(err, msg.ErrEnding) || errors.Is(err, actor.ErrStopped) {
-		failure.header.Set(HeaderLeaving, "true")
+		failure.header.Set(restapi.HeaderLeaving, "true")
 	}
 	return failure
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write golden files anew")
@@ -327,7 +328,7 @@ func TestStatus(t *testing.T) {
 			if w.Code != test.want {
 				t.Errorf("got status %d, want %d: %s", w.Code, test.want, w.Body)
 			}
-			var failure failureBody
+			var failure restapi.FailureBody
 			if test.want >= 400 && (json.Unmarshal(w.Body.Bytes(), &failure) != nil || len(failure.Errors) != 1 || failure.Errors[0] == "") {
 				t.Errorf("error without Flink's shape: %s", w.Body)
 			}
@@ -366,12 +367,12 @@ func TestLongPolls(t *testing.T) {
 func TestClientReadsResults(t *testing.T) {
 	t.Parallel()
 	g := &fakeGateway{}
-	page, err := ReadPage(ask(g, http.MethodGet, "/jobs/"+string(failedID)+"/collect/top?cursor=4").Result())
+	page, err := restapi.ReadPage(ask(g, http.MethodGet, "/jobs/"+string(failedID)+"/collect/top?cursor=4").Result())
 	want := msg.CollectPage{Epoch: 2, Next: 7, Records: []byte{1, 'x', 0xff}, End: true}
 	if diff := cmp.Diff(want, page); diff != "" || err != nil {
 		t.Errorf("error %v; page differs (-want +got):\n%s", err, diff)
 	}
-	var result Result
+	var result restapi.Result
 	if err := json.NewDecoder(ask(g, http.MethodGet, "/jobs/"+string(failedID)+"/result").Body).Decode(&result); err != nil {
 		t.Fatal(err)
 	}
@@ -379,12 +380,12 @@ func TestClientReadsResults(t *testing.T) {
 	if diff := cmp.Diff(ended, result.JobEnded()); diff != "" {
 		t.Errorf("result differs (-want +got):\n%s", diff)
 	}
-	if _, err := ReadPage(ask(g, http.MethodGet, "/jobs").Result()); !errors.Is(err, ErrNoPage) {
+	if _, err := restapi.ReadPage(ask(g, http.MethodGet, "/jobs").Result()); !errors.Is(err, restapi.ErrNoPage) {
 		t.Errorf("answer of another path: got error %v", err)
 	}
 	backwards := ask(g, http.MethodGet, "/jobs/"+string(failedID)+"/collect/top?cursor=4").Result()
-	backwards.Header.Set(headerNext, "-1")
-	if _, err := ReadPage(backwards); !errors.Is(err, ErrNoPage) {
+	backwards.Header.Set(restapi.HeaderNext, "-1")
+	if _, err := restapi.ReadPage(backwards); !errors.Is(err, restapi.ErrNoPage) {
 		t.Errorf("a page before the first: got error %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // executionStates and jobStatuses are all that Flink counts; some of them ours
@@ -31,12 +32,8 @@ func jobStatuses() []msg.JobStatus {
 	}
 }
 
-const (
-	// jobType is that of a job that ends by itself.
-	jobType = "BATCH"
-	// slotSharingGroup is the one that all vertices are in.
-	slotSharingGroup = "00000000000000000000000000000000"
-)
+// slotSharingGroup is the one that all vertices are in.
+const slotSharingGroup = "00000000000000000000000000000000"
 
 // jobID reads the path's job id.
 func jobID(r *http.Request) (ids.JobID, error) { return parseJobID(r.PathValue("job")) }
@@ -75,9 +72,9 @@ func (s *Server) jobs(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := jobIDsWithStatus{Jobs: make([]jobIDWithStatus, 0, len(jobs))}
+	answer := restapi.JobIDsWithStatus{Jobs: make([]restapi.JobIDWithStatus, 0, len(jobs))}
 	for _, j := range jobs {
-		answer.Jobs = append(answer.Jobs, jobIDWithStatus{ID: string(j.ID), Status: string(j.Status)})
+		answer.Jobs = append(answer.Jobs, restapi.JobIDWithStatus{ID: j.ID, Status: j.Status})
 	}
 	return answer, nil
 }
@@ -92,7 +89,7 @@ func (s *Server) jobsMetrics(r *http.Request) (any, error) {
 			}
 		}
 	}
-	return []aggregatedMetric{}, nil
+	return []restapi.AggregatedMetric{}, nil
 }
 
 func (s *Server) jobsOverview(r *http.Request) (any, error) {
@@ -101,14 +98,14 @@ func (s *Server) jobsOverview(r *http.Request) (any, error) {
 		return nil, err
 	}
 	now := time.Now()
-	answer := multipleJobsDetails{Jobs: make([]jobOverview, 0, len(jobs))}
+	answer := restapi.MultipleJobsDetails{Jobs: make([]restapi.JobOverview, 0, len(jobs))}
 	for _, j := range jobs {
 		tasks := map[string]int{"total": j.TotalTasks}
 		for _, state := range executionStates() {
 			tasks[strings.ToLower(string(state))] = j.Tasks[state]
 		}
-		answer.Jobs = append(answer.Jobs, jobOverview{
-			ID: string(j.ID), Name: j.Name, State: string(j.Status),
+		answer.Jobs = append(answer.Jobs, restapi.JobOverview{
+			ID: j.ID, Name: j.Name, State: j.Status,
 			StartTime: millis(j.Start), EndTime: millis(j.End), Duration: elapsed(j.Start, j.End, now),
 			LastModification: millis(j.Modified),
 			Tasks:            tasks,
@@ -125,38 +122,38 @@ func (s *Server) job(r *http.Request) (any, error) {
 	return jobDetailsOf(d, time.Now()), nil
 }
 
-func jobDetailsOf(d msg.JobDetails, now time.Time) jobDetailsInfo {
-	info := jobDetailsInfo{
-		ID: string(d.ID), Name: d.Name, State: string(d.Status), JobType: jobType,
+func jobDetailsOf(d msg.JobDetails, now time.Time) restapi.JobDetailsInfo {
+	info := restapi.JobDetailsInfo{
+		ID: d.ID, Name: d.Name, State: d.Status, JobType: restapi.JobTypeBatch,
 		StartTime: millis(d.Start), EndTime: millis(d.End), Duration: elapsed(d.Start, d.End, now),
 		MaxParallelism: -1,
 		Now:            now.UnixMilli(),
-		Timestamps:     make(map[string]int64),
-		Vertices:       make([]vertexInfo, 0, len(d.Vertices)),
-		StatusCounts:   make(map[string]int),
-		Plan:           planOf(d),
+		Timestamps:     make(map[msg.JobStatus]int64),
+		Vertices:       make([]restapi.VertexInfo, 0, len(d.Vertices)),
+		StatusCounts:   make(map[msg.ExecutionState]int),
+		Plan:           restapi.PlanOfJob(d),
 	}
 	for _, status := range jobStatuses() {
-		info.Timestamps[string(status)] = max(millis(d.Timestamps[status]), 0)
+		info.Timestamps[status] = max(millis(d.Timestamps[status]), 0)
 	}
 	for _, state := range executionStates() {
-		info.StatusCounts[string(state)] = 0
+		info.StatusCounts[state] = 0
 	}
 	for _, v := range d.Vertices {
 		info.Vertices = append(info.Vertices, vertexOf(v, now))
-		info.StatusCounts[string(v.Status)]++
+		info.StatusCounts[v.Status]++
 	}
 	return info
 }
 
-func vertexOf(v msg.VertexDetails, now time.Time) vertexInfo {
-	info := vertexInfo{
+func vertexOf(v msg.VertexDetails, now time.Time) restapi.VertexInfo {
+	info := restapi.VertexInfo{
 		ID: v.ID, SlotSharingGroupID: slotSharingGroup, Name: v.Name,
 		MaxParallelism: v.Parallelism, Parallelism: v.Parallelism,
-		Status:    string(v.Status),
+		Status:    v.Status,
 		StartTime: millis(v.Start), EndTime: millis(v.End), Duration: elapsed(v.Start, v.End, now),
-		Tasks: make(map[string]int),
-		Metrics: ioMetrics{
+		Tasks: make(map[msg.ExecutionState]int),
+		Metrics: restapi.IOMetrics{
 			ReadBytes: v.Traffic.ReadBytes, ReadBytesComplete: true,
 			WriteBytes: v.Traffic.WriteBytes, WriteBytesComplete: true,
 			ReadRecords: v.Traffic.ReadRecords, ReadRecordsComplete: true,
@@ -164,7 +161,7 @@ func vertexOf(v msg.VertexDetails, now time.Time) vertexInfo {
 		},
 	}
 	for _, state := range executionStates() {
-		info.Tasks[string(state)] = v.Tasks[state]
+		info.Tasks[state] = v.Tasks[state]
 	}
 	return info
 }
@@ -174,7 +171,15 @@ func (s *Server) jobStatus(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobStatusInfo{Status: string(d.Status)}, nil
+	return restapi.JobStatusInfo{Status: d.Status}, nil
+}
+
+func (s *Server) jobPlan(r *http.Request) (any, error) {
+	d, err := s.details(r)
+	if err != nil {
+		return nil, err
+	}
+	return restapi.JobPlanInfo{Plan: restapi.PlanOfJob(d)}, nil
 }
 
 // jobExceptions answers GET …/exceptions?maxExceptions=N: the N newest of the job's
@@ -202,10 +207,10 @@ func (s *Server) jobExceptions(r *http.Request) (any, error) {
 	return answer, nil
 }
 
-func exceptionsOf(d msg.JobDetails) jobExceptions {
-	answer := jobExceptions{
-		AllExceptions: []taskException{}, // as in Flink, as long as there is no root
-		History:       exceptionHistory{Entries: make([]exceptionInfo, 0, len(d.Exceptions))},
+func exceptionsOf(d msg.JobDetails) restapi.JobExceptions {
+	answer := restapi.JobExceptions{
+		AllExceptions: []restapi.TaskException{}, // as in Flink, as long as there is no root
+		History:       restapi.ExceptionHistory{Entries: make([]restapi.ExceptionInfo, 0, len(d.Exceptions))},
 	}
 	if d.Root != nil {
 		text, at := stackOf(d.Root.Failure), d.Root.Time.UnixMilli()
@@ -214,7 +219,7 @@ func exceptionsOf(d msg.JobDetails) jobExceptions {
 		answer.Truncated = len(d.TaskFailures) < tasksIn(d, msg.ExecutionFailed)
 	}
 	for _, e := range d.Exceptions {
-		answer.History.Entries = append(answer.History.Entries, exceptionInfo{
+		answer.History.Entries = append(answer.History.Entries, restapi.ExceptionInfo{
 			ExceptionName: exceptionName(e.Failure), Stacktrace: stackOf(e.Failure), Timestamp: e.Time.UnixMilli(),
 			TaskName: e.Task, Location: e.Location, Endpoint: e.Location, TaskManagerID: string(e.Resource),
 			FailureLabels: map[string]string{}, ConcurrentExceptions: []json.RawMessage{},
@@ -224,10 +229,10 @@ func exceptionsOf(d msg.JobDetails) jobExceptions {
 }
 
 // taskExceptions tells of the tasks that are FAILED.
-func taskExceptions(d msg.JobDetails) []taskException {
-	told := make([]taskException, 0, len(d.TaskFailures))
+func taskExceptions(d msg.JobDetails) []restapi.TaskException {
+	told := make([]restapi.TaskException, 0, len(d.TaskFailures))
 	for _, e := range d.TaskFailures {
-		told = append(told, taskException{
+		told = append(told, restapi.TaskException{
 			Exception: stackOf(e.Failure), Task: e.Task, Location: e.Location, Endpoint: e.Location,
 			Timestamp: e.Time.UnixMilli(), TaskManagerID: string(e.Resource),
 		})
@@ -265,23 +270,27 @@ func (s *Server) executionResult(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if !d.Status.GloballyTerminal() {
-		return executionResult{Status: queueStatus{"IN_PROGRESS"}}, nil
+		return restapi.ExecutionResult{Status: restapi.QueueStatus{ID: "IN_PROGRESS"}}, nil
 	}
-	result := &jobExecutionResult{
-		ID: string(d.ID), AccumulatorResults: map[string]json.RawMessage{}, NetRuntime: d.End.Sub(d.Start).Milliseconds(),
+	result := &restapi.JobExecutionResult{
+		ID: d.ID, AccumulatorResults: map[string]json.RawMessage{}, NetRuntime: d.End.Sub(d.Start).Milliseconds(),
 	}
 	switch d.Status {
 	case msg.JobFinished:
-		result.ApplicationStatus = string(msg.ApplicationSucceeded)
+		result.ApplicationStatus = msg.ApplicationSucceeded
 	case msg.JobCanceled:
-		result.ApplicationStatus = string(msg.ApplicationCanceled)
+		result.ApplicationStatus = msg.ApplicationCanceled
 	default:
-		result.ApplicationStatus = string(msg.ApplicationFailed)
+		result.ApplicationStatus = msg.ApplicationFailed
 		if d.Root != nil {
 			result.FailureCause = causeOf(exceptionName(d.Root.Failure), stackOf(d.Root.Failure))
 		}
 	}
-	return executionResult{Status: queueStatus{"COMPLETED"}, Result: result}, nil
+	return restapi.ExecutionResult{Status: restapi.QueueStatus{ID: "COMPLETED"}, Result: result}, nil
+}
+
+func causeOf(class, stackTrace string) *restapi.FailureCause {
+	return &restapi.FailureCause{Class: class, StackTrace: stackTrace, Serialized: []byte{}}
 }
 
 // cancelJob is Flink's PATCH /jobs/:jobid?mode=cancel, the only mode there is. Flink answers the
@@ -298,7 +307,7 @@ func (s *Server) cancelJob(r *http.Request) (any, error) {
 	default:
 		return nil, badRequest("%q is no way to end a job: use mode=cancel", mode)
 	}
-	return empty{}, s.gateway.CancelJob(r.Context(), id)
+	return restapi.Empty{}, s.gateway.CancelJob(r.Context(), id)
 }
 
 // errStopped is Flink's answer, with its status, to a mode that it has taken out.

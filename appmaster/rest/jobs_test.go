@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // It would catch a list of exceptions that keeps quiet about what it leaves out, and one that
@@ -47,7 +48,7 @@ func TestNoMoreExceptionsAreToldThanAreWanted(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		newServer(&fakeGateway{}).Unguarded().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/jobs/"+string(failedID)+"/exceptions"+query, nil))
-		var told jobExceptions
+		var told restapi.JobExceptions
 		if err := json.Unmarshal(w.Body.Bytes(), &told); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // described is what the page says of a route beyond what the route says itself.
@@ -30,61 +32,61 @@ type described struct {
 // descriptions tells of every route.
 func descriptions() map[string]described {
 	all := map[string]described{
-		"GET /overview":                          {summary: "Task managers, slots and jobs, in numbers", answer: clusterOverview{}},
-		"GET /config":                            {summary: "What Flink's dashboard asks first", answer: dashboardConfiguration{}},
-		"GET /jobmanager/config":                 {summary: "The options that the cluster runs under, defaults among them; what may be secret is hidden", answer: []configEntry{}},
-		"GET /jobmanager/environment":            {summary: "What the master's process is", answer: environmentInfo{}},
-		"GET /jobs/{job}/jobmanager/environment": {summary: "What the master's process is, as /jobmanager/environment", answer: environmentInfo{}},
-		"GET /jobs/{job}/resource-requirements":  {summary: "The parallelism of each vertex", answer: map[string]vertexRequirements{}},
-		"PUT /jobs/{job}/resource-requirements":  {summary: "Answered with 501 until a job that runs can be given another parallelism", answer: empty{}},
-		"GET /blocklist":                         {summary: "The nodes that jobs have set aside, why, and until when", answer: Blocklist{}},
-		"GET /datasets":                          {summary: "Always empty: no job keeps data beyond its end", answer: dataSets{}},
-		"DELETE /datasets/{dataset}":             {summary: "Delete a dataset; there is none, so that is done at once", answer: triggerResponse{}},
-		"GET /datasets/delete/{trigger}":         {summary: "How a deletion goes", answer: asynchronousResult{}},
-		"PATCH /jobs/{job}/rescaling":            {summary: "Answered with 503, as in Flink", answer: triggerResponse{}},
-		"GET /jobs/{job}/rescaling/{trigger}":    {summary: "Answered with 503, as in Flink", answer: asynchronousResult{}},
-		"DELETE /cluster":                        {summary: "End the cluster, with the jobs that run", answer: empty{}},
-		"GET /taskmanagers":                      {summary: "The registered task managers", answer: taskManagersInfo{}},
-		"GET /slots":                             {summary: "What there is of slots, which containers are asked for, and what jobs wait for", answer: Slots{}},
+		"GET /overview":                          {summary: "Task managers, slots and jobs, in numbers", answer: restapi.ClusterOverview{}},
+		"GET /config":                            {summary: "What Flink's dashboard asks first", answer: restapi.DashboardConfiguration{}},
+		"GET /jobmanager/config":                 {summary: "The options that the cluster runs under, defaults among them; what may be secret is hidden", answer: []restapi.ConfigEntry{}},
+		"GET /jobmanager/environment":            {summary: "What the master's process is", answer: restapi.EnvironmentInfo{}},
+		"GET /jobs/{job}/jobmanager/environment": {summary: "What the master's process is, as /jobmanager/environment", answer: restapi.EnvironmentInfo{}},
+		"GET /jobs/{job}/resource-requirements":  {summary: "The parallelism of each vertex", answer: map[string]restapi.VertexRequirements{}},
+		"PUT /jobs/{job}/resource-requirements":  {summary: "Answered with 501 until a job that runs can be given another parallelism", answer: restapi.Empty{}},
+		"GET /blocklist":                         {summary: "The nodes that jobs have set aside, why, and until when", answer: restapi.Blocklist{}},
+		"GET /datasets":                          {summary: "Always empty: no job keeps data beyond its end", answer: restapi.DataSets{}},
+		"DELETE /datasets/{dataset}":             {summary: "Delete a dataset; there is none, so that is done at once", answer: restapi.TriggerResponse{}},
+		"GET /datasets/delete/{trigger}":         {summary: "How a deletion goes", answer: restapi.AsynchronousResult{}},
+		"PATCH /jobs/{job}/rescaling":            {summary: "Answered with 503, as in Flink", answer: restapi.TriggerResponse{}},
+		"GET /jobs/{job}/rescaling/{trigger}":    {summary: "Answered with 503, as in Flink", answer: restapi.AsynchronousResult{}},
+		"DELETE /cluster":                        {summary: "End the cluster, with the jobs that run", answer: restapi.Empty{}},
+		"GET /taskmanagers":                      {summary: "The registered task managers", answer: restapi.TaskManagersInfo{}},
+		"GET /slots":                             {summary: "What there is of slots, which containers are asked for, and what jobs wait for", answer: restapi.Slots{}},
 		"GET /{$}":                               {summary: "A page for people", binary: "text/html"},
-		"GET /jobs":                              {summary: "Ids and states of all jobs", answer: jobIDsWithStatus{}},
-		"POST /jobs":                             {summary: "Submit a planned job to a session that has its program", body: JobSubmission{}, answer: JobSubmitted{}},
-		"GET /jobs/overview":                     {summary: "All jobs, a line each", answer: multipleJobsDetails{}},
-		"GET /jobs/metrics":                      {summary: "Always empty: jobs have no metrics here that could be added up", query: []string{"get", "agg", "jobs"}, answer: []aggregatedMetric{}},
-		"GET /jobs/{job}":                        {summary: "A job with its vertices", answer: jobDetailsInfo{}},
-		"PATCH /jobs/{job}":                      {summary: "Cancel a job", query: []string{"mode"}, answer: empty{}},
-		"PUT /jobs/{job}":                        {summary: "Cancel a job, through YARN's proxy", query: []string{"mode"}, answer: empty{}},
-		"GET /jobs/{job}/yarn-cancel":            {summary: "Cancel a job, through a proxy that passes on GET alone; needs Content-Type: application/json", answer: empty{}},
-		"GET /jobs/{job}/yarn-stop":              {summary: "Answered with 308, as in Flink, which has taken this out", answer: empty{}},
-		"GET /jobs/{job}/status":                 {summary: "The state of a job", answer: jobStatusInfo{}},
-		"GET /jobs/{job}/plan":                   {summary: "The plan of a job", answer: jobPlanInfo{}},
-		"GET /jobs/{job}/config":                 {summary: "The options of a job; what may be secret is hidden", answer: jobConfigInfo{}},
-		"GET /jobs/{job}/jobmanager/config":      {summary: "The cluster's options, as /jobmanager/config", answer: []configEntry{}},
-		"GET /jobs/{job}/accumulators":           {summary: "The counters of the tasks that have finished", answer: jobAccumulators{}},
-		"GET /jobs/{job}/exceptions":             {summary: "Why tasks of a job have failed, the newest first", query: []string{"maxExceptions"}, answer: jobExceptions{}},
-		"GET /jobs/{job}/execution-result":       {summary: "How a job ended, as Flink tells it", answer: executionResult{}},
-		"PATCH /jobs/{job}/clientHeartbeat":      {summary: "Say that the job's client is alive", body: ClientHeartbeat{}, answer: empty{}},
-		"POST /jobs/{job}/stop":                  {summary: "Answered with 501 until there are savepoints", answer: empty{}},
-		"POST /jobs/{job}/savepoints":            {summary: "Answered with 501 until there are savepoints", answer: empty{}},
-		"GET /jobs/{job}/savepoints/{trigger}":   {summary: "Answered with 501 until there are savepoints", answer: empty{}},
-		"POST /savepoint-disposal":               {summary: "Answered with 501 until there are savepoints", answer: empty{}},
-		"GET /savepoint-disposal/{trigger}":      {summary: "Answered with 501 until there are savepoints", answer: empty{}},
-		"GET /jobs/{job}/result":                 {summary: "How a job ended, waiting for its end for up to 30 s", query: []string{"wait"}, answer: Result{}},
+		"GET /jobs":                              {summary: "Ids and states of all jobs", answer: restapi.JobIDsWithStatus{}},
+		"POST /jobs":                             {summary: "Submit a planned job to a session that has its program", body: restapi.JobSubmission{}, answer: restapi.JobSubmitted{}},
+		"GET /jobs/overview":                     {summary: "All jobs, a line each", answer: restapi.MultipleJobsDetails{}},
+		"GET /jobs/metrics":                      {summary: "Always empty: jobs have no metrics here that could be added up", query: []string{"get", "agg", "jobs"}, answer: []restapi.AggregatedMetric{}},
+		"GET /jobs/{job}":                        {summary: "A job with its vertices", answer: restapi.JobDetailsInfo{}},
+		"PATCH /jobs/{job}":                      {summary: "Cancel a job", query: []string{"mode"}, answer: restapi.Empty{}},
+		"PUT /jobs/{job}":                        {summary: "Cancel a job, through YARN's proxy", query: []string{"mode"}, answer: restapi.Empty{}},
+		"GET /jobs/{job}/yarn-cancel":            {summary: "Cancel a job, through a proxy that passes on GET alone; needs Content-Type: application/json", answer: restapi.Empty{}},
+		"GET /jobs/{job}/yarn-stop":              {summary: "Answered with 308, as in Flink, which has taken this out", answer: restapi.Empty{}},
+		"GET /jobs/{job}/status":                 {summary: "The state of a job", answer: restapi.JobStatusInfo{}},
+		"GET /jobs/{job}/plan":                   {summary: "The plan of a job", answer: restapi.JobPlanInfo{}},
+		"GET /jobs/{job}/config":                 {summary: "The options of a job; what may be secret is hidden", answer: restapi.JobConfigInfo{}},
+		"GET /jobs/{job}/jobmanager/config":      {summary: "The cluster's options, as /jobmanager/config", answer: []restapi.ConfigEntry{}},
+		"GET /jobs/{job}/accumulators":           {summary: "The counters of the tasks that have finished", answer: restapi.JobAccumulators{}},
+		"GET /jobs/{job}/exceptions":             {summary: "Why tasks of a job have failed, the newest first", query: []string{"maxExceptions"}, answer: restapi.JobExceptions{}},
+		"GET /jobs/{job}/execution-result":       {summary: "How a job ended, as Flink tells it", answer: restapi.ExecutionResult{}},
+		"PATCH /jobs/{job}/clientHeartbeat":      {summary: "Say that the job's client is alive", body: restapi.ClientHeartbeat{}, answer: restapi.Empty{}},
+		"POST /jobs/{job}/stop":                  {summary: "Answered with 501 until there are savepoints", answer: restapi.Empty{}},
+		"POST /jobs/{job}/savepoints":            {summary: "Answered with 501 until there are savepoints", answer: restapi.Empty{}},
+		"GET /jobs/{job}/savepoints/{trigger}":   {summary: "Answered with 501 until there are savepoints", answer: restapi.Empty{}},
+		"POST /savepoint-disposal":               {summary: "Answered with 501 until there are savepoints", answer: restapi.Empty{}},
+		"GET /savepoint-disposal/{trigger}":      {summary: "Answered with 501 until there are savepoints", answer: restapi.Empty{}},
+		"GET /jobs/{job}/result":                 {summary: "How a job ended, waiting for its end for up to 30 s", query: []string{"wait"}, answer: restapi.Result{}},
 		"GET /jobs/{job}/collect/{name}":         {summary: "A page of what a job collects, waiting for its first record for up to 30 s; the headers Bobbin-Epoch, Bobbin-Next and Bobbin-End say how to go on", query: []string{"cursor", "wait"}, binary: "application/octet-stream"},
-		"GET /programs":                          {summary: "The session's programs", answer: Programs{}},
-		"POST /programs":                         {summary: "Upload a program; with sha256 it is not read if it is there", query: []string{"name", "sha256"}, binary: "application/octet-stream", answer: Program{}},
-		"GET /drivers":                           {summary: "The programs that run beside the master: those that /run has started, until they end, and those that plan", answer: Drivers{}},
-		"DELETE /drivers/{driver}":               {summary: "End a program that runs beside the master, and wait for that; its jobs go on", answer: empty{}},
-		"GET /jars":                              {summary: "The session's programs, as Flink lists jars", answer: jarList{}},
-		"POST /jars/upload":                      {summary: "Upload a program as a form with one file", binary: "multipart/form-data", answer: jarUploaded{}},
+		"GET /programs":                          {summary: "The session's programs", answer: restapi.Programs{}},
+		"POST /programs":                         {summary: "Upload a program; with sha256 it is not read if it is there", query: []string{"name", "sha256"}, binary: "application/octet-stream", answer: restapi.Program{}},
+		"GET /drivers":                           {summary: "The programs that run beside the master: those that /run has started, until they end, and those that plan", answer: restapi.Drivers{}},
+		"DELETE /drivers/{driver}":               {summary: "End a program that runs beside the master, and wait for that; its jobs go on", answer: restapi.Empty{}},
+		"GET /jars":                              {summary: "The session's programs, as Flink lists jars", answer: restapi.JarList{}},
+		"POST /jars/upload":                      {summary: "Upload a program as a form with one file", binary: "multipart/form-data", answer: restapi.JarUploaded{}},
 	}
 	for _, path := range []string{"/programs/{program}", "/jars/{program}"} {
 		maps.Copy(all, map[string]described{
-			"GET " + path:            {summary: "A program that need not be uploaded", answer: Program{}},
-			"DELETE " + path:         {summary: "Remove a program of which no job runs", answer: empty{}},
-			"GET " + path + "/plan":  {summary: "The plan of a program's first job; needs Content-Type: application/json without the owner's token", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, answer: jobPlanInfo{}},
-			"POST " + path + "/plan": {summary: "The plan of a program's first job", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, body: RunRequest{}, answer: jobPlanInfo{}},
-			"POST " + path + "/run":  {summary: "Run a program beside the master, and tell its first job", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, body: RunRequest{}, answer: RunAnswer{}},
+			"GET " + path:            {summary: "A program that need not be uploaded", answer: restapi.Program{}},
+			"DELETE " + path:         {summary: "Remove a program of which no job runs", answer: restapi.Empty{}},
+			"GET " + path + "/plan":  {summary: "The plan of a program's first job; needs Content-Type: application/json without the owner's token", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, answer: restapi.JobPlanInfo{}},
+			"POST " + path + "/plan": {summary: "The plan of a program's first job", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, body: restapi.RunRequest{}, answer: restapi.JobPlanInfo{}},
+			"POST " + path + "/run":  {summary: "Run a program beside the master, and tell its first job", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, body: restapi.RunRequest{}, answer: restapi.RunAnswer{}},
 		})
 	}
 	return all
@@ -234,7 +236,7 @@ func operationOf(r route, d described, path string, shapes schemas) map[string]a
 	case d.binary != "" && d.answer != nil:
 		o["requestBody"] = map[string]any{"content": binary}
 	}
-	refusal := map[string]any{"description": "refused", "content": map[string]any{"application/json": map[string]any{"schema": shapes.of(reflect.TypeFor[failureBody]())}}}
+	refusal := map[string]any{"description": "refused", "content": map[string]any{"application/json": map[string]any{"schema": shapes.of(reflect.TypeFor[restapi.FailureBody]())}}}
 	o["responses"] = map[string]any{strconv.Itoa(r.status): answer, "default": refusal}
 	return o
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // maxOperations bounds those that are kept; the oldest go first.
@@ -33,7 +34,7 @@ type operation struct {
 }
 
 // triggered is the answer to a trigger.
-func (o *operations) triggered(kind string, err error) triggerResponse {
+func (o *operations) triggered(kind string, err error) restapi.TriggerResponse {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
@@ -43,24 +44,24 @@ func (o *operations) triggered(kind string, err error) triggerResponse {
 	}
 	done := operation{trigger: ids.Random(), kind: kind, ended: now, err: err}
 	o.all = append(o.all, done)
-	return triggerResponse{ID: done.trigger}
+	return restapi.TriggerResponse{ID: done.trigger}
 }
 
 // look is how an operation goes.
-func (o *operations) look(kind, trigger string) (asynchronousResult, error) {
+func (o *operations) look(kind, trigger string) (restapi.AsynchronousResult, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.expire(time.Now())
 	for _, done := range o.all {
 		if done.trigger == trigger && done.kind == kind {
-			result := asynchronousResult{Status: queueStatus{"COMPLETED"}, Operation: &operationResult{}}
+			result := restapi.AsynchronousResult{Status: restapi.QueueStatus{ID: "COMPLETED"}, Operation: &restapi.OperationResult{}}
 			if done.err != nil {
 				result.Operation.FailureCause = causeOf("error", done.err.Error())
 			}
 			return result, nil
 		}
 	}
-	return asynchronousResult{}, &refusal{http.StatusNotFound, fmt.Sprintf("there is no operation %s: they are known for %s", trigger, o.keep)}
+	return restapi.AsynchronousResult{}, &refusal{http.StatusNotFound, fmt.Sprintf("there is no operation %s: they are known for %s", trigger, o.keep)}
 }
 
 func (o *operations) expire(now time.Time) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // maxPageJobs bounds the jobs that the page shows in full, newest first.
@@ -17,7 +18,7 @@ const maxPageJobs = 20
 
 // pageData is what the page shows.
 type pageData struct {
-	Overview clusterOverview
+	Overview restapi.ClusterOverview
 	Workers  []msg.TaskExecutorDetails
 	Jobs     []msg.JobDetails
 	More     int                  // jobs that are left out

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // Session is what REST asks of a cluster that takes its users' jobs and programs.
@@ -21,7 +23,7 @@ import (
 // actor.ErrStopped.
 type Session interface {
 	// SubmitJob takes in a job that has an id.
-	SubmitJob(ctx context.Context, job JobSubmission) error
+	SubmitJob(ctx context.Context, job restapi.JobSubmission) error
 	// Programs lists those of which the session can run jobs.
 	Programs(ctx context.Context) ([]msg.ProgramDetails, error)
 	// Program looks for one by its hash that need not be uploaded.
@@ -48,41 +50,8 @@ type ProgramRun struct {
 	Options   map[string]string // over those of the session
 }
 
-// Program is a program of a session.
-type Program struct {
-	ID       string `json:"id"` // SHA-256, lower-case hex
-	Name     string `json:"name"`
-	Size     int64  `json:"size"`     // bytes
-	Uploaded int64  `json:"uploaded"` // ms since 1970
-}
-
-// Programs is the answer to GET /programs.
-type Programs struct {
-	Programs []Program `json:"programs"`
-}
-
-// RunRequest is the body of POST /programs/{program}/run and …/plan; Flink's
-// JarRunRequestBody without what concerns Java.
-type RunRequest struct {
-	Arguments   []string          `json:"programArgsList,omitempty"`
-	Parallelism int               `json:"parallelism,omitempty"` // 0: parallelism.default
-	Job         ids.JobID         `json:"jobId,omitempty"`
-	Options     map[string]string `json:"flinkConfiguration,omitempty"`
-	// ArgumentLine is Flink's older form of Arguments: words between spaces, in which
-	// quotes hold words together.
-	ArgumentLine string `json:"programArgs,omitempty"`
-	// Savepoint is answered with "not yet".
-	Savepoint string `json:"savepointPath,omitempty"`
-}
-
-// RunAnswer is the answer to POST /programs/{program}/run; Flink's
-// JarRunResponseBody.
-type RunAnswer struct {
-	Job ids.JobID `json:"jobid"`
-}
-
-func programOf(p msg.ProgramDetails) Program {
-	return Program{ID: p.SHA256, Name: p.Name, Size: p.Size, Uploaded: p.Uploaded.UnixMilli()}
+func programOf(p msg.ProgramDetails) restapi.Program {
+	return restapi.Program{ID: p.SHA256, Name: p.Name, Size: p.Size, Uploaded: p.Uploaded.UnixMilli()}
 }
 
 // listed are the session's programs.
@@ -100,7 +69,7 @@ func (s *Server) programs(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := Programs{Programs: make([]Program, 0, len(list))}
+	answer := restapi.Programs{Programs: make([]restapi.Program, 0, len(list))}
 	for _, p := range list {
 		answer.Programs = append(answer.Programs, programOf(p))
 	}
@@ -113,9 +82,9 @@ func (s *Server) jars(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := jarList{Address: "https://" + r.Host, Files: make([]jarFile, 0, len(list))}
+	answer := restapi.JarList{Address: "https://" + r.Host, Files: make([]restapi.JarFile, 0, len(list))}
 	for _, p := range list {
-		answer.Files = append(answer.Files, jarFile{ID: p.SHA256, Name: p.Name, Uploaded: p.Uploaded.UnixMilli(), Entry: []jarEntry{}})
+		answer.Files = append(answer.Files, restapi.JarFile{ID: p.SHA256, Name: p.Name, Uploaded: p.Uploaded.UnixMilli(), Entry: []restapi.JarEntry{}})
 	}
 	return answer, nil
 }
@@ -154,7 +123,7 @@ func (s *Server) removeProgram(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, session.RemoveProgram(r.Context(), sha256)
+	return restapi.Empty{}, session.RemoveProgram(r.Context(), sha256)
 }
 
 // addProgram answers POST /programs?name=N&sha256=H, whose body is the program.
@@ -204,7 +173,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return jarUploaded{Filename: strings.TrimSuffix(added.URI, "/"+path.Base(added.URI)), Status: "success"}, nil
+		return restapi.JarUploaded{Filename: strings.TrimSuffix(added.URI, "/"+path.Base(added.URI)), Status: "success"}, nil
 	}
 }
 
@@ -232,7 +201,7 @@ func (s *Server) planProgram(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobPlanInfo{Plan: PlanOf(&graph)}, nil
+	return restapi.JobPlanInfo{Plan: restapi.PlanOf(&graph)}, nil
 }
 
 // runProgram answers POST …/run.
@@ -245,7 +214,7 @@ func (s *Server) runProgram(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RunAnswer{Job: job}, nil
+	return restapi.RunAnswer{Job: job}, nil
 }
 
 // programRun reads what is to be run, from the body and from the query, which Flink
@@ -255,19 +224,19 @@ func (s *Server) programRun(r *http.Request) (Session, ProgramRun, error) {
 	if err != nil {
 		return nil, ProgramRun{}, err
 	}
-	var body RunRequest
+	var body restapi.RunRequest
 	if err := readJSON(r, &body); err != nil {
 		return nil, ProgramRun{}, err
 	}
-	if err := body.addQuery(r); err != nil {
+	if err := addQuery(&body, r.URL.Query()); err != nil {
 		return nil, ProgramRun{}, err
 	}
-	run, err := body.run(sha256)
+	run, err := runOf(body, sha256)
 	return session, run, err
 }
 
-func (b *RunRequest) addQuery(r *http.Request) error {
-	query := r.URL.Query()
+// addQuery takes in what the query says over the body.
+func addQuery(b *restapi.RunRequest, query url.Values) error {
 	if text := query.Get("parallelism"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -287,7 +256,7 @@ func (b *RunRequest) addQuery(r *http.Request) error {
 	return nil
 }
 
-func (b *RunRequest) run(sha256 string) (ProgramRun, error) {
+func runOf(b restapi.RunRequest, sha256 string) (ProgramRun, error) {
 	run := ProgramRun{SHA256: sha256, Arguments: b.Arguments, Job: b.Job, Options: make(map[string]string)}
 	maps.Copy(run.Options, b.Options)
 	switch {

@@ -22,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 var (
@@ -32,7 +33,7 @@ var (
 // fakeSession has one program.
 type fakeSession struct {
 	err       error // of every answer, where set
-	submitted []JobSubmission
+	submitted []restapi.JobSubmission
 	added     []string // name, hash and content
 	removed   []string
 	planned   []ProgramRun
@@ -50,7 +51,7 @@ func wordcount() msg.ProgramDetails {
 	}
 }
 
-func (s *fakeSession) SubmitJob(_ context.Context, job JobSubmission) error {
+func (s *fakeSession) SubmitJob(_ context.Context, job restapi.JobSubmission) error {
 	s.submitted = append(s.submitted, job)
 	return s.err
 }
@@ -140,8 +141,8 @@ func askSession(session Session, method, path, contentType string, body io.Reade
 // TestJobsGoInWhole would catch a job that loses something on its way in.
 func TestJobsGoInWhole(t *testing.T) {
 	t.Parallel()
-	want := JobSubmission{
-		Job: runningID, Graph: plannedGraph(), Program: ProgramID{Name: "wordcount", SHA256: wordcountID}, Attached: true, ClientHeartbeatTimeout: 180_000,
+	want := restapi.JobSubmission{
+		Job: runningID, Graph: plannedGraph(), Program: restapi.ProgramID{Name: "wordcount", SHA256: wordcountID}, Attached: true, ClientHeartbeatTimeout: 180_000,
 	}
 	body, err := json.Marshal(want)
 	if err != nil {
@@ -149,17 +150,17 @@ func TestJobsGoInWhole(t *testing.T) {
 	}
 	session := &fakeSession{}
 	w := askSession(session, http.MethodPost, "/v1/jobs", "application/json", bytes.NewReader(body))
-	var answer JobSubmitted
+	var answer restapi.JobSubmitted
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusAccepted || answer.JobURL != "/jobs/"+string(runningID) {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
-	if diff := cmp.Diff([]JobSubmission{want}, session.submitted); diff != "" {
+	if diff := cmp.Diff([]restapi.JobSubmission{want}, session.submitted); diff != "" {
 		t.Errorf("submitted (-want +got):\n%s", diff)
 	}
 	if got := want.ClientTimeout(); got != 3*time.Minute {
 		t.Errorf("the client may be silent for %s", got)
 	}
-	if got := (JobSubmission{ClientHeartbeatTimeout: 1 << 62}).ClientTimeout(); got <= 0 {
+	if got := (restapi.JobSubmission{ClientHeartbeatTimeout: 1 << 62}).ClientTimeout(); got <= 0 {
 		t.Errorf("a long time is %s", got)
 	}
 	w = askSession(session, http.MethodPost, "/jobs", "", strings.NewReader(`{"program":{"sha256":"`+wordcountID+`"}}`))
@@ -265,7 +266,7 @@ func TestProgramsPassAsTheyAre(t *testing.T) {
 	if diff := cmp.Diff([]string{"word count " + wordcountID + " \x7fELF\x00", "wordcount.jar  \x7fELF--"}, session.added); diff != "" {
 		t.Errorf("added (-want +got):\n%s", diff)
 	}
-	var answer jarUploaded
+	var answer restapi.JarUploaded
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || answer.Filename != "hdfs://ns/user/alice/.bobbin/cache/"+wordcountID || answer.Status != "success" {
 		t.Errorf("answer %s", w.Body)
 	}

@@ -1,54 +1,11 @@
 package rest
 
 import (
-	"math"
 	"net/http"
-	"time"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
-
-// JobSubmission is the body of POST /jobs: a planned job of a program that the session
-// has.
-type JobSubmission struct {
-	Job     ids.JobID         `json:"jobId,omitempty"` // "": the session gives it one
-	Graph   jobgraph.JobGraph `json:"graph"`
-	Program ProgramID         `json:"program"`
-	// Attached says that a client comes for what the job collects. Without it nothing is
-	// kept of that.
-	Attached bool `json:"attached"`
-	// ClientHeartbeatTimeout is how long the client may be silent before the job is
-	// cancelled, in ms; 0: for ever.
-	ClientHeartbeatTimeout int64 `json:"clientHeartbeatTimeout,omitempty"`
-}
-
-// ClientTimeout is how long the client may be silent; 0: for ever.
-func (j JobSubmission) ClientTimeout() time.Duration { return milliseconds(j.ClientHeartbeatTimeout) }
-
-// milliseconds is a duration as JSON has it, within what a Duration can hold.
-func milliseconds(n int64) time.Duration {
-	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
-}
-
-// ProgramID names a program.
-type ProgramID struct {
-	Name   string `json:"name,omitempty"` // for people
-	SHA256 string `json:"sha256"`         // lower-case hex
-}
-
-// JobSubmitted is the answer to POST /jobs; Flink's JobSubmitResponseBody.
-type JobSubmitted struct {
-	JobURL string `json:"jobUrl"` // path of the job
-}
-
-// ClientHeartbeat is the body of PATCH /jobs/{job}/clientHeartbeat; Flink's
-// JobClientHeartbeatRequestBody.
-type ClientHeartbeat struct {
-	// ExpiredTimestamp is until when the job may go on by the client's clock, in ms since
-	// 1970. The session counts the submission's time by its own instead.
-	ExpiredTimestamp int64 `json:"expiredTimestamp"`
-}
 
 // session is the part of the cluster that takes jobs and programs.
 func (s *Server) session() (Session, error) {
@@ -63,7 +20,7 @@ func (s *Server) submitJob(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var body JobSubmission
+	var body restapi.JobSubmission
 	text, err := readText(r)
 	if err != nil {
 		return nil, err
@@ -89,7 +46,7 @@ func (s *Server) submitJob(r *http.Request) (any, error) {
 	if err := session.SubmitJob(r.Context(), body); err != nil {
 		return nil, err
 	}
-	return JobSubmitted{JobURL: "/jobs/" + string(body.Job)}, nil
+	return restapi.JobSubmitted{JobURL: "/jobs/" + string(body.Job)}, nil
 }
 
 // clientHeartbeat keeps a job going that ends with its client.
@@ -98,11 +55,11 @@ func (s *Server) clientHeartbeat(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var body ClientHeartbeat
+	var body restapi.ClientHeartbeat
 	if err := readJSON(r, &body); err != nil {
 		return nil, err
 	}
-	return empty{}, s.gateway.ClientSeen(r.Context(), id)
+	return restapi.Empty{}, s.gateway.ClientSeen(r.Context(), id)
 }
 
 // stopUntilNow answers who wants a job to end with a savepoint.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 func infoCommand(p Process) *cli.Command {
@@ -75,7 +75,7 @@ func info(c *cli.Context, p Process) (err error) {
 	if err != nil {
 		return err
 	}
-	return printPlan(p.Stdout, rest.PlanOf(&graph), asJSON)
+	return printPlan(p.Stdout, restapi.PlanOf(&graph), asJSON)
 }
 
 // infoOfJob prints the plan of a job of a cluster.
@@ -92,7 +92,7 @@ func infoOfJob(c *cli.Context, p Process, job ids.JobID, asJSON bool) (err error
 	return printPlan(p.Stdout, plan, asJSON)
 }
 
-func printPlan(out io.Writer, plan rest.JobPlan, asJSON bool) error {
+func printPlan(out io.Writer, plan restapi.JobPlan, asJSON bool) error {
 	if !asJSON {
 		text := picture(plan, terminal.Columns(out))
 		if terminal.Is(out) {
@@ -123,7 +123,7 @@ func visibleLines(text string) string {
 // picture draws a plan from its sources to its sinks: a line for each vertex, and between
 // two neighbours how records come from one to the other. What a vertex reads of others
 // stands beside it. On a terminal of so many columns lines are broken between words.
-func picture(plan rest.JobPlan, columns int) string {
+func picture(plan restapi.JobPlan, columns int) string {
 	number := make(map[string]int, len(plan.Nodes))
 	for i, node := range plan.Nodes {
 		number[node.ID] = i + 1

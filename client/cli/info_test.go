@@ -6,30 +6,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // It would catch a picture that leaves out an edge, or draws one between vertices that only
 // happen to be neighbours.
 func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
-	input := func(id, strategy string) rest.PlanInput { return rest.PlanInput{ID: id, ShipStrategy: strategy} }
-	node := func(id, name string, parallelism int, inputs ...rest.PlanInput) rest.PlanNode {
-		return rest.PlanNode{ID: id, Description: name, Parallelism: parallelism, Inputs: inputs}
+	input := func(id, strategy string) restapi.PlanInput { return restapi.PlanInput{ID: id, ShipStrategy: strategy} }
+	node := func(id, name string, parallelism int, inputs ...restapi.PlanInput) restapi.PlanNode {
+		return restapi.PlanNode{ID: id, Description: name, Parallelism: parallelism, Inputs: inputs}
 	}
-	alone := func(n int) (nodes []rest.PlanNode) {
+	alone := func(n int) (nodes []restapi.PlanNode) {
 		for i := range n {
 			nodes = append(nodes, node(strings.Repeat("a", i+1), "read", 1))
 		}
 		return nodes
 	}
 	for name, c := range map[string]struct {
-		nodes []rest.PlanNode
+		nodes []restapi.PlanNode
 		want  string
 	}{
 		"one vertex": {alone(1), `
 1 read, parallelism 1
 `},
-		"a chain": {[]rest.PlanNode{node("a", "read", 2), node("b", "count", 3, input("a", "HASH")), node("c", "write", 3, input("b", "FORWARD"))}, `
+		"a chain": {[]restapi.PlanNode{node("a", "read", 2), node("b", "count", 3, input("a", "HASH")), node("c", "write", 3, input("b", "FORWARD"))}, `
 1 read, parallelism 2
   │ hash
   ▼
@@ -38,7 +38,7 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
   ▼
 3 write, parallelism 3
 `},
-		"two inputs, one of them the neighbour": {[]rest.PlanNode{
+		"two inputs, one of them the neighbour": {[]restapi.PlanNode{
 			node("a", "read left", 1), node("b", "read right", 2), node("c", "count", 3, input("a", "HASH"), input("b", "FORWARD")),
 		}, `
 1 read left, parallelism 1
@@ -47,7 +47,7 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
   ▼
 3 count, parallelism 3, reads hash from 1
 `},
-		"two inputs, neither of them the neighbour": {[]rest.PlanNode{
+		"two inputs, neither of them the neighbour": {[]restapi.PlanNode{
 			node("a", "read left", 1), node("b", "read right", 2), node("c", "write right", 2, input("b", "FORWARD")),
 			node("d", "count", 3, input("b", "HASH"), input("a", "FORWARD")),
 		}, `
@@ -58,7 +58,7 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
 3 write right, parallelism 2
 4 count, parallelism 3, reads hash from 2, forward from 1
 `},
-		"the neighbour twice": {[]rest.PlanNode{node("a", "read", 1), node("b", "count", 2, input("a", "HASH"), input("a", "FORWARD"))}, `
+		"the neighbour twice": {[]restapi.PlanNode{node("a", "read", 1), node("b", "count", 2, input("a", "HASH"), input("a", "FORWARD"))}, `
 1 read, parallelism 1
   │ hash
   │ forward
@@ -71,7 +71,7 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
 			"   │ hash\n   ▼\n10 write, parallelism 1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := picture(rest.JobPlan{Name: "job", Nodes: c.nodes}, 0)
+			got := picture(restapi.JobPlan{Name: "job", Nodes: c.nodes}, 0)
 			if diff := cmp.Diff("job"+c.want, got); diff != "" {
 				t.Errorf("picture (-want +got):\n%s", diff)
 			}
@@ -81,9 +81,9 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
 
 // TestAPlanFitsItsTerminal would catch descriptions that go on below the numbers.
 func TestAPlanFitsItsTerminal(t *testing.T) {
-	plan := rest.JobPlan{Name: "words of the night", Nodes: []rest.PlanNode{
+	plan := restapi.JobPlan{Name: "words of the night", Nodes: []restapi.PlanNode{
 		{ID: "a", Description: "read text -> filter", Parallelism: 2},
-		{ID: "b", Description: "count", Parallelism: 3, Inputs: []rest.PlanInput{{ID: "a", ShipStrategy: "HASH"}}},
+		{ID: "b", Description: "count", Parallelism: 3, Inputs: []restapi.PlanInput{{ID: "a", ShipStrategy: "HASH"}}},
 	}}
 	want := `words of the
 night

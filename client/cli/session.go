@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // session is the target that submits jobs to a session that runs.
@@ -81,9 +81,9 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	if s.failure != nil {
 		return nil, s.explain(ctx, fmt.Errorf("bring program %s to %s: %w", s.program.Name, s, s.failure))
 	}
-	job := rest.JobSubmission{
+	job := restapi.JobSubmission{
 		Graph: *graph, Attached: s.attached,
-		Program: rest.ProgramID{Name: s.program.Name, SHA256: s.program.SHA256},
+		Program: restapi.ProgramID{Name: s.program.Name, SHA256: s.program.SHA256},
 	}
 	if s.attached && s.cfg.Bool(config.ShutdownOnAttachedExit) {
 		job.ClientHeartbeatTimeout = s.cfg.Duration(config.ClientHeartbeatTimeout).Milliseconds()

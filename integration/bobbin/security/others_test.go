@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 

@@ -12,12 +12,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // submitting submits jobs of a program by hand.
@@ -32,7 +32,7 @@ func (s *submitting) submit(g *jobgraph.JobGraph) (ids.JobID, bobbintest.Answer)
 	g.ProtocolVersion, g.Job, g.Name = jobgraph.ProtocolVersion, "collect", "by hand"
 	g.Digest = g.ComputeDigest()
 	job := ids.JobID(ids.Random())
-	body, err := json.Marshal(rest.JobSubmission{Job: job, Graph: *g, Program: rest.ProgramID{SHA256: s.program}, Attached: true})
+	body, err := json.Marshal(restapi.JobSubmission{Job: job, Graph: *g, Program: restapi.ProgramID{SHA256: s.program}, Attached: true})
 	if err != nil {
 		s.t.Error(err)
 	}

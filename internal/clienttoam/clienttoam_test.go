@@ -15,8 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam/clienttoamtest"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam/clienttoamtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )

@@ -1,0 +1,76 @@
+package restapi
+
+import (
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// JobPlanInfo is the answer to GET /jobs/{job}/plan and /programs/{program}/plan; Flink's
+// class of that name.
+type JobPlanInfo struct {
+	Plan JobPlan `json:"plan"`
+}
+
+// JobPlan is the plan of a job as Flink's JsonPlanGenerator writes it
+// (JobPlanInfo.RawJson).
+type JobPlan struct {
+	ID    ids.JobID  `json:"jid"`
+	Name  string     `json:"name"`
+	Type  string     `json:"type"`
+	Nodes []PlanNode `json:"nodes"`
+}
+
+// PlanNode is a vertex of a plan.
+type PlanNode struct {
+	ID                  string      `json:"id"`
+	Parallelism         int         `json:"parallelism"`
+	Operator            string      `json:"operator"`
+	OperatorStrategy    string      `json:"operator_strategy"`
+	Description         string      `json:"description"`
+	Inputs              []PlanInput `json:"inputs,omitempty"`
+	OptimizerProperties struct{}    `json:"optimizer_properties"`
+}
+
+// PlanInput is what a vertex of a plan reads of another.
+type PlanInput struct {
+	Num          int    `json:"num"`
+	ID           string `json:"id"`
+	ShipStrategy string `json:"ship_strategy"`
+	Exchange     string `json:"exchange"`
+}
+
+// noJob stands for the id of a job that has none yet.
+const noJob ids.JobID = "00000000000000000000000000000000"
+
+// PlanOf is the plan of a job that has no id yet.
+func PlanOf(g *jobgraph.JobGraph) JobPlan {
+	details := msg.JobDetails{Vertices: make([]msg.VertexDetails, len(g.Vertices))}
+	details.ID, details.Name = noJob, g.Name
+	for i, v := range g.Vertices {
+		id := jobgraph.VertexID(i)
+		vertex := msg.VertexDetails{ID: g.PublicID(id), Name: v.Name, Parallelism: v.Parallelism}
+		for _, edge := range g.Inputs(id) {
+			vertex.Inputs = append(vertex.Inputs, msg.VertexInput{Vertex: g.PublicID(edge.From), Pattern: edge.Pattern})
+		}
+		details.Vertices[i] = vertex
+	}
+	return PlanOfJob(details)
+}
+
+// PlanOfJob is the plan of a job that runs or has run.
+func PlanOfJob(d msg.JobDetails) JobPlan {
+	plan := JobPlan{ID: d.ID, Name: d.Name, Type: JobTypeBatch, Nodes: make([]PlanNode, 0, len(d.Vertices))}
+	for _, v := range d.Vertices {
+		node := PlanNode{ID: v.ID, Parallelism: v.Parallelism, Description: v.Name}
+		for i, in := range v.Inputs {
+			strategy := "HASH"
+			if in.Pattern == jobgraph.Pointwise {
+				strategy = "FORWARD"
+			}
+			node.Inputs = append(node.Inputs, PlanInput{Num: i, ID: in.Vertex, ShipStrategy: strategy, Exchange: "pipelined_bounded"})
+		}
+		plan.Nodes = append(plan.Nodes, node)
+	}
+	return plan
+}

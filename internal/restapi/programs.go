@@ -1,0 +1,84 @@
+package restapi
+
+import "github.com/bobbin-yarn/bobbin/internal/ids"
+
+// ProgramID names a program.
+type ProgramID struct {
+	Name   string `json:"name,omitempty"` // for people
+	SHA256 string `json:"sha256"`         // lower-case hex
+}
+
+// Program is a program of a session, and the answer to GET /programs/{program}.
+type Program struct {
+	ID       string `json:"id"` // SHA-256, lower-case hex
+	Name     string `json:"name"`
+	Size     int64  `json:"size"` // bytes
+	Uploaded int64  `json:"uploaded"`
+}
+
+// Programs is the answer to GET /programs.
+type Programs struct {
+	Programs []Program `json:"programs"`
+}
+
+// RunRequest is the body of POST /programs/{program}/run and …/plan; Flink's
+// JarRunRequestBody without what concerns Java.
+type RunRequest struct {
+	Arguments   []string          `json:"programArgsList,omitempty"`
+	Parallelism int               `json:"parallelism,omitempty"` // 0: parallelism.default
+	Job         ids.JobID         `json:"jobId,omitempty"`
+	Options     map[string]string `json:"flinkConfiguration,omitempty"`
+	// ArgumentLine is Flink's older form of Arguments: words between spaces, in which
+	// quotes hold words together.
+	ArgumentLine string `json:"programArgs,omitempty"`
+	// Savepoint is answered with "not yet".
+	Savepoint string `json:"savepointPath,omitempty"`
+}
+
+// RunAnswer is the answer to POST /programs/{program}/run; Flink's
+// JarRunResponseBody.
+type RunAnswer struct {
+	Job ids.JobID `json:"jobid"`
+}
+
+// Driver is a program that runs beside the master.
+type Driver struct {
+	ID      string    `json:"id"`      // of this run, 32 hex digits
+	Program string    `json:"program"` // SHA-256, lower-case hex
+	Name    string    `json:"name"`
+	Started int64     `json:"started"`
+	Memory  int64     `json:"memory"`            // bytes that its processes hold
+	Jobs    int       `json:"jobs"`              // that it has submitted
+	LastJob ids.JobID `json:"lastJob,omitempty"` // of these
+}
+
+// Drivers is the answer to GET /drivers.
+type Drivers struct {
+	Drivers []Driver `json:"drivers"`
+}
+
+// JarList is the answer to GET /jars; Flink's JarListInfo.
+type JarList struct {
+	Address string    `json:"address"`
+	Files   []JarFile `json:"files"`
+}
+
+// JarFile is Flink's JarListInfo.JarFileInfo.
+type JarFile struct {
+	ID       string     `json:"id"`
+	Name     string     `json:"name"`
+	Uploaded int64      `json:"uploaded"`
+	Entry    []JarEntry `json:"entry"` // programs have one main each, and no list of it
+}
+
+// JarEntry is Flink's JarListInfo.JarEntryInfo.
+type JarEntry struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// JarUploaded is the answer to POST /jars/upload; Flink's JarUploadResponseBody.
+type JarUploaded struct {
+	Filename string `json:"filename"`
+	Status   string `json:"status"`
+}

@@ -1,0 +1,40 @@
+package restapi
+
+import (
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Slots is the answer to GET /slots: what there is of slots, what is to come, and what jobs
+// need.
+type Slots struct {
+	Total          int          `json:"slotsTotal"`
+	Available      int          `json:"slotsAvailable"`
+	PerWorker      int          `json:"slotsPerTaskManager"`
+	WorkerMemoryMB int          `json:"taskManagerMemoryMB"`
+	Starting       int          `json:"containersStarting"`
+	Requested      int          `json:"containersRequested"`
+	RequestedSince int64        `json:"requestedSince"`
+	Refused        string       `json:"refused"` // "": YARN may give more
+	Jobs           []SlotDemand `json:"jobs"`
+}
+
+// SlotDemand is what a job needs of slots.
+type SlotDemand struct {
+	Job    ids.JobID `json:"jid"`
+	Needed int       `json:"slotsNeeded"`
+	Held   int       `json:"slotsHeld"`
+	Since  int64     `json:"waitsSince"`
+}
+
+// Supply is what the answer says.
+func (s Slots) Supply() msg.SlotSupply {
+	supply := msg.SlotSupply{
+		Total: s.Total, Free: s.Available, PerWorker: s.PerWorker, WorkerMemoryMB: s.WorkerMemoryMB,
+		Starting: s.Starting, Requested: s.Requested, RequestedSince: point(s.RequestedSince), Refused: s.Refused,
+	}
+	for _, d := range s.Jobs {
+		supply.Jobs = append(supply.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Needed, Held: d.Held, Since: point(d.Since)})
+	}
+	return supply
+}
