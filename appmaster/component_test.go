@@ -74,7 +74,7 @@ func (c *cluster) submit(t *testing.T, graph *jobgraph.JobGraph) {
 func (c *cluster) result(t *testing.T) msg.JobEnded {
 	t.Helper()
 	for {
-		ended, err := gateway{c.Component}.JobResult(t.Context(), testJob, time.Minute)
+		ended, err := c.Dispatcher.JobResult(t.Context(), testJob, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,11 +92,10 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\nx\n", "/in/b": "x\n"})
 	c := startCluster(t, dispatcher.Attached, files)
 	c.submit(t, planned(t, files, "/in", nil))
-	g := gateway{c.Component}
 
 	var records []byte
 	for cursor := int64(0); ; {
-		page, err := g.CollectPage(t.Context(), testJob, "counts", cursor, time.Minute)
+		page, err := c.Dispatcher.CollectPage(t.Context(), testJob, "counts", cursor, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +114,7 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	if sum != 4 {
 		t.Errorf("collected counts sum up to %d, want 4", sum)
 	}
-	executors, err := g.TaskExecutors(t.Context())
+	executors, err := gateway{c.Dispatcher, c.ResourceManager}.TaskExecutors(t.Context())
 	if err != nil || len(executors) != 2 {
 		t.Errorf("%d task executors, error %v; want 2", len(executors), err)
 	}
@@ -157,7 +156,7 @@ func TestAJobSurvivesItsWorker(t *testing.T) {
 	if ended.Status != msg.JobFinished {
 		t.Errorf("job is %s: %v; want FINISHED", ended.Status, ended.Failure)
 	}
-	details, err := gateway{c.Component}.JobDetails(t.Context(), testJob)
+	details, err := c.Dispatcher.JobDetails(t.Context(), testJob)
 	if err != nil || details.Restarts != 1 || details.Root == nil || !strings.Contains(details.Root.Failure.Message, "worker w1 on 127.0.0.1 is lost") {
 		t.Errorf("%d restarts for %+v, error %v; want one for the lost worker", details.Restarts, details.Root, err)
 	}
@@ -201,14 +200,13 @@ func TestACancelledJobAndAClusterThatIsShutDown(t *testing.T) {
 		return nil
 	})
 	c := startCluster(t, dispatcher.Attached, files)
-	g := gateway{c.Component}
 	c.submit(t, planned(t, content, "/in", nil))
 	<-reading
-	jobs, err := g.Jobs(t.Context())
+	jobs, err := c.Dispatcher.Jobs(t.Context())
 	if err != nil || len(jobs) != 1 || jobs[0].Status != msg.JobRunning {
 		t.Errorf("jobs %+v, error %v; want the one that runs", jobs, err)
 	}
-	if err := g.CancelJob(t.Context(), testJob); err != nil {
+	if err := c.Dispatcher.CancelJob(t.Context(), testJob); err != nil {
 		t.Error(err)
 	}
 	close(goOn)
@@ -220,7 +218,7 @@ func TestACancelledJobAndAClusterThatIsShutDown(t *testing.T) {
 	}
 
 	idle := startCluster(t, dispatcher.Session, files)
-	if err := (gateway{idle.Component}).ShutDown(t.Context()); err != nil {
+	if err := idle.Dispatcher.ShutDown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if outcome, err := idle.Dispatcher.Outcome(t.Context()); err != nil || outcome.Status != msg.ApplicationSucceeded {

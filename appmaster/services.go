@@ -109,7 +109,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if s.session != nil {
 		endpoint.Session = s.session
 	}
-	s.rest = rest.New(endpoint, gateway{s.component}, logger)
+	s.rest = rest.New(endpoint, gateway{s.component.Dispatcher, s.component.ResourceManager}, logger)
 	return s, nil
 }
 

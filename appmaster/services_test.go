@@ -110,7 +110,7 @@ func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflo
 	if s.session != nil {
 		endpoint.Session = s.session
 	}
-	s.rest = rest.New(endpoint, gateway{s.component}, quiet())
+	s.rest = rest.New(endpoint, gateway{s.component.Dispatcher, s.component.ResourceManager}, quiet())
 	if change != nil {
 		change(s.services)
 	}
