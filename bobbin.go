@@ -51,9 +51,9 @@ func Main(driver Driver) {
 func run(driver Driver, parent *control.Speaker) int {
 	runtime.KeepAlive(mark)
 	value, started := os.LookupEnv(control.Variable)
-	options := os.Getenv(optionsVariable)
+	options := os.Getenv(control.OptionsVariable)
 	// A program that this one starts is not what this one is, nor runs under its options.
-	if err := errors.Join(os.Unsetenv(control.Variable), os.Unsetenv(optionsVariable)); err != nil {
+	if err := errors.Join(os.Unsetenv(control.Variable), os.Unsetenv(control.OptionsVariable)); err != nil {
 		return fail(err)
 	}
 	if !started {

@@ -24,10 +24,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// optionsVariable carries the options of `bobbin run -t local`, as a JSON object. The process
-// takes it out of its environment before it starts anything else.
-const optionsVariable = "BOBBIN_OPTIONS"
-
 // runLocal runs the driver on a cluster in this process. given is the text of its options;
 // parent hears of its jobs.
 func runLocal(driver Driver, given string, parent *control.Speaker) int {
@@ -80,10 +76,10 @@ func localOptions(text string) (config.Config, error) {
 	values := map[string]string{config.ParallelismDefault.Name(): strconv.Itoa(runtime.GOMAXPROCS(0))}
 	if text != "" {
 		if err := json.Unmarshal([]byte(text), &values); err != nil {
-			return config.Config{}, fmt.Errorf("read %s: %w", optionsVariable, err)
+			return config.Config{}, fmt.Errorf("read %s: %w", control.OptionsVariable, err)
 		}
 	}
-	return config.New(config.Layer{Source: optionsVariable, Values: values})
+	return config.New(config.Layer{Source: control.OptionsVariable, Values: values})
 }
 
 // local executes jobs in this process.

@@ -44,7 +44,7 @@ func TestAProgramsOptionsAreItsOwn(t *testing.T) {
 	program := exec.CommandContext(t.Context(), os.Args[0])
 	program.Env = []string{
 		"HOME=" + t.TempDir(), "HADOOP_USER_NAME=alice", startsAnother + "=outer",
-		optionsVariable + `={"taskmanager.numberOfTaskSlots":"7"}`,
+		control.OptionsVariable + `={"taskmanager.numberOfTaskSlots":"7"}`,
 	}
 	out, err := program.CombinedOutput()
 	if want := "outer has \"7\"\ninner has \"\"\n"; err != nil || string(out) != want {
@@ -56,12 +56,12 @@ func TestAProgramsOptionsAreItsOwn(t *testing.T) {
 // options of a local program around it.
 func TestADriversOptionsEndWithIt(t *testing.T) {
 	t.Setenv(control.Variable, "nonsense")
-	t.Setenv(optionsVariable, "{}")
+	t.Setenv(control.OptionsVariable, "{}")
 	if code := run(func(context.Context, *dataflow.Env) error { return errors.New("not reached") }, nil); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
 	for _, entry := range os.Environ() {
-		if strings.HasPrefix(entry, control.Variable+"=") || strings.HasPrefix(entry, optionsVariable+"=") {
+		if strings.HasPrefix(entry, control.Variable+"=") || strings.HasPrefix(entry, control.OptionsVariable+"=") {
 			t.Errorf("the environment still has %s", entry)
 		}
 	}

@@ -16,10 +16,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
-// OptionsVariable carries the options of the command line to a program that runs
-// on its own, as a JSON object.
-const OptionsVariable = "BOBBIN_OPTIONS"
-
 // runLocal runs the program as if by hand: it is a local cluster by itself.
 func runLocal(ctx context.Context, p Process, cfg config.Config, words []string) error {
 	path, err := program.InspectOwn(words[0])
@@ -41,7 +37,7 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 	defer parent.Close() // read only: nothing to lose
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, terminal.Raw(p.Stdout), terminal.Raw(p.Stderr)
-	cmd.Env = append(os.Environ(), OptionsVariable+"="+string(text), parent.Environment())
+	cmd.Env = append(os.Environ(), control.OptionsVariable+"="+string(text), parent.Environment())
 	cmd.ExtraFiles = []*os.File{parent.Child}
 	err = cmd.Start()
 	err = errors.Join(err, parent.Child.Close())

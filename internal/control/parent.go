@@ -6,6 +6,11 @@ package control
 // its environment, as it does with Variable.
 const ParentVariable = "BOBBIN_PARENT"
 
+// OptionsVariable is the environment variable that carries the options of the command line to a
+// program that runs on its own (bobbin run -t local), as a JSON object. The program takes it out
+// of its environment before it starts anything else.
+const OptionsVariable = "BOBBIN_OPTIONS"
+
 // Amid is what a program is amid, in the byte by which it says so when that changes. 0: it has
 // said nothing.
 type Amid byte
