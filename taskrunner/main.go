@@ -162,7 +162,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 	}, taskexecutor.Environment{
 		Roles: roles,
 		Hosts: taskexecutor.ProcessStarter{
-			Environment: hostEnvironment(os.Environ()),
+			Environment: launch.ChildEnvironment(os.Environ()),
 			VCores:      env.launch.VCores,
 			LogDir:      env.logDir,
 			Logger:      logger,
@@ -226,19 +226,4 @@ func (env environment) hostIssuer() *pki.Credentials {
 		return nil
 	}
 	return env.credential
-}
-
-// hostEnvironment is what task hosts inherit: not what tells this process who it
-// is, which a host must not read.
-func hostEnvironment(own []string) []string {
-	var kept []string
-	for _, entry := range own {
-		name, _, _ := strings.Cut(entry, "=")
-		switch name {
-		case launch.Variable, launch.TokenFileVariable, "GOMEMLIMIT", "GOMAXPROCS":
-		default:
-			kept = append(kept, entry)
-		}
-	}
-	return kept
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -44,17 +43,6 @@ func TestHostsGetCertificatesUnlessEncryptionIsOff(t *testing.T) {
 		if got := (environment{config: options, credential: own}).hostIssuer(); got != want {
 			t.Errorf("%s=%q: hosts are certified by %v, want %v", config.SSLInternalEnabled, text, got, want)
 		}
-	}
-}
-
-// TestHostsDoNotInheritWhoTheTaskExecutorIs would catch a host that is given the
-// TaskExecutor's own limits, its launch context, or the way to its credentials.
-func TestHostsDoNotInheritWhoTheTaskExecutorIs(t *testing.T) {
-	kept := hostEnvironment([]string{
-		"PATH=/bin", launch.Variable + "=x", launch.TokenFileVariable + "=/t", "GOMEMLIMIT=32MiB", "GOMAXPROCS=2", "TZ=",
-	})
-	if diff := cmp.Diff([]string{"PATH=/bin", "TZ="}, kept); diff != "" {
-		t.Errorf("environment of hosts (-want +got):\n%s", diff)
 	}
 }
 

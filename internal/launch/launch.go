@@ -74,8 +74,8 @@ const (
 	Application Mode = "application"
 )
 
-// ChildEnvironment is the environment of a process of ours as a child of it gets that
-// runs a user's code: without what is its own alone.
+// ChildEnvironment gives the environment of a child that runs a user's code: own, that of its
+// parent, without the parent's launch context, the way to its credentials, and its limits.
 func ChildEnvironment(own []string) []string {
 	return slices.DeleteFunc(slices.Clone(own), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

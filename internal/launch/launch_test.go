@@ -66,3 +66,14 @@ func TestNothingIsLaunchedThatTheKernelRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestChildrenDoNotInheritWhoTheirParentIs would catch a task host or a driver that is given the
+// limits of the process that started it, its launch context, or the way to its credentials.
+func TestChildrenDoNotInheritWhoTheirParentIs(t *testing.T) {
+	kept := launch.ChildEnvironment([]string{
+		"PATH=/bin", launch.Variable + "=x", launch.TokenFileVariable + "=/t", "GOMEMLIMIT=32MiB", "GOMAXPROCS=2", "TZ=",
+	})
+	if diff := cmp.Diff([]string{"PATH=/bin", "TZ="}, kept); diff != "" {
+		t.Errorf("environment of children (-want +got):\n%s", diff)
+	}
+}
