@@ -9,7 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Config is what a ResourceManager is told. Default gives Flink's values.
+// Config is what a ResourceManager is told. Configured reads it from options.
 type Config struct {
 	// ResourceManager is this grant of leadership's fencing token.
 	ResourceManager ids.ResourceManagerID
@@ -21,37 +21,38 @@ type Config struct {
 	SlotMemoryMB int
 	// MaxSlots is slotmanager.number-of-slots.max; 0: no limit.
 	MaxSlots int
-	// IdleTimeout is resourcemanager.taskmanager-timeout, 30 s.
+	// IdleTimeout is resourcemanager.taskmanager-timeout.
 	IdleTimeout time.Duration
-	// RegistrationTimeout is resourcemanager.taskmanager-registration.timeout,
-	// 5 min from the driver's word that a worker starts.
+	// RegistrationTimeout is resourcemanager.taskmanager-registration.timeout, from
+	// the driver's word that a worker starts.
 	RegistrationTimeout time.Duration
 	// ReconnectTimeout is how long a worker may be without a connection, 2 s:
 	// enough to dial again, and short enough that a job is not kept waiting.
 	ReconnectTimeout time.Duration
 	// MaxStartFailures is resourcemanager.start-worker.max-failure-rate: with
-	// more failures within a minute, 10, new starts pause for StartRetryInterval,
-	// resourcemanager.start-worker.retry-interval, 3 s. So they do when the driver has
+	// more failures within a minute new starts pause for StartRetryInterval,
+	// resourcemanager.start-worker.retry-interval. So they do when the driver has
 	// brought a worker that serves nobody.
 	MaxStartFailures   float64
 	StartRetryInterval time.Duration
-	// HeartbeatInterval and HeartbeatTimeout are heartbeat.interval, 10 s, and
-	// heartbeat.timeout, 50 s.
+	// HeartbeatInterval and HeartbeatTimeout are heartbeat.interval and
+	// heartbeat.timeout.
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
 }
 
-// Default gives a Config with the default of every option; ids and sizes are the
+// Configured gives a Config with what options decide; ids and sizes are the
 // caller's to fill in.
-func Default() Config {
+func Configured(c config.Config) Config {
 	return Config{
-		IdleTimeout:         30 * time.Second,
-		RegistrationTimeout: 5 * time.Minute,
+		MaxSlots:            c.Int(config.SlotsMax),
+		IdleTimeout:         c.Duration(config.WorkerIdleTimeout),
+		RegistrationTimeout: c.Duration(config.WorkerRegistrationTimeout),
 		ReconnectTimeout:    2 * time.Second,
-		MaxStartFailures:    10,
-		StartRetryInterval:  3 * time.Second,
-		HeartbeatInterval:   10 * time.Second,
-		HeartbeatTimeout:    50 * time.Second,
+		MaxStartFailures:    c.Fraction(config.StartWorkerMaxFailureRate),
+		StartRetryInterval:  c.Duration(config.StartWorkerRetryInterval),
+		HeartbeatInterval:   c.Duration(config.HeartbeatInterval),
+		HeartbeatTimeout:    c.Duration(config.HeartbeatTimeout),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/transcript"
@@ -23,7 +24,7 @@ var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // testConfig is the default, with two slots a worker.
 func testConfig() Config {
-	c := Default()
+	c := Configured(config.Config{})
 	c.ResourceManager = "rm1"
 	c.IDs = "#"
 	c.Worker = WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 2}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -197,11 +198,11 @@ func newSession(t *testing.T) *session {
 		<-ctx.Done()
 		return records.ExitTerminated
 	}})
-	config := resourcemanager.Default()
-	config.ResourceManager, config.IDs = "rm1", "#"
-	config.Worker = resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 4, Slots: 1}
+	settings := resourcemanager.Configured(config.Config{})
+	settings.ResourceManager, settings.IDs = "rm1", "#"
+	settings.Worker = resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 4, Slots: 1}
 	var err error
-	if s.manager, err = resourcemanager.New(config, submit(t, s.fake).driver, quiet()); err != nil {
+	if s.manager, err = resourcemanager.New(settings, submit(t, s.fake).driver, quiet()); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
