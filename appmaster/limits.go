@@ -11,7 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
-	"github.com/bobbin-yarn/bobbin/internal/resident"
 )
 
 // Where users' drivers run beside this process, all of them share its container. These
@@ -132,13 +131,13 @@ func (r *children) relieve(containerMB, shareMB int) {
 		if c.Driver != nil {
 			pid := c.PID()
 			byPID[pid] = c
-			usages = append(usages, memory.Usage[int]{ID: pid, Resident: resident.OfTree(pid), Share: config.Bytes(shareMB) * config.Mebibyte})
+			usages = append(usages, memory.Usage[int]{ID: pid, Resident: memory.OfTree(pid), Share: config.Bytes(shareMB) * config.Mebibyte})
 		}
 	}
 	if len(usages) == 0 {
 		return
 	}
-	victim, found := memory.Victim(containerMB, resident.Of(os.Getpid()), usages)
+	victim, found := memory.Victim(containerMB, memory.OfProcess(os.Getpid()), usages)
 	if !found {
 		return
 	}

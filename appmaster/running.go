@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/resident"
 )
 
 // maxDrivers bounds the drivers that a session runs at once; more wait.
@@ -115,7 +115,7 @@ func (p *places) list() []msg.DriverDetails {
 	p.mu.Unlock()
 	for i := range list {
 		if pid := pids[list[i].ID]; pid > 0 {
-			list[i].MemoryMB = resident.OfTree(pid).Megabytes()
+			list[i].MemoryMB = memory.OfTree(pid).Megabytes()
 		}
 	}
 	slices.SortFunc(list, func(a, b msg.DriverDetails) int {

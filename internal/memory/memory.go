@@ -1,6 +1,7 @@
-// Package memory divides a worker's container among its processes, and tells
-// which of them to end before YARN ends them all. Pure functions; the package
-// imports of ours only config, for its units.
+// Package memory divides a worker's container among its processes, reads what
+// they hold from /proc (resident.go), and tells which of them to end before YARN
+// ends them all. All but resident.go are pure functions. The package imports of
+// ours only config, for its units.
 //
 //	container ─┬─ reserve: 5 %, for what no limit sees
 //	           ├─ TaskExecutor: heap limit, text and stacks

@@ -23,8 +23,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/resident"
 )
 
 // behaviour is the variable that tells the test binary what kind of child it is.
@@ -333,7 +333,7 @@ func TestHostThatLetsGoOfItsSocketIsKilled(t *testing.T) {
 // YARN end the container with all jobs in it.
 func TestHostOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 	t.Parallel()
-	own := resident.Of(os.Getpid()).Megabytes()
+	own := memory.OfProcess(os.Getpid()).Megabytes()
 	c := processCluster(t, "hog", func(c *Config) { c.MemoryMB = own + 400 })
 	c.register()
 	lost := await[msg.HostLost](t, c.jm.in)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
-	"github.com/bobbin-yarn/bobbin/internal/resident"
 )
 
 // sampleInterval is short against the 3 s in which the NodeManager looks
@@ -30,7 +29,7 @@ func (s *shell) sampleMemory(ctx context.Context, containerMB int) {
 				return
 			}
 			hosts := s.hostUsage()
-			rest := resident.Of(os.Getpid())
+			rest := memory.OfProcess(os.Getpid())
 			victim, found := memory.Victim(containerMB, rest, hosts)
 			if found && !told[victim.ID] {
 				told[victim.ID] = true
@@ -46,7 +45,7 @@ func (s *shell) hostUsage() []memory.Usage[ids.HostID] {
 	s.mu.Unlock()
 	var hosts []memory.Usage[ids.HostID]
 	for id, h := range current {
-		if usage, is := h.usage(id, resident.OfTree); is {
+		if usage, is := h.usage(id, memory.OfTree); is {
 			hosts = append(hosts, usage)
 		}
 	}

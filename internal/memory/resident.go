@@ -1,6 +1,4 @@
-// Package resident tells how much memory processes hold, as the NodeManager counts it. It
-// reads /proc, starts no goroutines, and imports of ours only config, for its units.
-package resident
+package memory
 
 import (
 	"fmt"
@@ -11,9 +9,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// OfTree is what a process and its descendants hold.
+// OfTree is what a process and its descendants hold, as the NodeManager counts it
+// from /proc.
 func OfTree(pid int) config.Bytes {
-	total := Of(pid)
+	total := OfProcess(pid)
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return total // it has ended
@@ -34,10 +33,10 @@ func OfTree(pid int) config.Bytes {
 	return total
 }
 
-// Of is what a process holds, as the NodeManager counts it: resident
+// OfProcess is what a process holds, as the NodeManager counts it: resident
 // pages, those of files and those shared with others included. 0 for one that
 // has ended.
-func Of(pid int) config.Bytes {
+func OfProcess(pid int) config.Bytes {
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
 		return 0
