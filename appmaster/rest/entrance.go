@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
+	"github.com/bobbin-yarn/bobbin/internal/pause"
 )
 
 const (
@@ -60,7 +61,7 @@ func (e *entrance) run(ctx context.Context) error {
 	for {
 		conn, err := e.listener.Accept()
 		if err != nil {
-			if passes(err) && pause(ctx, descriptorWait) {
+			if passes(err) && pause.For(ctx, descriptorWait) == nil {
 				continue
 			}
 			return err
@@ -87,18 +88,6 @@ func passes(err error) bool {
 		}
 	}
 	return false
-}
-
-// pause waits, and tells whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func (e *entrance) handOver(ctx context.Context, conn net.Conn) {

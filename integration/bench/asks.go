@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/resourcetracker"
+	"github.com/bobbin-yarn/bobbin/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -99,7 +100,7 @@ func unmanagedApplication(ctx context.Context, r *rig) (records.ApplicationID, e
 		if err != nil || report.AMRMToken != nil {
 			return id, err
 		}
-		if err := wait(ctx, 50*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 50*time.Millisecond); err != nil {
 			return id, fmt.Errorf("%s is %v and has no token for its master: %w", id, report.State, err)
 		}
 	}
@@ -142,7 +143,7 @@ func startFleet(ctx context.Context, r *rig) (_ *fleet, err error) {
 		}
 		f.nodes = append(f.nodes, node)
 		f.beats.Go(func() error { return beat(beating, node) })
-		if err := wait(ctx, time.Second/asksNodes); err != nil {
+		if err := pause.For(ctx, time.Second/asksNodes); err != nil {
 			return nil, err
 		}
 	}

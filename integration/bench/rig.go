@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/pause"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
@@ -219,17 +220,6 @@ func (r *rig) lastLine(ctx context.Context, command []string, more ...string) ([
 	return last, nil
 }
 
-// pause lets a random part of a NodeManager's heartbeat pass, so that a run does
+// outOfStep lets a random part of a NodeManager's heartbeat pass, so that a run does
 // not begin in step with the end of the one before.
-func pause(ctx context.Context) error { return wait(ctx, rand.N(time.Second)) }
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+func outOfStep(ctx context.Context) error { return pause.For(ctx, rand.N(time.Second)) }

@@ -76,7 +76,7 @@ func (r *rig) compete(ctx context.Context, c contender, f *figures, i int) error
 
 // inSession measures a session and what is done with it.
 func (r *rig) inSession(ctx context.Context, c contender, f *figures) (err error) {
-	if err := pause(ctx); err != nil {
+	if err := outOfStep(ctx); err != nil {
 		return err
 	}
 	took, report, err := r.submit(ctx, c, c.session())
@@ -115,7 +115,7 @@ func (r *rig) measure(ctx context.Context, c contender, command []string, to *[]
 // launch runs a command that starts an application, which has to succeed, and waits until
 // that has ended. lived is the time from the start of the command until then.
 func (r *rig) launch(ctx context.Context, c contender, command []string) (took usage, lived time.Duration, err error) {
-	if err := pause(ctx); err != nil {
+	if err := outOfStep(ctx); err != nil {
 		return took, 0, err
 	}
 	began := time.Now()

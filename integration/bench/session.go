@@ -43,7 +43,7 @@ func sessionJobs(ctx context.Context, r *rig) (table, error) {
 
 // sessionOfTwo runs two jobs in a session of their own.
 func (r *rig) sessionOfTwo(ctx context.Context, input string) (first, next job, err error) {
-	if err := pause(ctx); err != nil {
+	if err := outOfStep(ctx); err != nil {
 		return first, next, err
 	}
 	b := bobbin{r, input}

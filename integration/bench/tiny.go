@@ -35,7 +35,7 @@ func tinyJob(ctx context.Context, r *rig) (table, error) {
 	}
 	var cached, uploaded []job
 	for range r.runs(tinyRuns) {
-		if err := pause(ctx); err != nil {
+		if err := outOfStep(ctx); err != nil {
 			return t, err
 		}
 		j, err := r.wordcount(ctx, input, "counts")
@@ -48,7 +48,7 @@ func tinyJob(ctx context.Context, r *rig) (table, error) {
 		if err := r.dropCache(ctx); err != nil {
 			return t, err
 		}
-		if err := pause(ctx); err != nil {
+		if err := outOfStep(ctx); err != nil {
 			return t, err
 		}
 		j, err := r.wordcount(ctx, input, "counts")

@@ -141,7 +141,7 @@ type startTimes struct{ granted, running time.Duration }
 
 // startAndRelease orders n workers, waits until all run, and ends them again.
 func (m *master) startAndRelease(ctx context.Context, n int) (took startTimes, err error) {
-	if err := pause(ctx); err != nil {
+	if err := outOfStep(ctx); err != nil {
 		return took, err
 	}
 	start := time.Now()

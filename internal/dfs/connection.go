@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 	"github.com/sirupsen/logrus"
@@ -232,16 +231,5 @@ func isLogin(err error) bool {
 		return true
 	default:
 		return errors.Is(err, kerberos.ErrKDC)
-	}
-}
-
-func sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -181,7 +182,7 @@ func (r *remote) load(ctx context.Context, path string, limit int64) ([]byte, en
 			return nil, entry{}, err
 		}
 		r.log.WithError(err).WithField("path", path).Debug("file is read again")
-		if err := sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return nil, entry{}, err
 		}
 	}

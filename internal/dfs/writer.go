@@ -9,6 +9,7 @@ import (
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 
+	"github.com/bobbin-yarn/bobbin/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
@@ -89,7 +90,7 @@ func (w *writer) complete() error {
 		if !errors.Is(err, colinmarc.ErrReplicating) {
 			return err
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 	}

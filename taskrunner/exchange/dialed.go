@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/liveness"
+	"github.com/bobbin-yarn/bobbin/internal/pause"
 )
 
 const (
@@ -63,10 +64,10 @@ func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it was not reached within %s", most))
 	defer cancel()
 	ours := false
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for wait := firstPause; ; wait = min(2*wait, longestPause) {
 		conn, proved, err := l.connect(ctx)
 		ours = ours || proved
-		if err == nil || !cutOff(err) || !ours && time.Now().Add(pause).After(strange) || !wait(ctx, pause) {
+		if err == nil || !cutOff(err) || !ours && time.Now().Add(wait).After(strange) || pause.For(ctx, wait) != nil {
 			if err != nil && ctx.Err() != nil { // what was broken off is no news
 				err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 			}
@@ -116,18 +117,6 @@ func cutOff(err error) bool {
 		}
 	}
 	return false
-}
-
-// wait waits, and tells whether ctx is still alive.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func (l *dialedLink) handle(h header, r *bufio.Reader) error {
