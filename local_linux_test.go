@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/client/terminal"
-	"github.com/bobbin-yarn/bobbin/internal/ptytest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/ptytest"
 )
 
 // TestOthersTextDoesNothingToWhoRunsAProgram would catch a program whose error does to the terminal what the name of a file

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/credstest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/internal/heldtest"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heldtest"
 )
 
 // FuzzDecodedSize decodes what anybody may send as a job. It would catch a text that takes more memory than is set aside for its like.

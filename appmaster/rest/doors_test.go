@@ -13,7 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
-	"github.com/bobbin-yarn/bobbin/internal/clienttoam/clienttoamtest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/clienttoamtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )

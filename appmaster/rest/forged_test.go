@@ -14,7 +14,7 @@ import (
 	gokrb5 "github.com/jcmturner/gokrb5/v8/spnego"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
-	"github.com/bobbin-yarn/bobbin/internal/credstest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 

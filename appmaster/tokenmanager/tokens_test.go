@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/credstest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/client/terminal"
-	"github.com/bobbin-yarn/bobbin/internal/ptytest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/ptytest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"

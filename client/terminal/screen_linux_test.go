@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/internal/ptytest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/ptytest"
 )
 
 // TestNamesDoNothingOnAScreenOfUnknownWidth would catch a name that clears the screen of whoever

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
-	"github.com/bobbin-yarn/bobbin/internal/clienttoam/clienttoamtest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/clienttoamtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )

@@ -114,12 +114,8 @@ func forbiddenUser(from, to string) string {
 		return "only tests put something in the place of an ApplicationMaster"
 	case within(to, "appmaster/rest/flinkrest") && !within(from, "integration"):
 		return "only tests and the recorder know what Flink answers"
-	case within(to, "internal/doorstep/doorsteptest"):
-		return "only tests besiege a door"
-	case within(to, "internal/credstest"):
-		return "only tests use keys that anybody can derive"
-	case within(to, "internal/ptytest") && !top:
-		return "only tests open terminals"
+	case within(to, "internal/testing") && !within(from, "internal/testing") && !top:
+		return "only tests use their helpers"
 	case within(to, "internal/lint"):
 		return "the house rules are for their own tests"
 	case (within(to, "yarnrpc/amrm") || within(to, "yarnrpc/nmclient")) &&

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
-	"github.com/bobbin-yarn/bobbin/internal/doorstep/doorsteptest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/doorsteptest"
 )
 
 // TestStrangersFillNothing would catch a master whose memory anybody fills who

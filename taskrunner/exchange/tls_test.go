@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
-	"github.com/bobbin-yarn/bobbin/internal/doorstep/doorsteptest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/testing/doorsteptest"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/transcript"
+	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the transcripts anew")

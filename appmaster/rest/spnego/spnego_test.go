@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
-	"github.com/bobbin-yarn/bobbin/internal/credstest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/internal/ptytest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/ptytest"
 )
 
 // Keys that a Terminal's driver in the kernel understands.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/internal/heldtest"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heldtest"
 )
 
 // FuzzDecodedSize decodes what a user's program may send as a job. It would catch a job that takes more memory than it counts for, and
