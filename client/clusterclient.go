@@ -144,29 +144,12 @@ type JobState struct {
 
 // Job tells how far a job is.
 func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error) {
-	var answer struct {
-		State    msg.JobStatus           `json:"state"`
-		Entered  map[msg.JobStatus]int64 `json:"timestamps"` // ms since 1970; 0: never
-		Vertices []struct {
-			ID          string                     `json:"id"`
-			Parallelism int                        `json:"parallelism"`
-			Tasks       map[msg.ExecutionState]int `json:"tasks"`
-			Metrics     struct {
-				ReadBytes int64 `json:"read-bytes"`
-			} `json:"metrics"`
-		} `json:"vertices"`
-		Plan struct {
-			Nodes []struct {
-				ID     string            `json:"id"`
-				Inputs []json.RawMessage `json:"inputs"`
-			} `json:"nodes"`
-		} `json:"plan"`
-	}
+	var answer restapi.JobDetailsInfo
 	if err := c.get(ctx, jobPath(id), &answer); err != nil {
 		return JobState{}, err
 	}
 	state := JobState{Status: answer.State, Entered: make(map[msg.JobStatus]time.Time)}
-	for status, at := range answer.Entered {
+	for status, at := range answer.Timestamps {
 		if at > 0 {
 			state.Entered[status] = time.UnixMilli(at)
 		}
@@ -216,14 +199,16 @@ func (c *ClusterClient) Blocklist(ctx context.Context) ([]msg.BlockedNode, error
 // RootCause tells in one line why a job failed or restarted last; "" where it
 // did neither.
 func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, error) {
-	var answer struct {
-		Root string `json:"root-exception"` // null: none
-	}
+	var answer restapi.JobExceptions
 	err := c.get(ctx, jobPath(id)+"/exceptions", &answer)
-	if end := strings.IndexAny(answer.Root, "\r\n"); end >= 0 {
-		answer.Root = answer.Root[:end]
+	if err != nil || answer.RootException == nil {
+		return "", err
 	}
-	return answer.Root, err
+	cause := *answer.RootException
+	if end := strings.IndexAny(cause, "\r\n"); end >= 0 {
+		cause = cause[:end]
+	}
+	return cause, nil
 }
 
 // SlotSupply tells what there is of slots, what is to come, and what jobs need.
@@ -339,9 +324,7 @@ func (c *ClusterClient) do(request *http.Request, path string, take func(*http.R
 	case take != nil && done:
 		return take(response)
 	}
-	var refusal struct {
-		Errors []string `json:"errors"`
-	}
+	var refusal restapi.FailureBody
 	_ = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&refusal) // the status alone says enough
 	return &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors, Leaving: response.Header.Get(restapi.HeaderLeaving) != ""}
 }

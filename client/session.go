@@ -158,9 +158,7 @@ func (c *ClusterClient) ShutDown(ctx context.Context) error {
 
 // Plan is the plan of a job that runs or has run.
 func (c *ClusterClient) Plan(ctx context.Context, id ids.JobID) (restapi.JobPlan, error) {
-	var answer struct {
-		Plan restapi.JobPlan `json:"plan"`
-	}
+	var answer restapi.JobPlanInfo
 	err := c.get(ctx, jobPath(id)+"/plan", &answer)
 	return answer.Plan, err
 }
@@ -179,27 +177,18 @@ type JobOverview struct {
 
 // Jobs lists the jobs that the cluster runs, and those that it still knows, in no order.
 func (c *ClusterClient) Jobs(ctx context.Context) ([]JobOverview, error) {
-	var answer struct {
-		Jobs []struct {
-			ID    ids.JobID      `json:"jid"`
-			Name  string         `json:"name"`
-			State msg.JobStatus  `json:"state"`
-			Start int64          `json:"start-time"` // ms since 1970
-			End   int64          `json:"end-time"`   // -1 while it runs
-			Tasks map[string]int `json:"tasks"`
-		} `json:"jobs"`
-	}
+	var answer restapi.MultipleJobsDetails
 	if err := c.get(ctx, "/jobs/overview", &answer); err != nil {
 		return nil, err
 	}
 	jobs := make([]JobOverview, len(answer.Jobs))
 	for i, j := range answer.Jobs {
 		jobs[i] = JobOverview{
-			ID: j.ID, Name: j.Name, Status: j.State, Start: time.UnixMilli(j.Start),
+			ID: j.ID, Name: j.Name, Status: j.State, Start: time.UnixMilli(j.StartTime),
 			Tasks: j.Tasks["total"], Finished: j.Tasks["finished"], Running: j.Tasks["running"],
 		}
-		if j.End >= 0 {
-			jobs[i].End = time.UnixMilli(j.End)
+		if j.EndTime >= 0 {
+			jobs[i].End = time.UnixMilli(j.EndTime)
 		}
 	}
 	return jobs, nil
@@ -219,21 +208,11 @@ type Overview struct {
 
 // Overview tells what the cluster has and does.
 func (c *ClusterClient) Overview(ctx context.Context) (Overview, error) {
-	var answer struct {
-		Workers   int    `json:"taskmanagers"`
-		Slots     int    `json:"slots-total"`
-		Free      int    `json:"slots-available"`
-		Running   int    `json:"jobs-running"`
-		Finished  int    `json:"jobs-finished"`
-		Cancelled int    `json:"jobs-cancelled"`
-		Failed    int    `json:"jobs-failed"`
-		Version   string `json:"flink-version"`
-		Commit    string `json:"flink-commit"`
-	}
+	var answer restapi.ClusterOverview
 	err := c.get(ctx, "/overview", &answer)
 	return Overview{
-		Workers: answer.Workers, Slots: answer.Slots, FreeSlots: answer.Free, Running: answer.Running,
-		Finished: answer.Finished, Canceled: answer.Cancelled, Failed: answer.Failed,
+		Workers: answer.TaskManagers, Slots: answer.SlotsTotal, FreeSlots: answer.SlotsAvailable, Running: answer.JobsRunning,
+		Finished: answer.JobsFinished, Canceled: answer.JobsCancelled, Failed: answer.JobsFailed,
 		Version: answer.Version, Build: answer.Commit,
 	}, err
 }
