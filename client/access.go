@@ -22,10 +22,10 @@ import (
 const maxAccess = 64 << 10
 
 // Access reads what an application's ApplicationMaster has staged for its owner: by it he
-// reaches the REST endpoint from anywhere, with no YARN. yarn.staging-directory must be that
-// of the application. It is a secret, and that of one ApplicationMaster only.
-func (c *Cluster) Access(ctx context.Context, id records.ApplicationID, options config.Config) (launch.Access, error) {
-	home, err := StagingHome(c.Files, c.Conf, options.String(config.YarnStagingDirectory))
+// reaches the REST endpoint from anywhere, with no YARN. The Cluster's yarn.staging-directory
+// must be that of the application. It is a secret, and that of one ApplicationMaster only.
+func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.Access, error) {
+	home, err := c.home()
 	if err != nil {
 		return launch.Access{}, err
 	}

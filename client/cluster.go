@@ -33,6 +33,8 @@ type Cluster struct {
 	Files *dfs.FS
 
 	identity hadoopenv.Identity
+	staging  string        // yarn.staging-directory
+	patience time.Duration // client.timeout
 	logger   logrus.FieldLogger
 	keeping  sync.WaitGroup // the goroutine that keeps the ticket fresh
 	release  context.CancelFunc
@@ -73,6 +75,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	c := &Cluster{
 		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, logger: logger,
+		staging: options.String(config.YarnStagingDirectory), patience: patience,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },
@@ -117,6 +120,13 @@ func (c *Cluster) ResourceManagers() []string {
 	}
 	return addresses
 }
+
+// Soon is the time after which a ResourceManager that has not answered is not waited for alone:
+// a tenth of client.timeout, 3 s by default.
+func (c *Cluster) Soon() time.Duration { return c.patience / 10 }
+
+// home is the directory that holds the user's staging area, see StagingHome.
+func (c *Cluster) home() (string, error) { return StagingHome(c.Files, c.Conf, c.staging) }
 
 // Login is the cluster's way to Kerberos' tickets; nil where there is none.
 func (c *Cluster) Login() yarnrpc.Login { return c.identity.Kerberos() }

@@ -28,7 +28,7 @@ const dialTimeout = 2 * time.Second
 // another cluster's with the same file system, and stays. So does one of which that cannot be
 // asked, with an error that is staging.ErrUnclear; all others are removed then, too.
 func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) ([]staging.Removed, error) {
-	home, err := StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory))
+	home, err := c.home()
 	if err != nil {
 		return nil, err
 	}

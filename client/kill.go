@@ -4,24 +4,23 @@ import (
 	"context"
 	"errors"
 
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Kill ends an application, whatever it does, and removes its staging directory,
 // which a killed ApplicationMaster cannot do itself.
-func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID, cfg config.Config) error {
+func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID) error {
 	if err := c.YARN.Kill(ctx, id, "killed by user "+c.User); err != nil {
 		return err
 	}
-	return c.Sweep(ctx, id, cfg)
+	return c.Sweep(ctx, id)
 }
 
 // Sweep removes the staging directory of an application that has ended, which is
 // there when its ApplicationMaster could not.
-func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID, cfg config.Config) error {
-	home, err := StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory))
+func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID) error {
+	home, err := c.home()
 	if errors.Is(err, ErrFileSystem) { // nothing can have been staged
 		return nil
 	}

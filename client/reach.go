@@ -45,23 +45,19 @@ func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
 // Reach makes a client for an application that runs, whoever's it is. On a cluster
 // with Kerberos the user proves himself by a token that YARN gives to all who may
 // view the application (package clienttoam); on an open one only its owner can,
-// by what the ApplicationMaster has staged for him. yarn.staging-directory must be
-// that of the application then.
+// by what the ApplicationMaster has staged for him. The Cluster's yarn.staging-directory
+// must be that of the application then.
 //
 // Where YARN does not answer, the owner reaches it all the same, by what is staged for him:
 // an ApplicationMaster works on without its ResourceManager.
 //
 // What it finds is of one ApplicationMaster: when that is Unreachable, Reach again.
 // Errors are *NotRunningError, ErrNoAccess, and those of YARN and HDFS.
-func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
-	return firstOf(ctx, Soon(options),
-		func(ctx context.Context) (*ClusterClient, error) { return c.reachByYARN(ctx, id, options) },
-		func(ctx context.Context) (*ClusterClient, error) { return c.reachStaged(ctx, id, options) })
+func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID) (*ClusterClient, error) {
+	return firstOf(ctx, c.Soon(),
+		func(ctx context.Context) (*ClusterClient, error) { return c.reachByYARN(ctx, id) },
+		func(ctx context.Context) (*ClusterClient, error) { return c.reachStaged(ctx, id) })
 }
-
-// Soon is the time after which a ResourceManager that has not answered is not waited for alone:
-// a tenth of client.timeout, 3 s by default.
-func Soon(options config.Config) time.Duration { return options.Duration(config.ClientTimeout) / 10 }
 
 // attempted is what came of a way to a master.
 type attempted struct {
@@ -138,8 +134,8 @@ func Unheard(err error) bool {
 
 // reachStaged makes a client by what the ApplicationMaster has staged for its owner, if that
 // one answers: the file of one that was killed stays.
-func (c *Cluster) reachStaged(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
-	access, err := c.Access(ctx, id, options)
+func (c *Cluster) reachStaged(ctx context.Context, id records.ApplicationID) (*ClusterClient, error) {
+	access, err := c.Access(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +151,7 @@ func (c *Cluster) reachStaged(ctx context.Context, id records.ApplicationID, opt
 }
 
 // reachByYARN makes a client for an application that runs, as YARN says.
-func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
+func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*ClusterClient, error) {
 	report, err := c.YARN.ApplicationReport(ctx, id)
 	switch {
 	case err != nil:
@@ -173,7 +169,7 @@ func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID, opt
 	case report.User != c.User:
 		return nil, fmt.Errorf("reach %s: %w: it is user %s's, and without Kerberos %s cannot prove who he is; look at it through YARN's web page", id, ErrNoAccess, report.User, c.User)
 	}
-	access, err := c.Access(ctx, id, options)
+	access, err := c.Access(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func seenBy(t *testing.T, user string, fake *yarnfake.Fake, conf *hadoopconf.Con
 	o.PollInterval = 5 * time.Millisecond
 	yarn := yarnclient.New(o)
 	t.Cleanup(func() { yarn.Close() })
-	return &Cluster{Conf: conf, User: user, YARN: yarn}
+	return &Cluster{Conf: conf, User: user, YARN: yarn, patience: time.Minute}
 }
 
 // registered is an application of alice's whose ApplicationMaster is at an address,
@@ -111,7 +111,7 @@ func TestOthersReachAnApplicationByTokensOfYARN(t *testing.T) {
 		return amrm.RegisterRequest{Host: host, RPCPort: number}
 	})
 	reach := func(user string) *ClusterClient {
-		c, err := seenBy(t, user, fake, fake.Conf()).Reach(t.Context(), id, options(t))
+		c, err := seenBy(t, user, fake, fake.Conf()).Reach(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestWhoCannotReachAnApplicationIsToldWhy(t *testing.T) {
 		"a user whom YARN gives no token": {seenBy(t, "bob", fake, secure), ErrNoAccess, "yarn.view.acls"},
 		"its owner, whom it gives none":   {seenBy(t, "alice", fake, secure), ErrNoAccess, "no token"},
 	} {
-		if _, err := test.cluster.Reach(t.Context(), id, options(t)); !errors.Is(err, test.want) || Unreachable(err) || !strings.Contains(err.Error(), test.says) {
+		if _, err := test.cluster.Reach(t.Context(), id); !errors.Is(err, test.want) || Unreachable(err) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v, want %v and %q", name, err, test.want, test.says)
 		}
 	}
@@ -166,7 +166,7 @@ func TestWhoCannotReachAnApplicationIsToldWhy(t *testing.T) {
 	if err := alice.YARN.Kill(t.Context(), id, "test"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := alice.Reach(t.Context(), id, options(t)); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "KILLED") {
+	if _, err := alice.Reach(t.Context(), id); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "KILLED") {
 		t.Errorf("after its end: %v", err)
 	}
 }

@@ -151,7 +151,7 @@ func (a *attendance) read(ctx context.Context, words chan<- string) {
 
 // stop ends the session, whichever ApplicationMaster it has by now.
 func (a *attendance) stop(ctx context.Context) error {
-	master, err := a.cluster.Reach(ctx, a.id, a.cfg)
+	master, err := a.cluster.Reach(ctx, a.id)
 	if err != nil {
 		return a.goesOn(ctx, err)
 	}
@@ -175,7 +175,7 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 		return a.goesOn(ctx, err)
 	}
 	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
-	if err := a.cluster.Sweep(ctx, a.id, a.cfg); err != nil {
+	if err := a.cluster.Sweep(ctx, a.id); err != nil {
 		a.say.Line("the files staged for %s stay until the next bobbin gc: %v", a.id, err)
 	}
 	return a.ended(report)

@@ -30,7 +30,7 @@ func kill(c *cli.Context, p Process) (err error) {
 	if _, format := wantsJSON(c); err != nil || format != nil {
 		return cmp.Or(err, format)
 	}
-	cluster, cfg, done, err := clusterOf(c, p)
+	cluster, _, done, err := clusterOf(c, p)
 	if err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func kill(c *cli.Context, p Process) (err error) {
 		return err
 	}
 	if report.State.Terminal() {
-		if err := cluster.Sweep(c.Context, id, cfg); err != nil {
+		if err := cluster.Sweep(c.Context, id); err != nil {
 			return err
 		}
 		return say(c, p, fmt.Sprintf("%s has ended already: %s (%s)", id, report.State, report.FinalStatus), killed(id, report.State))
 	}
-	if err := cluster.Kill(c.Context, id, cfg); err != nil {
+	if err := cluster.Kill(c.Context, id); err != nil {
 		return err
 	}
 	return say(c, p, fmt.Sprintf("%s is killed", id), killed(id, records.ApplicationKilled))

@@ -153,7 +153,7 @@ func (s *onYARN) tidy(ctx context.Context, p Process, why error) (state string, 
 	default:
 		return "", why
 	}
-	return state, errors.Join(s.cluster.Sweep(ctx, s.id, s.cfg), sessionfile.Remove(sessionPath(p, s.cfg), s.id))
+	return state, errors.Join(s.cluster.Sweep(ctx, s.id), sessionfile.Remove(sessionPath(p, s.cfg), s.id))
 }
 
 func sessionAccessCommand(p Process) *cli.Command {
@@ -189,7 +189,7 @@ func sessionAccess(c *cli.Context, p Process) (err error) {
 	if !is {
 		return fmt.Errorf("find access to %s: %w: copy the file %s", master, errNoYARN, master.cfg.String(config.RESTAccessFile))
 	}
-	access, err := on.cluster.Access(c.Context, on.id, on.cfg)
+	access, err := on.cluster.Access(c.Context, on.id)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (s *onYARN) explain(err error) error {
 }
 
 func (s *onYARN) reach(ctx context.Context) (*client.ClusterClient, int32, error) {
-	reached, err := s.cluster.Reach(ctx, s.id, s.cfg)
+	reached, err := s.cluster.Reach(ctx, s.id)
 	if err != nil {
 		return nil, 0, s.explain(err)
 	}
@@ -71,9 +71,9 @@ var (
 )
 
 // reportSoon is YARN's report of an application, for whoever has other things to do than to
-// wait for it: errYARNAway where it does not come client.Soon. Other errors are report's.
+// wait for it: errYARNAway where it does not come in a tenth of client.timeout. Other errors are report's.
 func reportSoon(ctx context.Context, cfg config.Config, report func(context.Context) (records.ApplicationReport, error)) (records.ApplicationReport, error) {
-	soon, cancel := context.WithTimeout(ctx, client.Soon(cfg))
+	soon, cancel := context.WithTimeout(ctx, cfg.Duration(config.ClientTimeout)/10)
 	defer cancel()
 	told, err := report(soon)
 	if err != nil && ctx.Err() == nil && (soon.Err() != nil || client.Unheard(err)) {

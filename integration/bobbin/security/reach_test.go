@@ -11,7 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -25,11 +24,7 @@ func reach(t *testing.T, u *bobbintest.User, application string) (*client.Cluste
 	if err != nil {
 		t.Fatal(err)
 	}
-	options, err := config.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := u.Client(t).Reach(t.Context(), id, options)
+	c, err := u.Client(t).Reach(t.Context(), id)
 	if err == nil {
 		t.Cleanup(c.Close)
 	}
