@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -26,9 +23,6 @@ var (
 	ErrQueue = errors.New("queue cannot be used")
 	// ErrFileSystem says that a file system cannot hold staged files.
 	ErrFileSystem = errors.New("file system is not shared with the cluster")
-	// ErrMasterTooSmall says that the ApplicationMaster would not fit into its
-	// container. A worker's is memory.ErrTooSmall.
-	ErrMasterTooSmall = errors.New("container is too small for the ApplicationMaster")
 )
 
 // Refusal is what a check has against a submission.
@@ -41,68 +35,6 @@ type Refusal struct {
 func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", r.Kind, r.What, r.Remedy) }
 
 func (r *Refusal) Unwrap() error { return r.Kind }
-
-// leastMaster is the memory that the ApplicationMaster needs to run at all, in
-// MB.
-const leastMaster = 64
-
-// masterResource is what the ApplicationMaster's container asks for.
-func masterResource(c config.Config) records.Resource {
-	return records.Resource{
-		MemoryMB: int64(c.Memory(config.JobManagerProcessSize).Megabytes()),
-		VCores:   c.Int(config.YarnAppMasterVCores),
-	}
-}
-
-// workerResource is what a TaskExecutor's container asks for.
-func workerResource(c config.Config) records.Resource {
-	return records.Resource{MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: launch.WorkerVCores(c)}
-}
-
-// CheckContainers tells whether what runs in both kinds of container fits: an error
-// for each that is too small.
-func CheckContainers(c config.Config) error {
-	var faults []error
-	if needs := masterResource(c); needs.MemoryMB < leastMaster {
-		faults = append(faults, fmt.Errorf("%w: %d MB, want %s of %dm or more (-jm)",
-			ErrMasterTooSmall, needs.MemoryMB, config.JobManagerProcessSize, leastMaster))
-	}
-	if _, err := memory.SlotMB(int(workerResource(c).MemoryMB), c.Int(config.TaskSlots)); err != nil {
-		faults = append(faults, fmt.Errorf("TaskExecutor (-tm, -s): %w", err))
-	}
-	return errors.Join(faults...)
-}
-
-// CheckResources compares both kinds of container with YARN's maximum: a *Refusal, or
-// several joined. Options that ask for no container at all are config.ErrInvalid.
-func CheckResources(c config.Config, maximum records.Resource) error {
-	var faults []error
-	refuse := func(what, options string) {
-		faults = append(faults, &Refusal{Kind: ErrResources, What: what, Remedy: "lower it (" + options + ")"})
-	}
-	for _, container := range []struct {
-		what, memory, vcores string
-		needs                records.Resource
-	}{
-		{"ApplicationMaster", "-jm, jobmanager.memory.process.size", "yarn.appmaster.vcores", masterResource(c)},
-		{"TaskExecutor", "-tm, taskmanager.memory.process.size", "-s, yarn.containers.vcores, taskmanager.cpu.cores", workerResource(c)},
-	} {
-		if container.needs.MemoryMB > maximum.MemoryMB {
-			refuse(fmt.Sprintf("the %s asks for %d MB, YARN's largest container has %d MB",
-				container.what, container.needs.MemoryMB, maximum.MemoryMB), container.memory)
-		}
-		if container.needs.VCores > maximum.VCores {
-			refuse(fmt.Sprintf("the %s asks for %d vcores, YARN's largest container has %d",
-				container.what, container.needs.VCores, maximum.VCores), container.vcores)
-		}
-	}
-	place, err := launch.PlaceOf(c)
-	faults = append(faults, err)
-	if err == nil {
-		faults = append(faults, checkExternal(place, maximum)...)
-	}
-	return errors.Join(faults...)
-}
 
 // masterExpiry is how long YARN waits for an ApplicationMaster where it is not configured
 // (yarn-default.xml).
@@ -126,31 +58,6 @@ func CheckHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
 		}
 	}
 	return nil
-}
-
-// checkExternal compares what TaskExecutors' containers have beside memory and cores with
-// YARN's maximum, a *Refusal for each that is too much.
-func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
-	var faults []error
-	types := maximum.Others.Map()
-	asked := place.Capability(0, 0, maximum).Others.Map()
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		refused := &Refusal{Kind: ErrResources}
-		most, known := types[name]
-		switch {
-		case !known:
-			refused.What = fmt.Sprintf("the TaskExecutor asks for %s, which YARN does not give out", name)
-			refused.Remedy = fmt.Sprintf("name another (external-resource.*.yarn.config-key): YARN has %s",
-				cmp.Or(strings.Join(slices.Sorted(maps.Keys(types)), ", "), "memory and vcores alone"))
-		case !(records.Resource{}).With(name, asked[name]).Fits(maximum):
-			refused.What = fmt.Sprintf("the TaskExecutor asks for %s of %s, YARN's largest container has %s", asked[name], name, most)
-			refused.Remedy = "lower it (external-resource.*.amount)"
-		default:
-			continue
-		}
-		faults = append(faults, refused)
-	}
-	return faults
 }
 
 // Queues is what CheckQueue needs of a yarnclient.Client.

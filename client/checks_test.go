@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -45,7 +46,7 @@ func TestContainersTooSmallAreRefusedHere(t *testing.T) {
 		{"no room for the master", []string{"jobmanager.memory.process.size=63m"}, ErrMasterTooSmall, "-jm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := CheckContainers(options(t, c.options...))
+			_, err := ContainersOf(options(t, c.options...))
 			if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %v with %q", err, c.want, c.says)
 			}
@@ -53,11 +54,26 @@ func TestContainersTooSmallAreRefusedHere(t *testing.T) {
 	}
 }
 
+// within compares what options ask for with YARN's maximum.
+func within(t *testing.T, maximum records.Resource, pairs ...string) error {
+	t.Helper()
+	c := options(t, pairs...)
+	asked, err := ContainersOf(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := launch.PlaceOf(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asked.Within(maximum, place)
+}
+
 // TestContainersBeyondYARNsMaximumAreRefused would catch a job that waits for
 // ever for a container that no node has.
 func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 	maximum := records.Resource{MemoryMB: 1024, VCores: 2}
-	if err := CheckResources(options(t, "taskmanager.numberOfTaskSlots=2"), maximum); err != nil {
+	if err := within(t, maximum, "taskmanager.numberOfTaskSlots=2"); err != nil {
 		t.Errorf("all of YARN's largest container: %v", err)
 	}
 	for option, says := range map[string]string{
@@ -67,7 +83,7 @@ func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 		"yarn.containers.vcores=3":             "TaskExecutor asks for 3 vcores",
 		"yarn.appmaster.vcores=3":              "ApplicationMaster asks for 3 vcores",
 	} {
-		err := CheckResources(options(t, option), maximum)
+		err := within(t, maximum, option)
 		if !errors.Is(err, ErrResources) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", option, err)
 		}
@@ -119,7 +135,7 @@ func TestWhatElseIsAskedForIsCheckedToo(t *testing.T) {
 		{"disk", "11", "asks for 11Gi of disk, YARN's largest container has 10Gi"},
 		{"yarn.io/fpga", "1", "yarn.io/fpga, which YARN does not give out: name another (external-resource.*.yarn.config-key): YARN has disk, yarn.io/gpu"},
 	} {
-		err := CheckResources(options(t, "external-resources=x", "external-resource.x.amount="+c.amount, "external-resource.x.yarn.config-key="+c.kind), maximum)
+		err := within(t, maximum, "external-resources=x", "external-resource.x.amount="+c.amount, "external-resource.x.yarn.config-key="+c.kind)
 		if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, ErrResources) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s of %s: %v, want %q", c.amount, c.kind, err, c.says)
 		}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
-	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -31,6 +30,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+
+	logtest "github.com/sirupsen/logrus/hooks/test"
 )
 
 // secured is a cluster with Kerberos that nobody can reach, as somebody with these tokens
@@ -98,7 +99,11 @@ func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 		{Splits: []jobgraph.Split{{Base: "hdfs://in:8020/a/"}, {Base: "hdfs://in:8020/"}, {Base: "file:///local/"}}},
 		{Outputs: []string{"hdfs://out:8020/d"}},
 	}}
-	got, err := c.fileSystems(options(t, more+"=hdfs://more:8020/;hdfs://most:8020, hdfs://in:8020"), job, "hdfs://home:8020/user/alice")
+	fileSystems := func(named string) ([]string, error) {
+		p := plan{home: "hdfs://home:8020/user/alice", graph: job}
+		return c.fileSystems(proofOf(options(t, more+"="+named), p.uses()...))
+	}
+	got, err := fileSystems("hdfs://more:8020/;hdfs://most:8020, hdfs://in:8020")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +111,7 @@ func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("file systems differ (-want +got):\n%s", diff)
 	}
-	if _, err := c.fileSystems(options(t, more+"=s3://bucket"), job, "hdfs://home:8020/"); err == nil || !strings.Contains(err.Error(), "s3") {
+	if _, err := fileSystems("s3://bucket"); err == nil || !strings.Contains(err.Error(), "s3") {
 		t.Errorf("a file system that cannot be served is %v", err)
 	}
 }
@@ -130,7 +135,7 @@ func TestLogsAreWrittenToTheirFileSystem(t *testing.T) {
 		if as.identity.Login = new(kerberos.Login); name == "with a launcher's tokens alone" {
 			as.identity.Login = nil
 		}
-		got, err := as.fileSystems(options(t), new(jobgraph.JobGraph), home)
+		got, err := as.fileSystems(proofOf(options(t), home))
 		if diff := cmp.Diff(append([]string{home}, c.want...), got); err != nil || diff != "" {
 			t.Errorf("%s: %v, file systems differ (-want +got):\n%s", name, err, diff)
 		}
@@ -143,15 +148,14 @@ func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
 	held := creds.New()
 	held.Tokens["home"] = token(creds.KindHDFSDelegation, "home:8020")
 	named := map[string]string{"hadoop.security.token.service.use_ip": "false"}
-	job := new(jobgraph.JobGraph)
-	got, err := secured(t, named, held).grant(t.Context(), options(t), job, "hdfs://home:8020/user/alice")
+	got, err := secured(t, named, held).grant(t.Context(), proofOf(options(t), "hdfs://home:8020/user/alice"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !got.shared || got.credentials.Tokens["home"] == nil || got.ends.IsZero() {
 		t.Errorf("the application gets %+v", got)
 	}
-	_, err = secured(t, named, held).grant(t.Context(), options(t), job, "hdfs://elsewhere:8020/user/alice")
+	_, err = secured(t, named, held).grant(t.Context(), proofOf(options(t), "hdfs://elsewhere:8020/user/alice"))
 	if !errors.Is(err, yarnrpc.ErrNoLogin) || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("a file system without a token is %v", err)
 	}
@@ -164,12 +168,11 @@ func TestAnApplicationWithoutTokensNeedsAKeytab(t *testing.T) {
 	held.Tokens["home"] = token(creds.KindHDFSDelegation, "home:8020")
 	named := map[string]string{"hadoop.security.token.service.use_ip": "false"}
 	none := options(t, "yarn.security.appmaster.delegation.token.services=none")
-	job := new(jobgraph.JobGraph)
-	_, err := secured(t, named, creds.New()).grant(t.Context(), none, job, "hdfs://home:8020/user/alice")
+	_, err := secured(t, named, creds.New()).grant(t.Context(), proofOf(none, "hdfs://home:8020/user/alice"))
 	if !errors.Is(err, yarnrpc.ErrNoLogin) || !strings.Contains(err.Error(), "yarn.security.appmaster.delegation.token.services") {
 		t.Errorf("neither token nor keytab: %v", err)
 	}
-	if _, err := secured(t, named, held).grant(t.Context(), none, job, "hdfs://home:8020/user/alice"); err != nil {
+	if _, err := secured(t, named, held).grant(t.Context(), proofOf(none, "hdfs://home:8020/user/alice")); err != nil {
 		t.Errorf("another launcher's token: %v", err)
 	}
 	keytab := grant{security: launch.Security{Principal: "alice@EXAMPLE.COM", FileSystems: []string{"hdfs://home:8020/"}}}
@@ -193,7 +196,7 @@ func TestATokenThatWasHandedOnIsShownToItsNameNode(t *testing.T) {
 	})
 	defer c.Files.Close()
 	more := options(t, "security.kerberos.access.hadoopFileSystems=hdfs://away:8020")
-	_, err := c.grant(t.Context(), more, new(jobgraph.JobGraph), "hdfs://home:8020/user/alice")
+	_, err := c.grant(t.Context(), proofOf(more, "hdfs://home:8020/user/alice"))
 	if !errors.Is(err, yarnrpc.ErrInvalidToken) || !strings.Contains(err.Error(), "hdfs://away:8020/") {
 		t.Errorf("got %v, want the file system named, and what it says", err)
 	}
@@ -364,7 +367,7 @@ func TestWhatBecomesOfAKeytab(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var g grant
-			err := g.readFiles(options(t, c.options...), login, c.proxied)
+			err := g.readFiles(proofOf(options(t, c.options...)), login, c.proxied)
 			if c.wants != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wants) {
 					t.Errorf("got %v, want it to name %s", err, c.wants)
@@ -423,7 +426,7 @@ func TestTheEndIsTold(t *testing.T) {
 		{"with one attempt there", withKeytab, nil, replaced, away, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := c.grant.advice(secured(t, c.conf, creds.New()), options(t, c.options...), c.staged)
+			got := c.grant.advice(secured(t, c.conf, creds.New()), proofOf(options(t, c.options...), c.staged))
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, "until "+ends.Format("2006-01-02 15:04 MST")+" at the latest") {
 				t.Errorf("owners are told %q", got)
 			}
@@ -453,7 +456,7 @@ func TestWithoutTokensFilesAreFetchedByYARNs(t *testing.T) {
 		{"on an open cluster", grant{}, none, nil, home, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := c.grant.advice(secured(t, c.conf, creds.New()), options(t, c.options...), c.staged)
+			got := c.grant.advice(secured(t, c.conf, creds.New()), proofOf(options(t, c.options...), c.staged))
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("owners are told %q, want %q", got, c.want)
 			}

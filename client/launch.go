@@ -1,18 +1,11 @@
 package client
 
 import (
-	"fmt"
 	"maps"
-	"strings"
-	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
-
-// ApplicationType is what YARN shows as the type of our applications.
-const ApplicationType = "Bobbin"
 
 // masterLog is the name of the ApplicationMaster's own log, and masterStderr that of its standard error beside it.
 const (
@@ -20,81 +13,56 @@ const (
 	masterStderr = masterLog + ".stderr"
 )
 
-// masterContext is the launch context of the ApplicationMaster's container, without what
-// proves who it is.
-func masterContext(c config.Config, user string, what launch.AppMaster) (records.ContainerLaunchContext, error) {
+// launchContext is that of the ApplicationMaster's container. on is what lies on HDFS for it.
+func (p *plan) launchContext(on staged, g grant) (records.ContainerLaunchContext, error) {
+	what := p.master
+	what.StagingDir, what.Security, what.Bobbin = on.dir, g.security, on.bobbin
+	if p.mode != launch.Session {
+		what.Program, what.ProgramRef = on.program, p.program.reference(on.program)
+	}
 	encoded, err := launch.Encode(what)
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
-	binary, err := what.Bobbin.Localize()
+	resources, err := p.resources(on, g)
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
-	resources := map[string]records.LocalResource{launch.BobbinLink: binary}
-	if what.Mode == launch.Application { // whose driver runs there
-		if resources[launch.ProgramLink], err = what.Program.Localize(); err != nil {
-			return records.ContainerLaunchContext{}, err
-		}
-	}
-	needs := masterResource(c)
-	environment := map[string]string{
-		"HADOOP_USER_NAME": user,
-		"GOMAXPROCS":       fmt.Sprint(max(2, needs.VCores)),
-		"GOMEMLIMIT":       fmt.Sprintf("%dMiB", needs.MemoryMB*launch.MasterHeapShare/100),
-	}
-	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
+	environment := maps.Clone(p.environment)
 	environment[launch.Variable] = encoded
 	return records.ContainerLaunchContext{
 		LocalResources: resources,
 		Environment:    environment,
 		Commands:       []string{launch.Command("appmaster", what.BobbinSHA256, masterLog)},
-		ACLs:           launch.ACLs(c),
+		ACLs:           p.acls,
+		Tokens:         g.credentials.Marshal(),
 	}, nil
 }
 
-// submissionContext is the application as YARN gets it.
-func submissionContext(c config.Config, known facts, name string, master records.ContainerLaunchContext) records.SubmissionContext {
-	s := records.SubmissionContext{
-		ID:          known.id,
-		Name:        c.String(config.YarnApplicationName),
-		Queue:       queueName(c),
-		Container:   master,
-		Resource:    masterResource(c),
-		KeepTokens:  known.grant.shared,
-		MaxAttempts: c.Int(config.YarnApplicationAttempts),
-		Type:        c.String(config.YarnApplicationType),
-		NodeLabel:   c.String(config.YarnNodeLabel),
-		Lifetime:    c.Duration(config.YarnApplicationLifetime),
-		Logs: records.LogAggregation{
-			RolledInclude: c.String(config.YarnRolledLogsInclude),
-			RolledExclude: c.String(config.YarnRolledLogsExclude),
-		},
-		FailuresValidity: max(0, time.Duration(c.Int(config.YarnAttemptFailuresValidity))*time.Millisecond),
+// resources are what the ApplicationMaster's container localizes.
+func (p *plan) resources(on staged, g grant) (map[string]records.LocalResource, error) {
+	binary, err := on.bobbin.Localize()
+	if err != nil {
+		return nil, err
 	}
-	if s.Name == "" {
-		s.Name = name
-	}
-	if s.Type == "" {
-		s.Type = ApplicationType
-	}
-	for tag := range strings.SplitSeq(c.String(config.YarnTags), ",") {
-		if tag = strings.TrimSpace(tag); tag != "" {
-			s.Tags = append(s.Tags, strings.ToLower(tag))
+	resources := map[string]records.LocalResource{launch.BobbinLink: binary}
+	if p.mode == launch.Application { // whose driver runs there
+		if resources[launch.ProgramLink], err = on.program.Localize(); err != nil {
+			return nil, err
 		}
 	}
-	if priority := c.Int(config.YarnApplicationPriority); priority >= 0 {
-		p := records.Priority(priority)
-		s.Priority = &p
+	if err := launch.Localize(resources, on.shipped); err != nil {
+		return nil, err
 	}
-	return s
+	if g.keytab != nil {
+		resources[g.security.Keytab], err = on.keytab.LocalizeAlone()
+	}
+	return resources, err
 }
 
-// queueName is the queue that the application goes to; YARN's own default where
-// none is named.
-func queueName(c config.Config) string {
-	if name := c.String(config.YarnApplicationQueue); name != "" {
-		return name
-	}
-	return "default"
+// submissionContext is the application as YARN gets it.
+func (p *plan) submissionContext(known facts, master records.ContainerLaunchContext) records.SubmissionContext {
+	s := p.submission
+	s.ID, s.Container, s.KeepTokens = known.id, master, known.grant.shared
+	return s
 }

@@ -6,12 +6,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
+
+// local is a cluster that has an HDFS, by its name, and no server that answers.
+func local(t *testing.T) *Cluster {
+	t.Helper()
+	return secured(t, map[string]string{"hadoop.security.authentication": "simple"}, creds.New())
+}
 
 // TestTheEndCancelsNoTokensOfAnotherLauncher would catch an application at whose end YARN cancels the tokens
 // of its launcher, whose other jobs need them, and one that leaves tokens of its own alive.
@@ -30,12 +35,12 @@ func TestTheEndCancelsNoTokensOfAnotherLauncher(t *testing.T) {
 		{"they were handed on", named, handed, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := secured(t, c.conf, c.found).grant(t.Context(), options(t), new(jobgraph.JobGraph), "hdfs://home:8020/user/alice")
+			got, err := secured(t, c.conf, c.found).grant(t.Context(), proofOf(options(t), "hdfs://home:8020/user/alice"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			known := facts{id: records.ApplicationID{ClusterTimestamp: 1, ID: 2}, grant: got}
-			s := submissionContext(options(t), known, "words", records.ContainerLaunchContext{})
+			s := new(plan).submissionContext(known, records.ContainerLaunchContext{})
 			if s.KeepTokens != c.keeps || s.ID != known.id {
 				t.Errorf("%s is submitted, which keeps its tokens: %t, want %t", s.ID, s.KeepTokens, c.keeps)
 			}
@@ -50,12 +55,16 @@ func TestTheMasterIsStartedByItsHash(t *testing.T) {
 	for option, want := range map[string]string{
 		"": "b0", "yarn.flink-dist-jar=/opt/bobbin": "b0", "yarn.flink-dist-jar=hdfs:///opt/bobbin": "", "yarn.provided.lib.dirs=hdfs:///lib": "b0",
 	} {
-		d := Deployment{Bobbin: own, Config: options(t)}
+		d := Deployment{Mode: launch.Session, Config: options(t), Bobbin: Executable{Program: own}}
 		if option != "" {
 			d.Config = options(t, option)
 		}
-		what := launch.AppMaster{Bobbin: launch.Resource{URI: "hdfs://nn/bobbin"}, BobbinSHA256: d.bobbinSHA256()}
-		made, err := masterContext(d.Config, "alice", what)
+		_, d.Bobbin.URI = distribution(d.Config)
+		p, err := local(t).plan(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := p.launchContext(staged{bobbin: launch.Resource{URI: "hdfs://nn/bobbin"}}, grant{credentials: creds.New()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +80,7 @@ func TestSubmissionContext(t *testing.T) {
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 	priority := records.Priority(3)
 	base := records.SubmissionContext{
-		ID: id, Name: "words", Queue: "default", Type: ApplicationType, MaxAttempts: 1,
+		ID: id, Name: "words", Queue: "default", Type: applicationType, MaxAttempts: 1,
 		Resource: records.Resource{MemoryMB: 512, VCores: 1},
 	}
 	for _, c := range []struct {
@@ -99,7 +108,11 @@ func TestSubmissionContext(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := base
 			c.change(&want)
-			got := submissionContext(options(t, c.options...), facts{id: id}, "words", records.ContainerLaunchContext{})
+			p, err := local(t).plan(Deployment{Name: "words", Config: options(t, c.options...)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := p.submissionContext(facts{id: id}, records.ContainerLaunchContext{})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("submission differs (-want +got):\n%s", diff)
 			}

@@ -3,8 +3,8 @@ package client
 import (
 	"context"
 	"fmt"
+	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -14,7 +14,7 @@ import (
 // TaskExecutor's, finds no node with room for it now; "" where both do. It is a hint: queues,
 // labels and other people's applications, of which YARN tells nothing here, can make either
 // wait all the same. Flink's YarnClusterDescriptor#validateClusterResources warns of the same.
-func crowded(c config.Config, nodes []records.NodeReport) string {
+func (c Containers) crowded(nodes []records.NodeReport) string {
 	if len(nodes) == 0 {
 		return "the cluster has no node that runs: the application waits for one"
 	}
@@ -23,7 +23,7 @@ func crowded(c config.Config, nodes []records.NodeReport) string {
 		free := max(0, node.Capability.MemoryMB-node.Used.MemoryMB)
 		most, next = max(most, free), max(next, min(most, free))
 	}
-	master, worker := masterResource(c).MemoryMB, workerResource(c).MemoryMB
+	master, worker := c.Master.MemoryMB, c.Worker.MemoryMB
 	switch {
 	case master > most:
 		return fmt.Sprintf("no node has the ApplicationMaster's %d MB free now, the emptiest has %d MB: the application waits until others end", master, most)
@@ -36,8 +36,9 @@ func crowded(c config.Config, nodes []records.NodeReport) string {
 }
 
 // TooLarge says, in a line, that a job can hardly fit which goes to a cluster that runs, by what
-// that tells of itself; "" where it can. Nodes are those of YARN.
-func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply, options config.Config) (string, error) {
+// that tells of itself; "" where it can. Nodes are those of YARN; wait is how long the job waits
+// for a slot.
+func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply, wait time.Duration) (string, error) {
 	if slots <= supply.Total {
 		return "", nil
 	}
@@ -45,7 +46,7 @@ func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply
 	if err != nil {
 		return "", err
 	}
-	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB), Options: options}
+	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB), Wait: wait}
 	return demand.TooLarge(memoryMB(nodes)), nil
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -34,7 +35,11 @@ func TestPeopleHearThatThereIsNoRoomNow(t *testing.T) {
 			for _, free := range c.free {
 				nodes = append(nodes, records.NodeReport{Capability: records.Resource{MemoryMB: 4096}, Used: records.Resource{MemoryMB: 4096 - free}})
 			}
-			got := crowded(options(t, c.options...), nodes)
+			asked, err := ContainersOf(options(t, c.options...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := asked.crowded(nodes)
 			if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 				t.Errorf("%q, want %q", got, c.says)
 			}
@@ -84,7 +89,7 @@ func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	}
 	supply := msg.SlotSupply{Total: 4, PerWorker: 1, WorkerMemoryMB: int(have/2) + 1}
 	for slots, says := range map[int]bool{4: false, 5: true} { // those that are there fit
-		if got, err := c.TooLarge(t.Context(), slots, supply, options(t)); err != nil || (got != "") != says {
+		if got, err := c.TooLarge(t.Context(), slots, supply, time.Minute); err != nil || (got != "") != says {
 			t.Errorf("%d slots: %q, %v", slots, got, err)
 		}
 	}

@@ -77,36 +77,69 @@ type shipFiles interface {
 	Status(ctx context.Context, uri string) (dfs.Status, error)
 }
 
-// readShipment reads what yarn.ship-files, yarn.ship-archives and yarn.provided.lib.dirs
-// name. own is our binary.
-func readShipment(ctx context.Context, files shipFiles, c config.Config, own program.Program) (*shipment, error) {
+// manifest is what options name for containers to localize beside our binary and the program.
+type manifest struct {
+	provided []string // yarn.provided.lib.dirs
+	usrlib   string   // yarn.provided.usrlib.dir; "": none
+	bobbin   string   // URI of yarn.flink-dist-jar; "": it is not on HDFS
+	files    []string // yarn.ship-files
+	archives []string // yarn.ship-archives
+	keytab   string   // the link of the ApplicationMaster's keytab, which nothing else may have
+}
+
+func manifestOf(c config.Config, bobbin string) manifest {
+	return manifest{
+		provided: listed(c, config.YarnProvidedLibDirs), usrlib: c.String(config.YarnProvidedUsrlib), bobbin: bobbin,
+		files: listed(c, config.YarnShipFiles), archives: listed(c, config.YarnShipArchives),
+		keytab: c.String(config.YarnLocalizedKeytabPath),
+	}
+}
+
+// remote is what of it lies on HDFS, for which the containers need tokens, too.
+func (m manifest) remote() []string {
+	uris := slices.Clone(m.provided)
+	for _, uri := range []string{m.usrlib, m.bobbin} {
+		if uri != "" {
+			uris = append(uris, uri)
+		}
+	}
+	for _, name := range slices.Concat(m.files, m.archives) {
+		if isRemote(name) {
+			uris = append(uris, name)
+		}
+	}
+	return uris
+}
+
+// readShipment reads what a manifest names. own is our binary.
+func readShipment(ctx context.Context, files shipFiles, named manifest, own program.Program) (*shipment, error) {
 	s := &shipment{dirs: make(map[string]bool), known: make(map[string]dfs.Status), links: map[string]string{
-		launch.BobbinLink: "ours", launch.ProgramLink: "ours", c.String(config.YarnLocalizedKeytabPath): "ours",
+		launch.BobbinLink: "ours", launch.ProgramLink: "ours", named.keytab: "ours",
 		"launch_container.sh": "YARN's", "container_tokens": "YARN's", "tmp": "YARN's",
 	}}
-	for _, dir := range listed(c, config.YarnProvidedLibDirs) {
+	for _, dir := range named.provided {
 		if err := s.provide(ctx, files, dir, own); err != nil {
 			return nil, err
 		}
 	}
-	if dir := c.String(config.YarnProvidedUsrlib); dir != "" {
-		if err := s.provideUsrlib(ctx, files, dir); err != nil {
+	if named.usrlib != "" {
+		if err := s.provideUsrlib(ctx, files, named.usrlib); err != nil {
 			return nil, err
 		}
 	}
-	if uri := c.String(config.YarnDistribution); IsRemote(uri) {
-		found, err := s.program(ctx, files, uri)
+	if named.bobbin != "" {
+		found, err := s.program(ctx, files, named.bobbin)
 		if err != nil {
 			return nil, fmt.Errorf("option %s: %w", config.YarnDistribution, err)
 		}
 		s.bobbin = &found
 	}
-	for _, name := range listed(c, config.YarnShipFiles) {
+	for _, name := range named.files {
 		if err := s.add(ctx, files, config.YarnShipFiles, name); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range listed(c, config.YarnShipArchives) {
+	for _, name := range named.archives {
 		if !isArchive(name) {
 			return nil, refuseShip(config.YarnShipArchives, name, "YARN would not unpack it: give a .zip, .jar, .tar, .tar.gz or .tgz")
 		}
@@ -128,24 +161,10 @@ func listed(c config.Config, key config.StringKey) []string {
 	return names
 }
 
-// remoteShipments are what lies on HDFS, for which the containers need tokens, too.
-func remoteShipments(c config.Config) []string {
-	uris := append(listed(c, config.YarnProvidedLibDirs), listed(c, config.YarnProvidedUsrlib)...)
-	if uri := c.String(config.YarnDistribution); IsRemote(uri) {
-		uris = append(uris, uri)
-	}
-	for _, name := range append(listed(c, config.YarnShipFiles), listed(c, config.YarnShipArchives)...) {
-		if IsRemote(name) {
-			uris = append(uris, name)
-		}
-	}
-	return uris
-}
-
-// IsRemote tells the names of files on the cluster's file systems, which have a scheme,
+// isRemote tells the names of files on the cluster's file systems, which have a scheme,
 // from those of this machine, which have none or "file". As in Hadoop's Path a host need
 // not follow: hdfs:/path is on the default file system.
-func IsRemote(name string) bool {
+func isRemote(name string) bool {
 	scheme, _, found := strings.Cut(name, ":/")
 	return found && scheme != "" && scheme != "file" && !strings.ContainsAny(scheme, "/:")
 }
@@ -193,7 +212,7 @@ func resourceOf(info filesystem.FileInfo) launch.Resource {
 
 // add takes in a file or a directory, of this machine where the name has no scheme.
 func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKey, name string) error {
-	if !IsRemote(name) {
+	if !isRemote(name) {
 		return s.addLocal(ctx, key, strings.TrimPrefix(name, "file://"))
 	}
 	uri, err := files.Qualify(name)

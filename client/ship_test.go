@@ -93,6 +93,14 @@ func shipping(t *testing.T) (dir string, files remote, own program.Program) {
 	return dir, files, program.Program{Path: filepath.Join(dir, "self"), Size: int64(len("binary"))}
 }
 
+// named is what options name to be shipped.
+func named(t *testing.T, pairs ...string) manifest {
+	t.Helper()
+	c := options(t, pairs...)
+	_, bobbin := distribution(c)
+	return manifestOf(c, bobbin)
+}
+
 // executable begins as what runs on this machine.
 func executable(t *testing.T) []byte {
 	t.Helper()
@@ -121,19 +129,19 @@ func TestTheClustersBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name, option, want string
-		err                error
+		name, option, want, uri string
+		err                     error
 	}{
-		{"none is named", "", own, nil},
-		{"another of this machine", another, another, nil},
-		{"another of this machine, as a URI", "file://" + another, another, nil},
-		{"one on HDFS, which Deploy looks for", "hdfs:///dist/bobbin", own, nil},
-		{"one that is not there", another + "s", "", fs.ErrNotExist},
-		{"one that is none", script, "", program.ErrNoProgram},
+		{"none is named", "", own, "", nil},
+		{"another of this machine", another, another, "", nil},
+		{"another of this machine, as a URI", "file://" + another, another, "", nil},
+		{"one on HDFS, which Deploy looks for", "hdfs:///dist/bobbin", own, "hdfs:///dist/bobbin", nil},
+		{"one that is not there", another + "s", "", "", fs.ErrNotExist},
+		{"one that is none", script, "", "", program.ErrNoProgram},
 	} {
 		got, err := Binary(own, options(t, "yarn.flink-dist-jar="+c.option))
-		if want, _ := filepath.Abs(c.want); !errors.Is(err, c.err) || err == nil && got.Path != want {
-			t.Errorf("%s: %q, %v; want %q, %v", c.name, got.Path, err, c.want, c.err)
+		if want, _ := filepath.Abs(c.want); !errors.Is(err, c.err) || err == nil && (got.Path != want || got.URI != c.uri) {
+			t.Errorf("%s: %q, %q, %v; want %q, %q, %v", c.name, got.Path, got.URI, err, c.want, c.uri, c.err)
 		}
 		if err != nil && !strings.Contains(err.Error(), "yarn.flink-dist-jar") {
 			t.Errorf("%s: %v does not name the option", c.name, err)
@@ -148,8 +156,8 @@ func TestNamesWithASchemeAreOnTheCluster(t *testing.T) {
 		"hdfs://nn:8020/a": true, "hdfs:///a": true, "hdfs:/a": true,
 		"a": false, "/a": false, "./a:/b": false, "a:b": false, "file:///a": false, "file:/a": false, ":/a": false,
 	} {
-		if got := IsRemote(name); got != want {
-			t.Errorf("IsRemote(%q) = %t", name, got)
+		if got := isRemote(name); got != want {
+			t.Errorf("isRemote(%q) = %t", name, got)
 		}
 	}
 }
@@ -181,7 +189,7 @@ func TestShipment(t *testing.T) {
 			for i, option := range c.options {
 				c.options[i] = strings.ReplaceAll(option, "DIR", dir)
 			}
-			s, err := readShipment(t.Context(), files, options(t, c.options...), own)
+			s, err := readShipment(t.Context(), files, named(t, c.options...), own)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,13 +244,13 @@ func TestWhatOthersMayNotReadIsNotProvided(t *testing.T) {
 		"apps/usrlib/m/model": {"yarn.provided.usrlib.dir=/apps/usrlib", 0o600, "-chmod o+r " + remoteRoot + "/apps/usrlib/m/model"},
 	} {
 		_, files, own := shipping(t)
-		if _, err := readShipment(t.Context(), files, options(t, c.option), own); err != nil {
+		if _, err := readShipment(t.Context(), files, named(t, c.option), own); err != nil {
 			t.Errorf("%s: %v", c.option, err)
 		}
 		if err := os.Chmod(filepath.Join(files.root, closed), c.mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readShipment(t.Context(), files, options(t, c.option), own); !errors.Is(err, ErrShip) || !strings.Contains(err.Error(), c.says) {
+		if _, err := readShipment(t.Context(), files, named(t, c.option), own); !errors.Is(err, ErrShip) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s with %s closed: %v, want %q", c.option, closed, err, c.says)
 		}
 	}
@@ -281,7 +289,7 @@ func TestWhatOthersMayWriteIsNotProvided(t *testing.T) {
 		if err := os.Chmod(filepath.Join(files.root, c.place), c.mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := readShipment(t.Context(), files, options(t, c.option), own)
+		_, err := readShipment(t.Context(), files, named(t, c.option), own)
 		name, _, _ := strings.Cut(c.option, "=")
 		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, staging.ErrExposed) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), name)) {
 			t.Errorf("%s with /%s of mode %s: %v, want %q", c.option, c.place, c.mode, err, c.says)
@@ -316,11 +324,11 @@ func TestWhatOthersMayWriteIsNotShipped(t *testing.T) {
 		if err := os.Chmod(filepath.Join(files.root, c.place), c.mode); err != nil {
 			t.Fatal(err)
 		}
-		var named []string
+		var shipped []string
 		if c.option != program {
-			named = []string{c.option}
+			shipped = []string{c.option}
 		}
-		s, err := readShipment(t.Context(), files, options(t, named...), own)
+		s, err := readShipment(t.Context(), files, named(t, shipped...), own)
 		if c.option == program && err == nil {
 			_, err = s.program(t.Context(), files, "hdfs:///dist/bobbin")
 		}
@@ -347,7 +355,7 @@ func TestShipmentIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir, files, own := shipping(t)
 			write(t, dir, map[string]string{"conf.zip/a": "", "sub/conf": "", "$HOME": ""})
-			_, err := readShipment(t.Context(), files, options(t, strings.ReplaceAll(c.option, "DIR", dir)), own)
+			_, err := readShipment(t.Context(), files, named(t, strings.ReplaceAll(c.option, "DIR", dir)), own)
 			if err == nil || !strings.Contains(err.Error(), c.says) || !errors.Is(err, ErrShip) && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("error %v, want one that says %q", err, c.says)
 			}

@@ -15,21 +15,21 @@ import (
 const parallelUploads = 4
 
 // cacheAll stages files by content, at once, and gives them in the same order. The first
-// is our binary, which may be provided.
-func (app *Application) cacheAll(ctx context.Context, d Deployment, s *shipment, files []staging.File) ([]launch.Resource, error) {
+// is our binary, which may be provided: nil if it is not.
+func (app *Application) cacheAll(ctx context.Context, p *plan, provided *launch.Resource, files []staging.File) ([]launch.Resource, error) {
 	staged := make([]launch.Resource, len(files))
-	shown := uploads{show: d.Uploading, moving: make(map[int]moved)}
+	shown := uploads{show: p.uploading, moving: make(map[int]moved)}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelUploads)
 	for i, f := range files {
-		if i == 0 && s.bobbin != nil {
-			staged[0] = *s.bobbin
+		if i == 0 && provided != nil {
+			staged[0] = *provided
 			continue
 		}
 		group.Go(func() error {
 			resource, cached, err := app.staged.Cache(ctx, f, func(done int64) { shown.move(i, f, done) })
 			if err == nil && !cached {
-				d.Timeline.Done("uploaded " + f.Name)
+				p.timeline.Done("uploaded " + f.Name)
 			}
 			staged[i] = resource
 			return err

@@ -65,10 +65,10 @@ func TestFilesAreUploadedAtOnce(t *testing.T) {
 		provided := launch.Resource{URI: "hdfs://nn/bobbin"}
 		last := [2]int64{}
 		app := Application{staged: staged}
-		got, err := app.cacheAll(t.Context(), Deployment{
-			Timeline:  NewTimeline(time.Now()),
-			Uploading: func(_ string, done, total int64) { last = [2]int64{done, total} },
-		}, &shipment{bobbin: &provided}, files)
+		got, err := app.cacheAll(t.Context(), &plan{
+			timeline:  NewTimeline(time.Now()),
+			uploading: func(_ string, done, total int64) { last = [2]int64{done, total} },
+		}, &provided, files)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
 func runApplicationCommand(p Process) *cli.Command {
@@ -76,18 +75,14 @@ func runApplication(ctx context.Context, l *launcher, p Process, words []string)
 	if d.Bobbin, err = client.Binary(p.Executable, l.cfg); err != nil {
 		return err
 	}
-	if client.IsRemote(words[0]) {
-		d.Remote, d.Name = words[0], path.Base(words[0])
-	} else {
-		d.Program, err = program.Inspect(words[0], program.Native())
-		if errors.Is(err, fs.ErrNotExist) && path.IsAbs(words[0]) {
-			return fmt.Errorf("%w; one that is on the cluster is hdfs://%s", err, words[0])
-		}
-		if err != nil {
-			return err
-		}
-		d.Name = d.Program.Name
+	d.Program, err = client.ProgramOf(words[0])
+	if errors.Is(err, fs.ErrNotExist) && path.IsAbs(words[0]) {
+		return fmt.Errorf("%w; one that is on the cluster is hdfs://%s", err, words[0])
 	}
+	if err != nil {
+		return err
+	}
+	d.Name = d.Program.Name
 	if l.cluster, err = open(ctx, p, l.cfg); err != nil {
 		return err
 	}

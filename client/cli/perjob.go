@@ -20,8 +20,9 @@ import (
 // perJob is the target that starts a cluster for the one job that it runs, and that job.
 type perJob struct {
 	launcher
-	bobbin, program program.Program
-	attached        bool
+	bobbin   client.Executable
+	program  program.Program
+	attached bool
 
 	app   *client.Application // nil: the job is not submitted yet
 	graph *jobgraph.JobGraph
@@ -46,7 +47,7 @@ func (t *perJob) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running
 		return nil, errOneJob
 	}
 	app, err := t.start(ctx, client.Deployment{
-		Mode: launch.PerJob, Name: graph.Name, Graph: *graph, Program: t.program, Bobbin: t.bobbin, Attached: t.attached,
+		Mode: launch.PerJob, Name: graph.Name, Graph: *graph, Program: client.Executable{Program: t.program}, Bobbin: t.bobbin, Attached: t.attached,
 	})
 	if err != nil {
 		return nil, err

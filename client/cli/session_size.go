@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
 // adviceTime is how long a hint may take.
@@ -21,7 +23,7 @@ func (s *session) adviseOnSize(ctx context.Context, slots int) {
 	if err != nil {
 		return
 	}
-	if text, err := on.cluster.TooLarge(ctx, slots, supply, s.cfg); err == nil && text != "" {
+	if text, err := on.cluster.TooLarge(ctx, slots, supply, s.cfg.Duration(config.SlotRequestTimeout)); err == nil && text != "" {
 		s.say.Line("%s", text)
 	}
 }

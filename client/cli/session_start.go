@@ -15,7 +15,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -143,7 +142,7 @@ func startSession(c *cli.Context, p Process, l launcher, given map[string]string
 }
 
 // startAt starts a session and writes it down in a file, in place of the one that is named there.
-func (l *launcher) startAt(ctx context.Context, path string, bobbin program.Program, given map[string]string) (*client.Application, error) {
+func (l *launcher) startAt(ctx context.Context, path string, bobbin client.Executable, given map[string]string) (*client.Application, error) {
 	before, err := sessionfile.Read(path)
 	if errors.Is(err, sessionfile.ErrForeign) { // in whose place none can be put
 		return nil, err

@@ -25,14 +25,15 @@ func (v *visit) checkOptions(context.Context) []Finding {
 	if err != nil {
 		return optionFaults(err)
 	}
-	if small := client.CheckContainers(c); small != nil {
+	asked, small := client.ContainersOf(c)
+	if small != nil {
 		var findings []Finding
 		for _, err := range separate(small) {
 			findings = append(findings, failed(oneLine(err), "ask for more memory, as the message says"))
 		}
 		return findings
 	}
-	v.config = c
+	v.config, v.containers = c, asked
 	names := slices.Sorted(maps.Keys(c.Set()))
 	if len(names) == 0 {
 		return []Finding{ok("none is set: the defaults count")}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -71,7 +72,11 @@ func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
 		return []Finding{failed("the ResourceManager gives no application id: "+cause(err), v.remedy(err))}
 	}
 	findings := optionFaults(client.CheckHeartbeats(v.config, v.conf))
-	for _, err := range separate(client.CheckResources(v.config, created.Maximum)) {
+	place, unplaced := launch.PlaceOf(v.config)
+	if unplaced != nil {
+		place = launch.WorkerPlace{}
+	}
+	for _, err := range append(separate(v.containers.Within(created.Maximum, place)), separate(unplaced)...) {
 		refusal, is := errors.AsType[*client.Refusal](err)
 		if !is {
 			refusal = &client.Refusal{What: oneLine(err)}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
@@ -21,13 +22,14 @@ import (
 // the others. A field is set once its check has not failed.
 type visit struct {
 	Patient
-	config config.Config // by options
-	env    hadoopenv.Environment
-	conf   *hadoopconf.Conf             // that of env
-	rms    []hadoopconf.ResourceManager // by hadoop
-	krb5   *kerberos.Config             // nil on an open cluster
-	who    hadoopenv.Identity           // by credentials; before them User alone, of the environment
-	active string                       // by resourcemanager: the address of the active one
+	config     config.Config     // by options
+	containers client.Containers // by options
+	env        hadoopenv.Environment
+	conf       *hadoopconf.Conf             // that of env
+	rms        []hadoopconf.ResourceManager // by hadoop
+	krb5       *kerberos.Config             // nil on an open cluster
+	who        hadoopenv.Identity           // by credentials; before them User alone, of the environment
+	active     string                       // by resourcemanager: the address of the active one
 }
 
 // patience is how long a server may take for its answer, login included: nobody who asks a doctor wants to wait for all of

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
@@ -12,14 +13,14 @@ type Demand struct {
 	PerWorker int   // slots of a TaskExecutor
 	WorkerMB  int64 // its container
 	MasterMB  int64 // the ApplicationMaster's, which takes its part of the nodes; 0: not counted
-	// Options say how long the job waits for a slot.
-	Options config.Config
+	// Wait is how long the job waits for a slot.
+	Wait time.Duration
 }
 
 // DemandOf is that of a job which has a cluster of these options for itself.
 func DemandOf(c config.Config, slots int) Demand {
 	return Demand{
-		Slots: slots, PerWorker: c.Int(config.TaskSlots), Options: c,
+		Slots: slots, PerWorker: c.Int(config.TaskSlots), Wait: c.Duration(config.SlotRequestTimeout),
 		WorkerMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()),
 		MasterMB: int64(c.Memory(config.JobManagerProcessSize).Megabytes()),
 	}
@@ -39,5 +40,5 @@ func (d Demand) TooLarge(nodesMB int64) string {
 	}
 	return fmt.Sprintf("the job can hardly fit: its %d slots take %d TaskExecutors of %d MB, %d MB in all, and the nodes have %d MB together. "+
 		"It runs as far as its parts fit one after the other, and fails when a slot does not come in %v (%s); less: -p, -tm, or more slots each (-s)",
-		d.Slots, workers, d.WorkerMB, need, nodesMB, d.Options.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
+		d.Slots, workers, d.WorkerMB, need, nodesMB, d.Wait, config.SlotRequestTimeout)
 }

@@ -1,0 +1,81 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+)
+
+// end is when the first token ends that nobody can prolong; interval is between two renewals.
+func end(credentials *creds.Credentials, interval time.Duration) (ends time.Time, err error) {
+	for _, token := range credentials.Tokens {
+		if token.Kind != creds.KindHDFSDelegation {
+			continue
+		}
+		about, err := identifier.DecodeDelegation(token)
+		if err != nil {
+			return ends, fmt.Errorf("read the token for %s: %w", token.Service, err)
+		}
+		if last := about.Ends(interval); ends.IsZero() || last.Before(ends) {
+			ends = last
+		}
+	}
+	return ends, nil
+}
+
+// OnDefaultFS tells whether a directory is on fs.defaultFS: for what is staged elsewhere, the
+// ResourceManager gets no new tokens (DelegationTokenRenewer#obtainSystemTokensForUser).
+func OnDefaultFS(files *dfs.FS, dir string) bool {
+	root, err := files.Root(dir)
+	if err != nil {
+		return false
+	}
+	standard, err := files.Root("/")
+	return err == nil && root == standard
+}
+
+// replaces is what has the ResourceManager get tokens itself for applications that have none, or
+// whose own are about to end (DelegationTokenRenewer).
+const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
+
+// advice tells what the owner should know about the end of the tokens, or about their absence;
+// "" where neither matters.
+func (g *grant) advice(c *Cluster, p proof) string {
+	if g.ends.IsZero() {
+		return g.adviceWithout(c, p)
+	}
+	home := p.uses[0]
+	until := g.ends.Local().Format("2006-01-02 15:04 MST") + " at the latest"
+	switch {
+	case g.security.Principal == "":
+		return fmt.Sprintf("without a keytab the job can use HDFS until %s (%s)", until, config.KerberosKeytab)
+	case p.attempts < 2:
+		return ""
+	case c.Conf.Get(replaces) != "true":
+		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, replaces)
+	case !OnDefaultFS(c.Files, home):
+		return fmt.Sprintf("YARN can start another ApplicationMaster until %s: the ResourceManager gets no new tokens for where it is staged, %s, which is not on fs.defaultFS", until, home)
+	default:
+		return ""
+	}
+}
+
+// adviceWithout is advice for an application with a keytab for which options have no tokens
+// obtained: NodeManagers, which fetch the files of its containers, need some all the same.
+func (g *grant) adviceWithout(c *Cluster, p proof) string {
+	if g.security.Principal == "" || p.tokens {
+		return ""
+	}
+	switch home := p.uses[0]; {
+	case c.Conf.Get(replaces) != "true":
+		return fmt.Sprintf("the client obtains no tokens (%s): NodeManagers cannot fetch the application's files, unless the ResourceManager gets some (%s)", config.YarnTokenServices, replaces)
+	case !OnDefaultFS(c.Files, home):
+		return fmt.Sprintf("the client obtains no tokens (%s), and the ResourceManager none for where the application is staged, %s, which is not on fs.defaultFS: NodeManagers cannot fetch its files", config.YarnTokenServices, home)
+	default:
+		return ""
+	}
+}

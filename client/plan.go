@@ -1,0 +1,163 @@
+package client
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Deployment is a cluster to start on YARN.
+type Deployment struct {
+	Mode      launch.Mode
+	Name      string // of the application where yarn.application.name gives none
+	Config    config.Config
+	Bobbin    Executable        // see Binary
+	Program   Executable        // the job's or the application's; a session has none
+	Arguments []string          // of an application's program
+	Graph     jobgraph.JobGraph // the job of launch.PerJob
+	// Attached says of a job that a client follows it and fetches its result, and of an
+	// application that its program waits for its jobs.
+	Attached bool
+	Timeline *Timeline
+	// Uploading is called while a file is uploaded, with bytes.
+	Uploading func(name string, done, total int64)
+}
+
+// plan is a Deployment whose options have been read, once, into typed values, which have
+// passed all checks that need no server. Nobody changes it.
+type plan struct {
+	mode            launch.Mode
+	bobbin, program Executable
+	graph           *jobgraph.JobGraph
+	timeline        *Timeline
+	uploading       func(name string, done, total int64)
+
+	containers  Containers
+	place       launch.WorkerPlace
+	wait        time.Duration // how long a job waits for a slot
+	home        string        // URI of the directory that holds the user's staging area
+	replication int           // of staged files; 0: the file system's own
+	queue       string        // "": YARN chooses
+	ships       manifest
+	proof       proof
+
+	master      launch.AppMaster // what it is told, but for what is staged and granted
+	environment map[string]string
+	acls        map[records.ApplicationAccess]string
+	submission  records.SubmissionContext // without id, container and tokens
+}
+
+// plan reads a deployment's options, and is the one place that does. Options that contradict
+// one another, or that no container of the cluster could take, are an error.
+func (c *Cluster) plan(d Deployment) (*plan, error) {
+	cfg := d.Config
+	p := &plan{
+		mode: d.Mode, bobbin: d.Bobbin, program: d.Program, graph: &d.Graph, timeline: d.Timeline, uploading: d.Uploading,
+		wait:        cfg.Duration(config.SlotRequestTimeout),
+		replication: max(0, cfg.Int(config.YarnFileReplication)), queue: cfg.String(config.YarnApplicationQueue),
+		ships: manifestOf(cfg, d.Bobbin.URI), acls: launch.ACLs(cfg),
+	}
+	var unplaced, small, err error
+	p.place, unplaced = launch.PlaceOf(cfg)
+	p.containers, small = ContainersOf(cfg)
+	if err = errors.Join(config.Validate(cfg), unplaced, small, CheckHeartbeats(cfg, c.Conf)); err != nil {
+		return nil, err
+	}
+	if p.home, err = c.home(); err != nil {
+		return nil, err
+	}
+	if p.master, err = c.master(d); err != nil {
+		return nil, err
+	}
+	p.proof = proofOf(cfg, p.uses()...)
+	p.environment = masterEnvironment(cfg, p.containers.Master, c.User)
+	p.submission = submissionOf(cfg, p.containers.Master, d.Name)
+	return p, nil
+}
+
+// master is what an ApplicationMaster is told, as far as it is known before anything is staged.
+func (c *Cluster) master(d Deployment) (launch.AppMaster, error) {
+	conf, err := c.Conf.Marshal()
+	if err != nil {
+		return launch.AppMaster{}, err
+	}
+	// Options for Hadoop have gone into its configuration, which leaves secrets out.
+	options := d.Config.Without(config.HadoopOptions, config.YarnOptions)
+	what := launch.AppMaster{
+		Mode: d.Mode, User: c.User, HadoopConf: conf, Config: options.Set(), BobbinSHA256: d.Bobbin.hash(), Attached: d.Attached,
+	}
+	if d.Mode != launch.Session {
+		what.Arguments = d.Arguments
+	}
+	return what, nil
+}
+
+// uses are the URIs of what an application uses on file systems, first of where it is staged.
+func (p *plan) uses() []string {
+	uris := append([]string{p.home}, p.ships.remote()...)
+	if p.program.URI != "" {
+		uris = append(uris, p.program.URI)
+	}
+	for _, v := range p.graph.Vertices {
+		uris = append(uris, v.Outputs...)
+		for _, split := range v.Splits {
+			uris = append(uris, split.Base)
+		}
+	}
+	return uris
+}
+
+// masterEnvironment is that of the ApplicationMaster's container, without what it is told.
+func masterEnvironment(c config.Config, size records.Resource, user string) map[string]string {
+	environment := map[string]string{
+		"HADOOP_USER_NAME": user,
+		"GOMAXPROCS":       fmt.Sprint(max(2, size.VCores)),
+		"GOMEMLIMIT":       fmt.Sprintf("%dMiB", size.MemoryMB*launch.MasterHeapShare/100),
+	}
+	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
+	return environment
+}
+
+// applicationType is what YARN shows as the type of our applications.
+const applicationType = "Bobbin"
+
+// defaultQueue is where an application goes that names no queue, if YARN has no rules of its own
+// (YarnConfiguration.DEFAULT_QUEUE_NAME).
+const defaultQueue = "default"
+
+// submissionOf is the application as YARN gets it, as far as options say. name is used where
+// they give none.
+func submissionOf(c config.Config, master records.Resource, name string) records.SubmissionContext {
+	s := records.SubmissionContext{
+		Name:        cmp.Or(c.String(config.YarnApplicationName), name),
+		Queue:       cmp.Or(c.String(config.YarnApplicationQueue), defaultQueue),
+		Resource:    master,
+		MaxAttempts: c.Int(config.YarnApplicationAttempts),
+		Type:        cmp.Or(c.String(config.YarnApplicationType), applicationType),
+		NodeLabel:   c.String(config.YarnNodeLabel),
+		Lifetime:    c.Duration(config.YarnApplicationLifetime),
+		Logs: records.LogAggregation{
+			RolledInclude: c.String(config.YarnRolledLogsInclude),
+			RolledExclude: c.String(config.YarnRolledLogsExclude),
+		},
+		FailuresValidity: max(0, time.Duration(c.Int(config.YarnAttemptFailuresValidity))*time.Millisecond),
+	}
+	for tag := range strings.SplitSeq(c.String(config.YarnTags), ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			s.Tags = append(s.Tags, strings.ToLower(tag))
+		}
+	}
+	if priority := c.Int(config.YarnApplicationPriority); priority >= 0 {
+		p := records.Priority(priority)
+		s.Priority = &p
+	}
+	return s
+}

@@ -1,0 +1,111 @@
+package client
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+)
+
+// proof is how an application is to prove who it is, as options have it, and for what.
+type proof struct {
+	tokens   bool     // the client obtains some for file systems
+	uses     []string // URIs of what it uses on file systems, first of where it is staged
+	named    []string // URIs of further file systems, which options name
+	krb5Conf string   // path of a krb5.conf; "": the nodes' own
+	keytab   keytab
+	attempts int // of its ApplicationMaster
+}
+
+// keytab is one that the ApplicationMaster logs in with.
+type keytab struct {
+	path  string // on this machine; "": there is none
+	there string // where the ApplicationMaster finds it
+	ship  bool   // it is localized there, and does not lie there
+}
+
+func proofOf(c config.Config, uses ...string) proof {
+	return proof{
+		tokens: wantsTokens(c), uses: uses, named: namedFileSystems(c), krb5Conf: c.String(config.Krb5ConfPath),
+		keytab: keytabOf(c), attempts: c.Int(config.YarnApplicationAttempts),
+	}
+}
+
+func keytabOf(c config.Config) keytab {
+	return keytab{path: c.String(config.KerberosKeytab), there: c.String(config.YarnLocalizedKeytabPath), ship: c.Bool(config.YarnShipLocalKeytab)}
+}
+
+// namedFileSystems are those that security.kerberos.access.hadoopFileSystems names.
+func namedFileSystems(c config.Config) (uris []string) {
+	for uri := range strings.FieldsFuncSeq(c.String(config.KerberosFileSystems), func(r rune) bool { return r == ';' || r == ',' }) {
+		uris = append(uris, strings.TrimSpace(uri))
+	}
+	return uris
+}
+
+// wantsTokens tells whether the client is to obtain tokens for file systems.
+func wantsTokens(cfg config.Config) bool {
+	return cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) &&
+		slices.Contains(listed(cfg, config.YarnTokenServices), config.TokensOfHDFS)
+}
+
+// CheckKeytab tells whether options say rightly where the ApplicationMaster finds the keytab.
+func CheckKeytab(cfg config.Config) error { return keytabOf(cfg).check() }
+
+func (k keytab) check() error {
+	path := k.there
+	switch {
+	case k.ship && (!fs.ValidPath(path) || filepath.Base(path) != path || path == "." || path == launch.BobbinLink):
+		return fmt.Errorf("%s is %s: name a file of its own, without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
+	case !k.ship && !filepath.IsAbs(path):
+		return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, as %s is false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
+	}
+	return nil
+}
+
+// fileSystems are the roots of those that an application uses: where it is staged, those
+// that options name, and those of the job's inputs and outputs.
+func (c *Cluster) fileSystems(p proof) ([]string, error) {
+	uris := slices.Clone(p.uses)
+	if root, ok := LogFileSystem(c.Files, c.Conf); ok && c.identity.Login != nil {
+		uris = append(uris, root)
+	}
+	return rootsOf(c.Files, append(uris, p.named...))
+}
+
+// LogFileSystem is the root of the one to which NodeManagers write an application's logs, with
+// its tokens (YarnClientImpl#addLogAggregationDelegationToken). No job needs it: it is to be left
+// out where nobody can log in. ok is false where logs are not written, or not to one of ours.
+func LogFileSystem(files *dfs.FS, conf *hadoopconf.Conf) (root string, ok bool) {
+	if written, err := conf.Bool("yarn.log-aggregation-enable"); err != nil || !written {
+		return "", false
+	}
+	root, err := files.Root(conf.Get("yarn.nodemanager.remote-app-log-dir"))
+	return root, err == nil
+}
+
+// FileSystems are the roots, each once, of the file systems that an application needs tokens
+// for: those of the URIs, and those that security.kerberos.access.hadoopFileSystems names.
+func FileSystems(files *dfs.FS, cfg config.Config, uris ...string) ([]string, error) {
+	return rootsOf(files, append(uris, namedFileSystems(cfg)...))
+}
+
+func rootsOf(files *dfs.FS, uris []string) ([]string, error) {
+	var roots []string
+	for _, uri := range uris {
+		root, err := files.Root(uri)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(root, "file:") && !slices.Contains(roots, root) {
+			roots = append(roots, root)
+		}
+	}
+	return roots, nil
+}

@@ -1,0 +1,97 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// ErrNoRenewer says that a secure cluster's configuration does not tell who the
+// ResourceManager is, which has to renew an application's tokens.
+var ErrNoRenewer = errors.New("yarn.resourcemanager.principal is not set: add it to yarn-site.xml, as on the cluster")
+
+// unnamed adds to the error of a NameNode that has no name for a renewer what helps. It has no
+// class of its own (AbstractDelegationTokenIdentifier#setRenewer).
+func unnamed(err error, renewer string) error {
+	if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is && remote.Class == "java.lang.RuntimeException" {
+		return fmt.Errorf("%w; %s is to renew it (yarn.resourcemanager.principal): the NameNode needs a rule for that name (hadoop.security.auth_to_local)", err, renewer)
+	}
+	return err
+}
+
+// Renewer is the principal of the ResourceManager, which renews the tokens of applications
+// (YarnClientUtils.getRmPrincipal). Where there are two, they have one short name, which is
+// what counts. ErrNoRenewer where the configuration does not tell.
+func Renewer(conf *hadoopconf.Conf) (string, error) {
+	const key = "yarn.resourcemanager.principal"
+	configured, _, err := conf.Lookup(key)
+	if err != nil {
+		return "", err
+	}
+	if configured == "" {
+		return "", ErrNoRenewer
+	}
+	return kerberos.ServerPrincipal(configured, func() (string, error) {
+		rms, err := conf.ResourceManagers()
+		if err != nil {
+			return "", err
+		}
+		host, _, err := net.SplitHostPort(rms[0].Client)
+		return host, err
+	})
+}
+
+// rejected adds to YARN's rejection of an application what that leaves out: YARN renews its tokens
+// first, and of one for which that fails it says neither why nor what helps.
+func (g *grant) rejected(err error, conf *hadoopconf.Conf) error {
+	if _, is := errors.AsType[*yarnclient.RejectedError](err); !is {
+		return err
+	}
+	for _, alias := range slices.Sorted(maps.Keys(g.credentials.Tokens)) {
+		if why := WrongRenewer(conf, g.credentials.Tokens[alias]); why != "" {
+			err = fmt.Errorf("%w; %s: have the token issued with that renewer", err, why)
+		}
+	}
+	return err
+}
+
+// WrongRenewer says why YARN cannot renew a token of HDFS, with which it takes no application
+// then; "" where it can, or where that cannot be told.
+func WrongRenewer(conf *hadoopconf.Conf, token *creds.Token) string {
+	if token.Kind != creds.KindHDFSDelegation { // its own it renews for everybody
+		return ""
+	}
+	about, err := identifier.DecodeDelegation(token)
+	if err != nil || about.Renewer == "" {
+		return ""
+	}
+	principal, name, err := resourceManager(conf)
+	if err != nil || about.Renewer == name {
+		return ""
+	}
+	return fmt.Sprintf("the token for %s names %q as who may renew it, and the ResourceManager %s is %q", token.Service, about.Renewer, principal, name)
+}
+
+// resourceManager is its principal, and the user name that the cluster has for it.
+func resourceManager(conf *hadoopconf.Conf) (principal, name string, err error) {
+	if principal, err = Renewer(conf); err != nil {
+		return "", "", err
+	}
+	_, realm, _ := strings.Cut(principal, "@")
+	names, err := conf.ShortNames(realm)
+	if err != nil {
+		return "", "", err
+	}
+	name, err = names.Short(principal)
+	return principal, name, err
+}

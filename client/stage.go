@@ -1,0 +1,94 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+)
+
+// staged is what lies on the cluster's file systems for an application, as containers
+// localize it.
+type staged struct {
+	dir     string
+	bobbin  launch.Resource
+	program launch.Resource // a session has none
+	shipped []launch.Shipped
+	keytab  launch.Resource // where a grant has one
+}
+
+// files are those of this machine that containers localize: bobbin, the program if there
+// is one, and what is shipped.
+func (p *plan) files(ship *shipment) []staging.File {
+	files := []staging.File{stagedFile(p.bobbin.Program)}
+	if p.mode != launch.Session && p.program.URI == "" {
+		files = append(files, stagedFile(p.program.Program))
+	}
+	return append(files, ship.files()...)
+}
+
+// begin makes an application's staging directory.
+func (c *Cluster) begin(ctx context.Context, p *plan, known facts) (*Application, error) {
+	app := &Application{ID: known.id, User: c.User, asked: p.containers.Master.MemoryMB, issued: known.grant.issued, c: c}
+	if p.mode == launch.PerJob {
+		app.Job = ids.JobID(ids.Random())
+	}
+	var err error
+	app.staged, err = staging.New(c.Files, p.home, p.replication).Begin(ctx, known.id.String(), p.files(known.ship)...)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: have the directory %s made for user %s, or name another (%s)",
+			err, p.home, c.User, config.YarnStagingDirectory)
+	}
+	if errors.Is(err, staging.ErrExposed) {
+		err = fmt.Errorf("%w; or name a directory that is user %s's alone (%s)", err, c.User, config.YarnStagingDirectory)
+	}
+	if err != nil {
+		return nil, err
+	}
+	app.dir = app.staged.Dir
+	return app, nil
+}
+
+// stage brings what containers localize to HDFS, and what the ApplicationMaster reads as it starts.
+func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged, error) {
+	files := p.files(known.ship)
+	cached, err := app.cacheAll(ctx, p, known.ship.bobbin, files)
+	if err != nil {
+		return staged{}, err
+	}
+	own := len(files) - len(known.ship.local)
+	on := staged{dir: app.dir, bobbin: cached[0], program: known.remote, shipped: known.ship.shipped(cached[own:])}
+	if own > 1 {
+		on.program = cached[1]
+	}
+	content, err := app.content(p, known.nodes, on.shipped)
+	if err != nil {
+		return on, fmt.Errorf("stage %s: %w", launch.StagedFile, err)
+	}
+	if err := app.staged.Put(ctx, launch.StagedFile, content); err != nil {
+		return on, err
+	}
+	if known.grant.keytab != nil {
+		on.keytab, err = app.staged.PutResource(ctx, launch.KeytabFile, known.grant.keytab)
+	}
+	return on, err
+}
+
+// content is that of launch.StagedFile.
+func (app *Application) content(p *plan, nodes []launch.Node, shipped []launch.Shipped) ([]byte, error) {
+	what := launch.Staged{Nodes: nodes, Shipped: shipped}
+	if p.mode == launch.PerJob {
+		graph, err := json.Marshal(p.graph)
+		if err != nil {
+			return nil, err
+		}
+		what.Job = &launch.Job{ID: app.Job, Graph: graph}
+	}
+	return json.Marshal(what)
+}

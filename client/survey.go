@@ -1,0 +1,86 @@
+package client
+
+import (
+	"cmp"
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// facts is what a survey learns about the cluster, and gets of it.
+type facts struct {
+	id    records.ApplicationID
+	nodes []launch.Node
+	// crowded says which container has no room now; "": none.
+	crowded string
+	grant   grant
+	// remote is the application's program where it was there already.
+	remote launch.Resource
+	ship   *shipment
+}
+
+// survey asks the cluster all that can be wrong before anything is uploaded, at
+// once, and for what the application needs.
+func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
+	var known facts
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		created, err := c.YARN.NewApplication(ctx)
+		if err != nil {
+			return err
+		}
+		known.id = created.ID
+		return p.containers.Within(created.Maximum, p.place)
+	})
+	if p.queue != "" { // else YARN chooses
+		group.Go(func() error {
+			_, err := CheckQueue(ctx, c.YARN, c.User, p.queue)
+			return err
+		})
+	}
+	group.Go(func() (err error) {
+		known.grant, err = c.grant(ctx, p.proof)
+		return err
+	})
+	group.Go(func() (err error) {
+		if known.ship, err = readShipment(ctx, c.Files, p.ships, p.bobbin.Program); err == nil && p.program.URI != "" {
+			known.remote, err = known.ship.program(ctx, c.Files, p.program.URI)
+		}
+		return err
+	})
+	group.Go(func() error {
+		nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
+		if err != nil {
+			return err
+		}
+		known.crowded = cmp.Or(p.demand().TooLarge(memoryMB(nodes)), p.containers.crowded(nodes))
+		known.nodes = nodesOf(nodes)
+		return nil
+	})
+	err := group.Wait()
+	return known, err
+}
+
+// demand is what the job asks of the nodes' memory.
+func (p *plan) demand() launch.Demand {
+	return launch.Demand{
+		Slots: p.graph.Slots(), PerWorker: p.containers.Slots, Wait: p.wait,
+		WorkerMB: p.containers.Worker.MemoryMB, MasterMB: p.containers.Master.MemoryMB,
+	}
+}
+
+// nodesOf are nodes as an ApplicationMaster is told of them.
+func nodesOf(reports []records.NodeReport) []launch.Node {
+	var nodes []launch.Node
+	for _, node := range reports {
+		nodes = append(nodes, launch.Node{
+			Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
+			MemoryMB: node.Capability.MemoryMB, VCores: node.Capability.VCores, Others: node.Capability.Others.Map(),
+			Labels: node.Labels,
+		})
+	}
+	return nodes
+}
