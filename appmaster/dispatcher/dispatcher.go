@@ -48,7 +48,7 @@ type Starter func(StartJobMaster) (JobMaster, error)
 // Run; its other methods may be called from any goroutine, before Run too, and
 // give actor.ErrStopped after it.
 type Dispatcher struct {
-	loop   *actor.Loop[Event, Effect]
+	loop   *actor.OldLoop[Event, Effect]
 	start  Starter
 	logger logrus.FieldLogger
 	ending chan struct{} // closed by the loop when outcome is set
@@ -73,7 +73,7 @@ func New(config Config, start Starter, logger logrus.FieldLogger) *Dispatcher {
 		ending:  make(chan struct{}),
 		running: make(map[ids.JobID]*runningJob),
 	}
-	d.loop = actor.New[Event, Effect](NewCore(config), nil)
+	d.loop = actor.NewOld[Event, Effect](NewCore(config), nil)
 	d.loop.Observe(d.logStep)
 	return d
 }
@@ -123,7 +123,7 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 // msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. A job that cannot be started for
 // another reason has FAILED, and is listed.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
-	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return SubmitAsked{Submission: s, Reply: reply} })
+	err, asking := actor.OldAsk(ctx, d.loop, func(reply chan<- error) Event { return SubmitAsked{Submission: s, Reply: reply} })
 	return errors.Join(asking, err)
 }
 
@@ -131,7 +131,7 @@ func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 // CANCELED job. msg.ErrJobNotFound, and a cluster of many jobs takes no submission of it then for
 // some minutes; msg.ErrJobEnded for one that ended otherwise.
 func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
-	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return CancelAsked{Job: job, Reply: reply} })
+	err, asking := actor.OldAsk(ctx, d.loop, func(reply chan<- error) Event { return CancelAsked{Job: job, Reply: reply} })
 	return errors.Join(asking, err)
 }
 
@@ -140,7 +140,7 @@ func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
 // job that needs no client.
 // msg.ErrJobNotFound.
 func (d *Dispatcher) ClientSeen(ctx context.Context, job ids.JobID) error {
-	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return ClientSeen{Job: job, Reply: reply} })
+	err, asking := actor.OldAsk(ctx, d.loop, func(reply chan<- error) Event { return ClientSeen{Job: job, Reply: reply} })
 	return errors.Join(asking, err)
 }
 
@@ -156,12 +156,12 @@ func (d *Dispatcher) End(ctx context.Context, o Outcome) error {
 // AwaitJobs waits until each job has ended, and says how an application ends that was for
 // all of them: as the first that did not finish, or as succeeded.
 func (d *Dispatcher) AwaitJobs(ctx context.Context) (Outcome, error) {
-	return actor.Ask(ctx, d.loop, func(reply chan<- Outcome) Event { return JobsAwaited{Reply: reply} })
+	return actor.OldAsk(ctx, d.loop, func(reply chan<- Outcome) Event { return JobsAwaited{Reply: reply} })
 }
 
 // Jobs lists all jobs in the order of their submission.
 func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
-	entries, err := actor.Ask(ctx, d.loop, func(reply chan<- []Entry) Event { return JobsAsked{Reply: reply} })
+	entries, err := actor.OldAsk(ctx, d.loop, func(reply chan<- []Entry) Event { return JobsAsked{Reply: reply} })
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMas
 			return err
 		}
 	}
-	entry, err := actor.Ask(ctx, d.loop, func(reply chan<- Entry) Event { return JobAsked{Job: job, Reply: reply} })
+	entry, err := actor.OldAsk(ctx, d.loop, func(reply chan<- Entry) Event { return JobAsked{Job: job, Reply: reply} })
 	switch {
 	case err != nil:
 		return err
@@ -253,7 +253,7 @@ func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Dur
 			return msg.JobEnded{}, context.Cause(ctx)
 		}
 	}
-	entry, err := actor.Ask(ctx, d.loop, func(reply chan<- Entry) Event { return ResultAsked{Job: job, Reply: reply} })
+	entry, err := actor.OldAsk(ctx, d.loop, func(reply chan<- Entry) Event { return ResultAsked{Job: job, Reply: reply} })
 	switch {
 	case err != nil:
 		return msg.JobEnded{}, err
@@ -280,7 +280,7 @@ func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string
 			return msg.CollectPage{}, err
 		}
 	}
-	answer, err := actor.Ask(ctx, d.loop, func(reply chan<- Page) Event {
+	answer, err := actor.OldAsk(ctx, d.loop, func(reply chan<- Page) Event {
 		return PageAsked{Job: job, Name: name, Cursor: cursor, Reply: reply}
 	})
 	return answer.Page, errors.Join(err, answer.Err)

@@ -46,7 +46,7 @@ type ResourceManagerGateway interface {
 // job that has ended and was not suspended.
 type JobMaster struct {
 	config          Config
-	loop            *actor.Loop[Event, Effect]
+	loop            *actor.OldLoop[Event, Effect]
 	resourceManager ResourceManagerGateway
 	logger          logrus.FieldLogger
 	fromRM          *actor.Queue[msg.Message] // from Send to the goroutine that posts
@@ -78,7 +78,7 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 			j.changed[v.Collect] = make(chan struct{})
 		}
 	}
-	j.loop = actor.New[Event, Effect](core, nil)
+	j.loop = actor.NewOld[Event, Effect](core, nil)
 	j.loop.Observe(j.logStep)
 	// Before anybody can ask for anything. The mailbox is empty: this never waits.
 	if err := j.loop.Post(context.Background(), Started{}); err != nil {
@@ -156,7 +156,7 @@ func (j *JobMaster) Tasks() int {
 // Details describes the job; one that has ended as it was last, FAILING or CANCELLING, say:
 // its end is the Dispatcher's to tell, when nothing is left to do about it.
 func (j *JobMaster) Details(ctx context.Context) (msg.JobDetails, error) {
-	details, err := actor.Ask(ctx, j.loop, func(reply chan<- msg.JobDetails) Event { return DetailsAsked{Reply: reply} })
+	details, err := actor.OldAsk(ctx, j.loop, func(reply chan<- msg.JobDetails) Event { return DetailsAsked{Reply: reply} })
 	if ended := j.endedBefore(err); ended != nil {
 		return ended.Last, nil
 	}
@@ -165,7 +165,7 @@ func (j *JobMaster) Details(ctx context.Context) (msg.JobDetails, error) {
 
 // Overview describes the job in a list; one that has ended likewise.
 func (j *JobMaster) Overview(ctx context.Context) (msg.JobOverview, error) {
-	overview, err := actor.Ask(ctx, j.loop, func(reply chan<- msg.JobOverview) Event { return OverviewAsked{Reply: reply} })
+	overview, err := actor.OldAsk(ctx, j.loop, func(reply chan<- msg.JobOverview) Event { return OverviewAsked{Reply: reply} })
 	if ended := j.endedBefore(err); ended != nil {
 		return ended.LastOverview, nil
 	}
@@ -194,7 +194,7 @@ func (j *JobMaster) CollectPage(ctx context.Context, name string, cursor int64, 
 	defer timer.Stop()
 	for {
 		changed := j.whenChanged(name) // before the question, or a change in between would be missed
-		answer, err := actor.Ask(ctx, j.loop, func(reply chan<- Page) Event {
+		answer, err := actor.OldAsk(ctx, j.loop, func(reply chan<- Page) Event {
 			return PageAsked{Name: name, Cursor: cursor, Reply: reply}
 		})
 		if err == nil {

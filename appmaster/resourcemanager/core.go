@@ -8,19 +8,20 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/blocklist"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Core is the ResourceManager's state. Step is the only way it changes; one
-// goroutine may use a Core.
-type Core struct {
+// core is the ResourceManager's state. Step is the only way it changes; one
+// goroutine may use a core.
+type core struct {
 	config    Config
 	slots     *slotmanager.Manager
 	instances ids.Sequence
 
 	workers     map[ids.ResourceID]*worker
-	connections map[ConnectionID]*worker // of registered workers
+	connections map[actor.ConnectionID]*worker // of registered workers
 	jobs        map[ids.JobID]*jobMaster
 
 	total    int         // Orders.Total as last given
@@ -45,11 +46,11 @@ type Core struct {
 	// deadlines away all the time, so it is computed when it has passed and not
 	// with each of them.
 	nextExpiry time.Time
-	wake       time.Time // as last asked for; zero: not asked
+	alarm      time.Time // when the core is to be woken; zero: never
 
 	// During a step:
 	now     time.Time
-	effects []Effect
+	effects []effect
 	release []Release
 	check   []ids.ResourceID
 }
@@ -66,21 +67,21 @@ type jobMaster struct {
 type shutdown struct {
 	done    bool
 	err     error
-	waiting []chan<- error
+	waiting []actor.Question[error]
 }
 
-// NewCore makes a Core without jobs and workers.
-func NewCore(config Config) (*Core, error) {
+// newCore makes a core without jobs and workers.
+func newCore(config Config) (*core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Core{
+	c := &core{
 		config:      config,
 		blocked:     blocklist.New(),
 		instances:   ids.NewSequence(config.IDs),
 		failures:    failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval},
 		workers:     make(map[ids.ResourceID]*worker),
-		connections: make(map[ConnectionID]*worker),
+		connections: make(map[actor.ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
 	}
 	c.slots = slotmanager.New(slotmanager.Config{
@@ -93,48 +94,48 @@ func NewCore(config Config) (*Core, error) {
 }
 
 // Step takes one event and gives what is to be done about it, in order.
-func (c *Core) Step(now time.Time, event Event) []Effect {
+func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects, c.release, c.check = now, nil, nil, nil
 	c.excuse()
 	switch e := event.(type) {
-	case DriverReported:
+	case driverReported:
 		c.driverReported(e.Events)
-	case TaskExecutorSaid:
+	case taskExecutorSaid:
 		c.taskExecutorSaid(e)
-	case TaskExecutorDisconnected:
+	case taskExecutorDisconnected:
 		c.disconnected(e.From, e.Cause)
-	case JobMasterRegistering:
+	case jobMasterRegistering:
 		c.registerJobMaster(e.Registration)
-	case RequirementsDeclared:
+	case requirementsDeclared:
 		c.declare(e.Declaration)
-	case NodesBlocked:
+	case nodesBlocked:
 		c.block(e.Message)
-	case JobMasterGone:
+	case jobMasterGone:
 		c.forgetJobMaster(e.Job, e.JobMaster)
-	case TokensUpdated:
+	case tokensUpdated:
 		c.updateTokens(e.Tokens)
-	case Woken:
-		c.wake = time.Time{}
-	case StatusAsked:
-		c.emit(AnswerStatus{Reply: e.Reply, Status: c.status()})
-	case ShutdownAsked:
+	case woken:
+	case statusAsked:
+		c.emit(reply{e.Question.Answer(c.status())})
+	case shutdownAsked:
 		c.shutDown(e)
-	case Deregistered:
+	case deregistered:
 		c.deregistered(e.Err)
 	}
+	c.alarm = time.Time{}
 	if c.shutdown == nil {
 		c.expire()
 		c.heartbeat()
 		c.reconcile()
-		c.setWake()
+		c.alarm = c.nextDue()
 	}
 	return c.effects
 }
 
-func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
 // reconcile gives jobs what there is and orders what is missing.
-func (c *Core) reconcile() {
+func (c *core) reconcile() {
 	plan := c.slots.Reconcile(c.now)
 	for grants := plan.Grants; len(grants) > 0; {
 		n := 1
@@ -154,7 +155,7 @@ func (c *Core) reconcile() {
 		reason := cmp.Or(s.Reason, c.hopeless())
 		if job := c.jobs[s.Job]; reason != "" && !job.told {
 			job.told = true
-			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{
+			c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{
 				Job: s.Job, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
 			}})
 		}
@@ -165,7 +166,7 @@ func (c *Core) reconcile() {
 }
 
 // request asks a worker for slots that were granted to one job.
-func (c *Core) request(grants []slotmanager.Grant) {
+func (c *core) request(grants []slotmanager.Grant) {
 	job := c.jobs[grants[0].Job]
 	m := msg.RequestSlots{
 		Job:       grants[0].Job,
@@ -176,11 +177,11 @@ func (c *Core) request(grants []slotmanager.Grant) {
 	for _, g := range grants {
 		m.Slots = append(m.Slots, msg.SlotOffer{Index: g.Slot.Index, Allocation: g.Allocation})
 	}
-	c.emit(SendTaskExecutor{To: c.workers[grants[0].Slot.Resource].connection, Message: m})
+	c.emit(sendTaskExecutor{To: c.workers[grants[0].Slot.Resource].connection, Message: m})
 }
 
 // order tells the driver what has changed, if anything has.
-func (c *Core) order(outstanding int) {
+func (c *core) order(outstanding int) {
 	switch {
 	case outstanding == 0:
 		c.asked = time.Time{}
@@ -192,51 +193,43 @@ func (c *Core) order(outstanding int) {
 		return
 	}
 	c.total, c.avoided = total, c.avoid
-	c.emit(OrderWorkers{Orders: Orders{
+	c.emit(orderWorkers{Orders: Orders{
 		Spec: c.config.Worker, Total: total, Release: c.release, Check: c.check, Avoid: c.avoid,
 	}})
 }
 
-// setWake asks to be woken when something is due, unless it is asked already.
-func (c *Core) setWake() {
-	next := earliest(c.nextExpiry, c.nextHeartbeat)
+// Alarm is actor.Core's.
+func (c *core) Alarm() time.Time { return c.alarm }
+
+// nextDue is when something is due next.
+func (c *core) nextDue() time.Time {
+	next := actor.Earliest(c.nextExpiry, c.nextHeartbeat)
 	if at, ok := c.slots.Next(); ok {
-		next = earliest(next, at)
+		next = actor.Earliest(next, at)
 	}
 	if until := c.startsPause(); c.now.Before(until) {
-		next = earliest(next, until)
+		next = actor.Earliest(next, until)
 	}
-	if !next.IsZero() && !next.Equal(c.wake) {
-		c.emit(Wake{At: next})
-	}
-	c.wake = next
+	return next
 }
 
-// earliest gives the earlier of two times, where zero means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
-}
-
-func (c *Core) registerJobMaster(r msg.RegisterJobMaster) {
+func (c *core) registerJobMaster(r msg.RegisterJobMaster) {
 	if old := c.jobs[r.Job]; old != nil && old.id != r.JobMaster {
 		c.forgetJobMaster(r.Job, old.id)
 	}
 	if c.jobs[r.Job] == nil {
 		c.jobs[r.Job] = &jobMaster{id: r.JobMaster, program: r.Program}
 	}
-	c.emit(SendJobMaster{
+	c.emit(sendJobMaster{
 		To:      r.JobMaster,
 		Message: msg.JobMasterRegistered{ResourceManager: c.config.ResourceManager},
 	})
 }
 
-func (c *Core) declare(d msg.DeclareRequirements) {
+func (c *core) declare(d msg.DeclareRequirements) {
 	job := c.jobs[d.Job]
 	if job == nil || job.id != d.JobMaster {
-		c.emit(Dropped{Message: d, From: string(d.JobMaster), Why: "it is not the job's JobMaster"})
+		c.emit(dropped{Message: d, From: string(d.JobMaster), Why: "it is not the job's JobMaster"})
 		return
 	}
 	job.told = false
@@ -244,46 +237,46 @@ func (c *Core) declare(d msg.DeclareRequirements) {
 	c.slots.Declare(d.Job, max(d.Slots, 0), d.Least)
 }
 
-func (c *Core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {
+func (c *core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {
 	if job := c.jobs[id]; job != nil && job.id == jobMaster {
 		delete(c.jobs, id)
 		c.slots.Declare(id, 0, 0)
-		c.emit(ForgetJobMaster{JobMaster: jobMaster})
+		c.emit(forgetJobMaster{JobMaster: jobMaster})
 		c.blocked.Set(id, nil)
 	}
 }
 
 // shutDown ends all workers, then the application.
-func (c *Core) shutDown(e ShutdownAsked) {
+func (c *core) shutDown(e shutdownAsked) {
 	switch {
 	case c.shutdown == nil:
-		c.shutdown = &shutdown{waiting: []chan<- error{e.Reply}}
+		c.shutdown = &shutdown{waiting: []actor.Question[error]{e.Question}}
 	case c.shutdown.done:
-		c.emit(AnswerShutdown{Reply: e.Reply, Err: c.shutdown.err})
+		c.emit(reply{e.Question.Answer(c.shutdown.err)})
 		return
 	default:
-		c.shutdown.waiting = append(c.shutdown.waiting, e.Reply)
+		c.shutdown.waiting = append(c.shutdown.waiting, e.Question)
 		return
 	}
 	for _, id := range c.workerIDs() {
 		c.terminate(c.workers[id], "the cluster shuts down")
 	}
 	c.order(0)
-	c.emit(Deregister{Status: e.Status, Diagnostics: e.Diagnostics})
+	c.emit(deregister{Status: e.Status, Diagnostics: e.Diagnostics})
 }
 
-func (c *Core) deregistered(err error) {
+func (c *core) deregistered(err error) {
 	c.shutdown.done, c.shutdown.err = true, err
-	for _, reply := range c.shutdown.waiting {
-		c.emit(AnswerShutdown{Reply: reply, Err: err})
+	for _, question := range c.shutdown.waiting {
+		c.emit(reply{question.Answer(err)})
 	}
 	c.shutdown.waiting = nil
 }
 
 // workerIDs lists the workers in an order that does not depend on the map's.
-func (c *Core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
+func (c *core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
-func (c *Core) status() Status {
+func (c *core) status() Status {
 	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.slots.Refusal()}
 	for _, d := range c.slots.Demands() {
 		s.Jobs = append(s.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Declared, Held: d.Held, Since: d.Since})

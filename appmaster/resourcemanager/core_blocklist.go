@@ -6,8 +6,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// blocks is what the SlotManager asks of the Core's blocklist.
-type blocks struct{ *Core }
+// blocks is what the SlotManager asks of the core's blocklist.
+type blocks struct{ *core }
 
 // Blocks tells whether a job has blocked the node of a worker.
 func (b blocks) Blocks(job ids.JobID, worker ids.ResourceID) bool {
@@ -19,10 +19,10 @@ func (b blocks) Blocks(job ids.JobID, worker ids.ResourceID) bool {
 func (b blocks) Exhausted(job ids.JobID) bool { return b.blocked.Exhausted(job, b.nodes) }
 
 // block takes in from which nodes a job wants no slots now.
-func (c *Core) block(m msg.BlockNodes) {
+func (c *core) block(m msg.BlockNodes) {
 	job := c.jobs[m.Job]
 	if job == nil || job.id != m.JobMaster {
-		c.emit(Dropped{Message: m, From: string(m.JobMaster), Why: "it is not the job's JobMaster"})
+		c.emit(dropped{Message: m, From: string(m.JobMaster), Why: "it is not the job's JobMaster"})
 		return
 	}
 	job.told, job.toldBlocked = false, false
@@ -36,12 +36,12 @@ func (c *Core) block(m msg.BlockNodes) {
 
 // tellBlocked tells the JobMasters of jobs that lack slots and have blocked every node
 // that could bring them: what follows is theirs to decide.
-func (c *Core) tellBlocked(short []slotmanager.Shortage) {
+func (c *core) tellBlocked(short []slotmanager.Shortage) {
 	for _, s := range short {
 		job := c.jobs[s.Job]
 		exhausted := c.blocked.Exhausted(s.Job, c.nodes)
 		if exhausted && !job.toldBlocked {
-			c.emit(SendJobMaster{To: job.id, Message: msg.AllNodesBlocked{Job: s.Job}})
+			c.emit(sendJobMaster{To: job.id, Message: msg.AllNodesBlocked{Job: s.Job}})
 		}
 		job.toldBlocked = exhausted
 	}
@@ -50,7 +50,7 @@ func (c *Core) tellBlocked(short []slotmanager.Shortage) {
 // useless lists the nodes on which a worker would serve none of the jobs that wait for
 // one. What only some of them have blocked is not avoided: YARN has one list for the
 // application, and the others would wait for ever.
-func (c *Core) useless(short []slotmanager.Shortage) []string {
+func (c *core) useless(short []slotmanager.Shortage) []string {
 	if c.blocked.Empty() {
 		return nil
 	}

@@ -13,27 +13,28 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// world is a naive account of what the Core was told and has done: containers by
+// world is a naive account of what the core was told and has done: containers by
 // what became of them, connections by who is behind them, slots by who has them.
 type world struct {
-	core   *Core
+	core   *core
 	now    time.Time
 	log    []recorded
 	lastID int
 
 	containers  map[ids.ResourceID]string // "running", "ended" or "released"
-	connections map[ConnectionID]ids.ResourceID
+	connections map[actor.ConnectionID]ids.ResourceID
 	slots       map[ids.SlotID]ids.AllocationID // of connected workers
 	holders     map[ids.AllocationID]ids.JobID  // of each that was ever granted
 	jobs        map[ids.JobID]ids.JobMasterID
 	hosts       map[ids.ResourceID]string
 	blocked     map[ids.JobID][]msg.BlockedNode
-	tokens      string                  // the newest
-	told        map[ConnectionID]string // tokens that were sent
+	tokens      string                        // the newest
+	told        map[actor.ConnectionID]string // tokens that were sent
 	total       int
 	most        int // that total ever was
 	starts      int
@@ -44,8 +45,8 @@ type world struct {
 
 type recorded struct {
 	now     time.Time
-	event   Event
-	effects []Effect
+	event   event
+	effects []effect
 }
 
 // worldConfig has starts pause often.
@@ -56,34 +57,34 @@ func worldConfig() Config {
 }
 
 func newWorld(t *rapid.T) *world {
-	core, err := NewCore(worldConfig())
+	core, err := newCore(worldConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &world{
 		core: core, now: testEpoch,
 		containers:  make(map[ids.ResourceID]string),
-		connections: make(map[ConnectionID]ids.ResourceID),
+		connections: make(map[actor.ConnectionID]ids.ResourceID),
 		slots:       make(map[ids.SlotID]ids.AllocationID),
 		holders:     make(map[ids.AllocationID]ids.JobID),
 		jobs:        make(map[ids.JobID]ids.JobMasterID),
 		hosts:       make(map[ids.ResourceID]string),
 		blocked:     make(map[ids.JobID][]msg.BlockedNode),
-		told:        make(map[ConnectionID]string),
+		told:        make(map[actor.ConnectionID]string),
 		least:       make(map[ids.JobID]int),
 		failed:      make(map[ids.JobID]bool),
 	}
 }
 
 // step hands an event over and checks what follows from it.
-func (w *world) step(t *rapid.T, event Event) []Effect {
+func (w *world) step(t *rapid.T, event event) []effect {
 	effects := w.core.Step(w.now, event)
 	w.log = append(w.log, recorded{w.now, event, effects})
 	for _, effect := range effects {
 		switch e := effect.(type) {
-		case OrderWorkers:
+		case orderWorkers:
 			w.ordered(t, e.Orders)
-		case SendTaskExecutor:
+		case sendTaskExecutor:
 			w.sent(t, e)
 		}
 	}
@@ -98,9 +99,9 @@ func (w *world) step(t *rapid.T, event Event) []Effect {
 
 // judge holds who is told of a refusal against who could run nothing in the slots that
 // there are for it.
-func (w *world) judge(t *rapid.T, effects []Effect) {
+func (w *world) judge(t *rapid.T, effects []effect) {
 	for _, effect := range effects {
-		sent, _ := effect.(SendJobMaster)
+		sent, _ := effect.(sendJobMaster)
 		m, ok := sent.Message.(msg.NotEnoughResources)
 		if !ok {
 			continue
@@ -161,11 +162,11 @@ func (w *world) ordered(t *rapid.T, o Orders) {
 		default:
 			t.Fatalf("worker %s is released, and never started", r.Worker)
 		}
-		maps.DeleteFunc(w.connections, func(_ ConnectionID, id ids.ResourceID) bool { return id == r.Worker })
+		maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, id ids.ResourceID) bool { return id == r.Worker })
 	}
 }
 
-func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
+func (w *world) sent(t *rapid.T, e sendTaskExecutor) {
 	if m, ok := e.Message.(msg.UpdateTokens); ok {
 		w.told[e.To] = string(m.Tokens)
 	}
@@ -196,10 +197,10 @@ func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
 }
 
 // unchanged hands over an event that must not change anything.
-func (w *world) unchanged(t *rapid.T, event Event) {
+func (w *world) unchanged(t *rapid.T, event event) {
 	before := w.core.status()
 	for _, effect := range w.step(t, event) {
-		if _, ok := effect.(Dropped); !ok {
+		if _, ok := effect.(dropped); !ok {
 			t.Fatalf("event %+v has effect %+v", event, effect)
 		}
 	}
@@ -236,7 +237,7 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"unknown declares": w.unknownDeclares,
 		})
 		w.refusal = "" // nobody needs to know any more
-		w.step(t, ShutdownAsked{Status: msg.ApplicationSucceeded})
+		w.step(t, shutdownAsked{Status: msg.ApplicationSucceeded})
 		for id, state := range w.containers {
 			if state == "running" {
 				t.Fatalf("worker %s is neither ended nor released at the end", id)
@@ -269,7 +270,7 @@ func (w *world) running() []ids.ResourceID {
 	})
 }
 
-func (w *world) connection(t *rapid.T) (ConnectionID, ids.ResourceID) {
+func (w *world) connection(t *rapid.T) (actor.ConnectionID, ids.ResourceID) {
 	c := pick(t, "connection", slices.Sorted(maps.Keys(w.connections)))
 	return c, w.connections[c]
 }
@@ -285,12 +286,12 @@ func (w *world) declare(t *rapid.T) {
 		w.jobs[job] = ids.JobMasterID(fmt.Sprintf("m%d", w.lastID))
 		w.forget(job)
 		delete(w.blocked, job)
-		w.step(t, JobMasterRegistering{msg.RegisterJobMaster{Job: job, JobMaster: w.jobs[job]}})
+		w.step(t, jobMasterRegistering{msg.RegisterJobMaster{Job: job, JobMaster: w.jobs[job]}})
 	}
 	slots := rapid.IntRange(0, 7).Draw(t, "slots")
 	w.least[job] = rapid.IntRange(min(1, slots), slots).Draw(t, "least")
 	w.failed[job] = false
-	w.step(t, RequirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Slots: slots, Least: w.least[job]}})
+	w.step(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Slots: slots, Least: w.least[job]}})
 }
 
 // forget takes in that a job has a new JobMaster, or none, and needs nothing yet.
@@ -302,35 +303,35 @@ func (w *world) forget(job ids.JobID) {
 func (w *world) refused(t *rapid.T) {
 	w.lastID++
 	w.refusal = fmt.Sprintf(refusedFor+"for the %dth time", w.lastID)
-	w.step(t, DriverReported{Events: []DriverEvent{WorkersRefused{Reason: w.refusal}}})
+	w.step(t, driverReported{Events: []DriverEvent{WorkersRefused{Reason: w.refusal}}})
 }
 
 func (w *world) refusalEnds(t *rapid.T) {
 	w.refusal = ""
-	w.step(t, DriverReported{Events: []DriverEvent{RefusalEnded{}}})
+	w.step(t, driverReported{Events: []DriverEvent{RefusalEnded{}}})
 	if rapid.Bool().Draw(t, "taken at once") {
-		w.step(t, DriverReported{Events: []DriverEvent{OrdersTaken{}}})
+		w.step(t, driverReported{Events: []DriverEvent{OrdersTaken{}}})
 	}
 }
 
 func (w *world) unknownDeclares(t *rapid.T) {
 	job := rapid.SampledFrom([]ids.JobID{"j1", "j3"}).Draw(t, "job")
-	w.unchanged(t, RequirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: "m0", Slots: 3}})
-	w.unchanged(t, JobMasterGone{Job: job, JobMaster: "m0"})
-	w.unchanged(t, NodesBlocked{msg.BlockNodes{Job: job, JobMaster: "m0", Nodes: []msg.BlockedNode{{Node: "h1"}}}})
+	w.unchanged(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: "m0", Slots: 3}})
+	w.unchanged(t, jobMasterGone{Job: job, JobMaster: "m0"})
+	w.unchanged(t, nodesBlocked{msg.BlockNodes{Job: job, JobMaster: "m0", Nodes: []msg.BlockedNode{{Node: "h1"}}}})
 }
 
 // block has a job set nodes aside, all of them at times.
 func (w *world) block(t *rapid.T) {
 	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
-	w.step(t, DriverReported{Events: []DriverEvent{NodesChanged{Nodes: []string{"h1", "h2"}}}})
+	w.step(t, driverReported{Events: []DriverEvent{NodesChanged{Nodes: []string{"h1", "h2"}}}})
 	w.blocked[job] = rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) msg.BlockedNode {
 		return msg.BlockedNode{Node: rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "node")}
 	}), func(n msg.BlockedNode) string { return n.Node }).Draw(t, "blocked")
 	w.failed[job] = false // the job may ask what it can have without them
 	told := false
-	for _, effect := range w.step(t, NodesBlocked{msg.BlockNodes{Job: job, JobMaster: w.jobs[job], Nodes: w.blocked[job]}}) {
-		if sent, is := effect.(SendJobMaster); is {
+	for _, effect := range w.step(t, nodesBlocked{msg.BlockNodes{Job: job, JobMaster: w.jobs[job], Nodes: w.blocked[job]}}) {
+		if sent, is := effect.(sendJobMaster); is {
 			_, told = sent.Message.(msg.AllNodesBlocked)
 		}
 	}
@@ -346,7 +347,7 @@ func has(list []msg.BlockedNode, node string) bool {
 func (w *world) jobMasterEnds(t *rapid.T) {
 	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
 	w.forget(job)
-	w.step(t, JobMasterGone{Job: job, JobMaster: w.jobs[job]})
+	w.step(t, jobMasterGone{Job: job, JobMaster: w.jobs[job]})
 	delete(w.jobs, job)
 	delete(w.blocked, job)
 }
@@ -362,15 +363,15 @@ func (w *world) workerStarts(t *rapid.T) {
 	id := ids.ResourceID(fmt.Sprintf("w%03d", w.lastID))
 	w.containers[id] = "running"
 	w.hosts[id] = rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host")
-	w.step(t, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: id, Host: w.hosts[id]}}})
+	w.step(t, driverReported{Events: []DriverEvent{WorkerStarting{Worker: id, Host: w.hosts[id]}}})
 }
 
 func (w *world) workerEnds(t *rapid.T) {
 	id := pick(t, "worker", w.running())
 	w.containers[id] = "ended"
-	maps.DeleteFunc(w.connections, func(_ ConnectionID, worker ids.ResourceID) bool { return worker == id })
+	maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, worker ids.ResourceID) bool { return worker == id })
 	w.forgetSlots(id)
-	w.step(t, DriverReported{Events: []DriverEvent{rapid.SampledFrom([]DriverEvent{
+	w.step(t, driverReported{Events: []DriverEvent{rapid.SampledFrom([]DriverEvent{
 		WorkerCompleted{Worker: id, Cause: "ended"}, WorkerFailed{Worker: id, Cause: "failed"},
 	}).Draw(t, "end")}})
 }
@@ -378,8 +379,8 @@ func (w *world) workerEnds(t *rapid.T) {
 func (w *world) register(t *rapid.T) {
 	id := pick(t, "worker", w.running())
 	w.lastID++
-	c := ConnectionID(w.lastID)
-	maps.DeleteFunc(w.connections, func(_ ConnectionID, worker ids.ResourceID) bool { return worker == id })
+	c := actor.ConnectionID(w.lastID)
+	maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, worker ids.ResourceID) bool { return worker == id })
 	w.connections[c] = id
 	report := make([]msg.SlotStatus, testConfig().Worker.Slots)
 	for i := range report {
@@ -391,7 +392,7 @@ func (w *world) register(t *rapid.T) {
 			delete(w.slots, slot)
 		}
 	}
-	w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.RegisterTaskExecutor{
+	w.step(t, taskExecutorSaid{From: actor.Peer{Connection: c, Resource: id}, Message: msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: w.hosts[id], Slots: report,
 	}})
 }
@@ -399,9 +400,9 @@ func (w *world) register(t *rapid.T) {
 func (w *world) disconnect(t *rapid.T) {
 	c, id := w.connection(t)
 	delete(w.connections, c)
-	w.step(t, TaskExecutorDisconnected{From: Peer{c, id}, Cause: "cut"})
-	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1}}}})
-	w.unchanged(t, TaskExecutorDisconnected{From: Peer{c, id}, Cause: "cut again"})
+	w.step(t, taskExecutorDisconnected{From: actor.Peer{Connection: c, Resource: id}, Cause: "cut"})
+	w.unchanged(t, taskExecutorSaid{From: actor.Peer{Connection: c, Resource: id}, Message: msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1}}}})
+	w.unchanged(t, taskExecutorDisconnected{From: actor.Peer{Connection: c, Resource: id}, Cause: "cut again"})
 }
 
 func (w *world) slot(t *rapid.T) (ids.SlotID, ids.AllocationID) {
@@ -416,7 +417,7 @@ func (w *world) slot(t *rapid.T) (ids.SlotID, ids.AllocationID) {
 func (w *world) say(t *rapid.T, id ids.ResourceID, m msg.Message) {
 	for _, c := range slices.Sorted(maps.Keys(w.connections)) {
 		if w.connections[c] == id {
-			w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: m})
+			w.step(t, taskExecutorSaid{From: actor.Peer{Connection: c, Resource: id}, Message: m})
 			return
 		}
 	}
@@ -439,28 +440,28 @@ func (w *world) free(t *rapid.T) {
 
 func (w *world) stale(t *rapid.T) {
 	c, id := w.connection(t)
-	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotsFreed{Slots: []msg.SlotOffer{{Allocation: "stale"}}}})
-	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: 1, Allocation: "stale"}, Reason: "x"}}}})
-	w.unchanged(t, TaskExecutorSaid{From: Peer{c + 100_000, id}, Message: msg.SlotReport{}})
-	w.unchanged(t, TaskExecutorDisconnected{From: Peer{c + 100_000, id}})
+	w.unchanged(t, taskExecutorSaid{From: actor.Peer{Connection: c, Resource: id}, Message: msg.SlotsFreed{Slots: []msg.SlotOffer{{Allocation: "stale"}}}})
+	w.unchanged(t, taskExecutorSaid{From: actor.Peer{Connection: c, Resource: id}, Message: msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: 1, Allocation: "stale"}, Reason: "x"}}}})
+	w.unchanged(t, taskExecutorSaid{From: actor.Peer{Connection: c + 100_000, Resource: id}, Message: msg.SlotReport{}})
+	w.unchanged(t, taskExecutorDisconnected{From: actor.Peer{Connection: c + 100_000, Resource: id}})
 }
 
 func (w *world) heartbeat(t *rapid.T) {
 	c, id := w.connection(t)
-	w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.Heartbeat{}})
+	w.step(t, taskExecutorSaid{From: actor.Peer{Connection: c, Resource: id}, Message: msg.Heartbeat{}})
 }
 
 func (w *world) newTokens(t *rapid.T) {
 	w.lastID++
 	w.tokens = fmt.Sprintf("t%d", w.lastID)
-	w.step(t, TokensUpdated{Tokens: msg.Secret(w.tokens)})
+	w.step(t, tokensUpdated{Tokens: msg.Secret(w.tokens)})
 }
 
 func (w *world) timePasses(t *rapid.T) {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(1, 60_000).Draw(t, "ms")) * time.Millisecond)
-	w.step(t, Woken{})
+	w.step(t, woken{})
 	// What was given up is not connected any more, in the world's account too.
-	maps.DeleteFunc(w.connections, func(_ ConnectionID, id ids.ResourceID) bool { return w.containers[id] != "running" })
+	maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, id ids.ResourceID) bool { return w.containers[id] != "running" })
 	for _, id := range slices.Sorted(maps.Keys(w.containers)) {
 		if w.containers[id] != "running" {
 			w.forgetSlots(id)

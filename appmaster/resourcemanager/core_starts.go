@@ -12,7 +12,7 @@ const startPatience = 30 * time.Second
 
 // hopeless says why workers that are needed will not come, or "": none is there,
 // and those that were started have all failed for a while.
-func (c *Core) hopeless() string {
+func (c *core) hopeless() string {
 	since := c.failures.since
 	if len(c.connections) > 0 || !c.failures.paused(c.now) || since.IsZero() || c.now.Sub(since) < startPatience {
 		return ""
@@ -23,7 +23,7 @@ func (c *Core) hopeless() string {
 
 // permitted gives how many workers may be outstanding at the driver, of those
 // that are needed.
-func (c *Core) permitted(needed int) int {
+func (c *core) permitted(needed int) int {
 	if c.now.Before(c.startsPause()) {
 		return max(0, min(needed, c.total-c.starts)) // more may have started than are ordered by now
 	}
@@ -33,7 +33,7 @@ func (c *Core) permitted(needed int) int {
 // startsPause gives the time until which no start is added to those that are ordered: too many
 // have failed, or a worker has strayed. Where YARN does not avoid the nodes that it is told to
 // avoid, the next ones would stray as well.
-func (c *Core) startsPause() time.Time {
+func (c *core) startsPause() time.Time {
 	if until := c.strayed.Add(c.config.StartRetryInterval); until.After(c.failures.until) {
 		return until
 	}

@@ -15,10 +15,9 @@ import (
 func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 	s := &script{t: t, config: testConfig(), now: testEpoch}
 	status := func() Status {
-		reply := make(chan Status, 1)
-		for _, e := range s.core.Step(s.now, StatusAsked{Reply: reply}) {
-			if answer, is := e.(AnswerStatus); is {
-				return answer.Status
+		for _, e := range s.stepper.Core.Step(s.now, statusAsked{}) {
+			if answer, is := e.(reply); is {
+				return answer.Content().(Status)
 			}
 		}
 		t.Fatal("no answer")

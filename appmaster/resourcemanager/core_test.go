@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -39,7 +41,7 @@ func TestCoreTranscripts(t *testing.T) {
 	})
 }
 
-// script drives a Core by commands, as its transcripts have them:
+// script drives a core by commands, as its transcripts have them:
 //
 //	config max-slots=N max-start-failures=N     before anything else
 //	starting|failed|completed WORKER [CAUSE]    the driver's reports
@@ -61,10 +63,11 @@ func TestCoreTranscripts(t *testing.T) {
 type script struct {
 	t      *testing.T
 	config Config
-	core   *Core
 	now    time.Time
-	wake   time.Time
-	peers  map[ConnectionID]ids.ResourceID
+	alarm  time.Time
+	peers  map[actor.ConnectionID]ids.ResourceID
+
+	stepper actortest.Stepper[event, effect]
 }
 
 func (s *script) command(line string) []string {
@@ -120,27 +123,27 @@ func (s *script) configure(name, value string) {
 	}
 }
 
-func (s *script) event(args []string, options map[string]string) Event {
+func (s *script) event(args []string, options map[string]string) event {
 	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
 	switch args[0] {
 	case "starting":
-		return DriverReported{Events: []DriverEvent{WorkerStarting{Worker: ids.ResourceID(args[1]), Host: "host-" + args[1]}}}
+		return driverReported{Events: []DriverEvent{WorkerStarting{Worker: ids.ResourceID(args[1]), Host: "host-" + args[1]}}}
 	case "failed":
-		return DriverReported{Events: []DriverEvent{WorkerFailed{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
+		return driverReported{Events: []DriverEvent{WorkerFailed{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
 	case "completed":
-		return DriverReported{Events: []DriverEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
+		return driverReported{Events: []DriverEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
 	case "refused":
-		return DriverReported{Events: []DriverEvent{WorkersRefused{Reason: rest(1)}}}
+		return driverReported{Events: []DriverEvent{WorkersRefused{Reason: rest(1)}}}
 	case "admitted":
-		return DriverReported{Events: []DriverEvent{RefusalEnded{}}}
+		return driverReported{Events: []DriverEvent{RefusalEnded{}}}
 	case "taken":
-		return DriverReported{Events: []DriverEvent{OrdersTaken{}}}
+		return driverReported{Events: []DriverEvent{OrdersTaken{}}}
 	case "jobmaster":
-		return JobMasterRegistering{msg.RegisterJobMaster{
+		return jobMasterRegistering{msg.RegisterJobMaster{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Program: msg.Program{Name: "program-" + args[1]},
 		}}
 	case "declare":
-		return RequirementsDeclared{msg.DeclareRequirements{
+		return requirementsDeclared{msg.DeclareRequirements{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Slots: s.number(args[3]),
 			Least: s.number(cmp.Or(options["least"], "0")),
 		}}
@@ -149,32 +152,32 @@ func (s *script) event(args []string, options map[string]string) Event {
 		for _, node := range args[3:] {
 			m.Nodes = append(m.Nodes, msg.BlockedNode{Node: node, Cause: "disk full", Until: testEpoch.Add(10 * time.Minute)})
 		}
-		return NodesBlocked{m}
+		return nodesBlocked{m}
 	case "nodes":
-		return DriverReported{Events: []DriverEvent{NodesChanged{Nodes: args[1:]}}}
+		return driverReported{Events: []DriverEvent{NodesChanged{Nodes: args[1:]}}}
 	case "gone":
-		return JobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
+		return jobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
 	case "tokens":
-		return TokensUpdated{Tokens: msg.Secret(rest(1))}
+		return tokensUpdated{Tokens: msg.Secret(rest(1))}
 	case "status":
-		return StatusAsked{}
+		return statusAsked{}
 	case "shutdown":
-		return ShutdownAsked{Status: msg.ApplicationStatus(args[1]), Diagnostics: rest(2)}
+		return shutdownAsked{Status: msg.ApplicationStatus(args[1]), Diagnostics: rest(2)}
 	case "deregistered":
 		if text := rest(1); text != "" {
-			return Deregistered{Err: errors.New(text)}
+			return deregistered{Err: errors.New(text)}
 		}
-		return Deregistered{}
+		return deregistered{}
 	case "disconnected":
-		return TaskExecutorDisconnected{From: s.peer(args[1]), Cause: rest(2)}
+		return taskExecutorDisconnected{From: s.peer(args[1]), Cause: rest(2)}
 	default:
 		return s.said(args, options, rest)
 	}
 }
 
 // said makes the event of a TaskExecutor's message.
-func (s *script) said(args []string, options map[string]string, rest func(int) string) Event {
-	var e TaskExecutorSaid
+func (s *script) said(args []string, options map[string]string, rest func(int) string) event {
+	var e taskExecutorSaid
 	slot := func() (int, ids.AllocationID) { return s.number(args[2]), allocation(args[3]) }
 	switch args[0] {
 	case "register":
@@ -201,7 +204,7 @@ func (s *script) said(args []string, options map[string]string, rest func(int) s
 	return e
 }
 
-func (s *script) register(args []string, options map[string]string) Event {
+func (s *script) register(args []string, options map[string]string) event {
 	r := msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Resource:        ids.ResourceID(args[1]),
@@ -216,12 +219,12 @@ func (s *script) register(args []string, options map[string]string) Event {
 	if version, ok := options["version"]; ok {
 		r.ProtocolVersion = s.number(version)
 	}
-	connection := ConnectionID(s.number(args[2]))
+	connection := actor.ConnectionID(s.number(args[2]))
 	if s.peers == nil {
-		s.peers = make(map[ConnectionID]ids.ResourceID)
+		s.peers = make(map[actor.ConnectionID]ids.ResourceID)
 	}
 	s.peers[connection] = ids.ResourceID(args[1])
-	return TaskExecutorSaid{From: s.peer(args[2]), Message: r}
+	return taskExecutorSaid{From: s.peer(args[2]), Message: r}
 }
 
 func (s *script) statuses(words []string) []msg.SlotStatus {
@@ -236,9 +239,9 @@ func (s *script) statuses(words []string) []msg.SlotStatus {
 	return slots
 }
 
-func (s *script) peer(connection string) Peer {
-	id := ConnectionID(s.number(connection))
-	return Peer{Connection: id, Resource: s.peers[id]}
+func (s *script) peer(connection string) actor.Peer {
+	id := actor.ConnectionID(s.number(connection))
+	return actor.Peer{Connection: id, Resource: s.peers[id]}
 }
 
 func (s *script) number(word string) int {
@@ -257,12 +260,13 @@ func (s *script) wait(duration string) []string {
 	}
 	var lines []string
 	end := s.now.Add(d)
-	for !s.wake.IsZero() && !s.wake.After(end) {
-		if s.wake.After(s.now) { // else it is late
-			s.now = s.wake
+	for !s.alarm.IsZero() && !s.alarm.After(end) {
+		if s.alarm.After(s.now) { // else it is late
+			s.now = s.alarm
 		}
-		s.wake = time.Time{}
-		for _, line := range s.step(Woken{}) {
+		s.alarm = time.Time{}
+		s.stepper.Rang()
+		for _, line := range s.step(woken{}) {
 			lines = append(lines, fmt.Sprintf("%v: %s", s.now.Sub(testEpoch), line))
 		}
 	}
@@ -270,36 +274,38 @@ func (s *script) wait(duration string) []string {
 	return lines
 }
 
-func (s *script) step(event Event) []string {
-	if s.core == nil {
-		core, err := NewCore(s.config)
+func (s *script) step(event event) []string {
+	if s.stepper.Core == nil {
+		core, err := newCore(s.config)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.core = core
+		s.stepper.Core = core
 	}
 	var lines []string
-	for _, effect := range s.core.Step(s.now, event) {
-		if w, ok := effect.(Wake); ok {
-			s.wake = w.At
-		}
+	effects, alarm := s.stepper.Step(s.now, event)
+	for _, effect := range effects {
 		lines = append(lines, s.describe(effect))
+	}
+	if !alarm.IsZero() {
+		s.alarm = alarm
+		lines = append(lines, fmt.Sprintf("wake at %v", alarm.Sub(testEpoch)))
 	}
 	return lines
 }
 
-func (s *script) describe(effect Effect) string {
+func (s *script) describe(effect effect) string {
 	switch e := effect.(type) {
-	case SendTaskExecutor:
+	case sendTaskExecutor:
 		to := fmt.Sprintf("to %d: ", e.To)
 		return to + strings.ReplaceAll(describeMessage(e.Message), "\n", "\n"+to)
-	case CloseTaskExecutor:
+	case closeTaskExecutor:
 		return fmt.Sprintf("close %d: %s", e.To, e.Cause)
-	case SendJobMaster:
+	case sendJobMaster:
 		return fmt.Sprintf("to %s: %s", e.To, describeMessage(e.Message))
-	case ForgetJobMaster:
+	case forgetJobMaster:
 		return fmt.Sprintf("forget %s", e.JobMaster)
-	case OrderWorkers:
+	case orderWorkers:
 		text := fmt.Sprintf("order total=%d", e.Orders.Total)
 		for _, r := range e.Orders.Release {
 			text += " release=" + string(r.Worker)
@@ -311,27 +317,30 @@ func (s *script) describe(effect Effect) string {
 			text += " avoid=" + node
 		}
 		return text
-	case Deregister:
+	case deregister:
 		return fmt.Sprintf("deregister %s: %s", e.Status, e.Diagnostics)
-	case Wake:
-		return fmt.Sprintf("wake at %v", e.At.Sub(testEpoch))
-	case Dropped:
+	case dropped:
 		return fmt.Sprintf("drop %s from %s: %s", msg.Kind(e.Message), e.From, e.Why)
-	case WorkerGone:
+	case workerGone:
 		return fmt.Sprintf("gone %s: %s", e.Worker, e.Cause)
-	case AnswerStatus:
-		text := fmt.Sprintf("status starting=%d requested=%d", e.Status.Starting, e.Status.Requested)
-		for _, d := range e.Status.TaskExecutors {
-			text += fmt.Sprintf(" %s=%d/%d", d.Resource, d.SlotsFree, d.SlotsTotal)
+	case reply:
+		if status, is := e.Content().(Status); is {
+			return describeStatus(status)
 		}
-		for _, n := range e.Status.Blocked {
-			text += fmt.Sprintf(" %s=%q until %v", n.Node, n.Cause, n.Until.Sub(testEpoch))
-		}
-		return text
-	case AnswerShutdown:
-		return fmt.Sprintf("answer shutdown: %v", e.Err)
+		return fmt.Sprintf("answer shutdown: %v", e.Content())
 	}
 	return fmt.Sprintf("unknown effect %T", effect)
+}
+
+func describeStatus(status Status) string {
+	text := fmt.Sprintf("status starting=%d requested=%d", status.Starting, status.Requested)
+	for _, d := range status.TaskExecutors {
+		text += fmt.Sprintf(" %s=%d/%d", d.Resource, d.SlotsFree, d.SlotsTotal)
+	}
+	for _, n := range status.Blocked {
+		text += fmt.Sprintf(" %s=%q until %v", n.Node, n.Cause, n.Until.Sub(testEpoch))
+	}
+	return text
 }
 
 func describeMessage(m msg.Message) string {

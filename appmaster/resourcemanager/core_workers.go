@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -24,7 +25,7 @@ type worker struct {
 	id         ids.ResourceID
 	state      workerState
 	host       string
-	connection ConnectionID // while connected
+	connection actor.ConnectionID // while connected
 	memoryMB   int
 	vcores     int
 	lastSeen   time.Time
@@ -34,7 +35,7 @@ type worker struct {
 	deadline patience.Deadline
 }
 
-func (c *Core) driverReported(events []DriverEvent) {
+func (c *core) driverReported(events []DriverEvent) {
 	for _, event := range events {
 		switch e := event.(type) {
 		case WorkerStarting:
@@ -56,7 +57,7 @@ func (c *Core) driverReported(events []DriverEvent) {
 	}
 }
 
-func (c *Core) workerStarting(e WorkerStarting) {
+func (c *core) workerStarting(e WorkerStarting) {
 	c.starts++
 	if c.shutdown != nil {
 		return // the end of the application ends it
@@ -70,7 +71,7 @@ func (c *Core) workerStarting(e WorkerStarting) {
 }
 
 // workerEnded takes in that a container is gone, whatever its connection says.
-func (c *Core) workerEnded(id ids.ResourceID, cause string) {
+func (c *core) workerEnded(id ids.ResourceID, cause string) {
 	w := c.workers[id]
 	if w == nil {
 		return
@@ -81,14 +82,14 @@ func (c *Core) workerEnded(id ids.ResourceID, cause string) {
 	c.forget(w, cause)
 }
 
-func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
+func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	if r, ok := e.Message.(msg.RegisterTaskExecutor); ok {
 		c.registerTaskExecutor(e.From, r)
 		return
 	}
 	w := c.connections[e.From.Connection]
 	if w == nil {
-		c.emit(Dropped{Message: e.Message, From: string(e.From.Resource), Why: "its sender is not registered over this connection"})
+		c.emit(dropped{Message: e.Message, From: string(e.From.Resource), Why: "its sender is not registered over this connection"})
 		return
 	}
 	w.lastSeen = c.now
@@ -113,15 +114,15 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 	case msg.Disconnect:
 		c.disconnected(e.From, "it left: "+m.Cause) // YARN may know why
 	default:
-		c.emit(Dropped{Message: m, From: string(w.id), Why: "it is not for a ResourceManager"})
+		c.emit(dropped{Message: m, From: string(w.id), Why: "it is not for a ResourceManager"})
 	}
 }
 
 // registerTaskExecutor admits a worker, for the first time or again.
-func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
+func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor) {
 	w := c.workers[r.Resource]
 	reject := func(format string, args ...any) {
-		c.emit(SendTaskExecutor{To: from.Connection, Message: msg.RegistrationRejected{Reason: fmt.Sprintf(format, args...)}})
+		c.emit(sendTaskExecutor{To: from.Connection, Message: msg.RegistrationRejected{Reason: fmt.Sprintf(format, args...)}})
 	}
 	switch {
 	case from.Resource != r.Resource:
@@ -142,7 +143,7 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 	}
 	if w.state == connected && w.connection != from.Connection {
 		delete(c.connections, w.connection)
-		c.emit(CloseTaskExecutor{To: w.connection, Cause: "the TaskExecutor registered again"})
+		c.emit(closeTaskExecutor{To: w.connection, Cause: "the TaskExecutor registered again"})
 	}
 	c.failures.hope()
 	w.state, w.connection, w.cause = connected, from.Connection, ""
@@ -150,31 +151,31 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 	w.lastSeen = c.now
 	c.connections[from.Connection] = w
 	c.expect(w)
-	c.emit(SendTaskExecutor{To: from.Connection, Message: msg.TaskExecutorRegistered{
+	c.emit(sendTaskExecutor{To: from.Connection, Message: msg.TaskExecutorRegistered{
 		Instance:          ids.InstanceID(c.instances.Next()),
 		ResourceManager:   c.config.ResourceManager,
 		HeartbeatInterval: c.config.HeartbeatInterval,
 		HeartbeatTimeout:  c.config.HeartbeatTimeout,
 	}})
 	if c.tokens != nil {
-		c.emit(SendTaskExecutor{To: from.Connection, Message: msg.UpdateTokens{Tokens: c.tokens}})
+		c.emit(sendTaskExecutor{To: from.Connection, Message: msg.UpdateTokens{Tokens: c.tokens}})
 	}
 }
 
 // updateTokens tells every connected TaskExecutor. The others are told when they
 // register.
-func (c *Core) updateTokens(tokens msg.Secret) {
+func (c *core) updateTokens(tokens msg.Secret) {
 	c.tokens = tokens
 	for _, id := range c.workerIDs() {
 		if w := c.workers[id]; w.state == connected {
-			c.emit(SendTaskExecutor{To: w.connection, Message: msg.UpdateTokens{Tokens: tokens}})
+			c.emit(sendTaskExecutor{To: w.connection, Message: msg.UpdateTokens{Tokens: tokens}})
 		}
 	}
 }
 
 // disconnected gives a worker a short time to come back, and has the driver look
 // whether it has ended: the driver knows the reason, and mostly knows it first.
-func (c *Core) disconnected(from Peer, cause string) {
+func (c *core) disconnected(from actor.Peer, cause string) {
 	w := c.connections[from.Connection]
 	if w == nil {
 		return
@@ -187,15 +188,15 @@ func (c *Core) disconnected(from Peer, cause string) {
 }
 
 // expect gives a worker a new deadline, which may be the first of all.
-func (c *Core) expect(w *worker) {
+func (c *core) expect(w *worker) {
 	w.deadline = patience.After(c.now, c.silence(w.state))
-	c.nextExpiry = earliest(c.nextExpiry, w.deadline.At())
+	c.nextExpiry = actor.Earliest(c.nextExpiry, w.deadline.At())
 }
 
 // excuse puts deadlines off if the process itself was stopped. Each worker has an interval
 // between heartbeats at least in which what it said meanwhile is read.
-func (c *Core) excuse() {
-	late := patience.Late(c.now, c.wake)
+func (c *core) excuse() {
+	late := patience.Late(c.now, c.alarm)
 	if late == 0 {
 		return
 	}
@@ -205,7 +206,7 @@ func (c *Core) excuse() {
 }
 
 // silence is how long nothing may be heard of a worker.
-func (c *Core) silence(state workerState) time.Duration {
+func (c *core) silence(state workerState) time.Duration {
 	switch state {
 	case starting:
 		return c.config.RegistrationTimeout
@@ -217,7 +218,7 @@ func (c *Core) silence(state workerState) time.Duration {
 }
 
 // expire gives up workers whose deadline has passed.
-func (c *Core) expire() {
+func (c *core) expire() {
 	if c.nextExpiry.IsZero() || c.now.Before(c.nextExpiry) {
 		return
 	}
@@ -226,7 +227,7 @@ func (c *Core) expire() {
 		w := c.workers[id]
 		switch {
 		case !w.deadline.Passed(c.now):
-			c.nextExpiry = earliest(c.nextExpiry, w.deadline.At())
+			c.nextExpiry = actor.Earliest(c.nextExpiry, w.deadline.At())
 		case w.state == starting:
 			c.fail(w, fmt.Sprintf("did not register within resourcemanager.taskmanager-registration.timeout %v",
 				c.config.RegistrationTimeout))
@@ -241,7 +242,7 @@ func (c *Core) expire() {
 // heartbeat tells every connected TaskExecutor, once in an interval, that the
 // ResourceManager is alive. The interval goes on while workers only start: a ResourceManager
 // that slept until one of them is given up would not know of a stop that ends just before that.
-func (c *Core) heartbeat() {
+func (c *core) heartbeat() {
 	if c.nextHeartbeat.IsZero() || c.now.Before(c.nextHeartbeat) {
 		return
 	}
@@ -251,22 +252,22 @@ func (c *Core) heartbeat() {
 	}
 	for _, id := range c.workerIDs() {
 		if w := c.workers[id]; w.state == connected {
-			c.emit(SendTaskExecutor{To: w.connection, Message: msg.Heartbeat{}})
+			c.emit(sendTaskExecutor{To: w.connection, Message: msg.Heartbeat{}})
 		}
 	}
 }
 
 // fail gives up a worker in a way that counts as a failed start.
-func (c *Core) fail(w *worker, cause string) {
+func (c *core) fail(w *worker, cause string) {
 	c.failures.record(c.now, cause)
 	c.terminate(w, cause)
 }
 
 // terminate gives up a worker that may still be there: it is told, and the
 // driver ends it.
-func (c *Core) terminate(w *worker, cause string) {
+func (c *core) terminate(w *worker, cause string) {
 	if w.state == connected {
-		c.emit(SendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
+		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
 	}
 	c.release = append(c.release, Release{Worker: w.id, Cause: cause})
 	c.forget(w, cause)
@@ -274,10 +275,10 @@ func (c *Core) terminate(w *worker, cause string) {
 
 // forget takes a worker out of all books and tells the jobs that had slots of
 // it.
-func (c *Core) forget(w *worker, cause string) {
+func (c *core) forget(w *worker, cause string) {
 	for _, id := range c.slots.Holders(w.id) {
 		if job := c.jobs[id]; job != nil {
-			c.emit(SendJobMaster{To: job.id, Message: msg.TaskExecutorTerminated{Resource: w.id, Cause: cause}})
+			c.emit(sendJobMaster{To: job.id, Message: msg.TaskExecutorTerminated{Resource: w.id, Cause: cause}})
 		}
 	}
 	c.slots.Remove(w.id)
@@ -285,5 +286,5 @@ func (c *Core) forget(w *worker, cause string) {
 		delete(c.connections, w.connection)
 	}
 	delete(c.workers, w.id)
-	c.emit(WorkerGone{Worker: w.id, Cause: cause})
+	c.emit(workerGone{Worker: w.id, Cause: cause})
 }

@@ -3,150 +3,129 @@ package resourcemanager
 import (
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Event is something that happened, for Core.Step.
+// event is something that happened, for core.Step.
 //
 //sumtype:decl
-type Event interface{ isEvent() }
-
-// ConnectionID numbers the connections of TaskExecutors.
-type ConnectionID uint64
-
-// Peer is a TaskExecutor at the other end of a connection.
-type Peer struct {
-	Connection ConnectionID
-	Resource   ids.ResourceID // as its certificate has it
-}
+type event interface{ isEvent() }
 
 // The events.
 type (
-	// DriverReported brings news of workers, in order.
-	DriverReported struct{ Events []DriverEvent }
-	// TaskExecutorSaid brings a message. Its connection has compared fencing
+	// driverReported brings news of workers, in order.
+	driverReported struct{ Events []DriverEvent }
+	// taskExecutorSaid brings a message. Its connection has compared fencing
 	// tokens: what is meant for another grant of leadership does not come here.
-	TaskExecutorSaid struct {
-		From    Peer
+	taskExecutorSaid struct {
+		From    actor.Peer
 		Message msg.Message
 	}
-	// TaskExecutorDisconnected says that a connection is lost.
-	TaskExecutorDisconnected struct {
-		From  Peer
+	// taskExecutorDisconnected says that a connection is lost.
+	taskExecutorDisconnected struct {
+		From  actor.Peer
 		Cause string
 	}
-	// JobMasterRegistering brings a job.
-	JobMasterRegistering struct{ Registration msg.RegisterJobMaster }
-	// RequirementsDeclared brings a job's new total.
-	RequirementsDeclared struct{ Declaration msg.DeclareRequirements }
-	// NodesBlocked brings the nodes that a job has set aside.
-	NodesBlocked struct{ Message msg.BlockNodes }
-	// JobMasterGone says that a JobMaster has ended.
-	JobMasterGone struct {
+	// jobMasterRegistering brings a job.
+	jobMasterRegistering struct{ Registration msg.RegisterJobMaster }
+	// requirementsDeclared brings a job's new total.
+	requirementsDeclared struct{ Declaration msg.DeclareRequirements }
+	// nodesBlocked brings the nodes that a job has set aside.
+	nodesBlocked struct{ Message msg.BlockNodes }
+	// jobMasterGone says that a JobMaster has ended.
+	jobMasterGone struct {
 		Job       ids.JobID
 		JobMaster ids.JobMasterID
 	}
-	// TokensUpdated brings new tokens for all TaskExecutors.
-	TokensUpdated struct{ Tokens msg.Secret }
-	// Woken says that the time of the last Wake has come. One too many does no
-	// harm.
-	Woken struct{}
-	// StatusAsked asks for AnswerStatus.
-	StatusAsked struct{ Reply chan<- Status }
-	// ShutdownAsked asks for the end of all workers and of the application, then
-	// for AnswerShutdown.
-	ShutdownAsked struct {
+	// tokensUpdated brings new tokens for all TaskExecutors.
+	tokensUpdated struct{ Tokens msg.Secret }
+	// woken says that the core's alarm rings.
+	woken struct{}
+	// statusAsked asks for the Status.
+	statusAsked struct{ Question actor.Question[Status] }
+	// shutdownAsked asks for the end of all workers and of the application, and then
+	// what came of it.
+	shutdownAsked struct {
 		Status      msg.ApplicationStatus
 		Diagnostics string
-		Reply       chan<- error
+		Question    actor.Question[error]
 	}
-	// Deregistered is the driver's answer to Deregister.
-	Deregistered struct{ Err error }
+	// deregistered is the driver's answer to deregister.
+	deregistered struct{ Err error }
 )
 
-func (DriverReported) isEvent()           {}
-func (TaskExecutorSaid) isEvent()         {}
-func (TaskExecutorDisconnected) isEvent() {}
-func (JobMasterRegistering) isEvent()     {}
-func (RequirementsDeclared) isEvent()     {}
-func (NodesBlocked) isEvent()             {}
-func (JobMasterGone) isEvent()            {}
-func (TokensUpdated) isEvent()            {}
-func (Woken) isEvent()                    {}
-func (StatusAsked) isEvent()              {}
-func (ShutdownAsked) isEvent()            {}
-func (Deregistered) isEvent()             {}
+func (driverReported) isEvent()           {}
+func (taskExecutorSaid) isEvent()         {}
+func (taskExecutorDisconnected) isEvent() {}
+func (jobMasterRegistering) isEvent()     {}
+func (requirementsDeclared) isEvent()     {}
+func (nodesBlocked) isEvent()             {}
+func (jobMasterGone) isEvent()            {}
+func (tokensUpdated) isEvent()            {}
+func (woken) isEvent()                    {}
+func (statusAsked) isEvent()              {}
+func (shutdownAsked) isEvent()            {}
+func (deregistered) isEvent()             {}
 
-// Effect is something that Core.Step wants done.
+// effect is something that core.Step wants done.
 //
 //sumtype:decl
-type Effect interface{ isEffect() }
+type effect interface{ isEffect() }
 
 // The effects.
 type (
-	// SendTaskExecutor sends a message over a connection.
-	SendTaskExecutor struct {
-		To      ConnectionID
+	// sendTaskExecutor sends a message over a connection.
+	sendTaskExecutor struct {
+		To      actor.ConnectionID
 		Message msg.Message
 	}
-	// CloseTaskExecutor ends a connection.
-	CloseTaskExecutor struct {
-		To    ConnectionID
+	// closeTaskExecutor ends a connection.
+	closeTaskExecutor struct {
+		To    actor.ConnectionID
 		Cause string
 	}
-	// SendJobMaster sends a message to a JobMaster.
-	SendJobMaster struct {
+	// sendJobMaster sends a message to a JobMaster.
+	sendJobMaster struct {
 		To      ids.JobMasterID
 		Message msg.Message
 	}
-	// ForgetJobMaster says that nothing is sent to a JobMaster any more.
-	ForgetJobMaster struct{ JobMaster ids.JobMasterID }
-	// OrderWorkers gives the driver orders.
-	OrderWorkers struct{ Orders Orders }
-	// Deregister ends the application, after all orders.
-	Deregister struct {
+	// forgetJobMaster says that nothing is sent to a JobMaster any more.
+	forgetJobMaster struct{ JobMaster ids.JobMasterID }
+	// orderWorkers gives the driver orders.
+	orderWorkers struct{ Orders Orders }
+	// deregister ends the application, after all orders.
+	deregister struct {
 		Status      msg.ApplicationStatus
 		Diagnostics string
 	}
-	// Wake asks for Woken at a time; it replaces the last one.
-	Wake struct{ At time.Time }
-	// Dropped says that a message was not taken, for logs. Stale ones are the
+	// dropped says that a message was not taken, for logs. Stale ones are the
 	// normal end of crossings.
-	Dropped struct {
+	dropped struct {
 		Message msg.Message
 		From    string
 		Why     string
 	}
-	// WorkerGone says that a worker is not the ResourceManager's any more, for
+	// workerGone says that a worker is not the ResourceManager's any more, for
 	// logs.
-	WorkerGone struct {
+	workerGone struct {
 		Worker ids.ResourceID
 		Cause  string
 	}
-	// AnswerStatus answers StatusAsked.
-	AnswerStatus struct {
-		Reply  chan<- Status
-		Status Status
-	}
-	// AnswerShutdown answers ShutdownAsked.
-	AnswerShutdown struct {
-		Reply chan<- error
-		Err   error
-	}
+	// reply answers a question.
+	reply struct{ actor.Reply }
 )
 
-func (SendTaskExecutor) isEffect()  {}
-func (CloseTaskExecutor) isEffect() {}
-func (SendJobMaster) isEffect()     {}
-func (ForgetJobMaster) isEffect()   {}
-func (OrderWorkers) isEffect()      {}
-func (Deregister) isEffect()        {}
-func (Wake) isEffect()              {}
-func (Dropped) isEffect()           {}
-func (WorkerGone) isEffect()        {}
-func (AnswerStatus) isEffect()      {}
-func (AnswerShutdown) isEffect()    {}
+func (sendTaskExecutor) isEffect()  {}
+func (closeTaskExecutor) isEffect() {}
+func (sendJobMaster) isEffect()     {}
+func (forgetJobMaster) isEffect()   {}
+func (orderWorkers) isEffect()      {}
+func (deregister) isEffect()        {}
+func (dropped) isEffect()           {}
+func (workerGone) isEffect()        {}
+func (reply) isEffect()             {}
 
 // Status describes the ResourceManager's workers, and what jobs wait for.
 type Status struct {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
@@ -35,22 +36,22 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		f.Add(encoded[0], encoded[1], encoded[2])
 	}
 	f.Fuzz(func(t *testing.T, first, second, third []byte) {
-		c, err := NewCore(testConfig())
+		c, err := newCore(testConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
 		now := testEpoch
-		from := Peer{Connection: 1, Resource: "w1"}
-		c.Step(now, JobMasterRegistering{msg.RegisterJobMaster{Job: "j1", JobMaster: "m1"}})
-		c.Step(now, RequirementsDeclared{msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: 4}})
-		c.Step(now, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: "w1", Host: "n1"}, WorkerStarting{Worker: "w2", Host: "n2"}}})
+		from := actor.Peer{Connection: 1, Resource: "w1"}
+		c.Step(now, jobMasterRegistering{msg.RegisterJobMaster{Job: "j1", JobMaster: "m1"}})
+		c.Step(now, requirementsDeclared{msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: 4}})
+		c.Step(now, driverReported{Events: []DriverEvent{WorkerStarting{Worker: "w1", Host: "n1"}, WorkerStarting{Worker: "w2", Host: "n2"}}})
 		for _, data := range [][]byte{first, second, third} {
 			m, err := codec.Decode(data, msg.TaskExecutorToResourceManager)
 			if err != nil {
 				continue
 			}
 			now = now.Add(time.Second)
-			effects := c.Step(now, TaskExecutorSaid{From: from, Message: m})
+			effects := c.Step(now, taskExecutorSaid{From: from, Message: m})
 			if limit := 64 + len(data); len(effects) > limit {
 				t.Errorf("%s of %d bytes has %d effects", msg.Kind(m), len(data), len(effects))
 			}
@@ -64,7 +65,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 				t.Error("what w1 says changes w2")
 			}
 		}
-		c.Step(now.Add(time.Second), TaskExecutorDisconnected{From: from, Cause: "gone"})
-		c.Step(now.Add(time.Hour), Woken{})
+		c.Step(now.Add(time.Second), taskExecutorDisconnected{From: from, Cause: "gone"})
+		c.Step(now.Add(time.Hour), woken{})
 	})
 }

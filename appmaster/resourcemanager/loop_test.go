@@ -325,7 +325,7 @@ func TestABurstOfLossesWaitsForABusyDriver(t *testing.T) {
 		jobMaster := make(mailbox, 1+more)
 		declare(t.Context(), t, r, jobMaster, 2*workers)
 		synctest.Wait()
-		connections := make([]*Connection, workers)
+		connections := make([]*actor.Connection, workers)
 		for i := range connections {
 			id := ids.ResourceID(fmt.Sprintf("w%d", i+1))
 			connections[i] = r.Connect(id, discard{})

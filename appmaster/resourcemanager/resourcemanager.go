@@ -3,10 +3,10 @@
 // connections of TaskExecutors, and the requirements that JobMasters declare; a
 // Driver gets it workers from YARN, or from the process that it runs in.
 //
-// Core is the pure state machine, with the SlotManager inside. ResourceManager
-// is the loop around it, and owns three goroutines: the loop, one that hands
-// orders to the driver, and the driver's own. The package must never import
-// another role, nor YARN's protocols: only yarndriver speaks them.
+// Its core is pure, with the SlotManager inside. ResourceManager is the loop around
+// it, and owns three goroutines: the loop, one that hands orders to the driver, and
+// the driver's own. The package must never import another role, nor YARN's
+// protocols: only yarndriver speaks them.
 package resourcemanager
 
 import (
@@ -35,19 +35,18 @@ type JobMasterGateway interface {
 type ResourceManager struct {
 	token       ids.ResourceManagerID
 	workerSlots int
-	loop        *actor.Loop[Event, Effect]
+	loop        *actor.Loop[event, effect]
 	driver      Driver
 	logger      logrus.FieldLogger
+	connections actor.Connections // of TaskExecutors
 
-	mu             sync.Mutex // guards what follows
-	lastConnection ConnectionID
-	connections    map[ConnectionID]TaskExecutorGateway
-	jobMasters     map[ids.JobMasterID]JobMasterGateway
+	mu         sync.Mutex // guards jobMasters
+	jobMasters map[ids.JobMasterID]JobMasterGateway
 }
 
 // New makes a ResourceManager that gets its workers from the driver.
 func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceManager, error) {
-	core, err := NewCore(config)
+	core, err := newCore(config)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +55,9 @@ func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceMana
 		workerSlots: config.Worker.Slots,
 		driver:      driver,
 		logger:      logger.WithField("role", "resourcemanager"),
-		connections: make(map[ConnectionID]TaskExecutorGateway),
 		jobMasters:  make(map[ids.JobMasterID]JobMasterGateway),
 	}
-	r.loop = actor.New[Event, Effect](core, nil)
+	r.loop = actor.New[event, effect](core, woken{})
 	r.loop.Observe(r.logStep)
 	return r, nil
 }
@@ -67,24 +65,12 @@ func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceMana
 // Run runs the role and its driver until Stop is called (nil), ctx ends (its
 // cause) or the driver cannot go on (its error: the process has to end without
 // touching anything). It waits for all that it started.
-func (r *ResourceManager) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+func (r *ResourceManager) Run(ctx context.Context) error { return r.loop.Run(ctx, r.start) }
 
-	shell := newShell(ctx, r, cancel)
-	r.loop.SetShell(shell)
-	var driver sync.WaitGroup
-	driver.Go(func() { // ends with ctx, which the loop's end cancels
-		if err := r.driver.Run(ctx, r.report); err != nil {
-			cancel(fmt.Errorf("run worker driver: %w", err)) // the first cause counts
-		}
-	})
-
-	err := r.loop.Run(ctx)
-	cancel(actor.ErrStopped)
-	driver.Wait()
-	shell.wait()
-	return err
+func (r *ResourceManager) runDriver(ctx context.Context) {
+	if err := r.driver.Run(ctx, r.report); err != nil && ctx.Err() == nil {
+		r.loop.Fail(fmt.Errorf("run worker driver: %w", err))
+	}
 }
 
 // Stop ends Run and touches nothing outside: workers go on, and the application
@@ -95,8 +81,8 @@ func (r *ResourceManager) Stop() { r.loop.Stop() }
 // ended and why. Run goes on until Stop. A second call waits for the first one's
 // end and gives its error.
 func (r *ResourceManager) Shutdown(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
-	err, asking := actor.Ask(ctx, r.loop, func(reply chan<- error) Event {
-		return ShutdownAsked{Status: status, Diagnostics: diagnostics, Reply: reply}
+	err, asking := actor.Ask(ctx, r.loop, func(q actor.Question[error]) event {
+		return shutdownAsked{Status: status, Diagnostics: diagnostics, Question: q}
 	})
 	if asking != nil {
 		return fmt.Errorf("shut down resource manager: %w", asking)
@@ -106,7 +92,7 @@ func (r *ResourceManager) Shutdown(ctx context.Context, status msg.ApplicationSt
 
 // Status describes the workers, for people.
 func (r *ResourceManager) Status(ctx context.Context) (Status, error) {
-	return actor.Ask(ctx, r.loop, func(reply chan<- Status) Event { return StatusAsked{Reply: reply} })
+	return actor.Ask(ctx, r.loop, func(q actor.Question[Status]) event { return statusAsked{q} })
 }
 
 // RegisterJobMaster makes a job known. The answer, JobMasterRegistered, comes
@@ -115,31 +101,31 @@ func (r *ResourceManager) RegisterJobMaster(ctx context.Context, m msg.RegisterJ
 	r.mu.Lock()
 	r.jobMasters[m.JobMaster] = gateway
 	r.mu.Unlock()
-	return r.loop.Post(ctx, JobMasterRegistering{Registration: m})
+	return r.loop.Post(ctx, jobMasterRegistering{Registration: m})
 }
 
 // DeclareRequirements sets the total of slots that a job needs.
 func (r *ResourceManager) DeclareRequirements(ctx context.Context, m msg.DeclareRequirements) error {
-	return r.loop.Post(ctx, RequirementsDeclared{Declaration: m})
+	return r.loop.Post(ctx, requirementsDeclared{Declaration: m})
 }
 
 // BlockNodes takes in from which nodes a job wants no slots: the whole list.
 func (r *ResourceManager) BlockNodes(ctx context.Context, m msg.BlockNodes) error {
-	return r.loop.Post(ctx, NodesBlocked{Message: m})
+	return r.loop.Post(ctx, nodesBlocked{Message: m})
 }
 
 // UpdateTokens has every TaskExecutor use these tokens (creds.Credentials.Marshal) from now
 // on, those too that register later.
 func (r *ResourceManager) UpdateTokens(ctx context.Context, tokens msg.Secret) error {
-	return r.loop.Post(ctx, TokensUpdated{Tokens: tokens})
+	return r.loop.Post(ctx, tokensUpdated{Tokens: tokens})
 }
 
 // DisconnectJobMaster says that a JobMaster has ended: its job needs nothing any
 // more. Slots that it has not freed stay taken until their workers free them.
 func (r *ResourceManager) DisconnectJobMaster(ctx context.Context, job ids.JobID, jobMaster ids.JobMasterID) error {
-	return r.loop.Post(ctx, JobMasterGone{Job: job, JobMaster: jobMaster})
+	return r.loop.Post(ctx, jobMasterGone{Job: job, JobMaster: jobMaster})
 }
 
 func (r *ResourceManager) report(ctx context.Context, events ...DriverEvent) error {
-	return r.loop.Post(ctx, DriverReported{Events: events})
+	return r.loop.Post(ctx, driverReported{Events: events})
 }

@@ -53,7 +53,7 @@ type Manager struct {
 	provider   Provider
 	distribute Distribute
 	logger     logrus.FieldLogger
-	loop       *actor.Loop[Event, Effect]
+	loop       *actor.OldLoop[Event, Effect]
 	current    atomic.Pointer[creds.Credentials]
 	usable     chan struct{} // closed by the loop, once
 }
@@ -76,7 +76,7 @@ func New(config Config, provider Provider, own *creds.Credentials, distribute Di
 		m.logger.WithError(err).Warn("delegation token does not tell when it ends")
 	}
 	m.current.Store(tokens)
-	m.loop = actor.New[Event, Effect](newCore(config, provider != nil, tokens, first), nil)
+	m.loop = actor.NewOld[Event, Effect](newCore(config, provider != nil, tokens, first), nil)
 	m.loop.Observe(m.logStep)
 	return m, nil
 }
@@ -119,14 +119,14 @@ func (m *Manager) Run(ctx context.Context) error {
 type shell struct {
 	*Manager
 	timers  *actor.Timers[struct{}]
-	outbox  *actor.Outbox[msg.Secret]
+	outbox  *actor.OldOutbox[msg.Secret]
 	running sync.WaitGroup
 }
 
 func newShell(ctx context.Context, m *Manager) *shell {
 	s := &shell{Manager: m}
 	s.timers = actor.NewTimers(func(struct{}) { s.post(ctx, Woken{}) })
-	s.outbox = actor.NewOutbox(ctx, distributions, func(ctx context.Context, tokens msg.Secret) {
+	s.outbox = actor.NewOldOutbox(ctx, distributions, func(ctx context.Context, tokens msg.Secret) {
 		if err := m.distribute(ctx, tokens); err != nil {
 			m.logger.WithError(err).Debug("nobody takes new delegation tokens any more")
 		}

@@ -17,44 +17,77 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // counter is a core that sums events and tells the sum in its effects.
-type counter struct{ sum int }
+type counter struct {
+	sum   int
+	alarm time.Time
+}
 
 type event struct {
-	add   int
-	reply chan<- int
+	add      int
+	question actor.Question[int]
+	alarm    time.Time // to be set; zero: as it is
+	woken    bool
 }
 
-func (c *counter) Step(_ time.Time, e event) []int {
+// effect is a sum, or a reply where it has one.
+type effect interface{ isEffect() }
+
+type (
+	sum   int
+	reply struct{ actor.Reply }
+)
+
+func (sum) isEffect()   {}
+func (reply) isEffect() {}
+
+func (c *counter) Step(_ time.Time, e event) []effect {
 	c.sum += e.add
-	if e.reply != nil {
-		e.reply <- c.sum
+	if !e.alarm.IsZero() {
+		c.alarm = e.alarm
 	}
-	return []int{c.sum}
+	if e.woken {
+		c.sum, c.alarm = -1, time.Time{}
+	}
+	effects := []effect{sum(c.sum)}
+	if e.question != 0 {
+		effects = append(effects, reply{e.question.Answer(c.sum)})
+	}
+	return effects
 }
 
-type recorder struct{ got []int }
+func (c *counter) Alarm() time.Time { return c.alarm }
 
-func (r *recorder) Perform(_ context.Context, effect int) { r.got = append(r.got, effect) }
+func newLoop() *actor.Loop[event, effect] {
+	return actor.New[event, effect](new(counter), event{woken: true})
+}
 
-// TestLoopStepsInOrder would catch events or effects that overtake each other.
+type recorder struct{ got []effect }
+
+func (r *recorder) Perform(_ context.Context, e effect) { r.got = append(r.got, e) }
+
+func with(shell actor.Shell[effect]) func(context.Context) actor.Shell[effect] {
+	return func(context.Context) actor.Shell[effect] { return shell }
+}
+
+// TestLoopStepsInOrder would catch events or effects that overtake each other, and a reply that
+// the shell sees.
 func TestLoopStepsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shell := new(recorder)
-		loop := actor.New[event, int](new(counter), shell)
-		go loop.Run(t.Context())
+		shell, loop := new(recorder), newLoop()
+		go loop.Run(t.Context(), with(shell))
 		for i := range 5 {
 			if err := loop.Post(t.Context(), event{add: i}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		sum, err := actor.Ask(t.Context(), loop, func(reply chan<- int) event { return event{add: 10, reply: reply} })
-		if err != nil || sum != 20 {
-			t.Errorf("Ask = %d, %v, want 20", sum, err)
+		answer, err := actor.Ask(t.Context(), loop, func(q actor.Question[int]) event { return event{add: 10, question: q} })
+		if err != nil || answer != 20 {
+			t.Errorf("Ask = %d, %v, want 20", answer, err)
 		}
 		loop.Stop()
 		loop.Stop()
 		<-loop.Done()
-		if want := []int{0, 1, 3, 6, 10, 20}; !slices.Equal(shell.got, want) {
+		if want := []effect{sum(0), sum(1), sum(3), sum(6), sum(10), sum(20)}; !slices.Equal(shell.got, want) {
 			t.Errorf("effects = %v, want %v", shell.got, want)
 		}
 	})
@@ -63,17 +96,17 @@ func TestLoopStepsInOrder(t *testing.T) {
 // TestStoppedLoopTakesNothing would catch a caller that waits for ever for a
 // role that has ended.
 func TestStoppedLoopTakesNothing(t *testing.T) {
-	loop := actor.New[event, int](new(counter), new(recorder))
+	loop := newLoop()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the process ends")
 	cancel(cause)
-	if err := loop.Run(ctx); !errors.Is(err, cause) {
+	if err := loop.Run(ctx, with(new(recorder))); !errors.Is(err, cause) {
 		t.Errorf("Run = %v, want the cause", err)
 	}
 	if err := loop.Post(t.Context(), event{}); !errors.Is(err, actor.ErrStopped) {
 		t.Errorf("Post = %v, want ErrStopped", err)
 	}
-	if _, err := actor.Ask(t.Context(), loop, func(reply chan<- int) event { return event{reply: reply} }); !errors.Is(err, actor.ErrStopped) {
+	if _, err := actor.Ask(t.Context(), loop, func(q actor.Question[int]) event { return event{question: q} }); !errors.Is(err, actor.ErrStopped) {
 		t.Errorf("Ask = %v, want ErrStopped", err)
 	}
 }
@@ -82,14 +115,13 @@ func TestStoppedLoopTakesNothing(t *testing.T) {
 // role ended right after it.
 func TestTheLastAnswerOfALoopArrives(t *testing.T) {
 	for range 5000 { // seldom is the asker slow enough to find both
-		ends := new(ending)
-		loop := actor.New[event, int](new(counter), ends)
-		ends.stop = loop.Stop
+		loop := newLoop()
+		loop.Observe(func(event, []effect) { loop.Stop() })
 		ran := make(chan error, 1)
-		go func() { ran <- loop.Run(t.Context()) }()
-		sum, err := actor.Ask(t.Context(), loop, func(reply chan<- int) event { return event{add: 1, reply: reply} })
-		if err != nil || sum != 1 {
-			t.Fatalf("Ask = %d, %v, want the answer", sum, err)
+		go func() { ran <- loop.Run(t.Context(), with(new(recorder))) }()
+		answer, err := actor.Ask(t.Context(), loop, func(q actor.Question[int]) event { return event{add: 1, question: q} })
+		if err != nil || answer != 1 {
+			t.Fatalf("Ask = %d, %v, want the answer", answer, err)
 		}
 		if err := <-ran; err != nil {
 			t.Error(err)
@@ -97,10 +129,88 @@ func TestTheLastAnswerOfALoopArrives(t *testing.T) {
 	}
 }
 
-// ending is a shell that ends its loop with the first effect.
-type ending struct{ stop func() }
+// TestRunWaitsForWhatItStarted would catch a goroutine of a role that outlives it, and an end
+// that is told as another one.
+func TestRunWaitsForWhatItStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop := newLoop()
+		cause := errors.New("driver is gone")
+		var ended time.Time
+		err := loop.Run(t.Context(), func(context.Context) actor.Shell[effect] {
+			loop.Go(func(ctx context.Context) {
+				<-ctx.Done()
+				time.Sleep(time.Minute)
+				ended = time.Now()
+			})
+			loop.Go(func(context.Context) { loop.Fail(cause) })
+			return new(recorder)
+		})
+		if !errors.Is(err, cause) {
+			t.Errorf("Run = %v, want the error of Fail", err)
+		}
+		if ended.IsZero() {
+			t.Error("Run has returned before a goroutine of the role")
+		}
+		loop.Stop() // comes too late to count, and does no harm
+	})
+}
 
-func (e *ending) Perform(context.Context, int) { e.stop() }
+// TestTheAlarmRingsOnceAtTheLatestTime would catch an alarm that was moved or taken back and
+// rings all the same, and one that rings again and again.
+func TestTheAlarmRingsOnceAtTheLatestTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop, start := newLoop(), time.Now()
+		var rang []time.Duration
+		loop.Observe(func(e event, _ []effect) {
+			if e.woken {
+				rang = append(rang, time.Since(start))
+			}
+		})
+		go loop.Run(t.Context(), with(new(recorder)))
+		loop.Tell(t.Context(), event{alarm: start.Add(time.Second)})
+		loop.Tell(t.Context(), event{alarm: start.Add(3 * time.Second)})
+		time.Sleep(time.Hour)
+		loop.Tell(t.Context(), event{alarm: start.Add(time.Second)}) // long ago
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if want := []time.Duration{3 * time.Second, time.Hour}; !slices.Equal(rang, want) {
+			t.Errorf("the alarm rang after %v, want %v", rang, want)
+		}
+		loop.Stop()
+		<-loop.Done()
+	})
+}
+
+// TestTheAlarmRingsBehindWhatWaits would catch an alarm that overtakes events which came in
+// time: a loop that was busy would count a peer as silent whose sign of life it has.
+func TestTheAlarmRingsBehindWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop := newLoop()
+		var order []string
+		loop.Observe(func(e event, _ []effect) {
+			switch {
+			case e.woken:
+				order = append(order, "alarm")
+			case e.add > 0:
+				order = append(order, "event")
+			default: // the loop is busy beyond the alarm's time, and events come meanwhile
+				for range 3 {
+					loop.Tell(t.Context(), event{add: 1})
+				}
+				time.Sleep(time.Minute)
+			}
+		})
+		go loop.Run(t.Context(), with(new(recorder)))
+		loop.Tell(t.Context(), event{alarm: time.Now().Add(time.Second)})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if want := []string{"event", "event", "event", "alarm"}; !slices.Equal(order, want) {
+			t.Errorf("taken in the order %v, want %v", order, want)
+		}
+		loop.Stop()
+		<-loop.Done()
+	})
+}
 
 // TestTimersFireOnceAtTheLatestSetting would catch a moved or cancelled timer
 // that fires all the same.
@@ -157,24 +267,4 @@ func TestStoppedTimersCallNothing(t *testing.T) {
 			t.Errorf("%d callbacks have ended, want one", ended)
 		}
 	})
-}
-
-// TestFullOutboxReportsIt would catch a loop that blocks on an unhealthy peer.
-func TestFullOutboxReportsIt(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	entered, release := make(chan struct{}, 2), make(chan struct{})
-	outbox := actor.NewOutbox(ctx, 1, func(context.Context, int) {
-		entered <- struct{}{}
-		<-release
-	})
-	if !outbox.Put(1) {
-		t.Fatal("empty outbox has no room")
-	}
-	<-entered
-	if !outbox.Put(2) || outbox.Put(3) {
-		t.Error("an outbox of 1 must take one item behind the one being delivered, and no more")
-	}
-	cancel()
-	close(release)
-	outbox.Wait()
 }

@@ -49,19 +49,6 @@ type Peer struct {
 	Address string // host:port; empty in one process
 }
 
-// Handler takes what comes in on a stream. All its calls come from one
-// goroutine.
-type Handler interface {
-	// Hears is what the peer may say. A message of another kind is not decoded, and ends
-	// the stream.
-	Hears() msg.Kinds
-	// Receive takes the next message. While it blocks, the peer is held back.
-	Receive(m msg.Message)
-	// Closed is called exactly once, after the last Receive, whichever end
-	// closed the stream and whatever ended it.
-	Closed(cause error)
-}
-
 // Stream is one end of a stream of messages. Its methods may be called from any
 // goroutine, and none of them blocks.
 type Stream struct {
@@ -70,10 +57,10 @@ type Stream struct {
 	wire   wire
 	logger logrus.FieldLogger
 
-	outbox  *actor.Queue[frame]
+	outbox  *actor.Outbox[frame]
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed by end
-	token   atomic.Pointer[string]
+	fence   actor.Fence
 	dropped atomic.Int64
 
 	mu    sync.Mutex  // guards what follows
@@ -101,13 +88,14 @@ type wire interface {
 }
 
 func newStream(peer Peer, target string, w wire, logger logrus.FieldLogger) *Stream {
-	return &Stream{
+	s := &Stream{
 		peer: peer, target: target, wire: w,
 		logger:  logger.WithFields(logrus.Fields{"peer": peer.Identity.String(), "target": target}),
-		outbox:  actor.NewQueue[frame](leastRoom),
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
+	s.outbox = actor.NewOutbox[frame](leastRoom, func() { s.end(ErrOutboxFull) })
+	return s
 }
 
 // Peer is the process at the other end, as its certificate says.
@@ -124,14 +112,7 @@ func (s *Stream) Dropped() int64 { return s.dropped.Load() }
 // sent from now on carry it; messages that carry another are dropped, and those
 // that carry none unless they begin a registration. Without a token set, all
 // are delivered.
-func (s *Stream) SetToken(token string) { s.token.Store(&token) }
-
-func (s *Stream) currentToken() string {
-	if token := s.token.Load(); token != nil {
-		return *token
-	}
-	return ""
-}
+func (s *Stream) SetToken(token string) { s.fence.SetToken(token) }
 
 // SetShare says how much work the two ends share, in slots or tasks: the messages that
 // may wait for the peer are in proportion to it.
@@ -141,16 +122,7 @@ func (s *Stream) SetShare(parts int) { s.outbox.SetRoom(leastRoom + roomPerShare
 // it was queued. One that says all that an older one does takes its turn (msg.Latest). A
 // full outbox ends the stream with ErrOutboxFull.
 func (s *Stream) Send(m msg.Message) bool {
-	s.mu.Lock()
-	open, taken := s.cause == nil, false
-	if open {
-		taken = s.outbox.Put(frame{s.currentToken(), m}, msg.Latest(m))
-	}
-	s.mu.Unlock()
-	if open && !taken {
-		s.end(ErrOutboxFull)
-	}
-	return taken
+	return s.outbox.Put(frame{s.fence.Token(), m}, msg.Latest(m))
 }
 
 // Close sends what is queued, tells the peer the cause, and ends the stream. It
@@ -162,6 +134,7 @@ func (s *Stream) Close(cause string) {
 		return
 	}
 	s.cause = &DisconnectError{cause}
+	s.outbox.Close()
 	close(s.closing)
 	s.grace = time.AfterFunc(closeGrace, func() { s.end(nil) })
 }
@@ -177,6 +150,7 @@ func (s *Stream) end(cause error) {
 	case <-s.ended:
 		return
 	default:
+		s.outbox.Close()
 		close(s.ended)
 	}
 	if s.grace != nil {
@@ -208,7 +182,7 @@ func (s *Stream) read(h Handler) {
 			s.end(err)
 			return
 		}
-		if !s.admits(f) {
+		if !s.fence.Admits(f.token, f.message) {
 			s.dropped.Add(1)
 			s.logger.WithField("message", msg.Kind(f.message)).Debug("message under another fencing token dropped")
 			continue
@@ -218,23 +192,6 @@ func (s *Stream) read(h Handler) {
 			s.end(&DisconnectError{disconnect.Cause})
 			return
 		}
-	}
-}
-
-// admits compares fencing tokens. A peer that begins a registration has not
-// learned the token yet, and a farewell concerns this stream only.
-func (s *Stream) admits(f frame) bool {
-	own := s.currentToken()
-	if own == "" || f.token == own {
-		return true
-	}
-	switch f.message.(type) {
-	case msg.RegisterTaskExecutor, msg.RegisterAtJobMaster:
-		return f.token == ""
-	case msg.Disconnect:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -276,7 +233,7 @@ func (s *Stream) farewell() {
 	var disconnect *DisconnectError
 	known := errors.As(s.cause, &disconnect)
 	s.mu.Unlock()
-	if !known || !s.sent(frame{s.currentToken(), msg.Disconnect{Cause: disconnect.Cause}}) {
+	if !known || !s.sent(frame{s.fence.Token(), msg.Disconnect{Cause: disconnect.Cause}}) {
 		return
 	}
 	if err := s.wire.closeSend(); err != nil {

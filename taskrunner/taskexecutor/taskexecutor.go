@@ -76,7 +76,7 @@ type Environment struct {
 type TaskExecutor struct {
 	config Config
 	env    Environment
-	loop   *actor.Loop[Event, Effect]
+	loop   *actor.OldLoop[Event, Effect]
 	logger logrus.FieldLogger
 }
 
@@ -88,7 +88,7 @@ func New(config Config, env Environment) (*TaskExecutor, error) {
 	}
 	t := &TaskExecutor{
 		config: config, env: env,
-		loop:   actor.New[Event, Effect](core, nil),
+		loop:   actor.NewOld[Event, Effect](core, nil),
 		logger: env.Logger.WithFields(logrus.Fields{"role": "taskexecutor", "container": config.Resource}),
 	}
 	t.loop.Observe(t.logStep)

@@ -39,7 +39,7 @@ type host struct {
 	stdout   io.Writer
 	log      logrus.FieldLogger
 
-	loop   *actor.Loop[event, effect]
+	loop   *actor.OldLoop[event, effect]
 	timers *actor.Timers[ids.ExecutionAttemptID]
 	outbox *outbox
 	result error // of the host; the loop's
@@ -58,7 +58,7 @@ func (h *host) run(ctx context.Context, conn *control.Conn) error {
 	h.tasks = make(map[ids.ExecutionAttemptID]*task)
 	h.left = make(chan struct{}, 1)
 	h.timers = actor.NewTimers(func(execution ids.ExecutionAttemptID) { h.tell(serving, graceOver{execution}) })
-	h.loop = actor.New[event, effect](newCore(h.start.Host, &h.compiled.Graph, h.grace), h)
+	h.loop = actor.NewOld[event, effect](newCore(h.start.Host, &h.compiled.Graph, h.grace), h)
 	h.loop.Observe(h.observe)
 
 	var others, writer sync.WaitGroup

@@ -47,7 +47,7 @@ type shell struct {
 	report resourcemanager.Report
 	fatal  context.CancelCauseFunc
 	timers *actor.Timers[struct{}]
-	yarn   *actor.Outbox[call] // in order, from one goroutine: amrm's Client serves one caller
+	yarn   *actor.OldOutbox[call] // in order, from one goroutine: amrm's Client serves one caller
 	// What the ResourceManager is to hear waits without a bound: of a container there is
 	// little, and that of thousands may come together, as starts at nodes without an answer
 	// fail. It comes from one goroutine.
@@ -64,7 +64,7 @@ func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fat
 		starts: newNodeCalls(callsPerNode, callsAtOnce), others: newNodeCalls(callsPerNode, callsAtOnce),
 	}
 	s.timers = actor.NewTimers(func(struct{}) { d.post(ctx, woken{}) })
-	s.yarn = actor.NewOutbox(ctx, 1, func(ctx context.Context, c call) { c(ctx) })
+	s.yarn = actor.NewOldOutbox(ctx, 1, func(ctx context.Context, c call) { c(ctx) })
 	s.running.Go(func() { s.passOn(ctx) })
 	return s
 }

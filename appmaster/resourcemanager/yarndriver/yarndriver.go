@@ -83,7 +83,7 @@ const (
 // Driver is a resourcemanager.Driver. Make it with New.
 type Driver struct {
 	config Config
-	loop   *actor.Loop[event, effect]
+	loop   *actor.OldLoop[event, effect]
 	logger logrus.FieldLogger
 }
 
@@ -96,7 +96,7 @@ func New(config Config, logger logrus.FieldLogger) (*Driver, error) {
 	}
 	d := &Driver{config: config, logger: logger.WithField("role", "yarndriver")}
 	core := newCore(config.Heartbeat, config.RequestInterval, config.Place, config.Nodes)
-	d.loop = actor.New[event, effect](core, nil)
+	d.loop = actor.NewOld[event, effect](core, nil)
 	d.loop.Observe(d.logStep)
 	return d, nil
 }
@@ -124,7 +124,7 @@ func (d *Driver) Order(ctx context.Context, orders resourcemanager.Orders) {
 // Deregister stops what was released and unregisters from YARN, after two heartbeats
 // at the latest, as YARN ends what is left. Diagnostics are cut to 8 KiB.
 func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
-	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) event {
+	err, asking := actor.OldAsk(ctx, d.loop, func(reply chan<- error) event {
 		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), reply: reply}
 	})
 	if asking != nil {

@@ -1,0 +1,82 @@
+package resourcemanager
+
+import (
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// logStep logs one line for each change of state, and at debug level everything.
+func (r *ResourceManager) logStep(event event, effects []effect) {
+	if reported, ok := event.(driverReported); ok {
+		for _, e := range reported.Events {
+			r.logDriverEvent(e)
+		}
+	}
+	for _, effect := range effects {
+		r.logEffect(event, effect)
+	}
+}
+
+func (r *ResourceManager) logDriverEvent(event DriverEvent) {
+	switch e := event.(type) {
+	case NodesChanged:
+		r.logger.WithField("nodes", len(e.Nodes)).Debug("nodes that could have workers")
+	case WorkerStarting:
+		r.logger.WithFields(logrus.Fields{"container": e.Worker, "node": e.Host}).Info("worker is starting")
+	case WorkersRefused:
+		r.logger.WithField("reason", e.Reason).Warn("workers are refused")
+	case RefusalEnded:
+		r.logger.Info("workers may be had again")
+	case OrdersTaken:
+		r.logger.Info("workers are refused no more")
+	case WorkerFailed, WorkerCompleted: // workerGone tells it, unless it was released before
+	}
+}
+
+func (r *ResourceManager) logEffect(event event, effect effect) {
+	switch e := effect.(type) {
+	case sendTaskExecutor:
+		r.logSent(event, e)
+	case sendJobMaster:
+		switch m := e.Message.(type) {
+		case msg.JobMasterRegistered:
+			r.logger.WithField("jobmaster", e.To).Info("job master registered")
+		case msg.NotEnoughResources:
+			r.logger.WithFields(logrus.Fields{"job": m.Job, "reason": m.Reason}).Warn("requirements cannot be met")
+		case msg.AllNodesBlocked:
+			r.logger.WithField("job", m.Job).Warn("job has set all nodes aside")
+		}
+	case orderWorkers:
+		r.logger.WithFields(logrus.Fields{
+			"spec": e.Orders.Spec, "total": e.Orders.Total, "release": len(e.Orders.Release), "check": len(e.Orders.Check), "avoid": e.Orders.Avoid,
+		}).Info("workers ordered")
+	case workerGone:
+		r.logger.WithFields(logrus.Fields{"container": e.Worker, "cause": e.Cause}).Info("worker is gone")
+	case deregister:
+		r.logger.WithField("status", e.Status).Info("cluster shuts down")
+	case dropped:
+		r.logger.WithFields(logrus.Fields{
+			"message": msg.Kind(e.Message), "from": e.From, "reason": e.Why,
+		}).Debug("message dropped")
+	case closeTaskExecutor, forgetJobMaster, reply:
+	}
+}
+
+func (r *ResourceManager) logSent(event event, e sendTaskExecutor) {
+	var from actor.Peer
+	if said, ok := event.(taskExecutorSaid); ok {
+		from = said.From
+	}
+	switch m := e.Message.(type) {
+	case msg.TaskExecutorRegistered:
+		r.logger.WithFields(logrus.Fields{"container": from.Resource, "instance": m.Instance}).Info("task executor registered")
+	case msg.RegistrationRejected:
+		r.logger.WithFields(logrus.Fields{"container": from.Resource, "reason": m.Reason}).Warn("task executor rejected")
+	case msg.RequestSlots:
+		r.logger.WithFields(logrus.Fields{"job": m.Job, "slots": len(m.Slots), "connection": e.To}).Debug("slots granted")
+	case msg.UpdateTokens:
+		r.logger.WithField("connection", e.To).Debug("delegation tokens sent")
+	}
+}

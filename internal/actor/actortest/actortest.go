@@ -1,0 +1,28 @@
+// Package actortest steps cores in tests.
+package actortest
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+)
+
+// Stepper steps a core as a loop does, and tells its alarm. One goroutine may use it.
+type Stepper[E, F any] struct {
+	Core  actor.Core[E, F]
+	alarm time.Time
+}
+
+// Step takes one event, and gives the effects. Alarm is the core's alarm if the step has set
+// it to another time, or zero.
+func (s *Stepper[E, F]) Step(now time.Time, event E) (effects []F, alarm time.Time) {
+	effects = s.Core.Step(now, event)
+	if at := s.Core.Alarm(); !at.Equal(s.alarm) {
+		s.alarm, alarm = at, at
+	}
+	return effects, alarm
+}
+
+// Rang says that the alarm has rung, as the loop does when it wakes the core: one that the
+// core leaves where it was is told again.
+func (s *Stepper[E, F]) Rang() { s.alarm = time.Time{} }

@@ -1,0 +1,99 @@
+package actor
+
+import (
+	"context"
+	"sync"
+)
+
+// Question names, in an event, the answer that somebody waits for. It is plain data: a core
+// may keep it and answer later. The zero Question is nobody's.
+type Question[R any] uint64
+
+// Answer is the effect that answers the question. The first answer counts; one that nobody
+// waits for any more is dropped.
+func (q Question[R]) Answer(answer R) Reply { return Reply{to: uint64(q), answer: answer} }
+
+// Reply is what a role's effects embed to be resolved by the loop: the shell never sees it.
+type Reply struct {
+	to     uint64
+	answer any
+}
+
+// To is the number of the question, Content its answer; for tests and logs.
+func (r Reply) To() uint64 { return r.to }
+
+// Content is the answer.
+func (r Reply) Content() any { return r.answer }
+
+func (r Reply) reply() Reply { return r }
+
+// Ask posts the event that ask makes of a question, and waits for the answer: ErrStopped once
+// the loop has ended without it, ctx's cause when ctx ends first.
+func Ask[R, E, F any](ctx context.Context, l *Loop[E, F], ask func(Question[R]) E) (R, error) {
+	var none R
+	number, reply := l.replies.expect()
+	defer l.replies.forget(number)
+	if err := l.Post(ctx, ask(Question[R](number))); err != nil {
+		return none, err
+	}
+	select {
+	case answer := <-reply:
+		return as[R](answer), nil
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	case <-l.done:
+	}
+	select {
+	case answer := <-reply: // among the last things that the loop did
+		return as[R](answer), nil
+	default:
+		return none, ErrStopped
+	}
+}
+
+// as gives the answer its type; nil is an interface's zero value, a nil error say.
+func as[R any](answer any) R {
+	r, _ := answer.(R)
+	return r
+}
+
+// replies are the questions that somebody waits for. Its zero value is ready.
+type replies struct {
+	mu      sync.Mutex // guards what follows
+	last    uint64
+	waiting map[uint64]chan any // with room for one: the loop never blocks
+}
+
+func (r *replies) expect() (uint64, <-chan any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting == nil {
+		r.waiting = make(map[uint64]chan any)
+	}
+	r.last++
+	reply := make(chan any, 1)
+	r.waiting[r.last] = reply
+	return r.last, reply
+}
+
+func (r *replies) forget(number uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.waiting, number)
+}
+
+// resolve hands an answer over, and tells whether the effect is one.
+func (r *replies) resolve(effect any) bool {
+	answered, is := effect.(interface{ reply() Reply })
+	if !is {
+		return false
+	}
+	reply := answered.reply()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if waits := r.waiting[reply.to]; waits != nil {
+		delete(r.waiting, reply.to)
+		waits <- reply.answer
+	}
+	return true
+}
