@@ -195,27 +195,5 @@ func (c *Component) acceptAtJobMaster(s *rolerpc.Stream) (rolerpc.Handler, error
 	}
 	s.SetToken(string(master.ID()))
 	s.SetShare(master.Tasks())
-	return jobMasterHandler{master.JobMaster, master.Connect(s.Peer().Resource, s)}, nil
-}
-
-// jobMasterHandler holds its stream back while the JobMaster has too much to do.
-// The stream drops what carries another fencing token. There is no context to
-// wait under: a JobMaster that ends lets go of it.
-type jobMasterHandler struct {
-	master     *jobmaster.JobMaster
-	connection *jobmaster.Connection
-}
-
-func (jobMasterHandler) Hears() msg.Kinds { return msg.TaskExecutorToJobMaster }
-
-func (h jobMasterHandler) Receive(m msg.Message) {
-	_ = h.connection.Receive(context.Background(), h.master.ID(), m) // ended: nobody left to hear of it
-}
-
-func (h jobMasterHandler) Closed(cause error) {
-	text := "closed"
-	if cause != nil {
-		text = cause.Error()
-	}
-	_ = h.connection.Closed(context.Background(), text)
+	return rolerpc.HandlerOf(master.Connect(s.Peer().Resource, s), msg.TaskExecutorToJobMaster), nil
 }

@@ -1,17 +1,19 @@
 package appmaster
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // TestJobsTakeNoMoreThanIsReserved would catch an estimate of what a job takes when it is taken
@@ -56,21 +58,33 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		settings.Job, settings.JobMaster, settings.ResultBytes = testJob, "m", 0
-		core, err := jobmaster.NewCore(settings)
+		master, err := jobmaster.New(settings, deaf{}, quiet())
 		if err != nil {
 			t.Fatal(err)
 		}
-		core.Step(time.Now(), jobmaster.Started{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _, _, _ = master.Run(ctx) }) // suspended in the end
+		if _, err := master.Overview(ctx); err != nil {  // it has started
+			t.Fatal(err)
+		}
 		after, _ := inUse()
+		cancel()
+		running.Wait()
 		took, reserved := after-before, dispatcher.GraphSize(&decoded)
 		t.Logf("%s: %d bytes of JSON take %d, and %d are reserved", name, len(text), took, reserved)
 		if took > reserved {
 			t.Errorf("%s: the job takes %d bytes, more than the %d that are reserved for it", name, took, reserved)
 		}
-		runtime.KeepAlive(core)
+		runtime.KeepAlive(master)
 		runtime.KeepAlive(text)
 	}
 }
+
+// deaf is a ResourceManager that answers nothing.
+type deaf struct{}
+
+func (deaf) Tell(context.Context, msg.Message) error { return nil }
 
 // reading is a job of one vertex.
 func reading(splits, parallelism int) jobgraph.JobGraph {

@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/appmaster/patience"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -18,12 +19,12 @@ import (
 // YARN's word on its container makes the better cause, and usually comes sooner.
 const lossGrace = 2 * time.Second
 
-// Core is the JobMaster's state. Step is the only way it changes; one goroutine
-// may use a Core.
+// core is the JobMaster's state. Step is the only way it changes; one goroutine
+// may use a core.
 //
 // Each step first gives time to those for whom the job waits if the process was stopped, then
 // takes in what happened, then derives what follows from it: see Step.
-type Core struct {
+type core struct {
 	config   Config
 	graph    *executiongraph.Graph
 	pool     *slotpool.Pool
@@ -59,11 +60,11 @@ type Core struct {
 	// nextExpiry is no later than the first worker's deadline. Messages move
 	// deadlines away all the time, so it is computed when it has passed.
 	nextExpiry time.Time
-	wake       time.Time // as last asked for; zero: not asked
+	alarm      time.Time // when something is due; zero: never
 
 	// During a step:
 	now     time.Time
-	effects []Effect
+	effects []effect
 }
 
 // phase is how far a region is.
@@ -82,8 +83,8 @@ type region struct {
 	restartAt time.Time // while delayed
 }
 
-// NewCore makes the Core of a job that has not started.
-func NewCore(config Config) (*Core, error) {
+// newCore makes the core of a job that has not started.
+func newCore(config Config) (*core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
@@ -92,7 +93,7 @@ func NewCore(config Config) (*Core, error) {
 	for _, vertex := range config.Graph.Vertices {
 		tasks += vertex.Parallelism
 	}
-	c := &Core{
+	c := &core{
 		config:     config,
 		graph:      graph,
 		restarts:   failover.NewRestarts(config.Restart, config.Seed),
@@ -117,8 +118,8 @@ func NewCore(config Config) (*Core, error) {
 }
 
 // Step takes one event and gives what is to be done about it, in order. After
-// Ended no event changes anything.
-func (c *Core) Step(now time.Time, event Event) []Effect {
+// ended no event changes anything.
+func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects = now, nil
 	if c.status.GloballyTerminal() {
 		return nil
@@ -133,54 +134,53 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	c.giveUpSlots()
 	c.declare()
 	c.finish()
-	c.setWake()
+	c.alarm = c.nextDue()
 	return c.effects
 }
 
-func (c *Core) take(event Event) {
+func (c *core) take(event event) {
 	switch e := event.(type) {
-	case Started:
+	case started:
 		c.start()
-	case ResourceManagerSaid:
+	case resourceManagerSaid:
 		c.resourceManagerSaid(e.Message)
-	case TaskExecutorSaid:
+	case taskExecutorSaid:
 		c.taskExecutorSaid(e)
-	case TaskExecutorDisconnected:
+	case taskExecutorDisconnected:
 		c.disconnected(e.From, e.Cause)
-	case CancelAsked:
+	case cancelAsked:
 		c.cancel()
-	case Woken:
-		c.wake = time.Time{}
-	case DetailsAsked:
+	case woken: // what is due is looked for after each event
+	case detailsAsked:
 		c.clientAsked()
-		c.emit(AnswerDetails{Reply: e.Reply, Details: c.details()})
-	case OverviewAsked:
-		c.emit(AnswerOverview{Reply: e.Reply, Overview: c.overview()})
-	case PageAsked:
+		c.emit(reply{e.Question.Answer(c.details())})
+	case overviewAsked:
+		c.emit(reply{e.Question.Answer(c.overview())})
+	case pageAsked:
 		c.clientAsked()
-		c.emit(AnswerPage{Reply: e.Reply, Page: c.page(e.Name, e.Cursor)})
+		c.emit(reply{e.Question.Answer(c.page(e.Name, e.Cursor))})
 	}
 }
 
-func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
 // active tells whether the job still tries to finish.
-func (c *Core) active() bool {
+func (c *core) active() bool {
 	return c.status == msg.JobRunning || c.status == msg.JobRestarting
 }
 
-func (c *Core) setStatus(to msg.JobStatus) {
+func (c *core) setStatus(to msg.JobStatus) {
 	if to == c.status {
 		return
 	}
-	c.emit(StatusChanged{From: c.status, To: to})
+	c.emit(statusChanged{From: c.status, To: to})
 	c.status = to
 	c.entered[to] = c.now
 }
 
 // start schedules all regions: everything is pipelined, so none has to wait for
 // the end of another.
-func (c *Core) start() {
+func (c *core) start() {
 	c.clientAsked()
 	c.setStatus(msg.JobInitializing)
 	c.pool = slotpool.New(c.sharedSlots(), c.now)
@@ -190,14 +190,14 @@ func (c *Core) start() {
 	}
 	c.setStatus(msg.JobRunning)
 	c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
-	c.emit(TellResourceManager{msg.RegisterJobMaster{
+	c.emit(tellResourceManager{msg.RegisterJobMaster{
 		Job: c.config.Job, JobMaster: c.config.JobMaster, Program: c.config.Program,
 	}})
 }
 
 // sharedSlots lists the shared slots of each region, ascending. Regions are numbered
 // by their first execution, and vertices are in topological order: so are regions.
-func (c *Core) sharedSlots() [][]int {
+func (c *core) sharedSlots() [][]int {
 	regions := make([][]int, len(c.regions))
 	for r := range regions {
 		for e := range c.graph.Region(r) {
@@ -210,7 +210,7 @@ func (c *Core) sharedSlots() [][]int {
 }
 
 // schedule lets a region wait for its slots.
-func (c *Core) schedule(r int) {
+func (c *core) schedule(r int) {
 	c.regions[r].phase = waiting
 	c.pool.Wait(r)
 	c.supplied = true
@@ -219,13 +219,13 @@ func (c *Core) schedule(r int) {
 	}
 }
 
-func (c *Core) mustTransition(e *executiongraph.Execution, to msg.ExecutionState) {
+func (c *core) mustTransition(e *executiongraph.Execution, to msg.ExecutionState) {
 	if err := c.graph.Transition(e, to, c.now); err != nil {
 		panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err))
 	}
 }
 
-func (c *Core) resourceManagerSaid(m msg.Message) {
+func (c *core) resourceManagerSaid(m msg.Message) {
 	switch m := m.(type) {
 	case msg.JobMasterRegistered:
 		c.declared, c.least = 0, 0
@@ -241,14 +241,14 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 			c.lose(w, m.Cause)
 		}
 	default:
-		c.emit(Dropped{Message: m, Why: "the ResourceManager says no such thing"})
+		c.emit(dropped{Message: m, Why: "the ResourceManager says no such thing"})
 	}
 }
 
 // notEnough takes in that the job cannot have all slots that it declared. While
 // some of its regions can run it goes on: their slots serve the others after them. A node
 // that has been set aside is better than none.
-func (c *Core) notEnough(m msg.NotEnoughResources) {
+func (c *core) notEnough(m msg.NotEnoughResources) {
 	switch _, starved := c.pool.StarvedSince(); {
 	case !starved:
 		c.short = true
@@ -264,7 +264,7 @@ func (c *Core) notEnough(m msg.NotEnoughResources) {
 // declare tells the ResourceManager how many slots the job needs now: none once it
 // ends. A job that went on with too few and can do so no more asks again, as what
 // it was told may not be true any more.
-func (c *Core) declare() {
+func (c *core) declare() {
 	required, least, again := 0, 0, false
 	if c.active() {
 		_, starved := c.pool.StarvedSince()
@@ -274,13 +274,13 @@ func (c *Core) declare() {
 		return
 	}
 	c.declared, c.least, c.short = required, least, c.short && !again
-	c.emit(TellResourceManager{msg.DeclareRequirements{
+	c.emit(tellResourceManager{msg.DeclareRequirements{
 		Job: c.config.Job, JobMaster: c.config.JobMaster, Slots: c.declared, Least: c.least,
 	}})
 }
 
 // cancel ends the job because somebody wants it.
-func (c *Core) cancel() {
+func (c *core) cancel() {
 	if c.active() {
 		c.setStatus(msg.JobCancelling)
 		c.cancelAll()
@@ -288,12 +288,12 @@ func (c *Core) cancel() {
 }
 
 // failJob ends the job for a reason that lies in none of its tasks.
-func (c *Core) failJob(reason string) {
+func (c *core) failJob(reason string) {
 	c.failWith(msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(reason, "")})
 }
 
 // failWith ends the job with its root cause.
-func (c *Core) failWith(root msg.ExceptionEntry) {
+func (c *core) failWith(root msg.ExceptionEntry) {
 	if !c.active() {
 		return
 	}
@@ -302,13 +302,13 @@ func (c *Core) failWith(root msg.ExceptionEntry) {
 	c.cancelAll()
 }
 
-func (c *Core) cancelAll() {
+func (c *core) cancelAll() {
 	c.failing = nil
 	c.cancelTasks(c.graph.All())
 }
 
 // finish ends the job when all its tasks have.
-func (c *Core) finish() {
+func (c *core) finish() {
 	switch {
 	case c.active() && c.graph.Finished():
 		c.end(msg.JobFinished)
@@ -321,57 +321,52 @@ func (c *Core) finish() {
 
 // end gives everything back. The ResourceManager knows already that the job needs
 // nothing any more, or it would grant the freed slots to this job again.
-func (c *Core) end(status msg.JobStatus) {
-	ended := Ended{Last: c.details(), LastOverview: c.overview(), Results: c.results}
+func (c *core) end(status msg.JobStatus) {
+	ended := ended{Last: c.details(), LastOverview: c.overview(), Results: c.results}
 	c.setStatus(status)
 	cause := "job has ended: " + string(status)
 	c.freeSlots(c.pool.Slots(), cause)
 	for _, w := range c.workers {
 		if w.connection != 0 {
-			c.emit(CloseTaskExecutor{To: w.connection, Cause: cause})
+			c.emit(closeTaskExecutor{To: w.connection, Cause: cause})
 		}
 	}
 	for _, name := range c.layout.results {
 		c.results[name].End()
-		c.emit(ResultChanged{Name: name})
+		c.emit(resultChanged{Name: name})
 	}
 	ended.Details = c.details()
 	c.emit(ended)
 }
 
-// setWake asks to be woken when the next deadline passes.
-func (c *Core) setWake() {
+// Alarm is actor.Core's.
+func (c *core) Alarm() time.Time { return c.alarm }
+
+// nextDue is when the next deadline passes.
+func (c *core) nextDue() time.Time {
 	if c.status.GloballyTerminal() {
-		return
+		return time.Time{}
 	}
 	next := c.nextHeartbeat
-	earlier := func(t time.Time) {
-		if t.Before(next) {
-			next = t
-		}
-	}
 	if len(c.workers) > 0 {
-		earlier(c.nextExpiry)
+		next = actor.Earliest(next, c.nextExpiry)
 	}
 	for _, r := range c.failing {
 		if at, waits := c.regionDeadline(r); waits {
-			earlier(at)
+			next = actor.Earliest(next, at)
 		}
 	}
 	if len(c.stalledResults()) > 0 {
-		earlier(c.clients.At())
+		next = actor.Earliest(next, c.clients.At())
 	}
 	if deadline, starved := c.slotDeadline(); starved {
-		earlier(deadline.At())
+		next = actor.Earliest(next, deadline.At())
 	}
 	if at, blocked := c.blocklist.Next(); blocked {
-		earlier(at)
+		next = actor.Earliest(next, at)
 	}
 	if since, idle := c.pool.IdleSince(); idle {
-		earlier(since.Add(c.config.SlotIdleTimeout))
+		next = actor.Earliest(next, since.Add(c.config.SlotIdleTimeout))
 	}
-	if !next.Equal(c.wake) {
-		c.wake = next
-		c.emit(Wake{At: next})
-	}
+	return next
 }

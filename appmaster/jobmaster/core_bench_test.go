@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -29,14 +30,14 @@ func BenchmarkJob10000x10000(b *testing.B) {
 	settings.Job, settings.JobMaster = "j1", "m1"
 	b.ReportAllocs()
 	for b.Loop() {
-		core, err := NewCore(settings)
+		core, err := newCore(settings)
 		if err != nil {
 			b.Fatal(err)
 		}
 		deployed := 0
-		step := func(event Event) {
+		step := func(event event) {
 			for _, effect := range core.Step(testEpoch, event) {
-				if sent, is := effect.(SendTaskExecutor); is {
+				if sent, is := effect.(sendTaskExecutor); is {
 					if d, is := sent.Message.(msg.DeployTasks); is {
 						deployed += len(d.Tasks)
 					}
@@ -44,8 +45,8 @@ func BenchmarkJob10000x10000(b *testing.B) {
 			}
 		}
 		join := func(n int) {
-			from := Peer{Connection: ConnectionID(n + 1), Resource: ids.ResourceID(fmt.Sprint("w", n))}
-			say := func(m msg.Message) { step(TaskExecutorSaid{From: from, Token: "m1", Message: m}) }
+			from := actor.Peer{Connection: actor.ConnectionID(n + 1), Resource: ids.ResourceID(fmt.Sprint("w", n))}
+			say := func(m msg.Message) { step(taskExecutorSaid{From: from, Message: m}) }
 			say(msg.RegisterAtJobMaster{Resource: from.Resource, Host: "n"})
 			var offers msg.OfferSlots
 			for s := range slots {
@@ -57,18 +58,18 @@ func BenchmarkJob10000x10000(b *testing.B) {
 		all := func(attempt int, state msg.ExecutionState) {
 			for e := range core.graph.All() {
 				if e.ID.Attempt == attempt && !e.State.Final() && e.State != state {
-					from := Peer{Connection: core.byResource[e.Resource].connection, Resource: e.Resource}
-					step(TaskExecutorSaid{From: from, Token: "m1", Message: changed(msg.TaskStateChange{Execution: e.ID, State: state})})
+					from := actor.Peer{Connection: core.byResource[e.Resource].connection, Resource: e.Resource}
+					step(taskExecutorSaid{From: from, Message: changed(msg.TaskStateChange{Execution: e.ID, State: state})})
 				}
 			}
 		}
-		step(Started{})
-		step(ResourceManagerSaid{msg.JobMasterRegistered{}})
+		step(started{})
+		step(resourceManagerSaid{msg.JobMasterRegistered{}})
 		for n := range workers {
 			join(n)
 		}
 		all(0, msg.ExecutionRunning)
-		step(ResourceManagerSaid{msg.TaskExecutorTerminated{Resource: "w7", Cause: "killed"}})
+		step(resourceManagerSaid{msg.TaskExecutorTerminated{Resource: "w7", Cause: "killed"}})
 		all(0, msg.ExecutionCanceled)
 		join(workers)
 		all(1, msg.ExecutionRunning)

@@ -12,7 +12,7 @@ import (
 // hostUnavailable takes in that a worker can have no host of the job. The node may
 // be sick, or the job: so the job goes on without the node, unless another one says
 // the same and none shows the contrary.
-func (c *Core) hostUnavailable(w *worker, f msg.Failure) {
+func (c *core) hostUnavailable(w *worker, f msg.Failure) {
 	if !c.active() {
 		return
 	}
@@ -27,7 +27,7 @@ func (c *Core) hostUnavailable(w *worker, f msg.Failure) {
 		entry.Failure = *msg.NewFailure(fmt.Sprintf("node %s is set aside for %s: %s", w.node, failover.BlockTime, f.Message), "")
 		c.remember(entry)
 	}
-	c.emit(NodeBlocked{c.blocklist.Block(c.now, w.node, clip(f.Message, maxReason))})
+	c.emit(nodeBlocked{c.blocklist.Block(c.now, w.node, clip(f.Message, maxReason))})
 	c.sick = c.unavailable(w, f)
 	c.tellBlocked() // first, or the ResourceManager would grant the freed slots again
 	for _, other := range c.workers {
@@ -38,7 +38,7 @@ func (c *Core) hostUnavailable(w *worker, f msg.Failure) {
 }
 
 // unavailable is the cause that a worker can have no host of the job.
-func (c *Core) unavailable(w *worker, f msg.Failure) failover.Cause {
+func (c *core) unavailable(w *worker, f msg.Failure) failover.Cause {
 	return failover.Cause{
 		Kind: failover.HostUnavailable, Time: c.now, Failure: *msg.NewFailure(f.Message, ""),
 		Location: w.node, Resource: w.resource,
@@ -47,12 +47,12 @@ func (c *Core) unavailable(w *worker, f msg.Failure) failover.Cause {
 
 // setAside tells whether no slot of a worker is taken because of its node. One that
 // has had a host is used on: its node works as far as this job needs it.
-func (c *Core) setAside(w *worker) bool { return !w.proven && c.blocklist.Blocks(w.node) }
+func (c *core) setAside(w *worker) bool { return !w.proven && c.blocklist.Blocks(w.node) }
 
 // tellBlocked tells the ResourceManager from which nodes the job wants no slots.
-func (c *Core) tellBlocked() {
+func (c *core) tellBlocked() {
 	if c.declared >= 0 {
-		c.emit(TellResourceManager{msg.BlockNodes{
+		c.emit(tellResourceManager{msg.BlockNodes{
 			Job: c.config.Job, JobMaster: c.config.JobMaster, Nodes: c.blocklist.Nodes(),
 		}})
 	}
@@ -62,7 +62,7 @@ func (c *Core) tellBlocked() {
 // is none, or none gives slots in time, or YARN gives no more workers. Then the restart
 // strategy decides whether, and after which delay, the job tries them again. While some of
 // its regions can run it goes on without.
-func (c *Core) noOtherNode(reason string) {
+func (c *core) noOtherNode(reason string) {
 	if !c.active() || c.blocklist.Empty() || !c.blocklist.Lifted().IsZero() {
 		return // it crossed the end of the blocks
 	}
@@ -71,7 +71,7 @@ func (c *Core) noOtherNode(reason string) {
 		return
 	}
 	decision := c.restarts.Decide(c.now, c.sick, failover.WholeJob)
-	c.emit(NoOtherNode{Root: c.sick.Entry(), Reason: reason, Restart: decision.Restart, Delay: decision.Delay})
+	c.emit(noOtherNode{Root: c.sick.Entry(), Reason: reason, Restart: decision.Restart, Delay: decision.Delay})
 	if !decision.Restart {
 		root := c.sick
 		root.Failure = *msg.NewFailure(root.Failure.Message+"\n"+reason, "")
@@ -87,7 +87,7 @@ func (c *Core) noOtherNode(reason string) {
 // slotDeadline is when the job gives up to wait for slots, unless one comes; false while
 // some of its regions can run in those that are there. Nodes that are tried again have
 // the whole time anew.
-func (c *Core) slotDeadline() (*patience.Deadline, bool) {
+func (c *core) slotDeadline() (*patience.Deadline, bool) {
 	since, starved := c.pool.StarvedSince()
 	if !starved || !c.active() {
 		return nil, false
@@ -103,7 +103,7 @@ func (c *Core) slotDeadline() (*patience.Deadline, bool) {
 
 // slotsTimedOut ends the job, unless there are nodes that have been set aside: a node
 // that may be sick is better than none.
-func (c *Core) slotsTimedOut() {
+func (c *core) slotsTimedOut() {
 	if !c.blocklist.Empty() {
 		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
 		return

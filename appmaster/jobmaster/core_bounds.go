@@ -48,7 +48,7 @@ func entryBytes(e *msg.ExceptionEntry) int {
 
 // boundHistory makes older root causes brief that would leave the others no room, and forgets
 // those beyond maxHistory, or those that have no room even so. The newest stays as it is.
-func (c *Core) boundHistory() {
+func (c *core) boundHistory() {
 	n := min(len(c.history), maxHistory)
 	clear(c.history[n:])
 	c.history = c.history[:n]
@@ -68,7 +68,7 @@ func (c *Core) boundHistory() {
 }
 
 // hasRoomForFailed tells whether another task's failure may be kept: the first ones count.
-func (c *Core) hasRoomForFailed(entry msg.ExceptionEntry) bool {
+func (c *core) hasRoomForFailed(entry msg.ExceptionEntry) bool {
 	size := entryBytes(&entry)
 	for i := range c.failed {
 		size += entryBytes(&c.failed[i].entry)
@@ -77,7 +77,7 @@ func (c *Core) hasRoomForFailed(entry msg.ExceptionEntry) bool {
 }
 
 // boundLosses forgets the oldest losses. The newest stays.
-func (c *Core) boundLosses() {
+func (c *core) boundLosses() {
 	size, first := 0, len(c.losses)
 	for ; first > max(0, len(c.losses)-maxLosses); first-- {
 		entry := c.losses[first-1].cause.Entry()
@@ -90,7 +90,7 @@ func (c *Core) boundLosses() {
 
 // hasRoomForIncident tells whether a failing region may keep a failure with all its text. It
 // keeps a brief one else, which the account of its tasks has room for.
-func (c *Core) hasRoomForIncident(cause failover.Cause) bool {
+func (c *core) hasRoomForIncident(cause failover.Cause) bool {
 	entry := cause.Entry()
 	size := entryBytes(&entry)
 	for _, r := range c.failing {

@@ -18,7 +18,7 @@ import (
 func TestFailuresOfAJobAreBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := &Core{regions: make([]region, 100)}
+		c := &core{regions: make([]region, 100)}
 		entry := func(i int) msg.ExceptionEntry {
 			size := rapid.SampledFrom([]int{0, 100, 4 << 10, 40 << 10}).Draw(t, "size")
 			text := strings.Repeat("x", size)

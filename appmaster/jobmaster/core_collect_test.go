@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
@@ -101,7 +102,7 @@ func TestAClientIsThereWhileTheJobMasterIsStopped(t *testing.T) {
 // heldBack gives a job whose task waits for its client to read, and the number of batches.
 func heldBack(t *testing.T, option string) (s *script, sequence int) {
 	t.Helper()
-	s = &script{t: t, now: testEpoch, peers: make(map[ConnectionID]ids.ResourceID), token: "m1"}
+	s = &script{t: t, now: testEpoch, peers: make(map[actor.ConnectionID]ids.ResourceID)}
 	s.graph.ProtocolVersion = jobgraph.ProtocolVersion
 	s.graph.Job, s.graph.Name = "wordcount", "wordcount"
 	if option != "" {

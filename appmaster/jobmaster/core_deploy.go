@@ -11,7 +11,7 @@ import (
 
 // deploy sends the tasks of every waiting region for which there are slots with
 // hosts in them: one message to each host, however many regions come together.
-func (c *Core) deploy() {
+func (c *core) deploy() {
 	if !c.active() || !c.supplied {
 		return
 	}
@@ -33,7 +33,7 @@ func (c *Core) deploy() {
 }
 
 // takesTasks tells whether a slot has a host that takes tasks.
-func (c *Core) takesTasks(slot slotpool.Slot) bool {
+func (c *core) takesTasks(slot slotpool.Slot) bool {
 	w := c.byResource[slot.Resource]
 	return w != nil && w.ready()
 }
@@ -41,7 +41,7 @@ func (c *Core) takesTasks(slot slotpool.Slot) bool {
 // deployment gathers the messages of one deploy. Their placements and hosts are
 // shared and not changed any more once they are sent.
 type deployment struct {
-	core       *Core
+	core       *core
 	messages   map[ids.ResourceID]*msg.DeployTasks
 	hosts      []msg.HostAddress
 	hostIndex  map[ids.HostID]int

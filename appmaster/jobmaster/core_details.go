@@ -10,7 +10,7 @@ import (
 )
 
 // details describes the job for people.
-func (c *Core) details() msg.JobDetails {
+func (c *core) details() msg.JobDetails {
 	d := msg.JobDetails{
 		ID:         c.config.Job,
 		Name:       c.config.Graph.Name,
@@ -41,7 +41,7 @@ func (c *Core) details() msg.JobDetails {
 	return d
 }
 
-func (c *Core) vertexDetails(v int) msg.VertexDetails {
+func (c *core) vertexDetails(v int) msg.VertexDetails {
 	vertex := c.config.Graph.Vertices[v]
 	d := msg.VertexDetails{
 		ID:          c.config.Graph.PublicID(jobgraph.VertexID(v)),
@@ -75,7 +75,7 @@ func (c *Core) vertexDetails(v int) msg.VertexDetails {
 }
 
 // overview describes the job in a list.
-func (c *Core) overview() msg.JobOverview {
+func (c *core) overview() msg.JobOverview {
 	o := msg.JobOverview{
 		ID:         c.config.Job,
 		Name:       c.config.Graph.Name,

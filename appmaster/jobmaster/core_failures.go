@@ -27,7 +27,7 @@ type taskFailure struct {
 
 // regionFailed takes in a failure among the tasks of a region and ends the rest
 // of them: they cannot go on without it, whatever its reason turns out to be.
-func (c *Core) regionFailed(r int, cause failover.Cause) {
+func (c *core) regionFailed(r int, cause failover.Cause) {
 	region := &c.regions[r]
 	switch {
 	case !c.active() || region.phase == waiting:
@@ -52,7 +52,7 @@ func (c *Core) regionFailed(r int, cause failover.Cause) {
 	region.incident.Add(cause)
 }
 
-func (c *Core) lossOf(host ids.HostID) *loss {
+func (c *core) lossOf(host ids.HostID) *loss {
 	if host != "" {
 		for _, l := range c.losses {
 			if l.cause.Host == host {
@@ -64,20 +64,20 @@ func (c *Core) lossOf(host ids.HostID) *loss {
 }
 
 // loseHost takes in that the job's host on a worker takes no tasks any more.
-func (c *Core) loseHost(w *worker, kind failover.Kind, f msg.Failure) {
+func (c *core) loseHost(w *worker, kind failover.Kind, f msg.Failure) {
 	c.tasksLost(w, failover.Cause{Kind: kind, Failure: clipped(f)})
 	w.host, w.dataAddress = "", ""
 }
 
 // loseWorker takes in that a worker has ended, and the job's host with it.
-func (c *Core) loseWorker(w *worker, cause string) {
+func (c *core) loseWorker(w *worker, cause string) {
 	text := fmt.Sprintf("worker %s on %s is lost: %s", w.resource, w.node, cause)
 	c.tasksLost(w, failover.Cause{Kind: failover.WorkerLost, Failure: *msg.NewFailure(text, "")})
 }
 
 // tasksLost ends the tasks in a worker's host, and tells the failures that blame
 // this host what became of it.
-func (c *Core) tasksLost(w *worker, cause failover.Cause) {
+func (c *core) tasksLost(w *worker, cause failover.Cause) {
 	if w.host == "" {
 		return
 	}
@@ -110,7 +110,7 @@ func (c *Core) tasksLost(w *worker, cause failover.Cause) {
 
 // failOver decides what follows the failures whose root cause is known, and
 // restarts the regions whose time has come.
-func (c *Core) failOver() {
+func (c *core) failOver() {
 	for _, r := range slices.Clone(c.failing) {
 		if c.graph.RegionEnded(r) && c.pool.Release(r) {
 			c.supplied = true
@@ -133,7 +133,7 @@ func (c *Core) failOver() {
 // may have been lost with its node: then the first that is heard of its worker
 // after the blame, if only how it ends what it runs of the region, tells that it
 // lives, or the loss of its connection that it does not.
-func (c *Core) rootCause(r int) (failover.Cause, bool) {
+func (c *core) rootCause(r int) (failover.Cause, bool) {
 	incident := &c.regions[r].incident
 	if suspect, since := incident.Suspect(); suspect != "" {
 		for _, w := range c.workers {
@@ -146,7 +146,7 @@ func (c *Core) rootCause(r int) (failover.Cause, bool) {
 }
 
 // regionDeadline is when a failed region wants to be looked at again.
-func (c *Core) regionDeadline(r int) (at time.Time, waits bool) {
+func (c *core) regionDeadline(r int) (at time.Time, waits bool) {
 	switch region := &c.regions[r]; {
 	case region.phase == delayed && region.restartAt.After(c.now):
 		return region.restartAt, true
@@ -156,7 +156,7 @@ func (c *Core) regionDeadline(r int) (at time.Time, waits bool) {
 	return time.Time{}, false
 }
 
-func (c *Core) decide(r int, root failover.Cause) {
+func (c *core) decide(r int, root failover.Cause) {
 	var decision failover.Decision
 	l := c.lossOf(root.Host)
 	if l != nil && l.decision != nil {
@@ -170,7 +170,7 @@ func (c *Core) decide(r int, root failover.Cause) {
 			c.remember(root.Entry())
 		}
 	}
-	c.emit(RegionFailed{Region: r, Root: root.Entry(), Restart: decision.Restart, Delay: decision.Delay})
+	c.emit(regionFailed{Region: r, Root: root.Entry(), Restart: decision.Restart, Delay: decision.Delay})
 	if !decision.Restart {
 		c.failAfter(root, decision)
 		return
@@ -181,7 +181,7 @@ func (c *Core) decide(r int, root failover.Cause) {
 }
 
 // failAfter ends the job with a root cause that no restart follows.
-func (c *Core) failAfter(root failover.Cause, decision failover.Decision) {
+func (c *core) failAfter(root failover.Cause, decision failover.Decision) {
 	entry := root.Entry()
 	if decision.Exhausted != "" {
 		entry.Failure = clipped(msg.Failure{
@@ -194,7 +194,7 @@ func (c *Core) failAfter(root failover.Cause, decision failover.Decision) {
 
 // restart begins a region anew: new attempts, all its splits to hand out again,
 // nothing collected.
-func (c *Core) restart(r int) {
+func (c *core) restart(r int) {
 	for e := range c.graph.Region(r) {
 		vertex := c.config.Graph.Vertices[e.ID.Vertex]
 		if vertex.Source {
@@ -202,7 +202,7 @@ func (c *Core) restart(r int) {
 		}
 		if vertex.Collect != "" {
 			c.results[vertex.Collect].Reset()
-			c.emit(ResultChanged{Name: vertex.Collect})
+			c.emit(resultChanged{Name: vertex.Collect})
 		}
 		c.graph.Restart(e, c.now)
 	}
@@ -219,13 +219,13 @@ func (c *Core) restart(r int) {
 }
 
 // remember puts a root cause into the job's history.
-func (c *Core) remember(root msg.ExceptionEntry) {
+func (c *core) remember(root msg.ExceptionEntry) {
 	c.history = slices.Insert(c.history, 0, root)
 	c.boundHistory()
 }
 
 // noteFailed keeps why a task is FAILED until its region restarts.
-func (c *Core) noteFailed(e *executiongraph.Execution, cause failover.Cause) {
+func (c *core) noteFailed(e *executiongraph.Execution, cause failover.Cause) {
 	entry := cause.Entry()
 	entry.Task = c.graph.TaskName(e) // what is lost with its host names none
 	if c.hasRoomForFailed(entry) {
@@ -234,7 +234,7 @@ func (c *Core) noteFailed(e *executiongraph.Execution, cause failover.Cause) {
 }
 
 // taskCause describes a failure that a task reported.
-func (c *Core) taskCause(w *worker, e *executiongraph.Execution, f *msg.Failure) failover.Cause {
+func (c *core) taskCause(w *worker, e *executiongraph.Execution, f *msg.Failure) failover.Cause {
 	if f == nil {
 		f = &msg.Failure{Message: "task failed and gave no reason"}
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -25,7 +26,7 @@ func TestCoreProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)
-		m.step(Started{})
+		m.step(started{})
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
 			m.act()
 		}
@@ -35,13 +36,14 @@ func TestCoreProperties(t *testing.T) {
 	})
 }
 
-// model is the world around a Core.
+// model is the world around a core.
 type model struct {
 	t       *rapid.T
 	config  Config
-	core    *Core
+	core    *core
 	now     time.Time
 	wake    time.Time
+	alarm   time.Time // the core's, since it rang last
 	events  []timedEvent
 	effects []string // of all steps
 
@@ -51,18 +53,18 @@ type model struct {
 	required  int
 	blocked   []string // nodes from which the ResourceManager gives the job no slots
 	names     int
-	ended     *Ended
+	ended     *ended
 	endedBy   int // number of events by then
 	cancelled bool
 }
 
 type timedEvent struct {
 	at    time.Time
-	event Event
+	event event
 }
 
 type modelWorker struct {
-	peer      Peer
+	peer      actor.Peer
 	node      string
 	alive     bool
 	connected bool // as the core was told
@@ -94,7 +96,7 @@ func newModel(t *rapid.T) *model {
 	}
 	c.Job, c.JobMaster, c.SlotMemoryMB = "j1", "m1", 256
 	c.Restart.FixedDelay.Attempts = rapid.IntRange(0, 6).Draw(t, "restarts")
-	core, err := NewCore(c)
+	core, err := newCore(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +158,7 @@ func (m *model) act() {
 	case 9:
 		m.advance(time.Duration(rapid.IntRange(1, 3000).Draw(m.t, "ms")) * time.Millisecond)
 	case 10:
-		m.step(ResourceManagerSaid{msg.JobMasterRegistered{}})
+		m.step(resourceManagerSaid{msg.JobMasterRegistered{}})
 	case 11:
 		if w := m.pick(); w != nil && w.host != "" && m.oneIn(5) {
 			m.stopHost(w)
@@ -164,7 +166,7 @@ func (m *model) act() {
 	case 12:
 		if m.oneIn(25) {
 			m.cancelled = true
-			m.step(CancelAsked{})
+			m.step(cancelAsked{})
 		}
 	case 13:
 		if m.oneIn(10) {
@@ -203,11 +205,11 @@ func (m *model) connect(mayFail bool) {
 		return slices.Contains(m.blocked, n) && !(mayFail && m.oneIn(5)) // it was granted before
 	})
 	if len(nodes) == 0 {
-		m.step(ResourceManagerSaid{msg.AllNodesBlocked{}})
+		m.step(resourceManagerSaid{msg.AllNodesBlocked{}})
 		return
 	}
 	w := &modelWorker{alive: true, connected: true, node: rapid.SampledFrom(nodes).Draw(m.t, "node")}
-	w.peer = Peer{Connection: ConnectionID(m.names + 1), Resource: ids.ResourceID(m.name("w"))}
+	w.peer = actor.Peer{Connection: actor.ConnectionID(m.names + 1), Resource: ids.ResourceID(m.name("w"))}
 	w.outbox = append(w.outbox, msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: w.node})
 	var offers msg.OfferSlots
 	for range rapid.IntRange(1, lacking).Draw(m.t, "slots") {
@@ -235,7 +237,7 @@ func (m *model) connect(mayFail bool) {
 func (m *model) notEnough() {
 	said := msg.NotEnoughResources{Job: "j1", Reason: "none is left", NodesBlocked: rapid.Bool().Draw(m.t, "said of some nodes")}
 	blocked, before := m.blocked, len(m.effects)
-	m.step(ResourceManagerSaid{said})
+	m.step(resourceManagerSaid{said})
 	if said.NodesBlocked != (len(blocked) > 0) && len(m.effects) > before {
 		m.t.Fatalf("%+v, which does not go with the blocked nodes %v, has effects: %v", said, blocked, m.effects[before:])
 	}
@@ -270,7 +272,7 @@ func (m *model) deliver(w *modelWorker) {
 			}
 		}
 		w.answered = false
-		m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: message})
+		m.step(taskExecutorSaid{From: w.peer, Message: message})
 		if offer, offered := message.(msg.OfferSlots); offered && !w.answered {
 			for _, o := range offer.Offers { // they time out
 				m.giveBack(w, o.Allocation)
@@ -278,10 +280,10 @@ func (m *model) deliver(w *modelWorker) {
 		}
 	case !w.alive:
 		w.connected = false
-		m.step(TaskExecutorDisconnected{From: w.peer, Cause: "peer is gone"})
+		m.step(taskExecutorDisconnected{From: w.peer, Cause: "peer is gone"})
 		if rapid.Bool().Draw(m.t, "explained") {
 			m.gone(w)
-			m.step(ResourceManagerSaid{msg.TaskExecutorTerminated{Resource: w.peer.Resource, Cause: "killed"}})
+			m.step(resourceManagerSaid{msg.TaskExecutorTerminated{Resource: w.peer.Resource, Cause: "killed"}})
 		} else {
 			m.gone(w)
 			m.advance(lossGrace)
@@ -400,20 +402,20 @@ func (m *model) killWorker(w *modelWorker) {
 func (m *model) advance(d time.Duration) {
 	until := m.now.Add(d)
 	for !m.wake.IsZero() && !m.wake.After(until) && m.ended == nil {
-		m.now, m.wake = m.wake, time.Time{}
+		m.now, m.wake, m.alarm = m.wake, time.Time{}, time.Time{}
 		for _, w := range m.workers { // or those that live would be lost by silence
 			if w.alive && w.connected && len(w.outbox) == 0 {
-				m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: msg.Heartbeat{}})
+				m.step(taskExecutorSaid{From: w.peer, Message: msg.Heartbeat{}})
 			}
 		}
-		m.step(Woken{})
+		m.step(woken{})
 	}
 	m.now = until
 }
 
 // settle lets everybody do their best until the job has ended.
 func (m *model) settle() {
-	m.step(ResourceManagerSaid{msg.JobMasterRegistered{}})
+	m.step(resourceManagerSaid{msg.JobMasterRegistered{}})
 	for range 10_000 {
 		if m.ended != nil {
 			return
@@ -436,7 +438,7 @@ func (m *model) settle() {
 	m.t.Fatalf("job does not end: %v", describeDetails(m.core.details()))
 }
 
-func (m *model) step(event Event) {
+func (m *model) step(event event) {
 	m.events = append(m.events, timedEvent{m.now, event})
 	for _, effect := range m.core.Step(m.now, event) {
 		m.effects = append(m.effects, describe(effect)...)
@@ -445,21 +447,22 @@ func (m *model) step(event Event) {
 		}
 		m.take(effect)
 	}
+	if at := m.core.Alarm(); !at.Equal(m.alarm) {
+		m.alarm, m.wake = at, at
+	}
 }
 
-func (m *model) take(effect Effect) {
+func (m *model) take(effect effect) {
 	switch e := effect.(type) {
-	case Wake:
-		m.wake = e.At
-	case Ended:
+	case ended:
 		m.ended, m.endedBy = &e, len(m.events)
-	case CloseTaskExecutor:
+	case closeTaskExecutor:
 		for _, w := range m.workers {
 			if w.peer.Connection == e.To {
 				w.connected, w.outbox = false, nil
 			}
 		}
-	case TellResourceManager:
+	case tellResourceManager:
 		switch message := e.Message.(type) {
 		case msg.DeclareRequirements:
 			if m.required != 0 && message.Slots > m.required {
@@ -472,7 +475,7 @@ func (m *model) take(effect Effect) {
 				m.blocked = append(m.blocked, n.Node)
 			}
 		}
-	case SendTaskExecutor:
+	case sendTaskExecutor:
 		w := m.at(e.To)
 		switch message := e.Message.(type) {
 		case msg.DeployTasks:
@@ -501,7 +504,7 @@ func (m *model) take(effect Effect) {
 	}
 }
 
-func (m *model) at(connection ConnectionID) *modelWorker {
+func (m *model) at(connection actor.ConnectionID) *modelWorker {
 	for _, w := range m.workers {
 		if w.peer.Connection == connection {
 			if !w.connected {
@@ -555,7 +558,7 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 // heardOf tells whether the core took in what a worker offered.
 func (m *model) heardOf(w *modelWorker) bool {
 	return slices.ContainsFunc(m.events[:m.endedBy], func(e timedEvent) bool {
-		said, is := e.event.(TaskExecutorSaid)
+		said, is := e.event.(taskExecutorSaid)
 		if !is || said.From != w.peer {
 			return false
 		}
@@ -595,9 +598,9 @@ func (m *model) checkEnd() {
 	}
 }
 
-// checkReplay steps another Core through the same events.
+// checkReplay steps another core through the same events.
 func (m *model) checkReplay() {
-	core, err := NewCore(m.config)
+	core, err := newCore(m.config)
 	if err != nil {
 		m.t.Fatal(err)
 	}

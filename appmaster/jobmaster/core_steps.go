@@ -15,7 +15,7 @@ const (
 )
 
 // reached notes when a step was reached first; restarts do not count.
-func (c *Core) reached(name string) {
+func (c *core) reached(name string) {
 	if !slices.ContainsFunc(c.steps, func(s msg.Step) bool { return s.Name == name }) {
 		c.steps = append(c.steps, msg.Step{Name: name, At: c.now})
 	}

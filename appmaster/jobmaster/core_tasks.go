@@ -14,14 +14,14 @@ import (
 
 // task finds the task that a message is about: a current attempt that runs on
 // the worker that sent it, or nil.
-func (c *Core) task(w *worker, id ids.ExecutionAttemptID, about TaskExecutorSaid) *executiongraph.Execution {
+func (c *core) task(w *worker, id ids.ExecutionAttemptID, about taskExecutorSaid) *executiongraph.Execution {
 	e, err := c.graph.Current(id)
 	switch {
 	case err != nil:
-		c.emit(Dropped{From: about.From, Message: about.Message, Why: err.Error()})
+		c.emit(dropped{From: about.From, Message: about.Message, Why: err.Error()})
 		return nil
 	case e.Resource != w.resource || e.State.Final():
-		c.emit(Dropped{From: about.From, Message: about.Message, Why: "the task does not run there"})
+		c.emit(dropped{From: about.From, Message: about.Message, Why: "the task does not run there"})
 		return nil
 	}
 	return e
@@ -29,7 +29,7 @@ func (c *Core) task(w *worker, id ids.ExecutionAttemptID, about TaskExecutorSaid
 
 // cancelTasks ends tasks that have not ended; hosts are told about those they
 // run.
-func (c *Core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
+func (c *core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
 	orders := make(map[ids.ResourceID][]ids.ExecutionAttemptID)
 	for e := range tasks {
 		if c.graph.Cancel(e, c.now) {
@@ -43,7 +43,7 @@ func (c *Core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
 	}
 }
 
-func (c *Core) taskStateChanged(w *worker, m msg.TaskStateChange, said TaskExecutorSaid) {
+func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecutorSaid) {
 	e := c.task(w, m.Execution, said)
 	if e == nil {
 		return
@@ -92,14 +92,14 @@ func (c *Core) taskStateChanged(w *worker, m msg.TaskStateChange, said TaskExecu
 
 // misbehaved fails the region of a task whose host broke the protocol. The task
 // may still run: it is cancelled with the rest.
-func (c *Core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
+func (c *core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
 	c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error()}))
 }
 
 // noteEnded lets other regions have the slots of one that has finished, and notes
 // that its counters are final. A region with unfinished tasks keeps all its slots:
 // its hosts may still hold what others have to read.
-func (c *Core) noteEnded(r int) {
+func (c *core) noteEnded(r int) {
 	if c.graph.RegionEnded(r) {
 		c.counters.settle(r)
 		c.pool.Finish(r, c.now)
@@ -108,7 +108,7 @@ func (c *Core) noteEnded(r int) {
 }
 
 // splitRequested hands a split to a source task, or tells it that none is left.
-func (c *Core) splitRequested(w *worker, said TaskExecutorSaid) {
+func (c *core) splitRequested(w *worker, said taskExecutorSaid) {
 	m := said.Message.(msg.RequestSplit)
 	e := c.task(w, m.Execution, said)
 	if e == nil || e.State == msg.ExecutionCanceling {
@@ -123,7 +123,7 @@ func (c *Core) splitRequested(w *worker, said TaskExecutorSaid) {
 }
 
 // batchCollected takes records on their way to the client.
-func (c *Core) batchCollected(w *worker, said TaskExecutorSaid) {
+func (c *core) batchCollected(w *worker, said taskExecutorSaid) {
 	m := said.Message.(msg.CollectBatch)
 	e := c.task(w, m.Execution, said)
 	if e == nil || e.State == msg.ExecutionCanceling {
@@ -143,32 +143,32 @@ func (c *Core) batchCollected(w *worker, said TaskExecutorSaid) {
 		c.misbehaved(w, e, err)
 		return
 	}
-	c.emit(ResultChanged{Name: name})
+	c.emit(resultChanged{Name: name})
 	c.acknowledge(w, e, acknowledged)
 }
 
-func (c *Core) acknowledge(w *worker, e *executiongraph.Execution, a collect.Acknowledged) {
+func (c *core) acknowledge(w *worker, e *executiongraph.Execution, a collect.Acknowledged) {
 	for sequence := a.From; sequence < a.To; sequence++ {
 		c.send(w, msg.CollectAcknowledged{Execution: e.ID, Sequence: sequence})
 	}
 }
 
 // page gives a page of a collected result, and the task room for more.
-func (c *Core) page(name string, cursor int64) Page {
+func (c *core) page(name string, cursor int64) pageAnswer {
 	result := c.results[name]
 	if result == nil {
-		return Page{Err: fmt.Errorf("%w: %q", msg.ErrResultNotFound, name)}
+		return pageAnswer{Err: fmt.Errorf("%w: %q", msg.ErrResultNotFound, name)}
 	}
 	page, acknowledged, err := result.Page(cursor)
 	if err != nil {
-		return Page{Err: err}
+		return pageAnswer{Err: err}
 	}
 	c.makeRoom(name, acknowledged)
-	return Page{Page: page}
+	return pageAnswer{Page: page}
 }
 
 // makeRoom tells the task that collects a result what it may go on after.
-func (c *Core) makeRoom(name string, a collect.Acknowledged) {
+func (c *core) makeRoom(name string, a collect.Acknowledged) {
 	e := c.collector(name)
 	if w := c.byResource[e.Resource]; w != nil && !e.State.Final() {
 		c.acknowledge(w, e, a)
@@ -176,10 +176,10 @@ func (c *Core) makeRoom(name string, a collect.Acknowledged) {
 }
 
 // clientAsked takes in that a client follows the job.
-func (c *Core) clientAsked() { c.clients = patience.After(c.now, c.config.ClientTimeout) }
+func (c *core) clientAsked() { c.clients = patience.After(c.now, c.config.ClientTimeout) }
 
 // stalledResults lists the results whose tasks wait for the client to read.
-func (c *Core) stalledResults() []string {
+func (c *core) stalledResults() []string {
 	var stalled []string
 	for _, name := range c.layout.results {
 		if c.results[name].Stalled() {
@@ -191,18 +191,18 @@ func (c *Core) stalledResults() []string {
 
 // dropResults lets tasks go on whose records nobody is there to read: the client
 // has left the job behind, or died, and the rest of the job's work counts.
-func (c *Core) dropResults() {
+func (c *core) dropResults() {
 	if !c.clients.Passed(c.now) {
 		return
 	}
 	for _, name := range c.stalledResults() {
-		c.emit(ResultDropped{Name: name, After: c.config.ClientTimeout})
+		c.emit(resultDropped{Name: name, After: c.config.ClientTimeout})
 		c.makeRoom(name, c.results[name].Drop())
 	}
 }
 
 // collector is the task that collects a result; there is one, as Validate says.
-func (c *Core) collector(name string) *executiongraph.Execution {
+func (c *core) collector(name string) *executiongraph.Execution {
 	for v, vertex := range c.config.Graph.Vertices {
 		if vertex.Collect == name {
 			return &c.graph.Vertex(v)[0]

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -27,14 +29,14 @@ var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func TestCoreTranscripts(t *testing.T) {
 	t.Parallel()
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
-		s := &script{t: t, now: testEpoch, peers: make(map[ConnectionID]ids.ResourceID), token: "m1"}
+		s := &script{t: t, now: testEpoch, peers: make(map[actor.ConnectionID]ids.ResourceID)}
 		s.graph.ProtocolVersion = jobgraph.ProtocolVersion
 		s.graph.Job, s.graph.Name = "wordcount", "wordcount"
 		return s.command
 	})
 }
 
-// script drives a Core by commands, as its transcripts have them:
+// script drives a core by commands, as its transcripts have them:
 //
 //	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME]
 //	edge FROM TO [pointwise]
@@ -55,7 +57,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	heartbeat|leave CONNECTION
 //	lost CONNECTION CAUSE
 //	page NAME CURSOR
-//	cancel, details, token TOKEN
+//	cancel, details
 //	wait DURATION                             with the wakes that fall due
 //	asleep DURATION                           the process is stopped
 //	pause DURATION                            likewise, and the next event comes before the wake
@@ -64,11 +66,12 @@ func TestCoreTranscripts(t *testing.T) {
 type script struct {
 	t     *testing.T
 	graph jobgraph.JobGraph
-	core  *Core
+	core  *core // as stepper steps it
 	now   time.Time
 	wake  time.Time
-	token ids.JobMasterID
-	peers map[ConnectionID]ids.ResourceID
+	peers map[actor.ConnectionID]ids.ResourceID
+
+	stepper actortest.Stepper[event, effect]
 }
 
 func (s *script) command(line string) []string {
@@ -90,8 +93,6 @@ func (s *script) command(line string) []string {
 		s.edge(args[1:])
 	case "option":
 		s.graph.Config = options
-	case "token":
-		s.token = ids.JobMasterID(args[1])
 	case "start":
 		return s.start()
 	case "asleep", "pause":
@@ -144,48 +145,49 @@ func (s *script) start() []string {
 		s.t.Fatal(err)
 	}
 	c.Job, c.JobMaster, c.Program.Name, c.SlotMemoryMB = "j1", "m1", "wordcount", 300
-	s.core, err = NewCore(c)
+	s.core, err = newCore(c)
+	s.stepper.Core = s.core
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.step(Started{})
+	return s.step(started{})
 }
 
-func (s *script) event(args []string, options map[string]string) Event {
+func (s *script) event(args []string, options map[string]string) event {
 	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
 	switch args[0] {
 	case "cancel":
-		return CancelAsked{}
+		return cancelAsked{}
 	case "details":
-		return DetailsAsked{}
+		return detailsAsked{}
 	case "page":
-		return PageAsked{Name: args[1], Cursor: int64(s.number(args[2]))}
+		return pageAsked{Name: args[1], Cursor: int64(s.number(args[2]))}
 	case "rm":
 		switch args[1] {
 		case "registered":
-			return ResourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
+			return resourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
 		case "short":
-			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
+			return resourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
 		case "blocked":
-			return ResourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
+			return resourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
 		case "terminated":
-			return ResourceManagerSaid{msg.TaskExecutorTerminated{Resource: ids.ResourceID(args[2]), Cause: rest(3)}}
+			return resourceManagerSaid{msg.TaskExecutorTerminated{Resource: ids.ResourceID(args[2]), Cause: rest(3)}}
 		}
 		return nil
 	}
-	from := Peer{Connection: ConnectionID(s.number(args[1]))}
+	from := actor.Peer{Connection: actor.ConnectionID(s.number(args[1]))}
 	if args[0] == "register" {
 		s.peers[from.Connection] = ids.ResourceID(args[2])
 	}
 	from.Resource = s.peers[from.Connection]
 	if args[0] == "lost" {
-		return TaskExecutorDisconnected{From: from, Cause: rest(2)}
+		return taskExecutorDisconnected{From: from, Cause: rest(2)}
 	}
 	m := s.message(args, options, rest)
 	if m == nil {
 		return nil
 	}
-	return TaskExecutorSaid{From: from, Token: s.token, Message: m}
+	return taskExecutorSaid{From: from, Message: m}
 }
 
 func (s *script) message(args []string, options map[string]string, rest func(int) string) msg.Message {
@@ -261,14 +263,14 @@ func (s *script) task(text string) ids.ExecutionAttemptID {
 	return e
 }
 
-func (s *script) step(event Event) []string {
+func (s *script) step(event event) []string {
 	var lines []string
-	for _, effect := range s.core.Step(s.now, event) {
-		if wake, is := effect.(Wake); is {
-			s.wake = wake.At
-			continue
-		}
+	effects, alarm := s.stepper.Step(s.now, event)
+	for _, effect := range effects {
 		lines = append(lines, describe(effect)...)
+	}
+	if !alarm.IsZero() {
+		s.wake = alarm
 	}
 	return lines
 }
@@ -286,7 +288,8 @@ func (s *script) wait(text string) []string {
 			s.now = s.wake
 		}
 		s.wake = time.Time{}
-		for _, line := range s.step(Woken{}) {
+		s.stepper.Rang()
+		for _, line := range s.step(woken{}) {
 			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
 		}
 	}
@@ -295,14 +298,14 @@ func (s *script) wait(text string) []string {
 }
 
 // describe writes an effect as transcripts have it.
-func describe(effect Effect) []string {
+func describe(effect effect) []string {
 	line := func(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
 	switch e := effect.(type) {
-	case SendTaskExecutor:
+	case sendTaskExecutor:
 		return describeMessage(fmt.Sprintf("to %d: ", e.To), e.Message)
-	case CloseTaskExecutor:
+	case closeTaskExecutor:
 		return line("close %d: %s", e.To, e.Cause)
-	case TellResourceManager:
+	case tellResourceManager:
 		switch m := e.Message.(type) {
 		case msg.RegisterJobMaster:
 			return line("to rm: register %s of %s, program %s", m.JobMaster, m.Job, m.Program.Name)
@@ -318,36 +321,37 @@ func describe(effect Effect) []string {
 			}
 			return line("to rm: no slots of %v", nodes)
 		}
-	case Wake:
-		return line("wake at %s", e.At.Sub(testEpoch))
-	case ResultChanged:
+	case resultChanged:
 		return line("result %s changed", e.Name)
-	case ResultDropped:
+	case resultDropped:
 		return line("result %s dropped", e.Name)
-	case AnswerDetails:
-		return describeDetails(e.Details)
-	case AnswerPage:
-		if e.Page.Err != nil {
-			return line("page: %v", e.Page.Err)
+	case reply:
+		switch answer := e.Content().(type) {
+		case msg.JobDetails:
+			return describeDetails(answer)
+		case pageAnswer:
+			if answer.Err != nil {
+				return line("page: %v", answer.Err)
+			}
+			p := answer.Page
+			return line("page: epoch %d, %d bytes, next %d, end %t", p.Epoch, len(p.Records), p.Next, p.End)
 		}
-		p := e.Page.Page
-		return line("page: epoch %d, %d bytes, next %d, end %t", p.Epoch, len(p.Records), p.Next, p.End)
-	case Ended:
+	case ended:
 		return append([]string{"ended"}, describeDetails(e.Details)...)
-	case StatusChanged:
+	case statusChanged:
 		return line("job %s", e.To)
-	case RegionFailed:
+	case regionFailed:
 		if !e.Restart {
 			return line("region %d failed for good: %s", e.Region, describeEntry(e.Root))
 		}
 		return line("region %d restarts after %s: %s", e.Region, e.Delay, describeEntry(e.Root))
-	case NodeBlocked:
+	case nodeBlocked:
 		return line("node %s blocked until %s: %s", e.Node, e.Until.Sub(testEpoch), e.Cause)
-	case NoOtherNode:
+	case noOtherNode:
 		return line("%s; tried again %t after %s: %s", e.Reason, e.Restart, e.Delay, describeEntry(e.Root))
-	case WorkerGone:
+	case workerGone:
 		return line("worker %s gone: %s", e.Resource, e.Cause)
-	case Dropped:
+	case dropped:
 		return line("dropped %s: %s", msg.Kind(e.Message), e.Why)
 	}
 	return line("%T", effect)
@@ -427,7 +431,7 @@ func describeDetails(d msg.JobDetails) []string {
 	return lines
 }
 
-// TestNewCoreRefuses would catch a Core that starts on what it cannot run.
+// TestNewCoreRefuses would catch a core that starts on what it cannot run.
 func TestNewCoreRefuses(t *testing.T) {
 	t.Parallel()
 	valid := func() *jobgraph.JobGraph {
@@ -466,7 +470,7 @@ func TestNewCoreRefuses(t *testing.T) {
 			if c.Graph != nil {
 				c.Graph.Digest = c.Graph.ComputeDigest()
 			}
-			if _, err := NewCore(c); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := newCore(c); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got error %v, want one about %q", err, test.want)
 			}
 		})
@@ -481,7 +485,7 @@ func TestNewCoreRefuses(t *testing.T) {
 // TestStepsKeepTheirFirstTime would catch a start-up that seems to last as long
 // as the job because a restart counts as its end.
 func TestStepsKeepTheirFirstTime(t *testing.T) {
-	c := &Core{now: time.Unix(1, 0)}
+	c := &core{now: time.Unix(1, 0)}
 	c.reached(stepHost)
 	c.now = time.Unix(9, 0)
 	c.reached(stepHost)

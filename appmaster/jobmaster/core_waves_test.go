@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -17,14 +18,13 @@ import (
 // virtual time.
 type waves struct {
 	t       *testing.T
-	core    *Core
+	core    *core
 	now     time.Time
-	wake    time.Time
-	worker  Peer
+	worker  actor.Peer
 	work    time.Duration // of each task
 	running []timedTask   // in the order of their ends
 	most    int           // tasks that ran at the same time
-	ended   *Ended
+	ended   *ended
 	// declared are the slots that the ResourceManager was asked for, one after the other.
 	declared []int
 }
@@ -47,12 +47,12 @@ func (w *waves) run(tasks, room int, options map[string]string) (msg.JobDetails,
 		w.t.Fatal(err)
 	}
 	c.Job, c.JobMaster, c.SlotMemoryMB = "j1", "m1", 300
-	if w.core, err = NewCore(c); err != nil {
+	if w.core, err = newCore(c); err != nil {
 		w.t.Fatal(err)
 	}
-	w.now, w.worker = testEpoch, Peer{Connection: 1, Resource: "w1"}
-	w.step(Started{})
-	w.step(ResourceManagerSaid{msg.JobMasterRegistered{}})
+	w.now, w.worker = testEpoch, actor.Peer{Connection: 1, Resource: "w1"}
+	w.step(started{})
+	w.step(resourceManagerSaid{msg.JobMasterRegistered{}})
 	var offers msg.OfferSlots
 	for i := range room {
 		offers.Offers = append(offers.Offers, msg.SlotOffer{Index: i, Allocation: ids.AllocationID(fmt.Sprint("a", i))})
@@ -61,37 +61,35 @@ func (w *waves) run(tasks, room int, options map[string]string) (msg.JobDetails,
 	w.say(offers)
 	w.say(msg.HostReady{Host: "h1", DataAddress: "n1:1"})
 	for w.ended == nil {
-		if len(w.running) > 0 && !w.running[0].ends.After(w.wake) {
+		if len(w.running) > 0 && !w.running[0].ends.After(w.core.Alarm()) {
 			done := w.running[0]
 			w.now, w.running = done.ends, w.running[1:]
 			w.say(changed(msg.TaskStateChange{Execution: done.id, State: msg.ExecutionFinished}))
 			continue
 		}
-		w.now = w.wake
+		w.now = w.core.Alarm()
 		w.say(msg.Heartbeat{})
-		w.step(Woken{})
+		w.step(woken{})
 	}
 	return w.ended.Details, w.now.Sub(testEpoch)
 }
 
-func (w *waves) say(m msg.Message) { w.step(TaskExecutorSaid{From: w.worker, Token: "m1", Message: m}) }
+func (w *waves) say(m msg.Message) { w.step(taskExecutorSaid{From: w.worker, Message: m}) }
 
-func (w *waves) step(event Event) {
+func (w *waves) step(event event) {
 	for _, effect := range w.core.Step(w.now, event) {
 		switch e := effect.(type) {
-		case Wake:
-			w.wake = e.At
-		case TellResourceManager:
+		case tellResourceManager:
 			if declared, is := e.Message.(msg.DeclareRequirements); is {
 				w.declared = append(w.declared, declared.Slots)
 			}
-		case SendTaskExecutor:
+		case sendTaskExecutor:
 			if deployed, is := e.Message.(msg.DeployTasks); is {
 				for _, task := range deployed.Tasks {
 					w.running = append(w.running, timedTask{task.Execution, w.now.Add(w.work)})
 				}
 			}
-		case Ended:
+		case ended:
 			w.ended = &e
 		}
 	}

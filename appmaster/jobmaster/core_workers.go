@@ -8,6 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/appmaster/patience"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -15,11 +16,11 @@ import (
 // worker is a TaskExecutor that registered at this JobMaster.
 type worker struct {
 	resource   ids.ResourceID
-	node       string            // its node's name
-	connection ConnectionID      // 0 once it is lost
-	heard      time.Time         // its last message
-	broken     string            // how the connection was lost
-	deadline   patience.Deadline // when it counts as lost unless it is heard of
+	node       string             // its node's name
+	connection actor.ConnectionID // 0 once it is lost
+	heard      time.Time          // its last message
+	broken     string             // how the connection was lost
+	deadline   patience.Deadline  // when it counts as lost unless it is heard of
 
 	host        ids.HostID // of the job's host there; "" while none is ready
 	dataAddress string
@@ -29,28 +30,24 @@ type worker struct {
 // ready tells whether tasks can be sent to the worker.
 func (w *worker) ready() bool { return w.connection != 0 && w.host != "" }
 
-func (c *Core) send(w *worker, m msg.Message) {
+func (c *core) send(w *worker, m msg.Message) {
 	if w.connection != 0 {
-		c.emit(SendTaskExecutor{To: w.connection, Message: m})
+		c.emit(sendTaskExecutor{To: w.connection, Message: m})
 	}
 }
 
-func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
+func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	w := c.byResource[e.From.Resource]
 	if registration, is := e.Message.(msg.RegisterAtJobMaster); is {
 		c.register(e.From, w, registration)
 		return
 	}
 	if w == nil || w.connection != e.From.Connection {
-		c.emit(Dropped{From: e.From, Message: e.Message, Why: "its sender is not registered over this connection"})
+		c.emit(dropped{From: e.From, Message: e.Message, Why: "its sender is not registered over this connection"})
 		return
 	}
 	if disconnect, is := e.Message.(msg.Disconnect); is {
 		c.disconnected(e.From, "it left: "+disconnect.Cause)
-		return
-	}
-	if e.Token != c.config.JobMaster {
-		c.emit(Dropped{From: e.From, Message: e.Message, Why: "it is for another grant of leadership"})
 		return
 	}
 	w.heard, w.deadline = c.now, patience.After(c.now, c.config.HeartbeatTimeout)
@@ -77,21 +74,21 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 	case msg.CollectBatch:
 		c.batchCollected(w, e)
 	default:
-		c.emit(Dropped{From: e.From, Message: e.Message, Why: "a TaskExecutor says no such thing to a JobMaster"})
+		c.emit(dropped{From: e.From, Message: e.Message, Why: "a TaskExecutor says no such thing to a JobMaster"})
 	}
 }
 
 // register takes a TaskExecutor in. One that comes back over another connection
 // has ended the job's host there meanwhile: nothing of the old one is left, but that there
 // was one.
-func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
+func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster) {
 	if m.Resource != from.Resource {
-		c.emit(CloseTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})
+		c.emit(closeTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})
 		return
 	}
 	if old != nil {
 		if old.connection == from.Connection {
-			c.emit(Dropped{From: from, Message: m, Why: "it is registered already"})
+			c.emit(dropped{From: from, Message: m, Why: "it is registered already"})
 			return
 		}
 		c.lose(old, "it connected anew")
@@ -121,7 +118,7 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 // slotsOffered takes the slots that the job still lacks. To one that is set aside it
 // says nothing: after its taskmanager.slot.timeout the worker gives the slots back,
 // and is not granted again to this job as fast as messages go.
-func (c *Core) slotsOffered(w *worker, offers []msg.SlotOffer) {
+func (c *core) slotsOffered(w *worker, offers []msg.SlotOffer) {
 	if c.active() && c.setAside(w) {
 		return
 	}
@@ -138,7 +135,7 @@ func (c *Core) slotsOffered(w *worker, offers []msg.SlotOffer) {
 }
 
 // freeSlots gives slots back to their workers.
-func (c *Core) freeSlots(slots []slotpool.Slot, cause string) {
+func (c *core) freeSlots(slots []slotpool.Slot, cause string) {
 	allocations := make(map[ids.ResourceID][]ids.AllocationID)
 	for _, s := range slots {
 		allocations[s.Resource] = append(allocations[s.Resource], s.Allocation)
@@ -151,7 +148,7 @@ func (c *Core) freeSlots(slots []slotpool.Slot, cause string) {
 }
 
 // giveUpSlots frees the slots that the job has no use for any more.
-func (c *Core) giveUpSlots() {
+func (c *core) giveUpSlots() {
 	if !c.active() {
 		return
 	}
@@ -160,7 +157,7 @@ func (c *Core) giveUpSlots() {
 	}
 }
 
-func (c *Core) hostReady(w *worker, m msg.HostReady) {
+func (c *core) hostReady(w *worker, m msg.HostReady) {
 	if w.host != "" && w.host != m.Host {
 		c.loseHost(w, failover.HostLost, msg.Failure{Message: fmt.Sprintf("host %s was replaced", w.host)})
 	}
@@ -171,7 +168,7 @@ func (c *Core) hostReady(w *worker, m msg.HostReady) {
 
 // hostLost takes in that the job's host on a worker takes no tasks any more. The
 // TaskExecutor starts another where it can, unless the job cannot run in any.
-func (c *Core) hostLost(w *worker, m msg.HostLost) {
+func (c *core) hostLost(w *worker, m msg.HostLost) {
 	kind := failover.HostLost
 	if m.Reason == msg.HostStopped {
 		kind = failover.HostStopped
@@ -192,7 +189,7 @@ func (c *Core) hostLost(w *worker, m msg.HostLost) {
 // disconnected takes in that a connection is lost, or that the TaskExecutor left,
 // as one does whose container is being stopped. That is the first sign that the
 // worker is lost, but not the reason: see lossGrace.
-func (c *Core) disconnected(from Peer, cause string) {
+func (c *core) disconnected(from actor.Peer, cause string) {
 	w := c.byResource[from.Resource]
 	if w == nil || w.connection != from.Connection {
 		return // it said goodbye, or was closed from here
@@ -204,10 +201,10 @@ func (c *Core) disconnected(from Peer, cause string) {
 }
 
 // lose takes in that a worker is gone with all that ran and all that it held.
-func (c *Core) lose(w *worker, cause string) {
-	c.emit(WorkerGone{Resource: w.resource, Cause: cause})
+func (c *core) lose(w *worker, cause string) {
+	c.emit(workerGone{Resource: w.resource, Cause: cause})
 	if w.connection != 0 {
-		c.emit(CloseTaskExecutor{To: w.connection, Cause: cause})
+		c.emit(closeTaskExecutor{To: w.connection, Cause: cause})
 		w.connection = 0
 	}
 	delete(c.byResource, w.resource)
@@ -217,7 +214,7 @@ func (c *Core) lose(w *worker, cause string) {
 }
 
 // expireBy makes sure that a deadline is looked at when it passes.
-func (c *Core) expireBy(deadline time.Time) {
+func (c *core) expireBy(deadline time.Time) {
 	if len(c.workers) == 0 || deadline.Before(c.nextExpiry) {
 		c.nextExpiry = deadline
 	}
@@ -225,8 +222,8 @@ func (c *Core) expireBy(deadline time.Time) {
 
 // excuse puts deadlines off if the process itself was stopped. All for whom the job waits
 // have an interval between heartbeats at least in which what came of them meanwhile is read.
-func (c *Core) excuse() {
-	late := patience.Late(c.now, c.wake)
+func (c *core) excuse() {
+	late := patience.Late(c.now, c.alarm)
 	if late == 0 {
 		return
 	}
@@ -241,7 +238,7 @@ func (c *Core) excuse() {
 }
 
 // expire deals with deadlines that have passed.
-func (c *Core) expire() {
+func (c *core) expire() {
 	if len(c.workers) > 0 && !c.now.Before(c.nextExpiry) {
 		c.nextExpiry = c.now.Add(c.config.HeartbeatTimeout)
 		for _, w := range slices.Clone(c.workers) {
@@ -264,7 +261,7 @@ func (c *Core) expire() {
 }
 
 // heartbeat tells every worker that the JobMaster is alive.
-func (c *Core) heartbeat() {
+func (c *core) heartbeat() {
 	if c.now.Before(c.nextHeartbeat) {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -37,7 +38,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		f.Add(encoded[0], encoded[1], encoded[2])
 	}
 	f.Fuzz(func(t *testing.T, first, second, third []byte) {
-		from := Peer{Connection: 1, Resource: "w1"}
+		from := actor.Peer{Connection: 1, Resource: "w1"}
 		c, now := deployedJob(t, from), testEpoch
 		for _, data := range [][]byte{first, second, third} {
 			m, err := codec.Decode(data, msg.TaskExecutorToJobMaster)
@@ -45,20 +46,20 @@ func FuzzTaskExecutorSays(f *testing.F) {
 				continue
 			}
 			now = now.Add(time.Second)
-			effects := c.Step(now, TaskExecutorSaid{From: from, Token: "m1", Message: m})
+			effects := c.Step(now, taskExecutorSaid{From: from, Message: m})
 			if limit := 64 + len(data); len(effects) > limit {
 				t.Errorf("%s of %d bytes has %d effects", msg.Kind(m), len(data), len(effects))
 			}
 			checkDetails(t, c.details())
 		}
-		c.Step(now.Add(time.Second), TaskExecutorDisconnected{From: from, Cause: "gone"})
-		c.Step(now.Add(time.Hour), Woken{})
+		c.Step(now.Add(time.Second), taskExecutorDisconnected{From: from, Cause: "gone"})
+		c.Step(now.Add(time.Hour), woken{})
 		checkDetails(t, c.details())
 	})
 }
 
 // deployedJob is a job whose tasks run on one worker.
-func deployedJob(t *testing.T, worker Peer) *Core {
+func deployedJob(t *testing.T, worker actor.Peer) *core {
 	t.Helper()
 	g := &jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Name: "j",
@@ -76,25 +77,25 @@ func deployedJob(t *testing.T, worker Peer) *Core {
 	}
 	options.Job, options.JobMaster, options.SlotMemoryMB = "j1", "m1", 300
 	options.Restart.FixedDelay.Attempts = 1
-	c, err := NewCore(options)
+	c, err := newCore(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Step(testEpoch, Started{})
-	c.Step(testEpoch, ResourceManagerSaid{msg.JobMasterRegistered{}})
+	c.Step(testEpoch, started{})
+	c.Step(testEpoch, resourceManagerSaid{msg.JobMasterRegistered{}})
 	for _, m := range []msg.Message{
 		msg.RegisterAtJobMaster{Resource: worker.Resource, Host: "n1"},
 		msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a1"}, {Allocation: "a2", Index: 1}}},
 		msg.HostReady{Host: "h1", DataAddress: "n1:1"},
 	} {
-		c.Step(testEpoch, TaskExecutorSaid{From: worker, Token: "m1", Message: m})
+		c.Step(testEpoch, taskExecutorSaid{From: worker, Message: m})
 	}
 	for e := range c.graph.All() {
 		if e.State != msg.ExecutionDeploying {
 			t.Fatalf("task %s is %s", e.ID, e.State)
 		}
 		running := changed(msg.TaskStateChange{Execution: e.ID, State: msg.ExecutionRunning})
-		c.Step(testEpoch, TaskExecutorSaid{From: worker, Token: "m1", Message: running})
+		c.Step(testEpoch, taskExecutorSaid{From: worker, Message: running})
 	}
 	return c
 }

@@ -3,8 +3,7 @@
 // takes what they collect, and restarts what fails. It owns the job's state and
 // the connections of TaskExecutors that work for it.
 //
-// Core is the pure state machine; executiongraph, slotpool and failover hold its
-// parts. JobMaster is the loop around it, and owns three goroutines: the loop,
+// Its core is pure; executiongraph, slotpool and failover hold its parts. JobMaster is the loop around it, and owns three goroutines: the loop,
 // one that brings messages to the ResourceManager and one that brings those of
 // the ResourceManager to the loop. The package must never import another role.
 package jobmaster
@@ -23,16 +22,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TaskExecutorGateway sends to one TaskExecutor, over one connection.
-type TaskExecutorGateway interface {
-	// Send queues a message and never blocks. False means that the connection is
-	// lost, of which Connection.Closed tells too.
-	Send(m msg.Message) bool
-	// Close ends the connection after what was sent, without waiting for it. Of
-	// several calls the first one counts.
-	Close(cause string)
-}
-
 // ResourceManagerGateway brings messages to the ResourceManager.
 type ResourceManagerGateway interface {
 	// Tell hands over RegisterJobMaster, DeclareRequirements or BlockNodes, and may block.
@@ -46,22 +35,21 @@ type ResourceManagerGateway interface {
 // job that has ended and was not suspended.
 type JobMaster struct {
 	config          Config
-	loop            *actor.OldLoop[Event, Effect]
+	loop            *actor.Loop[event, effect]
 	resourceManager ResourceManagerGateway
 	logger          logrus.FieldLogger
-	fromRM          *actor.Queue[msg.Message] // from Send to the goroutine that posts
-	ended           *Ended                    // set by the loop before it ends
+	fromRM          *actor.Outbox[msg.Message] // from Send to the goroutine that posts
+	ended           *ended                     // set by the loop before it ends
 
-	mu             sync.Mutex // guards what follows
-	lastConnection ConnectionID
-	connections    map[ConnectionID]TaskExecutorGateway
-	closed         bool                     // the job has ended: connections are refused
-	changed        map[string]chan struct{} // closed when the result of this name changes
+	connections actor.Connections // of TaskExecutors
+
+	mu      sync.Mutex               // guards changed
+	changed map[string]chan struct{} // closed when the result of this name changes
 }
 
 // New makes the JobMaster of a job, which it schedules once it runs.
 func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*JobMaster, error) {
-	core, err := NewCore(config)
+	core, err := newCore(config)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +57,7 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 		config:          config,
 		resourceManager: rm,
 		logger:          logger.WithFields(logrus.Fields{"role": "jobmaster", "job": config.Job}),
-		fromRM:          actor.NewQueue[msg.Message](0), // the ResourceManager says one thing for each worker that is lost
-		connections:     make(map[ConnectionID]TaskExecutorGateway),
+		fromRM:          actor.NewOutbox[msg.Message](0, nil), // the ResourceManager says one thing for each worker that is lost
 		changed:         make(map[string]chan struct{}),
 	}
 	for _, v := range config.Graph.Vertices {
@@ -78,10 +65,10 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 			j.changed[v.Collect] = make(chan struct{})
 		}
 	}
-	j.loop = actor.NewOld[Event, Effect](core, nil)
+	j.loop = actor.New[event, effect](core, woken{})
 	j.loop.Observe(j.logStep)
 	// Before anybody can ask for anything. The mailbox is empty: this never waits.
-	if err := j.loop.Post(context.Background(), Started{}); err != nil {
+	if err := j.loop.Post(context.Background(), started{}); err != nil {
 		return nil, fmt.Errorf("start job %s: %w", config.Job, err)
 	}
 	return j, nil
@@ -99,38 +86,38 @@ func (j *JobMaster) ID() ids.JobMasterID { return j.config.JobMaster }
 // given back, and connections are left for their owner to cut, as a farewell
 // would make TaskExecutors give up the job. Run waits for all that it started.
 func (j *JobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	shell := newShell(ctx, j, cancel)
-	j.loop.SetShell(shell)
-	err := j.loop.Run(ctx)
-	shell.finish()
-	cancel(actor.ErrStopped)
-	shell.wait()
+	err := j.runLoop(ctx)
 	if j.ended == nil {
 		return msg.JobDetails{}, nil, fmt.Errorf("run job %s: %w", j.config.Job, err)
 	}
-	j.closeConnections()
+	j.connections.CloseAll(jobEnded) // those over which nobody registered
 	return j.ended.Details, j.ended.Results, nil
 }
 
 const jobEnded = "job has ended"
 
-// closeConnections closes what the core has not: connections over which nobody
-// registered.
-func (j *JobMaster) closeConnections() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, gateway := range j.connections {
-		gateway.Close(jobEnded)
-	}
-	clear(j.connections)
-	j.closed = true
+// runLoop runs the loop, and tells the ResourceManager what the loop says, to the last word: it
+// has to hear that the job needs no slots any more.
+func (j *JobMaster) runLoop(ctx context.Context) error {
+	s := &shell{JobMaster: j, toRM: actor.NewOutbox[msg.Message](0, nil)}
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		s.toRM.Serve(ctx, func(m msg.Message) bool {
+			if err := j.resourceManager.Tell(ctx, m); err != nil && ctx.Err() == nil {
+				j.loop.Fail(err)
+			}
+			return true
+		})
+	})
+	err := j.loop.Run(ctx, s.start)
+	s.toRM.Close()
+	telling.Wait()
+	return err
 }
 
 // Cancel ends the job as CANCELED, after its tasks. Repeating it is harmless.
 func (j *JobMaster) Cancel(ctx context.Context) error {
-	return j.loop.Post(ctx, CancelAsked{})
+	return j.loop.Post(ctx, cancelAsked{})
 }
 
 // Send takes a message of the ResourceManager and never blocks. False means that
@@ -156,7 +143,7 @@ func (j *JobMaster) Tasks() int {
 // Details describes the job; one that has ended as it was last, FAILING or CANCELLING, say:
 // its end is the Dispatcher's to tell, when nothing is left to do about it.
 func (j *JobMaster) Details(ctx context.Context) (msg.JobDetails, error) {
-	details, err := actor.OldAsk(ctx, j.loop, func(reply chan<- msg.JobDetails) Event { return DetailsAsked{Reply: reply} })
+	details, err := actor.Ask(ctx, j.loop, func(q actor.Question[msg.JobDetails]) event { return detailsAsked{Question: q} })
 	if ended := j.endedBefore(err); ended != nil {
 		return ended.Last, nil
 	}
@@ -165,7 +152,7 @@ func (j *JobMaster) Details(ctx context.Context) (msg.JobDetails, error) {
 
 // Overview describes the job in a list; one that has ended likewise.
 func (j *JobMaster) Overview(ctx context.Context) (msg.JobOverview, error) {
-	overview, err := actor.OldAsk(ctx, j.loop, func(reply chan<- msg.JobOverview) Event { return OverviewAsked{Reply: reply} })
+	overview, err := actor.Ask(ctx, j.loop, func(q actor.Question[msg.JobOverview]) event { return overviewAsked{Question: q} })
 	if ended := j.endedBefore(err); ended != nil {
 		return ended.LastOverview, nil
 	}
@@ -173,7 +160,7 @@ func (j *JobMaster) Overview(ctx context.Context) (msg.JobOverview, error) {
 }
 
 // endedBefore gives what the job left if a question failed because it has ended, or nil.
-func (j *JobMaster) endedBefore(err error) *Ended {
+func (j *JobMaster) endedBefore(err error) *ended {
 	if err == nil {
 		return nil
 	}
@@ -194,8 +181,8 @@ func (j *JobMaster) CollectPage(ctx context.Context, name string, cursor int64, 
 	defer timer.Stop()
 	for {
 		changed := j.whenChanged(name) // before the question, or a change in between would be missed
-		answer, err := actor.OldAsk(ctx, j.loop, func(reply chan<- Page) Event {
-			return PageAsked{Name: name, Cursor: cursor, Reply: reply}
+		answer, err := actor.Ask(ctx, j.loop, func(q actor.Question[pageAnswer]) event {
+			return pageAsked{Name: name, Cursor: cursor, Question: q}
 		})
 		if err == nil {
 			err = answer.Err
@@ -226,35 +213,11 @@ func (j *JobMaster) whenChanged(name string) <-chan struct{} {
 	return nil
 }
 
-// Connection is one connection of a TaskExecutor, as its stream's owner sees it.
-type Connection struct {
-	j    *JobMaster
-	from Peer
-}
-
-// Connect takes in a connection of the TaskExecutor that has proved to be peer.
-func (j *JobMaster) Connect(peer ids.ResourceID, gateway TaskExecutorGateway) *Connection {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.lastConnection++
-	if j.closed {
-		gateway.Close(jobEnded)
-	} else {
-		j.connections[j.lastConnection] = gateway
-	}
-	return &Connection{j: j, from: Peer{Connection: j.lastConnection, Resource: peer}}
-}
-
-// Receive takes a message that came over the connection, with the fencing token
-// that it carried. It blocks while the role has too much to do.
-func (c *Connection) Receive(ctx context.Context, token ids.JobMasterID, m msg.Message) error {
-	return c.j.loop.Post(ctx, TaskExecutorSaid{From: c.from, Token: token, Message: m})
-}
-
-// Closed says that the connection is lost, once, after its last message.
-func (c *Connection) Closed(ctx context.Context, cause string) error {
-	c.j.mu.Lock()
-	delete(c.j.connections, c.from.Connection)
-	c.j.mu.Unlock()
-	return c.j.loop.Post(ctx, TaskExecutorDisconnected{From: c.from, Cause: cause})
+// Connect takes in a connection of the TaskExecutor that has proved to be resource, and that
+// compares fencing tokens: what is meant for another grant of leadership does not come here.
+func (j *JobMaster) Connect(resource ids.ResourceID, gateway actor.Gateway) *actor.Connection {
+	return actor.Connect(j.loop, &j.connections, resource, gateway,
+		func(from actor.Peer, m msg.Message) event { return taskExecutorSaid{From: from, Message: m} },
+		func(from actor.Peer, cause string) event { return taskExecutorDisconnected{From: from, Cause: cause} },
+	)
 }

@@ -32,7 +32,7 @@ type cluster struct {
 
 	mu         sync.Mutex // guards what follows
 	declared   []int
-	connection *Connection
+	connection *actor.Connection
 	closed     string // cause with which the JobMaster closed the connection
 	silent     bool
 	run        func(c *cluster, task ids.ExecutionAttemptID) // what a deployed task does
@@ -61,7 +61,7 @@ func (c *cluster) say(ctx context.Context, m msg.Message) error {
 	c.mu.Lock()
 	connection := c.connection
 	c.mu.Unlock()
-	return connection.Receive(ctx, "m1", m)
+	return connection.Receive(ctx, m)
 }
 
 // Send is the TaskExecutor's end of the connection.

@@ -1,6 +1,7 @@
 package jobmaster
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,13 +50,12 @@ func TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost(t *testing.T) {
 
 // heardLater gives what a ResourceManager hears that was busy while all of it was said.
 func heardLater(said []msg.Message) (heard []msg.Message) {
-	waiting := actor.NewQueue[msg.Message](0)
+	waiting := actor.NewOutbox[msg.Message](0, nil)
 	for _, m := range said {
 		waiting.Put(m, msg.Latest(m))
 	}
-	stop := make(chan struct{})
-	close(stop)
-	waiting.Deliver(stop, func(m msg.Message) bool {
+	waiting.Close()
+	waiting.Serve(context.Background(), func(m msg.Message) bool {
 		heard = append(heard, m)
 		return true
 	})

@@ -44,15 +44,15 @@ func (m *miniature) SlotSupply(context.Context) (msg.SlotSupply, error) {
 }
 
 func (m *miniature) startJobMaster(start dispatcher.StartJobMaster) (dispatcher.JobMaster, error) {
-	s, id := start.Submission, start.JobMaster
+	s := start.Submission
 	c, err := jobmaster.Configured(config.Config{}, s.Graph)
 	if err != nil {
 		return nil, err
 	}
-	c.Job, c.JobMaster, c.Program = s.Job, id, s.Program
+	c.Job, c.JobMaster, c.Program = s.Job, start.JobMaster, s.Program
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
-	w := &worker{miniature: m, id: id, incoming: make(chan msg.Message, 16)}
+	w := &worker{miniature: m, incoming: make(chan msg.Message, 16)}
 	w.master, err = jobmaster.New(c, w, logger)
 	return w.master, err
 }
@@ -60,9 +60,8 @@ func (m *miniature) startJobMaster(start dispatcher.StartJobMaster) (dispatcher.
 // worker is the ResourceManager and the TaskExecutor of one job.
 type worker struct {
 	*miniature
-	id         ids.JobMasterID
 	master     *jobmaster.JobMaster
-	connection *jobmaster.Connection
+	connection *actor.Connection
 	incoming   chan msg.Message // from the JobMaster to serve
 }
 
@@ -87,7 +86,7 @@ func (w *worker) Send(m msg.Message) bool {
 func (w *worker) Close(cause string) { w.Send(msg.Disconnect{Cause: cause}) }
 
 func (w *worker) say(m msg.Message) {
-	if err := w.connection.Receive(context.Background(), w.id, m); err != nil && !errors.Is(err, actor.ErrStopped) {
+	if err := w.connection.Receive(context.Background(), m); err != nil && !errors.Is(err, actor.ErrStopped) {
 		w.t.Errorf("say %T: %v", m, err)
 	}
 }

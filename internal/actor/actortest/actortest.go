@@ -26,3 +26,19 @@ func (s *Stepper[E, F]) Step(now time.Time, event E) (effects []F, alarm time.Ti
 // Rang says that the alarm has rung, as the loop does when it wakes the core: one that the
 // core leaves where it was is told again.
 func (s *Stepper[E, F]) Rang() { s.alarm = time.Time{} }
+
+// Wake stands for a new alarm in All.
+type Wake struct{ At time.Time }
+
+// All is Step with the alarm as the last of the effects.
+func (s *Stepper[E, F]) All(now time.Time, event E) []any {
+	effects, alarm := s.Step(now, event)
+	all := make([]any, 0, len(effects)+1)
+	for _, effect := range effects {
+		all = append(all, effect)
+	}
+	if !alarm.IsZero() {
+		all = append(all, Wake{alarm})
+	}
+	return all
+}
