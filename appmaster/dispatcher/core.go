@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/patience"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -68,9 +69,9 @@ func Configured(c config.Config) Config {
 	}
 }
 
-// Core is the Dispatcher's state. Step is the only way it changes; one goroutine
-// may use a Core.
-type Core struct {
+// core is the Dispatcher's state. Step is the only way it changes; one goroutine
+// may use a core.
+type core struct {
 	config  Config
 	tokens  ids.Sequence
 	jobs    map[ids.JobID]*job
@@ -85,14 +86,14 @@ type Core struct {
 	// unfinished is how the cluster ends if it is to do so as the first of its jobs that
 	// did not finish; nil while each has.
 	unfinished *Outcome
-	awaiting   []chan<- Outcome // who hears of the end of all jobs
-	outcome    *Outcome         // how the cluster ends, once that is settled
-	wake       time.Time        // as last asked for; zero: not asked
-	look       time.Time        // when it is woken at the latest while clients are awaited
+	awaiting   []actor.Question[Outcome] // how all jobs have ended
+	outcome    *Outcome                  // how the cluster ends, once that is settled
+	alarm      time.Time                 // when something is due; zero: never
+	look       time.Time                 // when it is woken at the latest while clients are awaited
 
 	// During a step:
 	now     time.Time
-	effects []Effect
+	effects []effect
 }
 
 type job struct {
@@ -116,59 +117,58 @@ type job struct {
 	size    int64           // as archive counts it
 }
 
-// NewCore makes a Core without jobs.
-func NewCore(config Config) *Core {
+// newCore makes a core without jobs.
+func newCore(config Config) *core {
 	if config.Memory > 0 { // the other half is for jobs that run
 		config.Archive.Bytes = min(config.Archive.Bytes, config.Memory/2)
 	}
-	return &Core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job)}
+	return &core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job)}
 }
 
 // Step takes one event and gives what is to be done about it, in order.
-func (c *Core) Step(now time.Time, event Event) []Effect {
+func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects = now, nil
 	c.excuse()
 	switch e := event.(type) {
-	case SubmitAsked:
-		c.emit(AnswerError{Reply: e.Reply, Err: c.submit(e.Submission)})
-	case JobMasterFailed:
+	case submitAsked:
+		c.emit(reply{e.Question.Answer(c.submit(e.Submission))})
+	case jobMasterFailed:
 		c.jobMasterFailed(e)
-	case JobEnded:
+	case jobEnded:
 		c.jobEnded(e)
-	case CancelAsked:
-		c.emit(AnswerError{Reply: e.Reply, Err: c.cancel(e.Job)})
-	case ClientSeen:
-		c.emit(AnswerError{Reply: e.Reply, Err: c.clientSeen(e.Job)})
-	case JobAsked:
-		c.emit(AnswerJob{Reply: e.Reply, Entry: c.entry(e.Job)})
-	case JobsAsked:
-		c.emit(AnswerJobs{Reply: e.Reply, Entries: c.entries()})
-	case ResultAsked:
+	case cancelAsked:
+		c.emit(reply{e.Question.Answer(c.cancel(e.Job))})
+	case clientSeen:
+		c.emit(reply{e.Question.Answer(c.clientSeen(e.Job))})
+	case jobAsked:
+		c.emit(reply{e.Question.Answer(c.entry(e.Job))})
+	case jobsAsked:
+		c.emit(reply{e.Question.Answer(c.entries())})
+	case resultAsked:
 		c.resultAsked(e)
-	case PageAsked:
+	case pageAsked:
 		c.pageAsked(e)
-	case JobsAwaited:
-		c.awaiting = append(c.awaiting, e.Reply)
-	case ShutdownAsked:
+	case jobsAwaited:
+		c.awaiting = append(c.awaiting, e.Question)
+	case shutdownAsked:
 		c.shutDown()
-	case EndAsked:
+	case endAsked:
 		c.end(e.Outcome)
-	case Woken:
-		c.wake = time.Time{}
+	case woken: // what is due is looked for after each event
 	}
 	c.answerAwaiting()
 	c.giveClientsUp()
 	c.expire()
-	c.setWake()
+	c.alarm = c.nextDue()
 	return c.effects
 }
 
 // many tells whether the cluster runs more than one job, and outlives them.
-func (c *Core) many() bool { return c.config.Mode == Session || c.config.Mode == Application }
+func (c *core) many() bool { return c.config.Mode == Session || c.config.Mode == Application }
 
-func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
-func (c *Core) submit(s Submission) error {
+func (c *core) submit(s Submission) error {
 	if c.outcome != nil {
 		return msg.ErrEnding
 	}
@@ -214,10 +214,10 @@ func (c *Core) submit(s Submission) error {
 
 // current finds the job that a JobMaster speaks of; nil where it is not the
 // job's JobMaster.
-func (c *Core) current(id ids.JobID, jobMaster ids.JobMasterID) *job {
+func (c *core) current(id ids.JobID, jobMaster ids.JobMasterID) *job {
 	j := c.jobs[id]
 	if j == nil || j.jobMaster != jobMaster || j.details != nil {
-		c.emit(Dropped{Job: id, Why: "it comes from another JobMaster than the job's"})
+		c.emit(dropped{Job: id, Why: "it comes from another JobMaster than the job's"})
 		return nil
 	}
 	return j
@@ -225,7 +225,7 @@ func (c *Core) current(id ids.JobID, jobMaster ids.JobMasterID) *job {
 
 // jobMasterFailed makes a job that could not be run one that has failed: people
 // find it in the list, with the reason.
-func (c *Core) jobMasterFailed(e JobMasterFailed) {
+func (c *core) jobMasterFailed(e jobMasterFailed) {
 	j := c.current(e.Job, e.JobMaster)
 	if j == nil {
 		return
@@ -238,14 +238,14 @@ func (c *Core) jobMasterFailed(e JobMasterFailed) {
 	}, nil)
 }
 
-func (c *Core) jobEnded(e JobEnded) {
+func (c *core) jobEnded(e jobEnded) {
 	if j := c.current(e.Job, e.JobMaster); j != nil {
 		c.keep(j, e.Details, e.Results)
 	}
 }
 
 // keep takes a job over from its JobMaster.
-func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
+func (c *core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	c.watched = slices.DeleteFunc(c.watched, func(other *job) bool { return other == j })
 	if j.detached {
 		results = nil
@@ -255,7 +255,7 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	j.heard = c.now
 	c.reserved -= j.reserved
 	j.reserved = 0
-	c.emit(JobArchived{Job: j.id, Status: details.Status})
+	c.emit(jobArchived{Job: j.id, Status: details.Status})
 	switch c.config.Mode {
 	case Session, Application:
 		j.until = c.now.Add(c.config.Archive.Time)
@@ -271,30 +271,30 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	c.archive.add(j)
 }
 
-func (c *Core) cancel(id ids.JobID) error {
+func (c *core) cancel(id ids.JobID) error {
 	j := c.jobs[id]
 	switch {
 	case j == nil:
 		c.withdraw(id)
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
 	case j.details == nil:
-		c.emit(CancelJob{Job: id})
+		c.emit(cancelJob{Job: id})
 	case j.details.Status != msg.JobCanceled:
 		return fmt.Errorf("%w: %s is %s", msg.ErrJobEnded, id, j.details.Status)
 	}
 	return nil
 }
 
-func (c *Core) entry(id ids.JobID) Entry {
+func (c *core) entry(id ids.JobID) jobEntry {
 	j := c.jobs[id]
 	if j == nil {
-		return Entry{}
+		return jobEntry{}
 	}
-	return Entry{Job: id, Details: j.details}
+	return jobEntry{Job: id, Details: j.details}
 }
 
-func (c *Core) entries() []Entry {
-	entries := make([]Entry, 0, len(c.order))
+func (c *core) entries() []jobEntry {
+	entries := make([]jobEntry, 0, len(c.order))
 	for _, id := range c.order {
 		entries = append(entries, c.entry(id))
 	}
@@ -302,50 +302,44 @@ func (c *Core) entries() []Entry {
 }
 
 // expire forgets old jobs.
-func (c *Core) expire() {
+func (c *core) expire() {
 	if c.many() {
 		c.forget(c.archive.expire(c.now, c.config.Archive))
 	}
 }
 
 // forget ends what is known of jobs that the archive has let go.
-func (c *Core) forget(jobs []*job) {
+func (c *core) forget(jobs []*job) {
 	if len(jobs) == 0 {
 		return
 	}
 	for _, j := range jobs {
 		delete(c.jobs, j.id)
 		c.ended.add(c.now, j.id)
-		c.emit(JobForgotten{Job: j.id})
+		c.emit(jobForgotten{Job: j.id})
 	}
 	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })
 }
 
-// setWake asks to be woken when something is due, unless it is asked already. Once the cluster
-// ends nothing is.
-func (c *Core) setWake() {
+// Alarm is actor.Core's.
+func (c *core) Alarm() time.Time { return c.alarm }
+
+// nextDue is when something is due next. Once the cluster ends nothing is: else each step from
+// then on would be late.
+func (c *core) nextDue() time.Time {
 	if c.outcome != nil {
-		c.wake = time.Time{} // else each step from then on would be late
-		return
+		return time.Time{}
 	}
 	var next time.Time
-	at := func(t time.Time) {
-		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
-			next = t
-		}
-	}
 	awaited := c.awaited()
 	for _, j := range awaited {
-		at(j.client.At())
+		next = actor.Earliest(next, j.client.At())
 	}
 	if len(awaited) > 0 {
-		at(c.nextLook())
+		next = actor.Earliest(next, c.nextLook())
 	}
 	if len(c.archive.jobs) > 0 {
-		at(c.archive.jobs[0].until)
+		next = actor.Earliest(next, c.archive.jobs[0].until)
 	}
-	if !next.IsZero() && !next.Equal(c.wake) {
-		c.emit(Wake{At: next})
-	}
-	c.wake = next
+	return next
 }

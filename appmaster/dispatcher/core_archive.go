@@ -112,7 +112,7 @@ func (a *archive) shrink(now time.Time, bytes int64, least int) (forgotten []*jo
 
 // Estimates of memory, in bytes, beside that of texts.
 const (
-	jobSize       = 1 << 10 // of a job with its maps, and its places in the Core's
+	jobSize       = 1 << 10 // of a job with its maps, and its places in the core's
 	vertexSize    = 512
 	exceptionSize = 128
 	entrySize     = 64 // of a map or a list

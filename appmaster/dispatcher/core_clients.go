@@ -14,7 +14,7 @@ import (
 // the job has left. A client that is not heard of for too long is given up.
 
 // awaited lists the jobs whose clients are waited for.
-func (c *Core) awaited() []*job {
+func (c *core) awaited() []*job {
 	if c.config.Mode == Attached {
 		return slices.Concat(c.watched, c.archive.jobs)
 	}
@@ -22,8 +22,8 @@ func (c *Core) awaited() []*job {
 }
 
 // excuse puts off when clients are given up if the process itself was stopped.
-func (c *Core) excuse() {
-	late := patience.Late(c.now, c.wake)
+func (c *core) excuse() {
+	late := patience.Late(c.now, c.alarm)
 	if late == 0 {
 		return
 	}
@@ -35,7 +35,7 @@ func (c *Core) excuse() {
 // nextLook is when a master that waits for clients is woken at the latest; zero: it has no such
 // interval. One that slept until a client is given up would not know of a stop that ends just
 // before that. A step that comes sooner does not put it off.
-func (c *Core) nextLook() time.Time {
+func (c *core) nextLook() time.Time {
 	if interval := c.config.ClientInterval; interval > 0 && !c.now.Before(c.look) {
 		c.look = c.now.Add(interval)
 	}
@@ -44,7 +44,7 @@ func (c *Core) nextLook() time.Time {
 
 // clientSeen lets a job go on for its client's sake, or stay. A client that has been given up
 // is too late.
-func (c *Core) clientSeen(id ids.JobID) error {
+func (c *core) clientSeen(id ids.JobID) error {
 	j := c.jobs[id]
 	if j == nil {
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
@@ -58,7 +58,7 @@ func (c *Core) clientSeen(id ids.JobID) error {
 
 // giveClientsUp cancels jobs whose clients have gone, and ends an Attached cluster whose
 // client does not come for what its job has left. A cluster that ends takes all jobs with it.
-func (c *Core) giveClientsUp() {
+func (c *core) giveClientsUp() {
 	if c.outcome != nil {
 		return
 	}
@@ -66,7 +66,7 @@ func (c *Core) giveClientsUp() {
 		if !j.client.Passed(c.now) {
 			return false
 		}
-		c.emit(CancelJob{Job: j.id, Why: fmt.Sprintf("its client was not heard of for %s", j.clientTimeout)})
+		c.emit(cancelJob{Job: j.id, Why: fmt.Sprintf("its client was not heard of for %s", j.clientTimeout)})
 		return true
 	})
 	if c.config.Mode != Attached {
@@ -81,7 +81,7 @@ func (c *Core) giveClientsUp() {
 
 // clientFetched ends an Attached cluster once the client has all that the job
 // left, and otherwise gives it time for the rest.
-func (c *Core) clientFetched(j *job) {
+func (c *core) clientFetched(j *job) {
 	if c.config.Mode != Attached {
 		return
 	}

@@ -63,7 +63,7 @@ func (f *forgotten) drop() {
 
 // withdraw refuses the submission of a job that is not there: its client may have given it up
 // while that is being read. The one job of a cluster comes with the cluster.
-func (c *Core) withdraw(id ids.JobID) {
+func (c *core) withdraw(id ids.JobID) {
 	switch {
 	case !c.many():
 	case c.ended.has(c.now, id):

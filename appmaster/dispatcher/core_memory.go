@@ -45,7 +45,7 @@ const (
 
 // admit makes room for a job: what it reserves, and how much may be held of each of its
 // results, in bytes. msg.ErrNoMemory, msg.ErrJobTooLarge.
-func (c *Core) admit(s Submission) (reserved int64, each int, err error) {
+func (c *core) admit(s Submission) (reserved int64, each int, err error) {
 	size, results := GraphSize(s.Graph), int64(0)
 	if !s.Detached {
 		results = resultsOf(s.Graph)

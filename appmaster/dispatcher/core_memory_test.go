@@ -55,17 +55,17 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const memory = 12 << 20
-		core := NewCore(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+		core := newCore(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 		now := testEpoch
 		running := map[ids.JobID]StartJobMaster{}
 		var ended []ids.JobID
-		step := func(event Event) (err error) {
+		step := func(event event) (err error) {
 			for _, effect := range core.Step(now, event) {
 				switch e := effect.(type) {
 				case StartJobMaster:
 					running[e.Submission.Job] = e
-				case AnswerError:
-					err = e.Err
+				case reply:
+					err, _ = e.Content().(error)
 				}
 			}
 			return err
@@ -99,7 +99,7 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 					busy += j.size
 				}
 			}
-			switch err := step(SubmitAsked{Submission: s}); {
+			switch err := step(submitAsked{Submission: s}); {
 			case err == nil:
 			case !errors.Is(err, msg.ErrNoMemory):
 				t.Fatal(err)
@@ -118,7 +118,7 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 				}
 			}
 			details := msg.JobDetails{ID: job, Status: msg.JobFinished, End: now, Name: strings.Repeat("n", rapid.IntRange(0, 1<<10).Draw(t, "name"))}
-			_ = step(JobEnded{Job: job, JobMaster: start.JobMaster, Details: details, Results: results})
+			_ = step(jobEnded{Job: job, JobMaster: start.JobMaster, Details: details, Results: results})
 		}
 		for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second)
@@ -134,8 +134,8 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 				}
 			case len(ended) > 0:
 				job := rapid.SampledFrom(ended).Draw(t, "job")
-				_ = step(PageAsked{Job: job, Name: "r0", Cursor: int64(rapid.IntRange(0, 8).Draw(t, "cursor"))})
-				_ = step(ResultAsked{Job: job})
+				_ = step(pageAsked{Job: job, Name: "r0", Cursor: int64(rapid.IntRange(0, 8).Draw(t, "cursor"))})
+				_ = step(resultAsked{Job: job})
 			}
 			check()
 		}
@@ -144,7 +144,7 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 		}
 		check()
 		now = now.Add(time.Hour)
-		_ = step(Woken{})
+		_ = step(woken{})
 		if core.reserved != 0 || core.archive.size != 0 || len(core.jobs) != 0 {
 			t.Fatalf("%d bytes are reserved, %d kept, and %d jobs known, when all have been forgotten", core.reserved, core.archive.size, len(core.jobs))
 		}
@@ -155,11 +155,11 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 // that has scripts try for ever what cannot succeed.
 func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
-	core := NewCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+	core := newCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 	submit := func(job ids.JobID, g *jobgraph.JobGraph) (err error) {
-		for _, effect := range core.Step(testEpoch, SubmitAsked{Submission: Submission{Job: job, Graph: g}}) {
-			if answer, is := effect.(AnswerError); is {
-				err = answer.Err
+		for _, effect := range core.Step(testEpoch, submitAsked{Submission: Submission{Job: job, Graph: g}}) {
+			if answer, is := effect.(reply); is {
+				err, _ = answer.Content().(error)
 			}
 		}
 		return err
@@ -198,27 +198,27 @@ func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 // one that forgets jobs in vain.
 func TestRoomIsMadeOldestFirst(t *testing.T) {
 	t.Parallel()
-	core := NewCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+	core := newCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 	now := testEpoch
-	step := func(event Event) (forgotten string, err error) {
+	step := func(event event) (forgotten string, err error) {
 		for _, effect := range core.Step(now, event) {
 			switch e := effect.(type) {
-			case AnswerError:
-				err = e.Err
-			case JobForgotten:
+			case reply:
+				err, _ = e.Content().(error)
+			case jobForgotten:
 				forgotten += string(e.Job) + " "
 			}
 		}
 		return strings.TrimSpace(forgotten), err
 	}
 	submit := func(job ids.JobID, results int) (string, error) {
-		return step(SubmitAsked{Submission: Submission{Job: job, Graph: collecting(results)}})
+		return step(submitAsked{Submission: Submission{Job: job, Graph: collecting(results)}})
 	}
 	for _, job := range []ids.JobID{"a", "b", "c"} {
 		if _, err := submit(job, 1); err != nil {
 			t.Fatal(err)
 		}
-		e := JobEnded{Job: job, JobMaster: core.jobs[job].jobMaster, Details: msg.JobDetails{ID: job, Status: msg.JobFinished, End: now}}
+		e := jobEnded{Job: job, JobMaster: core.jobs[job].jobMaster, Details: msg.JobDetails{ID: job, Status: msg.JobFinished, End: now}}
 		e.Results = collect.Results{"r0": filled(t, collect.LeastBuffered, collect.LeastBuffered)}
 		_, _ = step(e)
 		now = now.Add(handoverTime / 4)
@@ -241,7 +241,7 @@ func TestRoomIsMadeOldestFirst(t *testing.T) {
 		}
 	}
 	now = now.Add(handoverTime)
-	_, _ = step(PageAsked{Job: "b", Name: "r0"}) // its client reads on, though slowly
+	_, _ = step(pageAsked{Job: "b", Name: "r0"}) // its client reads on, though slowly
 	if forgotten, err := submit("large", 2); forgotten != "" || !errors.Is(err, msg.ErrNoMemory) {
 		t.Errorf("the oldest is being read, and the other is not enough: forgotten %q, error %v", forgotten, err)
 	}
@@ -260,7 +260,7 @@ func TestWhatYieldsFirst(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		wait      time.Duration
-		events    []Event
+		events    []event
 		lacking   int64
 		forgotten string
 		held      map[ids.JobID]int
@@ -270,24 +270,24 @@ func TestWhatYieldsFirst(t *testing.T) {
 		{"then a job that nobody waits for, though it is younger", time.Minute, nil, each + 1, "bare", map[ids.JobID]int{"unread": each, "read": 0}},
 		{"then all others", time.Minute, nil, each + 3*jobSize, "bare read unread", nil},
 		{"a result whose client is gone before what is younger", readingTime, nil, each + 1, "unread", map[ids.JobID]int{"bare": 0, "read": 0}},
-		{"no result whose client was seen", time.Hour / 2, []Event{ClientSeen{Job: "unread"}}, each + 1, "bare", map[ids.JobID]int{"unread": each, "read": 0}},
-		{"not even a page while its client asks", time.Minute, []Event{ResultAsked{Job: "read"}}, each, "bare unread", map[ids.JobID]int{"read": each}},
+		{"no result whose client was seen", time.Hour / 2, []event{clientSeen{Job: "unread"}}, each + 1, "bare", map[ids.JobID]int{"unread": each, "read": 0}},
+		{"not even a page while its client asks", time.Minute, []event{resultAsked{Job: "read"}}, each, "bare unread", map[ids.JobID]int{"read": each}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			now := testEpoch
-			core := NewCore(Config{Mode: Session, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+			core := newCore(Config{Mode: Session, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 			for _, id := range []ids.JobID{"unread", "bare", "read"} {
-				core.Step(now, SubmitAsked{Submission: Submission{Job: id, Graph: graph()}})
-				e := JobEnded{Job: id, JobMaster: core.jobs[id].jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: now}}
+				core.Step(now, submitAsked{Submission: Submission{Job: id, Graph: graph()}})
+				e := jobEnded{Job: id, JobMaster: core.jobs[id].jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: now}}
 				if id != "bare" {
 					e.Results = collect.Results{"r0": filled(t, each, each)}
 				}
 				core.Step(now, e)
 			}
-			core.Step(now, PageAsked{Job: "read", Name: "r0"}) // its one page
+			core.Step(now, pageAsked{Job: "read", Name: "r0"}) // its one page
 			now = now.Add(test.wait)
-			core.Step(now, Woken{})
+			core.Step(now, woken{})
 			for _, event := range test.events {
 				core.Step(now, event)
 			}
@@ -313,12 +313,12 @@ func TestWhatYieldsFirst(t *testing.T) {
 func TestEndedJobsLeaveHalfOfTheMemory(t *testing.T) {
 	t.Parallel()
 	const memory = 16 << 20
-	core := NewCore(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+	core := newCore(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 	now := testEpoch
 	for n := range 40 {
 		id := ids.JobID(fmt.Sprintf("j%d", n))
-		core.Step(now, SubmitAsked{Submission: Submission{Job: id, Graph: collecting(1)}})
-		core.Step(now, JobEnded{
+		core.Step(now, submitAsked{Submission: Submission{Job: id, Graph: collecting(1)}})
+		core.Step(now, jobEnded{
 			Job: id, JobMaster: core.jobs[id].jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: now},
 			Results: collect.Results{"r0": filled(t, collect.LeastBuffered, collect.LeastBuffered)},
 		})
@@ -341,7 +341,7 @@ func TestAPageThatWasDroppedIsGone(t *testing.T) {
 	s.command("ended j1 #1 FINISHED results=top")
 	s.command("page j1 top 0")
 	s.command("wait 1m")
-	s.core.archive.yield(s.now, 1)
+	s.stepper.Core.(*core).archive.yield(s.now, 1)
 	for line, want := range map[string]string{
 		"page j1 top 0": "answer: result page is not held any more: batch 0, there are 1 to 1",
 		"page j1 top 1": `answer: "", end true`,

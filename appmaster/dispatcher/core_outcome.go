@@ -12,7 +12,7 @@ const maxDiagnostics = 8 << 10
 // shutDown ends the cluster on request. Jobs are not cancelled one by one: they
 // end with it. A cluster for one job, or for an application, that has not ended did
 // not do what it was for.
-func (c *Core) shutDown() {
+func (c *core) shutDown() {
 	switch {
 	case c.config.Mode == Session:
 		c.end(Outcome{Status: msg.ApplicationSucceeded})
@@ -25,16 +25,16 @@ func (c *Core) shutDown() {
 	}
 }
 
-func (c *Core) end(o Outcome) {
+func (c *core) end(o Outcome) {
 	if c.outcome == nil {
 		c.outcome = &o
-		c.emit(EndCluster{Outcome: o})
+		c.emit(endCluster{Outcome: o})
 	}
 }
 
-// answerAwaiting tells who waits for it, once each job has ended, how an application ends
+// answerAwaiting tells those that wait for it, once each job has ended, how an application ends
 // that was for them all. It does not ask the archive: the first ones may be forgotten.
-func (c *Core) answerAwaiting() {
+func (c *core) answerAwaiting() {
 	if len(c.awaiting) == 0 || len(c.jobs) > len(c.archive.jobs) {
 		return
 	}
@@ -42,8 +42,8 @@ func (c *Core) answerAwaiting() {
 	if c.unfinished != nil {
 		o = *c.unfinished
 	}
-	for _, reply := range c.awaiting {
-		c.emit(AnswerOutcome{Reply: reply, Outcome: o})
+	for _, question := range c.awaiting {
+		c.emit(reply{question.Answer(o)})
 	}
 	c.awaiting = nil
 }

@@ -8,8 +8,8 @@ import (
 
 // Clients ask an ended job for two things: how it ended, and what is left of its results.
 
-func (c *Core) resultAsked(e ResultAsked) {
-	c.emit(AnswerJob{Reply: e.Reply, Entry: c.entry(e.Job)})
+func (c *core) resultAsked(e resultAsked) {
+	c.emit(reply{e.Question.Answer(c.entry(e.Job))})
 	if j := c.jobs[e.Job]; j != nil && j.details != nil {
 		j.fetched = true
 		j.heard = c.now
@@ -19,10 +19,10 @@ func (c *Core) resultAsked(e ResultAsked) {
 
 // pageAsked reads on in a result that the client had not read to its end when
 // the job ended.
-func (c *Core) pageAsked(e PageAsked) {
+func (c *core) pageAsked(e pageAsked) {
 	j := c.jobs[e.Job]
 	page, err := j.page(e)
-	c.emit(AnswerPage{Reply: e.Reply, Page: Page{Page: page, Err: err}})
+	c.emit(reply{e.Question.Answer(pageAnswer{Page: page, Err: err})})
 	if err == nil {
 		j.heard = c.now
 		c.archive.resize(j)
@@ -31,7 +31,7 @@ func (c *Core) pageAsked(e PageAsked) {
 }
 
 // page reads on in a result of a job, which may be none that there is.
-func (j *job) page(e PageAsked) (page msg.CollectPage, err error) {
+func (j *job) page(e pageAsked) (page msg.CollectPage, err error) {
 	switch {
 	case j == nil:
 		return page, fmt.Errorf("%w: %s", msg.ErrJobNotFound, e.Job)

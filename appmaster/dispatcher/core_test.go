@@ -14,6 +14,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
@@ -31,7 +32,7 @@ func TestCoreTranscripts(t *testing.T) {
 	})
 }
 
-// script drives a Core by commands, as its transcripts have them:
+// script drives a core by commands, as its transcripts have them:
 //
 //	mode session|application|attached|detached [jobs=N] [bytes=N]   first; what is kept at most
 //	submit JOB [invalid] [detached=true] [client=DURATION]
@@ -47,9 +48,10 @@ func TestCoreTranscripts(t *testing.T) {
 // JobMasters are numbered #1, #2, … in the order of their jobs.
 type script struct {
 	t    *testing.T
-	core *Core
 	now  time.Time
 	wake time.Time
+
+	stepper actortest.Stepper[event, effect]
 }
 
 func graph() *jobgraph.JobGraph {
@@ -61,7 +63,7 @@ func graph() *jobgraph.JobGraph {
 	return g
 }
 
-// token is the n-th fencing token that a Core makes whose Config.IDs is "".
+// token is the n-th fencing token that a core makes whose Config.IDs is "".
 func token(text string) ids.JobMasterID {
 	n, _ := strconv.Atoi(strings.TrimPrefix(text, "#"))
 	return ids.JobMasterID(fmt.Sprintf("%016x", n))
@@ -95,7 +97,7 @@ func (s *script) command(line string) []string {
 				set(n)
 			}
 		}
-		s.core = NewCore(c)
+		s.stepper.Core = newCore(c)
 		return nil
 	case "submit":
 		g := graph()
@@ -106,33 +108,33 @@ func (s *script) command(line string) []string {
 		if text := options["client"]; text != "" {
 			submission.ClientTimeout = s.duration(text)
 		}
-		return s.step(SubmitAsked{Submission: submission})
+		return s.step(submitAsked{Submission: submission})
 	case "failed":
-		return s.step(JobMasterFailed{Job: job(), JobMaster: token(args[2]), Err: errors.New(rest(3))})
+		return s.step(jobMasterFailed{Job: job(), JobMaster: token(args[2]), Err: errors.New(rest(3))})
 	case "ended":
 		return s.step(s.ended(args, options, rest(4)))
 	case "cancel":
-		return s.step(CancelAsked{Job: job()})
+		return s.step(cancelAsked{Job: job()})
 	case "seen":
-		return s.step(ClientSeen{Job: job()})
+		return s.step(clientSeen{Job: job()})
 	case "finish":
-		return s.step(EndAsked{Outcome: Outcome{Status: msg.ApplicationStatus(args[1]), Diagnostics: rest(2)}})
+		return s.step(endAsked{Outcome: Outcome{Status: msg.ApplicationStatus(args[1]), Diagnostics: rest(2)}})
 	case "job":
-		return s.step(JobAsked{Job: job()})
+		return s.step(jobAsked{Job: job()})
 	case "jobs":
-		return s.step(JobsAsked{})
+		return s.step(jobsAsked{})
 	case "result":
-		return s.step(ResultAsked{Job: job()})
+		return s.step(resultAsked{Job: job()})
 	case "page":
 		cursor, err := strconv.Atoi(args[3])
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		return s.step(PageAsked{Job: job(), Name: args[2], Cursor: int64(cursor)})
+		return s.step(pageAsked{Job: job(), Name: args[2], Cursor: int64(cursor)})
 	case "await":
-		return s.step(JobsAwaited{})
+		return s.step(jobsAwaited{})
 	case "shutdown":
-		return s.step(ShutdownAsked{})
+		return s.step(shutdownAsked{})
 	case "asleep":
 		s.now = s.now.Add(s.duration(args[1]))
 		return s.wait("0s")
@@ -146,8 +148,8 @@ func (s *script) command(line string) []string {
 	return nil
 }
 
-func (s *script) ended(args []string, options map[string]string, failure string) JobEnded {
-	e := JobEnded{
+func (s *script) ended(args []string, options map[string]string, failure string) jobEnded {
+	e := jobEnded{
 		Job: ids.JobID(args[1]), JobMaster: token(args[2]),
 		Details: msg.JobDetails{ID: ids.JobID(args[1]), Status: msg.JobStatus(args[3]), Start: testEpoch, End: s.now},
 		Results: collect.Results{},
@@ -168,10 +170,10 @@ func (s *script) ended(args []string, options map[string]string, failure string)
 	return e
 }
 
-func (s *script) step(event Event) []string {
+func (s *script) step(event event) []string {
 	var lines []string
-	for _, effect := range s.core.Step(s.now, event) {
-		if wake, is := effect.(Wake); is {
+	for _, effect := range s.stepper.All(s.now, event) {
+		if wake, is := effect.(actortest.Wake); is {
 			s.wake = wake.At
 		}
 		lines = append(lines, describe(effect))
@@ -195,7 +197,8 @@ func (s *script) wait(text string) []string {
 			s.now = s.wake
 		}
 		s.wake = time.Time{}
-		for _, line := range s.step(Woken{}) {
+		s.stepper.Rang()
+		for _, line := range s.step(woken{}) {
 			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
 		}
 	}
@@ -203,51 +206,58 @@ func (s *script) wait(text string) []string {
 	return lines
 }
 
-func describe(effect Effect) string {
+func describe(effect any) string {
 	switch e := effect.(type) {
 	case StartJobMaster:
 		n, _ := strconv.ParseInt(string(e.JobMaster), 16, 64)
 		return fmt.Sprintf("start %s as #%d", e.Submission.Job, n)
-	case CancelJob:
+	case cancelJob:
 		if e.Why != "" {
 			return fmt.Sprintf("cancel %s as %s", e.Job, e.Why)
 		}
 		return fmt.Sprintf("cancel %s", e.Job)
-	case JobArchived:
+	case jobArchived:
 		return fmt.Sprintf("archived %s %s", e.Job, e.Status)
-	case JobForgotten:
+	case jobForgotten:
 		return fmt.Sprintf("forgotten %s", e.Job)
-	case EndCluster:
+	case endCluster:
 		return fmt.Sprintf("end cluster %s %q", e.Outcome.Status, e.Outcome.Diagnostics)
-	case Wake:
+	case actortest.Wake:
 		return fmt.Sprintf("wake at %s", e.At.Sub(testEpoch))
-	case AnswerError:
-		if e.Err != nil {
-			return fmt.Sprintf("answer: %v", e.Err)
-		}
-		return "answer: ok"
-	case AnswerJob:
-		return "answer: " + describeEntry(e.Entry)
-	case AnswerJobs:
-		var jobs []string
-		for _, entry := range e.Entries {
-			jobs = append(jobs, describeEntry(entry))
-		}
-		return "answer: " + strings.Join(jobs, ", ")
-	case AnswerPage:
-		if e.Page.Err != nil {
-			return fmt.Sprintf("answer: %v", e.Page.Err)
-		}
-		return fmt.Sprintf("answer: %q, end %t", e.Page.Page.Records, e.Page.Page.End)
-	case AnswerOutcome:
-		return fmt.Sprintf("answer: %s %q", e.Outcome.Status, e.Outcome.Diagnostics)
-	case Dropped:
+	case reply:
+		return "answer: " + describeAnswer(e.Content())
+	case dropped:
 		return fmt.Sprintf("dropped for %s: %s", e.Job, e.Why)
 	}
 	return fmt.Sprintf("%T", effect)
 }
 
-func describeEntry(e Entry) string {
+func describeAnswer(answer any) string {
+	switch a := answer.(type) {
+	case nil:
+		return "ok"
+	case error:
+		return a.Error()
+	case jobEntry:
+		return describeEntry(a)
+	case []jobEntry:
+		var jobs []string
+		for _, entry := range a {
+			jobs = append(jobs, describeEntry(entry))
+		}
+		return strings.Join(jobs, ", ")
+	case pageAnswer:
+		if a.Err != nil {
+			return a.Err.Error()
+		}
+		return fmt.Sprintf("%q, end %t", a.Page.Records, a.Page.End)
+	case Outcome:
+		return fmt.Sprintf("%s %q", a.Status, a.Diagnostics)
+	}
+	return fmt.Sprintf("unknown answer %T", answer)
+}
+
+func describeEntry(e jobEntry) string {
 	switch {
 	case e.Job == "":
 		return "no such job"
@@ -263,14 +273,14 @@ func TestClusterEndsOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		mode := rapid.SampledFrom([]Mode{Attached, Detached}).Draw(t, "mode")
-		core := NewCore(Config{Mode: mode})
+		core := newCore(Config{Mode: mode})
 		now := testEpoch
 		var outcomes []Outcome
 		started := false
-		step := func(event Event) {
+		step := func(event event) {
 			for _, effect := range core.Step(now, event) {
 				switch e := effect.(type) {
-				case EndCluster:
+				case endCluster:
 					outcomes = append(outcomes, e.Outcome)
 				case StartJobMaster:
 					if started {
@@ -287,29 +297,29 @@ func TestClusterEndsOnce(t *testing.T) {
 			job := rapid.SampledFrom([]ids.JobID{"j1", "j2"}).Draw(t, "job")
 			switch rapid.IntRange(0, 6).Draw(t, "action") {
 			case 0:
-				step(SubmitAsked{Submission: Submission{Job: job, Graph: graph()}})
+				step(submitAsked{Submission: Submission{Job: job, Graph: graph()}})
 			case 1:
-				step(CancelAsked{Job: job})
+				step(cancelAsked{Job: job})
 			case 2:
 				if started && ended == "" && len(outcomes) == 0 {
 					ended = rapid.SampledFrom(statuses).Draw(t, "status")
-					step(JobEnded{Job: core.order[0], JobMaster: token("1"), Details: msg.JobDetails{Status: ended}})
+					step(jobEnded{Job: core.order[0], JobMaster: token("1"), Details: msg.JobDetails{Status: ended}})
 				}
-				step(JobEnded{Job: job, JobMaster: "stale", Details: msg.JobDetails{Status: msg.JobFailed}})
+				step(jobEnded{Job: job, JobMaster: "stale", Details: msg.JobDetails{Status: msg.JobFailed}})
 			case 3:
-				step(ResultAsked{Job: job})
+				step(resultAsked{Job: job})
 			case 4:
 				if rapid.IntRange(0, 3).Draw(t, "shut down") == 0 {
 					shutDown = true
-					step(ShutdownAsked{})
+					step(shutdownAsked{})
 				}
 			default:
 				now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "ms")) * time.Millisecond)
-				step(Woken{})
+				step(woken{})
 			}
 		}
 		now = now.Add(fetchTime)
-		step(Woken{})
+		step(woken{})
 		if want := ended != "" || shutDown; (len(outcomes) == 1) != want || len(outcomes) > 1 {
 			t.Fatalf("job %q, asked to end: %t; cluster ended %d times", ended, shutDown, len(outcomes))
 		}
@@ -342,7 +352,7 @@ func TestASessionTakesSoManyJobs(t *testing.T) {
 	for n := range maxUnfinished {
 		s.command(fmt.Sprintf("submit j%d", n))
 	}
-	submit := func() error { return s.core.submit(Submission{Job: "late", Graph: graph()}) }
+	submit := func() error { return s.stepper.Core.(*core).submit(Submission{Job: "late", Graph: graph()}) }
 	if err := submit(); !errors.Is(err, msg.ErrTooManyJobs) {
 		t.Errorf("one more: %v", err)
 	}
@@ -360,10 +370,10 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limits := Limits{Time: time.Hour, Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"), Bytes: int64(rapid.IntRange(1, 20).Draw(t, "KiB")) << 10}
-		core := NewCore(Config{Mode: Session, Archive: limits})
+		core := newCore(Config{Mode: Session, Archive: limits})
 		now := testEpoch
 		running := map[ids.JobID]ids.JobMasterID{}
-		kept := map[ids.JobID]JobEnded{} // what the Core must know
+		kept := map[ids.JobID]jobEnded{} // what the core must know
 		size := func() (sum int64) {
 			for _, e := range kept {
 				sum += sizeOf(&e.Details)
@@ -373,20 +383,20 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 			}
 			return sum
 		}
-		stays := func(e JobEnded) bool { return now.Sub(e.Details.End) < handoverTime }
-		isRead := func(e JobEnded) bool {
+		stays := func(e jobEnded) bool { return now.Sub(e.Details.End) < handoverTime }
+		isRead := func(e jobEnded) bool {
 			unread := false
 			for _, b := range e.Results {
 				unread = unread || !b.Drained()
 			}
 			return unread && now.Sub(e.Details.End) < readingTime
 		}
-		step := func(event Event) {
+		step := func(event event) {
 			for _, effect := range core.Step(now, event) {
 				switch e := effect.(type) {
 				case StartJobMaster:
 					running[e.Submission.Job] = e.JobMaster
-				case JobForgotten:
+				case jobForgotten:
 					gone, known := kept[e.Job]
 					age := now.Sub(gone.Details.End)
 					must := age >= limits.Time || len(kept) > limits.Jobs
@@ -409,7 +419,7 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 			now = now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "minutes")) * time.Minute)
 			job := ids.JobID(fmt.Sprintf("j%d", i))
 			detached := rapid.Bool().Draw(t, "detached")
-			step(SubmitAsked{Submission: Submission{Job: job, Graph: graph(), Detached: detached}})
+			step(submitAsked{Submission: Submission{Job: job, Graph: graph(), Detached: detached}})
 			if !rapid.Bool().Draw(t, "ends") {
 				continue
 			}
@@ -418,18 +428,18 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			buffer.End()
-			e := JobEnded{
+			e := jobEnded{
 				Job: job, JobMaster: running[job], Results: collect.Results{"r": buffer},
 				Details: msg.JobDetails{ID: job, Status: msg.JobFinished, End: now, Name: strings.Repeat("n", rapid.IntRange(0, 5<<10).Draw(t, "name"))},
 			}
 			delete(running, job)
 			kept[job] = e
 			if detached {
-				kept[job] = JobEnded{Details: e.Details}
+				kept[job] = jobEnded{Details: e.Details}
 			}
 			step(e)
 			if rapid.Bool().Draw(t, "read") {
-				step(PageAsked{Job: job, Name: "r", Cursor: int64(rapid.IntRange(0, 1).Draw(t, "cursor"))})
+				step(pageAsked{Job: job, Name: "r", Cursor: int64(rapid.IntRange(0, 1).Draw(t, "cursor"))})
 			}
 			if len(core.archive.jobs) != len(kept) || core.archive.size != size() {
 				t.Fatalf("%d ended jobs of %d bytes are kept, want %d of %d", len(core.archive.jobs), core.archive.size, len(kept), size())
@@ -482,12 +492,12 @@ func TestCancelledIDsPushOutNoEndedJob(t *testing.T) {
 	t.Parallel()
 	c := configured(Session)
 	c.Archive.Jobs = 1
-	core := NewCore(c)
+	core := newCore(c)
 	submit := func(id ids.JobID) (jobMaster ids.JobMasterID, answer error) {
-		for _, effect := range core.Step(testEpoch, SubmitAsked{Submission: Submission{Job: id, Graph: graph()}}) {
+		for _, effect := range core.Step(testEpoch, submitAsked{Submission: Submission{Job: id, Graph: graph()}}) {
 			switch e := effect.(type) {
-			case AnswerError:
-				answer = e.Err
+			case reply:
+				answer, _ = e.Content().(error)
 			case StartJobMaster:
 				jobMaster = e.JobMaster
 			}
@@ -499,12 +509,12 @@ func TestCancelledIDsPushOutNoEndedJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		core.Step(testEpoch, JobEnded{Job: id, JobMaster: jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: testEpoch}})
+		core.Step(testEpoch, jobEnded{Job: id, JobMaster: jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: testEpoch}})
 	}
 	run("ended")
 	run("last") // and the other one is not kept any longer
 	for n := range maxForgotten {
-		core.Step(testEpoch, CancelAsked{Job: ids.JobID(fmt.Sprintf("never%d", n))})
+		core.Step(testEpoch, cancelAsked{Job: ids.JobID(fmt.Sprintf("never%d", n))})
 	}
 	if _, err := submit("ended"); !errors.Is(err, msg.ErrJobEnded) {
 		t.Errorf("after %d ids that never were, a job that has ended is answered with %v", maxForgotten, err)

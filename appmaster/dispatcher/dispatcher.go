@@ -2,7 +2,7 @@
 // and keeps what is left of it when it has ended. It owns the list of jobs, and
 // decides when a cluster for one job ends, and how.
 //
-// Core is the pure state machine; Dispatcher is the loop around it. It owns the
+// Its core is pure; Dispatcher is the loop around it. It owns the
 // loop's goroutine, and for each running job one that runs its JobMaster and one
 // that brings it what the loop says. The package must never import another role:
 // what makes a JobMaster is given from outside.
@@ -48,7 +48,7 @@ type Starter func(StartJobMaster) (JobMaster, error)
 // Run; its other methods may be called from any goroutine, before Run too, and
 // give actor.ErrStopped after it.
 type Dispatcher struct {
-	loop   *actor.OldLoop[Event, Effect]
+	loop   *actor.Loop[event, effect]
 	start  Starter
 	logger logrus.FieldLogger
 	ending chan struct{} // closed by the loop when outcome is set
@@ -73,23 +73,14 @@ func New(config Config, start Starter, logger logrus.FieldLogger) *Dispatcher {
 		ending:  make(chan struct{}),
 		running: make(map[ids.JobID]*runningJob),
 	}
-	d.loop = actor.NewOld[Event, Effect](NewCore(config), nil)
+	d.loop = actor.New[event, effect](newCore(config), woken{})
 	d.loop.Observe(d.logStep)
 	return d
 }
 
 // Run runs the role until ctx ends, and gives its cause. Jobs that run then are
 // suspended. It waits for all that it started.
-func (d *Dispatcher) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	shell := newShell(ctx, d)
-	d.loop.SetShell(shell)
-	err := d.loop.Run(ctx)
-	cancel(actor.ErrStopped)
-	shell.wait()
-	return err
-}
+func (d *Dispatcher) Run(ctx context.Context) error { return d.loop.Run(ctx, d.startShell) }
 
 // Outcome waits until the cluster has to end, and says how.
 func (d *Dispatcher) Outcome(ctx context.Context) (Outcome, error) {
@@ -123,7 +114,7 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 // msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. A job that cannot be started for
 // another reason has FAILED, and is listed.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
-	err, asking := actor.OldAsk(ctx, d.loop, func(reply chan<- error) Event { return SubmitAsked{Submission: s, Reply: reply} })
+	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event { return submitAsked{Submission: s, Question: q} })
 	return errors.Join(asking, err)
 }
 
@@ -131,7 +122,7 @@ func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 // CANCELED job. msg.ErrJobNotFound, and a cluster of many jobs takes no submission of it then for
 // some minutes; msg.ErrJobEnded for one that ended otherwise.
 func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
-	err, asking := actor.OldAsk(ctx, d.loop, func(reply chan<- error) Event { return CancelAsked{Job: job, Reply: reply} })
+	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event { return cancelAsked{Job: job, Question: q} })
 	return errors.Join(asking, err)
 }
 
@@ -140,28 +131,28 @@ func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
 // job that needs no client.
 // msg.ErrJobNotFound.
 func (d *Dispatcher) ClientSeen(ctx context.Context, job ids.JobID) error {
-	err, asking := actor.OldAsk(ctx, d.loop, func(reply chan<- error) Event { return ClientSeen{Job: job, Reply: reply} })
+	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event { return clientSeen{Job: job, Question: q} })
 	return errors.Join(asking, err)
 }
 
 // ShutDown asks for the end of the cluster; see Outcome.
-func (d *Dispatcher) ShutDown(ctx context.Context) error { return d.loop.Post(ctx, ShutdownAsked{}) }
+func (d *Dispatcher) ShutDown(ctx context.Context) error { return d.loop.Post(ctx, shutdownAsked{}) }
 
 // End says how the application has ended that the cluster is for; see Outcome. One
 // that was shut down before keeps its outcome.
 func (d *Dispatcher) End(ctx context.Context, o Outcome) error {
-	return d.loop.Post(ctx, EndAsked{Outcome: o})
+	return d.loop.Post(ctx, endAsked{Outcome: o})
 }
 
 // AwaitJobs waits until each job has ended, and says how an application ends that was for
 // all of them: as the first that did not finish, or as succeeded.
 func (d *Dispatcher) AwaitJobs(ctx context.Context) (Outcome, error) {
-	return actor.OldAsk(ctx, d.loop, func(reply chan<- Outcome) Event { return JobsAwaited{Reply: reply} })
+	return actor.Ask(ctx, d.loop, func(q actor.Question[Outcome]) event { return jobsAwaited{Question: q} })
 }
 
 // Jobs lists all jobs in the order of their submission.
 func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
-	entries, err := actor.OldAsk(ctx, d.loop, func(reply chan<- []Entry) Event { return JobsAsked{Reply: reply} })
+	entries, err := actor.Ask(ctx, d.loop, func(q actor.Question[[]jobEntry]) event { return jobsAsked{Question: q} })
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +199,7 @@ func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMas
 			return err
 		}
 	}
-	entry, err := actor.OldAsk(ctx, d.loop, func(reply chan<- Entry) Event { return JobAsked{Job: job, Reply: reply} })
+	entry, err := actor.Ask(ctx, d.loop, func(q actor.Question[jobEntry]) event { return jobAsked{Job: job, Question: q} })
 	switch {
 	case err != nil:
 		return err
@@ -253,7 +244,7 @@ func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Dur
 			return msg.JobEnded{}, context.Cause(ctx)
 		}
 	}
-	entry, err := actor.OldAsk(ctx, d.loop, func(reply chan<- Entry) Event { return ResultAsked{Job: job, Reply: reply} })
+	entry, err := actor.Ask(ctx, d.loop, func(q actor.Question[jobEntry]) event { return resultAsked{Job: job, Question: q} })
 	switch {
 	case err != nil:
 		return msg.JobEnded{}, err
@@ -280,8 +271,8 @@ func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string
 			return msg.CollectPage{}, err
 		}
 	}
-	answer, err := actor.OldAsk(ctx, d.loop, func(reply chan<- Page) Event {
-		return PageAsked{Job: job, Name: name, Cursor: cursor, Reply: reply}
+	answer, err := actor.Ask(ctx, d.loop, func(q actor.Question[pageAnswer]) event {
+		return pageAsked{Job: job, Name: name, Cursor: cursor, Question: q}
 	})
 	return answer.Page, errors.Join(err, answer.Err)
 }

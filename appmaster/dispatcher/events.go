@@ -5,6 +5,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -27,111 +28,111 @@ type Outcome struct {
 	Diagnostics string // root cause, for YARN; at most 8 KiB
 }
 
-// Event is something that happened, for Core.Step.
+// event is something that happened, for core.Step.
 //
 //sumtype:decl
-type Event interface{ isEvent() }
+type event interface{ isEvent() }
 
 // The events.
 type (
-	// SubmitAsked brings a job, and asks for AnswerError.
-	SubmitAsked struct {
+	// submitAsked brings a job, and asks whether it is taken.
+	submitAsked struct {
 		Submission Submission
-		Reply      chan<- error
+		Question   actor.Question[error]
 	}
-	// JobMasterFailed says that a job's JobMaster could not be made, or ended
+	// jobMasterFailed says that a job's JobMaster could not be made, or ended
 	// without an outcome.
-	JobMasterFailed struct {
+	jobMasterFailed struct {
 		Job       ids.JobID
 		JobMaster ids.JobMasterID
 		Err       error
 	}
-	// JobEnded brings what a JobMaster leaves behind.
-	JobEnded struct {
+	// jobEnded brings what a JobMaster leaves behind.
+	jobEnded struct {
 		Job       ids.JobID
 		JobMaster ids.JobMasterID
 		Details   msg.JobDetails
 		Results   collect.Results
 	}
-	// CancelAsked asks for the end of a job, and for AnswerError.
-	CancelAsked struct {
-		Job   ids.JobID
-		Reply chan<- error
+	// cancelAsked asks for the end of a job.
+	cancelAsked struct {
+		Job      ids.JobID
+		Question actor.Question[error]
 	}
-	// ClientSeen says that a job's client is alive, and asks for AnswerError.
-	ClientSeen struct {
-		Job   ids.JobID
-		Reply chan<- error
+	// clientSeen says that a job's client is alive.
+	clientSeen struct {
+		Job      ids.JobID
+		Question actor.Question[error]
 	}
-	// JobAsked asks for AnswerJob.
-	JobAsked struct {
-		Job   ids.JobID
-		Reply chan<- Entry
+	// jobAsked asks what is known of a job.
+	jobAsked struct {
+		Job      ids.JobID
+		Question actor.Question[jobEntry]
 	}
-	// JobsAsked asks for AnswerJobs.
-	JobsAsked struct{ Reply chan<- []Entry }
-	// ResultAsked asks for AnswerJob, and says that the client will know then how
+	// jobsAsked asks for all jobs, in the order of their submission.
+	jobsAsked struct{ Question actor.Question[[]jobEntry] }
+	// resultAsked asks as jobAsked does, and says that the client will know then how
 	// the job ended.
-	ResultAsked struct {
-		Job   ids.JobID
-		Reply chan<- Entry
+	resultAsked struct {
+		Job      ids.JobID
+		Question actor.Question[jobEntry]
 	}
-	// PageAsked asks for AnswerPage: of a result that an ended job left.
-	PageAsked struct {
-		Job    ids.JobID
-		Name   string
-		Cursor int64
-		Reply  chan<- Page
+	// pageAsked asks for a page of a result that an ended job left.
+	pageAsked struct {
+		Job      ids.JobID
+		Name     string
+		Cursor   int64
+		Question actor.Question[pageAnswer]
 	}
-	// JobsAwaited asks for AnswerOutcome, once there is no job that has not ended.
-	JobsAwaited struct{ Reply chan<- Outcome }
-	// ShutdownAsked asks for the end of the cluster.
-	ShutdownAsked struct{}
-	// EndAsked says how the application has ended that the cluster is for.
-	EndAsked struct{ Outcome Outcome }
-	// Woken says that the time of the last Wake has come. One too many does no
-	// harm.
-	Woken struct{}
+	// jobsAwaited asks, once there is no job that has not ended, for the end of an
+	// application that was for them: as the first that did not finish, or as succeeded.
+	jobsAwaited struct{ Question actor.Question[Outcome] }
+	// shutdownAsked asks for the end of the cluster.
+	shutdownAsked struct{}
+	// endAsked says how the application has ended that the cluster is for.
+	endAsked struct{ Outcome Outcome }
+	// woken says that the core's alarm rings.
+	woken struct{}
 )
 
-func (SubmitAsked) isEvent()     {}
-func (JobMasterFailed) isEvent() {}
-func (JobEnded) isEvent()        {}
-func (CancelAsked) isEvent()     {}
-func (ClientSeen) isEvent()      {}
-func (JobAsked) isEvent()        {}
-func (JobsAsked) isEvent()       {}
-func (ResultAsked) isEvent()     {}
-func (PageAsked) isEvent()       {}
-func (JobsAwaited) isEvent()     {}
-func (ShutdownAsked) isEvent()   {}
-func (EndAsked) isEvent()        {}
-func (Woken) isEvent()           {}
+func (submitAsked) isEvent()     {}
+func (jobMasterFailed) isEvent() {}
+func (jobEnded) isEvent()        {}
+func (cancelAsked) isEvent()     {}
+func (clientSeen) isEvent()      {}
+func (jobAsked) isEvent()        {}
+func (jobsAsked) isEvent()       {}
+func (resultAsked) isEvent()     {}
+func (pageAsked) isEvent()       {}
+func (jobsAwaited) isEvent()     {}
+func (shutdownAsked) isEvent()   {}
+func (endAsked) isEvent()        {}
+func (woken) isEvent()           {}
 
-// Entry is a job as the Dispatcher knows it.
-type Entry struct {
+// jobEntry is a job as the Dispatcher knows it.
+type jobEntry struct {
 	Job ids.JobID // "" where there is no such job
 	// Details are those of a job that has ended; nil while its JobMaster has
 	// them.
 	Details *msg.JobDetails
 }
 
-// Page is the answer to PageAsked: msg.ErrJobNotFound, msg.ErrNotReady,
+// pageAnswer is the answer to pageAsked: msg.ErrJobNotFound, msg.ErrNotReady,
 // msg.ErrResultNotFound, msg.ErrResultGone.
-type Page struct {
+type pageAnswer struct {
 	Page msg.CollectPage
 	Err  error
 }
 
-// Effect is something that Core.Step wants done.
+// effect is something that core.Step wants done.
 //
 //sumtype:decl
-type Effect interface{ isEffect() }
+type effect interface{ isEffect() }
 
 // The effects.
 type (
-	// StartJobMaster makes a job's JobMaster and runs it: JobMasterFailed, or later
-	// JobEnded.
+	// StartJobMaster makes a job's JobMaster and runs it: jobMasterFailed, or later
+	// jobEnded.
 	StartJobMaster struct {
 		JobMaster  ids.JobMasterID // fencing token of its grant
 		Submission Submission
@@ -140,64 +141,33 @@ type (
 		// that anybody comes for.
 		ResultBytes int
 	}
-	// CancelJob tells a JobMaster to end its job.
-	CancelJob struct {
+	// cancelJob tells a JobMaster to end its job.
+	cancelJob struct {
 		Job ids.JobID
 		Why string // where nobody has asked for it
 	}
-	// JobArchived says that the Dispatcher answers for a job from now on.
-	JobArchived struct {
+	// jobArchived says that the Dispatcher answers for a job from now on.
+	jobArchived struct {
 		Job    ids.JobID
 		Status msg.JobStatus
 	}
-	// JobForgotten says that an ended job is not kept any longer.
-	JobForgotten struct{ Job ids.JobID }
-	// EndCluster says how the cluster is to end: now, and once.
-	EndCluster struct{ Outcome Outcome }
-	// Wake asks for Woken at a time, in place of the time asked for before.
-	Wake struct{ At time.Time }
-	// AnswerError answers SubmitAsked, CancelAsked and ClientSeen.
-	AnswerError struct {
-		Reply chan<- error
-		Err   error
-	}
-	// AnswerJob answers JobAsked and ResultAsked.
-	AnswerJob struct {
-		Reply chan<- Entry
-		Entry Entry
-	}
-	// AnswerJobs answers JobsAsked, in the order of submission.
-	AnswerJobs struct {
-		Reply   chan<- []Entry
-		Entries []Entry
-	}
-	// AnswerPage answers PageAsked.
-	AnswerPage struct {
-		Reply chan<- Page
-		Page  Page
-	}
-	// AnswerOutcome answers JobsAwaited: as the first job that did not finish, or as
-	// succeeded.
-	AnswerOutcome struct {
-		Reply   chan<- Outcome
-		Outcome Outcome
-	}
-	// Dropped says that an event was ignored. For the log only.
-	Dropped struct {
+	// jobForgotten says that an ended job is not kept any longer.
+	jobForgotten struct{ Job ids.JobID }
+	// endCluster says how the cluster is to end: now, and once.
+	endCluster struct{ Outcome Outcome }
+	// reply answers a question.
+	reply struct{ actor.Reply }
+	// dropped says that an event was ignored. For the log only.
+	dropped struct {
 		Job ids.JobID
 		Why string
 	}
 )
 
 func (StartJobMaster) isEffect() {}
-func (CancelJob) isEffect()      {}
-func (JobArchived) isEffect()    {}
-func (JobForgotten) isEffect()   {}
-func (EndCluster) isEffect()     {}
-func (Wake) isEffect()           {}
-func (AnswerError) isEffect()    {}
-func (AnswerJob) isEffect()      {}
-func (AnswerJobs) isEffect()     {}
-func (AnswerPage) isEffect()     {}
-func (AnswerOutcome) isEffect()  {}
-func (Dropped) isEffect()        {}
+func (cancelJob) isEffect()      {}
+func (jobArchived) isEffect()    {}
+func (jobForgotten) isEffect()   {}
+func (endCluster) isEffect()     {}
+func (reply) isEffect()          {}
+func (dropped) isEffect()        {}
