@@ -11,14 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// history is what has happened to a Core that can log in. What it must do follows from
+// history is what has happened to a core that can log in. What it must do follows from
 // that alone, by the rules of docs/OPTIONS.md and of the methods below: nothing here is
 // taken from the core, and its numbers are written out.
 type history struct {
-	core    *Core
+	core    actortest.Stepper[event, effect]
 	now     time.Time
 	first   time.Time // end of the first tokens; zero: there are none
 	backoff time.Duration
@@ -39,8 +40,8 @@ type given struct {
 
 type recorded struct {
 	now     time.Time
-	event   Event
-	effects []Effect
+	event   event
+	effects []any
 }
 
 // defaults are those of docs/OPTIONS.md.
@@ -56,14 +57,17 @@ func begin(ends time.Time, backoff time.Duration) *history {
 	if !ends.IsZero() {
 		c.Tokens["ns1"], c.Tokens["ns9"] = token("ns1", "first"), token("ns9", "first")
 	}
-	h.core = newCore(config, true, c, life{service: "ns1", issued: testEpoch.Add(-time.Hour), ends: ends})
+	h.core.Core = newCore(config, true, c, life{service: "ns1", issued: testEpoch.Add(-time.Hour), ends: ends})
 	return h
 }
 
 // step brings an event and compares what comes of it.
-func (h *history) step(t *rapid.T, event Event, want ...Effect) {
+func (h *history) step(t *rapid.T, event event, want ...any) {
 	t.Helper()
-	got := h.core.Step(h.now, event)
+	if event == (woken{}) {
+		h.core.Rang()
+	}
+	got := h.core.All(h.now, event)
 	h.log = append(h.log, recorded{h.now, event, got})
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateErrors(), cmpopts.EquateApproxTime(time.Millisecond), cmp.Comparer(sameTokens)); diff != "" {
 		t.Fatalf("at %v, %T after %d answers (-want +got):\n%s", h.now.Sub(testEpoch), event, len(h.answers), diff)
@@ -170,21 +174,21 @@ func (h *history) answer(t *rapid.T, err error, services ...string) {
 	before := h.answers
 	h.answers = append(slices.Clone(before), a)
 	h.wake = h.next()
-	var want []Effect
+	var want []any
 	if len(services) > 0 {
-		want = append(want, Install{Tokens: h.tokens(), Ends: a.ends})
+		want = append(want, install{Tokens: h.tokens(), Ends: a.ends})
 	}
 	if !h.usable(before) && h.usable(h.answers) {
-		want = append(want, Usable{})
+		want = append(want, usable{})
 	}
 	if err != nil {
 		ends := h.ends()
-		want = append(want, TellFailure{Err: err, Ends: ends, Ended: !ends.After(h.now), Again: h.wake})
+		want = append(want, tellFailure{Err: err, Ends: ends, Ended: !ends.After(h.now), Again: h.wake})
 	}
 	if !h.wake.IsZero() {
-		want = append(want, Wake{h.wake})
+		want = append(want, actortest.Wake{At: h.wake})
 	}
-	h.step(t, Answered{Obtained: o, Err: err}, want...)
+	h.step(t, answered{Obtained: o, Err: err}, want...)
 }
 
 // timePasses lets the timer go off, or not yet.
@@ -200,16 +204,16 @@ func (h *history) timePasses(t *rapid.T) {
 		return
 	}
 	h.wake, h.trying = time.Time{}, true
-	h.step(t, Woken{}, Obtain{})
+	h.step(t, woken{}, obtain{})
 }
 
 // strayWake is a timer that goes off when it must not: it is set again.
 func (h *history) strayWake(t *rapid.T) {
 	switch {
 	case h.wake.IsZero():
-		h.step(t, Woken{})
+		h.step(t, woken{})
 	case h.now.Add(time.Millisecond).Before(h.wake):
-		h.step(t, Woken{}, Wake{h.wake})
+		h.step(t, woken{}, actortest.Wake{At: h.wake})
 	default:
 		t.Skip("it is time")
 	}
@@ -222,7 +226,7 @@ func (h *history) strayAnswer(t *rapid.T) {
 	}
 	late := creds.New()
 	late.Tokens["ns1"] = token("ns1", "late")
-	h.step(t, Answered{Obtained: Obtained{Credentials: late, Ends: h.now.Add(time.Hour)}})
+	h.step(t, answered{Obtained: Obtained{Credentials: late, Ends: h.now.Add(time.Hour)}})
 }
 
 // Whatever the provider answers and whenever, the core does what the history says and
@@ -236,9 +240,9 @@ func TestRenewalUnderAnyAnswers(t *testing.T) {
 		backoff := rapid.SampledFrom([]time.Duration{time.Hour, time.Hour, time.Minute}).Draw(t, "backoff")
 		h := begin(ends, backoff)
 		if ends.After(testEpoch) {
-			h.step(t, Started{}, Usable{}, Obtain{})
+			h.step(t, started{}, usable{}, obtain{})
 		} else {
-			h.step(t, Started{}, Obtain{})
+			h.step(t, started{}, obtain{})
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"all answer":   func(t *rapid.T) { h.answer(t, nil, "ns1", "ns2") },
@@ -251,7 +255,10 @@ func TestRenewalUnderAnyAnswers(t *testing.T) {
 		})
 		again := begin(ends, backoff)
 		for i, r := range h.log {
-			if diff := cmp.Diff(r.effects, again.core.Step(r.now, r.event), cmpopts.EquateErrors(), cmp.Comparer(sameTokens)); diff != "" {
+			if r.event == (woken{}) {
+				again.core.Rang()
+			}
+			if diff := cmp.Diff(r.effects, again.core.All(r.now, r.event), cmpopts.EquateErrors(), cmp.Comparer(sameTokens)); diff != "" {
 				t.Fatalf("step %d gives other effects when replayed (-first +again):\n%s", i, diff)
 			}
 		}
@@ -260,18 +267,15 @@ func TestRenewalUnderAnyAnswers(t *testing.T) {
 
 // told are the times at which people hear of the end of tokens that nobody can replace,
 // if the process begins at some time and the timer goes off when it was asked to.
-func told(t *rapid.T, c *Core, began, ends time.Time) (warnings, ended []time.Time) {
-	now, event := began, Event(Started{})
+func told(t *rapid.T, c *core, began, ends time.Time) (warnings, ended []time.Time) {
+	now, event := began, event(started{})
 	for steps := 0; ; steps++ {
 		if steps > 200 {
 			t.Fatal("it does not come to an end")
 		}
-		var wake time.Time
 		for i, effect := range c.Step(now, event) {
 			switch e := effect.(type) {
-			case Wake:
-				wake = e.At
-			case TellEnd:
+			case tellEnd:
 				if e.Service != "ns1" || !e.Ends.Equal(ends) || e.Ended != !ends.After(now) {
 					t.Fatalf("at %v people are told %s", now, describe(e))
 				}
@@ -280,7 +284,7 @@ func told(t *rapid.T, c *Core, began, ends time.Time) (warnings, ended []time.Ti
 				} else {
 					warnings = append(warnings, now)
 				}
-			case Usable:
+			case usable:
 				if steps != 0 || i != 0 {
 					t.Fatal("usable late, or twice")
 				}
@@ -288,13 +292,14 @@ func told(t *rapid.T, c *Core, began, ends time.Time) (warnings, ended []time.Ti
 				t.Fatalf("effect %s", describe(e))
 			}
 		}
+		wake := c.Alarm()
 		if wake.IsZero() {
 			return warnings, ended
 		}
 		if !wake.After(now) {
 			t.Fatalf("at %v it asks to be woken at %v", now, wake)
 		}
-		now, event = wake, Woken{}
+		now, event = wake, woken{}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
@@ -32,7 +33,7 @@ func TestCoreTranscripts(t *testing.T) {
 	})
 }
 
-// script drives a Core by commands, as its transcripts have them. Times are told from
+// script drives a core by commands, as its transcripts have them. Times are told from
 // the beginning of the transcript, days by 24 h:
 //
 //	config ratio=X backoff=DURATION          before the start
@@ -45,7 +46,7 @@ func TestCoreTranscripts(t *testing.T) {
 type script struct {
 	t      *testing.T
 	config Config
-	core   *Core
+	core   actortest.Stepper[event, effect]
 	now    time.Time
 	wake   time.Time
 }
@@ -84,18 +85,19 @@ func (s *script) command(line string) []string {
 			first.service = alias
 			break
 		}
-		s.core = newCore(s.config, login, tokens, first)
-		return s.step(Started{})
+		s.core.Core = newCore(s.config, login, tokens, first)
+		return s.step(started{})
 	case "obtained":
-		return s.step(Answered{Obtained: Obtained{Credentials: tokensOf(words[1:]), Ends: at("ends")}})
+		return s.step(answered{Obtained: Obtained{Credentials: tokensOf(words[1:]), Ends: at("ends")}})
 	case "failed":
 		tokens := tokensOf(words[1:])
 		text := strings.Join(slices.DeleteFunc(words[1:], func(w string) bool { return strings.Contains(w, "=") }), " ")
-		return s.step(Answered{Obtained: Obtained{Credentials: tokens, Ends: at("ends")}, Err: errors.New(text)})
+		return s.step(answered{Obtained: Obtained{Credentials: tokens, Ends: at("ends")}, Err: errors.New(text)})
 	case "wait":
 		return s.wait(s.duration(words[1]))
 	case "woken":
-		return s.step(Woken{})
+		s.core.Rang()
+		return s.step(woken{})
 	case "clock":
 		s.now = s.now.Add(s.duration(words[1]))
 		return nil
@@ -146,7 +148,8 @@ func (s *script) wait(d time.Duration) []string {
 	end := s.now.Add(d)
 	for !s.wake.IsZero() && !s.wake.After(end) {
 		s.now, s.wake = s.wake, time.Time{}
-		for _, line := range s.step(Woken{}) {
+		s.core.Rang()
+		for _, line := range s.step(woken{}) {
 			lines = append(lines, sinceEpoch(s.now)+": "+line)
 		}
 	}
@@ -154,10 +157,10 @@ func (s *script) wait(d time.Duration) []string {
 	return lines
 }
 
-func (s *script) step(event Event) []string {
+func (s *script) step(event event) []string {
 	var lines []string
-	for _, effect := range s.core.Step(s.now, event) {
-		if w, is := effect.(Wake); is {
+	for _, effect := range s.core.All(s.now, event) {
+		if w, is := effect.(actortest.Wake); is {
 			s.wake = w.At
 		}
 		lines = append(lines, describe(effect))
@@ -165,19 +168,19 @@ func (s *script) step(event Event) []string {
 	return lines
 }
 
-func describe(effect Effect) string {
+func describe(effect any) string {
 	switch e := effect.(type) {
-	case Obtain:
+	case obtain:
 		return "obtain"
-	case Install:
+	case install:
 		return fmt.Sprintf("install %s, until %s", show(e.Tokens), sinceEpoch(e.Ends))
-	case Usable:
+	case usable:
 		return "usable"
-	case Wake:
+	case actortest.Wake:
 		return "wake at " + sinceEpoch(e.At)
-	case TellFailure:
+	case tellFailure:
 		return fmt.Sprintf("failure: %v; tokens end %s (ended: %t), again at %s", e.Err, sinceEpoch(e.Ends), e.Ended, sinceEpoch(e.Again))
-	case TellEnd:
+	case tellEnd:
 		return fmt.Sprintf("token of %s ends %s (ended: %t)", e.Service, sinceEpoch(e.Ends), e.Ended)
 	}
 	return fmt.Sprintf("unknown effect %T", effect)

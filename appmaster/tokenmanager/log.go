@@ -11,24 +11,24 @@ import (
 
 // logStep tells people what became of the tokens. What is obtained is a line a day, what
 // fails one for each try.
-func (m *Manager) logStep(event Event, effects []Effect) {
+func (m *Manager) logStep(event event, effects []effect) {
 	m.logger.WithFields(logrus.Fields{"event": fmt.Sprintf("%T", event), "effects": len(effects)}).Debug("event")
 	for _, effect := range effects {
 		switch e := effect.(type) {
-		case Install:
+		case install:
 			m.logger.WithFields(logrus.Fields{
 				"tokens": len(e.Tokens.Tokens), "ends": stamp(e.Ends), "principal": m.config.Principal,
 			}).Info("delegation tokens obtained")
-		case TellFailure:
+		case tellFailure:
 			m.logFailure(e)
-		case TellEnd:
+		case tellEnd:
 			m.logEnd(e)
-		case Obtain, Usable, Wake:
+		case obtain, usable:
 		}
 	}
 }
 
-func (m *Manager) logFailure(e TellFailure) {
+func (m *Manager) logFailure(e tellFailure) {
 	log := m.logger.WithError(e.Err).WithFields(logrus.Fields{
 		"principal": m.config.Principal, "ends": stamp(e.Ends), "again": stamp(e.Again),
 	})
@@ -39,7 +39,7 @@ func (m *Manager) logFailure(e TellFailure) {
 	log.Warn("delegation tokens cannot be obtained")
 }
 
-func (m *Manager) logEnd(e TellEnd) {
+func (m *Manager) logEnd(e tellEnd) {
 	log := m.logger.WithFields(logrus.Fields{
 		"service": e.Service, "ends": stamp(e.Ends),
 		"remedy": fmt.Sprintf("start it with a keytab: %s, %s", config.KerberosKeytab, config.KerberosPrincipal),

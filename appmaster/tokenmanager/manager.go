@@ -8,7 +8,7 @@
 // those that the client gave, until their maximum lifetime has passed; the manager
 // then tells people in time when the job will die, and what would help.
 //
-// Core is the pure state machine; Manager is the loop around it. It owns the loop's
+// Its core is pure; Manager is the loop around it. It owns the loop's
 // goroutine, one that distributes, and one while a Provider obtains. The package must
 // never import a role: who hears of new tokens is given from outside.
 package tokenmanager
@@ -16,7 +16,6 @@ package tokenmanager
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,13 +26,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-const (
-	// obtainTimeout bounds one try, 5 min: more than a NameNode's fail-over takes.
-	obtainTimeout = 5 * time.Minute
-	// distributions is how many new sets of tokens may wait to be distributed. One comes
-	// every leastPause at most.
-	distributions = 16
-)
+// obtainTimeout bounds one try, 5 min: more than a NameNode's fail-over takes.
+const obtainTimeout = 5 * time.Minute
 
 // Provider obtains tokens with the process' own login.
 type Provider interface {
@@ -53,7 +47,7 @@ type Manager struct {
 	provider   Provider
 	distribute Distribute
 	logger     logrus.FieldLogger
-	loop       *actor.OldLoop[Event, Effect]
+	loop       *actor.Loop[event, effect]
 	current    atomic.Pointer[creds.Credentials]
 	usable     chan struct{} // closed by the loop, once
 }
@@ -76,7 +70,7 @@ func New(config Config, provider Provider, own *creds.Credentials, distribute Di
 		m.logger.WithError(err).Warn("delegation token does not tell when it ends")
 	}
 	m.current.Store(tokens)
-	m.loop = actor.NewOld[Event, Effect](newCore(config, provider != nil, tokens, first), nil)
+	m.loop = actor.New[event, effect](newCore(config, provider != nil, tokens, first), woken{})
 	m.loop.Observe(m.logStep)
 	return m, nil
 }
@@ -102,67 +96,46 @@ func (m *Manager) Ready(ctx context.Context) error {
 // Run keeps the tokens alive until ctx ends, and gives its cause. It waits for all that it
 // started.
 func (m *Manager) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	shell := newShell(ctx, m)
-	m.loop.SetShell(shell)
-	if err := m.loop.Post(ctx, Started{}); err != nil {
+	if err := m.loop.Post(ctx, started{}); err != nil {
 		return fmt.Errorf("start token manager: %w", err)
 	}
-	err := m.loop.Run(ctx)
-	cancel(actor.ErrStopped)
-	shell.wait()
-	return err
+	return m.loop.Run(ctx, m.start)
 }
 
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*Manager
-	timers  *actor.Timers[struct{}]
-	outbox  *actor.OldOutbox[msg.Secret]
-	running sync.WaitGroup
+	outbox *actor.Outbox[msg.Secret] // only the newest tokens wait
 }
 
-func newShell(ctx context.Context, m *Manager) *shell {
-	s := &shell{Manager: m}
-	s.timers = actor.NewTimers(func(struct{}) { s.post(ctx, Woken{}) })
-	s.outbox = actor.NewOldOutbox(ctx, distributions, func(ctx context.Context, tokens msg.Secret) {
-		if err := m.distribute(ctx, tokens); err != nil {
-			m.logger.WithError(err).Debug("nobody takes new delegation tokens any more")
-		}
+func (m *Manager) start(context.Context) actor.Shell[effect] {
+	s := &shell{Manager: m, outbox: actor.NewOutbox[msg.Secret](0, nil)}
+	m.loop.Go(func(ctx context.Context) {
+		s.outbox.Serve(ctx, func(tokens msg.Secret) bool {
+			if err := m.distribute(ctx, tokens); err != nil {
+				m.logger.WithError(err).Debug("no process takes new delegation tokens any more")
+			}
+			return true
+		})
 	})
 	return s
 }
 
-// post hands an event to the loop. One that has ended needs none.
-func (s *shell) post(ctx context.Context, e Event) { _ = s.loop.Post(ctx, e) }
-
-// wait stops what the shell started; its context has ended.
-func (s *shell) wait() {
-	s.timers.Stop()
-	s.outbox.Wait()
-	s.running.Wait()
-}
-
 // Perform performs one effect.
-func (s *shell) Perform(ctx context.Context, effect Effect) {
-	switch e := effect.(type) {
-	case Obtain:
-		s.running.Go(func() {
+func (s *shell) Perform(_ context.Context, e effect) {
+	switch e := e.(type) {
+	case obtain:
+		s.loop.Go(func(ctx context.Context) {
 			trying, cancel := context.WithTimeout(ctx, obtainTimeout)
 			defer cancel()
 			obtained, err := s.provider.Obtain(trying)
-			s.post(ctx, Answered{Obtained: obtained, Err: err})
+			s.loop.Tell(ctx, answered{Obtained: obtained, Err: err})
 		})
-	case Install:
+	case install:
 		s.current.Store(e.Tokens)
-		if !s.outbox.Put(e.Tokens.Marshal()) {
-			s.logger.Error("running processes do not take new delegation tokens")
-		}
-	case Usable:
+		s.outbox.Put(e.Tokens.Marshal(), "tokens")
+	case usable:
 		close(s.usable)
-	case Wake:
-		s.timers.Set(struct{}{}, time.Until(e.At))
-	case TellFailure, TellEnd: // for the log only
+	case tellFailure, tellEnd: // for the log only
 	}
 }
