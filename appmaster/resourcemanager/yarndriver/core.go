@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/blocklist"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -51,7 +52,7 @@ type core struct {
 	finish    *finishAsked // asked for, and not begun
 	finishBy  time.Time    // when it begins at the latest
 	finishing *finishAsked
-	wake      time.Time // as last asked for; zero: not asked
+	alarm     time.Time // when something is due next; zero: nothing is
 
 	// During a step:
 	now     time.Time
@@ -125,9 +126,8 @@ func (c *core) Step(now time.Time, e event) []effect {
 	case finishAsked:
 		c.finish, c.finishBy = &e, c.now.Add(c.trust())
 	case finished:
-		c.emit(answerFinish{reply: c.finishing.reply, err: e.err})
-	case woken:
-		c.wake = time.Time{}
+		c.emit(reply{c.finishing.question.Answer(e.err)})
+	case woken: // for what is due
 	}
 	if c.registered && !c.gone {
 		c.expireRefusals()
@@ -135,8 +135,12 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.tellNodes()
 		c.beat()
 	}
+	c.alarm = c.nextDue()
 	return c.assemble()
 }
+
+// Alarm is when the core wants to be woken next; zero: never.
+func (c *core) Alarm() time.Time { return c.alarm }
 
 func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
@@ -247,22 +251,18 @@ func (c *core) byPriority(priority records.Priority) *profile {
 	return c.profiles[priority-1]
 }
 
-// beat sends an allocate, or the end of the application, if it is time, and sees
-// to it that the next one is not missed.
+// beat sends an allocate, or the end of the application, if it is time.
 func (c *core) beat() {
 	switch {
 	case c.finishing != nil:
-		return
 	case c.finish != nil && !c.inFlight && c.mayFinish():
 		c.finishing, c.finish = c.finish, nil
 		c.emit(finish{status: c.finishing.status, diagnostics: c.finishing.diagnostics})
-		return
 	case c.inFlight:
 	case c.now.Before(c.retryAt):
 	case c.news() || !c.now.Before(c.nextBeat):
 		c.allocate()
 	}
-	c.setWake()
 }
 
 // news tells whether there is something to say that should not wait.
@@ -303,34 +303,27 @@ func (c *core) ask(a *allocate, p *profile) {
 	})
 }
 
-// setWake asks to be woken when something is due, unless it is asked already.
-func (c *core) setWake() {
-	next := c.nextBeat
-	if next.Before(c.retryAt) {
-		next = c.retryAt
+// nextDue is when the next allocate, or the end, is due, a refusal ends, or a container is to be
+// looked at.
+func (c *core) nextDue() time.Time {
+	if !c.registered || c.gone || c.finishing != nil {
+		return time.Time{}
 	}
-	if c.finish != nil {
-		next = earliest(next, c.finishBy)
-	}
-	if c.inFlight {
-		next = time.Time{} // its answer will come
+	var next time.Time
+	if !c.inFlight { // else its answer will come
+		next = c.nextBeat
+		if next.Before(c.retryAt) {
+			next = c.retryAt
+		}
+		if c.finish != nil {
+			next = actor.Earliest(next, c.finishBy)
+		}
 	}
 	for _, p := range c.profiles {
-		next = earliest(next, p.refusedUntil)
+		next = actor.Earliest(next, p.refusedUntil)
 	}
 	for _, k := range c.checking {
-		next = earliest(next, k.nextCheck)
+		next = actor.Earliest(next, k.nextCheck)
 	}
-	if !next.IsZero() && !next.Equal(c.wake) {
-		c.emit(wake{next})
-	}
-	c.wake = next
-}
-
-// earliest gives the earlier of two times, where zero means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
+	return next
 }

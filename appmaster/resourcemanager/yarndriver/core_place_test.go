@@ -33,6 +33,16 @@ func asked(t *testing.T, effects []effect) allocate {
 	return allocate{}
 }
 
+// reported is what effects tell the ResourceManager.
+func reported(effects []effect) (events []resourcemanager.DriverEvent) {
+	for _, e := range effects {
+		if told, is := e.(report); is {
+			events = append(events, told.events...)
+		}
+	}
+	return events
+}
+
 // TestWorkersAreAskedForInTheirPartition would catch workers on nodes of another label, and
 // asks that name nodes on which YARN gives none, so that it lets them wait.
 func TestWorkersAreAskedForInTheirPartition(t *testing.T) {
@@ -131,9 +141,7 @@ func TestWhenOrdersAreTaken(t *testing.T) {
 	} {
 		c, _ := orderIn(test.place, testNodes())
 		taken := func(now time.Time, e event) bool {
-			effects := c.Step(now, e)
-			told, _ := effects[0].(report)
-			return slices.Contains(told.events, resourcemanager.DriverEvent(resourcemanager.OrdersTaken{}))
+			return slices.Contains(reported(c.Step(now, e)), resourcemanager.DriverEvent(resourcemanager.OrdersTaken{}))
 		}
 		if taken(testEpoch, allocated{err: yarnrpc.ErrInvalidResourceRequest}) {
 			t.Errorf("%s: taken as YARN refuses", name)
@@ -164,14 +172,9 @@ func TestAnAskThatStandsIsTaken(t *testing.T) {
 	} {
 		c, _ := orderIn(place, testNodes())
 		now := testEpoch
-		step := func(after time.Duration, e event) (events []resourcemanager.DriverEvent) {
+		step := func(after time.Duration, e event) []resourcemanager.DriverEvent {
 			now = now.Add(after)
-			for _, effect := range c.Step(now, e) {
-				if told, is := effect.(report); is {
-					events = append(events, told.events...)
-				}
-			}
-			return events
+			return reported(c.Step(now, e))
 		}
 		taken := func(after time.Duration, r amrm.Response) bool {
 			return slices.Contains(step(after, allocated{response: r}), resourcemanager.DriverEvent(resourcemanager.OrdersTaken{}))

@@ -23,7 +23,6 @@ import (
 type yarn struct {
 	core *core
 	now  time.Time
-	wake time.Time
 
 	asked     int // outstanding in YARN's table
 	request   *allocate
@@ -69,14 +68,12 @@ func (y *yarn) step(t *rapid.T, e event) {
 			delete(y.orphans, e.id)
 		case checkContainer:
 			y.checking = append(y.checking, e.id)
-		case wake:
-			if !e.at.After(y.now) {
-				t.Fatalf("wake at %v, which is not after %v", e.at, y.now)
-			}
-			y.wake = e.at
-		case fail, finish, answerFinish:
+		case fail, finish, reply:
 			t.Fatalf("unexpected effect %+v", e)
 		}
+	}
+	if at := y.core.Alarm(); !at.IsZero() && !at.After(y.now) {
+		t.Fatalf("wake at %v, which is not after %v", at, y.now)
 	}
 }
 
@@ -341,8 +338,7 @@ func (y *yarn) ends(t *rapid.T) {
 
 func (y *yarn) timePasses(t *rapid.T) {
 	y.now = y.now.Add(time.Duration(rapid.IntRange(1, 12_000).Draw(t, "ms")) * time.Millisecond)
-	if !y.wake.IsZero() && !y.now.Before(y.wake) {
-		y.wake = time.Time{}
+	if at := y.core.Alarm(); !at.IsZero() && !y.now.Before(at) {
 		y.step(t, woken{})
 		if y.refused && y.now.Sub(y.refusedAt) >= refusalTime {
 			t.Fatalf("a refusal holds %v", y.now.Sub(y.refusedAt))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
@@ -48,7 +49,8 @@ func containerID(number int) records.ContainerID {
 
 func TestCoreTranscripts(t *testing.T) {
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
-		s := &script{t: t, now: testEpoch, core: newCore(DefaultHeartbeat, DefaultRequestInterval, launch.WorkerPlace{}, testNodes())}
+		s := &script{t: t, now: testEpoch}
+		s.stepper.Core = newCore(DefaultHeartbeat, DefaultRequestInterval, launch.WorkerPlace{}, testNodes())
 		return s.command
 	})
 }
@@ -64,10 +66,11 @@ func TestCoreTranscripts(t *testing.T) {
 //	wait DURATION                               with the wakes that fall due
 //	pause DURATION                              without: the process was stopped
 type script struct {
-	t    *testing.T
-	core *core
-	now  time.Time
-	wake time.Time
+	t     *testing.T
+	now   time.Time
+	alarm time.Time
+
+	stepper actortest.Stepper[event, effect]
 }
 
 func (s *script) command(line string) []string {
@@ -230,8 +233,9 @@ func (s *script) duration(word string) time.Duration {
 func (s *script) wait(duration string) []string {
 	var lines []string
 	end := s.now.Add(s.duration(duration))
-	for !s.wake.IsZero() && !s.wake.After(end) {
-		s.now, s.wake = s.wake, time.Time{}
+	for !s.alarm.IsZero() && !s.alarm.After(end) {
+		s.now = s.alarm
+		s.stepper.Rang()
 		for _, line := range s.step(woken{}) {
 			lines = append(lines, fmt.Sprintf("%v: %s", s.now.Sub(testEpoch), line))
 		}
@@ -242,16 +246,14 @@ func (s *script) wait(duration string) []string {
 
 func (s *script) step(e event) []string {
 	var lines []string
-	for _, effect := range s.core.Step(s.now, e) {
-		if w, ok := effect.(wake); ok {
-			s.wake = w.at
-		}
+	for _, effect := range s.stepper.All(s.now, e) {
 		lines = append(lines, describe(effect)...)
 	}
+	s.alarm = s.stepper.Core.Alarm()
 	return lines
 }
 
-func describe(e effect) []string {
+func describe(e any) []string {
 	switch e := e.(type) {
 	case allocate:
 		return []string{describeAllocate(e)}
@@ -273,10 +275,10 @@ func describe(e effect) []string {
 		return []string{fmt.Sprintf("look at %d on %s", e.id.ID, e.node.Host)}
 	case finish:
 		return []string{fmt.Sprintf("finish %s: %s", e.status, e.diagnostics)}
-	case answerFinish:
-		return []string{fmt.Sprintf("answer: %v", e.err)}
-	case wake:
-		return []string{fmt.Sprintf("wake at %v", e.at.Sub(testEpoch))}
+	case reply:
+		return []string{fmt.Sprintf("answer: %v", e.Content())}
+	case actortest.Wake:
+		return []string{fmt.Sprintf("wake at %v", e.At.Sub(testEpoch))}
 	case fail:
 		return []string{fmt.Sprintf("fail: %v", e.err)}
 	}

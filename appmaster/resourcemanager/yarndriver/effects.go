@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -45,78 +41,76 @@ type call func(context.Context)
 type shell struct {
 	*Driver
 	report resourcemanager.Report
-	fatal  context.CancelCauseFunc
-	timers *actor.Timers[struct{}]
-	yarn   *actor.OldOutbox[call] // in order, from one goroutine: amrm's Client serves one caller
+	// Calls of YARN's ResourceManager come in order from one goroutine, as amrm's Client serves
+	// one caller. The core asks for one after the other, so it needs no bound.
+	yarn *actor.Outbox[call]
 	// What the ResourceManager is to hear waits without a bound: of a container there is
 	// little, and that of thousands may come together, as starts at nodes without an answer
 	// fail. It comes from one goroutine.
-	upward *actor.Queue[news]
-	// running are that goroutine and the one that makes the attempt known to YARN.
-	running sync.WaitGroup
+	upward *actor.Outbox[news]
 	// Starts wait for starts alone, and stops and looks for one another.
 	starts, others *nodeCalls
 }
 
-func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fatal context.CancelCauseFunc) *shell {
-	s := &shell{
-		Driver: d, report: report, fatal: fatal, upward: actor.NewQueue[news](0),
-		starts: newNodeCalls(callsPerNode, callsAtOnce), others: newNodeCalls(callsPerNode, callsAtOnce),
-	}
-	s.timers = actor.NewTimers(func(struct{}) { d.post(ctx, woken{}) })
-	s.yarn = actor.NewOldOutbox(ctx, 1, func(ctx context.Context, c call) { c(ctx) })
-	s.running.Go(func() { s.passOn(ctx) })
+// begin starts the goroutines that speak to YARN's ResourceManager and to Bobbin's.
+func (s *shell) begin(context.Context) actor.Shell[effect] {
+	s.loop.Go(s.register)
+	s.loop.Go(func(ctx context.Context) {
+		s.yarn.Serve(ctx, func(c call) bool {
+			c(ctx)
+			return true
+		})
+	})
+	s.loop.Go(func(ctx context.Context) {
+		s.upward.Serve(ctx, func(n news) bool { return s.pass(ctx, n) })
+	})
 	return s
 }
 
-// wait stops what the shell started; its context has ended.
-func (s *shell) wait() {
-	s.timers.Stop()
-	s.yarn.Wait()
-	s.running.Wait()
-	s.starts.wait()
-	s.others.wait()
+// fail ends the driver with this error. One that comes once ctx has ended follows from that
+// end, and does not count.
+func (s *shell) fail(ctx context.Context, cause error) {
+	if ctx.Err() == nil {
+		s.loop.Fail(cause)
+	}
 }
 
-// register makes the attempt known to YARN, beside the loop. A ResourceManager
-// that is away comes back, and gives up the attempts that it does not hear of in
-// time by itself.
+// register makes the attempt known to YARN. A ResourceManager that is away comes back, and
+// gives up the attempts that it does not hear of in time by itself.
 func (s *shell) register(ctx context.Context) {
-	s.running.Go(func() {
-		for wait := s.config.RequestInterval; ; wait = min(2*wait, s.config.Heartbeat) {
-			registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
-			if err == nil {
-				s.config.NodeManagers.SetTokens(registration.NMTokens)
-				if s.config.ClientToAMKey != nil {
-					s.config.ClientToAMKey(registration.ClientToAMKey)
-				}
-				s.post(ctx, registered{registration})
-				return
+	for wait := s.config.RequestInterval; ; wait = min(2*wait, s.config.Heartbeat) {
+		registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
+		if err == nil {
+			s.config.NodeManagers.SetTokens(registration.NMTokens)
+			if s.config.ClientToAMKey != nil {
+				s.config.ClientToAMKey(registration.ClientToAMKey)
 			}
-			action := yarnrpc.Classify(err)
-			if action != yarnrpc.FailOver && action != yarnrpc.RetrySame {
-				s.fatal(err)
-				return
-			}
-			s.logger.WithError(err).WithField("wait", wait).Warn("registration is to be repeated")
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
-				return
-			}
+			s.loop.Tell(ctx, registered{registration})
+			return
 		}
-	})
+		action := yarnrpc.Classify(err)
+		if action != yarnrpc.FailOver && action != yarnrpc.RetrySame {
+			s.fail(ctx, err)
+			return
+		}
+		s.logger.WithError(err).WithField("wait", wait).Warn("registration is to be repeated")
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
 }
 
 // Perform hands an effect over.
 func (s *shell) Perform(ctx context.Context, e effect) {
 	switch e := e.(type) {
-	case allocate: // there is room: one of these is under way at a time
-		s.yarn.Put(func(ctx context.Context) { s.allocate(ctx, e) })
+	case allocate:
+		s.yarn.Put(func(ctx context.Context) { s.allocate(ctx, e) }, "")
 	case finish:
-		s.yarn.Put(func(ctx context.Context) { s.finish(ctx, e) })
+		s.yarn.Put(func(ctx context.Context) { s.finish(ctx, e) }, "")
 	case report:
 		s.handUp(news{events: e.events})
 	case startContainers:
@@ -125,12 +119,9 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.others.put(ctx, e.node, bounded(func(ctx context.Context) { s.stop(ctx, e) }))
 	case checkContainer:
 		s.others.put(ctx, e.node, bounded(func(ctx context.Context) { s.check(ctx, e) }))
-	case answerFinish:
-		e.reply <- e.err
-	case wake:
-		s.timers.Set(struct{}{}, time.Until(e.at))
 	case fail:
-		s.fatal(e.err)
+		s.fail(ctx, e.err)
+	case reply: // the loop's
 	}
 }
 
@@ -152,12 +143,12 @@ func (s *shell) allocate(ctx context.Context, e allocate) {
 	if err == nil {
 		s.config.NodeManagers.SetTokens(response.NMTokens)
 	}
-	s.post(ctx, allocated{response: response, err: err})
+	s.loop.Tell(ctx, allocated{response: response, err: err})
 }
 
 func (s *shell) finish(ctx context.Context, e finish) {
 	const history = "" // there is none to track
-	s.post(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, history)})
+	s.loop.Tell(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, history)})
 }
 
 func (s *shell) startAll(ctx context.Context, starts []start) {
@@ -174,7 +165,7 @@ func (s *shell) start(ctx context.Context, e start, deadline time.Time) (answere
 	if err == nil {
 		err = s.startBy(ctx, deadline, e.container, launch)
 	}
-	s.post(ctx, containerStarted{id: id, err: err})
+	s.loop.Tell(ctx, containerStarted{id: id, err: err})
 	return hasAnswered(err)
 }
 
@@ -198,7 +189,7 @@ func (s *shell) stop(ctx context.Context, e stopContainer) {
 	if err := s.config.NodeManagers.Stop(stopping, e.node, e.id); err != nil {
 		s.logger.WithError(err).WithField("container", e.id).Debug("container was not stopped by its node")
 	}
-	s.post(ctx, containerStopped{e.id})
+	s.loop.Tell(ctx, containerStopped{e.id})
 }
 
 func (s *shell) check(ctx context.Context, e checkContainer) {
@@ -214,82 +205,5 @@ func (s *shell) check(ctx context.Context, e checkContainer) {
 			answer.status = status
 		}
 	}
-	s.post(ctx, answer)
-}
-
-// logStep logs one line for each change of state, and heartbeats not at all.
-func (d *Driver) logStep(e event, effects []effect) {
-	switch e := e.(type) {
-	case registered:
-		d.logger.WithFields(logrus.Fields{
-			"queue": e.registration.Queue, "maximum": e.registration.Maximum.String(),
-		}).Info("registered with yarn")
-	case allocated:
-		d.logAllocated(e)
-	case containerStarted:
-		log := d.logger.WithField("container", e.id)
-		if e.err != nil {
-			log.WithError(e.err).Warn("container could not be started")
-		} else {
-			log.Info("container started")
-		}
-	case finished:
-		if e.err == nil {
-			d.logger.Info("unregistered from yarn")
-		}
-	case ordered, containerStopped, containerChecked, finishAsked, woken:
-	}
-	for _, e := range effects {
-		switch e := e.(type) {
-		case allocate:
-			for _, ask := range e.asks {
-				d.logger.WithFields(logrus.Fields{
-					"priority": ask.Key.Priority, "capability": ask.Capability.String(), "count": ask.Count, "hosts": len(ask.Hosts),
-				}).Info("containers asked for")
-			}
-			for _, request := range e.requests {
-				d.logger.WithFields(logrus.Fields{
-					"priority": request.Key.Priority, "capability": request.Capability.String(), "count": request.Count, "constraint": request.Constraint.String(),
-				}).Info("containers asked for")
-			}
-			if len(e.avoid) > 0 || len(e.dontAvoid) > 0 {
-				d.logger.WithFields(logrus.Fields{"avoid": e.avoid, "nomore": e.dontAvoid}).Info("blacklist changed")
-			}
-			if len(e.release) > 0 {
-				d.logger.WithField("containers", containerNames(e.release)).Info("containers given back")
-			}
-		case stopContainer:
-			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("container is stopped")
-		case fail:
-			d.logger.WithError(e.err).Error("yarn has given this attempt up")
-		case report, startContainers, checkContainer, finish, answerFinish, wake:
-		}
-	}
-}
-
-func (d *Driver) logAllocated(e allocated) {
-	if errors.Is(e.err, amrm.ErrAttemptGone) {
-		return // the failure is logged
-	}
-	if e.err != nil {
-		d.logger.WithError(e.err).Warn("allocate is to be repeated")
-		return
-	}
-	for _, k := range e.response.Allocated {
-		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node, "capability": k.Resource.String()}).Info("container allocated")
-	}
-	for _, k := range e.response.Surplus {
-		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated beyond the ask")
-	}
-	for _, s := range e.response.Completed {
-		d.logger.WithFields(logrus.Fields{"container": s.ID, "status": s.ExitStatus}).Info("container completed")
-	}
-}
-
-func containerNames(list []records.ContainerID) []string {
-	names := make([]string, len(list))
-	for i, id := range list {
-		names[i] = id.String()
-	}
-	return names
+	s.loop.Tell(ctx, answer)
 }

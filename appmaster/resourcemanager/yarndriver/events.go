@@ -1,9 +1,8 @@
 package yarndriver
 
 import (
-	"time"
-
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -36,15 +35,15 @@ type (
 		id     records.ContainerID
 		status records.ContainerStatus
 	}
-	// finishAsked asks for the end of the application, then for answerFinish.
+	// finishAsked asks for the end of the application; the answer is how it went.
 	finishAsked struct {
 		status      records.FinalApplicationStatus
 		diagnostics string
-		reply       chan<- error
+		question    actor.Question[error]
 	}
 	// finished is the answer to finish.
 	finished struct{ err error }
-	// woken says that the time of the last wake has come.
+	// woken says that the time of the core's alarm has come.
 	woken struct{}
 )
 
@@ -93,13 +92,8 @@ type (
 		status      records.FinalApplicationStatus
 		diagnostics string
 	}
-	// answerFinish answers finishAsked.
-	answerFinish struct {
-		reply chan<- error
-		err   error
-	}
-	// wake asks for woken at a time; it replaces the last one.
-	wake struct{ at time.Time }
+	// reply answers finishAsked.
+	reply struct{ actor.Reply }
 	// fail ends the driver.
 	fail struct{ err error }
 )
@@ -116,6 +110,5 @@ func (startContainers) isEffect() {}
 func (stopContainer) isEffect()   {}
 func (checkContainer) isEffect()  {}
 func (finish) isEffect()          {}
-func (answerFinish) isEffect()    {}
-func (wake) isEffect()            {}
+func (reply) isEffect()           {}
 func (fail) isEffect()            {}

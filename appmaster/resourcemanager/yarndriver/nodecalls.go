@@ -24,7 +24,7 @@ func bounded(c call) nodeCall {
 // nodeCalls runs calls to NodeManagers beside the loop, each in a goroutine of its own
 // while it is under way. Its methods may be called from any goroutine.
 type nodeCalls struct {
-	underWay sync.WaitGroup
+	spawn func(func(context.Context)) // Loop.Go
 
 	mu    sync.Mutex // guards what follows
 	lines lines[nodeCall]
@@ -33,14 +33,15 @@ type nodeCalls struct {
 	silent map[records.NodeID]time.Time
 }
 
-func newNodeCalls(each, all int) *nodeCalls {
+func newNodeCalls(spawn func(func(context.Context))) *nodeCalls {
 	return &nodeCalls{
-		lines:  lines[nodeCall]{each: each, all: all, nodes: make(map[records.NodeID]*line[nodeCall])},
+		spawn:  spawn,
+		lines:  lines[nodeCall]{each: callsPerNode, all: callsAtOnce, nodes: make(map[records.NodeID]*line[nodeCall])},
 		silent: make(map[records.NodeID]time.Time),
 	}
 }
 
-// put runs a call when its turn comes, unless ctx ends before.
+// put runs a call when its turn comes, unless ctx, which ends with the loop, ends before.
 func (n *nodeCalls) put(ctx context.Context, on records.NodeID, c nodeCall) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,7 +61,7 @@ func (n *nodeCalls) begin(ctx context.Context) {
 			silent = time.Now()
 			n.silent[on] = silent
 		}
-		n.underWay.Go(func() {
+		n.spawn(func(ctx context.Context) {
 			answered := c(ctx, silent)
 			n.mu.Lock()
 			defer n.mu.Unlock()
@@ -72,10 +73,6 @@ func (n *nodeCalls) begin(ctx context.Context) {
 		})
 	}
 }
-
-// wait waits for the calls under way; their context has ended, and nothing is put any
-// more.
-func (n *nodeCalls) wait() { n.underWay.Wait() }
 
 // lines decide whose turn it is. Each node has a line, of which so many items are under
 // way at a time that a node without an answer holds up only what is behind it. All nodes

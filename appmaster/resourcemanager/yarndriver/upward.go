@@ -32,28 +32,19 @@ func (s *shell) handUp(n news) {
 	}
 }
 
-// passOn passes news on until ctx ends.
-func (s *shell) passOn(ctx context.Context) {
-	s.upward.Deliver(ctx.Done(), func(n news) bool {
-		if ctx.Err() == nil {
-			s.pass(ctx, n)
-		}
-		return ctx.Err() == nil
-	})
-}
-
 // pass passes news on, with all that wait behind them: the ResourceManager decides once
-// about what came while it was busy.
-func (s *shell) pass(ctx context.Context, n news) {
+// about what came while it was busy. False: it takes no more.
+func (s *shell) pass(ctx context.Context, n news) bool {
 	for more, some := s.upward.Next(); some; more, some = s.upward.Next() {
 		n.events = append(n.events, more.events...)
 		n.starts = append(n.starts, more.starts...)
 	}
 	if err := s.tell(ctx, n.events); err != nil {
-		s.fatal(fmt.Errorf("report to resource manager: %w", err))
-		return
+		s.fail(ctx, fmt.Errorf("report to resource manager: %w", err))
+		return false
 	}
 	s.startAll(ctx, n.starts)
+	return true
 }
 
 // tell reports, and gives up a ResourceManager that hangs.

@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// Validate reports everything that is wrong with a Config.
-func (c Config) Validate() error {
+// validate reports everything that is wrong with a Config.
+func (c Config) validate() error {
 	var missing error
 	if c.ResourceManager == nil || c.NodeManagers == nil || c.Launch == nil {
 		missing = errors.New("clients and Launch must be set")

@@ -83,7 +83,7 @@ const (
 // Driver is a resourcemanager.Driver. Make it with New.
 type Driver struct {
 	config Config
-	loop   *actor.OldLoop[event, effect]
+	loop   *actor.Loop[event, effect]
 	logger logrus.FieldLogger
 }
 
@@ -91,12 +91,12 @@ var _ resourcemanager.Driver = (*Driver)(nil)
 
 // New makes a Driver.
 func New(config Config, logger logrus.FieldLogger) (*Driver, error) {
-	if err := config.Validate(); err != nil {
+	if err := config.validate(); err != nil {
 		return nil, err
 	}
 	d := &Driver{config: config, logger: logger.WithField("role", "yarndriver")}
 	core := newCore(config.Heartbeat, config.RequestInterval, config.Place, config.Nodes)
-	d.loop = actor.NewOld[event, effect](core, nil)
+	d.loop = actor.New[event, effect](core, woken{})
 	d.loop.Observe(d.logStep)
 	return d, nil
 }
@@ -105,27 +105,24 @@ func New(config Config, logger logrus.FieldLogger) (*Driver, error) {
 // is amrm.ErrAttemptGone when YARN has given the attempt up: the process must end
 // then, and touch nothing.
 func (d *Driver) Run(ctx context.Context, report resourcemanager.Report) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	s := newShell(ctx, d, report, cancel)
-	d.loop.SetShell(s)
-	s.register(ctx)
-	err := d.loop.Run(ctx)
-	cancel(actor.ErrStopped)
-	s.wait()
-	return err
+	s := &shell{
+		Driver: d, report: report,
+		yarn: actor.NewOutbox[call](0, nil), upward: actor.NewOutbox[news](0, nil),
+		starts: newNodeCalls(d.loop.Go), others: newNodeCalls(d.loop.Go),
+	}
+	return d.loop.Run(ctx, s.begin)
 }
 
 // Order takes new orders.
 func (d *Driver) Order(ctx context.Context, orders resourcemanager.Orders) {
-	d.post(ctx, ordered{orders})
+	d.loop.Tell(ctx, ordered{orders})
 }
 
 // Deregister stops what was released and unregisters from YARN, after two heartbeats
 // at the latest, as YARN ends what is left. Diagnostics are cut to 8 KiB.
 func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
-	err, asking := actor.OldAsk(ctx, d.loop, func(reply chan<- error) event {
-		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), reply: reply}
+	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event {
+		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), question: q}
 	})
 	if asking != nil {
 		err = asking
@@ -134,11 +131,4 @@ func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, d
 		return fmt.Errorf("deregister as %s: %w", status, err)
 	}
 	return nil
-}
-
-// post gives the loop an event that it need not hear when it has ended.
-func (d *Driver) post(ctx context.Context, e event) {
-	if err := d.loop.Post(ctx, e); err != nil {
-		d.logger.WithError(err).Debug("event comes after the end")
-	}
 }

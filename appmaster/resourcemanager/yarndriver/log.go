@@ -1,0 +1,87 @@
+package yarndriver
+
+import (
+	"errors"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// logStep logs one line for each change of state, and heartbeats not at all.
+func (d *Driver) logStep(e event, effects []effect) {
+	switch e := e.(type) {
+	case registered:
+		d.logger.WithFields(logrus.Fields{
+			"queue": e.registration.Queue, "maximum": e.registration.Maximum.String(),
+		}).Info("registered with yarn")
+	case allocated:
+		d.logAllocated(e)
+	case containerStarted:
+		log := d.logger.WithField("container", e.id)
+		if e.err != nil {
+			log.WithError(e.err).Warn("container could not be started")
+		} else {
+			log.Info("container started")
+		}
+	case finished:
+		if e.err == nil {
+			d.logger.Info("unregistered from yarn")
+		}
+	case ordered, containerStopped, containerChecked, finishAsked, woken:
+	}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case allocate:
+			for _, ask := range e.asks {
+				d.logger.WithFields(logrus.Fields{
+					"priority": ask.Key.Priority, "capability": ask.Capability.String(), "count": ask.Count, "hosts": len(ask.Hosts),
+				}).Info("containers asked for")
+			}
+			for _, request := range e.requests {
+				d.logger.WithFields(logrus.Fields{
+					"priority": request.Key.Priority, "capability": request.Capability.String(), "count": request.Count, "constraint": request.Constraint.String(),
+				}).Info("containers asked for")
+			}
+			if len(e.avoid) > 0 || len(e.dontAvoid) > 0 {
+				d.logger.WithFields(logrus.Fields{"avoid": e.avoid, "nomore": e.dontAvoid}).Info("blacklist changed")
+			}
+			if len(e.release) > 0 {
+				d.logger.WithField("containers", containerNames(e.release)).Info("containers given back")
+			}
+		case stopContainer:
+			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("container is stopped")
+		case fail:
+			d.logger.WithError(e.err).Error("yarn has given this attempt up")
+		case report, startContainers, checkContainer, finish, reply:
+		}
+	}
+}
+
+func (d *Driver) logAllocated(e allocated) {
+	if errors.Is(e.err, amrm.ErrAttemptGone) {
+		return // the failure is logged
+	}
+	if e.err != nil {
+		d.logger.WithError(e.err).Warn("allocate is to be repeated")
+		return
+	}
+	for _, k := range e.response.Allocated {
+		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node, "capability": k.Resource.String()}).Info("container allocated")
+	}
+	for _, k := range e.response.Surplus {
+		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated beyond the ask")
+	}
+	for _, s := range e.response.Completed {
+		d.logger.WithFields(logrus.Fields{"container": s.ID, "status": s.ExitStatus}).Info("container completed")
+	}
+}
+
+func containerNames(list []records.ContainerID) []string {
+	names := make([]string, len(list))
+	for i, id := range list {
+		names[i] = id.String()
+	}
+	return names
+}
