@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -21,6 +22,10 @@ type core struct {
 
 	tasks    map[ids.ExecutionAttemptID]*taskState
 	stopping bool // the host ends with its last task
+	// graces holds by when each cancelled task must have ended.
+	graces actor.Deadlines[ids.ExecutionAttemptID]
+
+	now time.Time // of the step
 }
 
 // taskState is what the core knows of a task from its deployment to its end.
@@ -37,7 +42,8 @@ func newCore(host ids.HostID, graph *jobgraph.JobGraph, grace time.Duration) *co
 }
 
 // Step takes one event and gives what is to be done about it, in order.
-func (c *core) Step(_ time.Time, ev event) []effect {
+func (c *core) Step(now time.Time, ev event) []effect {
+	c.now = now
 	switch e := ev.(type) {
 	case told:
 		return c.told(e.Message)
@@ -51,13 +57,16 @@ func (c *core) Step(_ time.Time, ev event) []effect {
 		return c.measured(e)
 	case taskEnded:
 		return c.ended(e)
-	case graceOver:
-		if t := c.tasks[e.Execution]; t != nil && t.canceling {
-			return []effect{giveUp(e)}
+	case woken:
+		if execution, over := c.graces.Due(now); over { // other tasks end with this one's process
+			return []effect{giveUp{execution}}
 		}
 	}
 	return nil
 }
+
+// Alarm is when a cancelled task must have ended; zero: none is cancelled.
+func (c *core) Alarm() time.Time { return c.graces.Next() }
 
 func (c *core) told(m msg.Message) []effect {
 	switch m := m.(type) {
@@ -133,7 +142,8 @@ func (c *core) cancel(execution ids.ExecutionAttemptID) []effect {
 		return nil
 	}
 	t.canceling = true
-	return []effect{cancelTask{execution}, setTimer{execution, c.grace}}
+	c.graces.Set(execution, c.now.Add(c.grace))
+	return []effect{cancelTask{execution}}
 }
 
 func (c *core) stop() []effect {
@@ -160,6 +170,7 @@ func (c *core) ended(e taskEnded) []effect {
 		return nil
 	}
 	delete(c.tasks, e.Execution)
+	c.graces.Cancel(e.Execution)
 	m := msg.TaskStateChange{Execution: e.Execution, Counters: e.Counters, Traffic: e.Traffic}
 	switch {
 	case t.canceling:

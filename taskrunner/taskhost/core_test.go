@@ -3,6 +3,7 @@ package taskhost
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,18 +43,63 @@ func testGraph() *jobgraph.JobGraph {
 // testdata say why each matters.
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
-		c := newCore("h1", testGraph(), 30*time.Second)
-		return func(line string) []string {
-			var out []string
-			for _, ef := range c.Step(time.Time{}, parseEvent(t, line)) {
-				out = append(out, describe(ef))
-			}
-			if len(out) == 0 {
-				out = []string{"nothing"}
-			}
-			return out
-		}
+		s := &script{t: t, core: newCore("h1", testGraph(), 30*time.Second), now: testEpoch}
+		return s.command
 	})
+}
+
+var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// script drives a core by commands, as parseEvent reads them, or
+//
+//	wait DURATION       after which the core is woken, whether it asked to be or not
+type script struct {
+	t    *testing.T
+	core *core
+	now  time.Time
+}
+
+func (s *script) command(line string) []string {
+	s.t.Helper()
+	e := event(woken{})
+	if duration, is := strings.CutPrefix(line, "wait "); is {
+		d, err := time.ParseDuration(duration)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+	} else {
+		e = parseEvent(s.t, line)
+	}
+	alarm, before := s.core.Alarm(), s.canceling()
+	var out []string
+	for _, ef := range s.core.Step(s.now, e) {
+		if _, is := ef.(giveUp); is && (alarm.IsZero() || alarm.After(s.now)) {
+			s.t.Errorf("%s: a task is given up at %s, and the alarm is set to %s", line, s.now, alarm)
+		}
+		out = append(out, describe(ef))
+	}
+	for _, execution := range s.canceling() {
+		if !slices.Contains(before, execution) {
+			out = append(out, fmt.Sprintf("timer for %s at +%s", execution, s.core.graces.Next().Sub(s.now)))
+		}
+	}
+	if len(out) == 0 {
+		out = []string{"nothing"}
+	}
+	return out
+}
+
+// canceling lists the tasks that are to end by a deadline.
+func (s *script) canceling() []ids.ExecutionAttemptID {
+	var list []ids.ExecutionAttemptID
+	for execution, t := range s.core.tasks {
+		if t.canceling {
+			list = append(list, execution)
+		}
+	}
+	slices.SortFunc(list, compare)
+	return list
 }
 
 // parseEvent reads a command: a verb, executions, key=value.
@@ -111,8 +157,6 @@ func parseEvent(t *testing.T, line string) event {
 			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: e, Traffic: msg.Traffic{ReadRecords: number("read")}})
 		}
 		return all
-	case "grace-over":
-		return graceOver{executions[0]}
 	case "ended":
 		e := taskEnded{Execution: executions[0], Counters: map[string]int64{"words": 7}}
 		if failure := keys["failure"]; failure != "" {
@@ -212,8 +256,6 @@ func describe(ef effect) string {
 		return fmt.Sprintf("limit memory to %d MB", ef.MemoryMB)
 	case updateTokens:
 		return "use tokens " + string(ef.Tokens)
-	case setTimer:
-		return fmt.Sprintf("timer for %s at +%s", ef.Execution, ef.After)
 	case giveUp:
 		return fmt.Sprintf("give up on %s", ef.Execution)
 	case end:
@@ -233,7 +275,7 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 		canceled := make(map[ids.ExecutionAttemptID]bool)
 		ended, stopped := false, false
 		step := func(e event) {
-			for _, ef := range c.Step(time.Time{}, e) {
+			for _, ef := range c.Step(testEpoch, e) {
 				if ended {
 					t.Fatalf("effect after the end: %s", describe(ef))
 				}
@@ -261,6 +303,13 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 				case end:
 					ended = true
 				}
+			}
+			waiting := false // for a cancelled task
+			for execution := range running {
+				waiting = waiting || canceled[execution]
+			}
+			if waiting == c.Alarm().IsZero() {
+				t.Fatalf("the alarm is set to %s; a cancelled task is waited for: %t", c.Alarm(), waiting)
 			}
 		}
 		execution := rapid.Custom(func(t *rapid.T) ids.ExecutionAttemptID {

@@ -1,8 +1,6 @@
 package taskhost
 
 import (
-	"time"
-
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -37,8 +35,8 @@ type (
 		Counters  map[string]int64
 		Traffic   msg.Traffic
 	}
-	// graceOver says that the time of a setTimer has come.
-	graceOver struct{ Execution ids.ExecutionAttemptID }
+	// woken says that the time of the core's alarm has come.
+	woken struct{}
 )
 
 func (told) isEvent()           {}
@@ -47,7 +45,7 @@ func (splitRequested) isEvent() {}
 func (collected) isEvent()      {}
 func (measured) isEvent()       {}
 func (taskEnded) isEvent()      {}
-func (graceOver) isEvent()      {}
+func (woken) isEvent()          {}
 
 // effect is something that core.Step wants done.
 //
@@ -76,11 +74,6 @@ type (
 	limitMemory struct{ MemoryMB int }
 	// updateTokens has files be reached by new tokens.
 	updateTokens struct{ Tokens msg.Secret }
-	// setTimer asks for graceOver.
-	setTimer struct {
-		Execution ids.ExecutionAttemptID
-		After     time.Duration
-	}
 	// giveUp ends the host because a task does not end. No effect follows.
 	giveUp struct{ Execution ids.ExecutionAttemptID }
 	// end ends the host. No effect follows.
@@ -94,7 +87,6 @@ func (assignSplit) isEffect()  {}
 func (acknowledge) isEffect()  {}
 func (limitMemory) isEffect()  {}
 func (updateTokens) isEffect() {}
-func (setTimer) isEffect()     {}
 func (giveUp) isEffect()       {}
 func (end) isEffect()          {}
 

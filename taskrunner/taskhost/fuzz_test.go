@@ -48,7 +48,7 @@ func FuzzTold(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			for _, ef := range c.Step(time.Time{}, told{m}) {
+			for _, ef := range c.Step(testEpoch, told{m}) {
 				start, is := ef.(startTasks)
 				if !is {
 					continue
@@ -66,7 +66,7 @@ func FuzzTold(f *testing.F) {
 		}
 		for execution := range started {
 			reported := false
-			for _, ef := range c.Step(time.Time{}, taskEnded{Execution: execution}) {
+			for _, ef := range c.Step(testEpoch, taskEnded{Execution: execution}) {
 				if said, is := ef.(send); is {
 					changed, _ := said.Message.(msg.TaskStatesChanged)
 					for _, state := range changed.Changes {

@@ -39,10 +39,11 @@ type host struct {
 	stdout   io.Writer
 	log      logrus.FieldLogger
 
-	loop   *actor.OldLoop[event, effect]
-	timers *actor.Timers[ids.ExecutionAttemptID]
-	outbox *outbox
-	result error // of the host; the loop's
+	loop *actor.Loop[event, effect]
+	// outbox holds what the TaskExecutor is to be told. It needs no bound: a task has at most
+	// two states, a request for a split and collectWindow batches on their way, progress is
+	// measured only while nothing waits, and signs of life are given on request.
+	outbox *actor.Outbox[msg.Message]
 
 	mu    sync.Mutex // guards tasks
 	tasks map[ids.ExecutionAttemptID]*task
@@ -52,45 +53,45 @@ type host struct {
 
 // run serves the TaskExecutor until the host ends.
 func (h *host) run(ctx context.Context, conn *control.Conn) error {
-	serving, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	h.outbox = newOutbox()
+	h.outbox = actor.NewOutbox[msg.Message](0, nil)
 	h.tasks = make(map[ids.ExecutionAttemptID]*task)
 	h.left = make(chan struct{}, 1)
-	h.timers = actor.NewTimers(func(execution ids.ExecutionAttemptID) { h.tell(serving, graceOver{execution}) })
-	h.loop = actor.NewOld[event, effect](newCore(h.start.Host, &h.compiled.Graph, h.grace), h)
+	h.loop = actor.New[event, effect](newCore(h.start.Host, &h.compiled.Graph, h.grace), woken{})
 	h.loop.Observe(h.observe)
 
-	var others, writer sync.WaitGroup
-	others.Go(func() { h.receive(serving, conn) })
-	others.Go(func() { h.measure(serving) })
-	writer.Go(func() { h.outbox.run(conn) })
-	err := h.loop.Run(serving)
-	switch {
-	case err != nil:
-	case ctx.Err() != nil && errors.Is(h.result, ErrAbandoned): // the end of ctx closes the connection
-		err = context.Cause(ctx)
-	default:
-		err = h.result
+	var reader, writer sync.WaitGroup // both outlive the loop
+	reader.Go(func() { h.receive(ctx, conn) })
+	writer.Go(func() { h.write(context.WithoutCancel(ctx), conn) })
+	err := h.loop.Run(ctx, func(context.Context) actor.Shell[effect] {
+		h.loop.Go(h.measure)
+		return h
+	})
+	cause := errCanceled // of the end of tasks
+	if ctx.Err() != nil {
+		cause = context.Cause(ctx)
+		if errors.Is(err, ErrAbandoned) { // the end of ctx closes the connection
+			err = cause
+		}
 	}
 	h.log.WithField("cause", causeOf(err)).Info("task host ends")
 
 	// Tasks first, as they use all the rest. Their last words may still be on
 	// their way to other hosts, which the exchange sees to, and to the
 	// TaskExecutor, which would take a closed connection for a death.
-	h.timers.Stop()
-	stop(errCanceled)
+	for _, t := range h.running() {
+		t.cancel(cause)
+	}
 	if !errors.Is(err, ErrTaskStuck) && !h.awaitTasks(partingTime) {
 		h.log.Warn("tasks are left behind")
 	}
 	h.exchange.Close()
 	err = errors.Join(err, h.open.CloseFiles())
-	h.outbox.close()
+	h.outbox.Close()
 	late := time.AfterFunc(partingTime, func() { conn.Close() })
 	writer.Wait()
 	late.Stop()
 	conn.Close()
-	others.Wait()
+	reader.Wait()
 	return err
 }
 
@@ -101,24 +102,34 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// tell posts an event that nobody misses once the host ends.
-func (h *host) tell(ctx context.Context, e event) {
-	if err := h.loop.Post(ctx, e); err != nil {
-		h.log.WithError(err).WithField("event", fmt.Sprintf("%T", e)).Debug("event comes too late")
-	}
-}
-
 // receive passes the TaskExecutor's messages on, until it is gone.
 func (h *host) receive(ctx context.Context, conn *control.Conn) {
 	for {
 		m, err := conn.Receive()
 		if err != nil {
 			h.log.WithError(err).Debug("control connection closed")
-			h.tell(ctx, controlLost{})
+			h.loop.Tell(ctx, controlLost{})
 			return
 		}
-		h.tell(ctx, told{m})
+		h.loop.Tell(ctx, told{m})
 	}
+}
+
+// write sends what waits for the TaskExecutor until the outbox is closed, or until the
+// TaskExecutor is gone: receive sees that too.
+func (h *host) write(ctx context.Context, conn *control.Conn) {
+	h.outbox.Serve(ctx, func(first msg.Message) bool {
+		batch := []msg.Message{first}
+		for m, some := h.outbox.Next(); some; m, some = h.outbox.Next() {
+			batch = append(batch, m)
+		}
+		for _, m := range joined(batch) {
+			if conn.Send(m) != nil {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // measure tells the loop how far tasks are. It skips a turn while the
@@ -132,14 +143,14 @@ func (h *host) measure(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if !h.outbox.idle() {
+		if !h.outbox.Idle() {
 			continue
 		}
 		var all measured
 		for _, t := range h.running() {
 			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: t.Execution, Traffic: t.traffic()})
 		}
-		h.tell(ctx, all)
+		h.loop.Tell(ctx, all)
 	}
 }
 
@@ -170,7 +181,7 @@ func (h *host) task(execution ids.ExecutionAttemptID) *task {
 func (h *host) Perform(ctx context.Context, ef effect) {
 	switch ef := ef.(type) {
 	case send:
-		h.outbox.put(ef.Message)
+		h.outbox.Put(ef.Message, "")
 	case startTasks:
 		for _, d := range ef.Tasks {
 			h.startTask(ctx, d)
@@ -193,15 +204,14 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		}
 	case updateTokens:
 		h.updateTokens(ef.Tokens)
-	case setTimer:
-		h.timers.Set(ef.Execution, ef.After)
 	case giveUp:
 		h.giveUp(ef.Execution)
 	case end:
 		if ef.Reason == abandoned {
-			h.result = ErrAbandoned
+			h.loop.Fail(ErrAbandoned)
+		} else {
+			h.loop.Stop()
 		}
-		h.loop.Stop()
 	}
 }
 
@@ -219,7 +229,7 @@ func (h *host) updateTokens(tokens msg.Secret) {
 // startTask runs a task in a goroutine of its own, which ends with the task's
 // code.
 func (h *host) startTask(ctx context.Context, d deployment) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // run cancels it at the end
 	t := &task{
 		deployment: d, host: h.start.Host, cancel: cancel,
 		code: h.compiled.Tasks[d.Execution.Vertex],
@@ -253,7 +263,7 @@ func (h *host) report(ctx context.Context, t *task, err error) {
 	if err != nil {
 		e.Failure = failureOf(err)
 	}
-	h.tell(context.WithoutCancel(ctx), e) // a cancelled task is reported, too
+	h.loop.Tell(context.WithoutCancel(ctx), e) // a cancelled task is reported, too
 }
 
 // taskLeft forgets a task, whose goroutine ends.
@@ -285,29 +295,9 @@ func (h *host) awaitTasks(limit time.Duration) bool {
 // does not look at its context.
 func (h *host) giveUp(execution ids.ExecutionAttemptID) {
 	vertex := h.compiled.Graph.Vertices[execution.Vertex]
-	h.result = fmt.Errorf("task %s (%d/%d), execution %s, still runs %s after it was cancelled: %w",
+	err := fmt.Errorf("task %s (%d/%d), execution %s, still runs %s after it was cancelled: %w",
 		vertex.Name, execution.Subtask+1, vertex.Parallelism, execution, h.grace, ErrTaskStuck)
-	failure := msg.NewFailure(h.result.Error(), stackOf(h.start.Host, execution))
-	h.outbox.put(msg.HostLost{Host: h.start.Host, Failure: *failure})
-	h.loop.Stop()
-}
-
-// observe logs what the loop does: task states for those who run the cluster,
-// the rest for us.
-func (h *host) observe(e event, effects []effect) {
-	h.log.WithField("event", fmt.Sprintf("%T", e)).WithField("effects", len(effects)).Debug("event")
-	for _, ef := range effects {
-		s, is := ef.(send)
-		if !is {
-			continue
-		}
-		changed, _ := s.Message.(msg.TaskStatesChanged)
-		for _, m := range changed.Changes {
-			log := h.log.WithField("execution", m.Execution.String()).WithField("state", string(m.State))
-			if m.Failure != nil {
-				log = log.WithError(m.Failure)
-			}
-			log.Info("task changed its state")
-		}
-	}
+	failure := msg.NewFailure(err.Error(), stackOf(h.start.Host, execution))
+	h.outbox.Put(msg.HostLost{Host: h.start.Host, Failure: *failure}, "")
+	h.loop.Fail(err)
 }

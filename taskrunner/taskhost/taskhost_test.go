@@ -431,8 +431,8 @@ func TestHostEndsWithItsTaskExecutor(t *testing.T) {
 	w.running(1)
 	w.conn.Close()
 	w.end(taskhost.ErrAbandoned)
-	if err := <-cause; err == nil {
-		t.Error("the task's context has no cause")
+	if err := <-cause; err == nil || err.Error() != "task is cancelled" {
+		t.Errorf("the task's context ends with %v, and consumers are told so", err)
 	}
 }
 
@@ -460,12 +460,20 @@ func TestHostWithoutAJobEnds(t *testing.T) {
 func TestHostEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
-	p := chain([]int{1}, untilCancelled)
+	cause := make(chan error, 1)
+	p := chain([]int{1}, func(ctx context.Context, s operator.Subtask) error {
+		err := untilCancelled(ctx, s)
+		cause <- err
+		return err
+	})
 	w := newWorkerIn(ctx, t, "h1", p).ready()
 	deploy(p, w)
 	w.running(1)
 	cancel(interrupted)
 	w.end(interrupted)
+	if err := <-cause; !errors.Is(err, interrupted) {
+		t.Errorf("the task's context ends with %v, want %v", err, interrupted)
+	}
 }
 
 // TestStuckTaskEndsTheHost would catch a cancelled job whose endless loop keeps
