@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,62 +208,5 @@ func TestTheAlarmRingsBehindWhatWaits(t *testing.T) {
 		}
 		loop.Stop()
 		<-loop.Done()
-	})
-}
-
-// TestTimersFireOnceAtTheLatestSetting would catch a moved or cancelled timer
-// that fires all the same.
-func TestTimersFireOnceAtTheLatestSetting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fired := make(chan string, 10)
-		timers := actor.NewTimers(func(key string) { fired <- key })
-		start := time.Now()
-		timers.Set("moved", time.Second)
-		timers.Set("cancelled", time.Second)
-		timers.Set("moved", 3*time.Second)
-		timers.Cancel("cancelled")
-		if got := <-fired; got != "moved" || time.Since(start) != 3*time.Second {
-			t.Errorf("fired %q after %v", got, time.Since(start))
-		}
-		timers.Set("stopped", time.Second)
-		timers.Stop()
-		timers.Set("after stop", time.Second)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if len(fired) != 0 {
-			t.Errorf("fired %q after Stop", <-fired)
-		}
-	})
-}
-
-// TestStoppedTimersCallNothing would catch a callback that is still under way when whoever
-// stopped it goes on, and writes to a log or a test that has ended.
-func TestStoppedTimersCallNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release, ended := make(chan struct{}), 0 // ended is the callback's, and its stopper's then
-		timers := actor.NewTimers(func(string) {
-			<-release
-			ended++
-		})
-		timers.Set("under way", time.Second)
-		timers.Set("later", time.Hour)
-		time.Sleep(time.Second)
-		synctest.Wait()
-		stopped := false
-		var stopping sync.WaitGroup
-		stopping.Go(func() {
-			timers.Stop()
-			stopped = true
-		})
-		synctest.Wait()
-		if stopped {
-			t.Error("Stop has returned, and the callback has not")
-		}
-		close(release)
-		stopping.Wait()
-		timers.Stop()
-		if ended != 1 {
-			t.Errorf("%d callbacks have ended, want one", ended)
-		}
 	})
 }

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Core is a TaskExecutor's state. Step is the only way it changes; one goroutine
-// may use a Core.
-type Core struct {
+// core is a TaskExecutor's state. Step is the only way it changes; one goroutine
+// may use a core.
+type core struct {
 	config Config
 	slots  slotTable
 	rm     link
@@ -19,21 +20,22 @@ type Core struct {
 	hosts  map[ids.HostID]*job // by each job's current host
 
 	programs map[string]*heldProgram // by SHA-256
-	fetching map[CopyID]*heldProgram // those of them that are not here yet
+	fetching map[copyID]*heldProgram // those of them that are not here yet
 	idle     []*heldProgram          // those that were fetched and no job needs, the oldest first
-	lastCopy CopyID
+	lastCopy copyID
 
-	links    map[LinkID]*link // those being opened, and the open ones
-	lastLink LinkID
+	links    map[linkID]*link // those being opened, and the open ones
+	lastLink linkID
 	hostIDs  ids.Sequence
 	tokens   msg.Secret // the newest, for all hosts
-	terms    map[Timer]term
-	ending   *End // set when it is decided; performed when all hosts have ended
+	timers   actor.Deadlines[timer]
+	terms    map[timer]term
+	ending   *end // set when it is decided; performed when all hosts have ended
 	ended    bool
 
 	// During a step:
 	now     time.Time
-	effects []Effect
+	effects []effect
 }
 
 // job is a job that has a slot here.
@@ -46,7 +48,7 @@ type job struct {
 	tasks   int // of the whole job
 
 	host *host // nil while there is none
-	// restart is the host whose successor waits for TimerHostStart, or "".
+	// restart is the host whose successor waits for timerHostStart, or "".
 	restart ids.HostID
 	// early counts hosts in a row that ended before they were ready, brief those
 	// that did not last either.
@@ -64,87 +66,96 @@ func (j *job) name() string {
 	return string(j.id)
 }
 
-// NewCore makes the core of a TaskExecutor whose slots are free.
-func NewCore(config Config) (*Core, error) {
+// newCore makes the core of a TaskExecutor whose slots are free.
+func newCore(config Config) (*core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Core{
+	return &core{
 		config:   config,
 		slots:    newSlotTable(config.Slots),
 		jobs:     make(map[ids.JobID]*job),
 		hosts:    make(map[ids.HostID]*job),
 		programs: localized(config.Programs),
-		fetching: make(map[CopyID]*heldProgram),
-		links:    make(map[LinkID]*link),
-		terms:    make(map[Timer]term),
+		fetching: make(map[copyID]*heldProgram),
+		links:    make(map[linkID]*link),
+		terms:    make(map[timer]term),
 		hostIDs:  ids.NewSequence(config.IDs),
 		tokens:   config.Tokens,
 	}, nil
 }
 
 // Step takes one event and gives what is to be done about it, in order.
-func (c *Core) Step(now time.Time, event Event) []Effect {
+func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects = now, nil
 	if c.ended {
 		return nil
 	}
 	switch e := event.(type) {
-	case Started:
+	case started:
 		c.open(&c.rm)
-		c.allow(Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout)
-	case LinkOpened:
+		c.allow(timer{Kind: timerRegistration}, c.config.RegistrationTimeout)
+	case linkOpened:
 		c.linkOpened(e.Link)
-	case LinkLost:
+	case linkLost:
 		c.linkLost(e.Link)
-	case RoleSaid:
+	case roleSaid:
 		c.roleSaid(e)
-	case HostSaid:
+	case hostSaid:
 		c.hostSaid(e)
-	case HostExited:
+	case hostExited:
 		c.hostExited(e)
-	case HostOverMemory:
+	case hostOverMemory:
 		c.hostOverMemory(e)
-	case ProgramFetched:
+	case programFetched:
 		c.programFetched(e)
-	case ProgramFailed:
+	case programFailed:
 		c.programFailed(e)
-	case TimerFired:
-		c.timerFired(e.Timer)
+	case woken:
+		for t, due := c.timers.Due(now); due; t, due = c.timers.Due(now) {
+			c.timerDue(t)
+		}
 	}
 	return c.effects
 }
 
-func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+// Alarm is actor.Core's.
+func (c *core) Alarm() time.Time { return c.timers.Next() }
 
-func (c *Core) timerFired(t Timer) {
+func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
+
+// set sets a timer. An earlier setting counts no more.
+func (c *core) set(t timer, after time.Duration) { c.timers.Set(t, c.now.Add(after)) }
+
+// timerDue deals with a timer whose time has come. What it was set for may be over.
+func (c *core) timerDue(t timer) {
 	if c.excused(t) {
 		return
 	}
 	switch t.Kind {
-	case TimerReconnect:
+	case timerReconnect:
 		c.reconnect(t)
-	case TimerAdmission:
+	case timerAdmission:
 		if l := c.links[t.Link]; l != nil && l.state == linkRegistering {
 			c.drop(l, "no answer to the registration")
 		}
-	case TimerHeartbeat:
+	case timerHeartbeat:
 		c.beat(t.Link)
-	case TimerRegistration:
+	case timerRegistration:
 		if c.rm.state != linkAdmitted && !c.now.Before(c.rm.downSince.Add(c.config.RegistrationTimeout)) {
-			c.end(Unregistered, "no ResourceManager for "+c.config.RegistrationTimeout.String()+" (taskmanager.registration.timeout)")
+			c.end(unregistered, "no ResourceManager for "+c.config.RegistrationTimeout.String()+" (taskmanager.registration.timeout)")
 		}
-	case TimerSlot:
+	case timerSlot:
 		c.slotLate(t)
-	case TimerHostReady:
+	case timerHostReady:
 		c.hostLate(t.Host)
-	case TimerHostHeartbeat:
+	case timerHostHeartbeat:
 		c.beatHost(t.Host)
-	case TimerHostStop:
+	case timerHostStop:
 		if _, lives := c.hosts[t.Host]; lives {
-			c.emit(KillHost{t.Host})
+			c.emit(killHost{t.Host})
 		}
-	case TimerHostStart:
+	case timerHostStart:
 		if j := c.jobs[t.Job]; j != nil && j.restart == t.Host {
 			j.restart = ""
 			c.ensureHost(j)
@@ -153,11 +164,11 @@ func (c *Core) timerFired(t Timer) {
 }
 
 // end ends the TaskExecutor once its hosts have ended. The first reason counts.
-func (c *Core) end(reason EndReason, cause string) {
+func (c *core) end(reason endReason, cause string) {
 	if c.ending != nil {
 		return
 	}
-	c.ending = &End{reason, cause}
+	c.ending = &end{reason, cause}
 	c.dropFetches()
 	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
 		c.stopHost(c.jobs[id], cause)
@@ -165,13 +176,13 @@ func (c *Core) end(reason EndReason, cause string) {
 	c.endIfIdle()
 }
 
-func (c *Core) endIfIdle() {
+func (c *core) endIfIdle() {
 	if c.ending == nil || len(c.hosts) > 0 {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.links)) {
-		c.emit(CloseLink{id, c.ending.Cause})
+		c.emit(closeLink{id, c.ending.Cause})
 	}
 	c.emit(*c.ending)
-	c.ended = true
+	c.ended, c.timers = true, actor.Deadlines[timer]{}
 }

@@ -51,7 +51,7 @@ type host struct {
 
 // ensureHost starts a host where a job needs one and its program is here. After
 // its JobMaster was lost that waits until it is back.
-func (c *Core) ensureHost(j *job) {
+func (c *core) ensureHost(j *job) {
 	switch {
 	case c.ending != nil, j.host != nil, j.restart != "", j.unavailable != nil, len(c.slots.held(j.id)) == 0:
 		return
@@ -62,12 +62,12 @@ func (c *Core) ensureHost(j *job) {
 	}
 	j.host = &host{id: ids.HostID(c.hostIDs.Next())}
 	c.hosts[j.host.id] = j
-	c.emit(StartHost{Host: j.host.id, Job: j.id, Program: j.program.file, MemoryMB: c.slots.memoryMB(j.id)})
-	c.allow(Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout)
+	c.emit(startHost{Host: j.host.id, Job: j.id, Program: j.program.file, MemoryMB: c.slots.memoryMB(j.id)})
+	c.allow(timer{Kind: timerHostReady, Host: j.host.id}, hostReadyTimeout)
 }
 
 // instructHost tells a host its job, once both are known.
-func (c *Core) instructHost(j *job) {
+func (c *core) instructHost(j *job) {
 	h := j.host
 	if h == nil || !h.greeted || h.instructed || h.stopping || j.link.state != linkAdmitted {
 		return
@@ -75,17 +75,17 @@ func (c *Core) instructHost(j *job) {
 	h.instructed = true
 	h.watch = newWatch(c.now, j.link.watch.interval, j.link.watch.timeout)
 	memoryMB := c.slots.memoryMB(j.id)
-	c.emit(InstructHost{
+	c.emit(instructHost{
 		Host: h.id, Job: *j.spec, Tokens: c.tokens,
 		MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network,
 		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
 	})
-	c.allow(Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout)
+	c.allow(timer{Kind: timerHostReady, Host: h.id}, hostReadyTimeout)
 }
 
 // hostLate ends a host that does not get ready. One that waits to be told its job
 // is not to blame.
-func (c *Core) hostLate(id ids.HostID) {
+func (c *core) hostLate(id ids.HostID) {
 	j := c.hosts[id]
 	if j == nil {
 		return
@@ -100,12 +100,12 @@ func (c *Core) hostLate(id ids.HostID) {
 	}
 	h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended after %s: %s",
 		j.name(), hostReadyTimeout, fault), "")
-	c.emit(KillHost{h.id})
+	c.emit(killHost{h.id})
 }
 
 // beatHost asks a host for a sign of life, and ends one that gives none: its process
 // is stopped, or so short of memory or processors that nothing comes of its tasks.
-func (c *Core) beatHost(id ids.HostID) {
+func (c *core) beatHost(id ids.HostID) {
 	j := c.hosts[id]
 	if j == nil || j.host.stopping || j.host.failure != nil {
 		return
@@ -113,49 +113,49 @@ func (c *Core) beatHost(id ids.HostID) {
 	h := j.host
 	if lost := h.watch.look(c.now); lost != "" {
 		h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended: %s", j.name(), lost), "")
-		c.emit(KillHost{id})
+		c.emit(killHost{id})
 		return
 	}
-	c.emit(SendHost{id, msg.Heartbeat{}})
-	c.emit(SetTimer{Timer{Kind: TimerHostHeartbeat, Host: id}, h.watch.interval})
+	c.emit(sendHost{id, msg.Heartbeat{}})
+	c.set(timer{Kind: timerHostHeartbeat, Host: id}, h.watch.interval)
 }
 
 // setHostMemory takes in that the job's slots have changed.
-func (c *Core) setHostMemory(j *job) {
+func (c *core) setHostMemory(j *job) {
 	if j.host == nil || j.host.stopping {
 		return
 	}
 	memoryMB := c.slots.memoryMB(j.id)
-	c.emit(SetHostMemory{Host: j.host.id, MemoryMB: memoryMB})
+	c.emit(setHostMemory{Host: j.host.id, MemoryMB: memoryMB})
 	if j.host.instructed {
-		c.emit(SendHost{j.host.id, msg.SetMemory{MemoryMB: memoryMB}})
+		c.emit(sendHost{j.host.id, msg.SetMemory{MemoryMB: memoryMB}})
 	}
 }
 
 // updateTokens passes new tokens on to the hosts that have had others. The
 // ResourceManager repeats them with each registration.
-func (c *Core) updateTokens(m msg.UpdateTokens) {
+func (c *core) updateTokens(m msg.UpdateTokens) {
 	if bytes.Equal(c.tokens, m.Tokens) {
 		return
 	}
 	c.tokens = m.Tokens
 	for _, id := range slices.Sorted(maps.Keys(c.hosts)) {
 		if h := c.hosts[id].host; h.instructed && !h.stopping {
-			c.emit(SendHost{id, m})
+			c.emit(sendHost{id, m})
 		}
 	}
 }
 
-func (c *Core) sendHost(j *job, m msg.Message) {
+func (c *core) sendHost(j *job, m msg.Message) {
 	if j.host != nil && !j.host.ready.IsZero() && !j.host.stopping {
-		c.emit(SendHost{j.host.id, m})
+		c.emit(sendHost{j.host.id, m})
 	}
 }
 
 // stopHost lets a job's host end by itself, for a while. It takes no tasks any more,
 // which its JobMaster has to know before it gets another slot here: it would send
 // them to this host.
-func (c *Core) stopHost(j *job, cause string) {
+func (c *core) stopHost(j *job, cause string) {
 	h := j.host
 	if h == nil || h.stopping {
 		return
@@ -165,11 +165,11 @@ func (c *Core) stopHost(j *job, cause string) {
 		text := fmt.Sprintf("task host of job %s is stopped: %s", j.name(), cause)
 		c.sendJobMaster(j, msg.HostLost{Host: h.id, Failure: *msg.NewFailure(text, ""), Reason: msg.HostStopped})
 	}
-	c.emit(SendHost{h.id, msg.StopHost{Cause: cause}})
-	c.allow(Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace)
+	c.emit(sendHost{h.id, msg.StopHost{Cause: cause}})
+	c.allow(timer{Kind: timerHostStop, Host: h.id}, hostStopGrace)
 }
 
-func (c *Core) hostSaid(e HostSaid) {
+func (c *core) hostSaid(e hostSaid) {
 	j := c.hosts[e.Host]
 	if j == nil {
 		return
@@ -182,7 +182,7 @@ func (c *Core) hostSaid(e HostSaid) {
 			h.failure = msg.NewFailure(fmt.Sprintf("program speaks protocol version %d, the cluster %d: build it with the SDK of the cluster's version",
 				m.ProtocolVersion, jobgraph.ProtocolVersion), "")
 			h.failure.Permanent = true
-			c.emit(KillHost{h.id})
+			c.emit(killHost{h.id})
 			return
 		}
 		h.greeted = true
@@ -191,7 +191,7 @@ func (c *Core) hostSaid(e HostSaid) {
 		if h.instructed && !h.stopping {
 			h.ready, j.early = c.now, 0
 			h.watch = newWatch(c.now, h.watch.interval, h.watch.timeout)
-			c.emit(SetTimer{Timer{Kind: TimerHostHeartbeat, Host: h.id}, h.watch.interval})
+			c.set(timer{Kind: timerHostHeartbeat, Host: h.id}, h.watch.interval)
 			m.Host = h.id
 			c.sendJobMaster(j, m)
 		}
@@ -204,17 +204,17 @@ func (c *Core) hostSaid(e HostSaid) {
 }
 
 // hostEnds takes in that a host ends, and why. What it has to close may hang.
-func (c *Core) hostEnds(h *host, why msg.Failure) {
+func (c *core) hostEnds(h *host, why msg.Failure) {
 	if h.failure != nil {
 		return // the first reason counts
 	}
 	h.failure = &why
 	if !h.stopping {
-		c.allow(Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace)
+		c.allow(timer{Kind: timerHostStop, Host: h.id}, hostStopGrace)
 	}
 }
 
-func (c *Core) hostOverMemory(e HostOverMemory) {
+func (c *core) hostOverMemory(e hostOverMemory) {
 	j := c.hosts[e.Host]
 	if j == nil || j.host.failure != nil {
 		return
@@ -222,10 +222,10 @@ func (c *Core) hostOverMemory(e HostOverMemory) {
 	j.host.failure = msg.NewFailure(fmt.Sprintf(
 		"task host of job %s was ended because the container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or lower what the job holds",
 		j.name(), e.Resident.Megabytes(), e.Share.Megabytes(), config.TaskManagerProcessSize, c.config.MemoryMB), "")
-	c.emit(KillHost{e.Host})
+	c.emit(killHost{e.Host})
 }
 
-func (c *Core) hostExited(e HostExited) {
+func (c *core) hostExited(e hostExited) {
 	j := c.hosts[e.Host]
 	if j == nil {
 		return
@@ -248,7 +248,7 @@ func (c *Core) hostExited(e HostExited) {
 }
 
 // hostFailed takes in that a host has ended which should not have.
-func (c *Core) hostFailed(j *job, h *host, exit Exit) {
+func (c *core) hostFailed(j *job, h *host, exit Exit) {
 	lost := msg.HostLost{Host: h.id, Failure: c.failureOf(j, h, exit)}
 	if h.ready.IsZero() {
 		if j.early++; j.early >= maxEarly && !lost.Failure.Permanent {
@@ -268,12 +268,12 @@ func (c *Core) hostFailed(j *job, h *host, exit Exit) {
 	if j.brief > 1 {
 		pause := min(firstPause<<min(j.brief-2, 16), longestPause)
 		j.restart = h.id
-		c.emit(SetTimer{Timer{Kind: TimerHostStart, Job: j.id, Host: h.id}, pause})
+		c.set(timer{Kind: timerHostStart, Job: j.id, Host: h.id}, pause)
 	}
 }
 
 // failureOf tells people how a host ended.
-func (c *Core) failureOf(j *job, h *host, exit Exit) msg.Failure {
+func (c *core) failureOf(j *job, h *host, exit Exit) msg.Failure {
 	if h.failure != nil {
 		return *h.failure
 	}

@@ -9,7 +9,7 @@ import (
 
 // slotsRequested takes allocations, or says why not. To be asked again for what is
 // granted already is harmless.
-func (c *Core) slotsRequested(m msg.RequestSlots) {
+func (c *core) slotsRequested(m msg.RequestSlots) {
 	var answer msg.SlotRequestsAnswered
 	var taken []*slot
 	for _, offer := range m.Slots {
@@ -21,7 +21,7 @@ func (c *Core) slotsRequested(m msg.RequestSlots) {
 		answer.Taken = append(answer.Taken, offer)
 		if s := &c.slots.slots[offer.Index]; s.state == slotFree { // else the same again
 			c.slots.occupy(slot{index: s.index, state: slotAllocated, allocation: offer.Allocation, job: m.Job, memoryMB: m.MemoryMB})
-			c.allow(Timer{Kind: TimerSlot, Allocation: offer.Allocation}, c.config.SlotTimeout)
+			c.allow(timer{Kind: timerSlot, Allocation: offer.Allocation}, c.config.SlotTimeout)
 			taken = append(taken, s)
 		}
 	}
@@ -31,7 +31,7 @@ func (c *Core) slotsRequested(m msg.RequestSlots) {
 	c.tellResourceManager(answer)
 }
 
-func (c *Core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
+func (c *core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
 	if c.ending != nil {
 		return "worker ends: " + c.ending.Cause
 	}
@@ -48,7 +48,7 @@ func (c *Core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
 }
 
 // allocated sees to it that a job can use the slots that it got.
-func (c *Core) allocated(m msg.RequestSlots, taken []*slot) {
+func (c *core) allocated(m msg.RequestSlots, taken []*slot) {
 	j := c.jobs[m.Job]
 	if j == nil {
 		j = &job{id: m.Job, master: m.JobMaster, program: c.needProgram(m.Program)}
@@ -69,13 +69,13 @@ func (c *Core) allocated(m msg.RequestSlots, taken []*slot) {
 	c.ensureHost(j)
 }
 
-func (c *Core) sendJobMaster(j *job, m msg.Message) {
+func (c *core) sendJobMaster(j *job, m msg.Message) {
 	if j.link.state == linkAdmitted {
-		c.emit(SendRole{j.link.id, m})
+		c.emit(sendRole{j.link.id, m})
 	}
 }
 
-func (c *Core) jobMasterSaid(j *job, m msg.Message) {
+func (c *core) jobMasterSaid(j *job, m msg.Message) {
 	switch m := m.(type) {
 	case msg.RegisteredAtJobMaster:
 		c.registeredAtJobMaster(j, m)
@@ -95,7 +95,7 @@ func (c *Core) jobMasterSaid(j *job, m msg.Message) {
 	}
 }
 
-func (c *Core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
+func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	if j.link.state != linkRegistering {
 		return
 	}
@@ -116,7 +116,7 @@ func (c *Core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 }
 
 // offer offers slots to the JobMaster, once that is there.
-func (c *Core) offer(j *job, slots []*slot) {
+func (c *core) offer(j *job, slots []*slot) {
 	if j.link.state != linkAdmitted {
 		return
 	}
@@ -129,7 +129,7 @@ func (c *Core) offer(j *job, slots []*slot) {
 // slotLate frees a slot that the JobMaster has not accepted in time. One of which nothing was heard
 // since the offer cannot have answered: it is stopped, or too busy, and for how long it may be so
 // the heartbeats decide, and not the slot.
-func (c *Core) slotLate(t Timer) {
+func (c *core) slotLate(t timer) {
 	s := c.slots.find(t.Allocation)
 	if s == nil || s.state != slotAllocated {
 		return
@@ -145,7 +145,7 @@ func (c *Core) slotLate(t Timer) {
 // offersAnswered takes in what becomes of offered slots. A JobMaster that takes
 // one which is free by now, as its answer came late, starts over with this
 // worker: it would deploy tasks into a slot that another job may get.
-func (c *Core) offersAnswered(j *job, m msg.SlotOffersAnswered) {
+func (c *core) offersAnswered(j *job, m msg.SlotOffersAnswered) {
 	accepted := c.slotsOf(j, m.Accepted)
 	for _, s := range accepted {
 		s.state = slotActive
@@ -158,7 +158,7 @@ func (c *Core) offersAnswered(j *job, m msg.SlotOffersAnswered) {
 }
 
 // slotsOf gives the slots that a job holds under these allocations.
-func (c *Core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
+func (c *core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
 	var found []*slot
 	for _, a := range allocations {
 		if s := c.slots.find(a); s != nil && s.job == j.id && s.state != slotReleasing {
@@ -170,10 +170,10 @@ func (c *Core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
 
 // jobMasterLost ends what ran for a JobMaster that cannot be reached. The slots
 // are offered to it, or to its successor, for a while.
-func (c *Core) jobMasterLost(j *job) {
+func (c *core) jobMasterLost(j *job) {
 	for _, s := range c.slots.of(j.id, slotActive) {
 		s.state = slotAllocated
-		c.allow(Timer{Kind: TimerSlot, Allocation: s.allocation}, c.config.SlotTimeout)
+		c.allow(timer{Kind: timerSlot, Allocation: s.allocation}, c.config.SlotTimeout)
 	}
 	if j.host != nil && j.host.instructed {
 		c.stopHost(j, "JobMaster is lost")
@@ -184,7 +184,7 @@ func (c *Core) jobMasterLost(j *job) {
 // them. While a host ends, its slots are in use until it has. A job that can have no
 // host here gives all of them back, lest its JobMaster takes one whose offer crossed
 // the bad news, and waits for a host in it.
-func (c *Core) freeSlots(j *job, freed []*slot, cause string) {
+func (c *core) freeSlots(j *job, freed []*slot, cause string) {
 	if len(freed) == 0 {
 		return
 	}
@@ -203,7 +203,7 @@ func (c *Core) freeSlots(j *job, freed []*slot, cause string) {
 
 // settle frees the slots of a job that were given back, now that no host needs
 // them, and forgets a job without slots.
-func (c *Core) settle(j *job, cause string) {
+func (c *core) settle(j *job, cause string) {
 	if freed := c.slots.of(j.id, slotReleasing); len(freed) > 0 {
 		c.tellResourceManager(msg.SlotsFreed{Slots: offersOf(freed)})
 		c.slots.vacate(j.id, freed)

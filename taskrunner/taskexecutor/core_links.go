@@ -16,7 +16,7 @@ const admissionTimeout = 10 * time.Second
 type link struct {
 	job       ids.JobID // "" for the ResourceManager
 	state     linkState
-	id        LinkID // of the current or last attempt
+	id        linkID // of the current or last attempt
 	failures  int    // in a row, since the role admitted us last
 	downSince time.Time
 	watch     watch // while admitted
@@ -26,34 +26,34 @@ type linkState int
 
 const (
 	linkDown        linkState = iota // none, or waiting to be opened again
-	linkOpening                      // OpenLink is under way
+	linkOpening                      // openLink is under way
 	linkRegistering                  // open; the registration is not answered yet
 	linkAdmitted
 )
 
-func (c *Core) open(l *link) {
+func (c *core) open(l *link) {
 	if l.downSince.IsZero() {
 		l.downSince = c.now
 	}
 	c.lastLink++
 	l.id, l.state = c.lastLink, linkOpening
 	c.links[l.id] = l
-	c.emit(OpenLink{l.id, l.job})
+	c.emit(openLink{l.id, l.job})
 }
 
-func (c *Core) linkOpened(id LinkID) {
+func (c *core) linkOpened(id linkID) {
 	l := c.links[id]
 	if l == nil {
-		c.emit(CloseLink{id, "not needed any more"})
+		c.emit(closeLink{id, "not needed any more"})
 		return
 	}
 	l.state = linkRegistering
-	c.allow(Timer{Kind: TimerAdmission, Link: id}, admissionTimeout)
+	c.allow(timer{Kind: timerAdmission, Link: id}, admissionTimeout)
 	if l.job != "" {
-		c.emit(SendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node}})
+		c.emit(sendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node}})
 		return
 	}
-	c.emit(SendRole{id, msg.RegisterTaskExecutor{
+	c.emit(sendRole{id, msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Resource:        c.config.Resource, Host: c.config.Node, PID: c.config.PID,
 		Slots: c.slots.report(), MemoryMB: c.config.MemoryMB, VCores: c.config.VCores,
@@ -62,14 +62,14 @@ func (c *Core) linkOpened(id LinkID) {
 
 // admit takes in that the role has answered the registration. share is how much work
 // the two have in common.
-func (c *Core) admit(l *link, token string, share int, interval, timeout time.Duration) {
+func (c *core) admit(l *link, token string, share int, interval, timeout time.Duration) {
 	l.state, l.failures, l.watch = linkAdmitted, 0, newWatch(c.now, interval, timeout)
-	c.emit(SetToken{Link: l.id, Token: token, Share: share})
-	c.emit(SetTimer{Timer{Kind: TimerHeartbeat, Link: l.id}, interval})
+	c.emit(setToken{Link: l.id, Token: token, Share: share})
+	c.set(timer{Kind: timerHeartbeat, Link: l.id}, l.watch.interval)
 }
 
 // linkLost takes in that a stream has ended or could not be opened.
-func (c *Core) linkLost(id LinkID) {
+func (c *core) linkLost(id linkID) {
 	l := c.links[id]
 	if l == nil {
 		return
@@ -85,13 +85,13 @@ func (c *Core) linkLost(id LinkID) {
 		c.jobMasterLost(j)
 	}
 	if l.job == "" && wasAdmitted {
-		c.allow(Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout)
+		c.allow(timer{Kind: timerRegistration}, c.config.RegistrationTimeout)
 	}
-	c.emit(SetTimer{Timer{Kind: TimerReconnect, Link: id, Job: l.job}, c.pause(l.failures)})
+	c.set(timer{Kind: timerReconnect, Link: id, Job: l.job}, c.pause(l.failures))
 }
 
 // pause is the time before the next attempt after this many failures in a row.
-func (c *Core) pause(failures int) time.Duration {
+func (c *core) pause(failures int) time.Duration {
 	pause := c.config.RegistrationInitial
 	for i := 1; i < failures && pause < c.config.RegistrationMax; i++ {
 		pause *= 2
@@ -99,7 +99,7 @@ func (c *Core) pause(failures int) time.Duration {
 	return min(pause, c.config.RegistrationMax)
 }
 
-func (c *Core) reconnect(t Timer) {
+func (c *core) reconnect(t timer) {
 	l := &c.rm
 	if t.Job != "" {
 		j := c.jobs[t.Job]
@@ -114,15 +114,15 @@ func (c *Core) reconnect(t Timer) {
 }
 
 // drop ends a stream from here and counts it as lost.
-func (c *Core) drop(l *link, cause string) {
-	c.emit(CloseLink{l.id, cause})
+func (c *core) drop(l *link, cause string) {
+	c.emit(closeLink{l.id, cause})
 	c.linkLost(l.id)
 }
 
 // leave ends a stream from here for good.
-func (c *Core) leave(l *link, cause string) {
+func (c *core) leave(l *link, cause string) {
 	if _, open := c.links[l.id]; open {
-		c.emit(CloseLink{l.id, cause})
+		c.emit(closeLink{l.id, cause})
 		delete(c.links, l.id)
 	}
 	l.state = linkDown
@@ -130,7 +130,7 @@ func (c *Core) leave(l *link, cause string) {
 
 // beat tells the role that the TaskExecutor is alive, and notices one that is
 // silent.
-func (c *Core) beat(id LinkID) {
+func (c *core) beat(id linkID) {
 	l := c.links[id]
 	if l == nil || l.state != linkAdmitted {
 		return
@@ -140,14 +140,14 @@ func (c *Core) beat(id LinkID) {
 		return
 	}
 	if l.job == "" {
-		c.emit(SendRole{id, msg.SlotReport{Slots: c.slots.report()}})
+		c.emit(sendRole{id, msg.SlotReport{Slots: c.slots.report()}})
 	} else {
-		c.emit(SendRole{id, msg.Heartbeat{}})
+		c.emit(sendRole{id, msg.Heartbeat{}})
 	}
-	c.emit(SetTimer{Timer{Kind: TimerHeartbeat, Link: id}, l.watch.interval})
+	c.set(timer{Kind: timerHeartbeat, Link: id}, l.watch.interval)
 }
 
-func (c *Core) roleSaid(e RoleSaid) {
+func (c *core) roleSaid(e roleSaid) {
 	l := c.links[e.Link]
 	if l == nil {
 		return // closed from here meanwhile
@@ -160,16 +160,16 @@ func (c *Core) roleSaid(e RoleSaid) {
 	}
 }
 
-func (c *Core) resourceManagerSaid(l *link, m msg.Message) {
+func (c *core) resourceManagerSaid(l *link, m msg.Message) {
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
 		if l.state == linkRegistering {
 			c.admit(l, string(m.ResourceManager), c.config.Slots, m.HeartbeatInterval, m.HeartbeatTimeout)
 		}
 	case msg.RegistrationRejected:
-		c.end(Rejected, m.Reason)
+		c.end(rejected, m.Reason)
 	case msg.ReleaseTaskExecutor:
-		c.end(Released, m.Cause)
+		c.end(released, m.Cause)
 	case msg.RequestSlots:
 		c.slotsRequested(m)
 	case msg.UpdateTokens:
@@ -182,8 +182,8 @@ func (c *Core) resourceManagerSaid(l *link, m msg.Message) {
 
 // tellResourceManager sends what the ResourceManager would otherwise learn from
 // the next registration.
-func (c *Core) tellResourceManager(m msg.Message) {
+func (c *core) tellResourceManager(m msg.Message) {
 	if c.rm.state == linkAdmitted {
-		c.emit(SendRole{c.rm.id, m})
+		c.emit(sendRole{c.rm.id, m})
 	}
 }

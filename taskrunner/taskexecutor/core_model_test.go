@@ -19,32 +19,30 @@ import (
 // the comments below.
 type world struct {
 	t      *rapid.T
-	core   *Core
+	core   *core
 	now    time.Time
 	slots  [3]modelSlot
 	jobs   map[ids.JobID]*modelJob // that have a slot, or are giving the last one back
 	rm     modelRole
 	rmDown time.Time // since when no ResourceManager has admitted it
-	links  map[LinkID]*modelLink
-	gone   []LinkID // that there were
+	links  map[linkID]*modelLink
+	gone   []linkID // that there were
 	hosts  map[ids.HostID]*modelHost
 	newest string // tokens that the ResourceManager has sent
 
 	programs map[string]*modelProgram // by SHA-256; not the one that came with the container
-	copies   map[CopyID]*modelProgram
-	lastCopy CopyID
+	copies   map[copyID]*modelProgram
+	lastCopy copyID
 	idle     []*modelProgram // the oldest first
-	timers   map[Timer]time.Time
-	late     time.Duration  // by which the timer fires that does so in this step
-	excuses  map[Timer]bool // timers whose time has begun anew, as the worker was stopped
-	begins   Timer          // the one whose time does so in this step
+	timers   []dated         // that are set, in the order in which they are due
+	late     time.Duration   // by which the timer fires that does so in this step
+	excuses  map[timer]bool  // timers whose time has begun anew, as the worker was stopped
+	begins   timer           // the one whose time does so in this step
 	ending   bool
-	end      *End
+	end      *end
 
 	want, got []string // what must be done in a step, and what is
-	history   []Event
-	times     []time.Time
-	effects   [][]Effect
+	history   []moment
 }
 
 // modelSlot is free where it has no allocation.
@@ -59,8 +57,8 @@ type modelSlot struct {
 
 // modelRole is a role at which the TaskExecutor wants to be registered.
 type modelRole struct {
-	link     LinkID // 0: there is none
-	lost     LinkID // that another one has to follow
+	link     linkID // 0: there is none
+	lost     linkID // that another one has to follow
 	failures int    // in a row
 }
 
@@ -127,14 +125,14 @@ type modelProgram struct {
 }
 
 func newWorld(t *rapid.T) *world {
-	core, err := NewCore(testConfig(3))
+	core, err := newCore(testConfig(3))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &world{
 		t: t, core: core, now: testEpoch, rmDown: testEpoch,
-		jobs: make(map[ids.JobID]*modelJob), links: make(map[LinkID]*modelLink), hosts: make(map[ids.HostID]*modelHost),
-		programs: make(map[string]*modelProgram), copies: make(map[CopyID]*modelProgram), timers: make(map[Timer]time.Time), excuses: make(map[Timer]bool),
+		jobs: make(map[ids.JobID]*modelJob), links: make(map[linkID]*modelLink), hosts: make(map[ids.HostID]*modelHost),
+		programs: make(map[string]*modelProgram), copies: make(map[copyID]*modelProgram), excuses: make(map[timer]bool),
 	}
 }
 
@@ -171,7 +169,7 @@ func (w *world) find(allocation ids.AllocationID) int {
 	return slices.IndexFunc(w.slots[:], func(s modelSlot) bool { return s.allocation != "" && s.allocation == allocation })
 }
 
-func (w *world) admitted(link LinkID) bool { return w.links[link] != nil && w.links[link].admitted }
+func (w *world) admitted(link linkID) bool { return w.links[link] != nil && w.links[link].admitted }
 
 // tell expects a message to a job's JobMaster, if it can be reached.
 func (w *world) tell(j *modelJob, format string, args ...any) {
@@ -181,15 +179,15 @@ func (w *world) tell(j *modelJob, format string, args ...any) {
 }
 
 // happens takes an event into the account.
-func (w *world) happens(event Event) {
+func (w *world) happens(event event) {
 	if w.ending {
 		w.happensLate(event)
 		return
 	}
 	switch e := event.(type) {
-	case Started:
+	case started:
 		w.must("open to %q", "")
-	case LinkOpened:
+	case linkOpened:
 		l := w.links[e.Link]
 		if l == nil {
 			w.must("close %d", e.Link)
@@ -201,61 +199,57 @@ func (w *world) happens(event Event) {
 		} else {
 			w.must("to %d: register", e.Link)
 		}
-	case LinkLost:
+	case linkLost:
 		if w.links[e.Link] != nil {
 			w.linkEnds(e.Link)
 		}
-	case RoleSaid:
+	case roleSaid:
 		if l := w.links[e.Link]; l != nil {
 			l.heard = w.now
 			w.roleSays(e.Link, l, e.Message)
 		}
-	case HostSaid:
+	case hostSaid:
 		if h := w.hosts[e.Host]; h != nil {
 			h.heard, h.asked = w.now, false
 			w.hostSays(h, e.Message)
 		}
-	case HostOverMemory:
+	case hostOverMemory:
 		if h := w.hosts[e.Host]; h != nil && !h.blamed {
 			h.blamed = true
 			w.kill(h)
 		}
-	case HostExited:
+	case hostExited:
 		if h := w.hosts[e.Host]; h != nil {
 			w.hostEnds(h)
 		}
-	case ProgramFetched:
+	case programFetched:
 		if p := w.copies[e.Copy]; p != nil && p.file == "" {
 			p.file, p.size = e.File, e.Size
 		}
-	case ProgramFailed:
+	case programFailed:
 		w.fetchFails(e.Copy)
-	case TimerFired:
-		w.timerFires(e.Timer)
+	case woken: // timerFires takes in what the core does then
 	}
 }
 
 // happensLate takes in an event while the hosts end: nothing is begun any more.
-func (w *world) happensLate(event Event) {
+func (w *world) happensLate(event event) {
 	switch e := event.(type) {
-	case LinkOpened:
+	case linkOpened:
 		if l := w.links[e.Link]; l != nil {
 			l.open = true
 		}
-	case LinkLost:
+	case linkLost:
 		delete(w.links, e.Link)
-	case HostExited:
+	case hostExited:
 		delete(w.hosts, e.Host)
-	case TimerFired:
-		if h := w.hosts[e.Timer.Host]; h != nil && e.Timer.Kind == TimerHostStop && !w.excused(e.Timer) {
-			w.kill(h)
-		}
+	default: // it changes nothing any more
 	}
 }
 
 // linkEnds takes in that a link is lost, or was given up from here: the role is looked for
 // again. What ran for a JobMaster ends; the slots are offered to it, or to the next one.
-func (w *world) linkEnds(id LinkID) {
+func (w *world) linkEnds(id linkID) {
 	l := w.links[id]
 	delete(w.links, id)
 	w.gone = append(w.gone, id)
@@ -283,7 +277,7 @@ func (w *world) masterLost(job ids.JobID, j *modelJob) {
 }
 
 // giveUp closes a link from here.
-func (w *world) giveUp(id LinkID) {
+func (w *world) giveUp(id linkID) {
 	w.must("close %d", id)
 	w.linkEnds(id)
 }
@@ -304,7 +298,7 @@ func (w *world) kill(h *modelHost) {
 	w.must("kill %s", shortHost(h.id))
 }
 
-func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
+func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 	j := w.jobs[l.job]
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
@@ -400,7 +394,7 @@ func (w *world) report() []msg.SlotStatus {
 
 // slotsRequested grants free slots, and refuses what cannot be. The same request again
 // is granted again.
-func (w *world) slotsRequested(rm LinkID, m msg.RequestSlots) {
+func (w *world) slotsRequested(rm linkID, m msg.RequestSlots) {
 	var answer []string
 	var taken []int
 	for _, o := range m.Slots {
@@ -571,7 +565,7 @@ func (w *world) need(sha256 string) *modelProgram {
 
 // fetchFails takes in that a program did not come. It is tried a second time; then its jobs
 // cannot run here.
-func (w *world) fetchFails(id CopyID) {
+func (w *world) fetchFails(id copyID) {
 	p := w.copies[id]
 	if p == nil || p.file != "" {
 		return
@@ -645,9 +639,9 @@ func (w *world) ends() {
 
 // excused tells whether a timer that gives somebody time fires a second late: the worker was
 // stopped itself, and the time begins anew, once.
-func (w *world) excused(timer Timer) bool {
+func (w *world) excused(timer timer) bool {
 	switch timer.Kind {
-	case TimerRegistration, TimerAdmission, TimerSlot, TimerHostReady, TimerHostStop:
+	case timerRegistration, timerAdmission, timerSlot, timerHostReady, timerHostStop:
 		if w.late < time.Second || w.excuses[timer] {
 			return false
 		}
@@ -658,21 +652,28 @@ func (w *world) excused(timer Timer) bool {
 	}
 }
 
-func (w *world) timerFires(timer Timer) {
+// timerFires takes in that the core deals with one timer.
+func (w *world) timerFires(timer timer) {
 	if w.excused(timer) {
 		return
 	}
 	l, h := w.links[timer.Link], w.hosts[timer.Host]
+	if w.ending {
+		if h != nil && timer.Kind == timerHostStop {
+			w.kill(h)
+		}
+		return
+	}
 	switch timer.Kind {
-	case TimerReconnect:
+	case timerReconnect:
 		if j := w.jobs[timer.Job]; timer.Job == "" && w.rm.lost == timer.Link || j != nil && j.lost == timer.Link && len(w.held(timer.Job)) > 0 {
 			w.must("open to %q", timer.Job)
 		}
-	case TimerAdmission:
+	case timerAdmission:
 		if l != nil && !l.admitted {
 			w.giveUp(timer.Link)
 		}
-	case TimerHeartbeat:
+	case timerHeartbeat:
 		switch {
 		case l == nil:
 		case l.lost(w.now):
@@ -682,11 +683,11 @@ func (w *world) timerFires(timer Timer) {
 		default:
 			w.must("to %d: heartbeat", timer.Link)
 		}
-	case TimerRegistration:
+	case timerRegistration:
 		if !w.admitted(w.rm.link) && w.now.Sub(w.rmDown) >= 5*time.Minute {
 			w.ends()
 		}
-	case TimerSlot:
+	case timerSlot:
 		i := w.find(timer.Allocation)
 		if i < 0 || w.slots[i].accepted || w.slots[i].givenBack {
 			return
@@ -695,12 +696,12 @@ func (w *world) timerFires(timer Timer) {
 			return // check holds that the timer is set anew: the JobMaster is silent
 		}
 		w.giveBack(w.slots[i].job, timer.Allocation)
-	case TimerHostReady:
+	case timerHostReady:
 		if h != nil && !h.stopping && !h.blamed && h.ready.IsZero() && (h.instructed || !h.greeted) {
 			h.blamed = true
 			w.kill(h)
 		}
-	case TimerHostHeartbeat:
+	case timerHostHeartbeat:
 		switch {
 		case h == nil || h.stopping || h.blamed:
 		case h.lost(w.now):
@@ -709,11 +710,11 @@ func (w *world) timerFires(timer Timer) {
 		default:
 			w.must("host %s: heartbeat", shortHost(h.id))
 		}
-	case TimerHostStop:
+	case timerHostStop:
 		if h != nil {
 			w.kill(h)
 		}
-	case TimerHostStart:
+	case timerHostStart:
 		if j := w.jobs[timer.Job]; j != nil && j.pause == timer.Host {
 			j.pause = ""
 		}
@@ -740,15 +741,15 @@ func specOf(job ids.JobID) msg.JobSpec { return msg.JobSpec{ID: job, Name: "name
 
 // compare holds that a step has done what it must, and nothing else. Once it is to end,
 // only what it must not do is looked at.
-func (w *world) compare(event Event) {
+func (w *world) compare(m moment) {
 	sort.Strings(w.want)
 	sort.Strings(w.got)
 	if !w.ending && !slices.Equal(w.want, w.got) {
-		w.t.Fatalf("%T %+v\nmust do %q\nand does %q", event, event, w.want, w.got)
+		w.t.Fatalf("%s\nmust do %q\nand does %q", m, w.want, w.got)
 	}
 	for _, want := range w.want {
 		if w.ending && !slices.Contains(w.got, want) {
-			w.t.Fatalf("it ends: %T %+v\nmust do %q\nand does %q", event, event, w.want, w.got)
+			w.t.Fatalf("it ends: %s\nmust do %q\nand does %q", m, w.want, w.got)
 		}
 	}
 	w.want, w.got = nil, nil

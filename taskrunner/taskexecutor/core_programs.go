@@ -25,7 +25,7 @@ type heldProgram struct {
 	ref      msg.Program
 	state    programState
 	file     string       // unless it is being fetched
-	id       CopyID       // unless it was localized
+	id       copyID       // unless it was localized
 	size     config.Bytes // of one that was fetched
 	failures int          // to fetch it, in a row
 }
@@ -35,7 +35,7 @@ type programState int
 const (
 	programLocalized programState = iota + 1 // it came with the container, and stays
 	programFetching
-	programFetched
+	programCopied
 )
 
 // localized are the programs that came with the container.
@@ -48,7 +48,7 @@ func localized(files map[string]string) map[string]*heldProgram {
 }
 
 // refuseProgram says why a program cannot be run here, or nothing.
-func (c *Core) refuseProgram(ref msg.Program) string {
+func (c *core) refuseProgram(ref msg.Program) string {
 	if _, known := c.programs[ref.SHA256]; known || ref.URI != "" {
 		return ""
 	}
@@ -57,7 +57,7 @@ func (c *Core) refuseProgram(ref msg.Program) string {
 
 // needProgram gives the program of a new job, and has it fetched where that is
 // not done or under way.
-func (c *Core) needProgram(ref msg.Program) *heldProgram {
+func (c *core) needProgram(ref msg.Program) *heldProgram {
 	p := c.programs[ref.SHA256]
 	if p == nil {
 		p = &heldProgram{ref: ref, state: programFetching}
@@ -68,27 +68,27 @@ func (c *Core) needProgram(ref msg.Program) *heldProgram {
 	return p
 }
 
-func (c *Core) fetch(p *heldProgram) {
+func (c *core) fetch(p *heldProgram) {
 	c.lastCopy++
 	p.id = c.lastCopy
 	c.fetching[p.id] = p
-	c.emit(FetchProgram{Copy: p.id, Program: p.ref, Tokens: c.tokens})
+	c.emit(fetchProgram{Copy: p.id, Program: p.ref, Tokens: c.tokens})
 }
 
-func (c *Core) programFetched(e ProgramFetched) {
+func (c *core) programFetched(e programFetched) {
 	p := c.fetching[e.Copy]
 	if p == nil {
 		return // dropped meanwhile
 	}
 	delete(c.fetching, e.Copy)
-	p.state, p.file, p.size = programFetched, e.File, e.Size
+	p.state, p.file, p.size = programCopied, e.File, e.Size
 	for _, j := range c.jobsOf(p) {
 		c.ensureHost(j)
 	}
 }
 
 // dropFetches gives up on what is being fetched.
-func (c *Core) dropFetches() {
+func (c *core) dropFetches() {
 	for _, id := range slices.Sorted(maps.Keys(c.fetching)) {
 		c.dropProgram(c.fetching[id])
 	}
@@ -97,7 +97,7 @@ func (c *Core) dropFetches() {
 // programFailed tries again once, as the newest tokens or another DataNode may
 // help. After that the jobs that wait for the program can have no host here; the next
 // one that needs it begins anew.
-func (c *Core) programFailed(e ProgramFailed) {
+func (c *core) programFailed(e programFailed) {
 	p := c.fetching[e.Copy]
 	if p == nil {
 		return
@@ -118,7 +118,7 @@ func (c *Core) programFailed(e ProgramFailed) {
 }
 
 // jobsOf gives the jobs that run a program, in the order of their ids.
-func (c *Core) jobsOf(p *heldProgram) []*job {
+func (c *core) jobsOf(p *heldProgram) []*job {
 	var jobs []*job
 	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
 		if j := c.jobs[id]; j.program == p {
@@ -132,7 +132,7 @@ func (c *Core) jobsOf(p *heldProgram) []*job {
 // for a while when the last job has left it, one that is being fetched is not
 // waited for. One that no host could be made of is not kept either: its file may
 // have been damaged here.
-func (c *Core) leaveProgram(j *job) {
+func (c *core) leaveProgram(j *job) {
 	p := j.program
 	switch {
 	case p.state == programLocalized, c.programs[p.ref.SHA256] != p, len(c.jobsOf(p)) > 0:
@@ -149,7 +149,7 @@ func (c *Core) leaveProgram(j *job) {
 	}
 }
 
-func (c *Core) idleBytes() config.Bytes {
+func (c *core) idleBytes() config.Bytes {
 	var total config.Bytes
 	for _, p := range c.idle {
 		total += p.size
@@ -157,8 +157,8 @@ func (c *Core) idleBytes() config.Bytes {
 	return total
 }
 
-func (c *Core) dropProgram(p *heldProgram) {
+func (c *core) dropProgram(p *heldProgram) {
 	delete(c.programs, p.ref.SHA256)
 	delete(c.fetching, p.id)
-	c.emit(DropProgram{p.id})
+	c.emit(dropProgram{p.id})
 }

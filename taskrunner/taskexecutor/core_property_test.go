@@ -26,28 +26,84 @@ const (
 
 var programs = [...]string{localSHA256, "11", "22", "33", "44", "55", "66", nowhere}
 
-func (w *world) step(event Event) {
-	w.begins = Timer{}
-	w.happens(event)
-	effects := w.core.Step(w.now, event)
-	w.history, w.times, w.effects = append(w.history, event), append(w.times, w.now), append(w.effects, effects)
+// moment is one step.
+type moment struct {
+	at      time.Time
+	event   event // nil: the core deals with one timer, as it does with each that is due when it is woken
+	timer   timer
+	effects []effect
+	last    bool // no other timer is due
+}
+
+func (m moment) String() string {
+	if m.event == nil {
+		return fmt.Sprintf("timer %+v", m.timer)
+	}
+	return fmt.Sprintf("%T %+v", m.event, m.event)
+}
+
+// happen has a core take the step.
+func (m moment) happen(c *core) []effect {
+	if m.event != nil {
+		return c.Step(m.at, m.event)
+	}
+	c.now, c.effects = m.at, nil
+	c.timers.Cancel(m.timer)
+	c.timerDue(m.timer)
+	return c.effects
+}
+
+// step takes an event; nil: it has happened.
+func (w *world) step(event event) {
+	if event != nil {
+		w.begins = timer{}
+		w.happens(event)
+		w.take(moment{at: w.now, event: event})
+	}
+}
+
+// fire has the timers dealt with whose time has come: the first one, or all of them. It tells
+// whether there are any.
+func (w *world) fire(all bool) (some bool) {
+	for w.isDue() && (all || !some) {
+		next := w.timers[0]
+		w.late, w.begins = w.now.Sub(next.at), timer{}
+		w.timerFires(next.timer)
+		w.take(moment{at: w.now, timer: next.timer})
+		some = true
+	}
+	return some
+}
+
+// isDue tells whether the time of a timer has come.
+func (w *world) isDue() bool { return len(w.timers) > 0 && !w.timers[0].at.After(w.now) }
+
+// take has the core take a step that is in the account already.
+func (w *world) take(m moment) {
+	m.effects = m.happen(w.core)
 	if !w.ending {
 		w.expected()
 	}
-	for _, effect := range effects {
+	for _, effect := range m.effects {
 		if w.end != nil {
 			w.t.Fatalf("%s after the end", show(effect))
 		}
 		w.perform(effect)
 	}
-	w.compare(event)
+	for _, d := range setSince(w.timers, w.core) {
+		w.setTimer(d)
+	}
+	w.timers = timers(w.core)
+	m.last = !w.isDue()
+	w.history = append(w.history, m)
+	w.compare(m)
 	w.check()
 }
 
 // perform does what the core wants.
-func (w *world) perform(effect Effect) {
+func (w *world) perform(effect effect) {
 	switch e := effect.(type) {
-	case OpenLink:
+	case openLink:
 		w.does("open to %q", e.Job)
 		if w.ending || w.links[e.Link] != nil || slices.Contains(w.gone, e.Link) {
 			w.t.Fatalf("%s again", show(effect))
@@ -58,21 +114,21 @@ func (w *world) perform(effect Effect) {
 		} else {
 			w.rm.link, w.rm.lost = e.Link, 0
 		}
-	case SendRole:
+	case sendRole:
 		w.send(e)
-	case SetToken:
+	case setToken:
 		w.does("token of %d is %s", e.Link, e.Token)
-	case CloseLink:
+	case closeLink:
 		w.does("close %d", e.Link)
 		delete(w.links, e.Link) // unless it is known already
-	case FetchProgram:
+	case fetchProgram:
 		if w.ending {
 			w.t.Fatalf("%s, and it ends", show(effect))
 		}
 		w.does("fetch %s with tokens %q", e.Program.SHA256, string(e.Tokens))
 		w.lastCopy = e.Copy
 		w.copies[e.Copy] = w.programs[e.Program.SHA256]
-	case DropProgram:
+	case dropProgram:
 		w.does("drop %d", e.Copy)
 		for id, h := range w.hosts {
 			if w.copies[e.Copy] == nil || h.program == w.copies[e.Copy].file {
@@ -80,7 +136,7 @@ func (w *world) perform(effect Effect) {
 			}
 		}
 		delete(w.copies, e.Copy)
-	case StartHost:
+	case startHost:
 		w.does("start %s of %s with %d MB", e.Program, e.Job, e.MemoryMB)
 		if w.ending {
 			w.t.Fatalf("%s, and it ends", show(effect))
@@ -90,25 +146,23 @@ func (w *world) perform(effect Effect) {
 		if j := w.jobs[e.Job]; j != nil {
 			j.host = h
 		}
-	case InstructHost:
+	case instructHost:
 		w.does("instruct %s for %s with %q and %d MB", shortHost(e.Host), e.Job.Name, string(e.Tokens), e.MemoryMB)
 		if h := w.hosts[e.Host]; h != nil {
 			h.instructed, h.tokens, h.told = true, string(e.Tokens), e.MemoryMB
 		}
-	case SendHost:
+	case sendHost:
 		w.sendHost(e)
-	case SetHostMemory:
+	case setHostMemory:
 		w.hosts[e.Host].watched = e.MemoryMB
-	case KillHost:
+	case killHost:
 		w.does("kill %s", shortHost(e.Host))
-	case SetTimer:
-		w.setTimer(e)
-	case End:
+	case end:
 		w.end = &e
 	}
 }
 
-func (w *world) send(e SendRole) {
+func (w *world) send(e sendRole) {
 	if l := w.links[e.Link]; l == nil || !l.open {
 		w.t.Fatalf("%s, which is not open", show(e))
 	}
@@ -159,7 +213,7 @@ func (w *world) send(e SendRole) {
 	w.does("to %d: %s", e.Link, text)
 }
 
-func (w *world) sendHost(e SendHost) {
+func (w *world) sendHost(e sendHost) {
 	h := w.hosts[e.Host]
 	if h == nil {
 		w.t.Fatalf("%s, which does not live", show(e))
@@ -184,34 +238,34 @@ func (w *world) sendHost(e SendHost) {
 
 // setTimer holds that timers have the times of docs/OPTIONS.md, and those that nobody can
 // set.
-func (w *world) setTimer(e SetTimer) {
+func (w *world) setTimer(d dated) {
 	var want time.Duration
-	switch e.Timer.Kind {
-	case TimerReconnect: // cluster.registration.initial-timeout, max-timeout
+	after := d.at.Sub(w.now)
+	switch d.timer.Kind {
+	case timerReconnect: // cluster.registration.initial-timeout, max-timeout
 		failures := w.rm.failures
-		if j := w.jobs[e.Timer.Job]; j != nil {
+		if j := w.jobs[d.timer.Job]; j != nil {
 			failures = j.failures
 		}
 		pauses := []int{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000} // ms
 		want = time.Duration(pauses[max(0, min(failures, 10)-1)]) * time.Millisecond
-	case TimerAdmission, TimerHeartbeat, TimerHostHeartbeat, TimerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
+	case timerAdmission, timerHeartbeat, timerHostHeartbeat, timerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
 		want = 10 * time.Second
-	case TimerRegistration: // taskmanager.registration.timeout
+	case timerRegistration: // taskmanager.registration.timeout
 		want = 5 * time.Minute
-	case TimerHostReady:
+	case timerHostReady:
 		want = 2 * time.Minute
-	case TimerHostStop:
+	case timerHostStop:
 		want = 5 * time.Second
-	case TimerHostStart:
-		w.does("pause of %s is %v", e.Timer.Job, e.After)
-		want = e.After
+	case timerHostStart:
+		w.does("pause of %s is %v", d.timer.Job, after)
+		want = after
 	}
-	if e.After != want && !w.ending {
-		w.t.Fatalf("%s, want %v", show(e), want)
+	if after != want && !w.ending {
+		w.t.Fatalf("timer %+v is set to %v, want %v", d.timer, after, want)
 	}
-	w.timers[e.Timer] = w.now.Add(e.After)
-	if e.Timer != w.begins {
-		delete(w.excuses, e.Timer)
+	if d.timer != w.begins {
+		delete(w.excuses, d.timer)
 	}
 }
 
@@ -222,38 +276,38 @@ func (w *world) check() {
 		w.checkEnd()
 		return
 	}
-	waits := func(timer Timer, why string) {
-		if _, set := w.timers[timer]; !set {
+	waits := func(timer timer, why string) {
+		if w.when(timer).IsZero() {
 			w.t.Fatalf("no timer %+v: %s", timer, why)
 		}
 	}
 	for id, l := range w.links {
 		switch {
 		case l.admitted:
-			waits(Timer{Kind: TimerHeartbeat, Link: id}, "its heartbeats")
+			waits(timer{Kind: timerHeartbeat, Link: id}, "its heartbeats")
 		case l.open:
-			waits(Timer{Kind: TimerAdmission, Link: id}, "its registration is not answered")
+			waits(timer{Kind: timerAdmission, Link: id}, "its registration is not answered")
 		}
 	}
 	if w.rm.lost != 0 {
-		waits(Timer{Kind: TimerReconnect, Link: w.rm.lost}, "the ResourceManager is lost")
+		waits(timer{Kind: timerReconnect, Link: w.rm.lost}, "the ResourceManager is lost")
 	}
 	if !w.admitted(w.rm.link) {
-		if at := w.timers[Timer{Kind: TimerRegistration}]; at.Before(w.rmDown.Add(5 * time.Minute)) {
+		if at := w.when(timer{Kind: timerRegistration}); at.Before(w.rmDown.Add(5 * time.Minute)) {
 			w.t.Fatalf("no ResourceManager since %v, and the timer is set to %v", w.rmDown, at)
 		}
 	}
 	for id, j := range w.jobs {
 		if held := w.held(id); j.lost != 0 && len(held) > 0 {
-			waits(Timer{Kind: TimerReconnect, Link: j.lost, Job: id}, "the JobMaster is lost")
+			waits(timer{Kind: timerReconnect, Link: j.lost, Job: id}, "the JobMaster is lost")
 		}
 		if j.pause != "" {
-			waits(Timer{Kind: TimerHostStart, Job: id, Host: j.pause}, "a host has to follow")
+			waits(timer{Kind: timerHostStart, Job: id, Host: j.pause}, "a host has to follow")
 		}
 	}
 	for _, s := range w.slots {
 		if s.allocation != "" && !s.accepted && !s.givenBack {
-			waits(Timer{Kind: TimerSlot, Allocation: s.allocation}, "a slot is not accepted")
+			waits(timer{Kind: timerSlot, Allocation: s.allocation}, "a slot is not accepted")
 		}
 	}
 	for id, h := range w.hosts {
@@ -261,15 +315,23 @@ func (w *world) check() {
 	}
 }
 
-func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(Timer, string)) {
+// when gives the time of a timer, zero if it is not set.
+func (w *world) when(timer timer) time.Time {
+	if i := slices.IndexFunc(w.timers, func(d dated) bool { return d.timer == timer }); i >= 0 {
+		return w.timers[i].at
+	}
+	return time.Time{}
+}
+
+func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(timer, string)) {
 	switch {
 	case h.killed:
 	case h.stopping || h.blamed:
-		waits(Timer{Kind: TimerHostStop, Host: id}, "a host has to end")
+		waits(timer{Kind: timerHostStop, Host: id}, "a host has to end")
 	case h.ready.IsZero() && (h.instructed || !h.greeted):
-		waits(Timer{Kind: TimerHostReady, Host: id}, "a host has to get ready")
+		waits(timer{Kind: timerHostReady, Host: id}, "a host has to get ready")
 	case !h.ready.IsZero() && !h.blamed:
-		waits(Timer{Kind: TimerHostHeartbeat, Host: id}, "a host may be stopped")
+		waits(timer{Kind: timerHostHeartbeat, Host: id}, "a host may be stopped")
 	}
 	if h.stopping {
 		return
@@ -293,11 +355,11 @@ func (w *world) checkEnd() {
 			w.t.Fatalf("it ends and still fetches copy %d", id)
 		}
 	}
-	if w.end != nil && len(w.links) > 0 {
-		w.t.Fatalf("it has ended and left %d links", len(w.links))
+	if w.end != nil && len(w.links)+len(w.timers) > 0 {
+		w.t.Fatalf("it has ended and left %d links and %d timers", len(w.links), len(w.timers))
 	}
 	for id, h := range w.hosts {
-		if _, set := w.timers[Timer{Kind: TimerHostStop, Host: id}]; !set && !h.killed {
+		if w.when(timer{Kind: timerHostStop, Host: id}).IsZero() && !h.killed {
 			w.t.Fatalf("it waits for host %s for ever", shortHost(id))
 		}
 	}
@@ -305,7 +367,7 @@ func (w *world) checkEnd() {
 
 // random draws an event that could come now, or that is stale; as often one that brings
 // things forward, or few jobs would ever run.
-func (w *world) random() Event {
+func (w *world) random() event {
 	t := w.t
 	if rapid.Bool().Draw(t, "goes on") {
 		if event := w.progress(); event != nil {
@@ -316,7 +378,7 @@ func (w *world) random() Event {
 	if len(w.gone) > 0 && w.oneOf(8, "stale link") == 0 {
 		known = w.gone
 	}
-	id := LinkID(0)
+	id := linkID(0)
 	if len(known) > 0 {
 		id = known[w.oneOf(len(known), "link")]
 	}
@@ -328,10 +390,10 @@ func (w *world) random() Event {
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "allocation")))
 	switch w.oneOf(21, "event") {
 	case 0:
-		return LinkLost{id, "reset"}
+		return linkLost{id, "reset"}
 	case 1:
 		if l == nil || !l.open {
-			return LinkOpened{id}
+			return linkOpened{id}
 		}
 	case 2:
 		if l == nil || l.job == "" || !l.open {
@@ -351,30 +413,30 @@ func (w *world) random() Event {
 	case 10:
 		return w.masterSays(id, msg.DeployTasks{Host: host})
 	case 11:
-		return HostSaid{host, msg.HostHello{ProtocolVersion: hostProtocol + w.oneOf(8, "other SDK")/7}}
+		return hostSaid{host, msg.HostHello{ProtocolVersion: hostProtocol + w.oneOf(8, "other SDK")/7}}
 	case 12:
-		return HostSaid{host, msg.HostReady{Host: host}}
+		return hostSaid{host, msg.HostReady{Host: host}}
 	case 13:
-		return HostSaid{host, msg.TaskStatesChanged{}}
+		return hostSaid{host, msg.TaskStatesChanged{}}
 	case 14:
-		return HostExited{Host: host, Exit: Exit{How: "exit status 2"}}
+		return hostExited{Host: host, Exit: Exit{How: "exit status 2"}}
 	case 15:
 		if l := w.links[w.rm.link]; l != nil && l.open { // one that has not admitted it may be of before
-			return RoleSaid{w.rm.link, msg.UpdateTokens{Tokens: msg.Secret(fmt.Sprintf("t%d", w.oneOf(3, "tokens")))}}
+			return roleSaid{w.rm.link, msg.UpdateTokens{Tokens: msg.Secret(fmt.Sprintf("t%d", w.oneOf(3, "tokens")))}}
 		}
 	case 16:
 		return w.fetched()
 	case 17:
 		if w.admitted(w.rm.link) && w.oneOf(16, "release") == 0 {
-			return RoleSaid{w.rm.link, msg.ReleaseTaskExecutor{Cause: "idle"}}
+			return roleSaid{w.rm.link, msg.ReleaseTaskExecutor{Cause: "idle"}}
 		}
 	case 19:
 		w.jobPasses()
 	case 20:
-		return HostSaid{host, msg.HostLost{Failure: msg.Failure{Message: "plan", Permanent: w.oneOf(4, "permanent") == 0}}}
+		return hostSaid{host, msg.HostLost{Failure: msg.Failure{Message: "plan", Permanent: w.oneOf(4, "permanent") == 0}}}
 	case 18:
 		if w.oneOf(4, "over memory") == 0 {
-			return HostOverMemory{Host: host, Resident: config.Gibibyte}
+			return hostOverMemory{Host: host, Resident: config.Gibibyte}
 		}
 	}
 	w.passes()
@@ -384,13 +446,12 @@ func (w *world) random() Event {
 // passes lets time pass until a timer is due. Now and then the worker is stopped meanwhile.
 func (w *world) passes() {
 	until := w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(w.t, "seconds")) * time.Second)
-	next, set := w.next()
 	stopped := w.oneOf(4, "stopped") == 0
 	switch {
-	case stopped || !set || w.timers[next].After(until):
+	case stopped || len(w.timers) == 0 || w.timers[0].at.After(until):
 		w.now = until
-	case w.timers[next].After(w.now):
-		w.now = w.timers[next]
+	case !w.isDue():
+		w.now = w.timers[0].at
 	}
 }
 
@@ -407,14 +468,14 @@ func (w *world) oneOf(n int, what string) int {
 }
 
 // progress is the next event of a worker with which all goes well, if there is one.
-func (w *world) progress() Event {
+func (w *world) progress() event {
 	for _, id := range slices.Sorted(maps.Keys(w.links)) {
 		switch l := w.links[id]; {
 		case !l.open:
-			return LinkOpened{id}
+			return linkOpened{id}
 		case l.admitted:
 		case l.job == "":
-			return RoleSaid{id, msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
+			return roleSaid{id, msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
 		default:
 			if j := w.jobs[l.job]; j != nil {
 				return w.registered(l.job, id, j.master)
@@ -430,18 +491,18 @@ func (w *world) progress() Event {
 		switch h := w.hosts[id]; {
 		case h.stopping || h.killed:
 		case !h.greeted:
-			return HostSaid{id, msg.HostHello{ProtocolVersion: hostProtocol}}
+			return hostSaid{id, msg.HostHello{ProtocolVersion: hostProtocol}}
 		case h.instructed && h.ready.IsZero():
-			return HostSaid{id, msg.HostReady{Host: id}}
+			return hostSaid{id, msg.HostReady{Host: id}}
 		case h.asked:
-			return HostSaid{id, msg.Heartbeat{}}
+			return hostSaid{id, msg.Heartbeat{}}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.links)) {
 		l := w.links[id]
 		for _, i := range w.held(l.job) {
 			if l.admitted && !w.slots[i].accepted {
-				return RoleSaid{id, msg.SlotOffersAnswered{Accepted: w.allocations(l, w.slots[i].allocation)}}
+				return roleSaid{id, msg.SlotOffersAnswered{Accepted: w.allocations(l, w.slots[i].allocation)}}
 			}
 		}
 	}
@@ -456,31 +517,31 @@ func (w *world) jobPasses() {
 		return
 	}
 	allocation := ids.AllocationID(fmt.Sprintf("p%d", len(w.history)))
-	w.step(RoleSaid{w.rm.link, msg.RequestSlots{
+	w.step(roleSaid{w.rm.link, msg.RequestSlots{
 		Slots: []msg.SlotOffer{{Index: slot, Allocation: allocation}}, Job: job, JobMaster: "m1",
 		Program: msg.Program{SHA256: programs[1+w.oneOf(6, "program")], URI: "u"}, MemoryMB: 100,
 	}})
 	j := w.jobs[job]
 	for _, id := range slices.Sorted(maps.Keys(w.copies)) {
 		if p := w.copies[id]; p == j.program && p.file == "" {
-			w.step(ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: 13 * config.Mebibyte})
+			w.step(programFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: 13 * config.Mebibyte})
 		}
 	}
-	w.step(LinkOpened{j.link})
+	w.step(linkOpened{j.link})
 	w.step(w.registered(job, j.link, "m1"))
-	w.step(RoleSaid{j.link, msg.FreeSlots{Allocations: []ids.AllocationID{allocation}}})
+	w.step(roleSaid{j.link, msg.FreeSlots{Allocations: []ids.AllocationID{allocation}}})
 	if j.host != nil {
-		w.step(HostExited{Host: j.host.id, Exit: Exit{How: "exit status 0"}})
+		w.step(hostExited{Host: j.host.id, Exit: Exit{How: "exit status 0"}})
 	}
 }
 
-func (w *world) registered(job ids.JobID, link LinkID, master ids.JobMasterID) Event {
-	return RoleSaid{link, msg.RegisteredAtJobMaster{JobMaster: master, Job: specOf(job), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
+func (w *world) registered(job ids.JobID, link linkID, master ids.JobMasterID) event {
+	return roleSaid{link, msg.RegisteredAtJobMaster{JobMaster: master, Job: specOf(job), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
 }
 
 // requested is a request of the ResourceManager's, if that has admitted the TaskExecutor;
 // else a timer goes off. Each job has a program or two.
-func (w *world) requested(allocation ids.AllocationID) Event {
+func (w *world) requested(allocation ids.AllocationID) event {
 	if !w.admitted(w.rm.link) {
 		return w.due()
 	}
@@ -496,7 +557,7 @@ func (w *world) requested(allocation ids.AllocationID) Event {
 	if w.oneOf(2, "several") == 0 {
 		m.Slots = append(m.Slots, msg.SlotOffer{Index: w.oneOf(5, "another slot") - 1, Allocation: ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "another allocation")))})
 	}
-	return RoleSaid{w.rm.link, m}
+	return roleSaid{w.rm.link, m}
 }
 
 // allocations are those that a job holds, or one that it may not.
@@ -513,17 +574,17 @@ func (w *world) allocations(l *modelLink, one ids.AllocationID) []ids.Allocation
 
 // masterSays is a message of a JobMaster that has admitted the TaskExecutor, or of one whose
 // link has gone; else a timer goes off.
-func (w *world) masterSays(id LinkID, m msg.Message) Event {
+func (w *world) masterSays(id linkID, m msg.Message) event {
 	if l := w.links[id]; l != nil && (l.job == "" || !l.admitted) {
 		return w.due()
 	}
-	return RoleSaid{id, m}
+	return roleSaid{id, m}
 }
 
 // fetched is what comes of a fetch: the first of those that run, or of one that was given
 // up.
-func (w *world) fetched() Event {
-	id := CopyID(1 + w.oneOf(int(w.lastCopy)+1, "copy"))
+func (w *world) fetched() event {
+	id := copyID(1 + w.oneOf(int(w.lastCopy)+1, "copy"))
 	for _, awaited := range slices.Sorted(maps.Keys(w.copies)) {
 		if w.copies[awaited].file == "" {
 			id = awaited
@@ -534,31 +595,18 @@ func (w *world) fetched() Event {
 		return w.due() // it was fetched before
 	}
 	if w.oneOf(4, "fetch fails") == 0 {
-		return ProgramFailed{Copy: id, Cause: "no such file"}
+		return programFailed{Copy: id, Cause: "no such file"}
 	}
 	size := []int{13, 13, 13, 60, 250, 300}[w.oneOf(6, "size")]
-	return ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}
+	return programFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}
 }
 
-// next is the timer that is due first.
-func (w *world) next() (next Timer, set bool) {
-	for timer, at := range w.timers {
-		if !set || at.Before(w.timers[next]) || at.Equal(w.timers[next]) && fmt.Sprint(timer) < fmt.Sprint(next) {
-			next, set = timer, true
-		}
+// due has timers dealt with whose time has come, or gives something harmless.
+func (w *world) due() event {
+	if w.fire(w.oneOf(2, "all timers") == 0) {
+		return nil
 	}
-	return next, set
-}
-
-// due gives a timer whose time has come, or something harmless.
-func (w *world) due() Event {
-	next, set := w.next()
-	if !set || w.timers[next].After(w.now) {
-		return HostSaid{"none", msg.HostHello{}}
-	}
-	w.late = w.now.Sub(w.timers[next])
-	delete(w.timers, next)
-	return TimerFired{next}
+	return hostSaid{"none", msg.HostHello{}}
 }
 
 // TestCoreUnderRandomEvents would catch a slot that is lost, granted twice or free too
@@ -570,7 +618,7 @@ func TestCoreUnderRandomEvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
-		w.step(Started{})
+		w.step(started{})
 		for range 1 + 4*w.oneOf(64, "steps") {
 			if w.end != nil {
 				break
@@ -588,31 +636,54 @@ func (w *world) calm() {
 	for range 2000 {
 		for _, id := range slices.Sorted(maps.Keys(w.links)) {
 			if l := w.links[id]; l != nil && l.job != "" {
-				w.step(LinkLost{id, "gone"})
+				w.step(linkLost{id, "gone"})
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(w.hosts)) {
 			if h := w.hosts[id]; h != nil && (h.stopping || h.killed) {
-				w.step(HostExited{Host: id, Exit: Exit{How: "exit status 0"}})
+				w.step(hostExited{Host: id, Exit: Exit{How: "exit status 0"}})
 			}
 		}
 		if len(w.jobs) == 0 && len(w.hosts) == 0 || w.end != nil {
 			return
 		}
-		if next, set := w.next(); set && w.timers[next].After(w.now) {
-			w.now = w.timers[next]
+		if len(w.timers) > 0 && !w.isDue() {
+			w.now = w.timers[0].at
 		}
-		w.step(w.due())
+		w.fire(true)
 	}
 	w.t.Fatalf("%d jobs and %d hosts are left: %+v", len(w.jobs), len(w.hosts), w.slots)
 }
 
-// replay gives a second core the same events at the same times.
+// replay gives a second core the same events at the same times. It is woken where the first
+// one has dealt with all timers that were due, one by one, and must do the same.
 func (w *world) replay() {
-	second := newWorld(w.t)
-	for i, event := range w.history {
-		if diff := cmp.Diff(w.effects[i], second.core.Step(w.times[i], event)); diff != "" {
-			w.t.Fatalf("replayed step %d differs (-first +second):\n%s", i, diff)
+	second := newWorld(w.t).core
+	for rest := w.history; len(rest) > 0; {
+		m, n := rest[0], 1
+		if together := timersAtOnce(rest); together > 0 {
+			m.event, n = woken{}, together
+			for _, other := range rest[1:together] {
+				m.effects = append(slices.Clip(m.effects), other.effects...)
+			}
+		}
+		if diff := cmp.Diff(m.effects, m.happen(second)); diff != "" {
+			w.t.Fatalf("replayed step %d, %s, differs (-first +second):\n%s", len(w.history)-len(rest), m, diff)
+		}
+		rest = rest[n:]
+	}
+}
+
+// timersAtOnce is the number of timers that were dealt with one after the other, up to the last
+// that was due; 0: others were left.
+func timersAtOnce(moments []moment) int {
+	for i, m := range moments {
+		switch {
+		case m.event != nil || !m.at.Equal(moments[0].at):
+			return 0
+		case m.last:
+			return i + 1
 		}
 	}
+	return 0
 }

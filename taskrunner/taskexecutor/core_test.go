@@ -31,12 +31,12 @@ func testConfig(slots int) Config {
 func TestCoreTranscripts(t *testing.T) {
 	t.Parallel()
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
-		s := &script{t: t, now: testEpoch, timers: make(map[Timer]time.Time)}
+		s := &script{t: t, now: testEpoch}
 		return s.command
 	})
 }
 
-// script drives a Core by commands, as its transcripts have them. Links are
+// script drives a core by commands, as its transcripts have them. Links are
 // numbered as they are opened, hosts as they are started:
 //
 //	start SLOTS [TOKENS]
@@ -61,16 +61,14 @@ func TestCoreTranscripts(t *testing.T) {
 //	unfetched COPY CAUSE
 //	heartbeat LINK
 //	alive HOST                            it answers a heartbeat
-//	stale HOST                            the timer for it fires that has been set anew meanwhile
-//	asleep DURATION                       the worker itself is stopped: timers fire late, all at once
-//	wait DURATION                         with the timers that fall due
+//	late DURATION                         time passes; an alarm rings behind what comes next
+//	asleep DURATION                       the worker itself is stopped: its alarm rings late
+//	wait DURATION                         with the alarms that ring
 //	pass DURATION                         likewise, while heartbeats come and go unseen
 type script struct {
-	t      *testing.T
-	core   *Core
-	now    time.Time
-	timers map[Timer]time.Time
-	order  []Timer // as they were set, so that equal times fire in that order
+	t    *testing.T
+	core *core
+	now  time.Time
 	// passing says that roles and hosts are heard of all the time.
 	passing bool
 }
@@ -84,20 +82,19 @@ func (s *script) command(line string) []string {
 		if len(words) > 2 {
 			config.Tokens = msg.Secret(words[2])
 		}
-		core, err := NewCore(config)
+		core, err := newCore(config)
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		s.core = core
-		return s.step(Started{})
+		return s.step(started{})
 	case "wait":
 		return s.wait(words[1])
+	case "late":
+		s.now = s.now.Add(s.duration(words[1]))
+		return nil
 	case "asleep":
-		d, err := time.ParseDuration(words[1])
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.now = s.now.Add(d)
+		s.now = s.now.Add(s.duration(words[1]))
 		return s.wait("0s")
 	case "pass":
 		s.passing = true
@@ -113,7 +110,7 @@ func (s *script) command(line string) []string {
 	return s.step(event)
 }
 
-func (s *script) event(words []string) Event {
+func (s *script) event(words []string) event {
 	options := make(map[string]string)
 	var args []string
 	for _, w := range words {
@@ -137,21 +134,21 @@ func (s *script) event(words []string) Event {
 		}
 		return all
 	}
-	rm := func(m msg.Message) Event { return RoleSaid{Link: s.core.rm.id, Message: m} }
-	jm := func(m msg.Message) Event {
+	rm := func(m msg.Message) event { return roleSaid{Link: s.core.rm.id, Message: m} }
+	jm := func(m msg.Message) event {
 		if j := s.core.jobs[ids.JobID(args[1])]; j != nil {
-			return RoleSaid{Link: j.link.id, Message: m}
+			return roleSaid{Link: j.link.id, Message: m}
 		}
-		return RoleSaid{Message: m} // of a stream that is closed
+		return roleSaid{Message: m} // of a stream that is closed
 	}
-	host := func(m msg.Message) Event { return HostSaid{Host: hostID(args[1]), Message: m} }
+	host := func(m msg.Message) event { return hostSaid{Host: hostID(args[1]), Message: m} }
 	switch args[0] {
 	case "opened":
-		return LinkOpened{LinkID(s.number(args[1]))}
+		return linkOpened{linkID(s.number(args[1]))}
 	case "lost":
-		return LinkLost{LinkID(s.number(args[1])), rest(2)}
+		return linkLost{linkID(s.number(args[1])), rest(2)}
 	case "heartbeat":
-		return RoleSaid{LinkID(s.number(args[1])), msg.Heartbeat{}}
+		return roleSaid{linkID(s.number(args[1])), msg.Heartbeat{}}
 	case "registered":
 		return rm(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
 	case "request":
@@ -209,18 +206,16 @@ func (s *script) event(words []string) Event {
 	case "fails":
 		text, permanent := strings.CutPrefix(rest(2), "permanent ")
 		return host(msg.HostLost{Failure: msg.Failure{Message: text, Permanent: permanent}})
-	case "stale":
-		return TimerFired{Timer{Kind: TimerHostReady, Host: hostID(args[1])}}
 	case "exit":
 		parts := append(strings.Split(rest(2), " | "), "", "")
-		return HostExited{Host: hostID(args[1]), Exit: Exit{How: parts[0], Crash: parts[1], Output: parts[2]}}
+		return hostExited{Host: hostID(args[1]), Exit: Exit{How: parts[0], Crash: parts[1], Output: parts[2]}}
 	case "fetched":
-		id := CopyID(s.number(args[1]))
-		return ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(s.number(args[2])) * config.Mebibyte}
+		id := copyID(s.number(args[1]))
+		return programFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(s.number(args[2])) * config.Mebibyte}
 	case "unfetched":
-		return ProgramFailed{Copy: CopyID(s.number(args[1])), Cause: rest(2)}
+		return programFailed{Copy: copyID(s.number(args[1])), Cause: rest(2)}
 	case "over":
-		return HostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 132 * config.Mebibyte}
+		return hostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 132 * config.Mebibyte}
 	}
 	return nil
 }
@@ -258,46 +253,28 @@ func shortHost(id ids.HostID) string {
 	return "h" + strconv.FormatUint(n, 10)
 }
 
-func (s *script) step(event Event) []string {
+func (s *script) step(event event) []string {
 	var lines []string
 	for _, effect := range s.core.Step(s.now, event) {
-		if timer, is := effect.(SetTimer); is {
-			if _, armed := s.timers[timer.Timer]; !armed {
-				s.order = append(s.order, timer.Timer)
-			}
-			s.timers[timer.Timer] = s.now.Add(timer.After)
-			continue
-		}
 		lines = append(lines, show(effect))
 	}
 	return lines
 }
 
-// wait lets time pass, timer by timer.
+// wait lets time pass, alarm by alarm.
 func (s *script) wait(text string) []string {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	until := s.now.Add(d)
+	s.t.Helper()
+	until := s.now.Add(s.duration(text))
 	var lines []string
 	for {
-		next := -1
-		for i, timer := range s.order {
-			if at := s.timers[timer]; !at.After(until) && (next < 0 || at.Before(s.timers[s.order[next]])) {
-				next = i
-			}
-		}
-		if next < 0 {
+		next := s.core.Alarm()
+		if next.IsZero() || next.After(until) {
 			s.now = until
 			return lines
 		}
-		timer := s.order[next]
-		if at := s.timers[timer]; at.After(s.now) {
-			s.now = at
+		if next.After(s.now) {
+			s.now = next
 		}
-		delete(s.timers, timer)
-		s.order = append(s.order[:next:next], s.order[next+1:]...)
 		if s.passing {
 			for _, l := range s.core.links {
 				l.watch.heard(s.now)
@@ -306,48 +283,85 @@ func (s *script) wait(text string) []string {
 				j.host.watch.heard(s.now)
 			}
 		}
-		for _, line := range s.step(TimerFired{timer}) {
+		for _, line := range s.step(woken{}) {
 			lines = append(lines, s.now.Sub(testEpoch).String()+": "+line)
+		}
+		if at := s.core.Alarm(); !at.IsZero() && !at.After(s.now) {
+			s.t.Fatalf("it was woken at %s, and wants to be woken at %s again", s.now, at)
 		}
 	}
 }
 
+func (s *script) duration(text string) time.Duration {
+	s.t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+// dated is a timer that is set.
+type dated struct {
+	timer timer
+	at    time.Time
+	again bool // its term has begun anew
+}
+
+// timers are those of a core that are set, in the order in which they are due. To see them,
+// it takes each out and sets it again.
+func timers(c *core) []dated {
+	var set []dated
+	for at := c.timers.Next(); !at.IsZero(); at = c.timers.Next() {
+		timer, _ := c.timers.Due(at)
+		set = append(set, dated{timer, at, c.terms[timer].again})
+	}
+	for _, d := range set {
+		c.timers.Set(d.timer, d.at)
+	}
+	return set
+}
+
+// setSince are the timers that were set since there were these.
+func setSince(before []dated, c *core) []dated {
+	return slices.DeleteFunc(timers(c), func(d dated) bool { return slices.Contains(before, d) })
+}
+
 // show writes an effect for people.
-func show(effect Effect) string {
+func show(effect effect) string {
 	switch e := effect.(type) {
-	case OpenLink:
+	case openLink:
 		return fmt.Sprintf("open %d to %s", e.Link, target(e.Job))
-	case SendRole:
+	case sendRole:
 		return fmt.Sprintf("to %d: %s", e.Link, showMessage(e.Message))
-	case SetToken:
+	case setToken:
 		return fmt.Sprintf("token of %d is %s", e.Link, e.Token)
-	case CloseLink:
+	case closeLink:
 		return fmt.Sprintf("close %d: %s", e.Link, e.Cause)
-	case FetchProgram:
+	case fetchProgram:
 		text := fmt.Sprintf("fetch %d: %s %s from %s", e.Copy, e.Program.Name, e.Program.SHA256, e.Program.URI)
 		if e.Tokens != nil {
 			text += ", tokens " + string(e.Tokens)
 		}
 		return text
-	case DropProgram:
+	case dropProgram:
 		return fmt.Sprintf("drop %d", e.Copy)
-	case StartHost:
+	case startHost:
 		return fmt.Sprintf("start %s for %s: %s with %d MB", shortHost(e.Host), e.Job, e.Program, e.MemoryMB)
-	case InstructHost:
+	case instructHost:
 		text := fmt.Sprintf("instruct %s: %s with %d MB, %s of buffers", shortHost(e.Host), e.Job.Name, e.MemoryMB, e.Network)
 		if e.Tokens != nil {
 			text += ", tokens " + string(e.Tokens)
 		}
 		return text
-	case SetHostMemory:
+	case setHostMemory:
 		return fmt.Sprintf("watch %s for %d MB", shortHost(e.Host), e.MemoryMB)
-	case SendHost:
+	case sendHost:
 		return fmt.Sprintf("to %s: %s", shortHost(e.Host), showMessage(e.Message))
-	case KillHost:
+	case killHost:
 		return "kill " + shortHost(e.Host)
-	case End:
+	case end:
 		return fmt.Sprintf("end: %s: %s", e.Reason, e.Cause)
-	case SetTimer:
 	}
 	return fmt.Sprintf("%T", effect)
 }

@@ -16,6 +16,7 @@ type watch struct {
 
 // newWatch begins with a sign of life.
 func newWatch(now time.Time, interval, timeout time.Duration) watch {
+	interval = max(interval, time.Millisecond) // a peer that says none would have the core look all the time
 	return watch{interval: interval, timeout: timeout, last: now, due: now.Add(interval)}
 }
 
@@ -34,10 +35,10 @@ func (w *watch) look(now time.Time) (lost string) {
 	return ""
 }
 
-// overslept is how late a timer fires at least in a process that was stopped, and not only
-// busy. The roles of the master have another rule (package patience), as they have one time at
-// which they are to be woken. Here each term has a timer of its own, and what tells that the
-// worker was stopped is that timer alone.
+// overslept is how late a timer is dealt with at least in a process that was stopped, and not
+// only busy. The roles of the master have another rule (package patience), which looks at the
+// alarm of the core. Here each term has a timer of its own, and only that timer tells that the
+// worker was stopped.
 const overslept = time.Second
 
 // term is a time within which somebody has to answer, or to end.
@@ -47,27 +48,23 @@ type term struct {
 	again  bool // it has begun anew, as the worker was stopped when it ended
 }
 
-// allow sets the timer that fires at the end of somebody's term.
-func (c *Core) allow(t Timer, length time.Duration) {
+// allow sets the timer of the end of somebody's term.
+func (c *core) allow(t timer, length time.Duration) {
 	c.begin(t, term{length: length})
 }
 
-func (c *Core) begin(t Timer, of term) {
+func (c *core) begin(t timer, of term) {
 	of.end = c.now.Add(of.length)
 	c.terms[t] = of
-	c.emit(SetTimer{t, of.length})
+	c.set(t, of.length)
 }
 
-// excused tells whether a timer that fires means nothing. It may be set anew meanwhile, and
-// waits for the new term's end. Or it fires so late that the worker itself was stopped: then
-// the term begins anew, as an answer that came meanwhile may wait behind the timer, and
-// whoever was stopped together with the worker has had no time. That is so once in a term,
-// or a worker that is always late would wait for ever.
-func (c *Core) excused(t Timer) bool {
+// excused tells whether a timer that is due means nothing: it is dealt with so late that the
+// worker itself was stopped. The term begins anew then, as an answer that came meanwhile may
+// wait behind the timer, and a peer that was stopped together with the worker has had no time.
+// That is so once in a term, or a worker that is always late would wait for ever.
+func (c *core) excused(t timer) bool {
 	passed, set := c.terms[t]
-	if set && c.now.Before(passed.end) {
-		return true
-	}
 	delete(c.terms, t)
 	if !set || passed.again || c.now.Sub(passed.end) < overslept {
 		return false

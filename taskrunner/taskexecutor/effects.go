@@ -14,88 +14,71 @@ import (
 // openTimeout bounds one attempt to open a stream.
 const openTimeout = 10 * time.Second
 
-// shell performs effects. Perform runs in the loop's goroutine; all others that
-// the shell starts are counted in running and end with Run's context.
+// shell performs effects. Only the loop's goroutine calls Perform; what takes time runs in
+// goroutines of loop.Go.
 type shell struct {
-	t       *TaskExecutor
-	end     context.CancelCauseFunc
-	timers  *actor.Timers[Timer]
-	running sync.WaitGroup
+	*TaskExecutor
 
 	mu     sync.Mutex // guards what follows
-	links  map[LinkID]*rolerpc.Stream
+	links  map[linkID]*rolerpc.Stream
 	hosts  map[ids.HostID]*hostControl
-	copies map[CopyID]context.CancelFunc // has the goroutine that holds the copy remove it
+	copies map[copyID]context.CancelFunc // has the goroutine that holds the copy remove it
 }
 
-func newShell(ctx context.Context, t *TaskExecutor, end context.CancelCauseFunc) *shell {
+// start makes the shell, and watches the memory of a container that has a bound.
+func (t *TaskExecutor) start(context.Context) actor.Shell[effect] {
 	s := &shell{
-		t: t, end: end,
-		links:  make(map[LinkID]*rolerpc.Stream),
-		hosts:  make(map[ids.HostID]*hostControl),
-		copies: make(map[CopyID]context.CancelFunc),
+		TaskExecutor: t,
+		links:        make(map[linkID]*rolerpc.Stream),
+		hosts:        make(map[ids.HostID]*hostControl),
+		copies:       make(map[copyID]context.CancelFunc),
 	}
-	s.timers = actor.NewTimers(func(timer Timer) { s.post(ctx, TimerFired{timer}) })
+	if t.config.MemoryMB > 0 {
+		t.loop.Go(func(ctx context.Context) { s.sampleMemory(ctx, t.config.MemoryMB) })
+	}
 	return s
 }
 
-// post hands an event to the loop. A loop that has ended needs none.
-func (s *shell) post(ctx context.Context, e Event) { _ = s.t.loop.Post(ctx, e) }
-
 // Perform performs one effect.
-func (s *shell) Perform(ctx context.Context, effect Effect) {
-	switch e := effect.(type) {
-	case OpenLink:
-		s.open(ctx, e)
-	case SendRole:
+func (s *shell) Perform(ctx context.Context, e effect) {
+	switch e := e.(type) {
+	case openLink:
+		s.loop.Go(func(ctx context.Context) { s.open(ctx, e) })
+	case sendRole:
 		if stream := s.link(e.Link); stream != nil {
-			stream.Send(e.Message) // a full outbox ends the stream, which is told as LinkLost
+			stream.Send(e.Message) // a full outbox ends the stream, which is told as linkLost
 		}
-	case SetToken:
+	case setToken:
 		if stream := s.link(e.Link); stream != nil {
 			stream.SetToken(e.Token)
 			stream.SetShare(e.Share)
 		}
-	case CloseLink:
+	case closeLink:
 		if stream := s.link(e.Link); stream != nil {
 			s.forgetLink(e.Link)
 			stream.Close(e.Cause)
 		}
-	case FetchProgram:
+	case fetchProgram:
 		s.holdProgram(ctx, e)
-	case DropProgram:
+	case dropProgram:
 		s.dropProgram(e.Copy)
-	case StartHost:
-		s.startHost(ctx, e)
-	case InstructHost:
+	case startHost:
+		s.startHost(e)
+	case instructHost:
 		s.instructHost(e)
-	case SetHostMemory:
+	case setHostMemory:
 		s.setHostMemory(e)
-	case SendHost:
+	case sendHost:
 		if h := s.host(e.Host); h != nil {
 			h.send(e.Message)
 		}
-	case KillHost:
+	case killHost:
 		if h := s.host(e.Host); h != nil {
 			h.kill()
 		}
-	case SetTimer:
-		s.timers.Set(e.Timer, e.After)
-	case End:
-		s.end(e.cause())
+	case end:
+		s.loop.Fail(e.cause())
 	}
-}
-
-// wait ends and waits for everything; Run's context has ended. Streams say
-// goodbye, hosts see their control connections close.
-func (s *shell) wait() {
-	s.timers.Stop()
-	s.mu.Lock()
-	for _, stream := range s.links {
-		stream.Close(goodbye)
-	}
-	s.mu.Unlock()
-	s.running.Wait()
 }
 
 // goodbye is what a TaskExecutor says that ends for a reason which it does not
@@ -110,52 +93,55 @@ func target(job ids.JobID) string {
 	return "jobmaster/" + string(job)
 }
 
-func (s *shell) link(id LinkID) *rolerpc.Stream {
+func (s *shell) link(id linkID) *rolerpc.Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.links[id]
 }
 
-func (s *shell) forgetLink(id LinkID) {
+func (s *shell) forgetLink(id linkID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.links, id)
 }
 
-func (s *shell) open(ctx context.Context, e OpenLink) {
-	s.running.Go(func() {
-		opening, cancel := context.WithTimeout(ctx, openTimeout)
-		defer cancel()
-		h := &linkHandler{opened: make(chan struct{}), closed: make(chan struct{})}
-		h.post = func(event Event) { s.post(ctx, event) }
-		h.link, h.hears = e.Link, msg.ResourceManagerToTaskExecutor
-		if e.Job != "" {
-			h.hears = msg.JobMasterToTaskExecutor
-		}
-		stream, err := s.t.env.Roles.Open(opening, target(e.Job), h)
-		if err != nil {
-			s.post(ctx, LinkLost{Link: e.Link, Cause: err.Error()})
-			return
-		}
-		s.mu.Lock()
-		s.links[e.Link] = stream
-		s.mu.Unlock()
-		s.post(ctx, LinkOpened{e.Link})
-		close(h.opened)
-		if ctx.Err() != nil { // wait may have looked already
-			stream.Close(goodbye)
-		}
+// open opens a link, and lives as long as it does.
+func (s *shell) open(ctx context.Context, e openLink) {
+	opening, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	h := &linkHandler{
+		link: e.Link, hears: msg.ResourceManagerToTaskExecutor,
+		post:   func(event event) { s.loop.Tell(ctx, event) },
+		opened: make(chan struct{}), closed: make(chan struct{}),
+	}
+	if e.Job != "" {
+		h.hears = msg.JobMasterToTaskExecutor
+	}
+	stream, err := s.env.Roles.Open(opening, target(e.Job), h)
+	if err != nil {
+		h.post(linkLost{Link: e.Link, Cause: err.Error()})
+		return
+	}
+	s.mu.Lock()
+	s.links[e.Link] = stream
+	s.mu.Unlock()
+	h.post(linkOpened{e.Link})
+	close(h.opened)
+	select {
+	case <-h.closed:
+	case <-ctx.Done():
+		stream.Close(goodbye) // unless the core has given a cause
 		<-h.closed
-		s.forgetLink(e.Link)
-	})
+	}
+	s.forgetLink(e.Link)
 }
 
 // linkHandler takes what comes in on a stream.
 type linkHandler struct {
-	link   LinkID
+	link   linkID
 	hears  msg.Kinds
-	post   func(Event)
-	opened chan struct{} // closed when LinkOpened was posted: it comes first
+	post   func(event)
+	opened chan struct{} // closed when linkOpened was posted: it comes first
 	closed chan struct{} // closed by Closed
 }
 
@@ -165,12 +151,12 @@ func (h *linkHandler) Hears() msg.Kinds { return h.hears }
 // Receive is rolerpc's.
 func (h *linkHandler) Receive(m msg.Message) {
 	<-h.opened
-	h.post(RoleSaid{Link: h.link, Message: m})
+	h.post(roleSaid{Link: h.link, Message: m})
 }
 
 // Closed is rolerpc's.
 func (h *linkHandler) Closed(cause error) {
 	<-h.opened
-	h.post(LinkLost{Link: h.link, Cause: cause.Error()})
+	h.post(linkLost{Link: h.link, Cause: cause.Error()})
 	close(h.closed)
 }

@@ -22,7 +22,7 @@ func TestAStackIsToldOnce(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	failure := (&Core{}).failureOf(&job{}, &host{}, Exit{How: "exit status 2", Crash: crash, Output: "last words\n" + crash})
+	failure := (&core{}).failureOf(&job{}, &host{}, Exit{How: "exit status 2", Crash: crash, Output: "last words\n" + crash})
 	if text := failure.Message + "\n" + failure.Stack; strings.Count(text, "goroutine 7") != 1 || strings.Count(text, "last words") != 1 {
 		t.Errorf("told %q", text)
 	}

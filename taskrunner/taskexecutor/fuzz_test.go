@@ -39,26 +39,26 @@ func FuzzSaid(f *testing.F) {
 		w := busyWorker(t)
 		for range 2 { // again, to what has changed meanwhile
 			if m, err := codec.Decode(host, msg.HostToTaskExecutor); err == nil {
-				w.step(HostSaid{w.host, m})
+				w.step(hostSaid{w.host, m})
 			}
 			if m, err := codec.Decode(resourceManager, msg.ResourceManagerToTaskExecutor); err == nil {
-				w.step(RoleSaid{1, m})
+				w.step(roleSaid{1, m})
 			}
 			if m, err := codec.Decode(jobMaster, msg.JobMasterToTaskExecutor); err == nil {
-				w.step(RoleSaid{w.core.lastLink, m})
+				w.step(roleSaid{w.core.lastLink, m})
 			}
-			w.step(ProgramFetched{Copy: 1, File: "1/x"})
-			w.step(ProgramFailed{Copy: 2, Cause: "no such file"})
+			w.step(programFetched{Copy: 1, File: "1/x"})
+			w.step(programFailed{Copy: 2, Cause: "no such file"})
 		}
-		w.step(HostExited{w.host, Exit{How: "exit status 2"}})
-		w.step(LinkLost{1, "gone"})
+		w.step(hostExited{w.host, Exit{How: "exit status 2"}})
+		w.step(linkLost{1, "gone"})
 	})
 }
 
 // fuzzed is a worker under test.
 type fuzzed struct {
 	t     *testing.T
-	core  *Core
+	core  *core
 	now   time.Time
 	host  ids.HostID // of its job
 	ended bool
@@ -67,42 +67,44 @@ type fuzzed struct {
 // busyWorker has one job, with a host that is ready.
 func busyWorker(t *testing.T) *fuzzed {
 	t.Helper()
-	core, err := NewCore(testConfig(2))
+	core, err := newCore(testConfig(2))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &fuzzed{t: t, core: core, now: testEpoch}
-	w.step(Started{})
-	w.step(LinkOpened{1})
-	w.step(RoleSaid{1, msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
-	w.step(RoleSaid{1, msg.RequestSlots{Slots: []msg.SlotOffer{{Allocation: "a1"}}, Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, MemoryMB: 100}})
-	w.step(LinkOpened{2})
-	w.step(RoleSaid{2, msg.RegisteredAtJobMaster{JobMaster: "m1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
-	w.step(HostSaid{w.host, msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}})
-	w.step(HostSaid{w.host, msg.HostReady{DataAddress: "n1:1"}})
+	w.step(started{})
+	w.step(linkOpened{1})
+	w.step(roleSaid{1, msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
+	w.step(roleSaid{1, msg.RequestSlots{Slots: []msg.SlotOffer{{Allocation: "a1"}}, Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, MemoryMB: 100}})
+	w.step(linkOpened{2})
+	w.step(roleSaid{2, msg.RegisteredAtJobMaster{JobMaster: "m1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
+	w.step(hostSaid{w.host, msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}})
+	w.step(hostSaid{w.host, msg.HostReady{DataAddress: "n1:1"}})
 	if w.host == "" {
 		t.Fatal("no host was started")
 	}
 	return w
 }
 
-func (w *fuzzed) step(event Event) {
+func (w *fuzzed) step(event event) {
 	w.t.Helper()
 	w.now = w.now.Add(time.Second)
+	before := timers(w.core)
 	for _, effect := range w.core.Step(w.now, event) {
 		if w.ended {
 			w.t.Errorf("%s after the end", show(effect))
 		}
 		switch e := effect.(type) {
-		case StartHost:
+		case startHost:
 			w.host = e.Host
-		case SetTimer:
-			if e.After <= 0 {
-				w.t.Errorf("%s, which fires at once and again", show(effect))
-			}
-		case End:
+		case end:
 			w.ended = true
 		default: // the transcripts say when these are right
+		}
+	}
+	for _, d := range setSince(before, w.core) {
+		if !d.at.After(w.now) {
+			w.t.Errorf("timer %+v is set to %s at %s: it is due at once and again", d.timer, d.at, w.now)
 		}
 	}
 	taken := make(map[ids.AllocationID]bool)
@@ -112,4 +114,18 @@ func (w *fuzzed) step(event Event) {
 		}
 		taken[s.allocation] = s.state != slotFree || taken[s.allocation]
 	}
+}
+
+// TestAPeerThatWantsNoPauseGetsOne would catch a core that never comes to the end of a step.
+func TestAPeerThatWantsNoPauseGetsOne(t *testing.T) {
+	t.Parallel()
+	core, err := newCore(testConfig(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &fuzzed{t: t, core: core, now: testEpoch}
+	w.step(started{})
+	w.step(linkOpened{1})
+	w.step(roleSaid{1, msg.TaskExecutorRegistered{ResourceManager: "r1"}})
+	w.step(woken{})
 }

@@ -30,7 +30,7 @@ const (
 // hostControl is the shell's hold on one task host, from before it is started
 // until after it has ended.
 type hostControl struct {
-	outbox *actor.Queue[msg.Message] // from the loop to the writer
+	outbox *actor.Outbox[msg.Message] // from the loop to the writer; full: the host is killed
 
 	mu       sync.Mutex // guards what follows
 	host     Host       // nil until it is started
@@ -44,23 +44,24 @@ func (s *shell) host(id ids.HostID) *hostControl {
 	return s.hosts[id]
 }
 
-func (s *shell) startHost(ctx context.Context, e StartHost) {
-	h := &hostControl{outbox: actor.NewQueue[msg.Message](leastRoom), memoryMB: e.MemoryMB}
+func (s *shell) startHost(e startHost) {
+	h := &hostControl{memoryMB: e.MemoryMB}
+	h.outbox = actor.NewOutbox[msg.Message](leastRoom, h.kill)
 	s.mu.Lock()
 	s.hosts[e.Host] = h
 	s.mu.Unlock()
-	s.running.Go(func() {
+	s.loop.Go(func(ctx context.Context) {
 		exit := s.runHost(ctx, e, h)
 		s.mu.Lock()
 		delete(s.hosts, e.Host)
 		s.mu.Unlock()
-		s.post(ctx, HostExited{Host: e.Host, Exit: exit})
+		s.loop.Tell(ctx, hostExited{Host: e.Host, Exit: exit})
 	})
 }
 
 // runHost lives as long as the host.
-func (s *shell) runHost(ctx context.Context, e StartHost, h *hostControl) Exit {
-	host, err := s.t.env.Hosts.Start(ctx, HostSpec(e))
+func (s *shell) runHost(ctx context.Context, e startHost, h *hostControl) Exit {
+	host, err := s.env.Hosts.Start(ctx, HostSpec(e))
 	if err != nil {
 		return Exit{How: "cannot be started: " + err.Error()}
 	}
@@ -70,7 +71,7 @@ func (s *shell) runHost(ctx context.Context, e StartHost, h *hostControl) Exit {
 	exited := make(chan struct{})
 
 	var talking sync.WaitGroup
-	talking.Go(func() { h.write(channel, exited) })
+	talking.Go(func() { h.write(context.WithoutCancel(ctx), channel) }) // ctx ends the connection
 	talking.Go(func() {
 		s.read(ctx, e.Host, channel)
 		channel.Close()
@@ -82,6 +83,7 @@ func (s *shell) runHost(ctx context.Context, e StartHost, h *hostControl) Exit {
 
 	exit := host.Wait()
 	close(exited)
+	h.outbox.Close()
 	// What it said before it died is still to be read, and then end of file; only
 	// a child of its own that inherited the socket could keep that away.
 	_ = conn.SetReadDeadline(time.Now().Add(exitGrace))
@@ -105,20 +107,20 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) 
 		m, err := channel.Receive()
 		switch {
 		case err == nil:
-			s.post(ctx, HostSaid{Host: id, Message: m})
+			s.loop.Tell(ctx, hostSaid{Host: id, Message: m})
 			continue
 		case errors.Is(err, control.ErrFrame), errors.Is(err, msg.ErrKind):
-			s.t.logger.WithField("host", id).WithError(err).Error("task host speaks another protocol")
+			s.logger.WithField("host", id).WithError(err).Error("task host speaks another protocol")
 		case !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded):
-			s.t.logger.WithField("host", id).WithError(err).Debug("control connection closed")
+			s.logger.WithField("host", id).WithError(err).Debug("control connection closed")
 		}
 		return
 	}
 }
 
 // write sends what is queued until the host has ended.
-func (h *hostControl) write(channel *control.Conn, exited <-chan struct{}) {
-	h.outbox.Deliver(exited, func(m msg.Message) bool {
+func (h *hostControl) write(ctx context.Context, channel *control.Conn) {
+	h.outbox.Serve(ctx, func(m msg.Message) bool {
 		if channel.Send(m) != nil {
 			h.kill() // it cannot do its work without this message
 			return false
@@ -145,28 +147,24 @@ func (h *hostControl) kill() {
 	}
 }
 
-func (h *hostControl) send(m msg.Message) {
-	if !h.outbox.Put(m, msg.Latest(m)) {
-		h.kill()
-	}
-}
+func (h *hostControl) send(m msg.Message) { h.outbox.Put(m, msg.Latest(m)) }
 
 // instructHost completes what the core decided by what is the same for all hosts
 // of this worker.
-func (s *shell) instructHost(e InstructHost) {
+func (s *shell) instructHost(e instructHost) {
 	h := s.host(e.Host)
 	if h == nil {
 		return
 	}
 	h.outbox.SetRoom(leastRoom + roomPerTask*max(e.Share, 0))
-	m := s.t.env.Instructions
-	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.t.config.Resource, e.Tokens
+	m := s.env.Instructions
+	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.config.Resource, e.Tokens
 	m.MemoryMB, m.NetworkBuffer = e.MemoryMB, int(e.Network)
 	m.HeartbeatTimeout = e.HeartbeatTimeout
-	if s.t.env.Identity != nil {
+	if s.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID)
 		if err != nil {
-			s.t.logger.WithField("host", e.Host).WithError(err).Error("task host gets no certificate")
+			s.logger.WithField("host", e.Host).WithError(err).Error("task host gets no certificate")
 			h.kill()
 			return
 		}
@@ -176,14 +174,14 @@ func (s *shell) instructHost(e InstructHost) {
 }
 
 func (s *shell) certify(job ids.JobID) (msg.Certificates, error) {
-	credentials, err := s.t.env.Identity.IssueTaskHost(job, time.Now())
+	credentials, err := s.env.Identity.IssueTaskHost(job, time.Now())
 	if err != nil {
 		return msg.Certificates{}, fmt.Errorf("certify task host: %w", err)
 	}
 	return credentials.Certificates()
 }
 
-func (s *shell) setHostMemory(e SetHostMemory) {
+func (s *shell) setHostMemory(e setHostMemory) {
 	if h := s.host(e.Host); h != nil {
 		h.mu.Lock()
 		h.memoryMB = e.MemoryMB

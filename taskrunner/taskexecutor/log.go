@@ -11,37 +11,37 @@ import (
 )
 
 // logStep writes one line for each change that people ask about later.
-func (t *TaskExecutor) logStep(event Event, effects []Effect) {
+func (t *TaskExecutor) logStep(event event, effects []effect) {
 	t.logEvent(event)
 	for _, effect := range effects {
 		t.logEffect(effect)
 	}
 }
 
-func (t *TaskExecutor) logEvent(event Event) {
+func (t *TaskExecutor) logEvent(event event) {
 	switch e := event.(type) {
-	case LinkLost:
+	case linkLost:
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "err": e.Cause}).Info("stream lost")
-	case RoleSaid:
+	case roleSaid:
 		t.logRole(e)
-	case HostSaid:
+	case hostSaid:
 		if m, is := e.Message.(msg.HostReady); is {
 			t.logger.WithFields(logrus.Fields{"host": e.Host, "address": m.DataAddress}).Info("task host ready")
 		}
-	case HostExited:
+	case hostExited:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "exit": e.Exit.How, "crash": e.Exit.announcement()}).Info("task host ended")
-	case HostOverMemory:
+	case hostOverMemory:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "resident": e.Resident, "share": e.Share}).Warn("container is about to exceed its memory")
-	case ProgramFetched:
+	case programFetched:
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "file": e.File, "size": e.Size}).Info("program fetched")
-	case ProgramFailed:
+	case programFailed:
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "err": e.Cause}).Warn("program is not fetched")
-	case Started, LinkOpened, TimerFired:
+	case started, linkOpened, woken:
 		t.logger.WithField("event", fmt.Sprintf("%T%+v", event, event)).Debug("event")
 	}
 }
 
-func (t *TaskExecutor) logRole(e RoleSaid) {
+func (t *TaskExecutor) logRole(e roleSaid) {
 	switch m := e.Message.(type) {
 	case msg.TaskExecutorRegistered:
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "instance": m.Instance}).Info("registered at resource manager")
@@ -56,23 +56,23 @@ func (t *TaskExecutor) logRole(e RoleSaid) {
 	}
 }
 
-func (t *TaskExecutor) logEffect(effect Effect) {
+func (t *TaskExecutor) logEffect(effect effect) {
 	switch e := effect.(type) {
-	case OpenLink:
+	case openLink:
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "target": target(e.Job)}).Info("opening stream")
-	case FetchProgram:
+	case fetchProgram:
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "program": e.Program.Name, "sha256": e.Program.SHA256, "uri": e.Program.URI}).Info("fetching program")
-	case DropProgram:
+	case dropProgram:
 		t.logger.WithField("copy", e.Copy).Info("program dropped")
-	case StartHost:
+	case startHost:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "job": e.Job, "memory_mb": e.MemoryMB}).Info("starting task host")
-	case KillHost:
+	case killHost:
 		t.logger.WithField("host", e.Host).Warn("killing task host")
-	case SendHost:
+	case sendHost:
 		if stop, is := e.Message.(msg.StopHost); is {
 			t.logger.WithFields(logrus.Fields{"host": e.Host, "cause": stop.Cause}).Info("stopping task host")
 		}
-	case SendRole:
+	case sendRole:
 		switch m := e.Message.(type) {
 		case msg.SlotRequestsAnswered:
 			for _, r := range m.Refused {
@@ -81,16 +81,16 @@ func (t *TaskExecutor) logEffect(effect Effect) {
 		case msg.SlotsFreed:
 			t.logger.WithField("slots", names(m.Slots)).Info("slots freed")
 		case msg.HostLost:
-			if m.Reason != msg.HostStopped { // which SendHost tells
+			if m.Reason != msg.HostStopped { // which sendHost tells
 				t.logger.WithFields(logrus.Fields{"host": m.Host, "permanent": m.Failure.Permanent, "reason": m.Reason, "err": m.Failure.Message}).Warn("task host lost")
 			}
 		default:
 			t.logger.WithFields(logrus.Fields{"link": e.Link, "message": msg.Kind(m)}).Debug("message sent")
 		}
-	case End:
+	case end:
 		t.logger.WithFields(logrus.Fields{"reason": e.Reason, "cause": e.Cause}).Info("task executor ends")
-	case SetToken, CloseLink, InstructHost, SetHostMemory, SetTimer:
-		// InstructHost carries the job's arguments, which may be a secret of the user.
+	case setToken, closeLink, instructHost, setHostMemory:
+		// instructHost carries the job's arguments, which may be a secret of the user.
 		t.logger.WithField("effect", fmt.Sprintf("%T", effect)).Debug("effect")
 	}
 }

@@ -344,7 +344,7 @@ func TestHostThatTakesNoMessagesIsKilled(t *testing.T) {
 			for _, m := range []msg.Message{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, nil, msg.HostReady{}} {
 				var err error
 				if m == nil {
-					_, err = c.Receive() // StartHost, and nothing after it
+					_, err = c.Receive() // startHost, and nothing after it
 				} else {
 					err = c.Send(m)
 				}
@@ -393,7 +393,7 @@ func TestWorkerWithoutResourceManagerEnds(t *testing.T) {
 		c := startCluster(t, goroutineHosts{}, func(_ *Config, env *Environment) {
 			env.Roles = rolerpc.NewLocal(&nobody, rolerpc.LocalConfig{Logger: quiet()})
 		})
-		c.finish(ErrUnregistered)
+		c.finish(errUnregistered)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c := startCluster(t, goroutineHosts{}, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
-// ErrProgramName says that a program has a name that no file has.
-var ErrProgramName = errors.New("name is not that of a file")
+// errProgramName says that a program has a name that no file has.
+var errProgramName = errors.New("name is not that of a file")
 
 var errNoPrograms = errors.New("this worker reaches no file system")
 
@@ -37,30 +37,30 @@ type Files interface {
 
 // holdProgram fetches a program in a goroutine that holds the copy until it is
 // dropped, or until the TaskExecutor ends.
-func (s *shell) holdProgram(ctx context.Context, e FetchProgram) {
+func (s *shell) holdProgram(ctx context.Context, e fetchProgram) {
 	held, drop := context.WithCancel(ctx)
 	s.mu.Lock()
 	s.copies[e.Copy] = drop
 	s.mu.Unlock()
-	s.running.Go(func() {
+	s.loop.Go(func(context.Context) {
 		defer s.dropProgram(e.Copy)
-		dir := filepath.Join(s.t.env.Programs.Dir, strconv.FormatUint(uint64(e.Copy), 10))
-		fetched, err := s.t.env.Programs.fetch(held, e, dir)
+		dir := filepath.Join(s.env.Programs.Dir, strconv.FormatUint(uint64(e.Copy), 10))
+		fetched, err := s.env.Programs.fetch(held, e, dir)
 		if err == nil {
-			s.post(held, fetched)
+			s.loop.Tell(held, fetched)
 			<-held.Done()
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			s.t.logger.WithField("copy", e.Copy).WithError(err).Warn("program is left behind")
+			s.logger.WithField("copy", e.Copy).WithError(err).Warn("program is left behind")
 		}
 		if err != nil {
-			s.post(held, ProgramFailed{Copy: e.Copy, Cause: err.Error()})
+			s.loop.Tell(held, programFailed{Copy: e.Copy, Cause: err.Error()})
 		}
 	})
 }
 
 // dropProgram has the goroutine that holds a copy remove it.
-func (s *shell) dropProgram(id CopyID) {
+func (s *shell) dropProgram(id copyID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if drop, held := s.copies[id]; held {
@@ -71,24 +71,24 @@ func (s *shell) dropProgram(id CopyID) {
 
 // fetch brings a program into dir, which it makes. What it leaves behind after an
 // error is the caller's to remove.
-func (p Programs) fetch(ctx context.Context, e FetchProgram, dir string) (ProgramFetched, error) {
+func (p Programs) fetch(ctx context.Context, e fetchProgram, dir string) (programFetched, error) {
 	files, err := p.open(e, dir)
 	if err != nil {
-		return ProgramFetched{}, fmt.Errorf("fetch program %s (SHA-256 %s) from %s: %w", e.Program.Name, e.Program.SHA256, e.Program.URI, err)
+		return programFetched{}, fmt.Errorf("fetch program %s (SHA-256 %s) from %s: %w", e.Program.Name, e.Program.SHA256, e.Program.URI, err)
 	}
 	defer files.Close()
 	file := filepath.Join(dir, e.Program.Name)
 	size, err := program.Fetch(ctx, files, e.Program, file)
-	return ProgramFetched{Copy: e.Copy, File: file, Size: config.Bytes(size)}, err
+	return programFetched{Copy: e.Copy, File: file, Size: config.Bytes(size)}, err
 }
 
 // open makes dir and reaches the file systems.
-func (p Programs) open(e FetchProgram, dir string) (Files, error) {
+func (p Programs) open(e fetchProgram, dir string) (Files, error) {
 	if p.Open == nil {
 		return nil, errNoPrograms
 	}
 	if name := e.Program.Name; name == "." || name != filepath.Base(name) || !filepath.IsLocal(name) {
-		return nil, ErrProgramName
+		return nil, errProgramName
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func TestFetchShowsTheTokensItIsGiven(t *testing.T) {
 		shown = tokens
 		return source, nil
 	}}
-	fetched, err := p.fetch(t.Context(), FetchProgram{
+	fetched, err := p.fetch(t.Context(), fetchProgram{
 		Copy: 7, Program: msg.Program{Name: "wordcount", SHA256: hashOf(content)}, Tokens: msg.Secret("newest"),
 	}, dir)
 	if err != nil {
@@ -98,18 +98,18 @@ func TestProgramsThatCannotBeFetched(t *testing.T) {
 		open    func(msg.Secret) (Files, error)
 		want    error
 	}{
-		"its name leads elsewhere":        {"../wordcount", open, ErrProgramName},
-		"its name is a place of its own":  {"/bin/wordcount", open, ErrProgramName},
-		"its name is that of the folder":  {".", open, ErrProgramName},
-		"its name is the folder's parent": {"..", open, ErrProgramName},
-		"it has no name":                  {"", open, ErrProgramName},
+		"its name leads elsewhere":        {"../wordcount", open, errProgramName},
+		"its name is a place of its own":  {"/bin/wordcount", open, errProgramName},
+		"its name is that of the folder":  {".", open, errProgramName},
+		"its name is the folder's parent": {"..", open, errProgramName},
+		"it has no name":                  {"", open, errProgramName},
 		"there is no file system":         {"wordcount", nil, errNoPrograms},
 		"the file system is not reached":  {"wordcount", func(msg.Secret) (Files, error) { return nil, errBroken }, errBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			e := FetchProgram{Program: msg.Program{Name: test.program, SHA256: "11", URI: "hdfs://ns/x"}}
+			e := fetchProgram{Program: msg.Program{Name: test.program, SHA256: "11", URI: "hdfs://ns/x"}}
 			_, err := Programs{Open: test.open}.fetch(t.Context(), e, filepath.Join(dir, "1"))
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), "(SHA-256 11) from hdfs://ns/x") {
 				t.Errorf("got %v, want %v and the program", err, test.want)

@@ -18,25 +18,23 @@ const sampleInterval = 200 * time.Millisecond
 // sampleMemory watches the container's process tree until ctx ends, and tells
 // the loop of each host that has to end, once.
 func (s *shell) sampleMemory(ctx context.Context, containerMB int) {
-	s.running.Go(func() {
-		told := make(map[ids.HostID]bool)
-		ticker := time.NewTicker(sampleInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				return
-			}
-			hosts := s.hostUsage()
-			rest := memory.OfProcess(os.Getpid())
-			victim, found := memory.Victim(containerMB, rest, hosts)
-			if found && !told[victim.ID] {
-				told[victim.ID] = true
-				s.post(ctx, HostOverMemory{Host: victim.ID, Resident: victim.Resident, Share: victim.Share})
-			}
+	told := make(map[ids.HostID]bool)
+	ticker := time.NewTicker(sampleInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
 		}
-	})
+		hosts := s.hostUsage()
+		rest := memory.OfProcess(os.Getpid())
+		victim, found := memory.Victim(containerMB, rest, hosts)
+		if found && !told[victim.ID] {
+			told[victim.ID] = true
+			s.loop.Tell(ctx, hostOverMemory{Host: victim.ID, Resident: victim.Resident, Share: victim.Share})
+		}
+	}
 }
 
 func (s *shell) hostUsage() []memory.Usage[ids.HostID] {

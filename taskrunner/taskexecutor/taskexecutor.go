@@ -19,8 +19,8 @@ import (
 var (
 	// ErrRejected says that the ResourceManager refused the worker for good.
 	ErrRejected = errors.New("rejected by the ResourceManager")
-	// ErrUnregistered says that no ResourceManager was found in time.
-	ErrUnregistered = errors.New("no ResourceManager")
+	// errUnregistered says that no ResourceManager was found in time.
+	errUnregistered = errors.New("no ResourceManager")
 )
 
 // Connector opens streams to the roles of the AM: a *rolerpc.Conn, or a
@@ -76,19 +76,19 @@ type Environment struct {
 type TaskExecutor struct {
 	config Config
 	env    Environment
-	loop   *actor.OldLoop[Event, Effect]
+	loop   *actor.Loop[event, effect]
 	logger logrus.FieldLogger
 }
 
 // New makes a TaskExecutor.
 func New(config Config, env Environment) (*TaskExecutor, error) {
-	core, err := NewCore(config)
+	core, err := newCore(config)
 	if err != nil {
 		return nil, err
 	}
 	t := &TaskExecutor{
 		config: config, env: env,
-		loop:   actor.NewOld[Event, Effect](core, nil),
+		loop:   actor.New[event, effect](core, woken{}),
 		logger: env.Logger.WithFields(logrus.Fields{"role": "taskexecutor", "container": config.Resource}),
 	}
 	t.loop.Observe(t.logStep)
@@ -96,43 +96,27 @@ func New(config Config, env Environment) (*TaskExecutor, error) {
 }
 
 // Run runs the role until the ResourceManager releases it (nil), until it gives
-// up (ErrRejected, ErrUnregistered) or until ctx ends (its cause). Whatever the
-// reason, no task host is left when it returns.
+// up (ErrRejected, or an error that says that it found no ResourceManager in time) or
+// until ctx ends (its cause). Whatever the reason, no task host is left when it returns.
 func (t *TaskExecutor) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	shell := newShell(ctx, t, cancel)
-	t.loop.SetShell(shell)
-	if t.config.MemoryMB > 0 {
-		shell.sampleMemory(ctx, t.config.MemoryMB)
-	}
-	if err := t.loop.Post(ctx, Started{}); err != nil {
+	if err := t.loop.Post(ctx, started{}); err != nil {
 		return fmt.Errorf("start task executor %s: %w", t.config.Resource, err)
 	}
-	err := t.loop.Run(ctx)
-	cancel(actor.ErrStopped)
-	shell.wait()
-	if errors.Is(err, errReleased) {
-		return nil
-	}
-	if err != nil {
+	if err := t.loop.Run(ctx, t.start); err != nil {
 		return fmt.Errorf("run task executor %s: %w", t.config.Resource, err)
 	}
 	return nil
 }
 
-// errReleased is the cause with which a released TaskExecutor ends its context.
-var errReleased = errors.New("released by the ResourceManager")
-
-// cause is the error that an End means.
-func (e End) cause() error {
+// cause is the error that an end means; nil for a worker that was released.
+func (e end) cause() error {
 	switch e.Reason {
-	case Released:
-		return errReleased
-	case Rejected:
+	case released:
+		return nil
+	case rejected:
 		return fmt.Errorf("%w: %s", ErrRejected, e.Cause)
-	case Unregistered:
-		return fmt.Errorf("%w: %s", ErrUnregistered, e.Cause)
+	case unregistered:
+		return fmt.Errorf("%w: %s", errUnregistered, e.Cause)
 	}
-	return fmt.Errorf("end of unknown reason %d: %s", e.Reason, e.Cause)
+	return fmt.Errorf("end of unknown reason %s: %s", e.Reason, e.Cause)
 }
