@@ -44,6 +44,7 @@ type Results map[string]*Buffer
 // DropRead lets go of the results whose last pages were given: they are held because an
 // answer may be lost. Who asks again all the same gets msg.ErrResultGone.
 func (r Results) DropRead() {
+	//bobbin:anyorder each buffer is emptied by itself
 	for _, b := range r {
 		if b.drained {
 			b.Drop() // the job has ended: there is nobody to acknowledge to

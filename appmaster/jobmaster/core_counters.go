@@ -70,6 +70,7 @@ func (c *counters) add(region int, reported map[string]int64) {
 		sum = make(map[string]int64, len(reported))
 		c.regions[region] = sum
 	}
+	//bobbin:anyorder each name has its own sum, and the bytes are added up
 	for name, n := range reported {
 		if _, has := sum[name]; !has {
 			name = c.use(name)
@@ -93,6 +94,7 @@ func (c *counters) use(name string) string {
 
 // settle takes in that a region has finished, and restarts no more.
 func (c *counters) settle(region int) {
+	//bobbin:anyorder each name has its own sum
 	for name, n := range c.regions[region] {
 		if _, has := c.settled[name]; !has {
 			name = c.use(name)
@@ -104,6 +106,7 @@ func (c *counters) settle(region int) {
 
 // restart forgets what a region has counted, and the names that nobody else has.
 func (c *counters) restart(region int) {
+	//bobbin:anyorder each name is given up by itself, and the bytes are added up
 	for name := range c.regions[region] {
 		c.bytes -= regionCounterBytes
 		if known := c.names[name]; known.sums > 1 {

@@ -51,6 +51,7 @@ func shortest(c *creds.Credentials, interval time.Duration) (life, error) {
 // shared, the rest is not.
 func replaced(old, with *creds.Credentials) *creds.Credentials {
 	merged := creds.New()
+	//bobbin:anyorder each token keeps its own alias
 	for alias, token := range old.Tokens {
 		if with.Select(token.Kind, token.Service) == nil {
 			merged.Tokens[alias] = token

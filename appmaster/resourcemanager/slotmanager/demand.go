@@ -81,6 +81,7 @@ func (m *Manager) coming(j *job, asked int) bool {
 // job blocks do not, but for those that it holds.
 func (m *Manager) suffices(j *job) bool {
 	slots := 0
+	//bobbin:anyorder slots are counted until there are enough
 	for id, w := range m.workers {
 		if slots >= j.least {
 			break
