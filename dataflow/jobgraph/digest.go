@@ -51,10 +51,8 @@ func (g *JobGraph) ComputeDigest() string {
 // PublicID is the name of a vertex in REST, 32 hex digits: the same for every run of
 // the same plan.
 func (g *JobGraph) PublicID(v VertexID) string {
-	h := sha256.New()
-	h.Write([]byte(g.Digest))
-	h.Write(binary.BigEndian.AppendUint32(nil, uint32(v)))
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(binary.BigEndian.AppendUint32([]byte(g.Digest), uint32(v)))
+	return hex.EncodeToString(sum[:16])
 }
 
 // Validate checks all that a JobMaster relies on, as the graph comes from

@@ -79,6 +79,7 @@ func (p WorkerPlace) Capability(memoryMB, vcores int, largest records.Resource) 
 		return r
 	}
 	types := largest.Others.Map()
+	//bobbin:anyorder each resource has its own amount
 	for name, amount := range p.External.Map() {
 		amount.Units = types[name].Units
 		r = r.With(name, amount)

@@ -184,6 +184,7 @@ func (a *asked) strict() bool { return a.ask.Strict && !a.relaxed }
 
 // relax opens the strict asks whose time is over. It is called before each request is made.
 func (t *askTable) relax(now time.Time) {
+	//bobbin:anyorder each ask changes by itself
 	for _, a := range t.keys {
 		switch {
 		case !a.strict() || a.ask.RelaxAfter <= 0 || a.outstanding == 0:
@@ -329,6 +330,7 @@ func (t *askTable) notSent(fresh []resourceRequest) {
 // forget starts over with a ResourceManager that knows nothing: everything is
 // to be sent.
 func (t *askTable) forget() {
+	//bobbin:anyorder each ask changes by itself
 	for key, a := range t.keys {
 		clear(a.told)
 		a.changed = a.outstanding > 0

@@ -26,6 +26,8 @@ import (
 //   - A request acknowledges the completed containers of the response before it.
 //   - After a restart the ResourceManager wants a registration, the id 0, and
 //     everything anew.
+//
+//bobbin:pure
 type core struct {
 	asks       askTable
 	requests   requestTable
@@ -103,6 +105,7 @@ func (c *core) pending() bool {
 
 func untold[K comparable](told map[K]bool) []K {
 	var keys []K
+	//bobbin:anyorder the callers sort or count them
 	for key, done := range told {
 		if !done {
 			keys = append(keys, key)

@@ -139,6 +139,7 @@ func (t *requestTable) sending() requestChanges {
 
 // notSent takes sending back: the request has certainly not been applied.
 func (t *requestTable) notSent(c requestChanges) {
+	//bobbin:anyorder each request changes by itself
 	for key := range c.fresh {
 		if r, ok := t.keys[key]; ok {
 			r.told = false
@@ -149,6 +150,7 @@ func (t *requestTable) notSent(c requestChanges) {
 
 // sent records that the ResourceManager has taken over what sending listed.
 func (t *requestTable) sent(c requestChanges) {
+	//bobbin:anyorder each request changes by itself
 	for key, version := range c.versions {
 		if r, ok := t.keys[key]; ok && r.version == version {
 			r.changed = false
@@ -191,6 +193,7 @@ func (t *requestTable) rejected(rejection Rejection) {
 
 // forget starts over with a ResourceManager that knows nothing.
 func (t *requestTable) forget() {
+	//bobbin:anyorder each request changes by itself
 	for key, r := range t.keys {
 		r.told, r.changed = false, r.outstanding > 0
 		r.version++

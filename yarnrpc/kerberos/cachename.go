@@ -19,12 +19,13 @@ type CacheTypeError struct {
 	Type   string // such as "KCM"
 	Name   string // the whole name
 	Source string // what set it: "KRB5CCNAME" or "default_ccache_name"
+	uid    int    // of the process, for the remedy
 }
 
 // Error names the remedy.
 func (e *CacheTypeError) Error() string {
 	return fmt.Sprintf("credential cache %s (%s): caches of type %s cannot be read, only files:"+
-		" set KRB5CCNAME=FILE:/tmp/krb5cc_%d, run kinit again, or log in with a keytab", e.Name, e.Source, e.Type, os.Getuid())
+		" set KRB5CCNAME=FILE:/tmp/krb5cc_%d, run kinit again, or log in with a keytab", e.Name, e.Source, e.Type, e.uid)
 }
 
 // FindCache gives the path of the credential cache file: what KRB5CCNAME says, else
@@ -58,7 +59,7 @@ func FindCache(getenv func(string) string, c *Config) (string, error) {
 		}
 		return path, nil
 	default:
-		return "", fmt.Errorf("find credential cache: %w", &CacheTypeError{Type: kind, Name: cache, Source: source})
+		return "", fmt.Errorf("find credential cache: %w", &CacheTypeError{Type: kind, Name: cache, Source: source, uid: os.Getuid()})
 	}
 }
 

@@ -86,6 +86,7 @@ func (v ResourceValues) fits(whole ResourceValues) bool {
 		return true
 	}
 	there := whole.Map()
+	//bobbin:anyorder all have to fit
 	for name, amount := range v.Map() {
 		if amount.compare(there[name]) > 0 {
 			return false
@@ -102,6 +103,7 @@ func (v ResourceValues) add(other ResourceValues) ResourceValues {
 	if sum == nil {
 		return other
 	}
+	//bobbin:anyorder each type has its own sum
 	for name, amount := range other.Map() {
 		if before, is := sum[name]; is {
 			amount = ResourceAmount{Value: before.Value + amount.in(before.Units), Units: before.Units}
