@@ -1,10 +1,11 @@
 // Package lint holds the repository to the rules that no compiler checks: which
-// layer may import which, what pure code must not touch, a comment for each
+// layer may import which, what a core must not call and hold, a comment for each
 // package, files of a size that can be read, nothing in them that belongs to one
 // machine.
 //
-// The rules are functions from imports or source text to a list of complaints;
-// the tests run them over the repository, and over examples that break them. It
+// The rules are functions from imports, source text or typed code to a list of
+// complaints; the tests run them over the repository, and over examples that
+// break them. It
 // starts no goroutines. Nothing imports it.
 package lint
 

@@ -6,10 +6,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,19 +16,6 @@ const (
 	maxLines     = 800
 	maxTestLines = 1200
 )
-
-// pureFolders are packages without I/O, clock, goroutine or chance, whole; elsewhere that holds of the files
-// core*.go and events.go.
-var pureFolders = [...]string{"executiongraph", "slotpool", "failover", "slotmanager", "patience"}
-
-// impureImports must not be imported by pure code; what lies below them neither.
-var impureImports = [...]string{
-	"net", "os", "sync", "context", "io/fs", "math/rand", "crypto/rand", "log",
-	"github.com/sirupsen/logrus", "google.golang.org/protobuf", "google.golang.org/grpc",
-}
-
-// clockFunctions of package time read or wait for the clock; pure code gets the time as an argument.
-var clockFunctions = [...]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 // limitFunctions bound what a test waits for. They are listed by what they are called on; empty is any connection.
 var limitFunctions = map[string][]string{
@@ -101,63 +86,32 @@ func Source(name string, src []byte) []string {
 		complain("%v", err)
 		return complaints
 	}
+	if !test {
+		return complaints
+	}
 	at := func(n ast.Node) int { return fset.Position(n.Pos()).Line }
-	if test {
-		if !slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"testing/synctest"` }) {
-			forEachCall(file, func(call *ast.CallExpr, on, function string) {
-				if on == "time" && function == "Sleep" {
-					complain("line %d: a test sleeps; let it wait for a condition, or run in a bubble of testing/synctest", at(call))
-				}
-			})
-			switch found := limits(file); {
-			case limitedTests[name] != "" && len(found) == 0:
-				complain("no limit is left: take it out of limitedTests")
-			case limitedTests[name] == "" && !within(name, "integration"):
-				for _, call := range found {
-					complain("line %d: a test has a limit; let it wait as long as the run may take, or run in a bubble of testing/synctest", at(call))
-				}
+	if !slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"testing/synctest"` }) {
+		forEachCall(file, func(call *ast.CallExpr, on, function string) {
+			if on == "time" && function == "Sleep" {
+				complain("line %d: a test sleeps; let it wait for a condition, or run in a bubble of testing/synctest", at(call))
+			}
+		})
+		switch found := limits(file); {
+		case limitedTests[name] != "" && len(found) == 0:
+			complain("no limit is left: take it out of limitedTests")
+		case limitedTests[name] == "" && !within(name, "integration"):
+			for _, call := range found {
+				complain("line %d: a test has a limit; let it wait as long as the run may take, or run in a bubble of testing/synctest", at(call))
 			}
 		}
-		for _, call := range skips(file) {
-			complain("line %d: a skipped test looks green; let it fail and say what is missing", at(call))
-		}
-		for _, target := range seedless(file) {
-			complain("line %d: a fuzz target without f.Add starts from nothing, and an ordinary run of it tests nothing", at(target))
-		}
-		return complaints
 	}
-	if !pure(name) {
-		return complaints
+	for _, call := range skips(file) {
+		complain("line %d: a skipped test looks green; let it fail and say what is missing", at(call))
 	}
-	for _, spec := range file.Imports {
-		imported, err := strconv.Unquote(spec.Path.Value)
-		if err == nil && slices.ContainsFunc(impureImports[:], func(banned string) bool { return within(imported, banned) }) {
-			complain("line %d: pure code imports %s", at(spec), imported)
-		}
+	for _, target := range seedless(file) {
+		complain("line %d: a fuzz target without f.Add starts from nothing, and an ordinary run of it tests nothing", at(target))
 	}
-	forEachCall(file, func(call *ast.CallExpr, on, function string) {
-		if on == "time" && slices.Contains(clockFunctions[:], function) {
-			complain("line %d: pure code calls time.%s; the time comes as an argument", at(call), function)
-		}
-	})
-	ast.Inspect(file, func(n ast.Node) bool {
-		if _, ok := n.(*ast.GoStmt); ok {
-			complain("line %d: pure code starts a goroutine", at(n))
-		}
-		return true
-	})
 	return complaints
-}
-
-// pure says whether a file is one that must hold a pure core.
-func pure(name string) bool {
-	base := path.Base(name)
-	if strings.HasPrefix(base, "core") || base == "events.go" {
-		return true
-	}
-	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool {
-		return slices.Contains(pureFolders[:], folder)
-	})
 }
 
 // limits are the calls of limitFunctions.

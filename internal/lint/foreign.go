@@ -1,0 +1,48 @@
+package lint
+
+import (
+	"go/types"
+	"slices"
+)
+
+// purePackages are the packages of other modules that a core may use. They do no I/O, take no lock, start no goroutine and read
+// no clock.
+var purePackages = map[string]use{
+	"bytes": {}, "cmp": {}, "container/heap": {}, "container/list": {}, "crypto/sha256": {}, "encoding/binary": {}, "encoding/hex": {},
+	"encoding/json": {}, "errors": {}, "hash/fnv": {}, "iter": {}, "maps": {}, "math": {}, "math/big": {}, "math/bits": {}, "net/netip": {},
+	"path": {}, "slices": {}, "sort": {}, "strconv": {}, "strings": {}, "unicode": {}, "unicode/utf8": {},
+	"fmt":          {not: []string{"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"}},
+	"math/rand":    {only: []string{"New", "NewSource", "NewZipf"}}, // the rest draws from a source that all share
+	"math/rand/v2": {only: []string{"New", "NewChaCha8", "NewPCG", "NewZipf"}},
+	"net":          {only: []string{"JoinHostPort", "SplitHostPort"}},
+	"time": {not: []string{
+		"After", "AfterFunc", "LoadLocation", "Local", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until",
+	}},
+}
+
+// use names the functions and variables of a package that a core may use: those in only, or all where only is nil, but none of
+// those in not. A core may call each method of a value that it has.
+type use struct{ only, not []string }
+
+// foreign gives the fault of using a function or variable of another module, and its remedy, or "".
+func foreign(object types.Object) (what, remedy string) {
+	what = "uses " + object.Pkg().Name() + "." + object.Name()
+	allowed, is := purePackages[object.Pkg().Path()]
+	if !is {
+		return what, "emit an effect, or add the package to purePackages if it is pure"
+	}
+	if function, is := object.(*types.Func); is && function.Signature().Recv() != nil && title(object) != "time.Time.Local" {
+		return "", ""
+	}
+	if !slices.Contains(allowed.not, object.Name()) && (allowed.only == nil || slices.Contains(allowed.only, object.Name())) {
+		return "", ""
+	}
+	switch object.Pkg().Name() {
+	case "time":
+		return what, "take the time from the argument, and wait by an effect"
+	case "rand":
+		return what, "draw from a source of its own, with a seed from outside"
+	default:
+		return what, shellRemedy
+	}
+}

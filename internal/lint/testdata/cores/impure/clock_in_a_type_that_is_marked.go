@@ -1,0 +1,17 @@
+package impure
+
+import "time"
+
+// table is no role's, and pure all the same.
+//
+//bobbin:pure
+type table struct {
+	rows    int
+	changed chan int // want "impure.table.changed is a channel"
+}
+
+func (t *table) add() { t.log() }
+
+func (t *table) log() {
+	println(time.Now().String()) // want "uses time.Now" "uses println"
+}

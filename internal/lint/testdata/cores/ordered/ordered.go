@@ -1,0 +1,49 @@
+// Package ordered has a core that goes over maps, in ways that show their order and in ways that do not.
+package ordered
+
+import "time"
+
+type worker struct {
+	slots, used int
+	told        bool
+	name        string
+	deadline    time.Time
+	peer        *worker
+}
+
+type core struct {
+	workers map[string]*worker
+	gone    map[string]bool
+	sizes   map[string]int
+	total   int
+	names   []string
+}
+
+// Step calls what is in the other files.
+func (c *core) Step(now time.Time, event string) []string {
+	c.counted()
+	c.copied(map[string]int{})
+	c.forgotten(now)
+	c.excused(now)
+	c.collected()
+	c.listed()
+	c.largest()
+	c.found()
+	c.last()
+	c.first()
+	c.unsorted()
+	c.stable()
+	c.usedBeforeSorted()
+	c.sortedInTheLoop()
+	c.joined()
+	c.mixed()
+	c.chained()
+	c.bounded()
+	c.changing()
+	c.keptKey()
+	c.grown()
+	c.dropped()
+	c.inAnyOrder()
+	c.marked()
+	return c.names
+}

@@ -1,0 +1,24 @@
+// Package parts is what cores of other packages call.
+package parts
+
+import "time"
+
+// Late reads the clock.
+func Late(wake time.Time) bool {
+	return time.Since(wake) > 0 // want "impure.clock.Step → impure.clock.late → parts.Late: uses time.Since"
+}
+
+// Shutdown is reached by no core.
+func Shutdown() { time.Sleep(time.Second) }
+
+// Table is what a loop in another package goes over.
+type Table struct{ Rows map[string]int }
+
+// Size changes nothing.
+func (t *Table) Size() int { return len(t.Rows) }
+
+// Grow changes the table.
+func (t *Table) Grow(by int) int {
+	t.Rows[""] += by
+	return by
+}
