@@ -110,7 +110,7 @@ func (e *Exchange) Gate(ctx context.Context, producers []Producer) *InputGate {
 // does. Producers of this host that have nothing for it cost nothing.
 func (e *Exchange) GateOf(ctx context.Context, sources *Sources, channel int) *InputGate {
 	g := e.newGate(channel)
-	remote := sources.split(e.config.Host)
+	remote := sources.remote
 	for _, i := range remote {
 		e.ask(ctx, g, sources.Producer(i, channel))
 	}

@@ -23,7 +23,7 @@ func allToAll(t *testing.T, n int) {
 	for i := range producers {
 		producers[i] = from("a", e, i, 0)
 	}
-	sources := exchange.NewSources(producers)
+	sources := exchange.NewSources("a", producers)
 	var tasks sync.WaitGroup
 	var turn sync.Mutex
 	for i := range n {
@@ -118,7 +118,7 @@ func TestConsumersHearWhatBecomesOfAll(t *testing.T) {
 				}
 			})
 			producers := []exchange.Producer{from("a", e, 0, 0), from("a", e, 1, 0)}
-			sources := exchange.NewSources(producers)
+			sources := exchange.NewSources("a", producers)
 			first := newPartition(t, e, 0, 3)
 			var second *exchange.ResultPartition
 			if name != "one is not deployed" {
@@ -164,7 +164,7 @@ func TestAttemptsAreToldApart(t *testing.T) {
 	}
 	gate := func(n int) *exchange.InputGate {
 		producer := exchange.Producer{Partition: exchange.PartitionID{Execution: attempt(n)}, Host: "a", Address: e.Address()}
-		return e.GateOf(ctx, exchange.NewSources([]exchange.Producer{producer}), 0)
+		return e.GateOf(ctx, exchange.NewSources("a", []exchange.Producer{producer}), 0)
 	}
 	old := produce(0)
 	fresh := produce(1)

@@ -180,7 +180,7 @@ func (j topology) run(ctx context.Context, hosts []*Exchange) (map[[2]int][]int,
 	}
 	sources := make([]*Sources, len(hosts))
 	for i := range sources {
-		sources[i] = NewSources(producers(-1))
+		sources[i] = NewSources(hosts[i].config.Host, producers(-1))
 	}
 	for c, host := range j.consumers {
 		tasks.Go(func() {

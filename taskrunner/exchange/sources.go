@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -14,13 +13,20 @@ import (
 // nothing.
 type Sources struct {
 	producers []Producer // by subtask; the channel is each gate's own
-
-	once   sync.Once
-	remote []int // subtasks on other hosts
+	remote    []int      // subtasks on other hosts
 }
 
-// NewSources takes the producers by subtask, from 0; their Channel does not count.
-func NewSources(producers []Producer) *Sources { return &Sources{producers: producers} }
+// NewSources takes the producers by subtask, from 0; their Channel does not count. The gates
+// are on host own.
+func NewSources(own ids.HostID, producers []Producer) *Sources {
+	s := &Sources{producers: producers}
+	for i, p := range producers {
+		if p.Host != own {
+			s.remote = append(s.remote, i)
+		}
+	}
+	return s
+}
 
 // Producer gives a subtask as consumer channel reads it.
 func (s *Sources) Producer(subtask, channel int) Producer {
@@ -36,18 +42,6 @@ func (s *Sources) Len() int { return len(s.producers) }
 type edge struct{ vertex, output int }
 
 func (p PartitionID) edge() edge { return edge{p.Execution.Vertex, p.Output} }
-
-// split finds, once, the producers of other hosts.
-func (s *Sources) split(own ids.HostID) (remote []int) {
-	s.once.Do(func() {
-		for i, p := range s.producers {
-			if p.Host != own {
-				s.remote = append(s.remote, i)
-			}
-		}
-	})
-	return s.remote
-}
 
 // group is what the gates of this host that share Sources know of those of their
 // producers that run on it, too: how many will not begin another channel, or that one
@@ -68,7 +62,7 @@ type group struct {
 }
 
 func newGroup(s *Sources, host ids.HostID, deadline time.Time) *group {
-	return &group{sources: s, host: host, local: len(s.producers) - len(s.split(host)), deadline: deadline}
+	return &group{sources: s, host: host, local: len(s.producers) - len(s.remote), deadline: deadline}
 }
 
 // expects tells whether a partition of this host is one that the gates read.

@@ -106,7 +106,7 @@ func (c *core) deploy(m msg.DeployTasks) []effect {
 	change := func(t msg.TaskDeployment, to msg.ExecutionState, failure *msg.Failure) {
 		states.Changes = append(states.Changes, msg.TaskStateChange{Execution: t.Execution, State: to, Failure: failure})
 	}
-	connect := newWiring(c.graph, m)
+	connect := newWiring(c.host, c.graph, m)
 	for _, t := range m.Tasks {
 		if c.tasks[t.Execution] != nil {
 			continue

@@ -12,13 +12,14 @@ import (
 // wiring connects the tasks of one message. What reads an edge from all of its
 // producers shares them.
 type wiring struct {
+	host    ids.HostID // of the tasks
 	graph   *jobgraph.JobGraph
 	message msg.DeployTasks
 	sources map[[2]int]*exchange.Sources // by vertex and output
 }
 
-func newWiring(graph *jobgraph.JobGraph, m msg.DeployTasks) *wiring {
-	return &wiring{graph, m, make(map[[2]int]*exchange.Sources)}
+func newWiring(host ids.HostID, graph *jobgraph.JobGraph, m msg.DeployTasks) *wiring {
+	return &wiring{host, graph, m, make(map[[2]int]*exchange.Sources)}
 }
 
 // wire finds out what a task is connected to: its outputs from the graph, its
@@ -57,7 +58,7 @@ func (w *wiring) input(edge jobgraph.Edge, subtask int) (input, error) {
 		if err != nil {
 			return input{}, err
 		}
-		w.sources[key] = exchange.NewSources(producers)
+		w.sources[key] = exchange.NewSources(w.host, producers)
 	}
 	return input{All: w.sources[key], Channel: subtask}, nil
 }
