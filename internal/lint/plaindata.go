@@ -6,22 +6,13 @@ import (
 	"slices"
 )
 
-// notPlainYet names the packages whose cores still break PlainData: their events and effects carry channels for answers, or a lock.
-var notPlainYet = []string{
-	"appmaster/dispatcher",
-	"appmaster/jobmaster",
-	"appmaster/resourcemanager",
-	"appmaster/resourcemanager/yarndriver",
-	"taskrunner/taskhost",
-}
-
 // livePackages have no type that is plain data.
 var livePackages = [...]string{"context", "sync", "sync/atomic", "unsafe"}
 
 // PlainData checks the state of each core (see cores) and the parameters and results of its methods: events and effects. They hold no
 // channel, function, lock or context, at any depth. A value of an interface type counts as each type that implements it, in the
 // package of the interface where a method is unexported, else in all packages of ours; an interface
-// without such a type breaks the rule, but error does not. PlainData gives its complaints by the path of the core's package.
+// without such a type breaks the rule, but error does not. A Reply holds what its Question, which is in an event, asks for. PlainData gives its complaints by the path of the core's package.
 func PlainData(p *Program, kit string) map[string][]string {
 	found, err := p.cores(kit)
 	if err != nil {
@@ -30,7 +21,7 @@ func PlainData(p *Program, kit string) map[string][]string {
 	complaints := map[string][]string{}
 	for _, c := range found {
 		object := c.state.Obj()
-		w := &plainWalk{Program: p, seen: map[types.Type]bool{}}
+		w := &plainWalk{Program: p, kit: kit, seen: map[types.Type]bool{}}
 		w.walk(c.state, object, title(object))
 		for _, step := range c.steps {
 			for _, tuple := range []*types.Tuple{step.Signature().Params(), step.Signature().Results()} {
@@ -47,6 +38,7 @@ func PlainData(p *Program, kit string) map[string][]string {
 // plainWalk goes through the types of one core.
 type plainWalk struct {
 	*Program
+	kit        string              // the package that Question and Reply are of
 	seen       map[types.Type]bool // types of ours
 	complaints []string
 }
@@ -94,6 +86,14 @@ func (w *plainWalk) named(t *types.Named, path string, complain func(string)) {
 		return
 	}
 	w.seen[t] = true
+	if t.Obj().Pkg().Path() == w.kit {
+		switch t.Obj().Name() {
+		case "Question": // what it asks for is what Reply holds
+			w.walk(t.TypeArgs().At(0), t.Obj(), path+" answered")
+		case "Reply":
+			return
+		}
+	}
 	of, is := t.Underlying().(*types.Interface)
 	if !is {
 		w.walk(t.Underlying(), t.Obj(), path)
