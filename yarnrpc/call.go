@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// pendingCall is a call between its caller, who writes, and who reads. Its caller has
-// it from Conn.calls and gives it back.
+// pendingCall is a call between its caller, the writer and the reader. Its caller has it
+// from Conn.calls and gives it back.
 type pendingCall struct {
 	id      int32
 	frame   []byte
@@ -93,16 +93,10 @@ func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
 		}
 	}
 	defer func() { <-c.room }()
-	role, err := c.add(call)
-	if err != nil {
+	if err := c.add(call); err != nil {
 		return outcome{err: err}
 	}
-	if role.writes {
-		c.flush(role.crowded)
-	}
-	if role.reads {
-		c.lead(ctx, call)
-	}
+	c.wakeWriter()
 	select {
 	case result := <-call.outcome:
 		return result
@@ -111,24 +105,16 @@ func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
 	}
 }
 
-// role is what a caller has to do, as nobody else does.
-type role struct {
-	writes, reads bool
-	crowded       bool // other calls wait for answers, too
-}
-
-// add makes a call one that waits for an answer.
-func (c *Conn) add(call *pendingCall) (role, error) {
+// add makes a call one that waits for an answer, and queues it.
+func (c *Conn) add(call *pendingCall) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.closed(); err != nil {
-		return role{}, err
+		return err
 	}
-	r := role{writes: !c.writing, reads: !c.reading, crowded: len(c.pending) > 0}
-	c.writing, c.reading = true, true
 	c.pending[call.id] = call
 	c.outgoing = append(c.outgoing, call)
-	return r, nil
+	return nil
 }
 
 // forget makes a call one that nobody but its caller knows; false if it is already.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,33 +26,27 @@ type Conn struct {
 	log        *slog.Logger
 	identity   *identity
 	conn       net.Conn    // below protection
-	socket     *socket     // of conn; nil: it has none, or none that we know of
-	polls      bool        // who waits for an answer does so in the kernel at first; not on the only processor
 	protection *protection // nil: none
 
-	calls  sync.Pool      // of *pendingCall, between calls
-	room   chan struct{}  // holds one for each call that waits for its answer
-	resume chan struct{}  // from a caller who stops reading while calls wait, to the reader; capacity 1, as one reads
-	ended  chan struct{}  // closed with err set, by end
-	gone   chan struct{}  // closed when no goroutine is left
-	tasks  sync.WaitGroup // goroutines beside the reader; none is added after the end
+	calls  sync.Pool     // of *pendingCall, between calls
+	room   chan struct{} // holds one for each call that waits for its answer
+	queued chan struct{} // to the writer: there is something to write; capacity 1
+	ended  chan struct{} // closed with err set, by end
+	gone   chan struct{} // closed when no goroutine is left
 
-	// For who reads: what has come, what of that was protected, and whether the server
-	// has answered a call.
+	// The reader's: what has come, what of that was protected, and whether the server has
+	// answered a call.
 	inbox, unwrapped wire.Inbox
 	answered         bool
-	// For who writes: a batch of frames, and its protected form.
+	// The writer's: a batch of frames, and its protected form.
 	frames, wrapped []byte
 
 	mu       sync.Mutex // guards what follows
 	pending  map[int32]*pendingCall
 	outgoing []*pendingCall // those pending of which nothing has been written
-	writing  bool           // somebody writes
-	reading  bool           // somebody reads
-	brisk    bool           // calls follow each other closely, and so do their answers
 	ping     bool           // a ping is to be written
 	err      error          // why the connection takes no calls any more
-	writeErr error          // why nobody writes any more; who reads then finds out why
+	writeErr error          // why the writer has stopped; the reader then finds out why
 	retired  bool           // ends when the last pending call has its answer
 	heard    time.Time      // when the last answer came
 	pinged   time.Time      // when the last ping was due
@@ -110,7 +103,7 @@ func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
 		identity:  id,
 		conn:      opened,
 		room:      make(chan struct{}, o.MaxCalls),
-		resume:    make(chan struct{}, 1),
+		queued:    make(chan struct{}, 1),
 		ended:     make(chan struct{}),
 		gone:      make(chan struct{}),
 		inbox:     wire.Inbox{Limit: o.MaxResponse},
@@ -123,15 +116,13 @@ func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
 		c.conn, c.protection = protected.Conn, protected.protection
 		c.inbox.Limit = protected.inbox.Limit
 	}
-	c.socket = newSocket(c.conn)
-	c.polls = c.socket != nil && runtime.GOMAXPROCS(0) > 1
-	c.reading = true
-	c.resume <- struct{}{} // the reader reads until the server has shown that it answers fast
-	c.tasks.Go(c.keep)
-	go func() { // ends when the connection does
+	var tasks sync.WaitGroup
+	tasks.Go(c.keep)
+	tasks.Go(c.write)
+	go func() { // ends, as the others do, when the connection does
 		defer close(c.gone)
 		c.read()
-		c.tasks.Wait()
+		tasks.Wait()
 	}()
 	c.log.Debug("connection opened")
 	return c

@@ -17,12 +17,10 @@
 //
 // Options.Logger and Options.Observe are the hooks for logs and for metrics of each try.
 //
-// A Conn has two goroutines, one that reads and one that pings, watches time limits and
-// closes when idle, and now and then one that writes what the kernel did not take at
-// once; Close waits for them. Over TCP callers write their requests themselves, several
-// calls at a time where there are several callers, and one who calls alone reads his
-// answer, too; buffers are used again, so that a call allocates nothing but its decoded
-// answer, whatever protects it. A Proxy has no goroutines but its connections': callers
-// dial, retry and decode answers. The package imports of ours hadoopproto and what lies
+// A Conn has three goroutines: one reads, one writes, several calls at a time where there
+// are several, and one pings, watches time limits and closes when idle. Close waits for
+// them. Buffers are used again, so that a call allocates nothing but its decoded answer,
+// whatever protects it. A Proxy has no goroutines but its connections': callers dial, retry
+// and decode answers. The package imports of ours hadoopproto and what lies
 // under yarnrpc, never the typed clients that are built on it.
 package yarnrpc

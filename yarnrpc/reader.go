@@ -1,113 +1,22 @@
 package yarnrpc
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Who has made c.reading true reads, for all calls, and hands that on before he stops:
-// a caller who waits for an answer, or the reader, a goroutine.
-//
-// An answer is often less than a millisecond away. To park for that long, and to be
-// woken by the runtime's poller, costs more than all else that is done for a call: a
-// thread that looks for work that others have, one that watches them. Who waits for the
-// socket in the kernel spares that, and spares a caller who does so himself the switch
-// from the reader to him.
-
-const (
-	// patience is how long an answer is waited for in the kernel. The end of the caller's
-	// context, and Close, may be noticed so much later.
-	patience = time.Millisecond
-	// quiet is how long after an answer the reader waits for news of the connection, where
-	// callers read their answers themselves.
-	quiet = 50 * time.Millisecond
-)
-
-// lead makes a caller read until call has its outcome or ctx ends, if that is soon.
-func (c *Conn) lead(ctx context.Context, call *pendingCall) {
-	for len(call.outcome) == 0 && ctx.Err() == nil && time.Since(call.began) < patience {
-		n, err := c.socket.tryRead(c.inbox.Room(), patience)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		}
-		if !c.came(n, err) {
-			return
-		}
-	}
-	c.mu.Lock()
-	c.reading = len(c.pending) > 0
-	handOn := c.reading
-	c.mu.Unlock()
-	if handOn {
-		c.resume <- struct{}{}
-	}
-}
-
-// read is the reader: it reads while calls wait, unless a caller does, and when there
-// have been none for a while.
+// read is the reader: it takes answers until the connection ends.
 func (c *Conn) read() {
-	look := time.NewTimer(quiet)
-	defer look.Stop()
 	for {
-		select {
-		case <-c.resume:
-		case <-look.C:
-			if !c.takeQuiet() {
-				look.Reset(quiet)
-				continue
-			}
-		case <-c.ended:
+		if n, err := c.conn.Read(c.inbox.Room()); !c.came(n, err) {
 			return
 		}
-		for goesOn, near := c.keepsReading(); goesOn; goesOn, near = c.keepsReading() {
-			if n, err := c.readSome(near); !c.came(n, err) {
-				return
-			}
-		}
-		look.Reset(quiet)
 	}
-}
-
-// takeQuiet makes the reader read if nobody does or seems about to.
-func (c *Conn) takeQuiet() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.reading || time.Since(c.heard) < quiet {
-		return false
-	}
-	c.reading, c.brisk = true, false
-	return true
-}
-
-// keepsReading reports whether the reader goes on, and whether an answer is near: some
-// are still to come, and one came just now. Where calls come closely one after another
-// he leaves the next answer to its caller.
-func (c *Conn) keepsReading() (goesOn, near bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	waiting := len(c.pending) > 0
-	c.reading = waiting || !c.brisk || !c.polls
-	return c.reading, waiting && c.polls && time.Since(c.heard) < patience
-}
-
-// readSome reads what comes next.
-func (c *Conn) readSome(near bool) (int, error) {
-	if near {
-		runtime.Gosched() // those who have their answers run before this goroutine keeps their processor waiting
-		n, err := c.socket.tryRead(c.inbox.Room(), patience)
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return n, err
-		}
-	}
-	return c.conn.Read(c.inbox.Room())
 }
 
 // came takes the answers in n bytes that were read into the inbox before err. It
@@ -220,14 +129,11 @@ func (c *Conn) take(r wire.Response) bool {
 // remove takes a call from those that wait for an answer; nil if it does not wait.
 func (c *Conn) remove(id int32) *pendingCall {
 	c.mu.Lock()
-	now := time.Now()
-	before := c.heard
-	c.heard = now
+	c.heard = time.Now()
 	call := c.pending[id]
 	if call != nil {
 		c.forget(call)
-		c.brisk = call.began.Sub(before) < quiet && now.Sub(call.began) < patience
-		c.used = now
+		c.used = c.heard
 	}
 	last := c.last()
 	c.mu.Unlock()

@@ -19,9 +19,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// Over a real socket callers write and read for each other, and hand both on. Whoever
-// leaves early, answers late or has a long name, each gets his own answer; one who were
-// forgotten would wait for ever.
+// Over a real socket several calls share a write, and their answers come in any order.
+// Each caller gets his own answer, though others leave early and some answers come late;
+// one that were forgotten would wait for ever.
 func TestCallersOfASocketGetTheirOwnAnswers(t *testing.T) {
 	for name, o := range map[string]ends{
 		"in clear":        {options(), &rpctest.Server{}},
@@ -32,7 +32,7 @@ func TestCallersOfASocketGetTheirOwnAnswers(t *testing.T) {
 			o.server.Handler = func(call *rpctest.Call) (proto.Message, error) {
 				switch n := number(call); {
 				case n%97 == 0:
-					pause(10 * time.Millisecond) // the caller's patience ends
+					pause(10 * time.Millisecond) // some callers have left by then
 				case n%13 == 0:
 					pause(500 * time.Microsecond)
 				}
@@ -56,7 +56,7 @@ func TestCallersOfASocketGetTheirOwnAnswers(t *testing.T) {
 						}
 						cancel()
 						if random.IntN(20) == 0 {
-							pause(time.Duration(random.IntN(60)) * time.Millisecond) // the reader takes over
+							pause(time.Duration(random.IntN(60)) * time.Millisecond) // the connection is at rest
 						}
 					}
 				})
@@ -177,12 +177,12 @@ func TestASocketThatEndsAtAnyMomentKeepsNobody(t *testing.T) {
 	}
 }
 
-// Between calls nobody waits for the server, and yet a connection that it closes must be
-// known for closed before the next call: that one could not be repeated otherwise.
+// A connection that the server closes between calls must be known for closed before the
+// next one: that could not be repeated otherwise.
 func TestAServerThatClosesAnUnusedSocketIsNoticed(t *testing.T) {
 	server := &rpctest.Server{Handler: echo}
 	c := dial(t, server.Listen(t), options())
-	for i := range int32(50) { // closely, so that callers read their answers
+	for i := range int32(50) {
 		if got, err := ask(t.Context(), c, method, i); err != nil || got != i {
 			t.Fatalf("got %d, %v", got, err)
 		}
@@ -194,8 +194,8 @@ func TestAServerThatClosesAnUnusedSocketIsNoticed(t *testing.T) {
 	}
 }
 
-// A caller who reads the socket is not blind and deaf.
-func TestACallerWhoReadsTheSocketCanLeave(t *testing.T) {
+// A caller who waits for the socket can leave.
+func TestACallerWhoWaitsForASocketCanLeave(t *testing.T) {
 	for name, leave := range map[string]func(c *yarnrpc.Conn, cancel context.CancelFunc){
 		"his context ends":      func(_ *yarnrpc.Conn, cancel context.CancelFunc) { cancel() },
 		"the connection closes": func(c *yarnrpc.Conn, _ context.CancelFunc) { c.Close() }, // dial's cleanup looks

@@ -37,7 +37,7 @@ func (c *Conn) upkeepInterval() time.Duration {
 // is over, and ends a connection that nobody uses. It says when to look again.
 func (c *Conn) upkeep() (next time.Duration) {
 	next = c.upkeepInterval()
-	idle, writes, silent := false, false, false
+	idle, ping, silent := false, false, false
 	now := time.Now()
 	c.mu.Lock()
 	var late []*pendingCall
@@ -60,8 +60,7 @@ func (c *Conn) upkeep() (next time.Duration) {
 	case len(c.pending) > 0 && c.o.PingInterval > 0:
 		due := later(c.heard, c.pinged).Add(c.o.PingInterval).Sub(now)
 		if due <= 0 {
-			c.pinged, c.ping = now, true
-			writes, c.writing = !c.writing, true
+			c.pinged, c.ping, ping = now, true, true
 		} else {
 			next = min(next, due)
 		}
@@ -79,8 +78,8 @@ func (c *Conn) upkeep() (next time.Duration) {
 		c.end(ErrTimeout, true)
 	case idle || last:
 		c.end(ErrClosed, false)
-	case writes:
-		c.flush(false)
+	case ping:
+		c.wakeWriter()
 	}
 	for _, call := range late {
 		call.outcome <- outcome{err: ErrTimeout, maybeSent: call.sent}

@@ -2,102 +2,61 @@ package yarnrpc
 
 import (
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Who has made c.writing true writes, and looks for more before that is false again:
-// a caller, as long as the kernel takes what there is at once, or else a goroutine.
+// batchBytes is about how much goes out with one write, in bytes: calls that come while
+// the writer is at work share the next.
+const batchBytes = 64 << 10
 
-const (
-	// batchBytes is about how much goes out with one write, in bytes.
-	batchBytes = 64 << 10
-	// callerWrites is how often a caller writes for others before it looks after its
-	// own call.
-	callerWrites = 4
-)
-
-// flush writes what is queued, of which the kernel takes at once what it can. crowded:
-// others are making calls.
-func (c *Conn) flush(crowded bool) {
-	if c.socket == nil {
-		c.startWriter(nil)
-		return
-	}
-	if crowded {
-		runtime.Gosched() // callers that are about to queue theirs spare themselves a write
-	}
-	for range callerWrites {
-		batch, err := c.batch()
-		if err != nil {
-			c.stopWriting(err)
-			return
-		}
-		if batch == nil {
-			return
-		}
-		n, err := c.socket.tryWrite(batch)
-		if err != nil {
-			c.stopWriting(err)
-			return
-		}
-		if n < len(batch) {
-			c.startWriter(batch[n:])
-			return
-		}
-	}
-	c.startWriter(nil)
-}
-
-// startWriter makes a goroutine go on with writing, first with the rest of a batch, which
-// ends when all is written or the connection ends.
-func (c *Conn) startWriter(rest []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err == nil {
-		c.tasks.Go(func() { c.write(rest) })
+// wakeWriter tells the writer that something is queued.
+func (c *Conn) wakeWriter() {
+	select {
+	case c.queued <- struct{}{}:
+	default: // it has been told, and has not looked yet
 	}
 }
 
-// write writes batch and what is queued.
-func (c *Conn) write(batch []byte) {
+// write is the writer: it writes what is queued until the connection ends, or nothing can be
+// written any more.
+func (c *Conn) write() {
 	for {
-		var err error
-		if len(batch) > 0 {
-			err = c.writeOut(batch)
-		}
-		if err == nil {
-			batch, err = c.batch()
-		}
-		if err != nil {
-			c.stopWriting(err)
+		select {
+		case <-c.queued:
+		case <-c.ended:
 			return
 		}
-		if batch == nil {
-			return
+		for {
+			batch, err := c.batch()
+			if err == nil && batch == nil {
+				break
+			}
+			if err == nil {
+				err = c.writeOut(batch)
+			}
+			if err != nil {
+				c.stopWriting(err)
+				return
+			}
 		}
 	}
 }
 
-// writeOut writes for no longer than a call may take. The limit is none of the next
-// batch's: a caller may write that, much later.
+// writeOut writes for no longer than a call may take.
 func (c *Conn) writeOut(b []byte) error {
 	if c.o.RPCTimeout > 0 {
 		if err := c.conn.SetWriteDeadline(time.Now().Add(c.o.RPCTimeout)); err != nil {
 			return err
 		}
 	}
-	if _, err := c.conn.Write(b); err != nil {
-		return err
-	}
-	c.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // all is written: of a connection that has ended since, who reads tells
-	return nil
+	_, err := c.conn.Write(b)
+	return err
 }
 
 // batch takes what is queued, up to batchBytes or one call, as bytes for the wire, which are
-// good until the next batch. Nil if there is nothing; then nobody writes any more.
+// good until the next batch. Nil if there is nothing.
 func (c *Conn) batch() ([]byte, error) {
 	frames := kept(c.frames)
 	c.wrapped = kept(c.wrapped)
@@ -115,7 +74,7 @@ func (c *Conn) batch() ([]byte, error) {
 		taken++
 	}
 	c.outgoing = append(c.outgoing[:0], c.outgoing[taken:]...)
-	c.frames, c.writing = frames, len(frames) > 0
+	c.frames = frames
 	c.mu.Unlock()
 	if len(frames) == 0 {
 		return nil, nil
@@ -132,8 +91,8 @@ func (c *Conn) batch() ([]byte, error) {
 // saying why.
 const lastWords = time.Second
 
-// stopWriting leaves the end of the connection to who reads, as a server that refuses
-// us says so before it closes.
+// stopWriting leaves the end of the connection to the reader, as a server that refuses us
+// says so before it closes.
 func (c *Conn) stopWriting(err error) {
 	c.mu.Lock()
 	c.writeErr = err
