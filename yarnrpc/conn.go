@@ -3,7 +3,6 @@ package yarnrpc
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -76,45 +75,28 @@ func (id *identity) call(protocol, method string) wire.Call {
 	}
 }
 
-// Dial connects to a server and authenticates. A server that is told a user, rather
-// than shown a token, may still refuse the connection when the first call comes.
-func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
-	c, err := dial(ctx, address, o.withDefaults(), newIdentity())
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", address, err)
-	}
-	return c, nil
-}
-
-func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, error) {
-	opened, err := open(ctx, address, o, id.client[:])
-	if err != nil {
-		return nil, err
-	}
-	return newConn(opened, address, o, id), nil
-}
-
-func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
+// newConn takes calls over conn, whose opening protection has agreed on; nil: none.
+func newConn(conn net.Conn, protection *protection, address string, o Options, id *identity) *Conn {
 	now := time.Now()
 	c := &Conn{
-		address:   address,
-		o:         o,
-		log:       o.Logger.With("address", address),
-		identity:  id,
-		conn:      opened,
-		room:      make(chan struct{}, o.MaxCalls),
-		queued:    make(chan struct{}, 1),
-		ended:     make(chan struct{}),
-		gone:      make(chan struct{}),
-		inbox:     wire.Inbox{Limit: o.MaxResponse},
-		unwrapped: wire.Inbox{Limit: o.MaxResponse},
-		pending:   make(map[int32]*pendingCall),
-		heard:     now,
-		used:      now,
+		address:    address,
+		o:          o,
+		log:        o.Logger.With("address", address),
+		identity:   id,
+		conn:       conn,
+		protection: protection,
+		room:       make(chan struct{}, o.MaxCalls),
+		queued:     make(chan struct{}, 1),
+		ended:      make(chan struct{}),
+		gone:       make(chan struct{}),
+		inbox:      wire.Inbox{Limit: o.MaxResponse},
+		unwrapped:  wire.Inbox{Limit: o.MaxResponse},
+		pending:    make(map[int32]*pendingCall),
+		heard:      now,
+		used:       now,
 	}
-	if protected, is := opened.(*protectedConn); is {
-		c.conn, c.protection = protected.Conn, protected.protection
-		c.inbox.Limit = protected.inbox.Limit
+	if protection != nil { // servers put each answer into one wrapper
+		c.inbox.Limit = min(o.MaxResponse, math.MaxInt32-wrapping) + wrapping
 	}
 	var tasks sync.WaitGroup
 	tasks.Go(c.keep)

@@ -5,10 +5,8 @@
 // these have in common: options, retries, errors; and, for protocols that have no typed
 // client,
 //
-//	Conn      one connection: calls multiplexed, pings, idle close
-//	Proxy     a service at one or several addresses: dials when needed, retries, fails over
-//	Open      a connection that is ready for calls, for clients that make them by themselves
-//	Handshake the same over a net.Conn that there is already
+//	Conn   one connection: calls multiplexed, pings, idle close
+//	Proxy  a service at one or several addresses: dials when needed, retries, fails over
 //
 // An error says what a caller needs to know before it tries again: RemoteError is an
 // exception that the server answered with, CallError a call without an answer, and

@@ -14,7 +14,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -45,10 +44,10 @@ func FuzzHandshake(f *testing.F) {
 	f.Fuzz(func(t *testing.T, said []byte) {
 		const password = "the password of this token"
 		server := &recorded{Reader: bytes.NewReader(said)}
-		_, err := yarnrpc.Handshake(t.Context(), server, yarnrpc.HandshakeOptions{
-			Protocol: yarnrpc.ApplicationClientProtocol,
-			Auth:     yarnrpc.Auth{Token: creds.Fixed(token("identifier", password)), QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPAuthentication}},
-		})
+		o := withToken(options(), token("identifier", password))
+		o.QOPs = []sasl.QOP{sasl.QOPPrivacy, sasl.QOPAuthentication}
+		o.Dial = func(context.Context, string, string) (net.Conn, error) { return server, nil }
+		_, err := yarnrpc.Dial(t.Context(), "rm:8032", o)
 		if err == nil {
 			t.Fatal("logged in at a server that does not know the password")
 		}
@@ -67,7 +66,7 @@ type recorded struct {
 
 func (r *recorded) Read(p []byte) (int, error)  { return r.Reader.Read(p) }
 func (r *recorded) Write(p []byte) (int, error) { return r.written.Write(p) }
-func (*recorded) RemoteAddr() net.Addr          { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8032} }
+func (*recorded) Close() error                  { return nil }
 func (*recorded) SetDeadline(time.Time) error   { return nil }
 
 // FuzzAnswers makes a call to a server that says anything, and hangs up. It would
@@ -117,8 +116,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzProtected reads from a protected connection what somebody on the way says after the
-// login. It would catch anything of his that is taken for the server's.
+// FuzzProtected makes a call over a protected connection on which somebody on the way says
+// something after the login. It would catch anything of his that is taken for the server's.
 func FuzzProtected(f *testing.F) {
 	wrapped := func(token []byte) []byte {
 		b, err := wire.AppendResponse(nil, wire.CallSASL, nil, &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_WRAP.Enum(), Token: token}, nil)
@@ -137,22 +136,23 @@ func FuzzProtected(f *testing.F) {
 	f.Add(append(wrapped([]byte("\x00\x01\x00\x00\x00\x00")), wrapped(make([]byte, 100))...))
 	f.Fuzz(func(t *testing.T, said []byte) {
 		for _, qop := range []sasl.QOP{sasl.QOPIntegrity, sasl.QOPPrivacy} {
-			server := &rpctest.Server{Passwords: knows("me", "secret"), QOPs: []sasl.QOP{qop}}
+			server := &rpctest.Server{Handler: hang, Passwords: knows("me", "secret"), QOPs: []sasl.QOP{qop}}
 			client, served := net.Pipe()
 			server.Serve(served)
 			conn := &hijacked{Conn: client}
-			protected, err := yarnrpc.Handshake(t.Context(), conn, yarnrpc.HandshakeOptions{
-				Protocol: yarnrpc.ApplicationClientProtocol, Address: "rm:8032", MaxResponse: 1 << 16,
-				Auth: yarnrpc.Auth{Token: creds.Fixed(token("me", "secret")), QOPs: server.QOPs},
-			})
+			o := withToken(options(), token("me", "secret"))
+			o.QOPs, o.MaxResponse = server.QOPs, 1<<16
+			o.Dial = func(context.Context, string, string) (net.Conn, error) { return conn, nil }
+			o.Opened = func(string, yarnrpc.Security) { conn.said = bytes.NewReader(said) }
+			c, err := yarnrpc.Dial(t.Context(), "rm:8032", o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			conn.said = bytes.NewReader(said)
-			if got, err := io.ReadAll(protected); len(got) > 0 {
-				t.Errorf("%d bytes that the server has not sent, %v", len(got), err)
+			_, err = ask(t.Context(), c, method, 7)
+			if remote, is := errors.AsType[*yarnrpc.RemoteError](err); err == nil || is && remote.Method != "" {
+				t.Errorf("an answer that the server has not sent, %v", err)
 			}
-			closeOrFail(t, client)
+			closeOrFail(t, c)
 			server.Close()
 		}
 	})

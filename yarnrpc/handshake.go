@@ -16,17 +16,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// HandshakeOptions say who opens a connection and what for. The fields that Options
-// have too mean the same.
-type HandshakeOptions struct {
-	Auth
-	Protocol    string // wire name
-	ClientID    []byte // wire.ClientIDLength bytes; nil: none
-	Address     string // host:port as it was dialled; empty: that of the connection's other end
-	MaxResponse int    // bounds what a protected connection unwraps
-	Opened      func(Security)
-}
-
 // maxSASLFrame bounds what a server may say while it authenticates us, in bytes.
 const maxSASLFrame = 64 << 10
 
@@ -37,65 +26,40 @@ const (
 	methodKerberos = "KERBEROS"
 )
 
-// Handshake opens an RPC connection over conn: preamble, authentication, connection
-// context. Calls can follow at once on the net.Conn that it returns, which protects
-// them if that was agreed on. After an error conn is of no further use; closing it
-// is the caller's. The end of ctx ends the handshake.
-//
-// A server that does not want the connection says so while it is authenticated; one
-// that is told a user answers with the first call.
-func Handshake(ctx context.Context, conn net.Conn, o HandshakeOptions) (net.Conn, error) {
-	if o.Address == "" {
-		o.Address = conn.RemoteAddr().String()
-	}
-	h, err := newHandshake(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	return h.over(ctx, conn)
-}
-
+// handshake opens an RPC connection: preamble, authentication, connection context. A server
+// that does not want the connection says so while it is authenticated; one that is told a
+// user answers with the first call.
 type handshake struct {
-	o      HandshakeOptions
-	token  *creds.Token // nil: Login serves, or else the server is told User
-	conn   net.Conn
-	server string // the principal that has proved itself
+	o        Options
+	address  string // as it was dialled
+	clientID []byte
+	token    *creds.Token // nil: Login serves, or else the server is told User
+	conn     net.Conn
+	server   string // the principal that has proved itself
 }
 
-// newHandshake prepares a handshake. The error is for a client that has nothing to show.
-func newHandshake(ctx context.Context, o HandshakeOptions) (*handshake, error) {
-	if o.MaxResponse <= 0 {
-		o.MaxResponse = wire.MaxFrame
-	}
-	token, err := o.tokenFor(ctx, o.Address)
-	if err != nil {
-		return nil, err
-	}
-	return &handshake{o: o, token: token}, nil
-}
-
-// over opens the connection; see Handshake.
-func (h *handshake) over(ctx context.Context, conn net.Conn) (net.Conn, error) {
+// run gives the protection that was agreed on, nil for none. The end of ctx ends it. After
+// an error the connection is of no further use; closing it is the caller's.
+func (h *handshake) run(ctx context.Context) (*protection, error) {
 	stop := context.AfterFunc(ctx, func() {
-		conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
+		h.conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
 	})
-	h.conn = conn
-	opened, err := h.open(ctx)
+	agreed, err := h.open(ctx)
 	if !stop() { // the deadline is in the past, or about to be
 		return nil, contextError(ctx)
 	}
-	return opened, err
+	return agreed, err
 }
 
-func (h *handshake) open(ctx context.Context) (net.Conn, error) {
+func (h *handshake) open(ctx context.Context) (*protection, error) {
 	told := wire.Context{
-		ClientID: append([]byte{}, h.o.ClientID...),
+		ClientID: h.clientID,
 		Protocol: h.o.Protocol,
 		User:     h.o.User.Effective,
 		RealUser: h.o.User.Real,
 	}
 	if h.token == nil && h.o.Login == nil {
-		return h.conn, h.sendContext(h.conn, wire.AppendPreamble(nil, wire.AuthNone), told, Security{Method: methodSimple, QOP: sasl.QOPAuthentication})
+		return nil, h.sendContext(wire.AppendPreamble(nil, wire.AuthNone), told, nil, Security{Method: methodSimple, QOP: sasl.QOPAuthentication})
 	}
 	method, layer, err := h.authenticate(ctx)
 	if err != nil {
@@ -109,24 +73,27 @@ func (h *handshake) open(ctx context.Context) (net.Conn, error) {
 	case method == methodKerberos:
 		told.User = ""
 	}
-	conn := h.conn
+	var agreed *protection
 	if layer != nil {
-		conn = newProtectedConn(conn, layer, h.o.MaxResponse)
+		agreed = &protection{layer: layer, server: h.address}
 	}
-	return conn, h.sendContext(conn, nil, told, Security{Method: method, Server: h.server, QOP: sasl.Protects(layer)})
+	return agreed, h.sendContext(nil, told, agreed, Security{Method: method, Server: h.server, QOP: sasl.Protects(layer)})
 }
 
 // sendContext ends the opening, and tells how it went.
-func (h *handshake) sendContext(conn net.Conn, before []byte, told wire.Context, agreed Security) error {
+func (h *handshake) sendContext(before []byte, told wire.Context, agreed *protection, how Security) error {
 	b, err := wire.AppendContext(before, told)
+	if err == nil && agreed != nil {
+		b, err = agreed.wrap(nil, b)
+	}
 	if err != nil {
 		return err
 	}
-	if _, err := conn.Write(b); err != nil {
+	if _, err := h.conn.Write(b); err != nil {
 		return fmt.Errorf("send connection context: %w", err)
 	}
 	if h.o.Opened != nil {
-		h.o.Opened(agreed)
+		h.o.Opened(h.address, how)
 	}
 	return nil
 }
@@ -285,7 +252,7 @@ func (h *handshake) exchange(before []byte, m *commonpb.RpcSaslProto) (*commonpb
 		return nil, fmt.Errorf("authenticate: %w", err)
 	}
 	if response.Failure != nil {
-		return nil, refused(h.o.User, false, remoteError(h.o.Address, "", response.Failure))
+		return nil, refused(h.o.User, false, remoteError(h.address, "", response.Failure))
 	}
 	if response.CallID != wire.CallSASL {
 		return nil, fmt.Errorf("authenticate: %w: answer to call %d", wire.ErrMalformed, response.CallID)

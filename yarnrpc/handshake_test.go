@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"sync"
@@ -154,21 +153,6 @@ func TestASecureClusterIsToldNothingWithoutALogin(t *testing.T) {
 			}
 		})
 	}
-	t.Run("over a connection that there is", func(t *testing.T) {
-		client, server := net.Pipe()
-		heard := make(chan []byte, 1)
-		go func() {
-			all, _ := io.ReadAll(server) // until the client hangs up
-			heard <- all
-		}()
-		_, err := yarnrpc.Handshake(t.Context(), client, yarnrpc.HandshakeOptions{
-			Protocol: o.Protocol, Address: "rm:8032", Auth: o.Auth,
-		})
-		closeOrFail(t, client)
-		if all := <-heard; !errors.Is(err, yarnrpc.ErrNoLogin) || len(all) > 0 {
-			t.Errorf("the server heard %q, %v", all, err)
-		}
-	})
 	t.Run("unless the configuration allows it", func(t *testing.T) {
 		o := o
 		o.AllowSimpleFallback = true

@@ -1,12 +1,7 @@
 package yarnrpc
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"net"
-	"sync"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -57,89 +52,6 @@ func (p *protection) unwrap(frame []byte) ([]byte, error) {
 	return p.layer.Unwrap(token)
 }
 
-// protectedConn is a connection under protection, for those who know of none. After an
-// error in the middle of a wrapper the rest cannot be read, so a direction that has
-// failed once stays failed.
-type protectedConn struct {
-	net.Conn
-	protection *protection
-
-	writing  sync.Mutex // guards frame, writeErr and the order of wrapped frames
-	frame    []byte     // the last that was sent
-	writeErr error
-
-	reading sync.Mutex // guards inbox, plain and readErr
-	inbox   wire.Inbox
-	plain   []byte // of the inbox, unwrapped and not read yet
-	readErr error
-}
-
 // wrapping is more than a server adds to an answer to protect it: the answer's own
 // length, headers, checksum and padding, in bytes.
 const wrapping = 1 << 10
-
-// newProtectedConn makes a connection whose server puts each answer, of at most
-// maxResponse bytes, into one wrapper.
-func newProtectedConn(conn net.Conn, layer sasl.Layer, maxResponse int) *protectedConn {
-	return &protectedConn{
-		Conn:       conn,
-		protection: &protection{layer: layer, server: conn.RemoteAddr().String()},
-		inbox:      wire.Inbox{Limit: min(maxResponse, math.MaxInt32-wrapping) + wrapping},
-	}
-}
-
-func (c *protectedConn) Write(p []byte) (n int, err error) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	for len(p) > 0 && c.writeErr == nil {
-		part := p[:min(len(p), c.protection.layer.MaxMessage())]
-		if c.writeErr = c.writeWrapped(part); c.writeErr == nil {
-			p = p[len(part):]
-			n += len(part)
-		}
-	}
-	return n, c.writeErr
-}
-
-func (c *protectedConn) writeWrapped(part []byte) (err error) {
-	if c.frame, err = c.protection.wrap(kept(c.frame), part); err != nil {
-		return err
-	}
-	_, err = c.Conn.Write(c.frame)
-	return err
-}
-
-func (c *protectedConn) Read(p []byte) (int, error) {
-	c.reading.Lock()
-	defer c.reading.Unlock()
-	for len(c.plain) == 0 && c.readErr == nil {
-		c.plain, c.readErr = c.readWrapped()
-	}
-	if len(c.plain) == 0 {
-		return 0, c.readErr
-	}
-	n := copy(p, c.plain)
-	c.plain = c.plain[n:]
-	return n, nil
-}
-
-func (c *protectedConn) readWrapped() ([]byte, error) {
-	for {
-		frame, err := c.inbox.Next()
-		if err != nil {
-			return nil, err
-		}
-		if frame != nil {
-			return c.protection.unwrap(frame)
-		}
-		n, err := c.Conn.Read(c.inbox.Room())
-		c.inbox.Came(n)
-		if n > 0 || err == nil {
-			continue // an error that came with bytes comes again
-		}
-		if errors.Is(err, io.EOF) && c.inbox.Torn() {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, err
-	}
-}

@@ -34,7 +34,7 @@ func ServerFrom(conf *hadoopconf.Conf, protocol string) kerberos.Server {
 // of its address: without the first, a container without reverse DNS could not log in.
 func (h *handshake) checkServer(ctx context.Context, principal string) error {
 	err := h.o.Server.Check(principal, func() (string, error) {
-		host, _, err := net.SplitHostPort(h.o.Address)
+		host, _, err := net.SplitHostPort(h.address)
 		return host, err
 	})
 	if !isA[*kerberos.ServerMismatchError](err) || h.o.Server.Pattern != "" {

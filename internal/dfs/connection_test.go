@@ -129,7 +129,7 @@ func TestASecureClusterNeedsALogin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := yarnrpc.Open(t.Context(), access.Addresses[0], access.RPC); !errors.Is(err, tc.want) {
+		if _, err := yarnrpc.Dial(t.Context(), access.Addresses[0], access.RPC); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", name, err, tc.want)
 		}
 	}

@@ -4,34 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 )
 
-// Open connects to a server and opens the connection as Dial does, within
-// Options.ConnectTimeout, for clients that make the calls themselves: see Handshake.
-// Of the options, those that are about calls have no meaning.
-func Open(ctx context.Context, address string, o Options) (net.Conn, error) {
-	opened, err := open(ctx, address, o.withDefaults(), nil)
+// Dial connects to a server and authenticates, within Options.ConnectTimeout. A server that
+// is told a user, rather than shown a token, may still refuse the connection when the first
+// call comes.
+func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
+	c, err := dial(ctx, address, o.withDefaults(), newIdentity())
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}
-	return opened, nil
+	return c, nil
 }
 
-func open(ctx context.Context, address string, o Options, clientID []byte) (net.Conn, error) {
+func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, error) {
 	if o.ConnectTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.ConnectTimeout, ErrConnectTimeout)
 		defer cancel()
 	}
-	h, err := newHandshake(ctx, HandshakeOptions{
-		Auth: o.Auth, Protocol: o.Protocol, ClientID: clientID, Address: address, MaxResponse: o.MaxResponse,
-		Opened: func(s Security) {
-			if o.Opened != nil {
-				o.Opened(address, s)
-			}
-		},
-	})
+	token, err := o.tokenFor(ctx, address)
 	if err != nil { // nor is a server waited for in vain
 		return nil, err
 	}
@@ -46,10 +38,11 @@ func open(ctx context.Context, address string, o Options, clientID []byte) (net.
 		}
 		return nil, err
 	}
-	opened, err := h.over(ctx, raw)
+	h := handshake{o: o, address: address, clientID: id.client[:], token: token, conn: raw}
+	protection, err := h.run(ctx)
 	if err != nil {
 		raw.Close() // the handshake's error says more
 		return nil, err
 	}
-	return opened, nil
+	return newConn(raw, protection, address, o, id), nil
 }
