@@ -24,9 +24,9 @@ func (c *Component) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, erro
 	}
 }
 
-// Collect hands over what a job collects under a name, until its end. A batch of a
+// collect hands over what a job collects under a name, until its end. A batch of a
 // new epoch voids what came before.
-func (c *Component) Collect(ctx context.Context, job ids.JobID, name string, take func(epoch int, records []byte) error) error {
+func (c *Component) collect(ctx context.Context, job ids.JobID, name string, take func(epoch int, records []byte) error) error {
 	cursor := int64(0)
 	for {
 		page, err := c.Dispatcher.CollectPage(ctx, job, name, cursor, waitTime)
@@ -57,7 +57,7 @@ func (c *Component) Follow(ctx context.Context, job ids.JobID, graph *jobgraph.J
 			continue
 		}
 		followers.Go(func() {
-			err := c.Collect(following, job, v.Collect, func(epoch int, records []byte) error {
+			err := c.collect(following, job, v.Collect, func(epoch int, records []byte) error {
 				one.Lock()
 				defer one.Unlock()
 				return collected(v.Collect, epoch, records)

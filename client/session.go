@@ -196,14 +196,14 @@ func (c *ClusterClient) Jobs(ctx context.Context) ([]JobOverview, error) {
 
 // Overview is what a cluster has and does.
 type Overview struct {
-	Workers        int // TaskExecutors
-	Slots          int
-	FreeSlots      int
-	Running        int // jobs
-	Finished       int
-	Canceled       int
-	Failed         int
-	Version, Build string // of its ApplicationMaster
+	Workers   int // TaskExecutors
+	Slots     int
+	FreeSlots int
+	Running   int // jobs
+	Finished  int
+	Canceled  int
+	Failed    int
+	Version   string // of its ApplicationMaster
 }
 
 // Overview tells what the cluster has and does.
@@ -213,6 +213,6 @@ func (c *ClusterClient) Overview(ctx context.Context) (Overview, error) {
 	return Overview{
 		Workers: answer.TaskManagers, Slots: answer.SlotsTotal, FreeSlots: answer.SlotsAvailable, Running: answer.JobsRunning,
 		Finished: answer.JobsFinished, Canceled: answer.JobsCancelled, Failed: answer.JobsFailed,
-		Version: answer.Version, Build: answer.Commit,
+		Version: answer.Version,
 	}, err
 }

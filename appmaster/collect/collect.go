@@ -132,9 +132,6 @@ func (b *Buffer) Drained() bool { return b.drained }
 // Size is how many bytes are held.
 func (b *Buffer) Size() int { return b.size }
 
-// Epoch is the number of times the result began anew.
-func (b *Buffer) Epoch() int { return b.epoch }
-
 // Page gives the batches from a cursor on, which may be none, and drops those
 // before it: the client has them. A cursor of an earlier epoch stands for the
 // beginning of this one. Reading the same cursor again gives the same batches,

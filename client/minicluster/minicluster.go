@@ -105,12 +105,6 @@ func (c *Cluster) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, error)
 	return c.component.Wait(ctx, job)
 }
 
-// Collect hands over what a job collects under a name, until its end. A batch of
-// a new epoch voids what came before.
-func (c *Cluster) Collect(ctx context.Context, job ids.JobID, name string, take func(epoch int, records []byte) error) error {
-	return c.component.Collect(ctx, job, name, take)
-}
-
 // Execute runs a job to its end. collected takes what it collects, one call at a
 // time; watch is called now and then with how far it is. A job that does not
 // finish is no error here: the answer says so. When ctx ends or collected gives

@@ -309,9 +309,6 @@ func TestUnknownJobs(t *testing.T) {
 		"wait":    func(j ids.JobID) error { _, err := cluster.Wait(t.Context(), j); return err },
 		"details": func(j ids.JobID) error { _, err := cluster.Details(t.Context(), j); return err },
 		"cancel":  func(j ids.JobID) error { return cluster.Cancel(t.Context(), j) },
-		"collect": func(j ids.JobID) error {
-			return cluster.Collect(t.Context(), j, "words", func(int, []byte) error { return nil })
-		},
 	} {
 		if err := ask("00"); !errors.Is(err, msg.ErrJobNotFound) {
 			t.Errorf("%s: got %v, want ErrJobNotFound", name, err)

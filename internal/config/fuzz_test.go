@@ -54,7 +54,7 @@ func checkValue(t *testing.T, name, text string, value any) {
 			t.Errorf("%s: %q is written %s, which is %d, %v", name, text, value, again, err)
 		}
 	case time.Duration:
-		if again, err := ParseDuration(FormatDuration(value)); err != nil || again != value || value < 0 {
+		if again, err := parseDuration(FormatDuration(value), time.Millisecond); err != nil || again != value || value < 0 {
 			t.Errorf("%s: %q is %s, which is written as %s, %v", name, text, value, again, err)
 		}
 	case Ports:

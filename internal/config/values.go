@@ -73,13 +73,9 @@ func ParseMemory(text string, unit Bytes) (Bytes, error) {
 	return Bytes(n) * unit, nil
 }
 
-// ParseDuration reads a length of time as Flink's options write it: a whole
+// parseDuration reads a length of time as Flink's options write it: a whole
 // number and a unit from ns to d, with a space between or not; a bare number
-// counts milliseconds.
-func ParseDuration(text string) (time.Duration, error) {
-	return parseDuration(text, time.Millisecond)
-}
-
+// counts unit.
 func parseDuration(text string, unit time.Duration) (time.Duration, error) {
 	number, label := splitNumber(text)
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -111,7 +107,7 @@ func parseDuration(text string, unit time.Duration) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// FormatDuration writes a duration as ParseDuration reads it.
+// FormatDuration writes a duration as parseDuration reads it.
 func FormatDuration(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration

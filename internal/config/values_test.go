@@ -16,12 +16,12 @@ func TestDurationsAsFlinkWritesThem(t *testing.T) {
 		"10 s": 10 * time.Second, "100 ms": 100 * time.Millisecond, "100ms": 100 * time.Millisecond, "5 min": 5 * time.Minute,
 		"1 h": time.Hour, "2 d": 48 * time.Hour, "250": 250 * time.Millisecond, " 3  seconds ": 3 * time.Second, "7 µs": 7 * time.Microsecond, "0 s": 0,
 	} {
-		if got, err := ParseDuration(text); err != nil || got != want {
+		if got, err := parseDuration(text, time.Millisecond); err != nil || got != want {
 			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "s", "-1 s", "1.5 s", "10 fortnights", "9223372036854775807 d", "99999999999999999999"} {
-		if _, err := ParseDuration(text); !errors.Is(err, ErrInvalid) {
+		if _, err := parseDuration(text, time.Millisecond); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%q: got error %v, want ErrInvalid", text, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestFormsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Min(0).Draw(t, "duration"))
-		if got, err := ParseDuration(FormatDuration(d)); err != nil || got != d {
+		if got, err := parseDuration(FormatDuration(d), time.Millisecond); err != nil || got != d {
 			t.Errorf("%s: got %s, %v", FormatDuration(d), got, err)
 		}
 		b := Bytes(rapid.Int64Min(0).Draw(t, "bytes"))

@@ -3,9 +3,7 @@ package msg
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 )
 
 // ErrKind says that a peer sent a message of a kind that it has no business to send,
@@ -52,9 +50,6 @@ func (k Kinds) Allow(m Message) bool {
 	_, allowed := k.types[Kind(m)]
 	return allowed
 }
-
-// Names lists the kinds.
-func (k Kinds) Names() []string { return slices.Sorted(maps.Keys(k.types)) }
 
 // Decode makes the message of this kind from its encoded form: unmarshal is
 // given a pointer to it. ErrKind where it is none of these.

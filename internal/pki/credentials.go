@@ -93,28 +93,6 @@ func ParsePEM(text []byte) (*Credentials, error) {
 	return &Credentials{identity: id, key: key, chain: chain}, nil
 }
 
-// PEM gives the authority as one secret: its key and its certificate. It is
-// written nowhere but where a later attempt of the AM reads it.
-func (a *Authority) PEM() (msg.Secret, error) {
-	key, err := encodeKey(a.issuer.key)
-	if err != nil {
-		return nil, fmt.Errorf("encode authority of %s: %w", a.application, err)
-	}
-	return append(key, encodeCertificates(a.issuer.chain)...), nil
-}
-
-// ParseAuthority reads what Authority.PEM wrote.
-func ParseAuthority(text []byte) (*Authority, error) {
-	key, chain, err := decode(text)
-	if err != nil {
-		return nil, fmt.Errorf("read authority: %w", err)
-	}
-	if len(chain) != 1 || !chain[0].IsCA || !plain(chain[0].Subject.CommonName) {
-		return nil, fmt.Errorf("read authority: %w", ErrMalformed)
-	}
-	return &Authority{chain[0].Subject.CommonName, issuer{key, chain}}, nil
-}
-
 // String keeps the key out of %v.
 func (a *Authority) String() string { return "authority of " + a.application }
 

