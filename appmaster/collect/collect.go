@@ -21,8 +21,8 @@ const (
 	// LeastBuffered is the least that a task can go on with, which waits then for the
 	// client after each MaxOutstanding batches.
 	LeastBuffered = MaxOutstanding * operator.MaxCollectBatch
-	// MaxTotal is what a job may collect in all.
-	MaxTotal = 100 << 20
+	// maxTotal is what a job may collect in all.
+	maxTotal = 100 << 20
 	// MaxOutstanding is the number of batches that a task may send before the
 	// first of them is acknowledged.
 	MaxOutstanding = 4
@@ -32,10 +32,10 @@ const (
 
 // Errors of Add.
 var (
-	// ErrTooLarge says that the job collects more than MaxTotal.
+	// ErrTooLarge says that the job collects more than maxTotal.
 	ErrTooLarge = errors.New("collected result is too large")
-	// ErrOutOfOrder says that the task broke the protocol.
-	ErrOutOfOrder = errors.New("collected batch breaks the protocol")
+	// errOutOfOrder says that the task broke the protocol.
+	errOutOfOrder = errors.New("collected batch breaks the protocol")
 )
 
 // Results are the buffers of a job, by the names of what it collects.
@@ -83,17 +83,17 @@ func New(limit int) *Buffer {
 // successors there is room now; the caller tells the task.
 type Acknowledged struct{ From, To int64 }
 
-// Add takes the next batch of the collecting task: ErrTooLarge, ErrOutOfOrder.
+// Add takes the next batch of the collecting task: ErrTooLarge, errOutOfOrder.
 func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 	switch {
 	case sequence != b.arrived:
-		return Acknowledged{}, fmt.Errorf("%w: batch %d came where %d was due", ErrOutOfOrder, sequence, b.arrived)
+		return Acknowledged{}, fmt.Errorf("%w: batch %d came where %d was due", errOutOfOrder, sequence, b.arrived)
 	case b.arrived-b.acked >= MaxOutstanding:
-		return Acknowledged{}, fmt.Errorf("%w: more than %d batches without acknowledgement", ErrOutOfOrder, MaxOutstanding)
+		return Acknowledged{}, fmt.Errorf("%w: more than %d batches without acknowledgement", errOutOfOrder, MaxOutstanding)
 	case len(records) > operator.MaxCollectBatch:
-		return Acknowledged{}, fmt.Errorf("%w: batch of %d bytes, at most %d", ErrOutOfOrder, len(records), operator.MaxCollectBatch)
-	case b.total+int64(len(records)) > MaxTotal:
-		return Acknowledged{}, fmt.Errorf("%w: more than %d MiB; write it to files with a file sink instead", ErrTooLarge, MaxTotal>>20)
+		return Acknowledged{}, fmt.Errorf("%w: batch of %d bytes, at most %d", errOutOfOrder, len(records), operator.MaxCollectBatch)
+	case b.total+int64(len(records)) > maxTotal:
+		return Acknowledged{}, fmt.Errorf("%w: more than %d MiB; write it to files with a file sink instead", ErrTooLarge, maxTotal>>20)
 	}
 	b.batches = append(b.batches, records)
 	b.size += len(records)

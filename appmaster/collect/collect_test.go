@@ -16,14 +16,14 @@ func TestAddRefuses(t *testing.T) {
 	t.Run("a batch out of its order", func(t *testing.T) {
 		t.Parallel()
 		b := New(MaxBuffered)
-		if _, err := b.Add(1, nil); !errors.Is(err, ErrOutOfOrder) {
+		if _, err := b.Add(1, nil); !errors.Is(err, errOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
 	t.Run("a batch too large", func(t *testing.T) {
 		t.Parallel()
 		b := New(MaxBuffered)
-		if _, err := b.Add(0, make([]byte, operator.MaxCollectBatch+1)); !errors.Is(err, ErrOutOfOrder) {
+		if _, err := b.Add(0, make([]byte, operator.MaxCollectBatch+1)); !errors.Is(err, errOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
@@ -32,7 +32,7 @@ func TestAddRefuses(t *testing.T) {
 		b := New(MaxBuffered)
 		batch := make([]byte, operator.MaxCollectBatch)
 		n := int64(0)
-		for ; n < MaxTotal/operator.MaxCollectBatch; n++ {
+		for ; n < maxTotal/operator.MaxCollectBatch; n++ {
 			if _, err := b.Add(n, batch); err != nil {
 				t.Fatalf("batch %d: %v", n, err)
 			}
@@ -75,7 +75,7 @@ func heldBack(t *testing.T, b *Buffer, limit int) {
 	if held > limit {
 		t.Errorf("%d bytes are held, at most %d", held, limit)
 	}
-	if _, err := b.Add(n, batch); !errors.Is(err, ErrOutOfOrder) {
+	if _, err := b.Add(n, batch); !errors.Is(err, errOutOfOrder) {
 		t.Errorf("batch without room: got error %v", err)
 	}
 	page, a, err := b.Page(0)

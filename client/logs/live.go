@@ -17,8 +17,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ErrListing says that an answer is no list of a container's logs.
-var ErrListing = errors.New("malformed list of logs")
+// errListing says that an answer is no list of a container's logs.
+var errListing = errors.New("malformed list of logs")
 
 // maxListing bounds the answer that lists a container's logs, in bytes.
 const maxListing = 1 << 20
@@ -72,7 +72,7 @@ func (s *shelf) sendOn() {
 // get reads the list of logs, or a log by its name.
 func (s *shelf) get(ctx context.Context, name string, query url.Values, accept string, read func(io.Reader) error) error {
 	err := s.ask(ctx, name, query, accept, read)
-	if errors.Is(err, ErrSentOn) && s.web.LogServer != "" {
+	if errors.Is(err, errSentOn) && s.web.LogServer != "" {
 		s.sendOn()
 		err = s.ask(ctx, name, query, accept, read)
 	}
@@ -185,7 +185,7 @@ func parseListing(text []byte) ([]fileSize, error) {
 			Logs info `json:"containerLogsInfo"`
 		}
 		if err := json.Unmarshal(text, &one); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrListing, err)
+			return nil, fmt.Errorf("%w: %w", errListing, err)
 		}
 		several.Logs = []info{one.Logs}
 	}
@@ -193,7 +193,7 @@ func parseListing(text []byte) ([]fileSize, error) {
 	for _, logs := range several.Logs {
 		for _, file := range logs.Files {
 			if file.Name == "" || file.Name == "." || file.Name == ".." { // they lead elsewhere
-				return nil, fmt.Errorf("%w: it has one named %q", ErrListing, file.Name)
+				return nil, fmt.Errorf("%w: it has one named %q", errListing, file.Name)
 			}
 			size, err := strconv.ParseInt(file.Size, 10, 64)
 			if err != nil || size < 0 {

@@ -119,7 +119,7 @@ func TestBothShapesOfAListingAreRead(t *testing.T) {
 func TestALogHasAName(t *testing.T) {
 	for _, name := range []string{"", ".", ".."} {
 		web, report := webServer(t, map[string]string{logsPath: `{"containerLogsInfo":{"containerLogInfo":[{"fileName":"` + name + `"}]}}`})
-		if _, err := live(t.Context(), web, report); !errors.Is(err, ErrListing) || !strings.Contains(err.Error(), containerID) {
+		if _, err := live(t.Context(), web, report); !errors.Is(err, errListing) || !strings.Contains(err.Error(), containerID) {
 			t.Errorf("a log named %q: %v", name, err)
 		}
 	}

@@ -161,7 +161,7 @@ func each(value io.Reader, of Log, visit Visit) error {
 			return err
 		}
 		if content.N > 0 {
-			return fmt.Errorf("%w: %s of %s ends %d bytes too soon", ErrFormat, l.Name, l.Container, content.N)
+			return fmt.Errorf("%w: %s of %s ends %d bytes too soon", errFormat, l.Name, l.Container, content.N)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestWhatWasHeldBackIsNotLost(t *testing.T) {
 		err   error
 	}{
 		"it ends":                         {bytes.NewReader(whole), "", []string{"stdout", "syslog", "launch_container.sh"}, nil},
-		"it ends too soon":                {bytes.NewReader(cut), "", []string{"stdout", "syslog", "launch_container.sh"}, ErrFormat},
+		"it ends too soon":                {bytes.NewReader(cut), "", []string{"stdout", "syslog", "launch_container.sh"}, errFormat},
 		"it breaks off":                   {io.MultiReader(bytes.NewReader(cut), iotest.ErrReader(broken)), "", []string{"stdout", "syslog", "launch_container.sh"}, broken},
 		"it breaks off before":            {io.MultiReader(bytes.NewReader(before), iotest.ErrReader(broken)), "", []string{"stdout", "launch_container.sh"}, broken},
 		"the reader has enough":           {bytes.NewReader(whole), "stdout", []string{"stdout"}, enough},

@@ -85,8 +85,8 @@ func TestTicketsGoNowhereThatARedirectionNames(t *testing.T) {
 					web.LogServer = sendingTo(t, evil.URL, code, wantsTicket).URL
 				}
 				err := Live(t.Context(), web, reportOf(t, node.URL), func(Log, io.Reader) error { return nil })
-				if !errors.Is(err, ErrSentOn) || !strings.Contains(err.Error(), evil.URL) {
-					t.Errorf("status %d: got %v, want %v, and where to", code, err, ErrSentOn)
+				if !errors.Is(err, errSentOn) || !strings.Contains(err.Error(), evil.URL) {
+					t.Errorf("status %d: got %v, want %v, and where to", code, err, errSentOn)
 				}
 				if came := evil.requests(); len(came) > 0 {
 					t.Errorf("status %d, with a ticket for the node: %t, by the log server: %t: the attacker gets %q", code, wantsTicket, byLogServer, came)

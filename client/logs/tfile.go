@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// ErrFormat says that a file is no TFile of aggregated logs, or is damaged.
-var ErrFormat = errors.New("malformed aggregated log file")
+// errFormat says that a file is no TFile of aggregated logs, or is damaged.
+var errFormat = errors.New("malformed aggregated log file")
 
 // A TFile, as YARN's TFile log aggregation writes one for each node
 // (org.apache.hadoop.io.file.tfile.TFile over BCFile):
@@ -51,14 +51,14 @@ func openTFile(file io.ReadSeeker) (*tfile, error) {
 	}
 	t := &tfile{file: file, size: size}
 	if size < magicSize+trailerSize {
-		return nil, fmt.Errorf("%w: %d bytes", ErrFormat, size)
+		return nil, fmt.Errorf("%w: %d bytes", errFormat, size)
 	}
 	trailer, err := t.read(size-trailerSize, trailerSize)
 	if err != nil {
 		return nil, err
 	}
 	if !bytes.Equal(trailer[trailerSize-magicSize:], magic()) {
-		return nil, fmt.Errorf("%w: it does not end as a TFile does", ErrFormat)
+		return nil, fmt.Errorf("%w: it does not end as a TFile does", errFormat)
 	}
 	offset := int64(binary.BigEndian.Uint64(trailer))
 	index, err := t.metaIndex(offset, size-trailerSize)
@@ -67,7 +67,7 @@ func openTFile(file io.ReadSeeker) (*tfile, error) {
 	}
 	data, known := index["data:BCFile.index"]
 	if !known {
-		return nil, fmt.Errorf("%w: it has no BCFile.index", ErrFormat)
+		return nil, fmt.Errorf("%w: it has no BCFile.index", errFormat)
 	}
 	t.blocks, err = t.dataIndex(data)
 	return t, err
@@ -76,7 +76,7 @@ func openTFile(file io.ReadSeeker) (*tfile, error) {
 // read gives a run of bytes that an index names.
 func (t *tfile) read(offset, length int64) ([]byte, error) {
 	if offset < 0 || length < 0 || length > maxIndex || offset > t.size-length {
-		return nil, fmt.Errorf("%w: %d bytes at %d of %d", ErrFormat, length, offset, t.size)
+		return nil, fmt.Errorf("%w: %d bytes at %d of %d", errFormat, length, offset, t.size)
 	}
 	if _, err := t.file.Seek(offset, io.SeekStart); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (t *tfile) read(offset, length int64) ([]byte, error) {
 // open gives a block's content, uncompressed, as a stream.
 func (t *tfile) open(r region) (io.Reader, error) {
 	if r.offset < 0 || r.compressed < 0 || r.offset > t.size-r.compressed {
-		return nil, fmt.Errorf("%w: block of %d bytes at %d of %d", ErrFormat, r.compressed, r.offset, t.size)
+		return nil, fmt.Errorf("%w: block of %d bytes at %d of %d", errFormat, r.compressed, r.offset, t.size)
 	}
 	if _, err := t.file.Seek(r.offset, io.SeekStart); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 			return 0, d.err
 		}
 		if length == math.MinInt64 {
-			return 0, fmt.Errorf("%w: chunk length", ErrFormat)
+			return 0, fmt.Errorf("%w: chunk length", errFormat)
 		}
 		c.left, c.last = max(length, -length), length >= 0
 	}
@@ -214,7 +214,7 @@ func (d *decoder) byte() byte {
 	}
 	b, err := d.r.ReadByte()
 	if errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%w: it ends too soon", ErrFormat)
+		err = fmt.Errorf("%w: it ends too soon", errFormat)
 	}
 	d.err = err
 	return b
@@ -244,7 +244,7 @@ func (d *decoder) vlong() int64 {
 func (d *decoder) count() int64 {
 	n := d.vlong()
 	if d.err == nil && (n < 0 || n > maxEntries) {
-		d.err = fmt.Errorf("%w: index of %d entries", ErrFormat, n)
+		d.err = fmt.Errorf("%w: index of %d entries", errFormat, n)
 	}
 	if d.err != nil {
 		return 0
@@ -257,12 +257,12 @@ func (d *decoder) bytes(n int64) []byte {
 		return nil
 	}
 	if n < 0 || n > maxName {
-		d.err = fmt.Errorf("%w: text of %d bytes", ErrFormat, n)
+		d.err = fmt.Errorf("%w: text of %d bytes", errFormat, n)
 		return nil
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(d.r, b); err != nil {
-		d.err = fmt.Errorf("%w: it ends too soon", ErrFormat)
+		d.err = fmt.Errorf("%w: it ends too soon", errFormat)
 	}
 	return b
 }
@@ -283,7 +283,7 @@ func (d *decoder) number() int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		d.err = fmt.Errorf("%w: length %q", ErrFormat, text)
+		d.err = fmt.Errorf("%w: length %q", errFormat, text)
 	}
 	return n
 }

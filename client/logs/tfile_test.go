@@ -126,7 +126,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		"a value that ends inside a chunk": fileOf("none", recordOf("container_1", 100, logOf("out", "hello\n"))[:20]),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := read(file); !errors.Is(err, ErrFormat) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			if got, err := read(file); !errors.Is(err, errFormat) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%v, %v", got, err)
 			}
 		})

@@ -20,16 +20,16 @@ import (
 )
 
 var (
-	// ErrNoLogin says that a web server wants Kerberos, and that the client has none.
-	ErrNoLogin = fmt.Errorf("it wants Kerberos (hadoop.http.authentication.type), and there is no login: run kinit, or name a keytab (%s)", config.KerberosKeytab)
-	// ErrSentOn says that a web server sends the client on to another one. Whoever changes what
+	// errNoLogin says that a web server wants Kerberos, and that the client has none.
+	errNoLogin = fmt.Errorf("it wants Kerberos (hadoop.http.authentication.type), and there is no login: run kinit, or name a keytab (%s)", config.KerberosKeytab)
+	// errSentOn says that a web server sends the client on to another one. Whoever changes what
 	// passes on plain HTTP can say so, and would have the client show tickets to any server.
-	ErrSentOn = errors.New("no redirection is followed: it may be an attacker's. If the log server is meant, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
+	errSentOn = errors.New("no redirection is followed: it may be an attacker's. If the log server is meant, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
 	// ErrPlain says that a web server is to be asked by plain HTTP in a cluster whose policy is
 	// TLS: whoever listens would have the logs, and whoever changes what passes the ticket.
 	ErrPlain = errors.New("this is plain HTTP, and yarn.http.policy is HTTPS_ONLY. If it is the log server, name it by https in the Hadoop configuration (yarn.log.server.web-service.url)")
-	// ErrRefused says that a web server lets nobody in by the ticket that it was shown.
-	ErrRefused = errors.New("either its owner may not see this (yarn.view.acls), or the server does not have the key that the KDC has for it (hadoop.http.authentication.kerberos.keytab), or the clocks differ")
+	// errRefused says that a web server lets nobody in by the ticket that it was shown.
+	errRefused = errors.New("either its owner may not see this (yarn.view.acls), or the server does not have the key that the KDC has for it (hadoop.http.authentication.kerberos.keytab), or the clocks differ")
 )
 
 // Web asks YARN's web servers: those of nodes, where YARN says that they are, and the log
@@ -73,7 +73,7 @@ func (w Web) nodeAddress(told string) (string, error) {
 }
 
 // get reads the answer to a GET with this query, which may be nil. A server that wants a ticket is asked once more, with
-// one (RFC 4559). One that sends on is ErrSentOn, one that would be asked in the clear against
+// one (RFC 4559). One that sends on is errSentOn, one that would be asked in the clear against
 // the cluster's policy ErrPlain.
 func (w Web) get(ctx context.Context, address string, query url.Values, accept string, read func(io.Reader) error) (err error) {
 	asked := url.Values{"user.name": {w.User}}
@@ -103,11 +103,11 @@ func (w Web) get(ctx context.Context, address string, query url.Values, accept s
 	case code == http.StatusOK:
 		return read(response.Body)
 	case code/100 == 3:
-		return fmt.Errorf("%s sends on to %.200q: %w", address, response.Header.Get("Location"), ErrSentOn)
+		return fmt.Errorf("%s sends on to %.200q: %w", address, response.Header.Get("Location"), errSentOn)
 	case code == http.StatusServiceUnavailable:
 		return fmt.Errorf("%s: %w", address, errStarting)
 	case ticket != nil && (code == http.StatusUnauthorized || code == http.StatusForbidden):
-		return fmt.Errorf("%s answers %s to the %v: %w", address, response.Status, ticket, ErrRefused)
+		return fmt.Errorf("%s answers %s to the %v: %w", address, response.Status, ticket, errRefused)
 	default:
 		return fmt.Errorf("%s answers %s", address, response.Status)
 	}
@@ -129,7 +129,7 @@ func wantsTicket(response *http.Response) bool {
 // token of Kerberos alone (RFC 4559 §4.2). Each request needs one of its own.
 func (w Web) show(request *http.Request) (*sasl.Ticket, error) {
 	if w.Login == nil {
-		return nil, ErrNoLogin
+		return nil, errNoLogin
 	}
 	ticket, err := w.Login.Ticket(request.Context(), "HTTP/"+strings.ToLower(request.URL.Hostname()))
 	if err != nil {

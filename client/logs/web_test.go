@@ -129,9 +129,9 @@ func TestWhoIsNotLetInIsToldWhy(t *testing.T) {
 		want  error
 		texts []string
 	}{
-		"without a login":                  {nil, ErrNoLogin, []string{"kinit"}},
+		"without a login":                  {nil, errNoLogin, []string{"kinit"}},
 		"where the KDC knows no such host": {kdc{service: "HTTP/elsewhere", key: key()}, kerberos.ErrUnknownService, []string{"alice@EXAMPLE.ORG", "HTTP/127.0.0.1"}},
-		"where the server has another key": {kdc{service: "HTTP/127.0.0.1", key: other}, ErrRefused, []string{"403", "alice@EXAMPLE.ORG", "HTTP/127.0.0.1@EXAMPLE.ORG"}},
+		"where the server has another key": {kdc{service: "HTTP/127.0.0.1", key: other}, errRefused, []string{"403", "alice@EXAMPLE.ORG", "HTTP/127.0.0.1@EXAMPLE.ORG"}},
 	} {
 		_, err := ask(t, server.URL, test.login)
 		if !errors.Is(err, test.want) {
@@ -160,7 +160,7 @@ func TestTicketsAreForWhoAsks(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		_, err := ask(t, server.URL, kdc{service: "HTTP/127.0.0.1", key: key()})
-		if err == nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrNoLogin) {
+		if err == nil || errors.Is(err, errRefused) || errors.Is(err, errNoLogin) {
 			t.Errorf("%q: got %v, want the status alone", challenge, err)
 		}
 	}

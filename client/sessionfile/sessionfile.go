@@ -22,12 +22,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ErrInvalid says that a file does not hold what is written there. Its remedy is to
+// errInvalid says that a file does not hold what is written there. Its remedy is to
 // delete the file, which the text names.
-var ErrInvalid = errors.New("no file of a session")
+var errInvalid = errors.New("no file of a session")
 
 // ErrForeign is an ErrInvalid: the file is another user's, who has to remove it.
-var ErrForeign = fmt.Errorf("%w of this user", ErrInvalid)
+var ErrForeign = fmt.Errorf("%w of this user", errInvalid)
 
 // ErrElsewhere says that a file's session is on another cluster, or another user's there.
 var ErrElsewhere = errors.New("session is not of this cluster and user")
@@ -73,9 +73,9 @@ func Path(directory, user string) string {
 	return filepath.Join(directory, ".bobbin-yarn-properties-"+user)
 }
 
-// Read reads a file: fs.ErrNotExist, ErrInvalid. Whoever may write in a directory can put a
+// Read reads a file: fs.ErrNotExist, errInvalid. Whoever may write in a directory can put a
 // file there, which could send jobs into a session of his: a file of another user than
-// this process's, and than root, is ErrInvalid.
+// this process's, and than root, is errInvalid.
 func Read(path string) (Session, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
@@ -112,7 +112,7 @@ func Read(path string) (Session, error) {
 }
 
 func invalid(path, why string) error {
-	return fmt.Errorf("%w: %s: %s; delete it, or name the application with -id", ErrInvalid, path, why)
+	return fmt.Errorf("%w: %s: %s; delete it, or name the application with -id", errInvalid, path, why)
 }
 
 func parse(text string) (Session, error) {
@@ -190,7 +190,7 @@ func format(s Session) string {
 // of none, stays.
 func Remove(path string, application records.ApplicationID) error {
 	s, err := Read(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrInvalid) || err == nil && s.Application != application {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errInvalid) || err == nil && s.Application != application {
 		return nil
 	}
 	if err == nil {

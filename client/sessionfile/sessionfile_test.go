@@ -113,7 +113,7 @@ func TestWhatIsNoSessionIsNamed(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(path); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "delete it") {
+		if _, err := Read(path); !errors.Is(err, errInvalid) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "delete it") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := Remove(path, session(nil).Application); err != nil {
@@ -132,7 +132,7 @@ func TestWhatIsNoSessionIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{link, dir} {
-		if _, err := Read(path); !errors.Is(err, ErrInvalid) {
+		if _, err := Read(path); !errors.Is(err, errInvalid) {
 			t.Errorf("%s is read: %v", path, err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestWhatIsNoSessionIsNamed(t *testing.T) {
 	if err := os.Chown(good, 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(good); !errors.Is(err, ErrInvalid) {
+	if _, err := Read(good); !errors.Is(err, errInvalid) {
 		t.Errorf("a stranger's file is read: %v", err)
 	}
 }

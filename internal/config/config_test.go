@@ -35,7 +35,7 @@ func mustNew(t *testing.T, layers ...Layer) Config {
 
 func TestTheLastLayerCounts(t *testing.T) {
 	t.Parallel()
-	file, err := ParseFile("conf/bobbin.yaml", []byte("taskmanager:\n  numberOfTaskSlots: 2\n  memory.process.size: 2g\nparallelism.default: 3\n"))
+	file, err := parseFile("conf/bobbin.yaml", []byte("taskmanager:\n  numberOfTaskSlots: 2\n  memory.process.size: 2g\nparallelism.default: 3\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestTheLastLayerCounts(t *testing.T) {
 // value of the file in place of the flag's that counts.
 func TestAnOptionIsToldAsItWasSet(t *testing.T) {
 	t.Parallel()
-	file, err := ParseFile("conf/bobbin.yaml", []byte("client:\n  timeout: 2 min # for the slow cluster\n"))
+	file, err := parseFile("conf/bobbin.yaml", []byte("client:\n  timeout: 2 min # for the slow cluster\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"an option twice":    {"slot:\n  idle.timeout: 1 s\nslot.idle.timeout: 2 s\n", "conf.yaml:3: option slot.idle.timeout is given twice, first in line 2"},
 		"a key of two parts": {"? [a, b]\n: c\n", "conf.yaml:1"},
 	} {
-		if _, err := ParseFile("conf.yaml", []byte(test.text)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), test.part) {
+		if _, err := parseFile("conf.yaml", []byte(test.text)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), test.part) {
 			t.Errorf("%s: got error %v", name, err)
 		}
 	}

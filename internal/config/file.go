@@ -28,11 +28,11 @@ func ReadFile(path string) (Layer, error) {
 	if err != nil {
 		return Layer{}, fmt.Errorf("read options: %w", err)
 	}
-	return ParseFile(path, data)
+	return parseFile(path, data)
 }
 
-// ParseFile is ReadFile for content that was read already.
-func ParseFile(path string, data []byte) (Layer, error) {
+// parseFile is ReadFile for content that was read already.
+func parseFile(path string, data []byte) (Layer, error) {
 	layer := Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
 	top, err := readYAML(path, data)
 	if err != nil {

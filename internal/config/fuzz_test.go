@@ -50,7 +50,7 @@ func checkValue(t *testing.T, name, text string, value any) {
 		if value < 0 || mb < value/Mebibyte || mb > value/Mebibyte+1 {
 			t.Errorf("%s: %q is %d bytes and %d MB", name, text, value, mb)
 		}
-		if again, err := ParseMemory(value.String(), Byte); err != nil || again != value {
+		if again, err := parseMemory(value.String(), Byte); err != nil || again != value {
 			t.Errorf("%s: %q is written %s, which is %d, %v", name, text, value, again, err)
 		}
 	case time.Duration:
@@ -76,7 +76,7 @@ func FuzzParseFile(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		layer, err := ParseFile("conf/bobbin.yaml", data)
+		layer, err := parseFile("conf/bobbin.yaml", data)
 		if err != nil {
 			checkLines(t, err, "conf/bobbin.yaml", data)
 			return

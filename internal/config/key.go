@@ -129,8 +129,8 @@ func (DurationKey) parse(text string, d Definition) (any, error) {
 	return parseDuration(text, max(d.Unit, time.Millisecond))
 }
 
-func (MemoryKey) parse(text string, _ Definition) (any, error) { return ParseMemory(text, Byte) }
+func (MemoryKey) parse(text string, _ Definition) (any, error) { return parseMemory(text, Byte) }
 
-func (PortsKey) parse(text string, _ Definition) (any, error) { return ParsePorts(text) }
+func (PortsKey) parse(text string, _ Definition) (any, error) { return parsePorts(text) }
 
 func (PrefixKey) parse(text string, _ Definition) (any, error) { return text, nil }

@@ -43,10 +43,10 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10) + "b"
 }
 
-// ParseMemory reads a size as Flink's options write it: a number and b, k, m, g
+// parseMemory reads a size as Flink's options write it: a number and b, k, m, g
 // or t, in any case, with "b" or "bytes" after it and a space between, or not. A
 // bare number counts unit: Byte in options, Mebibyte in -jm and -tm.
-func ParseMemory(text string, unit Bytes) (Bytes, error) {
+func parseMemory(text string, unit Bytes) (Bytes, error) {
 	number, label := splitNumber(text)
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
@@ -150,8 +150,8 @@ func (p Ports) All() iter.Seq[int] {
 	}
 }
 
-// ParsePorts reads ports and ranges, separated by commas.
-func ParsePorts(text string) (Ports, error) {
+// parsePorts reads ports and ranges, separated by commas.
+func parsePorts(text string) (Ports, error) {
 	var ports Ports
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")

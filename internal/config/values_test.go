@@ -44,12 +44,12 @@ func TestSizesAsFlinkWritesThem(t *testing.T) {
 		{"10 bytes", Mebibyte, 10},
 		{"0", Byte, 0},
 	} {
-		if got, err := ParseMemory(test.text, test.unit); err != nil || got != test.want {
+		if got, err := parseMemory(test.text, test.unit); err != nil || got != test.want {
 			t.Errorf("%q: got %d, %v, want %d", test.text, got, err, test.want)
 		}
 	}
 	for _, text := range []string{"", "m", "-1m", "1.5g", "12 parsecs", "9223372036854775807k"} {
-		if _, err := ParseMemory(text, Byte); !errors.Is(err, ErrInvalid) {
+		if _, err := parseMemory(text, Byte); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%q: got error %v, want ErrInvalid", text, err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestFormsReadBack(t *testing.T) {
 			t.Errorf("%s: got %s, %v", FormatDuration(d), got, err)
 		}
 		b := Bytes(rapid.Int64Min(0).Draw(t, "bytes"))
-		if got, err := ParseMemory(b.String(), Tebibyte); err != nil || got != b {
+		if got, err := parseMemory(b.String(), Tebibyte); err != nil || got != b {
 			t.Errorf("%s: got %s, %v", b, got, err)
 		}
 	})
@@ -79,7 +79,7 @@ func TestFormsReadBack(t *testing.T) {
 
 func TestPorts(t *testing.T) {
 	t.Parallel()
-	ports, err := ParsePorts("8081, 9000-9002,0")
+	ports, err := parsePorts("8081, 9000-9002,0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestPorts(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	for _, text := range []string{"", "a", "2-1", "1-", "70000", "-1", "1,,2"} {
-		if _, err := ParsePorts(text); !errors.Is(err, ErrInvalid) {
+		if _, err := parsePorts(text); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%q: got error %v, want ErrInvalid", text, err)
 		}
 	}

@@ -31,7 +31,7 @@ func TestFaultsOfYAMLNameTheirLine(t *testing.T) {
 		"# a\n# b\na: 1\r\nb: [\r\n":       {4, "did not find expected node content"},
 	} {
 		says := fmt.Sprintf("conf.yaml:%d: not valid YAML: ", want.line)
-		_, err := ParseFile("conf.yaml", []byte(text))
+		_, err := parseFile("conf.yaml", []byte(text))
 		if !errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), says) || !strings.Contains(err.Error(), want.says) || strings.Contains(err.Error(), "yaml:") && !strings.HasPrefix(err.Error(), "conf.yaml:") {
 			t.Errorf("%q: %v, want %s…%s", text, err, says, want.says)
 		}
@@ -47,7 +47,7 @@ func TestTheBrokenLineOfALongFileIsFoundSoon(t *testing.T) {
 	t.Parallel()
 	const lines = 10_000
 	text := strings.Repeat("a: 1\n", lines) + "b: }\n" + strings.Repeat("c: 1\n", lines)
-	if _, err := ParseFile("conf.yaml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("conf.yaml:%d: ", lines+1)) {
+	if _, err := parseFile("conf.yaml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("conf.yaml:%d: ", lines+1)) {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -36,8 +36,8 @@ const (
 	patience = 250 * time.Millisecond
 )
 
-// ErrTooMuch says that a peer has sent more than Bytes without saying who it is.
-var ErrTooMuch = errors.New("peer sends too much before it is known")
+// errTooMuch says that a peer has sent more than Bytes without saying who it is.
+var errTooMuch = errors.New("peer sends too much before it is known")
 
 // Listener is a listener whose connections are strangers until Prove. Its methods may
 // be called from any goroutine.
@@ -256,7 +256,7 @@ func (s *stranger) Read(p []byte) (int, error) {
 	if left <= 0 { // or two have read at once
 		s.served(0, 0)
 		s.Close()
-		return 0, fmt.Errorf("read %d bytes of %s: %w", Bytes, s.RemoteAddr(), ErrTooMuch)
+		return 0, fmt.Errorf("read %d bytes of %s: %w", Bytes, s.RemoteAddr(), errTooMuch)
 	}
 	n, err := s.Conn.Read(p[:min(left, len(p))])
 	s.served(n, 0)

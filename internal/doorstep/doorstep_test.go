@@ -304,7 +304,7 @@ func TestAStrangerSaysNoMoreThanHeMay(t *testing.T) {
 			sent <- n
 		}()
 		n, err := io.Copy(io.Discard, conn)
-		if n != Bytes || !errors.Is(err, ErrTooMuch) {
+		if n != Bytes || !errors.Is(err, errTooMuch) {
 			t.Errorf("%d bytes were read, %v; want %d, ErrTooMuch", n, err, Bytes)
 		}
 		if n := <-sent; n != Bytes {

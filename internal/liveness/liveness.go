@@ -20,9 +20,9 @@ import (
 	"time"
 )
 
-// ErrUnreachable says that the other machine has not acknowledged for too long
+// errUnreachable says that the other machine has not acknowledged for too long
 // what was sent to it.
-var ErrUnreachable = errors.New("the other machine does not answer")
+var errUnreachable = errors.New("the other machine does not answer")
 
 // checks is how often a connection is looked at within the time after which it is
 // lost, and so by which part of that time the loss may come late.
@@ -42,9 +42,9 @@ func After(interval time.Duration, threshold int) time.Duration {
 	return interval * time.Duration(max(threshold, 0))
 }
 
-// KeepAlive probes a connection on which nothing is sent: the kernel ends it when
+// keepAlive probes a connection on which nothing is sent: the kernel ends it when
 // its other end has not answered for after. Zero after: as the system does it.
-func KeepAlive(after time.Duration) net.KeepAliveConfig {
+func keepAlive(after time.Duration) net.KeepAliveConfig {
 	if after <= 0 {
 		return net.KeepAliveConfig{Enable: true}
 	}
@@ -57,7 +57,7 @@ func KeepAlive(after time.Duration) net.KeepAliveConfig {
 	}
 }
 
-// Watch gives a connection that ends with ErrUnreachable once the other machine has been
+// Watch gives a connection that ends with errUnreachable once the other machine has been
 // silent for the time after while something that was written to it is not acknowledged. The
 // silence counts from the first such write, however long nothing had come in before it, and
 // starts anew with all that comes in. While the other end has no room, what is written waits
@@ -72,7 +72,7 @@ func Watch(conn net.Conn, after time.Duration) net.Conn {
 		return conn
 	}
 	// A connection that has ended already says so when it is used.
-	_ = tcp.SetKeepAliveConfig(KeepAlive(after))
+	_ = tcp.SetKeepAliveConfig(keepAlive(after))
 	look := lookAt(tcp)
 	if look == nil {
 		return conn
@@ -216,7 +216,7 @@ func (w *watched) check() {
 func (w *watched) lose(silent time.Duration) {
 	w.closed = true
 	w.lost = fmt.Errorf("%w: nothing of what was sent to %s was acknowledged for %s",
-		ErrUnreachable, w.RemoteAddr(), silent.Round(time.Second))
+		errUnreachable, w.RemoteAddr(), silent.Round(time.Second))
 	if w.reset != nil {
 		w.reset()
 	}

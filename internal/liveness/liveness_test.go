@@ -103,7 +103,7 @@ func write(t *testing.T, conn net.Conn) {
 func lost(t *testing.T, conn net.Conn) time.Duration {
 	t.Helper()
 	begin := time.Now()
-	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, ErrUnreachable) {
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, errUnreachable) {
 		t.Fatalf("read ends with %v, want ErrUnreachable", err)
 	}
 	return time.Since(begin)
@@ -223,7 +223,7 @@ func TestAClosedConnectionIsLeftAlone(t *testing.T) {
 				end(m, conn)
 				time.Sleep(2 * time.Hour)
 				conn.Close()
-				if _, err := conn.Read(nil); errors.Is(err, ErrUnreachable) {
+				if _, err := conn.Read(nil); errors.Is(err, errUnreachable) {
 					t.Error("a connection that has ended is told as unreachable")
 				}
 				if got := m.looks(); got > 1 {
@@ -239,12 +239,12 @@ func TestAClosedConnectionIsLeftAlone(t *testing.T) {
 func TestIdleConnectionsAreProbedInTime(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{time.Second, 2 * time.Second, 3500 * time.Millisecond, after, time.Minute, time.Hour} {
-		c := KeepAlive(after)
+		c := keepAlive(after)
 		if got := c.Idle + time.Duration(c.Count)*c.Interval; got < after || got > after+after/checks+2*time.Second {
 			t.Errorf("%s: the kernel ends a connection after %s: %+v", after, got, c)
 		}
 	}
-	if c := KeepAlive(0); !c.Enable || c.Idle != 0 {
+	if c := keepAlive(0); !c.Enable || c.Idle != 0 {
 		t.Errorf("without a time the system's own counts: %+v", c)
 	}
 }

@@ -98,7 +98,7 @@ func TestTheKernelTellsOfAMachineThatDiesWithoutRoom(t *testing.T) {
 	}()
 	await(t, look, "the window is closed", func(s sight) bool { return !s.unacknowledged && s.unsent })
 	powerOff(t, far)
-	if err := <-ended; !errors.Is(err, ErrUnreachable) {
+	if err := <-ended; !errors.Is(err, errUnreachable) {
 		t.Errorf("write ends with %v, want ErrUnreachable", err)
 	}
 }

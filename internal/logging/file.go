@@ -13,12 +13,12 @@ import (
 
 // Sizes of a rotated log.
 const (
-	MaxSize  = 10 << 20 // bytes of one file
-	MaxFiles = 10       // the current one and older ones, name.1 the newest of them
+	maxSize  = 10 << 20 // bytes of one file
+	maxFiles = 10       // the current one and older ones, name.1 the newest of them
 )
 
-// ErrClosed says that a log was closed.
-var ErrClosed = errors.New("log is closed")
+// errClosed says that a log was closed.
+var errClosed = errors.New("log is closed")
 
 // File is a log file that begins anew before it grows over its size. It may be
 // written from any goroutine.
@@ -37,7 +37,7 @@ type File struct {
 
 // OpenFile opens the log of this name in a directory, which must exist, and
 // appends to it.
-func OpenFile(dir, name string) (*File, error) { return openFile(dir, name, MaxSize, MaxFiles) }
+func OpenFile(dir, name string) (*File, error) { return openFile(dir, name, maxSize, maxFiles) }
 
 func openFile(dir, name string, maxSize int64, maxFiles int) (*File, error) {
 	f := &File{path: filepath.Join(dir, name), maxSize: maxSize, maxFiles: maxFiles}
@@ -66,7 +66,7 @@ func (f *File) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return 0, fmt.Errorf("write log %s: %w", f.path, ErrClosed)
+		return 0, fmt.Errorf("write log %s: %w", f.path, errClosed)
 	}
 	if f.file == nil {
 		if err := f.open(); err != nil {

@@ -52,7 +52,7 @@ func TestRotationKeepsTheNewestFiles(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files differ (-want +got):\n%s", diff)
 	}
-	if _, err := f.Write([]byte("x")); !errors.Is(err, ErrClosed) {
+	if _, err := f.Write([]byte("x")); !errors.Is(err, errClosed) {
 		t.Errorf("write after close: %v", err)
 	}
 }

@@ -84,22 +84,22 @@ func (a *Authority) IssueTaskExecutor(container ids.ResourceID, now time.Time) (
 	return a.issuer.issue(Identity{Application: a.application, Role: RoleTaskExecutor, Resource: container}, nil, now)
 }
 
-// ErrNotIssuer says that these credentials are not those of a TaskExecutor, the
+// errNotIssuer says that these credentials are not those of a TaskExecutor, the
 // only ones that issue others.
-var ErrNotIssuer = errors.New("credentials may not issue certificates")
+var errNotIssuer = errors.New("credentials may not issue certificates")
 
 // IssueTaskHost issues, with a TaskExecutor's credentials, those of its host for
 // a job.
 func (c *Credentials) IssueTaskHost(job ids.JobID, now time.Time) (*Credentials, error) {
 	if c.identity.Role != RoleTaskExecutor {
-		return nil, fmt.Errorf("issue task host of job %s as %s: %w", job, c.identity, ErrNotIssuer)
+		return nil, fmt.Errorf("issue task host of job %s as %s: %w", job, c.identity, errNotIssuer)
 	}
 	host := Identity{Application: c.identity.Application, Role: RoleTaskHost, Job: job, Resource: c.identity.Resource}
 	return c.issuer().issue(host, nil, now)
 }
 
 func (i issuer) issue(id Identity, hosts []string, now time.Time) (*Credentials, error) {
-	if _, err := ParseIdentity(id.String()); err != nil {
+	if _, err := parseIdentity(id.String()); err != nil {
 		return nil, fmt.Errorf("issue certificate: %w", err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// ErrMalformed says that bytes are not what Certificates or PEM wrote.
-var ErrMalformed = errors.New("malformed credentials")
+// errMalformed says that bytes are not what Certificates or PEM wrote.
+var errMalformed = errors.New("malformed credentials")
 
 // PEM block types.
 const (
@@ -56,7 +56,7 @@ func (c *Credentials) Certificates() (msg.Certificates, error) {
 }
 
 // ParseCertificates reads what Certificates wrote, and checks that key, names
-// and signatures belong together; ErrMalformed or ErrIdentity where they don't.
+// and signatures belong together; errMalformed or ErrIdentity where they don't.
 func ParseCertificates(encoded msg.Certificates) (*Credentials, error) {
 	return ParsePEM(bytes.Join([][]byte{encoded.Key, encoded.Chain, encoded.Authority}, []byte("\n")))
 }
@@ -78,7 +78,7 @@ func ParsePEM(text []byte) (*Credentials, error) {
 		return nil, fmt.Errorf("read credentials: %w", err)
 	}
 	if len(chain) < 2 {
-		return nil, fmt.Errorf("read credentials: %d certificates, want 2 or more: %w", len(chain), ErrMalformed)
+		return nil, fmt.Errorf("read credentials: %d certificates, want 2 or more: %w", len(chain), errMalformed)
 	}
 	id, err := identityOf(chain[0])
 	if err != nil {
@@ -126,25 +126,25 @@ func decode(text []byte) (*ecdsa.PrivateKey, []*x509.Certificate, error) {
 			parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 			private, ok := parsed.(*ecdsa.PrivateKey)
 			if err != nil || !ok || key != nil {
-				return nil, nil, fmt.Errorf("key: %w", ErrMalformed)
+				return nil, nil, fmt.Errorf("key: %w", errMalformed)
 			}
 			key = private
 		case certificateBlock:
 			certificate, err := x509.ParseCertificate(block.Bytes)
 			if err != nil {
-				return nil, nil, fmt.Errorf("certificate %d: %w: %w", len(chain), ErrMalformed, err)
+				return nil, nil, fmt.Errorf("certificate %d: %w: %w", len(chain), errMalformed, err)
 			}
 			chain = append(chain, certificate)
 		default:
-			return nil, nil, fmt.Errorf("unknown block: %w", ErrMalformed)
+			return nil, nil, fmt.Errorf("unknown block: %w", errMalformed)
 		}
 	}
 	if key == nil || len(chain) == 0 || !key.PublicKey.Equal(chain[0].PublicKey) {
-		return nil, nil, fmt.Errorf("no certificate of the key: %w", ErrMalformed)
+		return nil, nil, fmt.Errorf("no certificate of the key: %w", errMalformed)
 	}
 	for i, certificate := range chain {
 		if err := certificate.CheckSignatureFrom(chain[min(i+1, len(chain)-1)]); err != nil {
-			return nil, nil, fmt.Errorf("certificate %d: %w: %w", i, ErrMalformed, err)
+			return nil, nil, fmt.Errorf("certificate %d: %w: %w", i, errMalformed, err)
 		}
 	}
 	return key, chain, nil

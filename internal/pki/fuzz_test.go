@@ -21,7 +21,7 @@ func FuzzParseIdentity(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		id, err := ParseIdentity(text)
+		id, err := parseIdentity(text)
 		if err != nil {
 			if !errors.Is(err, ErrIdentity) || id != (Identity{}) {
 				t.Errorf("%q is %v, %v", text, id, err)

@@ -50,8 +50,8 @@ func (id Identity) url() *url.URL {
 	return &url.URL{Scheme: scheme, Opaque: strings.Join(parts, "/")}
 }
 
-// ParseIdentity reads the text form; anything else gives ErrIdentity.
-func ParseIdentity(text string) (Identity, error) {
+// parseIdentity reads the text form; anything else gives ErrIdentity.
+func parseIdentity(text string) (Identity, error) {
 	rest, found := strings.CutPrefix(text, scheme+":")
 	parts := strings.Split(rest, "/")
 	if !found || len(parts) < 2 {
@@ -97,7 +97,7 @@ func identityOf(certificate *x509.Certificate) (Identity, error) {
 	if len(certificate.URIs) != 1 {
 		return Identity{}, fmt.Errorf("certificate %s with %d URIs: %w", certificate.SerialNumber, len(certificate.URIs), ErrIdentity)
 	}
-	return ParseIdentity(certificate.URIs[0].String())
+	return parseIdentity(certificate.URIs[0].String())
 }
 
 // checkIssuer holds the rule of who vouches for whom: the authority for all but

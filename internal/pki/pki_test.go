@@ -160,17 +160,17 @@ func TestImpostorsAreRefused(t *testing.T) {
 	}{
 		{name: "a TaskExecutor of another authority", server: onlyTE, client: taskExecutor(t, stranger, container).ClientTLS(toAM), atClient: true},
 		{name: "a TaskExecutor of another authority that does not check the server", server: onlyTE, client: unchecked(taskExecutor(t, stranger, container))},
-		{name: "a TaskExecutor of another application under the same authority", server: onlyTE, client: unchecked(elsewhere), want: ErrNotAllowed},
+		{name: "a TaskExecutor of another application under the same authority", server: onlyTE, client: unchecked(elsewhere), want: errNotAllowed},
 		{name: "an expired TaskExecutor", server: onlyTE, client: expired(t, root, te).ClientTLS(toAM)},
 		{name: "a TaskExecutor from the future", server: onlyTE, client: issued(root.IssueTaskExecutor(container, time.Now().Add(2*clockSkew))).ClientTLS(toAM)},
 		{name: "a client without a certificate", server: onlyTE, client: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}},
-		{name: "a task host at the ApplicationMaster", server: onlyTE, client: host.ClientTLS(toAM), want: ErrNotAllowed},
+		{name: "a task host at the ApplicationMaster", server: onlyTE, client: host.ClientTLS(toAM), want: errNotAllowed},
 		{name: "a TaskExecutor that issued itself another's certificate", server: onlyTE, client: forge(Identity{Application: app, Role: RoleTaskExecutor, Resource: "container_3"}).ClientTLS(toAM)},
 		{name: "a TaskExecutor that poses as the ApplicationMaster", server: forge(Identity{Application: app, Role: RoleApplicationMaster}).ServerTLS(OnlyRole(RoleTaskExecutor)), client: te.ClientTLS(toAM), want: ErrIdentity, atClient: true},
-		{name: "a server that is not the ApplicationMaster", server: te.ServerTLS(OnlyRole(RoleTaskExecutor)), client: te.ClientTLS(toAM), want: ErrNotAllowed, atClient: true},
-		{name: "a host of another job", server: exchange, client: taskHost(t, te, "feed").ClientTLS(toJob), want: ErrNotAllowed},
-		{name: "a TaskExecutor at a host", server: exchange, client: te.ClientTLS(toJob), want: ErrNotAllowed},
-		{name: "a TaskExecutor in the place of a host", server: te.ServerTLS(OnlyRole(RoleTaskHost)), client: host.ClientTLS(toJob), want: ErrNotAllowed, atClient: true},
+		{name: "a server that is not the ApplicationMaster", server: te.ServerTLS(OnlyRole(RoleTaskExecutor)), client: te.ClientTLS(toAM), want: errNotAllowed, atClient: true},
+		{name: "a host of another job", server: exchange, client: taskHost(t, te, "feed").ClientTLS(toJob), want: errNotAllowed},
+		{name: "a TaskExecutor at a host", server: exchange, client: te.ClientTLS(toJob), want: errNotAllowed},
+		{name: "a TaskExecutor in the place of a host", server: te.ServerTLS(OnlyRole(RoleTaskHost)), client: host.ClientTLS(toJob), want: errNotAllowed, atClient: true},
 		{name: "a host issued by the TaskExecutor of another container", server: exchange, client: forge(Identity{Application: app, Role: RoleTaskHost, Job: job, Resource: "container_3"}).ClientTLS(toJob), want: ErrIdentity},
 		{name: "a host issued by the authority itself", server: exchange, client: rootIssuedHost.ClientTLS(toJob), want: ErrIdentity},
 		{name: "a host issued by a host", server: exchange, client: deep.ClientTLS(toJob)},
@@ -243,7 +243,7 @@ func TestRESTIsCheckedByAuthorityAndRole(t *testing.T) {
 	if _, serverErr, clientErr := connect(t, rest.RESTServerTLS(), config(am)); serverErr != nil || clientErr != nil {
 		t.Errorf("REST endpoint refused: server %v, client %v", serverErr, clientErr)
 	}
-	if _, _, clientErr := connect(t, am.RESTServerTLS(), config(am)); !errors.Is(clientErr, ErrNotAllowed) {
+	if _, _, clientErr := connect(t, am.RESTServerTLS(), config(am)); !errors.Is(clientErr, errNotAllowed) {
 		t.Errorf("another role's certificate served REST: %v", clientErr)
 	}
 	if _, _, clientErr := connect(t, rest.RESTServerTLS(), config(applicationMaster(t, authority(t, app)))); clientErr == nil {
@@ -259,7 +259,7 @@ func TestOnlyTaskExecutorsIssue(t *testing.T) {
 	root := authority(t, app)
 	te := taskExecutor(t, root, container)
 	for _, c := range []*Credentials{applicationMaster(t, root), taskHost(t, te, job)} {
-		if _, err := c.IssueTaskHost(job, time.Now()); !errors.Is(err, ErrNotIssuer) {
+		if _, err := c.IssueTaskHost(job, time.Now()); !errors.Is(err, errNotIssuer) {
 			t.Errorf("%s issued a host's certificate: %v", c, err)
 		}
 	}
@@ -279,13 +279,13 @@ func TestIdentityTextForms(t *testing.T) {
 		"bobbin:" + app + "/te/" + string(container):                       {Application: app, Role: RoleTaskExecutor, Resource: container},
 		"bobbin:" + app + "/host/" + string(job) + "/" + string(container): {Application: app, Role: RoleTaskHost, Job: job, Resource: container},
 	} {
-		got, err := ParseIdentity(text)
+		got, err := parseIdentity(text)
 		if err != nil || got != want || got.String() != text {
 			t.Errorf("%s: got %+v (%s), %v", text, got, got, err)
 		}
 	}
 	for _, text := range []string{"", "bobbin:", "bobbin:a", "bobbin:a/b", "bobbin:a/te", "bobbin:a/te/", "bobbin:a/te/c/d", "bobbin:a/am/x", "http:a/am", "bobbin:a/te/c d", "bobbin:a/te/" + strings.Repeat("c", 200)} {
-		if _, err := ParseIdentity(text); !errors.Is(err, ErrIdentity) {
+		if _, err := parseIdentity(text); !errors.Is(err, ErrIdentity) {
 			t.Errorf("%q: got error %v, want ErrIdentity", text, err)
 		}
 	}
@@ -331,7 +331,7 @@ func TestMalformedCredentialsAreRefusedWithoutQuotingThem(t *testing.T) {
 		"a block of another type":    strings.ReplaceAll(string(good), "PRIVATE KEY", "OTHER KEY"),
 	} {
 		_, err := ParsePEM([]byte(text))
-		if !errors.Is(err, ErrMalformed) {
+		if !errors.Is(err, errMalformed) {
 			t.Errorf("%s: got error %v, want ErrMalformed", name, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "BEGIN") {

@@ -10,9 +10,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// ErrNotAllowed says that a peer proved who it is, and that it is not one this
+// errNotAllowed says that a peer proved who it is, and that it is not one this
 // end talks to.
-var ErrNotAllowed = errors.New("peer is not allowed here")
+var errNotAllowed = errors.New("peer is not allowed here")
 
 // Accept decides about a peer of the same application whose certificate holds.
 // Its error ends the handshake.
@@ -22,7 +22,7 @@ type Accept func(peer Identity) error
 func OnlyRole(role Role) Accept {
 	return func(peer Identity) error {
 		if peer.Role != role {
-			return fmt.Errorf("%s, want role %s: %w", peer, role, ErrNotAllowed)
+			return fmt.Errorf("%s, want role %s: %w", peer, role, errNotAllowed)
 		}
 		return nil
 	}
@@ -35,7 +35,7 @@ func OnlyJob(job ids.JobID) Accept {
 		if peer.Role == RoleTaskHost && peer.Job == job {
 			return nil
 		}
-		return fmt.Errorf("%s, want a host of job %s: %w", peer, job, ErrNotAllowed)
+		return fmt.Errorf("%s, want a host of job %s: %w", peer, job, errNotAllowed)
 	}
 }
 
@@ -75,11 +75,11 @@ func (c *Credentials) RESTServerTLS() *tls.Config {
 func RESTClientTLS(authority []byte) (*tls.Config, error) {
 	block, _ := pem.Decode(authority)
 	if block == nil || block.Type != certificateBlock {
-		return nil, fmt.Errorf("read authority's certificate: %w", ErrMalformed)
+		return nil, fmt.Errorf("read authority's certificate: %w", errMalformed)
 	}
 	root, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("read authority's certificate: %w: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("read authority's certificate: %w: %w", errMalformed, err)
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
@@ -127,7 +127,7 @@ func verifier(root *x509.Certificate, application string, usage x509.ExtKeyUsage
 			return fmt.Errorf("verify peer: %w", err)
 		}
 		if peer.Application != application {
-			return fmt.Errorf("verify peer %s for %s: %w", peer, application, ErrNotAllowed)
+			return fmt.Errorf("verify peer %s for %s: %w", peer, application, errNotAllowed)
 		}
 		for _, chain := range chains {
 			if err = checkIssuer(peer, chain); err == nil {

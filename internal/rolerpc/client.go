@@ -21,8 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// ErrConnClosed says that the connection was closed at this end.
-var ErrConnClosed = errors.New("connection is closed")
+// errConnClosed says that the connection was closed at this end.
+var errConnClosed = errors.New("connection is closed")
 
 // Client times.
 const (
@@ -84,13 +84,13 @@ func newConn(address string, config Config, dial func(context.Context) (net.Conn
 
 // Open opens a stream to a role, connecting first where need be, and returns
 // when the role has taken it in. ErrUnknownTarget where there is no such role
-// (now), ErrConnClosed after Close; ctx bounds the opening only. The handler may
+// (now), errConnClosed after Close; ctx bounds the opening only. The handler may
 // be called before Open returns.
 func (c *Conn) Open(ctx context.Context, target string, h Handler) (*Stream, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return nil, fmt.Errorf("open stream to %s at %s: %w", target, c.address, ErrConnClosed)
+		return nil, fmt.Errorf("open stream to %s at %s: %w", target, c.address, errConnClosed)
 	}
 	c.streams.Add(1) // kept until the stream has ended, or was not opened
 	c.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// ErrFrame says that a peer sent bytes that are no frame.
-var ErrFrame = errors.New("malformed frame")
+// errFrame says that a peer sent bytes that are no frame.
+var errFrame = errors.New("malformed frame")
 
 // maxToken bounds a fencing token, in bytes; ours have 32.
 const maxToken = 128
@@ -27,7 +27,7 @@ const maxFrame = codec.MaxMessage + binary.MaxVarintLen16 + maxToken
 //	└────────────────┴───────┴───────────────┘
 func encodeFrame(f frame) ([]byte, error) {
 	if len(f.token) > maxToken {
-		return nil, fmt.Errorf("encode frame with a token of %d bytes: %w", len(f.token), ErrFrame)
+		return nil, fmt.Errorf("encode frame with a token of %d bytes: %w", len(f.token), errFrame)
 	}
 	body, err := codec.Encode(f.message)
 	if err != nil {
@@ -43,7 +43,7 @@ func encodeFrame(f frame) ([]byte, error) {
 func decodeFrame(data []byte, kinds msg.Kinds) (frame, error) {
 	length, n := binary.Uvarint(data)
 	if n <= 0 || length > maxToken || uint64(len(data)-n) < length {
-		return frame{}, fmt.Errorf("decode frame of %d bytes: %w", len(data), ErrFrame)
+		return frame{}, fmt.Errorf("decode frame of %d bytes: %w", len(data), errFrame)
 	}
 	end := n + int(length)
 	message, err := codec.Decode(data[end:], kinds)
@@ -61,7 +61,7 @@ func (rawCodec) Name() string { return "bobbin" }
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	data, ok := v.([]byte)
 	if !ok {
-		return nil, fmt.Errorf("marshal %T: %w", v, ErrFrame)
+		return nil, fmt.Errorf("marshal %T: %w", v, errFrame)
 	}
 	return mem.BufferSlice{mem.SliceBuffer(data)}, nil
 }
@@ -69,7 +69,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	into, ok := v.(*[]byte)
 	if !ok {
-		return fmt.Errorf("unmarshal into %T: %w", v, ErrFrame)
+		return fmt.Errorf("unmarshal into %T: %w", v, errFrame)
 	}
 	*into = data.Materialize()
 	return nil

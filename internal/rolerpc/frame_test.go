@@ -28,7 +28,7 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 			t.Errorf("decoded frame differs (-want +got):\n%s", diff)
 		}
 	}
-	if _, err := encodeFrame(frame{strings.Repeat("t", maxToken+1), msg.Heartbeat{}}); !errors.Is(err, ErrFrame) {
+	if _, err := encodeFrame(frame{strings.Repeat("t", maxToken+1), msg.Heartbeat{}}); !errors.Is(err, errFrame) {
 		t.Errorf("token over the bound: got error %v", err)
 	}
 }

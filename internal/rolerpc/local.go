@@ -57,9 +57,9 @@ func (l *Local) Open(ctx context.Context, target string, h Handler) (*Stream, er
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		accepted.end(ErrConnClosed)
+		accepted.end(errConnClosed)
 		l.streams.Go(func() { accepted.run(handler) })
-		return nil, fmt.Errorf("open stream to %s: %w", target, ErrConnClosed)
+		return nil, fmt.Errorf("open stream to %s: %w", target, errConnClosed)
 	}
 	l.start(dialed, h)
 	l.start(accepted, handler)

@@ -487,7 +487,7 @@ func TestLostConnectionEndsEveryStream(t *testing.T) {
 				t.Errorf("role %d was told %v, want ErrPeerGone", i, err)
 			}
 		}
-		if _, err := conn.Open(t.Context(), "resourcemanager", newRecorder()); !errors.Is(err, ErrConnClosed) {
+		if _, err := conn.Open(t.Context(), "resourcemanager", newRecorder()); !errors.Is(err, errConnClosed) {
 			t.Errorf("open after close: %v", err)
 		}
 	})

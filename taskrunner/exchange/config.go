@@ -13,8 +13,8 @@ import (
 
 // Defaults of Config.
 const (
-	DefaultMemory         = 64 << 20               // as Flink's taskmanager.memory.network.min
-	DefaultBufferTimeout  = 100 * time.Millisecond // as Flink's execution.buffer-timeout.interval
+	defaultMemory         = 64 << 20               // as Flink's taskmanager.memory.network.min
+	defaultBufferTimeout  = 100 * time.Millisecond // as Flink's execution.buffer-timeout.interval
 	DefaultRequestTimeout = 10 * time.Second       // as Flink's taskmanager.network.partition-request-timeout
 )
 

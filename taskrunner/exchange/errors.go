@@ -16,11 +16,11 @@ var (
 	ErrPeerLost = errors.New("peer lost")
 	// ErrClosed says that the host's exchange is closed.
 	ErrClosed = errors.New("exchange is closed")
-	// ErrProtocol says that a peer sent what no host of this version sends.
-	ErrProtocol = errors.New("exchange protocol violated")
-	// ErrTooManyChannels says that the tasks of this host read more from another one than one
+	// errProtocol says that a peer sent what no host of this version sends.
+	errProtocol = errors.New("exchange protocol violated")
+	// errTooManyChannels says that the tasks of this host read more from another one than one
 	// connection carries. It is operator.ErrPermanent, too: another attempt would need as many.
-	ErrTooManyChannels = errors.New("too many channels between two hosts")
+	errTooManyChannels = errors.New("too many channels between two hosts")
 	// ErrRecordTooLarge says that a record exceeds MaxRecord.
 	ErrRecordTooLarge = errors.New("record exceeds 128 MiB")
 )
@@ -29,7 +29,7 @@ var (
 func tooManyChannels(from ids.HostID, most int) error {
 	return operator.Permanent(fmt.Errorf(
 		"%w: tasks of this host read %d from host %s, and a connection carries no more; an all-to-all edge has one for each pair of tasks: run fewer tasks on each worker (taskmanager.numberOfTaskSlots), on more workers, or lower the parallelism",
-		ErrTooManyChannels, most, from))
+		errTooManyChannels, most, from))
 }
 
 // PeerLostError is an error that is ErrPeerLost. It does not unwrap: the io.EOF of

@@ -36,10 +36,10 @@ type Exchange struct {
 // New makes a host's exchange and listens. Zero fields of config get defaults.
 func New(ctx context.Context, config Config) (*Exchange, error) {
 	if config.Memory == 0 {
-		config.Memory = DefaultMemory
+		config.Memory = defaultMemory
 	}
 	if config.BufferTimeout == 0 {
-		config.BufferTimeout = DefaultBufferTimeout
+		config.BufferTimeout = defaultBufferTimeout
 	}
 	if config.RequestTimeout == 0 {
 		config.RequestTimeout = DefaultRequestTimeout

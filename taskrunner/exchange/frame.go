@@ -69,10 +69,10 @@ func parseHeader(from []byte) (header, error) {
 		most = maxFail
 	case frameCredit, frameRelease, frameEnd:
 	default:
-		return header{}, fmt.Errorf("read frame % x: no such kind: %w", from[:headerSize], ErrProtocol)
+		return header{}, fmt.Errorf("read frame % x: no such kind: %w", from[:headerSize], errProtocol)
 	}
 	if from[1] != 0 || length < least || length > most {
-		return header{}, fmt.Errorf("read frame % x: its length is not from %d to %d: %w", from[:headerSize], least, most, ErrProtocol)
+		return header{}, fmt.Errorf("read frame % x: its length is not from %d to %d: %w", from[:headerSize], least, most, errProtocol)
 	}
 	h.length = int(length)
 	return h, nil

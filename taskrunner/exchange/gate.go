@@ -207,7 +207,7 @@ func (c *inputChannel) explain(err error) error {
 // consumer that is the loss of a peer, whose own failure is reported elsewhere, but
 // for what is this host's own.
 func (c *inputChannel) lost(err error) error {
-	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) || errors.Is(err, ErrTooManyChannels) {
+	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) || errors.Is(err, errTooManyChannels) {
 		return err
 	}
 	return &PeerLostError{Host: c.producer.Host, Address: c.producer.Address, Err: err}

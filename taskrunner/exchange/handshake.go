@@ -87,7 +87,7 @@ func readPreamble(r io.Reader) (version int, err error) {
 		if raw[0] == 0x16 { // RFC 8446 §5.1, handshake record
 			guess = " (it speaks TLS, which is off here)"
 		}
-		return 0, fmt.Errorf("greeting begins with %q, want %q%s: %w", raw[:len(magic)], magic, guess, ErrProtocol)
+		return 0, fmt.Errorf("greeting begins with %q, want %q%s: %w", raw[:len(magic)], magic, guess, errProtocol)
 	}
 	return int(binary.BigEndian.Uint16(raw[len(magic):])), nil
 }
@@ -111,7 +111,7 @@ func greet(conn net.Conn, g greeting) error {
 	}
 	size := binary.BigEndian.Uint16(length[:])
 	if size > maxRefusal {
-		return fmt.Errorf("read answer to greeting: refusal of %d bytes: %w", size, ErrProtocol)
+		return fmt.Errorf("read answer to greeting: refusal of %d bytes: %w", size, errProtocol)
 	}
 	refusal := make([]byte, size)
 	if _, err := io.ReadFull(conn, refusal); err != nil {
@@ -121,7 +121,7 @@ func greet(conn net.Conn, g greeting) error {
 	case size > 0:
 		return fmt.Errorf("%w, which speaks protocol version %d: %s", errRefused, version, refusal)
 	case version != jobgraph.ProtocolVersion: // that host, too, would have refused
-		return fmt.Errorf("read answer to greeting: welcome in protocol version %d, want %d: %w", version, jobgraph.ProtocolVersion, ErrProtocol)
+		return fmt.Errorf("read answer to greeting: welcome in protocol version %d, want %d: %w", version, jobgraph.ProtocolVersion, errProtocol)
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func FuzzGreet(f *testing.F) {
 			if len(refusal) == 0 || len(refusal) > maxRefusal || int(binary.BigEndian.Uint16(read[head-2:])) != len(refusal) || !strings.HasSuffix(err.Error(), string(refusal)) {
 				t.Errorf("%x is read as %v", read, err)
 			}
-		case err != nil && !errors.Is(err, ErrProtocol) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		case err != nil && !errors.Is(err, errProtocol) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 			t.Errorf("%x is %v, neither a fault nor the connection's end", says, err)
 		}
 	})

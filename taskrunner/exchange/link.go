@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// Faults of a peer, all ErrProtocol.
+// Faults of a peer, all errProtocol.
 var (
-	errNoCredit     = fmt.Errorf("buffer without credit: %w", ErrProtocol)
-	errAfterEnd     = fmt.Errorf("frame for a channel after its last: %w", ErrProtocol)
-	errNoChannel    = fmt.Errorf("frame for a channel that is not open: %w", ErrProtocol)
-	errChannelTaken = fmt.Errorf("channel opened twice: %w", ErrProtocol)
-	errTooMany      = fmt.Errorf("too many channels on one connection: %w", ErrProtocol)
-	errDirection    = fmt.Errorf("frame of the other direction: %w", ErrProtocol)
+	errNoCredit     = fmt.Errorf("buffer without credit: %w", errProtocol)
+	errAfterEnd     = fmt.Errorf("frame for a channel after its last: %w", errProtocol)
+	errNoChannel    = fmt.Errorf("frame for a channel that is not open: %w", errProtocol)
+	errChannelTaken = fmt.Errorf("channel opened twice: %w", errProtocol)
+	errTooMany      = fmt.Errorf("too many channels on one connection: %w", errProtocol)
+	errDirection    = fmt.Errorf("frame of the other direction: %w", errProtocol)
 )
 
 const (
 	// maxChannels bounds the channels of one connection, and with them all that
 	// a peer can have this host remember: 2,048 tasks of each host, all connected.
-	// A job that needs more fails with ErrTooManyChannels.
+	// A job that needs more fails with errTooManyChannels.
 	maxChannels = 1 << 22
 	writeBuffer = 16 << 10 // bytes; whole buffers of records bypass it
 	readBuffer  = 16 << 10 // bytes

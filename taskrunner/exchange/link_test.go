@@ -30,7 +30,7 @@ func TestMoreChannelsThanAConnectionCarries(t *testing.T) {
 	}
 	over := gate(fewChannels)
 	_, err = over.Next(ctx)
-	if !errors.Is(err, ErrTooManyChannels) || !errors.Is(err, operator.ErrPermanent) || errors.Is(err, ErrPeerLost) {
+	if !errors.Is(err, errTooManyChannels) || !errors.Is(err, operator.ErrPermanent) || errors.Is(err, ErrPeerLost) {
 		t.Errorf("one channel too many is %v", err)
 	}
 	for _, part := range []string{p.id.String(), "read 1024 from host a", "taskmanager.numberOfTaskSlots"} {

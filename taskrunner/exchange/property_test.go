@@ -34,7 +34,7 @@ type emit struct{ channel, size int }
 func drawTopology(t *rapid.T) topology {
 	j := topology{hosts: rapid.IntRange(1, 3).Draw(t, "hosts")}
 	j.shared = rapid.Bool().Draw(t, "shared")
-	j.memory = rapid.SampledFrom([]int{1, 20 * bufferSize, DefaultMemory}).Draw(t, "memory")
+	j.memory = rapid.SampledFrom([]int{1, 20 * bufferSize, defaultMemory}).Draw(t, "memory")
 	host := rapid.IntRange(0, j.hosts-1)
 	j.producers = rapid.SliceOfN(host, 1, 4).Draw(t, "producers")
 	j.consumers = rapid.SliceOfN(host, 1, 4).Draw(t, "consumers")

@@ -36,7 +36,7 @@ func (a *assembler) next(data []byte) (record, rest []byte, found bool, err erro
 	length, size := uint64(data[0]), 1
 	if length >= 0x80 {
 		if length, size = binary.Uvarint(data[:min(len(data), maxPrefix)]); size <= 0 || length > MaxRecord {
-			return nil, nil, false, fmt.Errorf("read record length % x: %w", data[:min(len(data), maxPrefix)], ErrProtocol)
+			return nil, nil, false, fmt.Errorf("read record length % x: %w", data[:min(len(data), maxPrefix)], errProtocol)
 		}
 	}
 	data = data[size:]
@@ -66,7 +66,7 @@ func (a *assembler) resume(data []byte) (record, rest []byte, found bool, err er
 // end checks that the channel may end here.
 func (a *assembler) end() error {
 	if a.missing > 0 {
-		return fmt.Errorf("data ends %d bytes before its last record does: %w", a.missing, ErrProtocol)
+		return fmt.Errorf("data ends %d bytes before its last record does: %w", a.missing, errProtocol)
 	}
 	return nil
 }
