@@ -113,6 +113,8 @@ func forbiddenUser(from, to string) string {
 		return "only tests use the fake KDC"
 	case within(to, "appmaster/rest/resttest"):
 		return "only tests put something in the place of an ApplicationMaster"
+	case within(to, "appmaster/rest") && within(from, "client"):
+		return "the client shares REST's types, internal/restapi, and not its server"
 	case within(to, "appmaster/rest/flinkrest") && !within(from, "integration"):
 		return "only tests and the recorder know what Flink answers"
 	case within(to, "internal/testing") && !within(from, "internal/testing") && !top:

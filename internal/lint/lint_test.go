@@ -139,6 +139,8 @@ func TestImportRules(t *testing.T) {
 		"the product imports the tests' keys":       {"internal/hadoopenv", "internal/testing/credstest", false},
 		"the recorder knows Flink's answers":        {"integration/flinkrest", "appmaster/rest/flinkrest", true},
 		"the product knows Flink's answers":         {"appmaster/rest", "appmaster/rest/flinkrest", false},
+		"the client asks for REST's types":          {"client", "internal/restapi", true},
+		"the client imports the server of REST":     {"client", "appmaster/rest", false},
 		"the product imports the tests' endpoint":   {"client", "appmaster/rest/resttest", false},
 		"a folder that nobody has given a floor to": {"misc", "internal/msg", false},
 	} {
