@@ -8,6 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
 // end is when the first token ends that nobody can prolong; interval is between two renewals.
@@ -38,9 +39,43 @@ func OnDefaultFS(files *dfs.FS, dir string) bool {
 	return err == nil && root == standard
 }
 
-// replaces is what has the ResourceManager get tokens itself for applications that have none, or
-// whose own are about to end (DelegationTokenRenewer).
-const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
+// Replaces is the property that has the ResourceManager get tokens itself for applications that
+// have none, or whose own are about to end (DelegationTokenRenewer).
+const Replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
+
+// Loss is what an application cannot do any more once its tokens have ended and nobody can renew
+// them.
+type Loss int
+
+// The losses.
+const (
+	// LosesNothing: the ApplicationMaster gets new tokens with its keytab.
+	LosesNothing Loss = iota
+	// LosesHDFS: there is no keytab, and no process of the application can use HDFS.
+	LosesHDFS
+	// LosesAttempts: YARN cannot start another ApplicationMaster, as the ResourceManager gets no
+	// new tokens for it (Replaces).
+	LosesAttempts
+	// LosesAttemptsElsewhere: likewise, as the application is not staged on fs.defaultFS, for
+	// which alone the ResourceManager gets new tokens (OnDefaultFS).
+	LosesAttemptsElsewhere
+)
+
+// LossOf tells what an application with so many attempts loses.
+func LossOf(conf *hadoopconf.Conf, keytab bool, attempts int, onDefaultFS bool) Loss {
+	switch {
+	case !keytab:
+		return LosesHDFS
+	case attempts < 2:
+		return LosesNothing
+	case conf.Get(Replaces) != "true":
+		return LosesAttempts
+	case !onDefaultFS:
+		return LosesAttemptsElsewhere
+	default:
+		return LosesNothing
+	}
+}
 
 // advice tells what the owner should know about the end of the tokens, or about their absence;
 // "" where neither matters.
@@ -50,14 +85,12 @@ func (g *grant) advice(c *Cluster, p proof) string {
 	}
 	home := p.uses[0]
 	until := g.ends.Local().Format("2006-01-02 15:04 MST") + " at the latest"
-	switch {
-	case g.security.Principal == "":
+	switch LossOf(c.Conf, g.security.Principal != "", p.attempts, OnDefaultFS(c.Files, home)) {
+	case LosesHDFS:
 		return fmt.Sprintf("without a keytab the job can use HDFS until %s (%s)", until, config.KerberosKeytab)
-	case p.attempts < 2:
-		return ""
-	case c.Conf.Get(replaces) != "true":
-		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, replaces)
-	case !OnDefaultFS(c.Files, home):
+	case LosesAttempts:
+		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, Replaces)
+	case LosesAttemptsElsewhere:
 		return fmt.Sprintf("YARN can start another ApplicationMaster until %s: the ResourceManager gets no new tokens for where it is staged, %s, which is not on fs.defaultFS", until, home)
 	default:
 		return ""
@@ -71,8 +104,8 @@ func (g *grant) adviceWithout(c *Cluster, p proof) string {
 		return ""
 	}
 	switch home := p.uses[0]; {
-	case c.Conf.Get(replaces) != "true":
-		return fmt.Sprintf("the client obtains no tokens (%s): NodeManagers cannot fetch the application's files, unless the ResourceManager gets some (%s)", config.YarnTokenServices, replaces)
+	case c.Conf.Get(Replaces) != "true":
+		return fmt.Sprintf("the client obtains no tokens (%s): NodeManagers cannot fetch the application's files, unless the ResourceManager gets some (%s)", config.YarnTokenServices, Replaces)
 	case !OnDefaultFS(c.Files, home):
 		return fmt.Sprintf("the client obtains no tokens (%s), and the ResourceManager none for where the application is staged, %s, which is not on fs.defaultFS: NodeManagers cannot fetch its files", config.YarnTokenServices, home)
 	default:

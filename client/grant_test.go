@@ -439,7 +439,7 @@ func TestTheEndIsTold(t *testing.T) {
 func TestWithoutTokensFilesAreFetchedByYARNs(t *testing.T) {
 	withKeytab := grant{security: launch.Security{Principal: "alice@EXAMPLE.COM"}}
 	none := []string{"yarn.security.appmaster.delegation.token.services="}
-	replaced := map[string]string{replaces: "true"}
+	replaced := map[string]string{Replaces: "true"}
 	const home, away = "hdfs://home:8020/user/alice", "hdfs://away:8020/user/alice"
 	for _, c := range []struct {
 		name    string
@@ -449,7 +449,7 @@ func TestWithoutTokensFilesAreFetchedByYARNs(t *testing.T) {
 		staged  string
 		want    string // what is named; "": nothing is said
 	}{
-		{"YARN gets none", withKeytab, none, nil, home, replaces},
+		{"YARN gets none", withKeytab, none, nil, home, Replaces},
 		{"YARN gets some", withKeytab, none, replaced, home, ""},
 		{"YARN gets some for another file system", withKeytab, none, replaced, away, away},
 		{"the client is to obtain some, and none is needed", withKeytab, nil, nil, home, ""},

@@ -149,21 +149,21 @@ func (v *visit) keytabOfMaster() (Finding, bool) {
 // life tells how long a job can live whose tokens end for good at a time. Its files are staged on fs.defaultFS, or
 // elsewhere.
 func (v *visit) life(ends time.Time, onDefaultFS bool) []Finding {
-	const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
-	keeps := v.config.String(config.KerberosKeytab) != "" && v.who.RealUser == ""
-	again := v.config.Int(config.YarnApplicationAttempts) > 1
-	last := fmt.Sprintf("a job of now can run as long as it likes, but YARN may start no second ApplicationMaster after %s at the latest: ", moment(ends))
-	switch {
-	case ends.IsZero():
+	if ends.IsZero() {
 		return nil
-	case !keeps:
+	}
+	keeps := v.config.String(config.KerberosKeytab) != "" && v.who.RealUser == ""
+	last := fmt.Sprintf("a job of now can run as long as it likes, but YARN may start no second ApplicationMaster after %s at the latest: ", moment(ends))
+	switch client.LossOf(v.conf, keeps, v.config.Int(config.YarnApplicationAttempts), onDefaultFS) {
+	case client.LosesHDFS:
 		return []Finding{ok(fmt.Sprintf("a job of now can use HDFS until %s at the latest; one with a keytab as long as it likes (%s)", moment(ends), config.KerberosKeytab))}
-	case again && v.conf.Get(replaces) != "true":
+	case client.LosesAttempts:
 		return []Finding{warning(last+"as far as this machine knows, the ResourceManager gets no new tokens",
-			"have "+replaces+" set on the ResourceManager, and hadoop.proxyuser.* for its user on the NameNodes; then set it here, too")}
-	case again && !onDefaultFS:
+			"have "+client.Replaces+" set on the ResourceManager, and hadoop.proxyuser.* for its user on the NameNodes; then set it here, too")}
+	case client.LosesAttemptsElsewhere:
 		return []Finding{warning(last+"the ResourceManager gets new tokens for fs.defaultFS alone, and files are staged elsewhere",
 			"name a directory on fs.defaultFS ("+config.YarnStagingDirectory.Name()+")")}
+	default:
+		return []Finding{ok("a job can run as long as it likes: the ApplicationMaster gets new tokens with the keytab")}
 	}
-	return []Finding{ok("a job can run as long as it likes: the ApplicationMaster gets new tokens with the keytab")}
 }
