@@ -50,7 +50,7 @@ func run(m *testing.M) int {
 func TestCommandsOfThePages(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Open)
-	readPages(t, 9, func(p page) bool { return !p.secure }, func(t *testing.T, w *workplace, p page) *reader {
+	readPages(t, 10, func(p page) bool { return !p.secure }, func(t *testing.T, w *workplace, p page) *reader {
 		if !p.onCluster {
 			w.endCluster(t)
 			return &reader{place: w}
