@@ -20,12 +20,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// javaPage maps Java's classes and methods to ours. A table under a line that names a class by its full name is about the
-// methods of that class, one under a line that names a package about its classes, and about such of their getters as have
-// a field of another name. All must be there.
-const javaPage = "docs/java.md"
-
+// javaPages map Java's classes and methods to ours. A table under a line that names a class by its full name is about the
+// methods of that class. A table under a line that names a package is about its classes, and about their getters whose
+// fields have other names. All must be there.
 var (
+	javaPages = []string{"docs/java.md", "docs/java-records.md"}
+
 	javaSubject = regexp.MustCompile("^`(org\\.apache\\.hadoop\\.[A-Za-z0-9_.$]+)`")
 	codeSpan    = regexp.MustCompile("`([^`]+)`")
 	goName      = regexp.MustCompile(`^[a-z0-9]+\.[A-Z]\w*(\.[A-Z]\w*)?$`)
@@ -85,16 +85,20 @@ func mappings(page string) []mapping {
 // It would catch a method that Java's users look for and do not find on the page, one that Java does not have, and names of
 // ours that are no more.
 func TestThePageForJavaProgrammersIsTrueAndComplete(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", javaPage)) // not the copy, so that go test knows what it depends on
-	if err != nil {
-		t.Fatal(err)
+	var content strings.Builder
+	for _, name := range javaPages {
+		page, err := os.ReadFile(filepath.Join("..", "..", "..", name)) // not the copy, so that go test knows what it depends on
+		if err != nil {
+			t.Fatal(err)
+		}
+		content.Write(page)
 	}
 	jars, err := artifacts.Fetch(t.Context(), artifacts.DefaultVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ours := declared(t)
-	tables := mappings(string(page))
+	tables := mappings(content.String())
 	if len(tables) < 10 {
 		t.Fatalf("only %d classes and packages are mapped", len(tables))
 	}
