@@ -29,11 +29,12 @@ const (
 func manyAsks(ctx context.Context, r *rig) (_ table, err error) {
 	t := table{
 		title: "Asks",
-		text: fmt.Sprintf("An ApplicationMaster registers and asks for %d containers at once, spread over %d simulated NodeManagers "+
-			"(`integration/internal/resourcetracker`) that heartbeat to the real ResourceManager each second, and heartbeats every 100 ms until it has them "+
-			"all: `integration/bench/asks`. The time is from registration on; the processor time is the ApplicationMaster's, with the start of "+
-			"its process. Java is Hadoop's AMRMClient. How soon containers are granted is the ResourceManager's matter, and that of the "+
-			"moment in the second of heartbeats.", asksContainers, asksNodes),
+		text: fmt.Sprintf("`integration/bench/asks` is an ApplicationMaster that registers and asks for %d containers at once. They are "+
+			"spread over %d simulated NodeManagers (`integration/internal/resourcetracker`), which heartbeat to the real ResourceManager "+
+			"each second. The ApplicationMaster heartbeats every 100 ms until it has all containers. The time begins with "+
+			"the registration. The processor time is the ApplicationMaster's, with the start of its process. Java is "+
+			"Hadoop's AMRMClient. The time depends mainly on the ResourceManager, and on the moment between two heartbeats "+
+			"of the NodeManagers.", asksContainers, asksNodes),
 		head: []string{"client", "all granted", "heartbeats", "processor time"},
 	}
 	nodes, err := startFleet(ctx, r)

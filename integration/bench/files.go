@@ -28,9 +28,10 @@ const (
 func manySmallFiles(ctx context.Context, r *rig) (t table, err error) {
 	t = table{
 		title: "Many small files",
-		text: fmt.Sprintf("`bobbin run -t yarn-session -p 2 wordcount` over %d files of %d bytes in one directory, in a session with two idle workers of a slot each: "+
-			"when each step is done, from the start of the command; and the NameNode's own count of calls for each file, in all runs. "+
-			"Before listings brought the locations of blocks, and small files shared splits, that took 36 s, and ten calls.", smallFiles, len(smallFile)),
+		text: fmt.Sprintf("`bobbin run -t yarn-session -p 2 wordcount` over %d files of %d bytes in one directory, in a session with two "+
+			"idle workers of one slot each. Each time runs from the start of the command to the end of the step. The last "+
+			"rows are the NameNode's own count of calls for each file, in all runs. Before listings returned the locations "+
+			"of blocks, and before small files shared splits, the job took 36 s, and ten calls for each file.", smallFiles, len(smallFile)),
 		head: []string{"measured", "to reach", "took"},
 	}
 	few, err := r.threeLines(ctx)

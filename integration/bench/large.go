@@ -23,10 +23,12 @@ const (
 func largeJob(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A large job",
-		text: fmt.Sprintf("`bobbin run -t yarn-per-job -p %d wordcount`, %sB of text on HDFS in one file, two workers of one slot. The job runs from its submission to the Dispatcher, its two "+
-			"containers included, until its output is committed; the command from its start to its end. Processor time is that of all processes of ours. "+
-			"Beside it, on the same text: reading it from HDFS and doing nothing; and a program of forty lines that counts a local file, "+
-			"with two goroutines. Flink's best variant reaches 29.5 MB/s with 64 s of processor time.", parallelism, strings.ToUpper(largeSize)),
+		text: fmt.Sprintf("`bobbin run -t yarn-per-job -p %d wordcount` on %sB of text in one file on HDFS, with two workers of one slot. "+
+			"The time of the job runs from its submission to the Dispatcher until its output is committed, and includes the "+
+			"start of its two containers. The time of the command runs from its start to its end. The processor time is the "+
+			"sum of all Bobbin processes. Two rows are for comparison, on the same text: reading it from HDFS, and a program "+
+			"of forty lines that counts a local file with two goroutines. In an earlier measurement Flink's best variant "+
+			"reached 29.5 MB/s with 64 s of processor time.", parallelism, strings.ToUpper(largeSize)),
 		head: []string{"", "to reach", "speed", "time", "processor time"},
 	}
 	local, input, err := r.text(ctx, largeSize)

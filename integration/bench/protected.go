@@ -20,9 +20,10 @@ func protectedCalls(ctx context.Context, r *rig) (_ table, err error) {
 	const principal, callers = "alice", 16
 	t := table{
 		title: "Calls under protection",
-		text: fmt.Sprintf("The same calls, from %d callers at a time, to the ResourceManager of a cluster with Kerberos that takes all of "+
-			"`hadoop.rpc.protection`. A Kerberos ticket with a key of AES protects by AES and SHA-1, a delegation token by MD5 and RC4. "+
-			"To reach: 1.5 times the processor time of authentication alone under integrity, and 2 times under privacy.", callers),
+		text: fmt.Sprintf("The same calls from %d callers at a time, to the ResourceManager of a cluster with Kerberos that accepts all "+
+			"values of `hadoop.rpc.protection`. A Kerberos ticket with an AES key protects with AES and SHA-1, a delegation "+
+			"token with MD5 and RC4. Relative to the processor time of authentication alone, the goal is 1.5 times under "+
+			"integrity, and 2 times under privacy.", callers),
 		head: []string{"login", "protection", "calls/s", "half within", "processor time of a call"},
 	}
 	secure, err := cluster.Start(ctx, cluster.Config{

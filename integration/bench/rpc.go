@@ -26,13 +26,15 @@ func rpcCallers(ctx context.Context, r *rig) (table, error) {
 	warmCalls, allCalls := r.callsOf(rpcWarm), r.callsOf(rpcCalls)
 	t := table{
 		title: "Calls",
-		text: fmt.Sprintf("getApplicationReport of an application that has ended, on the ResourceManager of the cluster, by `integration/bench/calls`: "+
-			"%d calls from a number of callers at a time, after %d to warm up. Java is Hadoop's YarnClient in a program beside ours, in turns with it. "+
-			"Processor time is the client's; the ResourceManager has the same two processors. To reach: not above Java's at one caller, and half of it "+
-			"at 16 and 64. By perf(1), once, on 2026-11-21 at commit c0914a5: of ours at one caller 14 %% goes into sending, 10 %% into waiting and receiving, 13 %% into a thread of Go's poller, "+
-			"which each packet wakes though nobody waits there, 20 %% into the thread by which Go watches the others, and 21 %% into decoding; to be "+
-			"rid of the two threads the runtime would have to leave a socket alone. At 16 callers decoding takes a third, at 64 two fifths: what would be "+
-			"left to gain there is a decoder that is generated for each message.", allCalls, warmCalls),
+		text: fmt.Sprintf("`integration/bench/calls` calls getApplicationReport for an ended application on the cluster's ResourceManager: "+
+			"%d calls from a number of callers at a time, after %d calls to warm up. Java is a program with Hadoop's "+
+			"YarnClient, which runs in turns with ours. The processor time is the client's. The ResourceManager has the same "+
+			"two processors. The goal is at most Java's processor time at one caller, and half of it at 16 and 64. perf(1) "+
+			"measured our processor time once, on 2026-11-21 at commit c0914a5. At one caller, 14 %% is for sending, 10 %% "+
+			"for waiting and receiving, and 21 %% for decoding. 13 %% is for a thread of Go's poller, which each packet "+
+			"wakes without need, and 20 %% for the thread with which Go watches the others. To avoid these two threads, Go's "+
+			"runtime would have to leave a socket alone. Decoding takes a third at 16 callers, and two fifths at 64. A "+
+			"generated decoder for each message could reduce that.", allCalls, warmCalls),
 		head: []string{"callers", "client", "calls/s", "half within", "99 % within", "processor time of a call"},
 	}
 	app, err := endedApplication(ctx, r)
@@ -81,8 +83,9 @@ func rpcCallers(ctx context.Context, r *rig) (table, error) {
 func rpcProcesses(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Calls of a program that has just started",
-		text: "The same programs, without calls to warm up: from the start of the process to its end, as its parent sees them. " +
-			"To reach: one call within a twentieth of Java's time, and ten thousand for a fifth of its processor time.",
+		text: "The same programs, without calls to warm up. The time runs from the start of the process to its end, as its " +
+			"parent sees it. The goal is one call within a twentieth of Java's time, and ten thousand calls with a fifth of " +
+			"its processor time.",
 		head: []string{"calls", "callers", "client", "time", "processor time", "peak memory"},
 	}
 	app, err := endedApplication(ctx, r)

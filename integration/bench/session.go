@@ -14,9 +14,9 @@ const sessionRuns = 5
 func sessionJobs(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A job of a session",
-		text: "`bobbin run -t yarn-session wordcount`, three lines of text: when each step is done, from the start of the command. " +
-			"The session has the program from another one, no worker for its first job, and a worker for the next one. " +
-			"What the ApplicationMaster does is told by its clock, in ms.",
+		text: "`bobbin run -t yarn-session wordcount` on three lines of text. Each time runs from the start of the command to " +
+			"the end of the step. An earlier job has uploaded the program. The session has no worker for its first job, and " +
+			"an idle worker for the next one. Steps of the ApplicationMaster have the time of its clock, in ms.",
 		head: []string{"step", "first job", "next job"},
 	}
 	input, err := r.threeLines(ctx)

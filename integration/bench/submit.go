@@ -22,13 +22,17 @@ const (
 func submissions(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Submission, beside Flink",
-		text: fmt.Sprintf("WordCount of three lines on HDFS with one worker, in the modes of Flink on YARN; %d times, but application mode and Flink tuned %d times, and uploads once. "+
-			"The times are from the start of the command to its end, but in application mode, whose commands do not wait for the job: to the end of the application, as YARN says. "+
-			"A session is ready when its command says so. Its first job has to wait for a worker, and the next one finds it idle. "+
-			"Cached is a job that has nothing to upload but itself: Bobbin's programs are on HDFS from another application, and so are Flink's libraries (`yarn.provided.lib.dirs`). "+
-			"Flink has the options of its own `config.yaml`, and runs without its shell scripts and their time, in turns with Bobbin. "+
-			"Flink tuned has its processes compile less and collect garbage by one thread (`-XX:TieredStopAtLevel=1 -XX:+UseSerialGC`), and asks YARN for containers as often as Bobbin does. "+
-			"Memory is the most that the client's process holds, and what an ApplicationMaster holds after its session's two jobs. A row in bold misses its mark.", submitRuns, longRuns),
+		text: fmt.Sprintf("WordCount of three lines on HDFS with one worker, in the modes of Flink on YARN. Bobbin and Flink run in turns: "+
+			"%d times, except application mode and *Flink tuned* with %d times, and uploads with one. A time runs from the "+
+			"start of the command to its end. In application mode, whose commands do not wait for the job, it runs to the "+
+			"end of the application as YARN reports it. A session is ready when its command says so. Its first job waits for "+
+			"a worker, and the next job finds it idle. *Cached* means that the job uploads nothing but itself: another "+
+			"application has put Bobbin's programs on HDFS, and Flink's libraries are there too (`yarn.provided.lib.dirs`). "+
+			"Flink has the options of its own `config.yaml` and runs without its shell scripts, so their time does not "+
+			"count. In *Flink tuned*, the processes compile less and collect garbage in one thread (`-XX:TieredStopAtLevel=1 "+
+			"-XX:+UseSerialGC`), and Flink asks YARN for containers as often as Bobbin does. The memory of a client is the "+
+			"most that its process holds. The memory of an ApplicationMaster is its memory after the session's two jobs. A "+
+			"row in bold misses its goal.", submitRuns, longRuns),
 		head: []string{"measured", "Bobbin", "Flink", "ratio", "to reach"},
 	}
 	input, err := r.threeLines(ctx)

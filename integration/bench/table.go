@@ -25,9 +25,10 @@ func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 func page(m machine, hadoop string, tables []table) string {
 	var b strings.Builder
 	b.WriteString("# Benchmarks\n\n")
-	b.WriteString("`make bench` measures and writes this page. Where several runs were made, the number is their median, with the lowest and the\n")
-	b.WriteString("highest behind it. The cluster is a real one on the same machine (`integration/internal/cluster`): one HDFS, YARN with two NodeManagers, all with their\n")
-	b.WriteString("own defaults, heartbeats of 1 s among them. Its daemons share the processors with what is measured.\n\n")
+	b.WriteString("`make bench` measures and writes this page. A number from several runs is their median, followed by the lowest and the highest\n")
+	b.WriteString("value. The column *to reach* is the goal. The cluster is a real one on the same machine (`integration/internal/cluster`): one HDFS,\n")
+	b.WriteString("and YARN with two NodeManagers. Both have their default settings, with heartbeats of 1 s. The daemons share the processors with\n")
+	b.WriteString("the measured programs.\n\n")
 	b.WriteString(m.table(hadoop).markdown())
 	return merge(b.String(), tables)
 }

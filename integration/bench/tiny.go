@@ -19,9 +19,10 @@ const (
 func tinyJob(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A tiny job",
-		text: fmt.Sprintf("`bobbin run -t yarn-per-job wordcount --input hdfs:…`, %s of text, one worker: when each step is done, from the start of the command. "+
-			"What the ApplicationMaster does is told by its clock, in ms. Not cached means that both binaries are uploaded, and localized by the NodeManager. "+
-			"Flink 1.20 takes 19 s with its libraries on HDFS, and 26 s with its upload.", tinySize),
+		text: fmt.Sprintf("`bobbin run -t yarn-per-job wordcount --input hdfs:…` on %s of text, with one worker. Each time runs from the "+
+			"start of the command to the end of the step, in ms. Steps of the ApplicationMaster have the time of its clock. "+
+			"In the column *not cached*, the client uploads both binaries, and the NodeManager localizes them. In an earlier "+
+			"measurement Flink 1.20 took 19 s with its libraries on HDFS, and 26 s with their upload.", tinySize),
 		head: []string{"step", "to reach", "cached", "not cached"},
 	}
 	_, input, err := r.text(ctx, tinySize)

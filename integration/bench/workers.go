@@ -24,10 +24,14 @@ const patience = time.Minute
 func startWorkers(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Workers",
-		text: "From the order to the driver that gets workers from YARN until YARN has granted the last container, and until the last worker's process runs: it connects to the driver's. " +
-			"The workers are shells, of 128 MB and one core, so that this measures how containers are asked for and started. What lies between the two times is the NodeManagers' work: " +
-			"each starts four shells for every container, by VFORK, as Java 8 does (later JDKs put one more process before each). Without Hadoop's native library, which does not come from Maven, it would start almost twenty more to set permissions; this cluster's ask the JDK. " +
-			"Flink's way of asking takes 1.7 s, 10 s and 30 s.",
+		text: "The times run from the order to Bobbin's worker provider, which gets workers from YARN. *Granted* ends when YARN has granted the " +
+			"last container. *Running* ends when the process of the last worker connects to the worker provider's process. The workers are " +
+			"shells with 128 MB and one core, so this measures only requests for containers and their starts. The time " +
+			"between the two is the work of the NodeManagers. For each container a NodeManager starts four shells by VFORK, " +
+			"as Java 8 does; later JDKs start one more process before each. Hadoop's native library does not come from " +
+			"Maven. Without it a NodeManager would start almost twenty more processes to set permissions, but the " +
+			"NodeManagers of this cluster use the JDK for that. Flink's way of asking took 1.7 s, 10 s and 30 s in an " +
+			"earlier measurement.",
 		head: []string{"workers", "to reach", "granted", "running"},
 	}
 	metrics, err := r.cluster.RM().Metrics(ctx)
