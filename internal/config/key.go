@@ -44,6 +44,7 @@ type (
 
 // Definition is a row of the table.
 type Definition struct {
+	Section string // the heading of the reference above this row; "" continues the section before
 	Key     Key
 	Default string
 	Unit    time.Duration // what a bare number counts in a duration; 0 means ms

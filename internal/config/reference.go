@@ -12,11 +12,13 @@ func Reference() string {
 	var page strings.Builder
 	page.WriteString("# Options\n\n" +
 		"<!-- Code generated from internal/config/keys.go. DO NOT EDIT. -->\n\n" +
-		"Given in `conf/bobbin.yaml` (`name: value`), or with `-D name=value`, which counts more. Names, types and meanings are Flink's where the\n" +
-		"origin says so, with Flink's default after the colon where ours is another.\n" +
-		"Durations are a number and `ns`, `µs`, `ms`, `s`, `min`, `h` or `d`; sizes a number and `b`, `k`, `m`, `g` or `t`.\n\n" +
-		"| option | type | default | meaning | origin |\n| --- | --- | --- | --- | --- |\n")
+		"Set options in `conf/bobbin.yaml` (`name: value`) or with `-D name=value`, which overrides the file. The column origin says\n" +
+		"whether an option has Flink's name and meaning. If Flink's default differs, it follows the colon.\n\n" +
+		"A duration is a number with `ns`, `µs`, `ms`, `s`, `min`, `h` or `d`. A size is a number with `b`, `k`, `m`, `g` or `t`.\n")
 	for _, d := range table {
+		if d.Section != "" {
+			page.WriteString("\n## " + d.Section + "\n\n| option | type | default | meaning | origin |\n| --- | --- | --- | --- | --- |\n")
+		}
 		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s |\n", d.Key.Name(), d.Key.kind(), defaultText(d), cell(d.describe()), cell(d.Origin))
 	}
 	return page.String()
