@@ -20,7 +20,7 @@ func tinyJob(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A tiny job",
 		text: fmt.Sprintf("`bobbin run -t yarn-per-job wordcount --input hdfs:…` on %s of text, with one worker. Each time runs from the "+
-			"start of the command to the end of the step, in ms. Steps of the ApplicationMaster have the time of its clock. "+
+			"start of the command to the end of the step, in ms. For steps of the ApplicationMaster, its clock gives the time. "+
 			"In the column *not cached*, the client uploads both binaries, and the NodeManager localizes them. In an earlier "+
 			"measurement Flink 1.20 took 19 s with its libraries on HDFS, and 26 s with their upload.", tinySize),
 		head: []string{"step", "to reach", "cached", "not cached"},
