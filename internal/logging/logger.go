@@ -21,11 +21,11 @@ var fieldOrder = []string{ //nolint:gochecknoglobals // a constant table
 // lastField ends a line, as it is the longest.
 const lastField = "err"
 
-// New makes a logger that writes one line for each event of level ("debug",
+// newLogger makes a logger that writes one line for each event of level ("debug",
 // "info", "warn", "error") or above:
 //
 //	time=2026-01-02T15:04:05.000Z level=info msg="slot granted" job=… slot=0 err=…
-func New(out io.Writer, level string) (*logrus.Logger, error) {
+func newLogger(out io.Writer, level string) (*logrus.Logger, error) {
 	parsed, err := logrus.ParseLevel(level)
 	if err != nil {
 		return nil, fmt.Errorf("make logger: %w", err)
@@ -70,7 +70,7 @@ func Open(dir, name, level string) (*logrus.Logger, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	logger, err := New(file, level)
+	logger, err := newLogger(file, level)
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}

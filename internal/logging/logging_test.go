@@ -207,7 +207,7 @@ func TestStreamsOfOneProcessDoNotMixLines(t *testing.T) {
 func TestFieldsStandInOrder(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	l, err := New(&out, "info")
+	l, err := newLogger(&out, "info")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestFieldsStandInOrder(t *testing.T) {
 		}
 		at = next
 	}
-	if _, err := New(&out, "loud"); err == nil {
+	if _, err := newLogger(&out, "loud"); err == nil {
 		t.Error("an unknown level was taken")
 	}
 }

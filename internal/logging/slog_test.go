@@ -26,11 +26,11 @@ func TestLinesOfBothLoggersAreAlike(t *testing.T) {
 	} {
 		for _, threshold := range []string{"debug", "warn"} {
 			var want, got bytes.Buffer
-			own, err := New(&want, threshold)
+			own, err := newLogger(&want, threshold)
 			if err != nil {
 				t.Fatal(err)
 			}
-			bridged, err := New(&got, threshold)
+			bridged, err := newLogger(&got, threshold)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -82,7 +82,7 @@ func (l *Local) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	for s := range l.open {
-		s.end(ErrPeerGone)
+		s.end(errPeerGone)
 	}
 	l.mu.Unlock()
 	l.streams.Wait()
@@ -122,9 +122,9 @@ func (w *pipeWire) send(f frame) error {
 	case w.out <- f:
 		return nil
 	case <-w.ended:
-		return ErrPeerGone
+		return errPeerGone
 	case <-w.peerEnded:
-		return ErrPeerGone
+		return errPeerGone
 	}
 }
 
@@ -139,9 +139,9 @@ func (w *pipeWire) receive(kinds msg.Kinds) (frame, error) {
 		}
 		return f, nil
 	case <-w.ended:
-		return frame{}, ErrPeerGone
+		return frame{}, errPeerGone
 	case <-w.peerEnded:
-		return frame{}, ErrPeerGone
+		return frame{}, errPeerGone
 	}
 }
 

@@ -360,7 +360,7 @@ func TestStaleTokensChangeNothing(t *testing.T) {
 		if diff := cmp.Diff([]msg.Message{register, freed(2)}, role.messages()); diff != "" {
 			t.Errorf("role received (-want +got):\n%s", diff)
 		}
-		if got := far.Dropped(); got != 3 {
+		if got := far.dropped.Load(); got != 3 {
 			t.Errorf("role dropped %d messages, want 3", got)
 		}
 
@@ -390,11 +390,11 @@ func TestPeerThatDoesNotKeepUpIsLost(t *testing.T) {
 				t.Fatal("a peer that reads nothing took everything")
 			}
 		}
-		if err := worker.cause(t); !errors.Is(err, ErrOutboxFull) {
+		if err := worker.cause(t); !errors.Is(err, errOutboxFull) {
 			t.Errorf("stream ended with %v, want ErrOutboxFull", err)
 		}
 		close(role.block)
-		if err := role.cause(t); !errors.Is(err, ErrPeerGone) {
+		if err := role.cause(t); !errors.Is(err, errPeerGone) {
 			t.Errorf("role was told %v, want ErrPeerGone", err)
 		}
 	})
@@ -414,7 +414,7 @@ func TestAPeerSaysWhatItMay(t *testing.T) {
 		if err := role.cause(t); !errors.Is(err, msg.ErrKind) {
 			t.Errorf("the role was told %v, want ErrKind", err)
 		}
-		if err := worker.cause(t); !errors.Is(err, ErrPeerGone) {
+		if err := worker.cause(t); !errors.Is(err, errPeerGone) {
 			t.Errorf("the worker was told %v, want ErrPeerGone", err)
 		}
 		if got := role.messages(); len(got) != 1 {
@@ -483,7 +483,7 @@ func TestLostConnectionEndsEveryStream(t *testing.T) {
 			if err := workers[i].cause(t); err == nil {
 				t.Errorf("stream %d ended without a cause", i)
 			}
-			if err := roles[i].cause(t); !errors.Is(err, ErrPeerGone) {
+			if err := roles[i].cause(t); !errors.Is(err, errPeerGone) {
 				t.Errorf("role %d was told %v, want ErrPeerGone", i, err)
 			}
 		}

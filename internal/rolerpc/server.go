@@ -217,9 +217,9 @@ func receiveFrame(receive func(any) error, kinds msg.Kinds) (frame, error) {
 	var data []byte
 	switch err := receive(&data); {
 	case errors.Is(err, io.EOF):
-		return frame{}, ErrPeerGone
+		return frame{}, errPeerGone
 	case err != nil:
-		return frame{}, fmt.Errorf("%w: %w", ErrPeerGone, err)
+		return frame{}, fmt.Errorf("%w: %w", errPeerGone, err)
 	}
 	return decodeFrame(data, kinds)
 }

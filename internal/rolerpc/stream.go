@@ -17,12 +17,12 @@ import (
 // Causes with which a stream ends, beside DisconnectError and those of the
 // network.
 var (
-	// ErrOutboxFull says that more messages wait for the peer than one that keeps to the
+	// errOutboxFull says that more messages wait for the peer than one that keeps to the
 	// protocol can leave behind: it counts as lost.
-	ErrOutboxFull = errors.New("outbox is full: peer does not keep up")
-	// ErrPeerGone says that the other end closed without a word: its process
+	errOutboxFull = errors.New("outbox is full: peer does not keep up")
+	// errPeerGone says that the other end closed without a word: its process
 	// ended.
-	ErrPeerGone = errors.New("peer is gone")
+	errPeerGone = errors.New("peer is gone")
 )
 
 // DisconnectError says that one end closed the stream on purpose.
@@ -61,7 +61,7 @@ type Stream struct {
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed by end
 	fence   actor.Fence
-	dropped atomic.Int64
+	dropped atomic.Int64 // messages not delivered for their fencing token
 
 	mu    sync.Mutex  // guards what follows
 	cause error       // why the stream ended or is closing; set once
@@ -80,7 +80,7 @@ type wire interface {
 	send(f frame) error
 	// closeSend says that no frame follows; what was sent still arrives.
 	closeSend() error
-	// receive gives the next frame; ErrPeerGone when the other end has closed, msg.ErrKind
+	// receive gives the next frame; errPeerGone when the other end has closed, msg.ErrKind
 	// for a message that is not of these kinds.
 	receive(kinds msg.Kinds) (frame, error)
 	// shut ends the stream at once and lets blocked calls return.
@@ -94,7 +94,7 @@ func newStream(peer Peer, target string, w wire, logger logrus.FieldLogger) *Str
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	s.outbox = actor.NewOutbox[frame](leastRoom, func() { s.end(ErrOutboxFull) })
+	s.outbox = actor.NewOutbox[frame](leastRoom, func() { s.end(errOutboxFull) })
 	return s
 }
 
@@ -103,9 +103,6 @@ func (s *Stream) Peer() Peer { return s.peer }
 
 // Target is what the dialing end asked for: "resourcemanager", "jobmaster/<id>".
 func (s *Stream) Target() string { return s.target }
-
-// Dropped counts the messages that were not delivered for their fencing token.
-func (s *Stream) Dropped() int64 { return s.dropped.Load() }
 
 // SetToken sets the leader's fencing token: of its own grant at the leader's
 // end, as learned from the answer to the registration at the other. Messages
@@ -120,7 +117,7 @@ func (s *Stream) SetShare(parts int) { s.outbox.SetRoom(leastRoom + roomPerShare
 
 // Send queues a message, which must not be changed afterwards, and says whether
 // it was queued. One that says all that an older one does takes its turn (msg.Latest). A
-// full outbox ends the stream with ErrOutboxFull.
+// full outbox ends the stream with errOutboxFull.
 func (s *Stream) Send(m msg.Message) bool {
 	return s.outbox.Put(frame{s.fence.Token(), m}, msg.Latest(m))
 }
