@@ -36,7 +36,7 @@ type HadoopFS struct {
 	former map[string][]*creds.Token // by the roots, the oldest first
 }
 
-// obtain asks all file systems at the same time, and gives the tokens of those that
+// Obtain asks all file systems at the same time, and gives the tokens of those that
 // answer. The error names the others. It must not be called again before it returns.
 func (h *HadoopFS) Obtain(ctx context.Context) (Obtained, error) {
 	grants := make([]grant, len(h.Roots))
