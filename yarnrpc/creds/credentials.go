@@ -181,7 +181,7 @@ func (c *Credentials) Only(kinds ...string) *Credentials {
 // Select finds the token of a kind for a service; of several, the one with the
 // first alias. Nil if there is none.
 func (c *Credentials) Select(kind, service string) *Token {
-	return c.find(func(t *Token) bool { return t.Kind == kind && t.For(service) })
+	return c.find(func(t *Token) bool { return t.Kind == kind && t.serves(service) })
 }
 
 // ByKind finds the token of a kind whatever its service, as the AMRM token of an

@@ -157,7 +157,7 @@ func TestTokensAreFoundByKindAndService(t *testing.T) {
 		{KindHDFSDelegation, NameserviceService("n"), nil},
 		{KindRMDelegation, IPService(netip.MustParseAddrPort("10.0.0.2:8032")), c.Tokens["rm"]},
 		{KindRMDelegation, "10.0.0.2:803", nil},
-		{KindAMRM, HostService("RM:8032"), nil},
+		{KindAMRM, hostService("RM:8032"), nil},
 	} {
 		if got := c.Select(tc.kind, tc.service); got != tc.want {
 			t.Errorf("%s for %s: got %v, want %v", tc.kind, tc.service, got, tc.want)
@@ -229,7 +229,7 @@ func TestWithServiceLeavesTheTokenAlone(t *testing.T) {
 	original := sample().Tokens[""]
 	changed := original.WithService("rm:8030")
 	changed.Password[0]++
-	if original.Service != "" || original.Password[0] != 'p' || !changed.For("rm:8030") {
+	if original.Service != "" || original.Password[0] != 'p' || !changed.serves("rm:8030") {
 		t.Error("the copy shares with the token")
 	}
 }

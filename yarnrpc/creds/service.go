@@ -19,9 +19,9 @@ func IPService(address netip.AddrPort) string {
 	return netip.AddrPortFrom(address.Addr().Unmap(), address.Port()).String()
 }
 
-// HostService is the service of a server by the host:port it is configured with,
+// hostService is the service of a server by the host:port it is configured with,
 // where hadoop.security.token.service.use_ip is false.
-func HostService(address string) string { return strings.ToLower(address) }
+func hostService(address string) string { return strings.ToLower(address) }
 
 // NameserviceService is the service of tokens for the NameNodes of a nameservice.
 func NameserviceService(nameservice string) string { return haPrefix + nameservice }
@@ -35,7 +35,7 @@ func ListService(services ...string) string { return strings.Join(services, ",")
 // its address, for which the name is looked up.
 func ServiceOf(ctx context.Context, address string, useIP bool) (string, error) {
 	if !useIP {
-		return HostService(address), nil
+		return hostService(address), nil
 	}
 	resolved, err := resolve(ctx, address)
 	if err != nil {

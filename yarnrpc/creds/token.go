@@ -58,8 +58,8 @@ func Fixed(t *Token) func(ctx context.Context, address string) (*Token, error) {
 	return func(context.Context, string) (*Token, error) { return t, nil }
 }
 
-// For reports whether the token is meant for service, alone or in a list.
-func (t *Token) For(service string) bool {
+// serves reports whether the token is meant for service, alone or in a list.
+func (t *Token) serves(service string) bool {
 	for one := range strings.SplitSeq(t.Service, ",") {
 		if one == service {
 			return true

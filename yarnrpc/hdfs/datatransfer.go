@@ -44,10 +44,10 @@ type DataTransfer struct {
 	AllowSimpleFallback bool
 }
 
-// DataTransferFrom takes what a Hadoop configuration says of connections to DataNodes; a
+// dataTransferFrom takes what a Hadoop configuration says of connections to DataNodes; a
 // class that chooses the protection by address (dfs.data.transfer.saslproperties.resolver.class)
 // is the server's matter. Errors are *hadoopconf.ValueError.
-func DataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
+func dataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	const protection, resolver = "dfs.data.transfer.protection", "dfs.trustedchannel.resolver.class"
 	const suites, aes, sm4 = "dfs.encrypt.data.transfer.cipher.suites", "AES/CTR/NoPadding", "SM4/CTR/NoPadding"
 	const trustsNobody = "org.apache.hadoop.hdfs.protocol.datatransfer.TrustedChannelResolver"
@@ -111,7 +111,7 @@ type transfer struct {
 
 // newTransfer asks the NameNode by rpc for keys.
 func newTransfer(o DataTransfer, rpc yarnrpc.Caller) *transfer {
-	return &transfer{options: o, rpc: rpc, keys: keyRing{fetch: NewNameNode(rpc).DataEncryptionKey}}
+	return &transfer{options: o, rpc: rpc, keys: keyRing{fetch: NewNameNode(rpc).newDataEncryptionKey}}
 }
 
 // caller is what the library is to make its calls of the NameNode by. It notes whether

@@ -12,13 +12,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// ErrNotEncrypted is a NameNode that has no data encryption keys, as its
+// errNotEncrypted is a NameNode that has no data encryption keys, as its
 // dfs.encrypt.data.transfer is false.
-var ErrNotEncrypted = errors.New("the NameNode has no data encryption keys: its dfs.encrypt.data.transfer is false")
+var errNotEncrypted = errors.New("the NameNode has no data encryption keys: its dfs.encrypt.data.transfer is false")
 
-// DataEncryptionKey opens the DataNodes of a cluster where all data transfer is encrypted
+// dataEncryptionKey opens the DataNodes of a cluster where all data transfer is encrypted
 // (org.apache.hadoop.hdfs.security.token.block.DataEncryptionKey).
-type DataEncryptionKey struct {
+type dataEncryptionKey struct {
 	ID        int32 // of the NameNode's own key, of which this one was made with Nonce
 	BlockPool string
 	Nonce     []byte
@@ -30,12 +30,12 @@ type DataEncryptionKey struct {
 }
 
 // Format prints which key it is under every verb, and no byte of it.
-func (k DataEncryptionKey) Format(f fmt.State, _ rune) {
+func (k dataEncryptionKey) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "data encryption key %d of %s", k.ID, k.BlockPool)
 }
 
 // login is the one by the key (SaslDataTransferClient.getEncryptedStreams).
-func (k *DataEncryptionKey) login() transferLogin {
+func (k *dataEncryptionKey) login() transferLogin {
 	return transferLogin{
 		user:   fmt.Sprintf("%d %s %s", k.ID, k.BlockPool, sasl.EncodeCredential(k.Nonce)),
 		secret: k.Key,
@@ -44,19 +44,19 @@ func (k *DataEncryptionKey) login() transferLogin {
 	}
 }
 
-// DataEncryptionKey asks for a new key (ClientProtocol.getDataEncryptionKey). It lives as
+// newDataEncryptionKey asks for a new key (ClientProtocol.getDataEncryptionKey). It lives as
 // long as block tokens do, dfs.block.access.token.lifetime (10 hours). The error is
-// ErrNotEncrypted where data transfer is not encrypted.
-func (n *NameNode) DataEncryptionKey(ctx context.Context) (*DataEncryptionKey, error) {
+// errNotEncrypted where data transfer is not encrypted.
+func (n *NameNode) newDataEncryptionKey(ctx context.Context) (*dataEncryptionKey, error) {
 	var response hdfspb.GetDataEncryptionKeyResponseProto
 	if err := n.rpc.Call(ctx, "getDataEncryptionKey", new(hdfspb.GetDataEncryptionKeyRequestProto), &response); err != nil {
 		return nil, fmt.Errorf("get data encryption key: %w", err)
 	}
 	key := response.GetDataEncryptionKey()
 	if key == nil {
-		return nil, fmt.Errorf("get data encryption key: %w", ErrNotEncrypted)
+		return nil, fmt.Errorf("get data encryption key: %w", errNotEncrypted)
 	}
-	return &DataEncryptionKey{
+	return &dataEncryptionKey{
 		ID:        int32(key.GetKeyId()), // signed in Java
 		BlockPool: key.GetBlockPoolId(),
 		Nonce:     key.GetNonce(),
@@ -68,15 +68,15 @@ func (n *NameNode) DataEncryptionKey(ctx context.Context) (*DataEncryptionKey, e
 
 // keyRing keeps a key for all connections. It may be used from any goroutine.
 type keyRing struct {
-	fetch func(context.Context) (*DataEncryptionKey, error)
+	fetch func(context.Context) (*dataEncryptionKey, error)
 
 	mu      sync.Mutex         // guards current
-	current *DataEncryptionKey // nil: to be fetched
+	current *dataEncryptionKey // nil: to be fetched
 }
 
 // get gives a key that has not expired. Callers that come while there is none each fetch
 // one.
-func (r *keyRing) get(ctx context.Context) (*DataEncryptionKey, error) {
+func (r *keyRing) get(ctx context.Context) (*dataEncryptionKey, error) {
 	r.mu.Lock()
 	key := r.current
 	r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *keyRing) get(ctx context.Context) (*DataEncryptionKey, error) {
 }
 
 // forget makes the next get fetch, unless somebody has fetched since this key came.
-func (r *keyRing) forget(key *DataEncryptionKey) {
+func (r *keyRing) forget(key *dataEncryptionKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current == key {

@@ -65,7 +65,7 @@ func serverDefaults(encrypt bool) *hdfspb.FsServerDefaultsProto {
 
 // user is who logs in by the n-th key.
 func (m *keyMaker) user(n int) string {
-	return (&DataEncryptionKey{ID: -1, BlockPool: "BP-1", Nonce: []byte{byte(n)}}).login().user
+	return (&dataEncryptionKey{ID: -1, BlockPool: "BP-1", Nonce: []byte{byte(n)}}).login().user
 }
 
 // encrypting is a Dialer whose library has asked for the NameNode's defaults, and the answer.
@@ -212,12 +212,12 @@ func TestTheNameNodeChoosesTheCipher(t *testing.T) {
 
 func TestANameNodeThatEncryptsNothingHasNoKeys(t *testing.T) {
 	t.Parallel()
-	if _, err := NewNameNode(&keyMaker{off: true}).DataEncryptionKey(t.Context()); !errors.Is(err, ErrNotEncrypted) {
+	if _, err := NewNameNode(&keyMaker{off: true}).newDataEncryptionKey(t.Context()); !errors.Is(err, errNotEncrypted) {
 		t.Errorf("error is %v", err)
 	}
 	d, _ := encrypting(t, &keyMaker{}, DataTransfer{}, nil)
-	d.transfer.keys.fetch = NewNameNode(&keyMaker{off: true}).DataEncryptionKey
-	if _, err := d.DialDataNode(t.Context(), "tcp", "dn:9866"); !errors.Is(err, ErrNotEncrypted) {
+	d.transfer.keys.fetch = NewNameNode(&keyMaker{off: true}).newDataEncryptionKey
+	if _, err := d.DialDataNode(t.Context(), "tcp", "dn:9866"); !errors.Is(err, errNotEncrypted) {
 		t.Errorf("connect: error is %v", err)
 	}
 }
@@ -225,7 +225,7 @@ func TestANameNodeThatEncryptsNothingHasNoKeys(t *testing.T) {
 // A key in a log opens every block.
 func TestAKeyIsNeverPrinted(t *testing.T) {
 	t.Parallel()
-	key := &DataEncryptionKey{ID: 7, BlockPool: "BP-1", Nonce: []byte("nonce"), Key: []byte("secret")}
+	key := &dataEncryptionKey{ID: 7, BlockPool: "BP-1", Nonce: []byte("nonce"), Key: []byte("secret")}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
 		for _, value := range []any{key, *key} {
 			if got := fmt.Sprintf(verb, value); got != "data encryption key 7 of BP-1" {

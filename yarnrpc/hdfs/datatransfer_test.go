@@ -493,7 +493,7 @@ func TestWhatAConfigurationSaysOfDataTransfer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := DataTransferFrom(confOf(t, c.properties))
+			got, err := dataTransferFrom(confOf(t, c.properties))
 			if c.refused != "" {
 				if invalid, ok := errors.AsType[*hadoopconf.ValueError](err); !ok || invalid.Name != c.refused {
 					t.Fatalf("error is %v, want one of %s", err, c.refused)

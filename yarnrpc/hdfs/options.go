@@ -62,7 +62,7 @@ func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, err
 	if o.Policy, err = yarnrpc.NameNodePolicy(conf, nameservice); err != nil {
 		return DialerOptions{}, err
 	}
-	if o.DataTransfer, err = DataTransferFrom(conf); err != nil {
+	if o.DataTransfer, err = dataTransferFrom(conf); err != nil {
 		return DialerOptions{}, err
 	}
 	if o.UseDatanodeHostname, err = conf.Bool("dfs.client.use.datanode.hostname"); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
 )
 
-// NameService is the authority of a Fake with several NameNodes.
-const NameService = "fakehdfs"
+// nameService is the authority of a Fake with several NameNodes.
+const nameService = "fakehdfs"
 
 // Ports of the servers, Hadoop's own.
 const (
@@ -27,7 +27,7 @@ const (
 
 // Config says what a fake HDFS is like. The zero value is one NameNode with one DataNode.
 type Config struct {
-	// NameNodes is how many there are; 0: one. Several share NameService, and the first of
+	// NameNodes is how many there are; 0: one. Several share a nameservice, and the first of
 	// them is active.
 	NameNodes int
 	// DataNodes is how many there are, each of which has every block; 0: one.
@@ -98,16 +98,16 @@ func (f *Fake) configure() {
 	f.authority = f.nameNodes[0].address
 	properties := map[string]string{}
 	if f.config.NameNodes > 1 {
-		f.authority = NameService
-		properties["dfs.nameservices"] = NameService
+		f.authority = nameService
+		properties["dfs.nameservices"] = nameService
 		properties["dfs.client.failover.random.order"] = "false"
 		var names []string
 		for i, n := range f.nameNodes {
 			name := fmt.Sprintf("nn%d", i)
 			names = append(names, name)
-			properties["dfs.namenode.rpc-address."+NameService+"."+name] = n.address
+			properties["dfs.namenode.rpc-address."+nameService+"."+name] = n.address
 		}
-		properties["dfs.ha.namenodes."+NameService] = strings.Join(names, ",")
+		properties["dfs.ha.namenodes."+nameService] = strings.Join(names, ",")
 	}
 	properties["fs.defaultFS"] = "hdfs://" + f.authority
 	f.conf = new(hadoopconf.Conf).With("hdfsfake", properties)
@@ -116,7 +116,7 @@ func (f *Fake) configure() {
 // Conf is the Hadoop configuration of the clients.
 func (f *Fake) Conf() *hadoopconf.Conf { return f.conf }
 
-// Authority is the authority of hdfs URIs: of the NameNode, or NameService.
+// Authority is the authority of hdfs URIs: of the NameNode, or of the nameservice.
 func (f *Fake) Authority() string { return f.authority }
 
 // Dialled counts the connections that DataNodes have taken so far.

@@ -61,7 +61,7 @@ func TestAKerberosLoginProtectsBothDirections(t *testing.T) {
 					ticket, key := issue(t, kind)
 					server := &GSSAPIServer{Key: key, QOPs: []QOP{qop}}
 					if subkey {
-						server.Subkey = types.EncryptionKey{KeyType: kind, KeyValue: bytes.Repeat([]byte{7}, len(key.KeyValue))}
+						server.subkey = types.EncryptionKey{KeyType: kind, KeyValue: bytes.Repeat([]byte{7}, len(key.KeyValue))}
 					}
 					a, b, user, err := gssLogin(&GSSAPI{Ticket: ticket, QOPs: []QOP{QOPPrivacy, QOPIntegrity, QOPAuthentication}}, server, nil)
 					if err != nil || user != "alice@REALM" {

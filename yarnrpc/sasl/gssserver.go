@@ -24,8 +24,8 @@ type GSSAPIServer struct {
 	Key types.EncryptionKey
 	// QOPs are the qualities of protection on offer. None: QOPAuthentication.
 	QOPs []QOP
-	// Subkey, if it is set, protects messages in place of the key that the client chose.
-	Subkey types.EncryptionKey
+	// subkey, if it is set, protects messages in place of the key that the client chose.
+	subkey types.EncryptionKey
 
 	step          gssStep
 	user          string
@@ -114,8 +114,8 @@ func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
 	}
 	s.user = ticket.CName.PrincipalNameString() + "@" + ticket.CRealm
 	key, flags := asked.SubKey, byte(0)
-	if s.Subkey.KeyType != 0 {
-		key, flags = s.Subkey, flagSubkey
+	if s.subkey.KeyType != 0 {
+		key, flags = s.subkey, flagSubkey
 	}
 	if s.send, err = newGSSHalf(key, flags|flagAcceptor, serverSequence); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
 	if s.receive, err = newGSSHalf(key, flags, uint32(asked.SeqNumber)); err != nil {
 		return nil, err
 	}
-	return Reply(ticket.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec, Subkey: s.Subkey, SequenceNumber: serverSequence})
+	return Reply(ticket.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec, Subkey: s.subkey, SequenceNumber: serverSequence})
 }
 
 // ticketPart is what of a ticket only the service can read, RFC 4120 §5.3, in types that
