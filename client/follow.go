@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -84,6 +85,24 @@ func Diagnosis(report records.ApplicationReport) string {
 // Report is YARN's report of the application.
 func (app *Application) Report(ctx context.Context) (records.ApplicationReport, error) {
 	return app.c.YARN.ApplicationReport(ctx, app.ID)
+}
+
+// Report is YARN's report of an application. One that YARN does not know is
+// yarnrpc.ErrApplicationNotFound, in words for people.
+func (c *Cluster) Report(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
+	report, err := c.YARN.ApplicationReport(ctx, id)
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		err = unknownError{id}
+	}
+	return report, err
+}
+
+// unknownError is yarnrpc.ErrApplicationNotFound in few words.
+type unknownError struct{ id records.ApplicationID }
+
+func (e unknownError) Unwrap() error { return yarnrpc.ErrApplicationNotFound }
+func (e unknownError) Error() string {
+	return e.id.String() + " is not known to YARN: bobbin applications --all lists those that are"
 }
 
 // Sweep removes the staging directory of an application that has ended, for an

@@ -152,7 +152,7 @@ func (c *Cluster) reachStaged(ctx context.Context, id records.ApplicationID) (*C
 
 // reachByYARN makes a client for an application that runs, as YARN says.
 func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*ClusterClient, error) {
-	report, err := c.YARN.ApplicationReport(ctx, id)
+	report, err := c.Report(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err

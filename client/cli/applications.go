@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"io"
 	"slices"
@@ -16,7 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-func applicationsCommand(p Process) *cli.Command {
+func applicationsCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "applications",
 		Usage: "list the applications that wait or run",
@@ -25,19 +26,19 @@ func applicationsCommand(p Process) *cli.Command {
   bobbin applications --all`,
 		Flags: append(clusterFlags(), outputFlag(),
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"}),
-		Action: func(c *cli.Context) error { return withYARN(c, p, applications) },
+		Action: bind(withYARN(applications)),
 	}
 }
 
-func applications(c *cli.Context, p Process, cluster *client.Cluster, _ config.Config, asJSON bool) error {
+func applications(ctx context.Context, c *call, cluster *client.Cluster, _ config.Config, asJSON bool) error {
 	filter := yarnclient.Filter{}
-	if !c.Bool("all") {
+	if !c.line.Bool("all") {
 		filter.States = []records.ApplicationState{
 			records.ApplicationNew, records.ApplicationNewSaving, records.ApplicationSubmitted,
 			records.ApplicationAccepted, records.ApplicationRunning,
 		}
 	}
-	found, err := cluster.YARN.Applications(c.Context, filter)
+	found, err := cluster.YARN.Applications(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -45,9 +46,9 @@ func applications(c *cli.Context, p Process, cluster *client.Cluster, _ config.C
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID.ID, b.ID.ID))
 	})
 	if asJSON {
-		return printApplicationsJSON(p.Stdout, found)
+		return printApplicationsJSON(c.Out, found)
 	}
-	return printApplications(p.Stdout, found)
+	return printApplications(c.Out, found)
 }
 
 func printApplications(out io.Writer, found []records.ApplicationReport) error {

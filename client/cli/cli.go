@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -30,13 +28,6 @@ const (
 	ExitFailed      = 1   // the job did not end as FINISHED, or something else went wrong
 	ExitUsage       = 2   // the command line, or an option, is wrong: nothing has begun
 	ExitInterrupted = 130 // Ctrl-C, as shells have it
-)
-
-// Causes with which main ends the context. A terminal sends Ctrl-C to the programs
-// that a command has started, too; other signals they must be told of.
-var (
-	ErrInterrupted = errors.New("interrupted") // Ctrl-C
-	ErrTerminated  = fmt.Errorf("%w by a signal", ErrInterrupted)
 )
 
 // Process is what a command needs of its process. All fields but Build are required.
@@ -53,7 +44,7 @@ type Process struct {
 
 // Run runs the command that the arguments name and gives the exit code. Errors
 // are printed to Stderr, one line where that is possible. Canceling ctx with
-// ErrInterrupted ends the command as Ctrl-C does. On a terminal nothing that others
+// run.ErrInterrupted ends the command as Ctrl-C does. On a terminal nothing that others
 // have a part in does more than appear (terminal.Screen).
 func Run(ctx context.Context, p Process) int {
 	p.Stdout, p.Stderr = terminal.Screen(p.Stdout), terminal.Screen(p.Stderr)
@@ -90,7 +81,7 @@ func Run(ctx context.Context, p Process) int {
 	if out != nil {
 		err = out.failure(err)
 	}
-	return exitCode(p, err)
+	return exitCode(p.Stderr, err)
 }
 
 const description = `Each command tells what it does, with an example: bobbin COMMAND --help.
@@ -102,10 +93,11 @@ Help is always text. Logs and scripts of completion are printed as they are: the
 commands have no -o.`
 
 func commandsOf(p Process) []*cli.Command {
+	bind := binder(p.bind)
 	commands := []*cli.Command{
-		runCommand(p), runApplicationCommand(p), infoCommand(p), listCommand(p), cancelCommand(p), stopCommand(p), statusCommand(p), sessionCommand(p),
-		applicationsCommand(p), logsCommand(p), killCommand(p), gcCommand(p), doctorCommand(p),
-		completionCommand(p), candidatesCommand(p), versionCommand(p),
+		runCommand(bind), runApplicationCommand(bind), infoCommand(bind), listCommand(bind), cancelCommand(bind), stopCommand(bind), statusCommand(bind), sessionCommand(bind),
+		applicationsCommand(bind), logsCommand(bind), killCommand(bind), gcCommand(bind), doctorCommand(bind),
+		completionCommand(bind), candidatesCommand(bind), versionCommand(bind, p.Version, p.Build),
 	}
 	prepare(commands)
 	return commands
@@ -195,23 +187,19 @@ func noArguments(c *cli.Context) error {
 	return fmt.Errorf("%w: %s takes no arguments: leave out %q", ErrUsage, c.Command.HelpName, word)
 }
 
-// printed is an error whose text the user has seen already.
-type printed struct{ error }
-
-func (p printed) Unwrap() error { return p.error }
-
-func exitCode(p Process, err error) int {
+// exitCode tells of an error, unless the user has seen it, and gives the code.
+func exitCode(out io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	_, told := errors.AsType[printed](err)
-	interrupted := errors.Is(err, ErrInterrupted)
+	_, told := errors.AsType[run.Printed](err)
+	interrupted := errors.Is(err, run.ErrInterrupted)
 	switch {
 	case told:
 	case interrupted && !errors.Is(err, client.ErrLeftBehind): // where does not matter
-		fmt.Fprintln(p.Stderr, "bobbin:", ErrInterrupted)
+		fmt.Fprintln(out, "bobbin:", run.ErrInterrupted)
 	default:
-		fmt.Fprintln(p.Stderr, "bobbin:", err)
+		fmt.Fprintln(out, "bobbin:", err)
 	}
 	switch {
 	case interrupted:
@@ -226,65 +214,4 @@ func exitCode(p Process, err error) int {
 // of them: that there is no such file, or that YARN gives no container of that size.
 func faultsOfUsers() []error {
 	return []error{ErrUsage, config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall}
-}
-
-// options reads the options of a file and of the command line, which go before. The file is
-// conf/bobbin.yaml in BOBBIN_CONF_DIR, else Flink's own in FLINK_CONF_DIR, else conf/bobbin.yaml
-// beside the binary's folder; there it may be missing.
-func options(p Process, layers ...config.Layer) (config.Config, error) {
-	file, others, err := optionsFile(p)
-	if err != nil {
-		return config.Config{}, err
-	}
-	cfg, err := config.New(append([]config.Layer{file}, layers...)...)
-	if err == nil {
-		tellOthers(p, cfg, file, others)
-	}
-	return cfg, err
-}
-
-// tellOthers tells which of Flink's options count for nothing here: everybody what there is
-// not yet, as somebody relies on it, and who looks closer what only a JVM needs.
-func tellOthers(p Process, cfg config.Config, file config.Layer, others []string) {
-	level := cfg.String(config.LoggingLevel)
-	var later, never []string
-	for _, name := range others {
-		if config.Expected(name) {
-			later = append(later, name)
-		} else {
-			never = append(never, name)
-		}
-	}
-	if len(later) > 0 && (level == "info" || level == "debug") {
-		fmt.Fprintf(p.Stderr, "%s: not yet: %s\n", file.Source, strings.Join(later, ", "))
-	}
-	if len(never) > 0 && level == "debug" {
-		fmt.Fprintf(p.Stderr, "%s: not used here: %s\n", file.Source, strings.Join(never, ", "))
-	}
-}
-
-// optionsFile reads the file. others are names of Flink's that count for nothing here.
-func optionsFile(p Process) (file config.Layer, others []string, err error) {
-	if dir := p.Getenv("BOBBIN_CONF_DIR"); dir != "" {
-		file, err = config.ReadFile(filepath.Join(dir, config.FileName))
-		return file, nil, namedBy("BOBBIN_CONF_DIR", dir, err)
-	}
-	if dir := p.Getenv("FLINK_CONF_DIR"); dir != "" {
-		file, others, err = config.ReadFlink(dir)
-		return file, others, namedBy("FLINK_CONF_DIR", dir, err)
-	}
-	file, err = config.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(p.Executable)), "conf", config.FileName))
-	if errors.Is(err, os.ErrNotExist) {
-		return config.Layer{}, nil, nil
-	}
-	return file, nil, err
-}
-
-// namedBy makes a fault of the variable from the error of a file that cannot be read: the user
-// has named the variable, and not the file.
-func namedBy(variable, dir string, err error) error {
-	if _, unread := errors.AsType[*fs.PathError](err); !unread {
-		return err
-	}
-	return &config.Fault{Source: variable + "=" + dir, What: err.Error(), Remedy: "set it to the directory that holds the options, or unset it"}
 }

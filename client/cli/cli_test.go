@@ -295,7 +295,7 @@ func TestFlinksConfigurationIsRead(t *testing.T) {
 		{"both", map[string]string{"FLINK_CONF_DIR": dir, "BOBBIN_CONF_DIR": own}, "debug", 5, ""},
 	} {
 		var errs bytes.Buffer
-		cfg, err := options(process(t, c.env, nil, io.Discard, &errs), config.Layer{Values: map[string]string{"logging.level": c.level}})
+		cfg, err := process(t, c.env, nil, io.Discard, &errs).call(nil).options(config.Layer{Values: map[string]string{"logging.level": c.level}})
 		if err != nil || cfg.Int(config.TaskSlots) != c.slots || errs.String() != c.says {
 			t.Errorf("%s: %v, %d slots, stderr %q", c.name, err, cfg.Int(config.TaskSlots), errs.String())
 		}

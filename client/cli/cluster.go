@@ -42,15 +42,15 @@ func clusterLayers(c *cli.Context) ([]config.Layer, error) {
 
 // clusterOf opens the cluster that a command's flags and environment name. done closes it
 // and adds its error to the command's.
-func clusterOf(c *cli.Context, p Process) (cluster *client.Cluster, cfg config.Config, done func(*error), err error) {
-	layers, err := clusterLayers(c)
+func (c *call) cluster(ctx context.Context) (cluster *client.Cluster, cfg config.Config, done func(*error), err error) {
+	layers, err := clusterLayers(c.line)
 	if err != nil {
 		return nil, cfg, nil, err
 	}
-	if cfg, err = options(p, layers...); err != nil {
+	if cfg, err = c.options(layers...); err != nil {
 		return nil, cfg, nil, err
 	}
-	if cluster, err = open(c.Context, p, cfg); err != nil {
+	if cluster, err = c.open(ctx, cfg); err != nil {
 		return nil, cfg, nil, err
 	}
 	return cluster, cfg, func(err *error) { *err = errors.Join(*err, cluster.Close()) }, nil
@@ -58,20 +58,22 @@ func clusterOf(c *cli.Context, p Process) (cluster *client.Cluster, cfg config.C
 
 // withYARN asks the cluster that a command's flags and environment name, for a command that
 // takes no arguments.
-func withYARN(c *cli.Context, p Process, ask func(c *cli.Context, p Process, cluster *client.Cluster, cfg config.Config, asJSON bool) error) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
-		return err
+func withYARN(ask func(ctx context.Context, c *call, cluster *client.Cluster, cfg config.Config, asJSON bool) error) func(context.Context, *call) error {
+	return func(ctx context.Context, c *call) (err error) {
+		asJSON, err := wantsJSON(c.line)
+		if err = cmp.Or(err, noArguments(c.line)); err != nil {
+			return err
+		}
+		cluster, cfg, done, err := c.cluster(ctx)
+		if err != nil {
+			return err
+		}
+		defer done(&err)
+		return ask(ctx, c, cluster, cfg, asJSON)
 	}
-	cluster, cfg, done, err := clusterOf(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
-	return ask(c, p, cluster, cfg, asJSON)
 }
 
 // open connects a command to the cluster that HADOOP_CONF_DIR names.
-func open(ctx context.Context, p Process, c config.Config) (*client.Cluster, error) {
-	return client.Open(ctx, p.Getenv, c, progress.Servers(p.Stderr))
+func (c *call) open(ctx context.Context, cfg config.Config) (*client.Cluster, error) {
+	return client.Open(ctx, c.getenv, cfg, progress.Servers(c.Err))
 }

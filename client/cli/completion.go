@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +15,7 @@ import (
 // completeCommand is what the scripts of completion run.
 const completeCommand = "complete"
 
-func completionCommand(p Process) *cli.Command {
+func completionCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
 		Usage:     "print what makes a shell complete this command's words",
@@ -25,16 +26,16 @@ printed as it is: there is no -o json.
   source <(bobbin completion bash)     in ~/.bashrc
   source <(bobbin completion zsh)      in ~/.zshrc, behind compinit
   bobbin completion fish | source      in ~/.config/fish/config.fish`,
-		Action: func(c *cli.Context) error { return completion(c, p) },
+		Action: bind(completion),
 	}
 }
 
-func completion(c *cli.Context, p Process) error {
-	script, known := completionScripts()[c.Args().First()]
-	if c.Args().Len() != 1 || !known {
-		return fmt.Errorf("%w: %s needs the name of a shell: %s", ErrUsage, c.Command.HelpName, strings.Join(slices.Sorted(maps.Keys(completionScripts())), ", "))
+func completion(_ context.Context, c *call) error {
+	script, known := completionScripts()[c.line.Args().First()]
+	if c.line.Args().Len() != 1 || !known {
+		return fmt.Errorf("%w: %s needs the name of a shell: %s", ErrUsage, c.line.Command.HelpName, strings.Join(slices.Sorted(maps.Keys(completionScripts())), ", "))
 	}
-	_, err := fmt.Fprint(p.Stdout, script)
+	_, err := fmt.Fprint(c.Out, script)
 	return err
 }
 
@@ -83,15 +84,15 @@ complete -c bobbin -a '(__bobbin_candidates)'
 	}
 }
 
-func candidatesCommand(p Process) *cli.Command {
+func candidatesCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name: completeCommand, Usage: "print what may stand in place of the last word", ArgsUsage: "WORD…", Hidden: true,
-		Action: func(c *cli.Context) error {
-			for _, candidate := range candidates(c.App.Commands, c.Args().Slice()) {
-				fmt.Fprintln(p.Stdout, candidate)
+		Action: bind(func(_ context.Context, c *call) error {
+			for _, candidate := range candidates(c.line.App.Commands, c.line.Args().Slice()) {
+				fmt.Fprintln(c.Out, candidate)
 			}
 			return nil
-		},
+		}),
 	}
 }
 

@@ -13,19 +13,20 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client/doctor"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
 // errUnwell ends a command whose findings have been printed.
 var errUnwell = errors.New("a check has failed")
 
-func doctorCommand(p Process) *cli.Command {
+func doctorCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
 		Usage:       "check what a job needs, before one is submitted",
 		Description: doctorDescription,
 		Flags:       slices.Concat(flags(doctorFlags()...), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action:      func(c *cli.Context) error { return examine(c, p) },
+		Action:      bind(examine),
 	}
 }
 
@@ -51,39 +52,39 @@ otherwise 1. docs/doctor.md explains the checks.
 
   bobbin doctor -qu nightly`
 
-func examine(c *cli.Context, p Process) error {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
+func examine(ctx context.Context, c *call) error {
+	asJSON, err := wantsJSON(c.line)
+	if err = cmp.Or(err, noArguments(c.line)); err != nil {
 		return err
 	}
 	patient := doctor.Patient{
-		Getenv:   p.Getenv,
-		Options:  func() (config.Config, error) { return doctorOptions(c, p) },
+		Getenv:   c.getenv,
+		Options:  func() (config.Config, error) { return c.doctorOptions() },
 		Resolver: net.DefaultResolver, Now: time.Now,
 	}
-	say := newReport(p.Stdout, p.Getenv)
+	say := newReport(c.Out, c.getenv)
 	if !asJSON {
 		patient.Begins = say.begins
 	}
 	var results []doctor.Result
-	for result := range doctor.Examine(c.Context, patient) {
+	for result := range doctor.Examine(ctx, patient) {
 		results = append(results, result)
 		if !asJSON {
 			say.result(result)
 		}
 	}
 	say.ends()
-	if c.Context.Err() != nil {
-		return context.Cause(c.Context)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	status := doctor.Worst(results)
 	if asJSON {
-		err = json.NewEncoder(p.Stdout).Encode(map[string]any{"status": status, "checks": results})
+		err = json.NewEncoder(c.Out).Encode(map[string]any{"status": status, "checks": results})
 	} else {
 		say.summary(results)
 	}
 	if err == nil && status == doctor.Failed {
-		err = printed{unwell(results)}
+		err = run.Printed{Err: unwell(results)}
 	}
 	return err
 }
@@ -97,10 +98,10 @@ func unwell(results []doctor.Result) error {
 }
 
 // doctorOptions puts the flags over the options of -D and of the file.
-func doctorOptions(c *cli.Context, p Process) (config.Config, error) {
-	layers, err := clusterLayers(c)
+func (c *call) doctorOptions() (config.Config, error) {
+	layers, err := clusterLayers(c.line)
 	if err != nil {
 		return config.Config{}, err
 	}
-	return options(p, append(layers, flagLayers(c, doctorFlags()...)...)...)
+	return c.options(append(layers, flagLayers(c.line, doctorFlags()...)...)...)
 }

@@ -24,15 +24,15 @@ func idleOn(target string) idle {
 	}
 	running := []string{flagApplication, flagMaster}
 	switch target {
-	case targetLocal:
+	case config.TargetLocal:
 		return idle{
 			slices.Concat([]string{flagDetached, flagAttachedExit}, running, cluster),
-			"which runs jobs in the program's own process: leave %s out, or name a target such as -t " + targetYARNPerJob,
+			"which runs jobs in the program's own process: leave %s out, or name a target such as -t " + config.TargetPerJob,
 		}
-	case targetYARNSession, targetRemote:
+	case config.TargetSession, config.TargetRemote:
 		return idle{cluster, "which runs jobs in a cluster that runs already: leave %[1]s out, or give %[1]s to bobbin session start"}
-	case targetYARNPerJob, targetApplication:
-		return idle{running, "which starts a cluster of its own: leave %s out, or use -t " + targetYARNSession}
+	case config.TargetPerJob, config.TargetApplication:
+		return idle{running, "which starts a cluster of its own: leave %s out, or use -t " + config.TargetSession}
 	}
 	return idle{}
 }
@@ -42,7 +42,7 @@ func idleOn(target string) idle {
 func checkEffect(c *cli.Context, cfg config.Config) error {
 	target := cfg.String(config.ExecutionTarget)
 	none := idleOn(target)
-	if c.String(flagMaster) == masterOnYARN && target != targetLocal { // it has chosen the target
+	if c.String(flagMaster) == masterOnYARN && target != config.TargetLocal { // it has chosen the target
 		none.flags = slices.DeleteFunc(none.flags, func(name string) bool { return name == flagMaster })
 	}
 	if !cfg.IsSet(config.ExecutionTarget) {

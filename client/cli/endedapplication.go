@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,50 +10,49 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // statusOf is status, of an application that may have no ApplicationMaster to ask: YARN tells
 // of one that waits for it, or has ended.
-func statusOf(c *cli.Context, p Process) error {
-	err := withCluster(c, p, status)
+func statusOf(ctx context.Context, c *call) error {
+	err := withCluster(ctx, c, status)
 	idle, is := errors.AsType[*client.NotRunningError](err)
 	if !is {
 		return err
 	}
-	tellOutdated(p, err)
-	if asJSON, err := wantsJSON(c); err != nil || asJSON {
-		return errors.Join(err, json.NewEncoder(p.Stdout).Encode(reportJSON(idle.Report)))
+	tellOutdated(c.Err, err)
+	if asJSON, err := wantsJSON(c.line); err != nil || asJSON {
+		return errors.Join(err, json.NewEncoder(c.Out).Encode(reportJSON(idle.Report)))
 	}
-	return writeReport(p.Stdout, idle.Report)
+	return writeReport(c.Out, idle.Report)
 }
 
 // listOf is list, of an application that may have ended: its jobs are not known then, which is
 // an error, with what is known.
-func listOf(c *cli.Context, p Process) error {
-	err := withCluster(c, p, list)
+func listOf(ctx context.Context, c *call) error {
+	err := withCluster(ctx, c, list)
 	idle, is := errors.AsType[*client.NotRunningError](err)
 	if !is || !idle.Report.State.Terminal() {
 		return err
 	}
-	tellOutdated(p, err)
-	if asJSON, format := wantsJSON(c); format != nil || asJSON {
+	tellOutdated(c.Err, err)
+	if asJSON, format := wantsJSON(c.line); format != nil || asJSON {
 		told := reportJSON(idle.Report)
 		told["jobs"], told["error"] = []any{}, err.Error()
-		return errors.Join(err, format, json.NewEncoder(p.Stdout).Encode(told))
+		return errors.Join(err, format, json.NewEncoder(c.Out).Encode(told))
 	}
-	fmt.Fprintf(p.Stderr, "%s has ended, and its jobs are not kept:\n", idle.Report.ID)
-	return printed{errors.Join(err, writeReport(p.Stderr, idle.Report))}
+	fmt.Fprintf(c.Err, "%s has ended, and its jobs are not kept:\n", idle.Report.ID)
+	return run.Printed{Err: errors.Join(err, writeReport(c.Err, idle.Report))}
 }
 
 // tellOutdated tells which file names an application that does not run.
-func tellOutdated(p Process, err error) {
-	if named, is := errors.AsType[*outdatedError](err); is {
-		fmt.Fprintln(p.Stderr, named.hint())
+func tellOutdated(out io.Writer, err error) {
+	if hint := run.Outdated(err); hint != "" {
+		fmt.Fprintln(out, hint)
 	}
 }
 

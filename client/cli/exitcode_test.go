@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
@@ -16,17 +17,16 @@ import (
 // TestExitCodesTellFaultsApart would catch a script that tries again what can never work, and one that gives up what YARN may
 // take tomorrow.
 func TestExitCodesTellFaultsApart(t *testing.T) {
-	p := Process{Stderr: io.Discard}
-	if got := exitCode(p, nil); got != ExitOK {
+	if got := exitCode(io.Discard, nil); got != ExitOK {
 		t.Errorf("without an error: exit code %d", got)
 	}
 	for want, errs := range map[int][]error{
 		ExitUsage:       {ErrUsage, config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall, errors.Join(context.Canceled, ErrUsage)},
-		ExitFailed:      {client.ErrResources, client.ErrQueue, client.ErrNotRunning, client.ErrApplicationEnded, printed{os.ErrNotExist}},
-		ExitInterrupted: {ErrInterrupted, ErrTerminated, errors.Join(ErrUsage, ErrInterrupted)},
+		ExitFailed:      {client.ErrResources, client.ErrQueue, client.ErrNotRunning, client.ErrApplicationEnded, run.Printed{Err: os.ErrNotExist}},
+		ExitInterrupted: {run.ErrInterrupted, run.ErrTerminated, errors.Join(ErrUsage, run.ErrInterrupted)},
 	} {
 		for _, err := range errs {
-			if got := exitCode(p, fmt.Errorf("submit job: %w", err)); got != want {
+			if got := exitCode(io.Discard, fmt.Errorf("submit job: %w", err)); got != want {
 				t.Errorf("%v: exit code %d, want %d", err, got, want)
 			}
 		}

@@ -12,9 +12,10 @@ import (
 )
 
 // parsed gives what a command's flags say, without running it.
-func parsed(t *testing.T, p Process, line string) (c *cli.Context) {
+func parsed(t *testing.T, line string) (c *cli.Context) {
 	t.Helper()
-	app := &cli.App{Commands: []*cli.Command{runCommand(p), runApplicationCommand(p), sessionCommand(p)}, DisableSliceFlagSeparator: true}
+	unbound := Process{}.bind
+	app := &cli.App{Commands: []*cli.Command{runCommand(unbound), runApplicationCommand(unbound), sessionCommand(unbound)}, DisableSliceFlagSeparator: true}
 	take := func(at *cli.Context) error {
 		c = at
 		return nil
@@ -56,7 +57,7 @@ func TestFlagsGiveTheirOptions(t *testing.T) {
 		"run, long":                 "run " + strings.ReplaceAll(long, "LONG", "--") + " ./job",
 		"run-application, prefixed": "run-application " + strings.ReplaceAll(values, "SHORT", "-y") + " ./job",
 	} {
-		c := parsed(t, Process{}, line)
+		c := parsed(t, line)
 		got := make(map[string]string)
 		for _, layer := range flagLayers(c, deploymentFlags()...) {
 			maps.Copy(got, layer.Values)
@@ -96,8 +97,7 @@ func TestRunTakesFlinksFlags(t *testing.T) {
 		{"run -yDparallelism.default=3 ./job", config.ParallelismDefault, "3"},
 		{"run -s 2 ./job", config.TaskSlots, "2"},
 	} {
-		p := process(t, nil, nil, nil, nil)
-		cfg, err := runOptions(parsed(t, p, c.line), p)
+		cfg, err := process(t, nil, nil, nil, nil).call(parsed(t, c.line)).runOptions()
 		if got := cfg.Set()[c.key.Name()]; err != nil || got != c.want {
 			t.Errorf("%s: %s is %q: %v", c.line, c.key.Name(), got, err)
 		}

@@ -130,9 +130,9 @@ func TestThePageOfFlinksFlagsHasEach(t *testing.T) {
 	}
 	page := string(content)
 	ours := []string{"output", "o", "proxy-user", "help"}
-	var p Process
-	commands := []*cli.Command{runCommand(p), runApplicationCommand(p), infoCommand(p), listCommand(p), cancelCommand(p), stopCommand(p)}
-	for _, command := range append(commands, sessionCommand(p).Subcommands...) {
+	bind := Process{}.bind
+	commands := []*cli.Command{runCommand(bind), runApplicationCommand(bind), infoCommand(bind), listCommand(bind), cancelCommand(bind), stopCommand(bind)}
+	for _, command := range append(commands, sessionCommand(bind).Subcommands...) {
 		for _, flag := range command.Flags {
 			names := flag.Names()
 			if slices.Contains(ours, names[0]) {
@@ -162,14 +162,14 @@ func TestWhereTheLastSessionIsWrittenDown(t *testing.T) {
 		{"", "/var/tmp", "/var/tmp"},
 		{"/srv/sessions", "/var/tmp", "/srv/sessions"},
 	} {
-		p := Process{Executable: "/nowhere/bin/bobbin", Getenv: func(name string) string {
+		asked := call{executable: "/nowhere/bin/bobbin", getenv: func(name string) string {
 			return map[string]string{"TMPDIR": c.temporary}[name]
 		}}
-		cfg, err := options(p, config.Layer{Source: "-D", Values: map[string]string{config.YarnPropertiesFileLocation.Name(): c.option}})
+		cfg, err := asked.options(config.Layer{Source: "-D", Values: map[string]string{config.YarnPropertiesFileLocation.Name(): c.option}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sessionPath(p, cfg); filepath.Dir(got) != c.want {
+		if got := asked.sessionFile(cfg); filepath.Dir(got) != c.want {
 			t.Errorf("option %q, TMPDIR %q: %s, want it in %s", c.option, c.temporary, got, c.want)
 		}
 	}

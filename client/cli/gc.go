@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-func gcCommand(p Process) *cli.Command {
+func gcCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "gc",
 		Usage: "remove staged files that no application needs any more",
@@ -22,12 +23,12 @@ func gcCommand(p Process) *cli.Command {
 			"  bobbin gc --dry-run -D staging.cache.max-size=200m",
 		Flags: append(clusterFlags(), outputFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "tell what would be removed, and remove nothing"}),
-		Action: func(c *cli.Context) error { return withYARN(c, p, collectGarbage) },
+		Action: bind(withYARN(collectGarbage)),
 	}
 }
 
-func collectGarbage(c *cli.Context, p Process, cluster *client.Cluster, cfg config.Config, asJSON bool) error {
-	removed, err := cluster.Collect(c.Context, cfg, c.Bool("dry-run"))
+func collectGarbage(ctx context.Context, c *call, cluster *client.Cluster, cfg config.Config, asJSON bool) error {
+	removed, err := cluster.Collect(ctx, cfg, c.line.Bool("dry-run"))
 	type entry struct {
 		URI   string `json:"uri"`
 		Bytes int64  `json:"bytes"`
@@ -39,19 +40,19 @@ func collectGarbage(c *cli.Context, p Process, cluster *client.Cluster, cfg conf
 		sum += r.Bytes
 	}
 	if asJSON {
-		object := map[string]any{"removed": list, "bytes": sum, "dryRun": c.Bool("dry-run")}
+		object := map[string]any{"removed": list, "bytes": sum, "dryRun": c.line.Bool("dry-run")}
 		if err != nil {
 			object["error"] = err.Error()
 		}
-		return errors.Join(err, json.NewEncoder(p.Stdout).Encode(object))
+		return errors.Join(err, json.NewEncoder(c.Out).Encode(object))
 	}
 	verb := "removed"
-	if c.Bool("dry-run") {
+	if c.line.Bool("dry-run") {
 		verb = "would remove"
 	}
 	for _, e := range list {
-		fmt.Fprintf(p.Stdout, "%s %s (%s)\n", verb, e.URI, progress.Size(e.Bytes))
+		fmt.Fprintf(c.Out, "%s %s (%s)\n", verb, e.URI, progress.Size(e.Bytes))
 	}
-	fmt.Fprintf(p.Stdout, "%s %d, %s\n", verb, len(list), progress.Size(sum))
+	fmt.Fprintf(c.Out, "%s %d, %s\n", verb, len(list), progress.Size(sum))
 	return err
 }

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,14 +10,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
-	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-func infoCommand(p Process) *cli.Command {
+func infoCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "info",
 		Usage:     "print the plan of a job, and run nothing",
@@ -30,66 +29,54 @@ program has printed its own help instead.
   bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts
   bobbin info -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b`,
 		Flags:  slices.Concat(flags(parallelismFlag()), []cli.Flag{outputFlag()}, meantFlags(), clusterFlags()),
-		Action: func(c *cli.Context) error { return info(c, p) },
+		Action: bind(info),
 	}
 }
 
-func info(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
+func info(ctx context.Context, c *call) error {
+	asJSON, err := wantsJSON(c.line)
 	if err != nil {
 		return err
 	}
-	words := c.Args().Slice()
+	words := c.line.Args().Slice()
 	if noProgram(words) {
 		return fmt.Errorf("%w: bobbin info needs a program: bobbin info ./program [arguments]", ErrUsage)
 	}
 	if len(words) == 1 && isJob(words[0]) {
-		return infoOfJob(c, p, ids.JobID(words[0]), asJSON)
+		return infoOfJob(ctx, c, ids.JobID(words[0]), asJSON)
 	}
-	layers, err := clusterLayers(c)
+	layers, err := clusterLayers(c.line)
 	if err != nil {
 		return err
 	}
-	cfg, err := options(p, append(layers, flagLayers(c, parallelismFlag())...)...)
+	cfg, err := c.options(append(layers, flagLayers(c.line, parallelismFlag())...)...)
 	if err != nil {
 		return err
 	}
-	found, err := program.Inspect(words[0], program.Native())
-	if err != nil {
+	graph, err := run.Plan(ctx, run.Request{Program: words[0], Arguments: words[1:], Config: cfg, Streams: c.Streams})
+	switch {
+	case err != nil:
 		return err
+	case graph != nil:
+		return printPlan(c.Out, restapi.PlanOf(graph), asJSON)
+	case asJSON:
+		return json.NewEncoder(c.Out).Encode(map[string]any{"plan": nil})
 	}
-	d, err := driver.Start(c.Context, found.Path, words[1:], driver.Options{
-		Config: cfg.Set(), Stdin: p.Stdin, Stdout: terminal.Raw(p.Stderr), Stderr: terminal.Raw(p.Stderr),
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	graph, err := d.Next(c.Context)
-	if errors.Is(err, driver.ErrNoJob) && asksForHelp(words[1:]) {
-		if asJSON {
-			return json.NewEncoder(p.Stdout).Encode(map[string]any{"plan": nil})
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return printPlan(p.Stdout, restapi.PlanOf(&graph), asJSON)
+	return nil
 }
 
 // infoOfJob prints the plan of a job of a cluster.
-func infoOfJob(c *cli.Context, p Process, job ids.JobID, asJSON bool) (err error) {
-	master, done, err := reachCluster(c, p)
+func infoOfJob(ctx context.Context, c *call, job ids.JobID, asJSON bool) (err error) {
+	master, done, err := c.reach(ctx)
 	if err != nil {
 		return err
 	}
 	defer done(&err)
-	plan, err := master.Plan(c.Context, job)
+	plan, err := master.Plan(ctx, job)
 	if err != nil {
 		return err
 	}
-	return printPlan(p.Stdout, plan, asJSON)
+	return printPlan(c.Out, plan, asJSON)
 }
 
 func printPlan(out io.Writer, plan restapi.JobPlan, asJSON bool) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-func cancelCommand(p Process) *cli.Command {
+func cancelCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "cancel",
 		Usage:     "cancel a job",
@@ -24,31 +25,34 @@ func cancelCommand(p Process) *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "take a savepoint first, which is not possible yet"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error {
-			if c.Bool("withSavepoint") {
+		Action: bind(func(ctx context.Context, c *call) error {
+			if c.line.Bool("withSavepoint") {
 				return fmt.Errorf("%w: there are no savepoints yet: cancel the job without -s", ErrUsage)
 			}
-			return withJob(c, p, func(master *reached, job ids.JobID) error {
-				err := master.Cancel(c.Context, job)
-				if client.NotFound(err) {
-					other := master.EndDriver(c.Context, string(job))
-					if other == nil {
-						return say(c, p, fmt.Sprintf("program %s has ended", job), map[string]any{"application": master.application(), "driver": job})
-					}
-					if !client.NotFound(other) {
-						return other
-					}
-				}
-				if err != nil {
-					return err
-				}
-				return say(c, p, fmt.Sprintf("job %s is being cancelled", job), map[string]any{"application": master.application(), "job": job})
-			})
-		},
+			return withJob(ctx, c, cancel)
+		}),
 	}
 }
 
-func stopCommand(p Process) *cli.Command {
+// cancel cancels a job, or ends the program of that id.
+func cancel(ctx context.Context, c *call, master *reached, job ids.JobID) error {
+	err := master.Cancel(ctx, job)
+	if client.NotFound(err) {
+		other := master.EndDriver(ctx, string(job))
+		if other == nil {
+			return c.say(fmt.Sprintf("program %s has ended", job), map[string]any{"application": master.Application(), "driver": job})
+		}
+		if !client.NotFound(other) {
+			return other
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.say(fmt.Sprintf("job %s is being cancelled", job), map[string]any{"application": master.Application(), "job": job})
+}
+
+func stopCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:        "stop",
 		Usage:       "end a job with a savepoint",
@@ -60,38 +64,38 @@ func stopCommand(p Process) *cli.Command {
 			&cli.StringFlag{Name: "type", Usage: "`FORMAT` of the savepoint: canonical, or native"},
 			&cli.BoolFlag{Name: "detached", Usage: "return before the savepoint is there"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error {
-			return withJob(c, p, func(master *reached, job ids.JobID) error { return master.Stop(c.Context, job) })
-		},
+		Action: bind(func(ctx context.Context, c *call) error {
+			return withJob(ctx, c, func(ctx context.Context, _ *call, master *reached, job ids.JobID) error { return master.Stop(ctx, job) })
+		}),
 	}
 }
 
 // withCluster asks the cluster that a command means, which takes no arguments.
-func withCluster(c *cli.Context, p Process, ask func(c *cli.Context, p Process, master *reached, asJSON bool) error) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
+func withCluster(ctx context.Context, c *call, ask func(ctx context.Context, c *call, master *reached, asJSON bool) error) (err error) {
+	asJSON, err := wantsJSON(c.line)
+	if err = cmp.Or(err, noArguments(c.line)); err != nil {
 		return err
 	}
-	master, done, err := reachCluster(c, p)
+	master, done, err := c.reach(ctx)
 	if err != nil {
 		return err
 	}
 	defer done(&err)
-	return ask(c, p, master, asJSON)
+	return ask(ctx, c, master, asJSON)
 }
 
 // isJob tells whether a word is the id of a job.
 func isJob(word string) bool { return len(word) == 32 && strings.Trim(word, "0123456789abcdef") == "" }
 
 // withJob does something with the job that a command's one argument names.
-func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) error) (err error) {
-	if _, err := wantsJSON(c); err != nil {
+func withJob(ctx context.Context, c *call, do func(ctx context.Context, c *call, master *reached, job ids.JobID) error) (err error) {
+	if _, err := wantsJSON(c.line); err != nil {
 		return err
 	}
-	job := c.Args().First()
+	job := c.line.Args().First()
 	switch _, err := records.ParseApplicationID(job); {
-	case c.Args().Len() != 1:
-		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
+	case c.line.Args().Len() != 1:
+		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.line.Command.HelpName)
 	case err == nil:
 		return fmt.Errorf("%w: %s is an application, not a job: bobbin list -id %s shows its jobs, bobbin kill %s ends it with all of them", ErrUsage, job, job, job)
 	case isJob(job):
@@ -100,10 +104,10 @@ func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) 
 	default:
 		return fmt.Errorf("%w: %q is no job id: a job id has 32 hex digits, and bobbin list shows those of the jobs that run", ErrUsage, job)
 	}
-	master, done, err := reachCluster(c, p)
+	master, done, err := c.reach(ctx)
 	if err != nil {
 		return err
 	}
 	defer done(&err)
-	return do(master, ids.JobID(job))
+	return do(ctx, c, master, ids.JobID(job))
 }

@@ -21,8 +21,10 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -206,12 +208,8 @@ func startFakeSession(t *testing.T) *fakeSession {
 	t.Helper()
 	fake := startYARN(t, yarnfake.Config{ClientTokens: true})
 	s := &fakeSession{yarn: fake, env: environment(t, fake.Conf())}
-	p := Process{Getenv: func(name string) string { return s.env[name] }}
-	cfg, err := options(Process{Getenv: p.Getenv, Executable: "/nowhere/bin/bobbin"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.path = sessionPath(p, cfg)
+	c := call{getenv: func(name string) string { return s.env[name] }}
+	s.path = c.sessionFile(config.Config{})
 	s.register(t, fake)
 	return s
 }
@@ -573,7 +571,7 @@ func TestInterruptLeavesASessionThatIsNotOnesOwn(t *testing.T) {
 	defer writer.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var errs notifying
-	errs.when, errs.do = "Words: ", func() { cancel(ErrInterrupted) }
+	errs.when, errs.do = "Words: ", func() { cancel(run.ErrInterrupted) }
 	code := Run(ctx, process(t, s.env, input, io.Discard, &errs, "session", "attach", "-id", s.id.String()))
 	if code != ExitInterrupted || !strings.Contains(errs.text, "which goes on") || len(s.did) != 0 {
 		t.Errorf("exit code %d, stderr %q, asked %v", code, errs.text, s.did)

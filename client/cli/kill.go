@@ -2,16 +2,15 @@ package cli
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-func killCommand(p Process) *cli.Command {
+func killCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "kill",
 		Usage:     "end an application",
@@ -21,37 +20,34 @@ Of one that has ended already it removes what is still staged.
 
   bobbin kill application_1700000000000_0001`,
 		Flags:  append(clusterFlags(), outputFlag()),
-		Action: func(c *cli.Context) error { return kill(c, p) },
+		Action: bind(kill),
 	}
 }
 
-func kill(c *cli.Context, p Process) (err error) {
-	id, err := applicationArgument(c)
-	if _, format := wantsJSON(c); err != nil || format != nil {
+func kill(ctx context.Context, c *call) (err error) {
+	id, err := applicationArgument(c.line)
+	if _, format := wantsJSON(c.line); err != nil || format != nil {
 		return cmp.Or(err, format)
 	}
-	cluster, _, done, err := clusterOf(c, p)
+	cluster, _, done, err := c.cluster(ctx)
 	if err != nil {
 		return err
 	}
 	defer done(&err)
-	report, err := cluster.YARN.ApplicationReport(c.Context, id)
-	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
-		return unknownError{id}
-	}
+	report, err := cluster.Report(ctx, id)
 	if err != nil {
 		return err
 	}
 	if report.State.Terminal() {
-		if err := cluster.Sweep(c.Context, id); err != nil {
+		if err := cluster.Sweep(ctx, id); err != nil {
 			return err
 		}
-		return say(c, p, fmt.Sprintf("%s has ended already: %s (%s)", id, report.State, report.FinalStatus), killed(id, report.State))
+		return c.say(fmt.Sprintf("%s has ended already: %s (%s)", id, report.State, report.FinalStatus), killed(id, report.State))
 	}
-	if err := cluster.Kill(c.Context, id); err != nil {
+	if err := cluster.Kill(ctx, id); err != nil {
 		return err
 	}
-	return say(c, p, fmt.Sprintf("%s is killed", id), killed(id, records.ApplicationKilled))
+	return c.say(fmt.Sprintf("%s is killed", id), killed(id, records.ApplicationKilled))
 }
 
 func killed(id records.ApplicationID, state records.ApplicationState) map[string]any {

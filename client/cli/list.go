@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-func listCommand(p Process) *cli.Command {
+func listCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "list",
 		Usage: "list the jobs of an application",
@@ -28,32 +29,32 @@ func listCommand(p Process) *cli.Command {
 			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return listOf(c, p) },
+		Action: bind(listOf),
 	}
 }
 
-func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
-	jobs, err := master.Jobs(c.Context)
+func list(ctx context.Context, c *call, master *reached, asJSON bool) error {
+	jobs, err := master.Jobs(ctx)
 	if err != nil {
 		return err
 	}
-	supply, err := supplyOf(c.Context, master)
+	supply, err := supplyOf(ctx, master)
 	if err != nil {
 		return err
 	}
-	asked := sectionsOf(c)
+	asked := sectionsOf(c.line)
 	jobs = chosen(jobs, asked)
 	if asJSON {
-		return printJobsJSON(p.Stdout, jobs, supply)
+		return printJobsJSON(c.Out, jobs, supply)
 	}
 	for _, s := range asked {
-		if err := s.write(p.Stdout, jobs); err != nil {
+		if err := s.write(c.Out, jobs); err != nil {
 			return err
 		}
 	}
 	for _, d := range supply.Jobs { // beside the list, which scripts read
 		if d.Waits() {
-			fmt.Fprintln(p.Stderr, waitOf(supply, d))
+			fmt.Fprintln(c.Err, waitOf(supply, d))
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-func logsCommand(p Process) *cli.Command {
+func logsCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
 		Usage:     "print the logs of an application's containers",
@@ -34,47 +34,47 @@ are printed as they are: there is no -o json.
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the application, or the container, has ended"},
 			&cli.StringFlag{Name: "container", Usage: "only the logs of container `ID`"},
 			&cli.StringFlag{Name: "file", Usage: "only the log `NAME`, such as jobmanager.log"}),
-		Action: func(c *cli.Context) error { return printLogs(c, p) },
+		Action: bind(printLogs),
 	}
 }
 
-func printLogs(c *cli.Context, p Process) (err error) {
-	id, err := applicationArgument(c)
+func printLogs(ctx context.Context, c *call) (err error) {
+	id, err := applicationArgument(c.line)
 	if err != nil {
 		return err
 	}
-	if name := c.String("container"); name != "" {
+	if name := c.line.String("container"); name != "" {
 		if _, err := records.ParseContainerID(name); err != nil {
 			return fmt.Errorf("%w: %q is no container id, such as container_1700000000000_0001_01_000001", ErrUsage, name)
 		}
 	}
-	cluster, _, done, err := clusterOf(c, p)
+	cluster, _, done, err := c.cluster(ctx)
 	if err != nil {
 		return err
 	}
 	defer done(&err)
-	wanted := logFilter{out: p.Stdout, container: c.String("container"), file: c.String("file")}
-	report, err := cluster.YARN.ApplicationReport(c.Context, id)
+	wanted := logFilter{out: c.Out, container: c.line.String("container"), file: c.line.String("file")}
+	report, err := cluster.YARN.ApplicationReport(ctx, id)
 	switch {
 	case errors.Is(err, yarnrpc.ErrApplicationNotFound): // YARN has forgotten it, HDFS may not have
-		err = logs.Aggregated(c.Context, cluster.Files, cluster.Conf, cluster.User, id, wanted.visit)
+		err = logs.Aggregated(ctx, cluster.Files, cluster.Conf, cluster.User, id, wanted.visit)
 		if errors.Is(err, logs.ErrNotAggregated) {
 			return fmt.Errorf("%s is not known to YARN, and HDFS has no logs of it by user %s: bobbin applications --all lists those that YARN knows", id, cluster.User)
 		}
 	case err != nil:
 	case report.State.Terminal():
-		err = collectedLogs(c.Context, p.Stderr, cluster, report, wanted.visit)
-	case c.Bool("follow"):
+		err = collectedLogs(ctx, c.Err, cluster, report, wanted.visit)
+	case c.line.Bool("follow"):
 		web, closed := nodeWeb(cluster)
 		defer closed()
-		f := following{cluster: cluster, wanted: &wanted, stderr: p.Stderr, known: make(map[records.ContainerID]records.ContainerReport), silent: make(map[records.ContainerID]time.Time)}
+		f := following{cluster: cluster, wanted: &wanted, stderr: c.Err, known: make(map[records.ContainerID]records.ContainerReport), silent: make(map[records.ContainerID]time.Time)}
 		f.follower = logs.Follower{Web: web, Wants: wanted.wants}
-		err = f.follow(c.Context, report)
+		err = f.follow(ctx, report)
 	default:
-		err = liveLogs(c.Context, cluster, report, &wanted)
+		err = liveLogs(ctx, cluster, report, &wanted)
 		if !wanted.printed { // it may just have ended, and its nodes keep nothing then
-			if now, again := cluster.YARN.ApplicationReport(c.Context, id); again == nil && now.State.Terminal() {
-				err = collectedLogs(c.Context, p.Stderr, cluster, now, wanted.visit)
+			if now, again := cluster.YARN.ApplicationReport(ctx, id); again == nil && now.State.Terminal() {
+				err = collectedLogs(ctx, c.Err, cluster, now, wanted.visit)
 			}
 		}
 	}

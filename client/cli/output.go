@@ -27,19 +27,6 @@ func wantsJSON(c *cli.Context) (bool, error) {
 	}
 }
 
-// say tells what a command has done: a line, or what it is for scripts.
-func say(c *cli.Context, p Process, line string, object map[string]any) error {
-	asJSON, err := wantsJSON(c)
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return json.NewEncoder(p.Stdout).Encode(object)
-	}
-	_, err = fmt.Fprintln(p.Stdout, line)
-	return err
-}
-
 // asksForJSON tells whether a command line wants JSON, also one that is faulty: args are its
 // words, of which arranged are made where it is not.
 func asksForJSON(args, arranged []string) bool {

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,18 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/program"
-)
-
-// Targets of run.
-const (
-	targetLocal       = "local"
-	targetRemote      = "remote"
-	targetYARNPerJob  = "yarn-per-job"
-	targetYARNSession = "yarn-session"
-	targetApplication = "yarn-application"
 )
 
 func runFlags() []cli.Flag {
@@ -31,14 +21,14 @@ func runFlags() []cli.Flag {
 	}, whichFlags(), flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags())
 }
 
-func runCommand(p Process) *cli.Command {
+func runCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "run a program's job",
 		ArgsUsage:   "PROGRAM [program arguments]",
 		Description: runDescription,
 		Flags:       runFlags(),
-		Action:      func(c *cli.Context) error { return run(c, p) },
+		Action:      bind(runProgram),
 	}
 }
 
@@ -65,16 +55,16 @@ ends this command at once.
 
   bobbin run -t yarn-per-job -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts`
 
-// run runs a program on the target that the options name.
-func run(c *cli.Context, p Process) error {
-	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
-		words := c.Args().Slice()
+// runProgram runs a program on the target that the options name.
+func runProgram(ctx context.Context, c *call) error {
+	return c.telling(func(j *run.Journal) error {
+		words := c.line.Args().Slice()
 		if noProgram(words) {
-			return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, targetYARNPerJob)
+			return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, config.TargetPerJob)
 		}
-		cfg, err := runOptions(c, p)
+		cfg, err := c.runOptions()
 		if err == nil {
-			err = checkEffect(c, cfg)
+			err = checkEffect(c.line, cfg)
 		}
 		if err != nil {
 			return err
@@ -82,17 +72,17 @@ func run(c *cli.Context, p Process) error {
 		if err := config.Validate(cfg); err != nil { // before the program plans
 			return err
 		}
-		l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: timeline, outcome: told}
-		switch cfg.String(config.ExecutionTarget) {
-		case targetLocal:
-			err = runLocal(c.Context, p, cfg, words)
-			timeline.Done("program ended")
-			return err
-		case targetApplication:
-			return runApplication(c.Context, &l, p, words)
-		}
-		return runOnCluster(c, l, p, words)
+		return run.Run(ctx, c.request(cfg.String(config.ExecutionTarget), words, cfg, j))
 	})
+}
+
+// request is a program, by its file and its arguments, that is to run on a target with these options.
+func (c *call) request(target string, words []string, cfg config.Config, j *run.Journal) run.Request {
+	return run.Request{
+		Target: target, Program: words[0], Arguments: words[1:], Config: cfg, Executable: c.executable, Streams: c.Streams, Journal: j,
+		Open: func(ctx context.Context) (*client.Cluster, error) { return c.openMeant(ctx, cfg) },
+		Find: func(ctx context.Context, on *client.Cluster) (run.Site, error) { return c.findSite(ctx, on, cfg) },
+	}
 }
 
 // noProgram tells whether a command line names no program. A script's variable may be empty.
@@ -100,13 +90,13 @@ func noProgram(words []string) bool { return len(words) == 0 || words[0] == "" }
 
 // runOptions puts the flags of run over the options of -D and of the file, and decides
 // where the program runs.
-func runOptions(c *cli.Context, p Process) (config.Config, error) {
-	layers, err := clusterLayers(c)
-	if err = cmp.Or(err, noSavepoint(c)); err != nil {
+func (c *call) runOptions() (config.Config, error) {
+	layers, err := clusterLayers(c.line)
+	if err = cmp.Or(err, noSavepoint(c.line)); err != nil {
 		return config.Config{}, err
 	}
-	layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), targetFlag(), parallelismFlag())...)...)
-	cfg, found, err := withSession(c, p, append(layers, switchLayers(c)...))
+	layers = append(layers, flagLayers(c.line, append(deploymentFlagsOfRun(), targetFlag(), parallelismFlag())...)...)
+	cfg, found, err := c.withSession(append(layers, switchLayers(c.line)...))
 	if err != nil {
 		return cfg, err
 	}
@@ -114,22 +104,22 @@ func runOptions(c *cli.Context, p Process) (config.Config, error) {
 		return cfg.With(config.Layer{Source: source, Values: map[string]string{config.ExecutionTarget.Name(): target}})
 	}
 	switch {
-	case c.String(flagMaster) == masterOnYARN && !c.IsSet(targetFlag().name):
+	case c.line.String(flagMaster) == masterOnYARN && !c.line.IsSet(targetFlag().name):
 		if cfg.IsSet(config.YarnApplicationID) {
-			return aim("-m", targetYARNSession)
+			return aim("-m", config.TargetSession)
 		}
-		return aim("-m", targetYARNPerJob)
-	case isElsewhere(c, cfg):
-		return aim(cfg.Source(config.RESTAccessFile), targetRemote)
-	case cfg.IsSet(config.ExecutionTarget) && cfg.String(config.ExecutionTarget) != targetRemote:
+		return aim("-m", config.TargetPerJob)
+	case isElsewhere(c.line, cfg):
+		return aim(cfg.Source(config.RESTAccessFile), config.TargetRemote)
+	case cfg.IsSet(config.ExecutionTarget) && cfg.String(config.ExecutionTarget) != config.TargetRemote:
 		return cfg, nil
-	case !cfg.IsSet(config.YarnApplicationID) && masterAddress(c) == "":
+	case !cfg.IsSet(config.YarnApplicationID) && masterAddress(c.line) == "":
 		return cfg, nil
 	}
 	if found != "" {
-		fmt.Fprintf(p.Stderr, "%s names %s: the program's jobs run there (-t %s runs them here)\n", found, cfg.String(config.YarnApplicationID), targetLocal)
+		fmt.Fprintf(c.Err, "%s names %s: the program's jobs run there (-t %s runs them here)\n", found, cfg.String(config.YarnApplicationID), config.TargetLocal)
 	}
-	return aim(cfg.Source(config.YarnApplicationID), targetYARNSession)
+	return aim(cfg.Source(config.YarnApplicationID), config.TargetSession)
 }
 
 // noSavepoint refuses Flink's -s of a program, which is a path there and the number of slots
@@ -139,43 +129,4 @@ func noSavepoint(c *cli.Context) error {
 		return fmt.Errorf("%w: -s %s: there are no savepoints yet to start from", ErrUsage, path)
 	}
 	return nil
-}
-
-// runOnCluster runs a program whose jobs run on a cluster.
-func runOnCluster(c *cli.Context, l launcher, p Process, words []string) (err error) {
-	ctx := c.Context
-	target := l.cfg.String(config.ExecutionTarget)
-	if l.cfg.Bool(config.ShutdownOnAttachedExit) && !l.cfg.Bool(config.ExecutionAttached) {
-		l.say.Line("%s has no effect with -d: this command does not follow the job", config.ShutdownOnAttachedExit)
-	}
-	if target != targetRemote {
-		if l.cluster, err = openMeant(c, p, l.cfg); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, l.cluster.Close()) }()
-	}
-	defer l.say.Finish() // an error has a line of its own
-	r := &runner{
-		p: p, cfg: l.cfg, attached: l.cfg.Bool(config.ExecutionAttached), say: l.say, timeline: l.timeline, outcome: l.outcome,
-	}
-	if target == targetYARNPerJob {
-		job := &perJob{launcher: l, attached: r.attached}
-		if err := job.inspect(p.Executable, words[0]); err != nil {
-			return err
-		}
-		r.target = job
-		return r.run(ctx, job.program, words[1:])
-	}
-	found, err := program.Inspect(words[0], program.Native())
-	if err != nil {
-		return err
-	}
-	s := session{cfg: l.cfg, program: found, attached: r.attached, say: l.say, timeline: l.timeline}
-	if s.site, err = siteOf(c, p, l.cluster, l.cfg); err != nil {
-		return err
-	}
-	l.outcome.Application = s.application()
-	defer s.open(ctx)()
-	r.target = &s
-	return r.run(ctx, found, words[1:])
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-func sessionQueryCommand(p Process) *cli.Command {
+func sessionQueryCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "query",
 		Usage: "print what YARN has for a session: nodes and queues",
@@ -27,19 +27,19 @@ together, and the queues.
 
   bobbin session query`,
 		Flags:  append(clusterFlags(), outputFlag()),
-		Action: func(c *cli.Context) error { return withYARN(c, p, sessionQuery) },
+		Action: bind(withYARN(sessionQuery)),
 	}
 }
 
-func sessionQuery(c *cli.Context, p Process, cluster *client.Cluster, _ config.Config, asJSON bool) error {
-	nodes, queues, err := capacities(c.Context, cluster.YARN)
+func sessionQuery(ctx context.Context, c *call, cluster *client.Cluster, _ config.Config, asJSON bool) error {
+	nodes, queues, err := capacities(ctx, cluster.YARN)
 	switch {
 	case err != nil:
 		return err
 	case asJSON:
-		return printNodesJSON(p.Stdout, nodes, queues)
+		return printNodesJSON(c.Out, nodes, queues)
 	}
-	return printNodes(p.Stdout, nodes, queues)
+	return printNodes(c.Out, nodes, queues)
 }
 
 // capacities are YARN's nodes that run, and its queues that take applications.

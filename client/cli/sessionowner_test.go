@@ -6,9 +6,8 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
 // opened is the session's cluster as alice opens it.
@@ -21,11 +20,7 @@ func (s *fakeSession) opened(t *testing.T) *client.Cluster {
 func openedBy(t *testing.T, env map[string]string) *client.Cluster {
 	t.Helper()
 	p := process(t, env, nil, new(bytes.Buffer), new(bytes.Buffer))
-	cfg, err := options(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := open(t.Context(), p, cfg)
+	cluster, err := p.call(nil).open(t.Context(), config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +36,8 @@ func openedBy(t *testing.T, env map[string]string) *client.Cluster {
 // the id of a session on another.
 func TestTheFileOfAnotherClusterIsNotMeant(t *testing.T) {
 	s := startFakeSession(t)
-	here := owner(s.opened(t))
+	on := s.opened(t)
+	here := sessionfile.Owner{ResourceManagers: strings.Join(on.ResourceManagers(), ","), User: on.User}
 	const remedy = "): name an application with -id, a target with -t, or start a session here\n"
 	for name, c := range map[string]struct {
 		owner sessionfile.Owner
@@ -64,46 +60,5 @@ func TestTheFileOfAnotherClusterIsNotMeant(t *testing.T) {
 		if code, _, stderr := command(t, s.env, "status", "-id", s.id.String()); code != ExitOK {
 			t.Errorf("%s, and the application is named: exit code %d, stderr %q", name, code, stderr)
 		}
-	}
-}
-
-// TestASecondSessionTellsOfTheFirst would catch jobs that go elsewhere than yesterday, without a word, a session that
-// nobody thinks of any more, and one of another cluster that is told as going on, and with a command that does not end it.
-func TestASecondSessionTellsOfTheFirst(t *testing.T) {
-	s := startFakeSession(t)
-	l := launcher{cluster: s.opened(t)}
-	forgotten := s.id
-	forgotten.ID++
-	started := s.id
-	started.ID += 2
-	told := func(before sessionfile.Session) string {
-		var out bytes.Buffer
-		l.say = progress.New(&out)
-		l.replaced(t.Context(), s.path, started, before)
-		return out.String()
-	}
-	now := " in " + s.path + "; commands without -id now use " + started.String() + ". "
-	want := "session " + started.String() + " replaces session " + s.id.String() + now + "To end session " + s.id.String() + ": bobbin session stop -id " + s.id.String() + "\n"
-	here := owner(l.cluster)
-	if got := told(sessionfile.Session{Application: s.id, Owner: here}); got != want {
-		t.Errorf("one that runs: %q, want %q", got, want)
-	}
-	for place, owner := range map[string]sessionfile.Owner{
-		"elsewhere:1 (user carol)":            {ResourceManagers: "elsewhere:1", User: "carol"},
-		"elsewhere:1":                         {ResourceManagers: "elsewhere:1"},
-		here.ResourceManagers + " (user bob)": {User: "bob"},
-	} {
-		want := "session " + started.String() + " replaces session " + forgotten.String() + " on ResourceManager " + place + now +
-			"If session " + forgotten.String() + " still runs, end it from there: bobbin session stop -id " + forgotten.String() + "\n"
-		if got := told(sessionfile.Session{Application: forgotten, Owner: owner}); got != want {
-			t.Errorf("one that this cluster cannot be asked of: %q, want %q", got, want)
-		}
-	}
-	if got := told(sessionfile.Session{}) + told(sessionfile.Session{Application: forgotten, Owner: here}); got != "" {
-		t.Errorf("none, and one that YARN has forgotten: %q", got)
-	}
-	s.finish(t, records.FinalSucceeded, "")
-	if got := told(sessionfile.Session{Application: s.id, Owner: here}); got != "" {
-		t.Errorf("one that has ended: %q", got)
 	}
 }

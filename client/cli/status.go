@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +12,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 )
 
-func statusCommand(p Process) *cli.Command {
+func statusCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "print what an application has and does",
@@ -23,37 +25,37 @@ func statusCommand(p Process) *cli.Command {
 			"an application that has not begun, or has ended, it prints YARN's report: state, times\n" +
 			"and diagnostics.\n\n  bobbin status -id application_1700000000000_0001",
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return statusOf(c, p) },
+		Action: bind(statusOf),
 	}
 }
 
-func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
-	o, err := master.Overview(c.Context)
+func status(ctx context.Context, c *call, master *reached, asJSON bool) error {
+	o, err := master.Overview(ctx)
 	if err != nil {
 		return err
 	}
-	programs, err := master.Drivers(c.Context)
+	programs, err := master.Drivers(ctx)
 	if err != nil {
 		return err
 	}
-	blocked, err := master.Blocklist(c.Context)
+	blocked, err := master.Blocklist(ctx)
 	if err != nil {
 		return err
 	}
-	supply, err := supplyOf(c.Context, master)
+	supply, err := supplyOf(ctx, master)
 	if err != nil {
 		return err
 	}
-	report, err := reportSoon(c.Context, master.cfg, master.report)
+	report, err := master.Report(ctx)
 	switch {
-	case errors.Is(err, errYARNAway):
-		fmt.Fprintln(p.Stderr, "YARN does not answer: what it knows of the application is left out")
-	case err != nil && !errors.Is(err, errNoYARN):
+	case errors.Is(err, run.ErrYARNAway):
+		fmt.Fprintln(c.Err, "YARN does not answer: what it knows of the application is left out")
+	case err != nil && !errors.Is(err, run.ErrNoYARN):
 		return err
 	}
 	if asJSON {
 		told := map[string]any{
-			"application": master.application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
+			"application": master.Application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
 			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
 			"drivers": driversOf(programs), "containersRequested": supply.Requested, "containersStarting": supply.Starting, "waiting": waitingOf(supply),
 		}
@@ -61,7 +63,7 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 			maps.Copy(told, reportJSON(report))
 		}
 		told["blockedNodes"] = blockedOf(blocked)
-		return json.NewEncoder(p.Stdout).Encode(told)
+		return json.NewEncoder(c.Out).Encode(told)
 	}
 	facts := terminal.Facts{{"application", master.String()}}
 	if err == nil {
@@ -83,7 +85,7 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if err == nil {
 		facts = append(facts, [2]string{"web page", report.TrackingURL})
 	}
-	return facts.Write(p.Stdout)
+	return facts.Write(c.Out)
 }
 
 // runningDriver is a program beside the master, as -o json has it.

@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
-func versionCommand(p Process) *cli.Command {
+func versionCommand(bind binder, release string, build version.Build) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version, and the commit that it was built of",
@@ -17,16 +19,16 @@ func versionCommand(p Process) *cli.Command {
 
   bobbin version -o json`,
 		Flags: []cli.Flag{outputFlag()},
-		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+		Action: bind(func(_ context.Context, c *call) error {
+			if err := noArguments(c.line); err != nil {
 				return err
 			}
 			platform := runtime.GOOS + "/" + runtime.GOARCH
-			line := fmt.Sprintf("bobbin %s (protocol %d, %s, %s, %s)", p.Version, jobgraph.ProtocolVersion, runtime.Version(), platform, p.Build)
-			return say(c, p, line, map[string]any{
-				"version": p.Version, "protocol": jobgraph.ProtocolVersion, "go": runtime.Version(), "platform": platform,
-				"commit": p.Build.Commit, "date": p.Build.Date, "modified": p.Build.Modified,
+			line := fmt.Sprintf("bobbin %s (protocol %d, %s, %s, %s)", release, jobgraph.ProtocolVersion, runtime.Version(), platform, build)
+			return c.say(line, map[string]any{
+				"version": release, "protocol": jobgraph.ProtocolVersion, "go": runtime.Version(), "platform": platform,
+				"commit": build.Commit, "date": build.Date, "modified": build.Modified,
 			})
-		},
+		}),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -31,7 +32,7 @@ func waitsOf(supply msg.SlotSupply) (facts terminal.Facts) {
 
 // waitOf says what a job waits for.
 func waitOf(supply msg.SlotSupply, d msg.SlotDemand) string {
-	return fmt.Sprintf("job %s since %s: %s", d.Job, timeOfDay(d.Since), supply.Explain(d, timeOfDay))
+	return fmt.Sprintf("job %s since %s: %s", d.Job, progress.TimeOfDay(d.Since), supply.Explain(d, progress.TimeOfDay))
 }
 
 // waiting is a job that waits for slots, as -o json has it.

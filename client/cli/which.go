@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,7 +20,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -60,23 +60,23 @@ func meantFlags() []cli.Flag { return append(flags(targetFlag()), whichFlags()..
 // withSession gives the options of a command which may mean an application: those of its
 // layers and, where they do not tell which, those of the file that `session start` has
 // written. found tells which file that is; "": none was read.
-func withSession(c *cli.Context, p Process, layers []config.Layer) (cfg config.Config, found string, err error) {
-	if err := checkOneMeant(c); err != nil {
+func (c *call) withSession(layers []config.Layer) (cfg config.Config, found string, err error) {
+	if err := checkOneMeant(c.line); err != nil {
 		return cfg, "", err
 	}
-	layers = append(layers, flagLayers(c, applicationFlag())...)
-	file, others, err := optionsFile(p)
+	layers = append(layers, flagLayers(c.line, applicationFlag())...)
+	file, others, err := c.optionsFile()
 	if err != nil {
 		return cfg, "", err
 	}
 	if cfg, err = config.New(append([]config.Layer{file}, layers...)...); err != nil {
 		return cfg, "", err
 	}
-	tellOthers(p, cfg, file, others)
-	if cfg.IsSet(config.YarnApplicationID) || c.IsSet(flagMaster) || !mayBeSession(cfg) || deploys(c) || isElsewhere(c, cfg) {
+	tellOthers(c.Err, cfg, file, others)
+	if cfg.IsSet(config.YarnApplicationID) || c.line.IsSet(flagMaster) || !mayBeSession(cfg) || deploys(c.line) || isElsewhere(c.line, cfg) {
 		return cfg, "", nil
 	}
-	path := sessionPath(p, cfg)
+	path := c.sessionFile(cfg)
 	s, err := sessionfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return cfg, "", nil
@@ -92,7 +92,7 @@ func withSession(c *cli.Context, p Process, layers []config.Layer) (cfg config.C
 
 // mayBeSession tells whether the target, where one is given, leaves a session possible.
 func mayBeSession(cfg config.Config) bool {
-	return !cfg.IsSet(config.ExecutionTarget) || cfg.String(config.ExecutionTarget) == targetYARNSession
+	return !cfg.IsSet(config.ExecutionTarget) || cfg.String(config.ExecutionTarget) == config.TargetSession
 }
 
 // deploys tells whether a flag is set that says something of a cluster to start: such a
@@ -101,63 +101,33 @@ func deploys(c *cli.Context) bool {
 	return slices.ContainsFunc(deploymentFlags(), func(f optionFlag) bool { return c.IsSet(f.name) })
 }
 
-// sessionPath is where the file of the session is, of the user that runs this process.
-func sessionPath(p Process, cfg config.Config) string {
+// sessionFile is where the file of the session is, of the user that runs this process.
+func (c *call) sessionFile(cfg config.Config) string {
 	name := strconv.Itoa(os.Getuid())
 	if who, err := user.Current(); err == nil { // a container may know no names
 		name = who.Username
 	}
-	return sessionfile.Path(cmp.Or(cfg.String(config.YarnPropertiesFileLocation), p.Getenv("TMPDIR"), "/tmp"), name)
+	return sessionfile.Path(cmp.Or(cfg.String(config.YarnPropertiesFileLocation), c.getenv("TMPDIR"), "/tmp"), name)
 }
 
 // writtenIn is the file of the session that names the application of these options; "": they
 // do not have it of that.
-func writtenIn(p Process, cfg config.Config) string {
-	if path := sessionPath(p, cfg); cfg.Source(config.YarnApplicationID) == path {
+func (c *call) writtenIn(cfg config.Config) string {
+	if path := c.sessionFile(cfg); cfg.Source(config.YarnApplicationID) == path {
 		return path
 	}
 	return ""
 }
 
-// outdatedError is that of an application which has ended, though a file names it.
-type outdatedError struct {
-	error
-	path string
-}
-
-func (e *outdatedError) Unwrap() error { return e.error }
-func (e *outdatedError) Error() string { return fmt.Sprintf("%v; %s", e.error, e.hint()) }
-
-func (e *outdatedError) hint() string {
-	return e.path + " still names it: bobbin session stop removes that file"
-}
-
-// unknownError is yarnrpc.ErrApplicationNotFound in few words.
-type unknownError struct{ id records.ApplicationID }
-
-func (e unknownError) Unwrap() error { return yarnrpc.ErrApplicationNotFound }
-func (e unknownError) Error() string {
-	return e.id.String() + " is not known to YARN: bobbin applications --all lists those that are"
-}
-
-// outdated adds to the error of an application that has ended which file still names it.
-func outdated(err error, path string) error {
-	idle, is := errors.AsType[*client.NotRunningError](err)
-	if gone := is && idle.Report.State.Terminal() || errors.Is(err, yarnrpc.ErrApplicationNotFound); path == "" || !gone {
-		return err
-	}
-	return &outdatedError{err, path}
-}
-
 // which finds the application that a command means, of the options that withSession gives.
-func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg config.Config) (records.ApplicationID, error) {
-	if address := masterAddress(c); address != "" {
+func which(ctx context.Context, line *cli.Context, cluster *client.Cluster, cfg config.Config) (records.ApplicationID, error) {
+	if address := masterAddress(line); address != "" {
 		return applicationAt(ctx, cluster, address)
 	}
 	text := cfg.String(config.YarnApplicationID)
 	if text == "" {
 		return records.ApplicationID{}, fmt.Errorf("%w: %s needs a running application: name it with -id (%s), or start a session with bobbin session start",
-			ErrUsage, c.Command.HelpName, candidatesFor(ctx, cluster, cfg))
+			ErrUsage, line.Command.HelpName, candidatesFor(ctx, cluster, cfg))
 	}
 	id, err := records.ParseApplicationID(text)
 	if err != nil {
@@ -165,6 +135,9 @@ func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg con
 	}
 	return id, nil
 }
+
+// adviceTime is how long a hint may take.
+const adviceTime = time.Second
 
 // candidatesFor names those that a user may mean who has named none: his own that run.
 func candidatesFor(ctx context.Context, cluster *client.Cluster, cfg config.Config) string {
@@ -212,99 +185,4 @@ func applicationAt(ctx context.Context, cluster *client.Cluster, address string)
 	}
 	return records.ApplicationID{}, fmt.Errorf("no running application of user %s has its REST endpoint at %s: if you mean %s of user %s, which says that it has, name it with -id",
 		cluster.User, address, found[0].ID, found[0].User)
-}
-
-// reachCluster reaches the application that a command means. done ends what it opened, and
-// adds its errors to the command's.
-func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), err error) {
-	if to, done, err = findCluster(c, p); err != nil {
-		return nil, nil, err
-	}
-	if to.ClusterClient, _, err = to.reach(c.Context); err != nil {
-		done(&err)
-		return nil, nil, err
-	}
-	return to, done, nil
-}
-
-// findCluster finds the application that a command means, and does not reach it yet. done
-// ends what is opened until then, and adds its errors to the command's.
-func findCluster(c *cli.Context, p Process) (to *reached, done func(*error), err error) {
-	layers, err := clusterLayers(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg, _, err := withSession(c, p, append(layers, flagLayers(c, targetFlag())...))
-	if err != nil {
-		return nil, nil, err
-	}
-	to = &reached{cfg: cfg}
-	closed := func() error { return nil }
-	if !isElsewhere(c, cfg) {
-		if to.cluster, err = openMeant(c, p, cfg); err != nil {
-			return nil, nil, err
-		}
-		closed = to.cluster.Close
-	}
-	if to.site, err = siteOf(c, p, to.cluster, cfg); err != nil {
-		return nil, nil, errors.Join(err, closed())
-	}
-	return to, func(err *error) {
-		if to.ClusterClient != nil {
-			to.Close()
-		}
-		*err = errors.Join(*err, closed())
-	}, nil
-}
-
-// openMeant connects a command to the YARN that knows the application which it means.
-func openMeant(c *cli.Context, p Process, cfg config.Config) (*client.Cluster, error) {
-	cluster, err := open(c.Context, p, cfg)
-	if errors.Is(err, fs.ErrNotExist) && masterAddress(c) != "" {
-		err = fmt.Errorf("%w; or name the file that bobbin session access writes where there is YARN (%s)", err, config.RESTAccessFile)
-	}
-	return cluster, err
-}
-
-// siteOf finds the cluster that a command means; on is nil where that has no YARN.
-func siteOf(c *cli.Context, p Process, on *client.Cluster, cfg config.Config) (site, error) {
-	if on == nil {
-		return findElsewhere(c, cfg)
-	}
-	written := writtenIn(p, cfg)
-	if written != "" {
-		if err := isOwn(written, on); err != nil {
-			return nil, err
-		}
-	}
-	id, err := which(c.Context, c, on, cfg)
-	return &onYARN{on, id, cfg, written}, err
-}
-
-// isOwn checks that the session of a file is one of this cluster and user.
-func isOwn(path string, on *client.Cluster) error {
-	s, err := sessionfile.Read(path)
-	if errors.Is(err, fs.ErrNotExist) { // it has gone meanwhile, and its session maybe not
-		return nil
-	}
-	if err == nil {
-		err = s.Of(owner(on))
-	}
-	if errors.Is(err, sessionfile.ErrElsewhere) {
-		err = fmt.Errorf("%w (%s): name an application with -id, a target with -t, or start a session here", err, path)
-	}
-	return err
-}
-
-// owner is what a file says of a session beside its id.
-func owner(on *client.Cluster) sessionfile.Owner {
-	return sessionfile.Owner{ResourceManagers: strings.Join(on.ResourceManagers(), ","), User: on.User}
-}
-
-// reached is an application's ApplicationMaster, and what it runs on.
-type reached struct {
-	*client.ClusterClient // nil: it is not reached yet
-	site
-	cluster *client.Cluster // nil: it has no YARN
-	cfg     config.Config
 }

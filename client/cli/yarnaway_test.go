@@ -1,20 +1,12 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/bobbin-yarn/bobbin/client/progress"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // TestASessionIsAttendedWithoutYARN would catch an attached command that waits for a ResourceManager before it says a
@@ -28,32 +20,6 @@ func TestASessionIsAttendedWithoutYARN(t *testing.T) {
 	if code != ExitOK || !strings.HasPrefix(stderr, want) || !strings.Contains(stdout, `"application":"`+s.id.String()+`"`) {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
-}
-
-// TestWordsAreTakenWhileYARNIsAway would catch "stop" that is heard only after client.timeout, or never.
-func TestWordsAreTakenWhileYARNIsAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		input, typed := io.Pipe()
-		var errs bytes.Buffer
-		a := attendance{p: Process{Stdin: input}, say: progress.New(&errs), report: func(ctx context.Context) (records.ApplicationReport, error) {
-			<-ctx.Done()
-			return records.ApplicationReport{}, ctx.Err()
-		}}
-		ctx, interrupt := context.WithCancelCause(t.Context())
-		left := make(chan error, 1)
-		go func() { left <- a.attend(ctx) }()
-		time.Sleep(2 * monitorInterval)
-		fmt.Fprintln(typed, "shop")
-		synctest.Wait()
-		if got := errs.String(); !strings.HasSuffix(got, "did you mean stop?\n") {
-			t.Errorf("after a word stderr is %q", got)
-		}
-		interrupt(ErrInterrupted)
-		typed.Close()
-		if err := <-left; !errors.Is(err, ErrInterrupted) {
-			t.Errorf("after Ctrl-C: %v", err)
-		}
-	})
 }
 
 // TestASessionIsToldToEndWithoutYARN would catch a session that ends, with a command that says it has failed, and a file

@@ -14,12 +14,15 @@ type Wait struct {
 	told  time.Time // when it was told last, in a line of its own
 }
 
+// TimeOfDay is a time as people read it on this machine.
+func TimeOfDay(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+
 // Waiting tells what is waited for, since when, and what is known of it now. It is called
 // again and again while the wait lasts: a terminal shows it in the moving line, with how long
 // that is; elsewhere it is a line, which is told again each minute.
 func (p *Printer) Waiting(w *Wait, what, known string) {
 	now := p.now()
-	began := w.Since.Local().Format(time.TimeOnly)
+	began := TimeOfDay(w.Since)
 	if p.terminal {
 		lasts := now.Sub(w.Since).Round(time.Second)
 		p.Moving(what, fmt.Sprintf("%s since %s (%v): %s", what, began, lasts, known))

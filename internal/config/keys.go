@@ -141,6 +141,15 @@ const (
 	ours  = "Bobbin"
 )
 
+// The targets: values of ExecutionTarget.
+const (
+	TargetLocal       = "local"
+	TargetRemote      = "remote"
+	TargetPerJob      = "yarn-per-job"
+	TargetSession     = "yarn-session"
+	TargetApplication = "yarn-application"
+)
+
 // TokensOfHDFS names HDFS in YarnTokenServices.
 const TokensOfHDFS = "hadoopfs"
 
@@ -148,7 +157,7 @@ const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
 
 // table is every option, in the order of the reference.
 var table = []Definition{ //nolint:gochecknoglobals // a constant table
-	{Section: "Target and client", Key: ExecutionTarget, Default: "local", Choices: []string{"local", "remote", "yarn-per-job", "yarn-session", "yarn-application"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program. The flag `-t`. If it is not set, the target is `remote` with `rest.access-file`, and `yarn-session` if a flag, an option or the properties file names a session."},
+	{Section: "Target and client", Key: ExecutionTarget, Default: "local", Choices: []string{TargetLocal, TargetRemote, TargetPerJob, TargetSession, TargetApplication}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program. The flag `-t`. If it is not set, the target is `remote` with `rest.access-file`, and `yarn-session` if a flag, an option or the properties file names a session."},
 	{Key: ExecutionAttached, Default: "true", Origin: flink + ": set by its CLI", Doc: "Whether `bobbin run` follows the job to its end. `-d` sets it to false."},
 	{Key: ClientTimeout, Default: "30 s", Range: Range{Above: "0"}, Origin: flink + ": 60 s", Doc: "How long the client and a planning program retry a server that does not answer: ResourceManager (unless `yarn.resourcemanager.connect.max-wait.ms` is configured), NameNode, ApplicationMaster. If an ApplicationMaster has answered before, they wait for it, or for its successor, until YARN ends the application. `bobbin doctor` gives each server a third of this time."},
 	{Key: ClientHeartbeatInterval, Default: "30 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Time between the heartbeats of a client whose job ends with it (`-sae`)."},

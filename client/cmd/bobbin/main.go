@@ -13,13 +13,14 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster"
 	"github.com/bobbin-yarn/bobbin/client/cli"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/internal/version"
 	"github.com/bobbin-yarn/bobbin/taskrunner"
 )
 
-func main() { os.Exit(run(time.Now(), os.Args[1:])) }
+func main() { os.Exit(process(time.Now(), os.Args[1:])) }
 
-func run(start time.Time, args []string) int {
+func process(start time.Time, args []string) int {
 	if len(args) == 1 {
 		switch args[0] {
 		case "appmaster":
@@ -57,9 +58,9 @@ func caught() <-chan os.Signal {
 // interrupt ends the command at the first signal, and the process at the second.
 func interrupt(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	if first := <-signals; first == os.Interrupt {
-		cancel(cli.ErrInterrupted)
+		cancel(run.ErrInterrupted)
 	} else {
-		cancel(cli.ErrTerminated)
+		cancel(run.ErrTerminated)
 	}
 	<-signals
 	fmt.Fprintln(os.Stderr, "bobbin: interrupted again: an application that it began may be left; bobbin applications shows it, bobbin kill ends it")

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -32,13 +31,13 @@ func (s *silence) unknown() time.Duration {
 // tell. A master that has never answered is one that cannot be reached from here,
 // and is given up after client.timeout, as is one of whom no YARN tells how it is for so long.
 func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error) error {
-	report, err := reportSoon(ctx, r.cfg, a.report)
-	switch away := errors.Is(err, errYARNAway); {
-	case (away || errors.Is(err, errNoYARN)) && s.unknown() <= r.cfg.Duration(config.ClientTimeout):
+	report, err := a.report(ctx)
+	switch away := errors.Is(err, ErrYARNAway); {
+	case (away || errors.Is(err, ErrNoYARN)) && s.unknown() <= r.patience:
 		return nil
 	case away:
 		return r.givenUp(fmt.Errorf("%w; %w", cause, err))
-	case errors.Is(err, errNoYARN):
+	case errors.Is(err, ErrNoYARN):
 		return r.givenUp(cause)
 	case err != nil:
 		return errors.Join(cause, err)
@@ -52,11 +51,11 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 	case runs && report.Attempt.Attempt != a.number:
 		return errNextAttempt
 	case runs && !s.heard:
-		if lasts > r.cfg.Duration(config.ClientTimeout) {
+		if lasts > r.patience {
 			return r.givenUp(cause)
 		}
 	case lasts > longWait && !s.muted:
-		r.say.Waiting(&s.Wait, fmt.Sprintf("%s: its ApplicationMaster has not answered", report.ID),
+		r.Waiting(&s.Wait, fmt.Sprintf("%s: its ApplicationMaster has not answered", report.ID),
 			fmt.Sprintf("YARN says it is %s, attempt %d, and may start another or end it", report.State, report.Attempt.Attempt))
 	}
 	return nil
@@ -64,5 +63,5 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 
 // givenUp is the error of a master that has been silent for as long as people have said.
 func (r *runner) givenUp(cause error) error {
-	return fmt.Errorf("given up (%s): %w", r.cfg.Told(config.ClientTimeout), cause)
+	return fmt.Errorf("given up (%s): %w", r.patienceTold, cause)
 }

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"bytes"
@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -146,8 +145,12 @@ func (s *story) report(ctx context.Context) (records.ApplicationReport, error) {
 func (s *story) tell() (*runner, attempt, *bytes.Buffer) {
 	var out bytes.Buffer
 	s.began = time.Now()
-	r := &runner{say: progress.New(&out), timeline: client.NewTimeline(s.began), outcome: new(outcome)}
-	return r, attempt{master: s, number: 1, job: "job", report: s.report}, &out
+	limits := limitsOf(config.Config{})
+	r := &runner{Journal: NewJournal(&out, s.began, false), limits: limits}
+	report := func(ctx context.Context) (records.ApplicationReport, error) {
+		return reportSoon(ctx, limits.patience/10, s.report)
+	}
+	return r, attempt{master: s, number: 1, job: &running{id: "job"}, report: report}, &out
 }
 
 // silenceLine is what is printed of a silence.
@@ -227,7 +230,7 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 		},
 		{
 			name:  "there is no YARN to ask",
-			story: story{silent: silent, reports: []reported{{0, running, 1, errNoYARN}}},
+			story: story{silent: silent, reports: []reported{{0, running, 1, ErrNoYARN}}},
 			err:   errRefused, after: silentFrom + 30*time.Second,
 		},
 		{
@@ -275,21 +278,9 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpNamesTheOptionAsItWasSet would catch a server that is given up after seconds which nobody has written anywhere:
-// the ResourceManager, the NameNode, and a master that is silent from its begin.
+// TestWhoGivesUpNamesTheOptionAsItWasSet would catch a master that is silent from its begin and is given up after seconds
+// which nobody has written anywhere.
 func TestWhoGivesUpNamesTheOptionAsItWasSet(t *testing.T) {
-	env := map[string]string{"HADOOP_USER_NAME": "alice", "HADOOP_CONF_DIR": hadoopFiles(t, map[string]string{
-		"core-site.xml": "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property></configuration>",
-		"yarn-site.xml": "<configuration><property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property></configuration>",
-	})}
-	for verb, server := range map[string]string{"applications": "ResourceManager", "gc": "NameNode"} {
-		for _, text := range []string{"20 ms", "20ms", "20"} {
-			code, _, stderr := command(t, env, verb, "-D", "client.timeout="+text)
-			if told := " (client.timeout: " + text + "): "; code != ExitFailed || !strings.Contains(stderr, server) || !strings.Contains(stderr, told) {
-				t.Errorf("%s: exit code %d, and %q is not in %q", verb, code, told, stderr)
-			}
-		}
-	}
 	synctest.Test(t, func(t *testing.T) {
 		cfg, err := config.New(config.Layer{Source: "-D", Values: map[string]string{"client.timeout": "90s"}})
 		if err != nil {
@@ -297,7 +288,7 @@ func TestWhoGivesUpNamesTheOptionAsItWasSet(t *testing.T) {
 		}
 		s := story{silent: []span{{0, forEver}}}
 		r, a, _ := s.tell()
-		r.cfg = cfg
+		r.limits = limitsOf(cfg)
 		const told = "given up (client.timeout: 90s): "
 		if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); !errors.Is(err, errRefused) || !strings.HasPrefix(err.Error(), told) || s.now() < 90*time.Second {
 			t.Errorf("%v after %v, want %q", err, s.now(), told)
@@ -380,10 +371,11 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := story{ends: 100 * time.Second}
 			r, a, _ := s.tell()
-			var err error
-			if r.cfg, err = config.New(config.Layer{Values: map[string]string{"execution.shutdown-on-attached-exit": name}}); err != nil {
+			cfg, err := config.New(config.Layer{Values: map[string]string{"execution.shutdown-on-attached-exit": name}})
+			if err != nil {
 				t.Fatal(err)
 			}
+			r.limits = limitsOf(cfg)
 			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
 				t.Fatal(err)
 			}
@@ -401,14 +393,14 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 // were at first, or since when another wait lasts, or that takes another job's slots for its own, or this command's
 // options for those of a session.
 func TestAShortageIsToldWhileItLasts(t *testing.T) {
-	for fails, target := range map[string]target{
-		"for 5m0s (slot.request.timeout)":       new(perJob),
-		"in the session's slot.request.timeout": new(session),
+	for fails, waits := range map[string]string{
+		"for 5m0s (slot.request.timeout)":       (&perJob{limits: limitsOf(config.Config{})}).waits(),
+		"in the session's slot.request.timeout": new(session).waits(),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := story{short: []span{{0, 70 * time.Second}, {2 * time.Minute, 3 * time.Minute}}, slots: []time.Duration{30 * time.Second, 150 * time.Second}, ends: 4 * time.Minute}
 			r, a, out := s.tell()
-			r.target = target
+			a.job.slotWait = waits
 			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // runningPlace is the cluster of a job which YARN says runs.
-type runningPlace struct{ place }
+type runningPlace struct{ cluster }
 
 func (runningPlace) report(context.Context) (records.ApplicationReport, error) {
 	return records.ApplicationReport{State: records.ApplicationRunning}, nil
@@ -36,7 +36,7 @@ func TestAJobThatIsNotKeptIsNotSaidToRun(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			cause := &client.StatusError{Path: "/v1/jobs", Status: test.status, Errors: []string{test.text}}
-			err := new(runner).lost(t.Context(), &running{name: "job j", place: runningPlace{}}, cause)
+			err := (&runner{cluster: runningPlace{}}).lost(t.Context(), &running{name: "job j"}, cause)
 			if !errors.Is(err, error(cause)) || !strings.Contains(err.Error(), "job j "+test.want) || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("got %v, want %q with its cause", err, test.want)
 			}

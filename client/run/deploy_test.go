@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -34,7 +32,7 @@ func TestEachStateIsPrintedOnce(t *testing.T) { synctest.Test(t, eachStateIsPrin
 
 func eachStateIsPrintedOnce(t *testing.T) {
 	var out bytes.Buffer
-	r := &launcher{say: progress.New(&out), timeline: client.NewTimeline(time.Now()), outcome: new(outcome)}
+	r := &witness{Journal: NewJournal(&out, time.Now(), false)}
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 	url, why := "N/A", "no room"
 	see := func(state records.ApplicationState, final records.FinalApplicationStatus) {
@@ -66,15 +64,15 @@ application_1_0002 is FINISHED (SUCCEEDED)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)
 	}
-	if r.outcome.State != "FINISHED" || r.outcome.FinalStatus != "SUCCEEDED" || len(r.timeline.Steps()) != 4 {
-		t.Errorf("outcome %+v, steps %v", r.outcome, r.timeline.Steps())
+	if r.Outcome.State != "FINISHED" || r.Outcome.FinalStatus != "SUCCEEDED" || len(r.Steps()) != 4 {
+		t.Errorf("outcome %+v, steps %v", r.Outcome, r.Steps())
 	}
 }
 
 // TestARoundedContainerIsToldOnce would catch the same line at each look at YARN.
 func TestARoundedContainerIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
-	r := &launcher{say: progress.New(&out)}
+	r := &witness{Journal: NewJournal(&out, time.Now(), false)}
 	r.size(512, 512, false)
 	r.size(512, 1024, true)
 	r.size(512, 1024, true)

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func untilNextLook(followed time.Duration) time.Duration {
 func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (*unfinishedJob, error) {
 	ended, err := r.followJob(ctx, d, job, graph)
 	for errors.Is(err, errNextAttempt) || errors.Is(err, client.ErrApplicationEnded) {
-		if ended, err = job.lost(ctx, err); !errors.Is(err, errNextAttempt) {
+		if ended, err = r.cluster.lost(ctx, err); !errors.Is(err, errNextAttempt) {
 			break
 		}
 		ended, err = r.followJob(ctx, d, job, graph)
@@ -48,11 +48,11 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	if err != nil {
 		return nil, err
 	}
-	r.timeline.Done("job ended")
-	r.outcome.end(ended)
+	r.Done("job ended")
+	r.Outcome.end(ended)
 	r.sayEnded(graph.Name, ended)
 	_ = d.Tell(ended) // how a driver ended that does not hear it, Next tells
-	settled := job.settle(ctx)
+	settled := r.cluster.settle(ctx)
 	switch {
 	case ended.Failure != nil:
 		return &unfinishedJob{fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack}, nil //nolint:nilerr // the job's failure says more
@@ -68,7 +68,7 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 type attempt struct {
 	master
 	number int32 // YARN's, from 1
-	job    ids.JobID
+	job    *running
 	report func(context.Context) (records.ApplicationReport, error) // YARN's, of the application
 }
 
@@ -89,12 +89,12 @@ var errNextAttempt = errors.New("another attempt runs")
 // followJob follows the job over REST until it has ended, or until there is
 // another ApplicationMaster. It keeps the result for a few seconds at the end.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
-	reached, number, err := job.reach(ctx)
+	reached, err := r.cluster.reach(ctx)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
 	defer reached.Close()
-	a := attempt{master: reached, number: number, job: job.id, report: job.report}
+	a := attempt{master: reached, number: reached.Attempt, job: job, report: r.cluster.report}
 	group, following := errgroup.WithContext(ctx)
 	for _, v := range graph.Vertices {
 		if v.Collect != "" {
@@ -110,7 +110,7 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
 	for _, step := range ended.Steps {
-		r.timeline.DoneAt(step.Name, step.At)
+		r.DoneAt(step.Name, step.At)
 	}
 	return ended, nil
 }
@@ -123,7 +123,7 @@ const lookTimeout = 10 * time.Second
 func (a attempt) look(ctx context.Context) (client.JobState, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	return a.Job(ctx, a.job)
+	return a.Job(ctx, a.job.id)
 }
 
 // watch shows the job's progress until it has ended. A master that does not answer
@@ -149,16 +149,16 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 			state.Progress.Input = last.Progress.Input
 			r.show(ctx, a, last, state)
 			if !r.explainWait(ctx, a, &short, state) && state.Progress.Tasks > 0 {
-				r.say.Moving("job", state.Progress.String())
+				r.Moving("job", state.Progress.String())
 			}
 			last = state
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
-					r.timeline.DoneAt("job "+string(status), state.Entered[status])
+					r.DoneAt("job "+string(status), state.Entered[status])
 				}
 				return nil
 			}
-			beat = r.beat(ctx, a, beat)
+			beat = r.sign(ctx, a, beat)
 		case context.Cause(ctx) != nil:
 			return context.Cause(ctx)
 		case !client.Unreachable(err):
@@ -179,7 +179,7 @@ func (r *runner) result(ctx context.Context, a attempt) (msg.JobEnded, error) {
 	defer again.Stop()
 	quiet := silence{Wait: progress.Wait{Since: time.Now()}, heard: true}
 	for {
-		ended, err := a.Result(ctx, a.job)
+		ended, err := a.Result(ctx, a.job.id)
 		if err == nil || context.Cause(ctx) != nil || !client.Unreachable(err) {
 			return ended, err
 		}
@@ -193,22 +193,22 @@ func (r *runner) result(ctx context.Context, a attempt) (msg.JobEnded, error) {
 	}
 }
 
-// beat says that this client lives, when it is time, of a job that ends with it. last is when
+// sign says that this client lives, when it is time, of a job that ends with it. last is when
 // it did so last. It is repeated where the ApplicationMaster does not answer.
-func (r *runner) beat(ctx context.Context, a attempt, last time.Time) time.Time {
+func (r *runner) sign(ctx context.Context, a attempt, last time.Time) time.Time {
 	now := time.Now()
-	if !r.cfg.Bool(config.ShutdownOnAttachedExit) || now.Sub(last) < r.cfg.Duration(config.ClientHeartbeatInterval) {
+	if !r.endsWithClient || now.Sub(last) < r.beat {
 		return last
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	err := a.Heartbeat(ctx, a.job, now.Add(r.cfg.Duration(config.ClientHeartbeatTimeout)))
+	err := a.Heartbeat(ctx, a.job.id, now.Add(r.beatLasts))
 	switch {
 	case err == nil:
 	case client.Unreachable(err):
 		return last
 	default:
-		r.say.Line("the job does not hear that its client lives: %v", err)
+		r.Line("the job does not hear that its client lives: %v", err)
 	}
 	return now
 }
@@ -217,14 +217,14 @@ func (r *runner) beat(ctx context.Context, a attempt, last time.Time) time.Time 
 // their causes, and states.
 func (r *runner) show(ctx context.Context, a attempt, last, state client.JobState) {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
-		cause, err := a.RootCause(ctx, a.job)
+		cause, err := a.RootCause(ctx, a.job.id)
 		if err != nil || cause == "" {
 			cause = "its cause is in the logs"
 		}
-		r.say.Line("job restarts: %s", cause)
+		r.Line("job restarts: %s", cause)
 	}
 	if state.Status != last.Status && state.Status != msg.JobRestarting && !state.Status.GloballyTerminal() {
-		r.say.Line("job is %s", state.Status)
+		r.Line("job is %s", state.Status)
 	}
 }
 
@@ -240,7 +240,7 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 	cursor, epoch := int64(0), -1
 	quiet := silence{Wait: progress.Wait{Since: time.Now()}, muted: true}
 	for {
-		page, err := a.CollectPage(ctx, a.job, name, cursor)
+		page, err := a.CollectPage(ctx, a.job.id, name, cursor)
 		if err != nil && context.Cause(ctx) == nil && client.Unreachable(err) {
 			if err := r.endure(ctx, a, &quiet, err); err != nil {
 				return err
@@ -276,8 +276,8 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	if errors.Is(cause, errNextAttempt) {
 		return cause
 	}
-	report, err := reportSoon(ctx, r.cfg, job.report)
-	if err != nil && !errors.Is(err, errNoYARN) && !errors.Is(err, errYARNAway) {
+	report, err := r.cluster.report(ctx)
+	if err != nil && !errors.Is(err, ErrNoYARN) && !errors.Is(err, ErrYARNAway) {
 		return errors.Join(cause, err)
 	}
 	if err == nil && report.State.Terminal() {

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"context"
@@ -11,32 +11,53 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// perJob is the target that starts a cluster for the one job that it runs, and that job.
+// perJob is the target that starts a cluster for the one job of a program, which is planned
+// here, and that job.
 type perJob struct {
-	launcher
-	bobbin   client.Executable
-	program  program.Program
-	attached bool
+	Request
+	limits
+	witness witness // of its application
+	on      *client.Cluster
+	bobbin  client.Executable
+	program program.Program
 
 	app   *client.Application // nil: the job is not submitted yet
 	graph *jobgraph.JobGraph
 }
 
+func newPerJob(r Request) *perJob {
+	return &perJob{Request: r, witness: witness{Journal: r.Journal}, limits: limitsOf(r.Config)}
+}
+
+func (t *perJob) run(ctx context.Context) (err error) {
+	t.adviseDetached()
+	if t.on, err = t.Open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.on.Close()) }()
+	defer t.Finish() // an error has a line of its own
+	if err := t.inspect(); err != nil {
+		return err
+	}
+	return t.drive(ctx, t.program.Path, t)
+}
+
 // inspect looks at both binaries, at once.
-func (t *perJob) inspect(executable, path string) error {
+func (t *perJob) inspect() error {
 	var group errgroup.Group
 	group.Go(func() (err error) {
-		t.bobbin, err = client.Binary(executable, t.cfg)
+		t.bobbin, err = client.Binary(t.Executable, t.Config)
 		return err
 	})
 	group.Go(func() (err error) {
-		t.program, err = program.Inspect(path, program.Native())
+		t.program, err = program.Inspect(t.Program, program.Native())
 		return err
 	})
 	return group.Wait()
@@ -46,31 +67,37 @@ func (t *perJob) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running
 	if t.app != nil {
 		return nil, errOneJob
 	}
-	app, err := t.start(ctx, client.Deployment{
-		Mode: launch.PerJob, Name: graph.Name, Graph: *graph, Program: client.Executable{Program: t.program}, Bobbin: t.bobbin, Attached: t.attached,
+	app, err := t.witness.deploy(ctx, t.on, client.Deployment{
+		Mode: launch.PerJob, Name: graph.Name, Config: t.Config, Graph: *graph,
+		Program: client.Executable{Program: t.program}, Bobbin: t.bobbin, Attached: t.attached,
 	})
 	if err != nil {
 		return nil, err
 	}
 	t.app, t.graph = app, graph
 	return &running{
-		id: app.Job, application: app.ID.String(), name: app.ID.String(), place: t,
-		goOn: fmt.Sprintf("Its state: bobbin applications. Its logs: bobbin logs %s. To end it: bobbin kill %s", app.ID, app.ID),
+		id: app.Job, application: app.ID.String(), name: app.ID.String(),
+		goOn:     fmt.Sprintf("Its state: bobbin applications. Its logs: bobbin logs %s. To end it: bobbin kill %s", app.ID, app.ID),
+		slotWait: t.waits(),
 	}, nil
 }
 
-func (t *perJob) report(ctx context.Context) (records.ApplicationReport, error) {
-	return t.app.Report(ctx)
+// waits says how long the job waits for a slot.
+func (t *perJob) waits() string {
+	return fmt.Sprintf("for %s (%s)", t.slotWait, config.SlotRequestTimeout)
 }
 
-func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, int32, error) {
+func (t *perJob) report(ctx context.Context) (records.ApplicationReport, error) {
+	return reportSoon(ctx, t.on.Soon(), t.app.Report)
+}
+
+func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 	access, err := t.app.Access(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	t.timeline.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
-	reached, err := client.NewClusterClient(access)
-	return reached, access.Attempt, err
+	t.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
+	return client.NewClusterClient(access)
 }
 
 // lost lets the job begin anew with its application. One that ended before it could tell
@@ -79,12 +106,12 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, int32, error
 // there; what it collected is lost.
 func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
-		t.say.Line("%s has a new ApplicationMaster: the job begins anew", t.app.ID)
+		t.Line("%s has a new ApplicationMaster: the job begins anew", t.app.ID)
 		return msg.JobEnded{}, cause
 	}
 	report, err := t.app.Report(ctx)
 	if err == nil {
-		t.state(report)
+		t.witness.state(report)
 	}
 	if err != nil || report.FinalStatus != records.FinalSucceeded {
 		return msg.JobEnded{}, errors.Join(cause, t.app.Sweep(ctx))
@@ -94,20 +121,20 @@ func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 			t.app.ID, report.State, report.FinalStatus)
 		return msg.JobEnded{}, errors.Join(err, t.app.Sweep(ctx))
 	}
-	t.say.Line("its counters are not known: %s ended before they were fetched", t.app.ID)
+	t.Line("its counters are not known: %s ended before they were fetched", t.app.ID)
 	return msg.JobEnded{Status: msg.JobFinished, Duration: report.Finished.Sub(report.Started)}, nil
 }
 
 // settle waits for the application's end.
 func (t *perJob) settle(ctx context.Context) error {
-	report, err := t.app.Await(ctx, t.state, func(report records.ApplicationReport) bool { return report.State.Terminal() })
+	report, err := t.app.Await(ctx, t.witness.state, func(report records.ApplicationReport) bool { return report.State.Terminal() })
 	if err != nil {
 		return err
 	}
-	t.timeline.Done("application ended")
+	t.Done("application ended")
 	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
 	if err := t.app.Sweep(ctx); err != nil {
-		t.say.Line("the files staged for %s stay until the next bobbin gc: %v", t.app.ID, err)
+		t.Line("the files staged for %s stay until the next bobbin gc: %v", t.app.ID, err)
 	}
 	if report.FinalStatus != records.FinalSucceeded {
 		return client.Ended(report)

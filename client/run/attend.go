@@ -1,16 +1,16 @@
-package cli
+package run
 
 import (
 	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -31,14 +31,12 @@ const question = "> "
 
 // attendance is a person who stays with a session.
 type attendance struct {
-	p       Process
-	say     *progress.Printer
+	*Journal
+	in      io.Reader // words
 	cluster *client.Cluster
-	cfg     config.Config
 	id      records.ApplicationID
-	path    string // of the file that names the session
-	owner   bool   // the session ends with this command
-	outcome *outcome
+	file    string                                                   // path of the one that names the session
+	owner   bool                                                     // the session ends with this command
 	report  func(context.Context) (records.ApplicationReport, error) // asks YARN for that of the session
 }
 
@@ -62,10 +60,10 @@ type look struct {
 
 // attend takes words from standard input and watches the session until it ends.
 func (a *attendance) attend(ctx context.Context) error {
-	a.say.Line("%s", a.help())
+	a.Line("%s", a.help())
 	ask := func() {
-		if terminal.Is(a.p.Stdin) {
-			a.say.Ask(question)
+		if terminal.Is(a.in) {
+			a.Ask(question)
 		}
 	}
 	ask()
@@ -87,12 +85,12 @@ func (a *attendance) attend(ctx context.Context) error {
 		case word, open := <-words:
 			if !open { // the session goes on without words
 				words = nil
-				if terminal.Is(a.p.Stdin) {
-					a.say.Line("no more words are taken")
+				if terminal.Is(a.in) {
+					a.Line("no more words are taken")
 				}
 				continue
 			}
-			a.say.Answered()
+			a.Answered()
 			if word == "stop" || word == "quit" {
 				return a.stop(ctx)
 			}
@@ -125,18 +123,18 @@ func (a *attendance) answer(word string) {
 	switch nearest := config.Nearest(word, a.words()); {
 	case word == "":
 	case word == "help":
-		a.say.Line("%s", a.help())
+		a.Line("%s", a.help())
 	case nearest != "":
-		a.say.Line("%q is no word here: did you mean %s?", word, nearest)
+		a.Line("%q is no word here: did you mean %s?", word, nearest)
 	default:
-		a.say.Line("%q is no word here. %s", word, a.help())
+		a.Line("%q is no word here. %s", word, a.help())
 	}
 }
 
 // read passes lines on until ctx ends.
 func (a *attendance) read(ctx context.Context, words chan<- string) {
 	defer close(words)
-	lines := bufio.NewScanner(a.p.Stdin)
+	lines := bufio.NewScanner(a.in)
 	for lines.Scan() {
 		select {
 		case words <- strings.TrimSpace(lines.Text()):
@@ -145,7 +143,7 @@ func (a *attendance) read(ctx context.Context, words chan<- string) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		a.say.Line("words cannot be read any more: %v", err)
+		a.Line("words cannot be read any more: %v", err)
 	}
 }
 
@@ -161,7 +159,7 @@ func (a *attendance) stop(ctx context.Context) error {
 
 // end asks the session's ApplicationMaster to end it, and waits until YARN says that it has.
 func (a *attendance) end(ctx context.Context, master *client.ClusterClient) error {
-	a.say.Line("stopping session %s", a.id)
+	a.Line("stopping session %s", a.id)
 	if err := master.ShutDown(ctx); err != nil {
 		return a.goesOn(ctx, err)
 	}
@@ -176,16 +174,16 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 	}
 	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
 	if err := a.cluster.Sweep(ctx, a.id); err != nil {
-		a.say.Line("the files staged for %s stay until the next bobbin gc: %v", a.id, err)
+		a.Line("the files staged for %s stay until the next bobbin gc: %v", a.id, err)
 	}
 	return a.ended(report)
 }
 
 // ending tells that the session has been told to end, though its end is not known, and lets later commands forget it.
 func (a *attendance) ending(unknown string) error {
-	a.outcome.State = stateEnding
-	a.say.Line("session %s was told to end; %s", a.id, unknown)
-	return sessionfile.Remove(a.path, a.id)
+	a.Outcome.State = stateEnding
+	a.Line("session %s was told to end; %s", a.id, unknown)
+	return sessionfile.Remove(a.file, a.id)
 }
 
 // goesOn is the error of a session that is not known to have ended: the interruption, if that is why.
@@ -198,12 +196,12 @@ func (a *attendance) goesOn(ctx context.Context, err error) error {
 
 // ended tells how the session ended, and lets later commands forget it.
 func (a *attendance) ended(report records.ApplicationReport) error {
-	a.outcome.see(report)
-	err := sessionfile.Remove(a.path, a.id)
+	a.Outcome.see(report)
+	err := sessionfile.Remove(a.file, a.id)
 	if report.FinalStatus != records.FinalSucceeded {
 		return errors.Join(client.Ended(report), err)
 	}
-	a.say.Line("session %s is %s (%s). Its logs: bobbin logs %s", a.id, report.State, report.FinalStatus, a.id)
+	a.Line("session %s is %s (%s). Its logs: bobbin logs %s", a.id, report.State, report.FinalStatus, a.id)
 	return err
 }
 
@@ -212,13 +210,13 @@ func (a *attendance) ended(report records.ApplicationReport) error {
 func (a *attendance) interrupted(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if !a.owner {
-		a.say.Line("left session %s, which goes on. To end it: bobbin session stop -id %s", a.id, a.id)
-		return printed{cause}
+		a.Line("left session %s, which goes on. To end it: bobbin session stop -id %s", a.id, a.id)
+		return Printed{cause}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if err := a.stop(ctx); err != nil {
 		return errors.Join(cause, fmt.Errorf("%w: session %s is not stopped: %w", client.ErrLeftBehind, a.id, err))
 	}
-	return printed{cause}
+	return Printed{cause}
 }

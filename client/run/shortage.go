@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -46,26 +45,14 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 		s.asked = now
 		if supply, err := a.supply(ctx); err == nil {
 			s.why = ""
-			if demand, known := supply.Of(a.job); known && demand.Waits() {
-				s.why = supply.Explain(demand, timeOfDay)
+			if demand, known := supply.Of(a.job.id); known && demand.Waits() {
+				s.why = supply.Explain(demand, progress.TimeOfDay)
 			}
 		}
 	}
 	if s.why == "" {
 		return false
 	}
-	r.say.Waiting(&s.Wait, "job waits for slots", fmt.Sprintf("%s. It fails if none comes %s", s.why, r.slotTime()))
+	r.Waiting(&s.Wait, "job waits for slots", fmt.Sprintf("%s. It fails if none comes %s", s.why, a.job.slotWait))
 	return true
 }
-
-// slotTime is for how long a job waits for a slot. That of a session's job the session was told
-// when it was started.
-func (r *runner) slotTime() string {
-	if _, is := r.target.(*session); is {
-		return fmt.Sprintf("in the session's %s", config.SlotRequestTimeout)
-	}
-	return fmt.Sprintf("for %s (%s)", r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
-}
-
-// timeOfDay is a time as people read it on this machine.
-func timeOfDay(t time.Time) string { return t.Local().Format(time.TimeOnly) }

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"cmp"
@@ -7,56 +7,28 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// runner runs a program whose driver runs here: its jobs go to a target.
-type runner struct {
-	p        Process
-	cfg      config.Config
-	target   target
-	attached bool // jobs are followed to their ends
-	say      *progress.Printer
-	timeline *client.Timeline
-	outcome  *outcome
-}
-
-// target is where the jobs of a program run.
-type target interface {
-	// submit hands a job over, and waits until its cluster has it. After an error nothing
+// cluster takes the jobs of a program whose driver runs here, and lets them be followed.
+type cluster interface {
+	// submit hands a job over, and waits until the cluster has it. After an error nothing
 	// of the job goes on. errOneJob: it runs no more than the one that it has.
 	submit(ctx context.Context, graph *jobgraph.JobGraph) (*running, error)
-}
-
-// running is a job on its cluster.
-type running struct {
-	id          ids.JobID
-	application string // its id; "": it is not known
-	name        string // for people, who have left the job to itself
-	goOn        string // how they go on with it
-	place
-}
-
-// place is the cluster of a job.
-type place interface {
-	// report is YARN's, of the application.
+	// report is YARN's, of the application: ErrNoYARN, ErrYARNAway.
 	report(ctx context.Context) (records.ApplicationReport, error)
-	// reach connects to the ApplicationMaster of the time, whose number it gives. The
-	// caller closes the connection.
-	reach(ctx context.Context) (*client.ClusterClient, int32, error)
+	// reach connects to the ApplicationMaster of the time. The caller closes the connection.
+	reach(ctx context.Context) (*client.ClusterClient, error)
 	// lost is what is known of a job whose ApplicationMaster cannot be asked any more.
 	// cause is errNextAttempt or client.ErrApplicationEnded; to give the former means that
 	// the job has begun anew.
@@ -65,22 +37,39 @@ type place interface {
 	settle(ctx context.Context) error
 }
 
-// errOneJob says that a target has had its job.
+// running is a job that a cluster has.
+type running struct {
+	id          ids.JobID
+	application string // its id; "": it is not known
+	name        string // for people, who have left the job to itself
+	goOn        string // how they go on with it
+	slotWait    string // how long it waits for a slot
+}
+
+// errOneJob says that a cluster has had its job.
 var errOneJob = errors.New("it runs one job")
 
-// run runs the program.
-func (r *runner) run(ctx context.Context, program program.Program, arguments []string) (err error) {
-	d, err := driver.Start(ctx, program.Path, arguments, driver.Options{
-		Config: r.cfg.Set(), Detached: !r.attached,
-		Stdin: r.p.Stdin, Stdout: terminal.Raw(r.p.Stdout), Stderr: terminal.Raw(r.p.Stderr),
-		Listing: r.say.Listing,
+// runner runs a program whose driver runs here: its jobs go to a cluster.
+type runner struct {
+	*Journal
+	limits
+	cluster cluster
+}
+
+// drive runs the driver of a program, whose file is path. Its jobs go to a cluster.
+func (r Request) drive(ctx context.Context, path string, on cluster) (err error) {
+	limits := limitsOf(r.Config)
+	d, err := driver.Start(ctx, path, r.Arguments, driver.Options{
+		Config: r.Config.Set(), Detached: !limits.attached,
+		Stdin: r.In, Stdout: terminal.Raw(r.Out), Stderr: terminal.Raw(r.Err),
+		Listing: r.Listing,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	err = r.drive(ctx, d)
-	if errors.Is(err, driver.ErrNoJob) && asksForHelp(arguments) {
+	err = (&runner{Journal: r.Journal, limits: limits, cluster: on}).drive(ctx, d)
+	if errors.Is(err, driver.ErrNoJob) && asksForHelp(r.Arguments) {
 		return nil
 	}
 	return err
@@ -88,7 +77,7 @@ func (r *runner) run(ctx context.Context, program program.Program, arguments []s
 
 // drive runs one job after the other until the driver has ended. A job that did not finish
 // is an error whatever the driver makes of it; it is printed behind what the driver says of
-// it. One that the target refuses is none if the driver ends well all the same.
+// it. One that the cluster refuses is none if the driver ends well all the same.
 func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
 	var (
 		last       *running
@@ -111,7 +100,7 @@ func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
 			return r.planError(err)
 		}
 		if last == nil {
-			r.timeline.Done("planned")
+			r.Done("planned")
 		}
 		last, unfinished, err = r.execute(ctx, d, &graph)
 		if errors.Is(err, errOneJob) {
@@ -133,30 +122,30 @@ type unfinishedJob struct {
 // execute runs a job: to its end, or until it runs where nobody follows it.
 func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) (*running, *unfinishedJob, error) {
 	for _, warning := range graph.Warnings() {
-		r.say.Line("%s", warning)
+		r.Line("%s", warning)
 	}
-	job, err := r.target.submit(ctx, graph)
+	job, err := r.cluster.submit(ctx, graph)
 	if err != nil {
 		return nil, nil, err
 	}
-	r.outcome.begin(job.id, graph.Name)
+	r.Outcome.begin(job.id, graph.Name)
 	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil {
-		r.say.Line("the driver has ended: %v", err)
+		r.Line("the driver has ended: %v", err)
 	}
 	if !r.attached {
-		r.say.Line("%s runs. %s", job.name, job.goOn)
+		r.Line("%s runs. %s", job.name, job.goOn)
 		return job, nil, nil
 	}
 	unfinished, err := r.follow(ctx, d, job, graph)
 	return job, unfinished, err
 }
 
-// refuse answers a driver that wants to execute more than its target can, and lets it go on
+// refuse answers a driver that wants to execute more than its cluster can, and lets it go on
 // to its end. One that ends well all the same is content with that.
 func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) error {
 	for {
 		failure := msg.NewFailure(fmt.Sprintf("job %s is the second of this program, and -t %s runs one: execute one job, or use -t %s or -t %s",
-			graph.Name, targetYARNPerJob, targetYARNSession, targetLocal), "")
+			graph.Name, config.TargetPerJob, config.TargetSession, config.TargetLocal), "")
 		refused := r.failed(failure, "")
 		if err := d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: failure}); err != nil {
 			return err
@@ -174,12 +163,6 @@ func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.J
 	}
 }
 
-// asksForHelp tells whether a program that executes nothing was meant to: Go's
-// flags have three forms of the question.
-func asksForHelp(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" })
-}
-
 func (r *runner) planError(err error) error {
 	var plan *driver.PlanError
 	if errors.As(err, &plan) && plan.Stack != "" {
@@ -190,14 +173,14 @@ func (r *runner) planError(err error) error {
 
 // failed prints an error of the user's code with its stack, the error first.
 func (r *runner) failed(err error, stack string) error {
-	r.say.Line("%s", strings.TrimSpace(fmt.Sprintf("bobbin: %v\n%s", err, stack)))
-	return printed{err}
+	r.Line("%s", strings.TrimSpace(fmt.Sprintf("bobbin: %v\n%s", err, stack)))
+	return Printed{err}
 }
 
 // interrupted is what becomes of a job that is followed, after Ctrl-C: it goes on by itself,
 // unless it ends with its client.
 func (r *runner) interrupted(ctx context.Context, job *running, cause error) error {
-	if !r.cfg.Bool(config.ShutdownOnAttachedExit) {
+	if !r.endsWithClient {
 		return r.detach(job, cause)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
@@ -205,8 +188,8 @@ func (r *runner) interrupted(ctx context.Context, job *running, cause error) err
 	if err := r.cancel(ctx, job); err != nil {
 		return errors.Join(cause, fmt.Errorf("%w: %s is not cancelled: %w", client.ErrLeftBehind, job.name, err))
 	}
-	r.say.Line("cancelled %s", job.name)
-	return printed{cause}
+	r.Line("cancelled %s", job.name)
+	return Printed{cause}
 }
 
 // cancelTime bounds the end of a job that ends with its client.
@@ -214,7 +197,7 @@ const cancelTime = 15 * time.Second
 
 // cancel cancels a job and waits for its end.
 func (r *runner) cancel(ctx context.Context, job *running) error {
-	reached, _, err := job.reach(ctx)
+	reached, err := r.cluster.reach(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,6 +216,6 @@ func (r *runner) cancel(ctx context.Context, job *running) error {
 
 // detach leaves a job to itself, after Ctrl-C.
 func (r *runner) detach(job *running, cause error) error {
-	r.say.Line("detached: %s goes on. %s", job.name, job.goOn)
-	return printed{cause}
+	r.Line("detached: %s goes on. %s", job.name, job.goOn)
+	return Printed{cause}
 }

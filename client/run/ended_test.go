@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -42,7 +41,7 @@ func TestCountersAreToldWithTheEndOfTheirJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			r := &runner{say: progress.New(&out), outcome: &outcome{asJSON: c.asJSON}}
+			r := &runner{Journal: NewJournal(&out, time.Now(), c.asJSON)}
 			r.sayEnded("wordcount", msg.JobEnded{Status: c.status, Duration: 1234567 * time.Microsecond, Counters: c.counters})
 			if diff := cmp.Diff(fmt.Sprintf("job wordcount is %s after 1.235s\n%s", c.status, c.want), out.String()); diff != "" {
 				t.Errorf("printed (-want +got):\n%s", diff)

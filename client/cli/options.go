@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// options reads the options of a file and of the command line, which go before. The file is
+// conf/bobbin.yaml in BOBBIN_CONF_DIR, else Flink's own in FLINK_CONF_DIR, else conf/bobbin.yaml
+// beside the binary's folder; there it may be missing.
+func (c *call) options(layers ...config.Layer) (config.Config, error) {
+	file, others, err := c.optionsFile()
+	if err != nil {
+		return config.Config{}, err
+	}
+	cfg, err := config.New(append([]config.Layer{file}, layers...)...)
+	if err == nil {
+		tellOthers(c.Err, cfg, file, others)
+	}
+	return cfg, err
+}
+
+// tellOthers tells which of Flink's options count for nothing here: everybody what there is
+// not yet, as somebody relies on it, and who looks closer what only a JVM needs.
+func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []string) {
+	level := cfg.String(config.LoggingLevel)
+	var later, never []string
+	for _, name := range others {
+		if config.Expected(name) {
+			later = append(later, name)
+		} else {
+			never = append(never, name)
+		}
+	}
+	if len(later) > 0 && (level == "info" || level == "debug") {
+		fmt.Fprintf(out, "%s: not yet: %s\n", file.Source, strings.Join(later, ", "))
+	}
+	if len(never) > 0 && level == "debug" {
+		fmt.Fprintf(out, "%s: not used here: %s\n", file.Source, strings.Join(never, ", "))
+	}
+}
+
+// optionsFile reads the file. others are names of Flink's that count for nothing here.
+func (c *call) optionsFile() (file config.Layer, others []string, err error) {
+	if dir := c.getenv("BOBBIN_CONF_DIR"); dir != "" {
+		file, err = config.ReadFile(filepath.Join(dir, config.FileName))
+		return file, nil, namedBy("BOBBIN_CONF_DIR", dir, err)
+	}
+	if dir := c.getenv("FLINK_CONF_DIR"); dir != "" {
+		file, others, err = config.ReadFlink(dir)
+		return file, others, namedBy("FLINK_CONF_DIR", dir, err)
+	}
+	file, err = config.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(c.executable)), "conf", config.FileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return config.Layer{}, nil, nil
+	}
+	return file, nil, err
+}
+
+// namedBy makes a fault of the variable from the error of a file that cannot be read: the user
+// has named the variable, and not the file.
+func namedBy(variable, dir string, err error) error {
+	if _, unread := errors.AsType[*fs.PathError](err); !unread {
+		return err
+	}
+	return &config.Fault{Source: variable + "=" + dir, What: err.Error(), Remedy: "set it to the directory that holds the options, or unset it"}
+}

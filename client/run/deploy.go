@@ -1,0 +1,109 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// witness tells what becomes of an application.
+type witness struct {
+	*Journal
+	wait    progress.Wait // since the application's state was seen first
+	rounded bool          // it has been told that its container is larger
+}
+
+// uploading shows how far an upload is.
+func (j *Journal) uploading(name string, done, total int64) {
+	j.Moving(name, "uploading "+name+": "+progress.Bytes(done, total))
+}
+
+// deploy starts a cluster on YARN and waits until its ApplicationMaster runs. After an error,
+// Ctrl-C included, nothing is left behind.
+func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deployment) (*client.Application, error) {
+	d.Timeline, d.Uploading = w.Timeline, w.uploading
+	if d.Config.IsSet(config.HighAvailabilityClusterID) {
+		w.Line("%s has no effect: there is no high availability yet", config.HighAvailabilityClusterID)
+	}
+	app, err := on.Deploy(ctx, d)
+	if err != nil {
+		w.Finish()
+		return nil, err
+	}
+	w.Outcome.Application, w.Outcome.Job = app.ID.String(), string(app.Job)
+	w.Line("submitted %s", app.ID)
+	for _, advice := range app.Advice {
+		w.Line("%s", advice)
+	}
+	report, err := app.AwaitRunning(ctx, func(report records.ApplicationReport) {
+		w.state(report)
+		w.size(app.RoundedUp(report))
+	})
+	if err != nil {
+		if failed := app.Abandon(ctx); failed != nil {
+			return nil, errors.Join(err, failed)
+		}
+		if errors.Is(err, ErrInterrupted) {
+			w.Line("killed %s and removed what was staged for it", app.ID)
+		}
+		return nil, err
+	}
+	w.Outcome.TrackingURL = report.TrackingURL
+	return app, nil
+}
+
+// state prints a state of the application, once each, and what it waits for while
+// YARN keeps it waiting.
+func (w *witness) state(report records.ApplicationReport) {
+	if w.Outcome.State == string(report.State) {
+		w.Outcome.FinalStatus = string(report.FinalStatus)
+		if report.State == records.ApplicationAccepted && time.Since(w.wait.Since) > longWait {
+			w.Waiting(&w.wait, fmt.Sprintf("%s waits for its container", report.ID), waitsFor(report.Diagnostics))
+		}
+		return
+	}
+	w.Outcome.see(report)
+	w.wait = progress.Wait{Since: time.Now()}
+	line := fmt.Sprintf("%s is %s", report.ID, report.State)
+	if report.State.Terminal() {
+		line += fmt.Sprintf(" (%s)", report.FinalStatus)
+	}
+	if report.State == records.ApplicationRunning && report.TrackingURL != "" { // it shows something
+		line += ", " + report.TrackingURL
+	}
+	w.Line("%s", line)
+	w.Done(string(report.State))
+}
+
+// size prints how large YARN has made the ApplicationMaster's container, once, if it is larger
+// than was asked for.
+func (w *witness) size(asked, given int64, larger bool) {
+	if larger && !w.rounded {
+		w.rounded = true
+		w.Line("YARN rounds the ApplicationMaster's container up from %d MB to %d MB", asked, given)
+	}
+}
+
+// longWait is how long nothing may happen before people wonder.
+const longWait = 5 * time.Second
+
+// waitsFor is the first of what YARN says of an application that waits: "[Sat Nov
+// 21 …] Application is added to the scheduler … limit exceeded.  Details : …".
+func waitsFor(diagnostics string) string {
+	text := strings.TrimSpace(diagnostics)
+	if _, rest, dated := strings.Cut(text, "] "); dated && strings.HasPrefix(text, "[") {
+		text = rest
+	}
+	for _, end := range []string{"\n", "  ", " Details :"} {
+		text, _, _ = strings.Cut(text, end)
+	}
+	return cmp.Or(text, "YARN gives no reason")
+}

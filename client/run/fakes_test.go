@@ -1,0 +1,150 @@
+package run
+
+import (
+	"context"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
+)
+
+// startYARN starts a YARN that is a fake.
+func startYARN(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
+	t.Helper()
+	fake, err := yarnfake.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fake.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return fake
+}
+
+// forever is an ApplicationMaster that waits until it is killed.
+func forever(ctx context.Context, _ yarnfake.Container) records.ExitStatus {
+	<-ctx.Done()
+	return records.ExitTerminated
+}
+
+// environment is alice's, on a cluster with this configuration.
+func environment(t *testing.T, conf *hadoopconf.Conf) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	type property struct {
+		Name  string `xml:"name"`
+		Value string `xml:"value"`
+	}
+	var site struct {
+		XMLName    xml.Name   `xml:"configuration"`
+		Properties []property `xml:"property"`
+	}
+	for _, name := range conf.Names() {
+		site.Properties = append(site.Properties, property{name, conf.Get(name)})
+	}
+	text, err := xml.Marshal(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}
+}
+
+// executable is a file with a program's header and content.
+func executable(t *testing.T, machine elf.Machine, content string) string {
+	t.Helper()
+	head := make([]byte, program.HeadSize)
+	copy(head, elf.ELFMAG)
+	head[elf.EI_DATA] = byte(elf.ELFDATA2LSB)
+	binary.LittleEndian.PutUint16(head[program.HeadSize-2:], uint16(machine))
+	path := filepath.Join(t.TempDir(), "job")
+	if err := os.WriteFile(path, slices.Concat(head, []byte(content)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// mark is that of the SDK.
+func mark(version int) string { return fmt.Sprintf("<bobbin sdk protocol version=%d>", version) }
+
+// clusterOfTwo is alice's, of two nodes with 8 GB each and an HDFS, all of them fakes. An application that she starts runs until it
+// is killed.
+func clusterOfTwo(t *testing.T) *client.Cluster {
+	t.Helper()
+	var fake *yarnfake.Fake
+	fake = startYARN(t, yarnfake.Config{Nodes: 2, Heartbeat: 10 * time.Millisecond, Run: func(ctx context.Context, c yarnfake.Container) records.ExitStatus {
+		o, err := amrm.FromConf(fake.Conf())
+		if err != nil {
+			t.Error(err)
+			return records.ExitAborted
+		}
+		o.Attempt, o.Token = c.ID.Attempt, c.Credentials.Tokens[""]
+		rm := amrm.New(o)
+		defer rm.Close()
+		if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "127.0.0.1", RPCPort: 1}); err != nil {
+			t.Error(err)
+		}
+		return forever(ctx, c)
+	}})
+	hdfs := hdfsfake.Start(hdfsfake.Config{})
+	t.Cleanup(hdfs.Stop)
+	cluster := opened(t, fake)
+	if err := cluster.Files.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Files = dfs.New(dfs.Options{Conf: hdfs.Conf(), User: cluster.User, Dial: hdfs.Dial})
+	return cluster
+}
+
+// opened is a YARN that is a fake, as alice opens it.
+func opened(t *testing.T, fake *yarnfake.Fake) *client.Cluster {
+	t.Helper()
+	env := environment(t, fake.Conf())
+	cluster, err := client.Open(t.Context(), func(name string) string { return env[name] }, config.Config{}, logrus.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return cluster
+}
+
+// submitted is an application on a cluster that nobody runs a master of.
+func submitted(t *testing.T, cluster *client.Cluster) records.ApplicationID {
+	t.Helper()
+	created, err := cluster.YARN.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = cluster.YARN.Submit(t.Context(), records.SubmissionContext{
+		ID: created.ID, Type: "Bobbin", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created.ID
+}

@@ -1,0 +1,84 @@
+// Package run runs a program and follows its jobs, on each target of `bobbin run`. It also
+// starts sessions, stays with them and ends them.
+//
+// It parses no words and knows no flags: package cli does, which imports it. A Journal tells
+// people what happens. Goroutines end with the call that starts them, but for one that reads
+// the words of a person (Attach).
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// Causes with which main ends the context. A terminal sends Ctrl-C to the programs
+// that a command has started, too; other signals they must be told of.
+var (
+	ErrInterrupted = errors.New("interrupted") // Ctrl-C
+	ErrTerminated  = fmt.Errorf("%w by a signal", ErrInterrupted)
+)
+
+// Printed is an error whose text the user has seen already.
+type Printed struct{ Err error }
+
+func (p Printed) Unwrap() error { return p.Err }
+func (p Printed) Error() string { return p.Err.Error() }
+
+// Request is what a user asks for, and what there is for it.
+type Request struct {
+	Target     string // where it runs: one of config's
+	Program    string // its file; with config.TargetApplication also the URI of one that the cluster has
+	Arguments  []string
+	Config     config.Config
+	Executable string // path of this binary, which a new cluster runs, too
+	*Journal
+	Streams
+	// Open connects to the user's YARN, and Find finds the session that he means; on is nil for
+	// one whose YARN is not his.
+	Open func(ctx context.Context) (*client.Cluster, error)
+	Find func(ctx context.Context, on *client.Cluster) (Site, error)
+}
+
+// Streams are those of the user, which a program that runs here gets.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// target is a cluster that takes a program with its jobs.
+type target interface {
+	// run runs the program until it has ended, with its jobs. It returns before where these are not
+	// followed: once they run.
+	run(ctx context.Context) error
+}
+
+// Run runs a program on its target. Canceling ctx by ErrInterrupted takes back what does not run
+// yet, and leaves a job that runs, unless options have it end with its client.
+func Run(ctx context.Context, r Request) error {
+	var t target
+	switch r.Target {
+	case config.TargetLocal:
+		t = local{r}
+	case config.TargetApplication:
+		t = application{r}
+	case config.TargetPerJob:
+		t = newPerJob(r)
+	case config.TargetRemote:
+		t = remote{newSession(r)}
+	default:
+		t = newSession(r)
+	}
+	return t.run(ctx)
+}
+
+// asksForHelp tells whether a program that executes nothing was meant to: Go's
+// flags have three forms of the question.
+func asksForHelp(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" })
+}

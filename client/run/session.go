@@ -1,0 +1,213 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// session is the target that submits jobs, which are planned here, to a session that runs.
+type session struct {
+	Request
+	limits
+	site    Site
+	program program.Program
+
+	ready   chan struct{} // closed when the program is there, or is known not to be
+	failure error         // why not; read once ready is closed
+	// reached is the ApplicationMaster that has the program, or the one after it; nil: none
+	// was reached. It is used once ready is closed.
+	reached *client.ClusterClient
+}
+
+func newSession(r Request) *session {
+	return &session{Request: r, limits: limitsOf(r.Config)}
+}
+
+func (s *session) run(ctx context.Context) (err error) {
+	s.adviseDetached()
+	on, err := s.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, on.Close()) }()
+	return s.runOn(ctx, on)
+}
+
+// remote is the target of a session whose YARN is not this machine's.
+type remote struct{ *session }
+
+func (s remote) run(ctx context.Context) error {
+	s.adviseDetached()
+	return s.runOn(ctx, nil)
+}
+
+// adviseDetached tells what options ask for in vain.
+func (r Request) adviseDetached() {
+	if r.Config.Bool(config.ShutdownOnAttachedExit) && !r.Config.Bool(config.ExecutionAttached) {
+		r.Line("%s has no effect with -d: this command does not follow the job", config.ShutdownOnAttachedExit)
+	}
+}
+
+// runOn runs the program. on is the YARN of its session; nil where that is another's.
+func (s *session) runOn(ctx context.Context, on *client.Cluster) (err error) {
+	defer s.Finish() // an error has a line of its own
+	if s.program, err = program.Inspect(s.Program, program.Native()); err != nil {
+		return err
+	}
+	if s.site, err = s.Find(ctx, on); err != nil {
+		return err
+	}
+	s.Outcome.Application = s.site.Application()
+	defer s.open(ctx)()
+	return s.drive(ctx, s.program.Path, s)
+}
+
+// open begins to bring the program to the session, while the driver plans. end stops
+// that, and waits for it. It closes the connections.
+func (s *session) open(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.ready = make(chan struct{})
+	go func() {
+		defer close(s.ready)
+		s.failure = s.bring(ctx)
+	}()
+	return func() {
+		cancel()
+		<-s.ready
+		if s.reached != nil {
+			s.reached.Close()
+		}
+	}
+}
+
+// bring brings the program to the session, unless it has it.
+func (s *session) bring(ctx context.Context) error {
+	reached, err := s.site.Reach(ctx)
+	if err != nil {
+		return err
+	}
+	s.reached = reached
+	s.Done("session reached")
+	has, err := reached.HasProgram(ctx, s.program.SHA256)
+	if err != nil || has {
+		return err
+	}
+	var read atomic.Bool // somebody else may bring it meanwhile
+	err = reached.UploadProgram(ctx, s.program, func(done int64) {
+		read.Store(true)
+		s.uploading(s.program.Name, done, s.program.Size)
+	})
+	if err == nil && read.Load() {
+		s.Done("uploaded " + s.program.Name)
+	}
+	return err
+}
+
+func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running, error) {
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.failure != nil {
+		return nil, s.explain(ctx, fmt.Errorf("bring program %s to %s: %w", s.program.Name, s.site, s.failure))
+	}
+	job := restapi.JobSubmission{
+		Graph: *graph, Attached: s.attached,
+		Program: restapi.ProgramID{Name: s.program.Name, SHA256: s.program.SHA256},
+	}
+	if s.attached && s.endsWithClient {
+		job.ClientHeartbeatTimeout = s.beatLasts.Milliseconds()
+	}
+	submission := client.NewSubmission(job)
+	if err := s.hand(ctx, submission); err != nil {
+		err = s.explain(ctx, fmt.Errorf("submit job %s to %s: %w", graph.Name, s.site, err))
+		return nil, errors.Join(err, submission.Withdraw(ctx, s.reached))
+	}
+	id := submission.ID()
+	s.Done("submitted")
+	s.Line("submitted job %s (%s) to %s", graph.Name, id, s.site)
+	s.adviseOnSize(ctx, graph.Slots())
+	return &running{
+		id: id, application: s.site.Application(), name: fmt.Sprintf("job %s (%s)", graph.Name, id),
+		goOn:     fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.site.means(), s.site.means(), id),
+		slotWait: s.waits(),
+	}, nil
+}
+
+// hand hands a job over: to the ApplicationMaster of the time, if the last one is gone.
+func (s *session) hand(ctx context.Context, job *client.Submission) error {
+	err := job.Bring(ctx, s.reached)
+	if !client.Gone(err) || ctx.Err() != nil {
+		return err
+	}
+	reached, failed := s.site.Reach(ctx)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	s.reached.Close()
+	s.reached = reached
+	return job.Bring(ctx, reached)
+}
+
+// explain puts the interruption in place of what it led to.
+func (s *session) explain(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// lost knows that jobs do not outlive the ApplicationMaster that runs them.
+func (s *session) lost(_ context.Context, cause error) (msg.JobEnded, error) {
+	if errors.Is(cause, errNextAttempt) {
+		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the last one: run it again", s.site)
+	}
+	return msg.JobEnded{}, cause
+}
+
+// settle has nothing to wait for: the session goes on.
+func (s *session) settle(context.Context) error { return nil }
+
+// waits says how long a job waits for a slot, which the session was told when it was started.
+func (s *session) waits() string {
+	return fmt.Sprintf("in the session's %s", config.SlotRequestTimeout)
+}
+
+func (s *session) report(ctx context.Context) (records.ApplicationReport, error) {
+	return s.site.Report(ctx)
+}
+
+func (s *session) reach(ctx context.Context) (*client.ClusterClient, error) { return s.site.Reach(ctx) }
+
+// adviceTime is how long a hint may take.
+const adviceTime = time.Second
+
+// adviseOnSize warns of a job that the nodes of its session's YARN can hardly hold. It is a
+// hint: where anything is not known, nothing is said.
+func (s *session) adviseOnSize(ctx context.Context, slots int) {
+	on, is := s.site.(*onYARN)
+	if !is {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, adviceTime)
+	defer cancel()
+	supply, err := s.reached.SlotSupply(ctx)
+	if err != nil {
+		return
+	}
+	if text, err := on.cluster.TooLarge(ctx, slots, supply, s.slotWait); err == nil && text != "" {
+		s.Line("%s", text)
+	}
+}

@@ -1,0 +1,161 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Site is a cluster that runs, and the way to it: OnYARN, Elsewhere.
+type Site interface {
+	// String names it for people.
+	String() string
+	// means are the flags by which other commands mean it.
+	means() string
+	// Application is its id; "": it is not known.
+	Application() string
+	// Report is YARN's, of its application: ErrNoYARN, ErrYARNAway.
+	Report(ctx context.Context) (records.ApplicationReport, error)
+	// Reach connects to the ApplicationMaster of the time. The caller closes the connection.
+	Reach(ctx context.Context) (*client.ClusterClient, error)
+}
+
+var (
+	// ErrNoYARN says that nothing is known of a cluster but what its REST endpoint says.
+	ErrNoYARN = errors.New("there is no YARN to ask")
+	// ErrYARNAway says that nothing more is known for now.
+	ErrYARNAway = errors.New("YARN does not answer")
+)
+
+// reportSoon is YARN's report of an application, for whoever has other things to do than to
+// wait for it: ErrYARNAway where it does not come soon. Other errors are report's.
+func reportSoon(ctx context.Context, soon time.Duration, report func(context.Context) (records.ApplicationReport, error)) (records.ApplicationReport, error) {
+	waiting, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	told, err := report(waiting)
+	if err != nil && ctx.Err() == nil && (waiting.Err() != nil || client.Unheard(err)) {
+		err = fmt.Errorf("%w: %w", ErrYARNAway, err)
+	}
+	return told, err
+}
+
+// onYARN is an application whose YARN tells how it is reached.
+type onYARN struct {
+	cluster *client.Cluster
+	id      records.ApplicationID
+	file    string // of `session start`, by which the user means it; "": he means it otherwise
+}
+
+// OnYARN is an application whose YARN tells how it is reached. file is the path of the file of
+// `session start` by which the user means it, which has to be of this cluster and user; "": he
+// means it otherwise.
+func OnYARN(on *client.Cluster, id records.ApplicationID, file string) (Site, error) {
+	s, err := sessionfile.Session{}, error(nil)
+	if file != "" {
+		s, err = sessionfile.Read(file)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it has gone meanwhile, and its session maybe not
+		err = nil
+	case err == nil:
+		err = s.Of(owner(on))
+	}
+	if errors.Is(err, sessionfile.ErrElsewhere) {
+		err = fmt.Errorf("%w (%s): name an application with -id, a target with -t, or start a session here", err, file)
+	}
+	return &onYARN{on, id, file}, err
+}
+
+// owner is what a file says of a session on a cluster beside its id.
+func owner(on *client.Cluster) sessionfile.Owner {
+	return sessionfile.Owner{ResourceManagers: strings.Join(on.ResourceManagers(), ","), User: on.User}
+}
+
+func (s *onYARN) String() string      { return s.id.String() }
+func (s *onYARN) means() string       { return "-id " + s.id.String() }
+func (s *onYARN) Application() string { return s.id.String() }
+
+func (s *onYARN) Report(ctx context.Context) (records.ApplicationReport, error) {
+	return reportSoon(ctx, s.cluster.Soon(), s.report)
+}
+
+// report is Report for whoever waits for it.
+func (s *onYARN) report(ctx context.Context) (records.ApplicationReport, error) {
+	report, err := s.cluster.Report(ctx, s.id)
+	return report, s.outdated(err)
+}
+
+func (s *onYARN) Reach(ctx context.Context) (*client.ClusterClient, error) {
+	reached, err := s.cluster.Reach(ctx, s.id)
+	return reached, s.outdated(err)
+}
+
+// outdated adds to the error of an application that has ended which file still names it.
+func (s *onYARN) outdated(err error) error {
+	idle, is := errors.AsType[*client.NotRunningError](err)
+	if gone := is && idle.Report.State.Terminal() || errors.Is(err, yarnrpc.ErrApplicationNotFound); s.file == "" || !gone {
+		return err
+	}
+	return &outdatedError{err, s.file}
+}
+
+// outdatedError is that of an application which has ended, though a file names it.
+type outdatedError struct {
+	error
+	file string
+}
+
+func (e *outdatedError) Unwrap() error { return e.error }
+func (e *outdatedError) Error() string { return fmt.Sprintf("%v; %s", e.error, Outdated(e)) }
+
+// Outdated says of the error of a Site that has ended which file still names it, and what helps;
+// "": none does.
+func Outdated(err error) string {
+	if e, is := errors.AsType[*outdatedError](err); is {
+		return e.file + " still names it: bobbin session stop removes that file"
+	}
+	return ""
+}
+
+// elsewhere is a cluster of which only the REST endpoint is known, and how its owner gets
+// in there: its YARN is not this machine's.
+type elsewhere struct {
+	access launch.Access
+	file   string // that tells
+}
+
+// Elsewhere is the cluster that a file of `session access` names. An address counts more than
+// the one in it: there may be a tunnel. Who answers proves himself by his certificate, wherever
+// he is.
+func Elsewhere(file, address string) (Site, error) {
+	access, err := client.ReadAccess(file)
+	access.Address = cmp.Or(address, access.Address)
+	return &elsewhere{access, file}, err
+}
+
+func (s *elsewhere) String() string { return cmp.Or(s.access.Application, s.access.Address) }
+
+func (s *elsewhere) means() string {
+	return fmt.Sprintf("-m %s -D %s=%s", s.access.Address, config.RESTAccessFile, s.file)
+}
+
+func (s *elsewhere) Application() string { return s.access.Application }
+
+func (s *elsewhere) Report(context.Context) (records.ApplicationReport, error) {
+	return records.ApplicationReport{}, ErrNoYARN
+}
+
+func (s *elsewhere) Reach(context.Context) (*client.ClusterClient, error) {
+	return client.NewClusterClient(s.access)
+}

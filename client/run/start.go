@@ -1,0 +1,90 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// sessionName is what YARN shows as the name of a session that is given none.
+const sessionName = "Bobbin session cluster"
+
+// sessionStart is a session to start.
+type sessionStart struct {
+	Request
+	file  string            // in which it is written down
+	given map[string]string // options of the command line, which are written there, too
+}
+
+// StartSession starts a session, writes down which, with the options of the command line, in a
+// file, and stays with it, unless it is detached, until it ends. Ctrl-C ends it then. A Request
+// needs no program for it.
+func StartSession(ctx context.Context, r Request, file string, given map[string]string, detached bool) (err error) {
+	bobbin, err := client.Binary(r.Executable, r.Config)
+	if err != nil {
+		return err
+	}
+	on, err := r.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, on.Close()) }()
+	app, err := sessionStart{r, file, given}.start(ctx, on, bobbin)
+	if err != nil {
+		return err
+	}
+	r.Line("session %s is ready: %s", app.ID, r.Outcome.TrackingURL)
+	if detached {
+		r.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
+		return nil
+	}
+	a := attendance{Journal: r.Journal, in: r.In, cluster: on, id: app.ID, file: file, owner: true, report: app.Report}
+	return a.attend(ctx)
+}
+
+// start starts a session and writes it down, in place of the one that is named there.
+func (s sessionStart) start(ctx context.Context, on *client.Cluster, bobbin client.Executable) (*client.Application, error) {
+	before, err := sessionfile.Read(s.file)
+	if errors.Is(err, sessionfile.ErrForeign) { // in whose place none can be put
+		return nil, err
+	}
+	app, err := (&witness{Journal: s.Journal}).deploy(ctx, on, client.Deployment{Mode: launch.Session, Name: sessionName, Config: s.Config, Bobbin: bobbin})
+	if err != nil {
+		return nil, err
+	}
+	if err := sessionfile.Write(s.file, sessionfile.Session{Application: app.ID, Options: s.given, Owner: owner(on)}); err != nil {
+		return nil, errors.Join(err, app.Abandon(ctx)) // later commands could not find it
+	}
+	s.replaced(ctx, on, app.ID, before)
+	return app, nil
+}
+
+// replaced warns that later commands use the new session and not the one before, unless that
+// has ended: the user may not know that there is one file.
+func (s sessionStart) replaced(ctx context.Context, on *client.Cluster, id records.ApplicationID, before sessionfile.Session) {
+	if before.Application == (records.ApplicationID{}) {
+		return
+	}
+	here := owner(on)
+	if before.Of(here) != nil { // this cluster, or this user, cannot be asked whether it still runs
+		place := "ResourceManager " + cmp.Or(before.Owner.ResourceManagers, here.ResourceManagers)
+		if before.Owner.User != "" {
+			place += " (user " + before.Owner.User + ")"
+		}
+		s.Line("session %s replaces session %s on %s in %s; commands without -id now use %s. If session %s still runs, end it from there: bobbin session stop -id %s",
+			id, before.Application, place, s.file, id, before.Application, before.Application)
+		return
+	}
+	report, err := on.Report(ctx, before.Application)
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) || err == nil && report.State.Terminal() {
+		return
+	}
+	s.Line("session %s replaces session %s in %s; commands without -id now use %s. To end session %s: bobbin session stop -id %s",
+		id, before.Application, s.file, id, before.Application, before.Application)
+}

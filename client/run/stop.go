@@ -1,0 +1,103 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+)
+
+// States of a session beside YARN's.
+const (
+	// stateEnding is that of one that has been told to end, where YARN cannot be asked.
+	stateEnding = "ENDING"
+	// stateUnknown is that of one that YARN has forgotten.
+	stateUnknown = "UNKNOWN"
+)
+
+// Attach stays with a session that runs until it ends, and takes words from in. Ctrl-C leaves
+// it, and so does detached, at once. file is where `session start` writes sessions down.
+func Attach(ctx context.Context, session Site, file string, in io.Reader, detached bool, j *Journal) error {
+	on, is := session.(*onYARN)
+	if !is {
+		return fmt.Errorf("attach to %s: %w, which tells how a session ends: bobbin status shows how it is", session, ErrNoYARN)
+	}
+	j.Outcome.Application = on.Application()
+	report, err := on.Report(ctx)
+	j.Done("session reached")
+	switch {
+	case err == nil:
+		j.Outcome.see(report)
+		j.Outcome.TrackingURL = report.TrackingURL
+	case errors.Is(err, ErrYARNAway):
+		j.Line("session %s answers, YARN does not", on)
+	default:
+		return err
+	}
+	if detached {
+		j.Line("session %s goes on. To end it: bobbin session stop %s", on, on.means())
+		return nil
+	}
+	j.Line("attached to session %s", on)
+	return on.attendance(file, in, j).attend(ctx)
+}
+
+// attendance is a person who stays with a session that he has not started.
+func (s *onYARN) attendance(file string, in io.Reader, j *Journal) *attendance {
+	return &attendance{Journal: j, in: in, cluster: s.cluster, id: s.id, file: file, report: s.report}
+}
+
+// Stop ends a session, and notes its state then as YARN has it. Of one that has ended by itself it
+// removes what is left. file is as Attach's.
+func Stop(ctx context.Context, session Site, file string, j *Journal) error {
+	on, isOnYARN := session.(*onYARN)
+	master, err := session.Reach(ctx)
+	switch {
+	case err != nil && isOnYARN:
+		return on.tidy(ctx, file, j, err)
+	case err != nil:
+		return err
+	}
+	defer master.Close()
+	if isOnYARN {
+		return on.attendance(file, nil, j).end(ctx, master)
+	}
+	j.Outcome.State = stateEnding
+	if err = master.ShutDown(ctx); err == nil {
+		j.Line("session %s is ending", session)
+	}
+	return err
+}
+
+// tidy removes what is left of a session that has ended by itself, where that is why it is
+// not reached.
+func (s *onYARN) tidy(ctx context.Context, file string, j *Journal, why error) error {
+	gone, is := errors.AsType[*client.NotRunningError](why)
+	switch {
+	case is && gone.Report.State.Terminal():
+		j.Outcome.State = string(gone.Report.State)
+		j.Line("session %s has ended already: %s (%s). Why: bobbin status -id %s", s, gone.Report.State, gone.Report.FinalStatus, s)
+	case errors.Is(why, yarnrpc.ErrApplicationNotFound) && s.file != "":
+		j.Outcome.State = stateUnknown
+		j.Line("session %s has ended, and YARN has forgotten it", s)
+	default:
+		return why
+	}
+	return errors.Join(s.cluster.Sweep(ctx, s.id), sessionfile.Remove(file, s.id))
+}
+
+// Access is what lets commands into a session from where there is no YARN.
+func Access(ctx context.Context, session Site) (launch.Access, error) {
+	switch s := session.(type) {
+	case *elsewhere:
+		return launch.Access{}, fmt.Errorf("find access to %s: %w: copy the file %s", s, ErrNoYARN, s.file)
+	case *onYARN:
+		return s.cluster.Access(ctx, s.id)
+	}
+	return launch.Access{}, nil
+}
