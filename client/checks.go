@@ -21,8 +21,8 @@ var (
 	ErrResources = errors.New("container exceeds what YARN allows")
 	// ErrQueue says that a queue does not exist or does not take the application.
 	ErrQueue = errors.New("queue cannot be used")
-	// ErrFileSystem says that a file system cannot hold staged files.
-	ErrFileSystem = errors.New("file system is not shared with the cluster")
+	// errFileSystem says that a file system cannot hold staged files.
+	errFileSystem = errors.New("file system is not shared with the cluster")
 )
 
 // Refusal is what a check has against a submission.
@@ -66,9 +66,10 @@ type Queues interface {
 	QueueUserACLs(ctx context.Context) ([]records.QueueUserACL, error)
 }
 
-// CheckQueue tells whether a user may submit to a queue, and describes it: a *Refusal
+// CheckQueue tells whether a user may submit to a queue, "" for YARN's default, and describes it: a *Refusal
 // of ErrQueue if not, and an error of the ResourceManager's where that could not be told.
 func CheckQueue(ctx context.Context, yarn Queues, user, name string) (records.QueueInfo, error) {
+	name = cmp.Or(name, defaultQueue)
 	queue, err := yarn.QueueInfo(ctx, name, yarnclient.QueueDetail{Children: true})
 	if errors.Is(err, yarnclient.ErrQueueNotFound) {
 		return queue, refuseQueue(fmt.Sprintf("%q does not exist", name), "choose another")
@@ -124,10 +125,10 @@ type Homes interface {
 }
 
 // StagingHome is the directory that holds a user's staging area:
-// yarn.staging-directory, as configured, or the user's home. A *Refusal of ErrFileSystem
+// yarn.staging-directory, as configured, or the user's home. A *Refusal of errFileSystem
 // where other machines don't see it.
 func StagingHome(files Homes, conf *hadoopconf.Conf, configured string) (string, error) {
-	refused := &Refusal{Kind: ErrFileSystem}
+	refused := &Refusal{Kind: errFileSystem}
 	var home string
 	var err error
 	if configured == "" {

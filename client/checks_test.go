@@ -196,7 +196,7 @@ func TestFilesAreStagedWhereOthersSeeThem(t *testing.T) {
 		{"hdfs://ns/tmp", nil},
 	} {
 		_, err := StagingHome(homes{}, conf, c.configured)
-		if (err == nil) != (c.says == nil) || err != nil && !errors.Is(err, ErrFileSystem) {
+		if (err == nil) != (c.says == nil) || err != nil && !errors.Is(err, errFileSystem) {
 			t.Errorf("%q: %v", c.configured, err)
 		}
 		for _, want := range c.says {

@@ -260,10 +260,10 @@ func (c *ClusterClient) send(ctx context.Context, method, path string, value any
 	return c.ask(ctx, method, path, body, nil)
 }
 
-// ErrAnswer says that what answers is no ApplicationMaster of this release, or answers another question.
-var ErrAnswer = errors.New("the answer is not what was asked for")
+// errAnswer says that what answers is no ApplicationMaster of this release, or answers another question.
+var errAnswer = errors.New("the answer is not what was asked for")
 
-// decode reads a JSON answer: ErrAnswer.
+// decode reads a JSON answer: errAnswer.
 func decode(path string, answer any) func(*http.Response) error {
 	return func(response *http.Response) error {
 		err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer)
@@ -279,13 +279,13 @@ func oddity(err error) error {
 	odd, is := errors.AsType[*json.UnmarshalTypeError](err)
 	switch _, syntax := errors.AsType[*json.SyntaxError](err); {
 	case is && odd.Field != "":
-		return fmt.Errorf("%w: its field %q is a JSON %s", ErrAnswer, odd.Field, odd.Value)
+		return fmt.Errorf("%w: its field %q is a JSON %s", errAnswer, odd.Field, odd.Value)
 	case is:
-		return fmt.Errorf("%w: it is a JSON %s", ErrAnswer, odd.Value)
+		return fmt.Errorf("%w: it is a JSON %s", errAnswer, odd.Value)
 	case syntax:
-		return fmt.Errorf("%w: it is no JSON: %w", ErrAnswer, err)
+		return fmt.Errorf("%w: it is no JSON: %w", errAnswer, err)
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: it is empty", ErrAnswer)
+		return fmt.Errorf("%w: it is empty", errAnswer)
 	}
 	return err // of the connection
 }

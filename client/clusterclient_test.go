@@ -249,7 +249,7 @@ func TestAnswersOfStrangersAreBounded(t *testing.T) {
 			c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
 				return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
 			})
-			if _, err := c.Job(t.Context(), runningJob); !errors.Is(err, ErrAnswer) || !strings.Contains(err.Error(), "about job "+string(runningJob)) {
+			if _, err := c.Job(t.Context(), runningJob); !errors.Is(err, errAnswer) || !strings.Contains(err.Error(), "about job "+string(runningJob)) {
 				t.Errorf("Job: %v", err)
 			}
 			if _, err := c.CollectPage(t.Context(), runningJob, "x", 0); !errors.Is(err, restapi.ErrNoPage) {

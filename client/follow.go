@@ -82,11 +82,6 @@ func Diagnosis(report records.ApplicationReport) string {
 	return strings.TrimSpace(report.Diagnostics)
 }
 
-// Report is YARN's report of the application.
-func (app *Application) Report(ctx context.Context) (records.ApplicationReport, error) {
-	return app.c.YARN.ApplicationReport(ctx, app.ID)
-}
-
 // Report is YARN's report of an application. One that YARN does not know is
 // yarnrpc.ErrApplicationNotFound, in words for people.
 func (c *Cluster) Report(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
@@ -105,10 +100,6 @@ func (e unknownError) Error() string {
 	return e.id.String() + " is not known to YARN: bobbin applications --all lists those that are"
 }
 
-// Sweep removes the staging directory of an application that has ended, for an
-// ApplicationMaster that could not do so itself: it was killed, or failed.
-func (app *Application) Sweep(ctx context.Context) error { return app.c.Files.RemoveAll(ctx, app.dir) }
-
 // Access reads how the owner reaches the ApplicationMaster, which it has staged
 // before it registered.
 func (app *Application) Access(ctx context.Context) (launch.Access, error) {
@@ -117,4 +108,19 @@ func (app *Application) Access(ctx context.Context) (launch.Access, error) {
 		return access, fmt.Errorf("reach %s: %w", app.ID, err)
 	}
 	return access, nil
+}
+
+// lastWords gives what an ApplicationMaster that ended by itself wrote on its
+// standard error, of the diagnostics that YARN makes of it: they hold the end of
+// that file, twice, amid what the NodeManager has to say
+// (ContainerLaunch#handleContainerExitWithFailure). ok is false where they hold
+// nothing of the kind: YARN ended it, or it was never started.
+func lastWords(diagnostics string) (words string, ok bool) {
+	_, rest, found := strings.Cut(diagnostics, "bytes of "+masterStderr+" :\n")
+	if !found {
+		return "", false
+	}
+	words, _, _ = strings.Cut(rest, "\n\n[") // the time that the next entry begins with
+	words = strings.TrimSpace(words)
+	return words, words != ""
 }

@@ -476,7 +476,7 @@ func TestTheRenewerIsTheResourceManager(t *testing.T) {
 			t.Errorf("%s is %s, %v; want %s", configured, got, err, want)
 		}
 	}
-	if _, err := Renewer(secured(t, nil, creds.New()).Conf); !errors.Is(err, ErrNoRenewer) {
+	if _, err := Renewer(secured(t, nil, creds.New()).Conf); !errors.Is(err, errNoRenewer) {
 		t.Errorf("got %v", err)
 	}
 }

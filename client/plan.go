@@ -42,7 +42,7 @@ type plan struct {
 
 	containers  Containers
 	place       launch.WorkerPlace
-	wait        time.Duration // how long a job waits for a slot
+	demand      launch.Demand // the job's, of the nodes' memory
 	home        string        // URI of the directory that holds the user's staging area
 	replication int           // of staged files; 0: the file system's own
 	queue       string        // "": YARN chooses
@@ -61,7 +61,6 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	cfg := d.Config
 	p := &plan{
 		mode: d.Mode, bobbin: d.Bobbin, program: d.Program, graph: &d.Graph, timeline: d.Timeline, uploading: d.Uploading,
-		wait:        cfg.Duration(config.SlotRequestTimeout),
 		replication: max(0, cfg.Int(config.YarnFileReplication)), queue: cfg.String(config.YarnApplicationQueue),
 		ships: manifestOf(cfg, d.Bobbin.URI), acls: launch.ACLs(cfg),
 	}
@@ -74,30 +73,23 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	if p.home, err = c.home(); err != nil {
 		return nil, err
 	}
-	if p.master, err = c.master(d); err != nil {
+	hadoop, err := c.Conf.Marshal()
+	if err != nil {
 		return nil, err
+	}
+	p.master = launch.AppMaster{
+		Mode: d.Mode, User: c.User, BobbinSHA256: d.Bobbin.hash(), Arguments: d.Arguments, Attached: d.Attached, HadoopConf: hadoop,
+		// Options for Hadoop have gone into its configuration, which leaves secrets out.
+		Config: cfg.Without(config.HadoopOptions, config.YarnOptions).Set(),
+	}
+	p.demand = launch.Demand{
+		Slots: d.Graph.Slots(), PerWorker: p.containers.Slots, Wait: cfg.Duration(config.SlotRequestTimeout),
+		WorkerMB: p.containers.Worker.MemoryMB, MasterMB: p.containers.Master.MemoryMB,
 	}
 	p.proof = proofOf(cfg, p.uses()...)
 	p.environment = masterEnvironment(cfg, p.containers.Master, c.User)
 	p.submission = submissionOf(cfg, p.containers.Master, d.Name)
 	return p, nil
-}
-
-// master is what an ApplicationMaster is told, as far as it is known before anything is staged.
-func (c *Cluster) master(d Deployment) (launch.AppMaster, error) {
-	conf, err := c.Conf.Marshal()
-	if err != nil {
-		return launch.AppMaster{}, err
-	}
-	// Options for Hadoop have gone into its configuration, which leaves secrets out.
-	options := d.Config.Without(config.HadoopOptions, config.YarnOptions)
-	what := launch.AppMaster{
-		Mode: d.Mode, User: c.User, HadoopConf: conf, Config: options.Set(), BobbinSHA256: d.Bobbin.hash(), Attached: d.Attached,
-	}
-	if d.Mode != launch.Session {
-		what.Arguments = d.Arguments
-	}
-	return what, nil
 }
 
 // uses are the URIs of what an application uses on file systems, first of where it is staged.

@@ -16,9 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// ErrNoRenewer says that a secure cluster's configuration does not tell who the
+// errNoRenewer says that a secure cluster's configuration does not tell who the
 // ResourceManager is, which has to renew an application's tokens.
-var ErrNoRenewer = errors.New("yarn.resourcemanager.principal is not set: add it to yarn-site.xml, as on the cluster")
+var errNoRenewer = errors.New("yarn.resourcemanager.principal is not set: add it to yarn-site.xml, as on the cluster")
 
 // unnamed adds to the error of a NameNode that has no name for a renewer what helps. It has no
 // class of its own (AbstractDelegationTokenIdentifier#setRenewer).
@@ -31,7 +31,7 @@ func unnamed(err error, renewer string) error {
 
 // Renewer is the principal of the ResourceManager, which renews the tokens of applications
 // (YarnClientUtils.getRmPrincipal). Where there are two, they have one short name, which is
-// what counts. ErrNoRenewer where the configuration does not tell.
+// what counts. errNoRenewer where the configuration does not tell.
 func Renewer(conf *hadoopconf.Conf) (string, error) {
 	const key = "yarn.resourcemanager.principal"
 	configured, _, err := conf.Lookup(key)
@@ -39,7 +39,7 @@ func Renewer(conf *hadoopconf.Conf) (string, error) {
 		return "", err
 	}
 	if configured == "" {
-		return "", ErrNoRenewer
+		return "", errNoRenewer
 	}
 	return kerberos.ServerPrincipal(configured, func() (string, error) {
 		rms, err := conf.ResourceManagers()

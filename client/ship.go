@@ -23,9 +23,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// ErrShip says that a file cannot be given to containers as options ask for. The text
+// errShip says that a file cannot be given to containers as options ask for. The text
 // names the file, the option and the remedy.
-var ErrShip = errors.New("cannot be shipped")
+var errShip = errors.New("cannot be shipped")
 
 // maxShipped bounds the files that a container localizes: each costs its start some time,
 // and an archive has room for all.
@@ -170,7 +170,7 @@ func isRemote(name string) bool {
 }
 
 func refuseShip(key config.StringKey, name, why string) error {
-	return fmt.Errorf("%s (%s) %w: %s", name, key, ErrShip, why)
+	return fmt.Errorf("%s (%s) %w: %s", name, key, errShip, why)
 }
 
 // isArchive tells whether a NodeManager unpacks a file of that name (FSDownload#unpack).

@@ -250,7 +250,7 @@ func TestWhatOthersMayNotReadIsNotProvided(t *testing.T) {
 		if err := os.Chmod(filepath.Join(files.root, closed), c.mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readShipment(t.Context(), files, named(t, c.option), own); !errors.Is(err, ErrShip) || !strings.Contains(err.Error(), c.says) {
+		if _, err := readShipment(t.Context(), files, named(t, c.option), own); !errors.Is(err, errShip) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s with %s closed: %v, want %q", c.option, closed, err, c.says)
 		}
 	}
@@ -356,7 +356,7 @@ func TestShipmentIsRefused(t *testing.T) {
 			dir, files, own := shipping(t)
 			write(t, dir, map[string]string{"conf.zip/a": "", "sub/conf": "", "$HOME": ""})
 			_, err := readShipment(t.Context(), files, named(t, strings.ReplaceAll(c.option, "DIR", dir)), own)
-			if err == nil || !strings.Contains(err.Error(), c.says) || !errors.Is(err, ErrShip) && !errors.Is(err, os.ErrNotExist) {
+			if err == nil || !strings.Contains(err.Error(), c.says) || !errors.Is(err, errShip) && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("error %v, want one that says %q", err, c.says)
 			}
 		})

@@ -56,31 +56,16 @@ func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 		if err != nil {
 			return err
 		}
-		known.crowded = cmp.Or(p.demand().TooLarge(memoryMB(nodes)), p.containers.crowded(nodes))
-		known.nodes = nodesOf(nodes)
+		known.crowded = cmp.Or(p.demand.TooLarge(memoryMB(nodes)), p.containers.crowded(nodes))
+		for _, node := range nodes {
+			known.nodes = append(known.nodes, launch.Node{
+				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
+				MemoryMB: node.Capability.MemoryMB, VCores: node.Capability.VCores, Others: node.Capability.Others.Map(),
+				Labels: node.Labels,
+			})
+		}
 		return nil
 	})
 	err := group.Wait()
 	return known, err
-}
-
-// demand is what the job asks of the nodes' memory.
-func (p *plan) demand() launch.Demand {
-	return launch.Demand{
-		Slots: p.graph.Slots(), PerWorker: p.containers.Slots, Wait: p.wait,
-		WorkerMB: p.containers.Worker.MemoryMB, MasterMB: p.containers.Master.MemoryMB,
-	}
-}
-
-// nodesOf are nodes as an ApplicationMaster is told of them.
-func nodesOf(reports []records.NodeReport) []launch.Node {
-	var nodes []launch.Node
-	for _, node := range reports {
-		nodes = append(nodes, launch.Node{
-			Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
-			MemoryMB: node.Capability.MemoryMB, VCores: node.Capability.VCores, Others: node.Capability.Others.Map(),
-			Labels: node.Labels,
-		})
-	}
-	return nodes
 }

@@ -48,7 +48,9 @@ func runApplication(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		return run.Run(ctx, c.request(config.TargetApplication, words, cfg, j))
+		r := c.request(cfg, j, words...)
+		r.Target = config.TargetApplication
+		return run.Run(ctx, r)
 	})
 }
 

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
@@ -76,4 +79,88 @@ func withYARN(ask func(ctx context.Context, c *call, cluster *client.Cluster, cf
 // open connects a command to the cluster that HADOOP_CONF_DIR names.
 func (c *call) open(ctx context.Context, cfg config.Config) (*client.Cluster, error) {
 	return client.Open(ctx, c.getenv, cfg, progress.Servers(c.Err))
+}
+
+// reached is an application's ApplicationMaster, and what it runs on.
+type reached struct {
+	*client.ClusterClient
+	run.Site
+	cfg config.Config
+}
+
+// reach reaches the application that a command means. done ends what it opened, and
+// adds its errors to the command's.
+func (c *call) reach(ctx context.Context) (to *reached, done func(*error), err error) {
+	site, cfg, closed, err := c.find(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	master, err := site.Reach(ctx)
+	if err != nil {
+		closed(&err)
+		return nil, nil, err
+	}
+	return &reached{master, site, cfg}, func(err *error) {
+		master.Close()
+		closed(err)
+	}, nil
+}
+
+// find finds the application that a command means, and does not reach it yet. done
+// ends what it opened, and adds its errors to the command's.
+func (c *call) find(ctx context.Context) (site run.Site, cfg config.Config, done func(*error), err error) {
+	layers, err := clusterLayers(c.line)
+	if err != nil {
+		return nil, cfg, nil, err
+	}
+	if cfg, _, err = c.withSession(append(layers, flagLayers(c.line, targetFlag())...)); err != nil {
+		return nil, cfg, nil, err
+	}
+	var on *client.Cluster
+	done = func(*error) {}
+	if !isElsewhere(c.line, cfg) {
+		if on, err = c.openMeant(ctx, cfg); err != nil {
+			return nil, cfg, nil, err
+		}
+		done = func(err *error) { *err = errors.Join(*err, on.Close()) }
+	}
+	if site, err = c.findSite(ctx, on, cfg); err != nil {
+		done(&err)
+	}
+	return site, cfg, done, err
+}
+
+// openMeant connects a command to the YARN that knows the application which it means.
+func (c *call) openMeant(ctx context.Context, cfg config.Config) (*client.Cluster, error) {
+	cluster, err := c.open(ctx, cfg)
+	if errors.Is(err, fs.ErrNotExist) && masterAddress(c.line) != "" {
+		err = fmt.Errorf("%w; or name the file that bobbin session access writes where there is YARN (%s)", err, config.RESTAccessFile)
+	}
+	return cluster, err
+}
+
+// findSite finds the cluster that a command means; on is nil where that has no YARN. -m counts more
+// than the address in the file of such a one.
+func (c *call) findSite(ctx context.Context, on *client.Cluster, cfg config.Config) (run.Site, error) {
+	if on != nil {
+		id, err := which(ctx, c.line, on, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return run.OnYARN(on, id, c.writtenIn(cfg))
+	}
+	path := cfg.String(config.RESTAccessFile)
+	if path == "" {
+		return nil, fmt.Errorf("%w: -t %s needs %s, the file that bobbin session access writes where there is YARN", ErrUsage, config.TargetRemote, config.RESTAccessFile)
+	}
+	return run.Elsewhere(path, masterAddress(c.line))
+}
+
+// isElsewhere tells whether a command means a cluster of which only the REST endpoint is known.
+// An address without the file is one that YARN knows, also with -t remote.
+func isElsewhere(line *cli.Context, cfg config.Config) bool {
+	if cfg.IsSet(config.ExecutionTarget) {
+		return cfg.String(config.ExecutionTarget) == config.TargetRemote && (cfg.IsSet(config.RESTAccessFile) || masterAddress(line) == "")
+	}
+	return cfg.IsSet(config.RESTAccessFile) && !cfg.IsSet(config.YarnApplicationID)
 }

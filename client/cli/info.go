@@ -53,7 +53,7 @@ func info(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	graph, err := run.Plan(ctx, run.Request{Program: words[0], Arguments: words[1:], Config: cfg, Streams: c.Streams})
+	graph, err := run.Plan(ctx, c.request(cfg, nil, words...))
 	switch {
 	case err != nil:
 		return err

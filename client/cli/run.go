@@ -72,17 +72,21 @@ func runProgram(ctx context.Context, c *call) error {
 		if err := config.Validate(cfg); err != nil { // before the program plans
 			return err
 		}
-		return run.Run(ctx, c.request(cfg.String(config.ExecutionTarget), words, cfg, j))
+		return run.Run(ctx, c.request(cfg, j, words...))
 	})
 }
 
-// request is a program, by its file and its arguments, that is to run on a target with these options.
-func (c *call) request(target string, words []string, cfg config.Config, j *run.Journal) run.Request {
-	return run.Request{
-		Target: target, Program: words[0], Arguments: words[1:], Config: cfg, Executable: c.executable, Streams: c.Streams, Journal: j,
+// request is what a command asks for with these options, which runs a program, if it is given.
+func (c *call) request(cfg config.Config, j *run.Journal, program ...string) run.Request {
+	r := run.Request{
+		Target: cfg.String(config.ExecutionTarget), Config: cfg, Executable: c.executable, Streams: c.Streams, Journal: j,
 		Open: func(ctx context.Context) (*client.Cluster, error) { return c.openMeant(ctx, cfg) },
 		Find: func(ctx context.Context, on *client.Cluster) (run.Site, error) { return c.findSite(ctx, on, cfg) },
 	}
+	if len(program) > 0 {
+		r.Program, r.Arguments = program[0], program[1:]
+	}
+	return r
 }
 
 // noProgram tells whether a command line names no program. A script's variable may be empty.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -62,11 +61,7 @@ func sessionStart(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		r := run.Request{
-			Config: cfg, Executable: c.executable, Streams: c.Streams, Journal: j,
-			Open: func(ctx context.Context) (*client.Cluster, error) { return c.open(ctx, cfg) },
-		}
-		return run.StartSession(ctx, r, c.sessionFile(cfg), given, c.line.Bool(flagDetached))
+		return run.StartSession(ctx, c.request(cfg, j), c.sessionFile(cfg), given, c.line.Bool(flagDetached))
 	})
 }
 

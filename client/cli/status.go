@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -14,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 func statusCommand(bind binder) *cli.Command {
@@ -103,4 +105,29 @@ func driversOf(programs []client.Driver) []runningDriver {
 		drivers[i] = runningDriver{d.ID, d.Name, d.Started.UnixMilli(), d.MemoryMB, d.Jobs}
 	}
 	return drivers
+}
+
+// blockedFacts are the nodes that jobs have set aside, for people. The output of a task
+// host, which a cause may quote from its second line on, is left out.
+func blockedFacts(nodes []msg.BlockedNode) (facts terminal.Facts) {
+	for _, n := range nodes {
+		why, _, _ := strings.Cut(n.Cause, "\n")
+		facts = append(facts, [2]string{"set aside", fmt.Sprintf("node %s until %s: %s", n.Node, n.Until.Local().Format(time.DateTime), why)})
+	}
+	return facts
+}
+
+// blockedNode is a node that jobs have set aside, as -o json has it.
+type blockedNode struct {
+	Node  string `json:"node"`
+	Cause string `json:"cause"`
+	Until int64  `json:"until"` // ms since 1970
+}
+
+func blockedOf(nodes []msg.BlockedNode) []blockedNode {
+	blocked := make([]blockedNode, len(nodes))
+	for i, n := range nodes {
+		blocked[i] = blockedNode{n.Node, n.Cause, n.Until.UnixMilli()}
+	}
+	return blocked
 }

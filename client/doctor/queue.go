@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +20,6 @@ type yarn interface {
 	NewApplication(ctx context.Context) (yarnclient.Application, error)
 }
 
-// defaultQueue is YARN's for applications that name none
-// (YarnConfiguration.DEFAULT_QUEUE_NAME).
-const defaultQueue = "default"
-
 // checkQueue asks whether a job with these options would be let in.
 func (v *visit) checkQueue(ctx context.Context) []Finding {
 	rm, err := v.yarn(v.active, new(yarnrpc.Security))
@@ -39,7 +34,7 @@ func (v *visit) checkQueue(ctx context.Context) []Finding {
 // admission tells whether the user may submit to the queue.
 func (v *visit) admission(ctx context.Context, rm yarn) Finding {
 	name := v.config.String(config.YarnApplicationQueue)
-	queue, err := client.CheckQueue(ctx, rm, v.who.User, cmp.Or(name, defaultQueue))
+	queue, err := client.CheckQueue(ctx, rm, v.who.User, name)
 	refusal, refused := errors.AsType[*client.Refusal](err)
 	switch {
 	case refused && name == "":

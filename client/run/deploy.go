@@ -21,11 +21,6 @@ type witness struct {
 	rounded bool          // it has been told that its container is larger
 }
 
-// uploading shows how far an upload is.
-func (j *Journal) uploading(name string, done, total int64) {
-	j.Moving(name, "uploading "+name+": "+progress.Bytes(done, total))
-}
-
 // deploy starts a cluster on YARN and waits until its ApplicationMaster runs. After an error,
 // Ctrl-C included, nothing is left behind.
 func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deployment) (*client.Application, error) {

@@ -50,7 +50,7 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	}
 	r.Done("job ended")
 	r.Outcome.end(ended)
-	r.sayEnded(graph.Name, ended)
+	r.ended(graph.Name, ended)
 	_ = d.Tell(ended) // how a driver ended that does not hear it, Next tells
 	settled := r.cluster.settle(ctx)
 	switch {

@@ -2,6 +2,8 @@ package run
 
 import (
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
@@ -66,4 +68,28 @@ func (o *Outcome) end(ended msg.JobEnded) {
 	o.JobStatus, o.Duration, o.Counters = string(ended.Status), ended.Duration.Milliseconds(), ended.Counters
 	last := &o.Jobs[len(o.Jobs)-1]
 	last.JobStatus, last.Duration, last.Counters = o.JobStatus, o.Duration, o.Counters
+}
+
+// mostCounters is how many counters of a job people are shown.
+const mostCounters = 20
+
+// ended tells people how a job ended; of one that is FINISHED the counters too, by their
+// names, unless they are printed as JSON.
+func (j *Journal) ended(name string, ended msg.JobEnded) {
+	j.Line("job %s is %s after %s", name, ended.Status, ended.Duration.Round(time.Millisecond))
+	if ended.Status != msg.JobFinished || j.scripts {
+		return
+	}
+	counters := slices.Sorted(maps.Keys(ended.Counters))
+	for _, counter := range counters[:min(len(counters), mostCounters)] {
+		j.Line("  %s: %d", counter, ended.Counters[counter])
+	}
+	if more := len(counters) - mostCounters; more > 0 {
+		j.Line("  and %d more: -o json has all", more)
+	}
+}
+
+// uploading shows how far an upload is.
+func (j *Journal) uploading(name string, done, total int64) {
+	j.Moving(name, "uploading "+name+": "+progress.Bytes(done, total))
 }

@@ -36,17 +36,16 @@ func newPerJob(r Request) *perJob {
 	return &perJob{Request: r, witness: witness{Journal: r.Journal}, limits: limitsOf(r.Config)}
 }
 
-func (t *perJob) run(ctx context.Context) (err error) {
+func (t *perJob) run(ctx context.Context) error {
 	t.adviseDetached()
-	if t.on, err = t.Open(ctx); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.on.Close()) }()
-	defer t.Finish() // an error has a line of its own
-	if err := t.inspect(); err != nil {
-		return err
-	}
-	return t.drive(ctx, t.program.Path, t)
+	return t.onYARN(ctx, func(on *client.Cluster) error {
+		defer t.Finish() // an error has a line of its own
+		t.on = on
+		if err := t.inspect(); err != nil {
+			return err
+		}
+		return t.drive(ctx, t.program.Path, t)
+	})
 }
 
 // inspect looks at both binaries, at once.
@@ -88,7 +87,7 @@ func (t *perJob) waits() string {
 }
 
 func (t *perJob) report(ctx context.Context) (records.ApplicationReport, error) {
-	return reportSoon(ctx, t.on.Soon(), t.app.Report)
+	return (&onYARN{cluster: t.on, id: t.app.ID}).Report(ctx)
 }
 
 func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
@@ -109,17 +108,17 @@ func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 		t.Line("%s has a new ApplicationMaster: the job begins anew", t.app.ID)
 		return msg.JobEnded{}, cause
 	}
-	report, err := t.app.Report(ctx)
+	report, err := t.on.Report(ctx, t.app.ID)
 	if err == nil {
 		t.witness.state(report)
 	}
 	if err != nil || report.FinalStatus != records.FinalSucceeded {
-		return msg.JobEnded{}, errors.Join(cause, t.app.Sweep(ctx))
+		return msg.JobEnded{}, errors.Join(cause, t.on.Sweep(ctx, t.app.ID))
 	}
 	if slices.ContainsFunc(t.graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
 		err := fmt.Errorf("%s is %s (%s), but what it collected was not fetched before it ended: run it again, or write files",
 			t.app.ID, report.State, report.FinalStatus)
-		return msg.JobEnded{}, errors.Join(err, t.app.Sweep(ctx))
+		return msg.JobEnded{}, errors.Join(err, t.on.Sweep(ctx, t.app.ID))
 	}
 	t.Line("its counters are not known: %s ended before they were fetched", t.app.ID)
 	return msg.JobEnded{Status: msg.JobFinished, Duration: report.Finished.Sub(report.Started)}, nil
@@ -133,7 +132,7 @@ func (t *perJob) settle(ctx context.Context) error {
 	}
 	t.Done("application ended")
 	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
-	if err := t.app.Sweep(ctx); err != nil {
+	if err := t.on.Sweep(ctx, t.app.ID); err != nil {
 		t.Line("the files staged for %s stay until the next bobbin gc: %v", t.app.ID, err)
 	}
 	if report.FinalStatus != records.FinalSucceeded {

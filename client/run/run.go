@@ -77,6 +77,16 @@ func Run(ctx context.Context, r Request) error {
 	return t.run(ctx)
 }
 
+// onYARN does something on the user's YARN.
+func (r Request) onYARN(ctx context.Context, do func(on *client.Cluster) error) (err error) {
+	on, err := r.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, on.Close()) }()
+	return do(on)
+}
+
 // asksForHelp tells whether a program that executes nothing was meant to: Go's
 // flags have three forms of the question.
 func asksForHelp(args []string) bool {

@@ -34,14 +34,9 @@ func newSession(r Request) *session {
 	return &session{Request: r, limits: limitsOf(r.Config)}
 }
 
-func (s *session) run(ctx context.Context) (err error) {
+func (s *session) run(ctx context.Context) error {
 	s.adviseDetached()
-	on, err := s.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, on.Close()) }()
-	return s.runOn(ctx, on)
+	return s.onYARN(ctx, func(on *client.Cluster) error { return s.runOn(ctx, on) })
 }
 
 // remote is the target of a session whose YARN is not this machine's.

@@ -25,27 +25,25 @@ type sessionStart struct {
 // StartSession starts a session, writes down which, with the options of the command line, in a
 // file, and stays with it, unless it is detached, until it ends. Ctrl-C ends it then. A Request
 // needs no program for it.
-func StartSession(ctx context.Context, r Request, file string, given map[string]string, detached bool) (err error) {
+func StartSession(ctx context.Context, r Request, file string, given map[string]string, detached bool) error {
 	bobbin, err := client.Binary(r.Executable, r.Config)
 	if err != nil {
 		return err
 	}
-	on, err := r.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, on.Close()) }()
-	app, err := sessionStart{r, file, given}.start(ctx, on, bobbin)
-	if err != nil {
-		return err
-	}
-	r.Line("session %s is ready: %s", app.ID, r.Outcome.TrackingURL)
-	if detached {
-		r.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
-		return nil
-	}
-	a := attendance{Journal: r.Journal, in: r.In, cluster: on, id: app.ID, file: file, owner: true, report: app.Report}
-	return a.attend(ctx)
+	return r.onYARN(ctx, func(on *client.Cluster) error {
+		app, err := sessionStart{r, file, given}.start(ctx, on, bobbin)
+		if err != nil {
+			return err
+		}
+		r.Line("session %s is ready: %s", app.ID, r.Outcome.TrackingURL)
+		if detached {
+			r.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
+			return nil
+		}
+		a := (&onYARN{cluster: on, id: app.ID}).attendance(file, r.In, r.Journal)
+		a.owner = true
+		return a.attend(ctx)
+	})
 }
 
 // start starts a session and writes it down, in place of the one that is named there.

@@ -93,11 +93,9 @@ func (s *onYARN) tidy(ctx context.Context, file string, j *Journal, why error) e
 
 // Access is what lets commands into a session from where there is no YARN.
 func Access(ctx context.Context, session Site) (launch.Access, error) {
-	switch s := session.(type) {
-	case *elsewhere:
+	if s, is := session.(*elsewhere); is {
 		return launch.Access{}, fmt.Errorf("find access to %s: %w: copy the file %s", s, ErrNoYARN, s.file)
-	case *onYARN:
-		return s.cluster.Access(ctx, s.id)
 	}
-	return launch.Access{}, nil
+	on := session.(*onYARN)
+	return on.cluster.Access(ctx, on.id)
 }

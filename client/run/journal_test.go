@@ -41,8 +41,7 @@ func TestCountersAreToldWithTheEndOfTheirJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			r := &runner{Journal: NewJournal(&out, time.Now(), c.asJSON)}
-			r.sayEnded("wordcount", msg.JobEnded{Status: c.status, Duration: 1234567 * time.Microsecond, Counters: c.counters})
+			NewJournal(&out, time.Now(), c.asJSON).ended("wordcount", msg.JobEnded{Status: c.status, Duration: 1234567 * time.Microsecond, Counters: c.counters})
 			if diff := cmp.Diff(fmt.Sprintf("job wordcount is %s after 1.235s\n%s", c.status, c.want), out.String()); diff != "" {
 				t.Errorf("printed (-want +got):\n%s", diff)
 			}
