@@ -17,7 +17,7 @@ type application struct{ Request }
 
 // run returns once the cluster runs.
 func (r application) run(ctx context.Context) error {
-	if r.Config.Bool(config.ShutdownOnAttachedExit) {
+	if r.endsWithClient {
 		r.Line("%s has no effect once this command has returned: the application ends by itself", config.ShutdownOnAttachedExit)
 	}
 	bobbin, err := client.Binary(r.Executable, r.Config)
@@ -31,10 +31,10 @@ func (r application) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.onYARN(ctx, func(on *client.Cluster) error {
+	return r.withYARN(ctx, func(on *client.Cluster) error {
 		app, err := (&witness{Journal: r.Journal}).deploy(ctx, on, client.Deployment{
 			Mode: launch.Application, Name: found.Name, Config: r.Config, Bobbin: bobbin, Program: found, Arguments: r.Arguments,
-			Attached: r.Config.Bool(config.ExecutionAttached),
+			Attached: r.attached,
 		})
 		if err != nil {
 			return err

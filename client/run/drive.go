@@ -56,31 +56,10 @@ type runner struct {
 	cluster cluster
 }
 
-// limits are what options say of how jobs are followed, read once.
-type limits struct {
-	attached       bool          // jobs are followed to their ends
-	endsWithClient bool          // a job that is followed ends with this command
-	beat           time.Duration // between two signs of life of this command
-	beatLasts      time.Duration // after its last sign of life this command is taken for dead
-	patience       time.Duration // a server may be silent for so long of which nobody tells how it is
-	patienceTold   string        // as it was set, with the name of its option
-	slotWait       time.Duration // how long a job waits for a slot, where its cluster is started for it
-}
-
-func limitsOf(c config.Config) limits {
-	return limits{
-		attached: c.Bool(config.ExecutionAttached), endsWithClient: c.Bool(config.ShutdownOnAttachedExit),
-		beat: c.Duration(config.ClientHeartbeatInterval), beatLasts: c.Duration(config.ClientHeartbeatTimeout),
-		patience: c.Duration(config.ClientTimeout), patienceTold: c.Told(config.ClientTimeout),
-		slotWait: c.Duration(config.SlotRequestTimeout),
-	}
-}
-
 // drive runs the driver of a program, whose file is path. Its jobs go to a cluster.
 func (r Request) drive(ctx context.Context, path string, on cluster) (err error) {
-	limits := limitsOf(r.Config)
 	d, err := driver.Start(ctx, path, r.Arguments, driver.Options{
-		Config: r.Config.Set(), Detached: !limits.attached,
+		Config: r.Config.Set(), Detached: !r.attached,
 		Stdin: r.In, Stdout: terminal.Raw(r.Out), Stderr: terminal.Raw(r.Err),
 		Listing: r.Listing,
 	})
@@ -88,7 +67,7 @@ func (r Request) drive(ctx context.Context, path string, on cluster) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	err = (&runner{Journal: r.Journal, limits: limits, cluster: on}).drive(ctx, d)
+	err = (&runner{Journal: r.Journal, limits: r.limits, cluster: on}).drive(ctx, d)
 	if errors.Is(err, driver.ErrNoJob) && asksForHelp(r.Arguments) {
 		return nil
 	}

@@ -394,7 +394,7 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 // options for those of a session.
 func TestAShortageIsToldWhileItLasts(t *testing.T) {
 	for fails, waits := range map[string]string{
-		"for 5m0s (slot.request.timeout)":       (&perJob{limits: limitsOf(config.Config{})}).waits(),
+		"for 5m0s (slot.request.timeout)":       (&perJob{Request: Request{limits: limitsOf(config.Config{})}}).waits(),
 		"in the session's slot.request.timeout": new(session).waits(),
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,6 @@ import (
 // here, and that job.
 type perJob struct {
 	Request
-	limits
 	witness witness // of its application
 	on      *client.Cluster
 	bobbin  client.Executable
@@ -32,13 +31,9 @@ type perJob struct {
 	graph *jobgraph.JobGraph
 }
 
-func newPerJob(r Request) *perJob {
-	return &perJob{Request: r, witness: witness{Journal: r.Journal}, limits: limitsOf(r.Config)}
-}
-
 func (t *perJob) run(ctx context.Context) error {
 	t.adviseDetached()
-	return t.onYARN(ctx, func(on *client.Cluster) error {
+	return t.withYARN(ctx, func(on *client.Cluster) error {
 		defer t.Finish() // an error has a line of its own
 		t.on = on
 		if err := t.inspect(); err != nil {

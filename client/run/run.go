@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -43,6 +44,27 @@ type Request struct {
 	// one whose YARN is not his.
 	Open func(ctx context.Context) (*client.Cluster, error)
 	Find func(ctx context.Context, on *client.Cluster) (Site, error)
+	limits
+}
+
+// limits are what options say of how jobs are followed, read once.
+type limits struct {
+	attached       bool          // jobs are followed to their ends
+	endsWithClient bool          // a job that is followed ends with this command
+	beat           time.Duration // between two signs of life of this command
+	beatLasts      time.Duration // after its last sign of life this command is taken for dead
+	patience       time.Duration // a server may be silent for so long of which nobody tells how it is
+	patienceTold   string        // as it was set, with the name of its option
+	slotWait       time.Duration // how long a job waits for a slot, where its cluster is started for it
+}
+
+func limitsOf(c config.Config) limits {
+	return limits{
+		attached: c.Bool(config.ExecutionAttached), endsWithClient: c.Bool(config.ShutdownOnAttachedExit),
+		beat: c.Duration(config.ClientHeartbeatInterval), beatLasts: c.Duration(config.ClientHeartbeatTimeout),
+		patience: c.Duration(config.ClientTimeout), patienceTold: c.Told(config.ClientTimeout),
+		slotWait: c.Duration(config.SlotRequestTimeout),
+	}
 }
 
 // Streams are those of the user, which a program that runs here gets.
@@ -61,6 +83,7 @@ type target interface {
 // Run runs a program on its target. Canceling ctx by ErrInterrupted takes back what does not run
 // yet, and leaves a job that runs, unless options have it end with its client.
 func Run(ctx context.Context, r Request) error {
+	r.limits = limitsOf(r.Config)
 	var t target
 	switch r.Target {
 	case config.TargetLocal:
@@ -68,17 +91,17 @@ func Run(ctx context.Context, r Request) error {
 	case config.TargetApplication:
 		t = application{r}
 	case config.TargetPerJob:
-		t = newPerJob(r)
+		t = &perJob{Request: r, witness: witness{Journal: r.Journal}}
 	case config.TargetRemote:
-		t = remote{newSession(r)}
+		t = remote{&session{Request: r}}
 	default:
-		t = newSession(r)
+		t = &session{Request: r}
 	}
 	return t.run(ctx)
 }
 
-// onYARN does something on the user's YARN.
-func (r Request) onYARN(ctx context.Context, do func(on *client.Cluster) error) (err error) {
+// withYARN does something on the user's YARN.
+func (r Request) withYARN(ctx context.Context, do func(on *client.Cluster) error) (err error) {
 	on, err := r.Open(ctx)
 	if err != nil {
 		return err

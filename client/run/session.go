@@ -19,7 +19,6 @@ import (
 // session is the target that submits jobs, which are planned here, to a session that runs.
 type session struct {
 	Request
-	limits
 	site    Site
 	program program.Program
 
@@ -30,13 +29,9 @@ type session struct {
 	reached *client.ClusterClient
 }
 
-func newSession(r Request) *session {
-	return &session{Request: r, limits: limitsOf(r.Config)}
-}
-
 func (s *session) run(ctx context.Context) error {
 	s.adviseDetached()
-	return s.onYARN(ctx, func(on *client.Cluster) error { return s.runOn(ctx, on) })
+	return s.withYARN(ctx, func(on *client.Cluster) error { return s.runOn(ctx, on) })
 }
 
 // remote is the target of a session whose YARN is not this machine's.
@@ -49,7 +44,7 @@ func (s remote) run(ctx context.Context) error {
 
 // adviseDetached tells what options ask for in vain.
 func (r Request) adviseDetached() {
-	if r.Config.Bool(config.ShutdownOnAttachedExit) && !r.Config.Bool(config.ExecutionAttached) {
+	if r.endsWithClient && !r.attached {
 		r.Line("%s has no effect with -d: this command does not follow the job", config.ShutdownOnAttachedExit)
 	}
 }

@@ -30,7 +30,7 @@ func StartSession(ctx context.Context, r Request, file string, given map[string]
 	if err != nil {
 		return err
 	}
-	return r.onYARN(ctx, func(on *client.Cluster) error {
+	return r.withYARN(ctx, func(on *client.Cluster) error {
 		app, err := sessionStart{r, file, given}.start(ctx, on, bobbin)
 		if err != nil {
 			return err

@@ -25,8 +25,8 @@ func TestAJobThatCanHardlyFitIsToldSoAndSubmitted(t *testing.T) {
 		80: "the job can hardly fit: its 80 slots take 80 TaskExecutors of 1024 MB, 82432 MB in all, and the nodes have 16384 MB together. ",
 	} {
 		var out bytes.Buffer
-		target := newPerJob(Request{Program: job, Executable: bobbin, Journal: NewJournal(&out, time.Now(), false)})
-		target.on = cluster
+		r := Request{Program: job, Executable: bobbin, Journal: NewJournal(&out, time.Now(), false)}
+		target := perJob{Request: r, witness: witness{Journal: r.Journal}, on: cluster}
 		if err := target.inspect(); err != nil {
 			t.Fatal(err)
 		}
