@@ -39,12 +39,11 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, err
 	}
 	known, err := c.survey(ctx, p)
-	if err != nil {
-		c.giveBack(ctx, known.grant.issued)
-		return nil, err
+	var app *Application
+	if err == nil {
+		d.Done("checked")
+		app, err = c.begin(ctx, p, known)
 	}
-	d.Timeline.Done("checked")
-	app, err := c.begin(ctx, p, known)
 	if err != nil {
 		c.giveBack(ctx, known.grant.issued)
 		return nil, err
@@ -52,7 +51,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 	if err := app.submit(ctx, p, known); err != nil {
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
-	d.Timeline.Done("submitted")
+	d.Done("submitted")
 	for _, advice := range []string{known.crowded, known.grant.advice(c, p.proof)} {
 		if advice != "" {
 			app.Advice = append(app.Advice, advice)
@@ -67,7 +66,7 @@ func (app *Application) submit(ctx context.Context, p *plan, known facts) error 
 	if err != nil {
 		return err
 	}
-	p.timeline.Done("staged")
+	p.done("staged")
 	master, err := p.launchContext(on, known.grant)
 	if err != nil {
 		return err

@@ -26,7 +26,8 @@ type Deployment struct {
 	// Attached says of a job that a client follows it and fetches its result, and of an
 	// application that its program waits for its jobs.
 	Attached bool
-	Timeline *Timeline
+	// Done is called when a step is done, from any goroutine.
+	Done func(step string)
 	// Uploading is called while a file is uploaded, with bytes.
 	Uploading func(name string, done, total int64)
 }
@@ -37,7 +38,7 @@ type plan struct {
 	mode            launch.Mode
 	bobbin, program Executable
 	graph           *jobgraph.JobGraph
-	timeline        *Timeline
+	done            func(step string)
 	uploading       func(name string, done, total int64)
 
 	containers  Containers
@@ -60,7 +61,7 @@ type plan struct {
 func (c *Cluster) plan(d Deployment) (*plan, error) {
 	cfg := d.Config
 	p := &plan{
-		mode: d.Mode, bobbin: d.Bobbin, program: d.Program, graph: &d.Graph, timeline: d.Timeline, uploading: d.Uploading,
+		mode: d.Mode, bobbin: d.Bobbin, program: d.Program, graph: &d.Graph, done: d.Done, uploading: d.Uploading,
 		replication: max(0, cfg.Int(config.YarnFileReplication)), queue: cfg.String(config.YarnApplicationQueue),
 		ships: manifestOf(cfg, d.Bobbin.URI), acls: launch.ACLs(cfg),
 	}

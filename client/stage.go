@@ -114,7 +114,7 @@ func (app *Application) cacheAll(ctx context.Context, p *plan, provided *launch.
 		group.Go(func() error {
 			resource, cached, err := app.staged.Cache(ctx, f, func(done int64) { shown.move(i, f, done) })
 			if err == nil && !cached {
-				p.timeline.Done("uploaded " + f.Name)
+				p.done("uploaded " + f.Name)
 			}
 			staged[i] = resource
 			return err

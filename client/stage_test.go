@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -66,7 +65,7 @@ func TestFilesAreUploadedAtOnce(t *testing.T) {
 		last := [2]int64{}
 		app := Application{staged: staged}
 		got, err := app.cacheAll(t.Context(), &plan{
-			timeline:  NewTimeline(time.Now()),
+			done:      func(string) {},
 			uploading: func(_ string, done, total int64) { last = [2]int64{done, total} },
 		}, &provided, files)
 		if err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"time"
@@ -30,7 +29,7 @@ func applicationsCommand(bind binder) *cli.Command {
 	}
 }
 
-func applications(ctx context.Context, c *call, cluster *client.Cluster, _ config.Config, asJSON bool) error {
+func applications(ctx context.Context, c *call, cluster *client.Cluster, _ config.Config) error {
 	filter := yarnclient.Filter{}
 	if !c.line.Bool("all") {
 		filter.States = []records.ApplicationState{
@@ -45,8 +44,8 @@ func applications(ctx context.Context, c *call, cluster *client.Cluster, _ confi
 	slices.SortFunc(found, func(a, b records.ApplicationReport) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID.ID, b.ID.ID))
 	})
-	if asJSON {
-		return printApplicationsJSON(c.Out, found)
+	if c.json {
+		return c.encode(applicationsJSON(found))
 	}
 	return printApplications(c.Out, found)
 }
@@ -69,7 +68,7 @@ func printApplications(out io.Writer, found []records.ApplicationReport) error {
 	return table.Write(out)
 }
 
-func printApplicationsJSON(out io.Writer, found []records.ApplicationReport) error {
+func applicationsJSON(found []records.ApplicationReport) map[string]any {
 	type application struct {
 		ID          string `json:"application"`
 		Name        string `json:"name"`
@@ -89,5 +88,5 @@ func printApplicationsJSON(out io.Writer, found []records.ApplicationReport) err
 			a.Started.UnixMilli(), a.TrackingURL, a.Diagnostics,
 		}
 	}
-	return json.NewEncoder(out).Encode(map[string]any{"applications": list})
+	return map[string]any{"applications": list}
 }

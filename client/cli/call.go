@@ -15,6 +15,7 @@ import (
 // call is a command that is carried out: its line, as it was read, and what it needs of its process.
 type call struct {
 	line *cli.Context
+	json bool // the output is JSON
 	run.Streams
 	getenv     func(string) string
 	executable string // path of this binary
@@ -25,7 +26,15 @@ type call struct {
 type binder func(do func(ctx context.Context, c *call) error) cli.ActionFunc
 
 func (p Process) bind(do func(ctx context.Context, c *call) error) cli.ActionFunc {
-	return func(line *cli.Context) error { return do(line.Context, p.call(line)) }
+	return func(line *cli.Context) error {
+		c := p.call(line)
+		if format := line.String("output"); line.IsSet("output") && format != "text" {
+			if c.json = format == "json"; !c.json {
+				return fmt.Errorf("%w: output format %q: choose text or json", ErrUsage, format)
+			}
+		}
+		return do(line.Context, c)
+	}
 }
 
 func (p Process) call(line *cli.Context) *call {
@@ -33,41 +42,32 @@ func (p Process) call(line *cli.Context) *call {
 	return &call{line: line, Streams: streams, getenv: p.Getenv, executable: p.Executable, start: p.Start}
 }
 
+// encode prints what scripts get.
+func (c *call) encode(object any) error { return json.NewEncoder(c.Out).Encode(object) }
+
 // say tells what a command has done: a line, or what it is for scripts.
 func (c *call) say(line string, object map[string]any) error {
-	asJSON, err := wantsJSON(c.line)
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return json.NewEncoder(c.Out).Encode(object)
+	if c.json {
+		return c.encode(object)
 	}
-	_, err = fmt.Fprintln(c.Out, line)
+	_, err := fmt.Fprintln(c.Out, line)
 	return err
 }
 
 // journal is that of a command which ends with what it has printed.
-func (c *call) journal(scripts bool) *run.Journal { return run.NewJournal(c.Err, c.start, scripts) }
+func (c *call) journal() *run.Journal { return run.NewJournal(c.Err, c.start, c.json) }
 
 // telling carries out a command that starts something and notes what becomes of it, which is
 // printed where JSON is asked for. Standard output is nobody else's then.
 func (c *call) telling(command func(j *run.Journal) error) error {
-	asJSON, err := wantsJSON(c.line)
-	if err != nil {
-		return err
-	}
-	out := c.Out
-	if asJSON {
+	out := *c
+	j := c.journal()
+	if c.json {
 		c.Out = c.Err
 	}
-	j := c.journal(asJSON)
-	err = command(j)
-	if !asJSON {
+	err := command(j)
+	if !c.json {
 		return err
 	}
-	if err != nil {
-		j.Outcome.Error = err.Error()
-	}
-	j.Outcome.Steps = j.Steps()
-	return errors.Join(err, json.NewEncoder(out).Encode(j.Outcome))
+	return errors.Join(err, out.encode(j.Told(err)))
 }

@@ -1,5 +1,5 @@
-// Package cli is the command line of bobbin: flags, output and exit codes over
-// package client. Each command is in a file of its own.
+// Package cli is the command line of bobbin: flags, output and exit codes over packages
+// client and run. Each command is in a file of its own.
 package cli
 
 import (

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +60,9 @@ func (c *call) cluster(ctx context.Context) (cluster *client.Cluster, cfg config
 
 // withYARN asks the cluster that a command's flags and environment name, for a command that
 // takes no arguments.
-func withYARN(ask func(ctx context.Context, c *call, cluster *client.Cluster, cfg config.Config, asJSON bool) error) func(context.Context, *call) error {
+func withYARN(ask func(ctx context.Context, c *call, cluster *client.Cluster, cfg config.Config) error) func(context.Context, *call) error {
 	return func(ctx context.Context, c *call) (err error) {
-		asJSON, err := wantsJSON(c.line)
-		if err = cmp.Or(err, noArguments(c.line)); err != nil {
+		if err := noArguments(c.line); err != nil {
 			return err
 		}
 		cluster, cfg, done, err := c.cluster(ctx)
@@ -72,7 +70,7 @@ func withYARN(ask func(ctx context.Context, c *call, cluster *client.Cluster, cf
 			return err
 		}
 		defer done(&err)
-		return ask(ctx, c, cluster, cfg, asJSON)
+		return ask(ctx, c, cluster, cfg)
 	}
 }
 

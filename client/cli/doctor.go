@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -53,8 +51,8 @@ otherwise 1. docs/doctor.md explains the checks.
   bobbin doctor -qu nightly`
 
 func examine(ctx context.Context, c *call) error {
-	asJSON, err := wantsJSON(c.line)
-	if err = cmp.Or(err, noArguments(c.line)); err != nil {
+	err := noArguments(c.line)
+	if err != nil {
 		return err
 	}
 	patient := doctor.Patient{
@@ -63,13 +61,13 @@ func examine(ctx context.Context, c *call) error {
 		Resolver: net.DefaultResolver, Now: time.Now,
 	}
 	say := newReport(c.Out, c.getenv)
-	if !asJSON {
+	if !c.json {
 		patient.Begins = say.begins
 	}
 	var results []doctor.Result
 	for result := range doctor.Examine(ctx, patient) {
 		results = append(results, result)
-		if !asJSON {
+		if !c.json {
 			say.result(result)
 		}
 	}
@@ -78,8 +76,8 @@ func examine(ctx context.Context, c *call) error {
 		return context.Cause(ctx)
 	}
 	status := doctor.Worst(results)
-	if asJSON {
-		err = json.NewEncoder(c.Out).Encode(map[string]any{"status": status, "checks": results})
+	if c.json {
+		err = c.encode(map[string]any{"status": status, "checks": results})
 	} else {
 		say.summary(results)
 	}

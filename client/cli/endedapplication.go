@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +24,8 @@ func statusOf(ctx context.Context, c *call) error {
 		return err
 	}
 	tellOutdated(c.Err, err)
-	if asJSON, err := wantsJSON(c.line); err != nil || asJSON {
-		return errors.Join(err, json.NewEncoder(c.Out).Encode(reportJSON(idle.Report)))
+	if c.json {
+		return c.encode(reportJSON(idle.Report))
 	}
 	return writeReport(c.Out, idle.Report)
 }
@@ -40,10 +39,10 @@ func listOf(ctx context.Context, c *call) error {
 		return err
 	}
 	tellOutdated(c.Err, err)
-	if asJSON, format := wantsJSON(c.line); format != nil || asJSON {
+	if c.json {
 		told := reportJSON(idle.Report)
 		told["jobs"], told["error"] = []any{}, err.Error()
-		return errors.Join(err, format, json.NewEncoder(c.Out).Encode(told))
+		return errors.Join(err, c.encode(told))
 	}
 	fmt.Fprintf(c.Err, "%s has ended, and its jobs are not kept:\n", idle.Report.ID)
 	return run.Printed{Err: errors.Join(err, writeReport(c.Err, idle.Report))}

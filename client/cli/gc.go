@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -27,7 +26,7 @@ func gcCommand(bind binder) *cli.Command {
 	}
 }
 
-func collectGarbage(ctx context.Context, c *call, cluster *client.Cluster, cfg config.Config, asJSON bool) error {
+func collectGarbage(ctx context.Context, c *call, cluster *client.Cluster, cfg config.Config) error {
 	removed, err := cluster.Collect(ctx, cfg, c.line.Bool("dry-run"))
 	type entry struct {
 		URI   string `json:"uri"`
@@ -39,12 +38,12 @@ func collectGarbage(ctx context.Context, c *call, cluster *client.Cluster, cfg c
 		list[i] = entry{r.URI, r.Bytes, r.Time.UnixMilli()}
 		sum += r.Bytes
 	}
-	if asJSON {
+	if c.json {
 		object := map[string]any{"removed": list, "bytes": sum, "dryRun": c.line.Bool("dry-run")}
 		if err != nil {
 			object["error"] = err.Error()
 		}
-		return errors.Join(err, json.NewEncoder(c.Out).Encode(object))
+		return errors.Join(err, c.encode(object))
 	}
 	verb := "removed"
 	if c.line.Bool("dry-run") {

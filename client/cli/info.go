@@ -34,16 +34,12 @@ program has printed its own help instead.
 }
 
 func info(ctx context.Context, c *call) error {
-	asJSON, err := wantsJSON(c.line)
-	if err != nil {
-		return err
-	}
 	words := c.line.Args().Slice()
 	if noProgram(words) {
 		return fmt.Errorf("%w: bobbin info needs a program: bobbin info ./program [arguments]", ErrUsage)
 	}
 	if len(words) == 1 && isJob(words[0]) {
-		return infoOfJob(ctx, c, ids.JobID(words[0]), asJSON)
+		return infoOfJob(ctx, c, ids.JobID(words[0]))
 	}
 	layers, err := clusterLayers(c.line)
 	if err != nil {
@@ -58,15 +54,15 @@ func info(ctx context.Context, c *call) error {
 	case err != nil:
 		return err
 	case graph != nil:
-		return printPlan(c.Out, restapi.PlanOf(graph), asJSON)
-	case asJSON:
-		return json.NewEncoder(c.Out).Encode(map[string]any{"plan": nil})
+		return c.printPlan(restapi.PlanOf(graph))
+	case c.json:
+		return c.encode(map[string]any{"plan": nil})
 	}
 	return nil
 }
 
 // infoOfJob prints the plan of a job of a cluster.
-func infoOfJob(ctx context.Context, c *call, job ids.JobID, asJSON bool) (err error) {
+func infoOfJob(ctx context.Context, c *call, job ids.JobID) (err error) {
 	master, done, err := c.reach(ctx)
 	if err != nil {
 		return err
@@ -76,19 +72,19 @@ func infoOfJob(ctx context.Context, c *call, job ids.JobID, asJSON bool) (err er
 	if err != nil {
 		return err
 	}
-	return printPlan(c.Out, plan, asJSON)
+	return c.printPlan(plan)
 }
 
-func printPlan(out io.Writer, plan restapi.JobPlan, asJSON bool) error {
-	if !asJSON {
-		text := picture(plan, terminal.Columns(out))
-		if terminal.Is(out) {
+func (c *call) printPlan(plan restapi.JobPlan) error {
+	if !c.json {
+		text := picture(plan, terminal.Columns(c.Out))
+		if terminal.Is(c.Out) {
 			text = visibleLines(text)
 		}
-		_, err := io.WriteString(out, text)
+		_, err := io.WriteString(c.Out, text)
 		return err
 	}
-	encoder := json.NewEncoder(out)
+	encoder := json.NewEncoder(c.Out)
 	encoder.SetEscapeHTML(false) // names have arrows in them
 	return encoder.Encode(map[string]any{"plan": plan})
 }

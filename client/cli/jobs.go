@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -71,9 +70,8 @@ func stopCommand(bind binder) *cli.Command {
 }
 
 // withCluster asks the cluster that a command means, which takes no arguments.
-func withCluster(ctx context.Context, c *call, ask func(ctx context.Context, c *call, master *reached, asJSON bool) error) (err error) {
-	asJSON, err := wantsJSON(c.line)
-	if err = cmp.Or(err, noArguments(c.line)); err != nil {
+func withCluster(ctx context.Context, c *call, ask func(ctx context.Context, c *call, master *reached) error) (err error) {
+	if err := noArguments(c.line); err != nil {
 		return err
 	}
 	master, done, err := c.reach(ctx)
@@ -81,7 +79,7 @@ func withCluster(ctx context.Context, c *call, ask func(ctx context.Context, c *
 		return err
 	}
 	defer done(&err)
-	return ask(ctx, c, master, asJSON)
+	return ask(ctx, c, master)
 }
 
 // isJob tells whether a word is the id of a job.
@@ -89,9 +87,6 @@ func isJob(word string) bool { return len(word) == 32 && strings.Trim(word, "012
 
 // withJob does something with the job that a command's one argument names.
 func withJob(ctx context.Context, c *call, do func(ctx context.Context, c *call, master *reached, job ids.JobID) error) (err error) {
-	if _, err := wantsJSON(c.line); err != nil {
-		return err
-	}
 	job := c.line.Args().First()
 	switch _, err := records.ParseApplicationID(job); {
 	case c.line.Args().Len() != 1:

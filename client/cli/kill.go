@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -26,8 +25,8 @@ Of one that has ended already it removes what is still staged.
 
 func kill(ctx context.Context, c *call) (err error) {
 	id, err := applicationArgument(c.line)
-	if _, format := wantsJSON(c.line); err != nil || format != nil {
-		return cmp.Or(err, format)
+	if err != nil {
+		return err
 	}
 	cluster, _, done, err := c.cluster(ctx)
 	if err != nil {

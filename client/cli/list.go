@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -33,7 +32,7 @@ func listCommand(bind binder) *cli.Command {
 	}
 }
 
-func list(ctx context.Context, c *call, master *reached, asJSON bool) error {
+func list(ctx context.Context, c *call, master *reached) error {
 	jobs, err := master.Jobs(ctx)
 	if err != nil {
 		return err
@@ -44,8 +43,8 @@ func list(ctx context.Context, c *call, master *reached, asJSON bool) error {
 	}
 	asked := sectionsOf(c.line)
 	jobs = chosen(jobs, asked)
-	if asJSON {
-		return printJobsJSON(c.Out, jobs, supply)
+	if c.json {
+		return c.encode(jobsJSON(jobs, supply))
 	}
 	for _, s := range asked {
 		if err := s.write(c.Out, jobs); err != nil {
@@ -146,7 +145,7 @@ func chosen(jobs []client.JobOverview, asked []section) []client.JobOverview {
 	return kept
 }
 
-func printJobsJSON(out io.Writer, jobs []client.JobOverview, supply msg.SlotSupply) error {
+func jobsJSON(jobs []client.JobOverview, supply msg.SlotSupply) map[string]any {
 	type job struct {
 		ID       ids.JobID     `json:"job"`
 		Name     string        `json:"name"`
@@ -164,5 +163,5 @@ func printJobsJSON(out io.Writer, jobs []client.JobOverview, supply msg.SlotSupp
 			list[i].Ended = j.End.UnixMilli()
 		}
 	}
-	return json.NewEncoder(out).Encode(map[string]any{"jobs": list, "waiting": waitingOf(supply)})
+	return map[string]any{"jobs": list, "waiting": waitingOf(supply)}
 }

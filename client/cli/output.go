@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,18 +12,6 @@ import (
 
 func outputFlag() cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT` of the output: text, or json", Value: "text"}
-}
-
-// wantsJSON reads the output flag.
-func wantsJSON(c *cli.Context) (bool, error) {
-	switch format := c.String("output"); format {
-	case "json":
-		return true, nil
-	case "text":
-		return false, nil
-	default:
-		return false, fmt.Errorf("%w: output format %q: choose text or json", ErrUsage, format)
-	}
 }
 
 // asksForJSON tells whether a command line wants JSON, also one that is faulty: args are its

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -60,8 +58,7 @@ that has ended by itself it removes what is left: staged files, and the file tha
 }
 
 func sessionStop(ctx context.Context, c *call) (err error) {
-	asJSON, err := wantsJSON(c.line)
-	if err = cmp.Or(err, noArguments(c.line)); err != nil {
+	if err := noArguments(c.line); err != nil {
 		return err
 	}
 	session, cfg, done, err := c.find(ctx)
@@ -69,10 +66,10 @@ func sessionStop(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	defer done(&err)
-	j := c.journal(asJSON)
+	j := c.journal()
 	err = run.Stop(ctx, session, c.sessionFile(cfg), j)
-	if err == nil && asJSON {
-		err = json.NewEncoder(c.Out).Encode(map[string]any{"application": session.Application(), "state": j.Outcome.State})
+	if err == nil && c.json {
+		err = c.encode(map[string]any{"application": session.Application(), "state": j.Outcome.State})
 	}
 	return err
 }
@@ -94,12 +91,8 @@ has ended.
 }
 
 func sessionAccess(ctx context.Context, c *call) (err error) {
-	asJSON, err := wantsJSON(c.line)
-	if err == nil && c.line.Args().Len() != 1 {
-		err = fmt.Errorf("%w: %s needs the name of a file to be written", ErrUsage, c.line.Command.HelpName)
-	}
-	if err != nil {
-		return err
+	if c.line.Args().Len() != 1 {
+		return fmt.Errorf("%w: %s needs the name of a file to be written", ErrUsage, c.line.Command.HelpName)
 	}
 	master, done, err := c.reach(ctx)
 	if err != nil {
@@ -114,8 +107,8 @@ func sessionAccess(ctx context.Context, c *call) (err error) {
 	if err := client.WriteAccess(path, access); err != nil {
 		return err
 	}
-	if asJSON {
-		return json.NewEncoder(c.Out).Encode(map[string]any{"application": master.Application(), "address": access.Address, "file": path})
+	if c.json {
+		return c.encode(map[string]any{"application": master.Application(), "address": access.Address, "file": path})
 	}
 	fmt.Fprintf(c.Err, "commands with -m %s -D %s=%s mean session %s\n", access.Address, config.RESTAccessFile, path, master)
 	return nil

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -31,13 +30,13 @@ together, and the queues.
 	}
 }
 
-func sessionQuery(ctx context.Context, c *call, cluster *client.Cluster, _ config.Config, asJSON bool) error {
+func sessionQuery(ctx context.Context, c *call, cluster *client.Cluster, _ config.Config) error {
 	nodes, queues, err := capacities(ctx, cluster.YARN)
 	switch {
 	case err != nil:
 		return err
-	case asJSON:
-		return printNodesJSON(c.Out, nodes, queues)
+	case c.json:
+		return c.encode(nodesJSON(nodes, queues))
 	}
 	return printNodes(c.Out, nodes, queues)
 }
@@ -109,7 +108,7 @@ func printQueues(out io.Writer, queues []records.QueueInfo) error {
 	return table.Write(out)
 }
 
-func printNodesJSON(out io.Writer, nodes []records.NodeReport, queues []records.QueueInfo) error {
+func nodesJSON(nodes []records.NodeReport, queues []records.QueueInfo) any {
 	type node struct {
 		Node       string `json:"node"`
 		MemoryMB   int64  `json:"memoryMB"`
@@ -138,5 +137,5 @@ func printNodesJSON(out io.Writer, nodes []records.NodeReport, queues []records.
 	for i, q := range queues {
 		told.Queues[i] = queue{cmp.Or(q.Path, q.Name), q.State, q.Capacity, q.MaximumCapacity, q.CurrentCapacity}
 	}
-	return json.NewEncoder(out).Encode(told)
+	return told
 }

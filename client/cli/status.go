@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,7 +30,7 @@ func statusCommand(bind binder) *cli.Command {
 	}
 }
 
-func status(ctx context.Context, c *call, master *reached, asJSON bool) error {
+func status(ctx context.Context, c *call, master *reached) error {
 	o, err := master.Overview(ctx)
 	if err != nil {
 		return err
@@ -55,7 +54,7 @@ func status(ctx context.Context, c *call, master *reached, asJSON bool) error {
 	case err != nil && !errors.Is(err, run.ErrNoYARN):
 		return err
 	}
-	if asJSON {
+	if c.json {
 		told := map[string]any{
 			"application": master.Application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
 			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
@@ -65,7 +64,7 @@ func status(ctx context.Context, c *call, master *reached, asJSON bool) error {
 			maps.Copy(told, reportJSON(report))
 		}
 		told["blockedNodes"] = blockedOf(blocked)
-		return json.NewEncoder(c.Out).Encode(told)
+		return c.encode(told)
 	}
 	facts := terminal.Facts{{"application", master.String()}}
 	if err == nil {

@@ -24,7 +24,7 @@ type witness struct {
 // deploy starts a cluster on YARN and waits until its ApplicationMaster runs. After an error,
 // Ctrl-C included, nothing is left behind.
 func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deployment) (*client.Application, error) {
-	d.Timeline, d.Uploading = w.Timeline, w.uploading
+	d.Done, d.Uploading = w.done, w.uploading
 	if d.Config.IsSet(config.HighAvailabilityClusterID) {
 		w.Line("%s has no effect: there is no high availability yet", config.HighAvailabilityClusterID)
 	}
@@ -75,7 +75,7 @@ func (w *witness) state(report records.ApplicationReport) {
 		line += ", " + report.TrackingURL
 	}
 	w.Line("%s", line)
-	w.Done(string(report.State))
+	w.done(string(report.State))
 }
 
 // size prints how large YARN has made the ApplicationMaster's container, once, if it is larger

@@ -64,8 +64,8 @@ application_1_0002 is FINISHED (SUCCEEDED)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)
 	}
-	if r.Outcome.State != "FINISHED" || r.Outcome.FinalStatus != "SUCCEEDED" || len(r.Steps()) != 4 {
-		t.Errorf("outcome %+v, steps %v", r.Outcome, r.Steps())
+	if r.Outcome.State != "FINISHED" || r.Outcome.FinalStatus != "SUCCEEDED" || len(r.ordered()) != 4 {
+		t.Errorf("outcome %+v, steps %v", r.Outcome, r.ordered())
 	}
 }
 

@@ -99,7 +99,7 @@ func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
 			return r.planError(err)
 		}
 		if last == nil {
-			r.Done("planned")
+			r.done("planned")
 		}
 		last, unfinished, err = r.execute(ctx, d, &graph)
 		if errors.Is(err, errOneJob) {

@@ -48,7 +48,7 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	if err != nil {
 		return nil, err
 	}
-	r.Done("job ended")
+	r.done("job ended")
 	r.Outcome.end(ended)
 	r.ended(graph.Name, ended)
 	_ = d.Tell(ended) // how a driver ended that does not hear it, Next tells
@@ -110,7 +110,7 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
 	for _, step := range ended.Steps {
-		r.DoneAt(step.Name, step.At)
+		r.doneAt(step.Name, step.At)
 	}
 	return ended, nil
 }
@@ -154,7 +154,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 			last = state
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
-					r.DoneAt("job "+string(status), state.Entered[status])
+					r.doneAt("job "+string(status), state.Entered[status])
 				}
 				return nil
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -17,7 +16,7 @@ import (
 // Outcome for scripts, and the times of its steps.
 type Journal struct {
 	*progress.Printer
-	*client.Timeline
+	timeline
 	Outcome Outcome
 	scripts bool // the outcome will be printed
 }
@@ -25,7 +24,7 @@ type Journal struct {
 // NewJournal begins one. People read its lines on out; scripts says whether the outcome will
 // be printed.
 func NewJournal(out io.Writer, start time.Time, scripts bool) *Journal {
-	return &Journal{Printer: progress.New(out), Timeline: client.NewTimeline(start), scripts: scripts}
+	return &Journal{Printer: progress.New(out), timeline: timeline{start: start}, scripts: scripts}
 }
 
 // Outcome is what -o json prints of a command that starts something.
@@ -40,7 +39,7 @@ type Outcome struct {
 	Counters    map[string]int64 `json:"counters,omitempty"`
 	Jobs        []jobOutcome     `json:"jobs,omitempty"` // in the order of their execution
 	Error       string           `json:"error,omitempty"`
-	Steps       []client.Step    `json:"steps"`
+	Steps       []step           `json:"steps"`
 }
 
 // jobOutcome is one job of several.
@@ -50,6 +49,15 @@ type jobOutcome struct {
 	JobStatus string           `json:"jobStatus,omitempty"` // of one that was followed
 	Duration  int64            `json:"durationMs,omitempty"`
 	Counters  map[string]int64 `json:"counters,omitempty"`
+}
+
+// Told is the Outcome of a command that has ended.
+func (j *Journal) Told(err error) Outcome {
+	if err != nil {
+		j.Outcome.Error = err.Error()
+	}
+	j.Outcome.Steps = j.ordered()
+	return j.Outcome
 }
 
 // see notes what YARN says of the application.

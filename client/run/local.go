@@ -20,7 +20,7 @@ import (
 type local struct{ Request }
 
 func (r local) run(ctx context.Context) error {
-	defer r.Done("program ended")
+	defer r.done("program ended")
 	path, err := program.InspectOwn(r.Program)
 	if err != nil {
 		return err

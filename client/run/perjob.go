@@ -90,7 +90,7 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
+	t.doneAt("appmaster started", time.UnixMilli(access.AMStart))
 	return client.NewClusterClient(access)
 }
 
@@ -125,7 +125,7 @@ func (t *perJob) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.Done("application ended")
+	t.done("application ended")
 	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
 	if err := t.on.Sweep(ctx, t.app.ID); err != nil {
 		t.Line("the files staged for %s stay until the next bobbin gc: %v", t.app.ID, err)

@@ -88,7 +88,7 @@ func (s *session) bring(ctx context.Context) error {
 		return err
 	}
 	s.reached = reached
-	s.Done("session reached")
+	s.done("session reached")
 	has, err := reached.HasProgram(ctx, s.program.SHA256)
 	if err != nil || has {
 		return err
@@ -99,7 +99,7 @@ func (s *session) bring(ctx context.Context) error {
 		s.uploading(s.program.Name, done, s.program.Size)
 	})
 	if err == nil && read.Load() {
-		s.Done("uploaded " + s.program.Name)
+		s.done("uploaded " + s.program.Name)
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 		return nil, errors.Join(err, submission.Withdraw(ctx, s.reached))
 	}
 	id := submission.ID()
-	s.Done("submitted")
+	s.done("submitted")
 	s.Line("submitted job %s (%s) to %s", graph.Name, id, s.site)
 	s.adviseOnSize(ctx, graph.Slots())
 	return &running{

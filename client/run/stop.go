@@ -29,7 +29,7 @@ func Attach(ctx context.Context, session Site, file string, in io.Reader, detach
 	}
 	j.Outcome.Application = on.Application()
 	report, err := on.Report(ctx)
-	j.Done("session reached")
+	j.done("session reached")
 	switch {
 	case err == nil:
 		j.Outcome.see(report)
