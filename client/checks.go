@@ -118,8 +118,8 @@ func checkQueue(user string, queue records.QueueInfo, rights []records.QueueUser
 	return nil
 }
 
-// Homes is what StagingHome needs of a dfs.FS.
-type Homes interface {
+// homeFiles is what StagingHome needs of a dfs.FS.
+type homeFiles interface {
 	Home() (string, error)
 	Qualify(uri string) (string, error)
 }
@@ -127,7 +127,7 @@ type Homes interface {
 // StagingHome is the directory that holds a user's staging area:
 // yarn.staging-directory, as configured, or the user's home. A *Refusal of errFileSystem
 // where other machines don't see it.
-func StagingHome(files Homes, conf *hadoopconf.Conf, configured string) (string, error) {
+func StagingHome(files homeFiles, conf *hadoopconf.Conf, configured string) (string, error) {
 	refused := &Refusal{Kind: errFileSystem}
 	var home string
 	var err error
