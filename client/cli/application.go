@@ -39,11 +39,10 @@ func runApplication(ctx context.Context, c *call) error {
 		if noProgram(words) {
 			return fmt.Errorf("%w: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]", ErrUsage)
 		}
-		layers, err := clusterLayers(c.line)
+		layers, err := clusterLayers(c.line, append(deploymentFlagsOfRun(), parallelismFlag())...)
 		if err = cmp.Or(err, noSavepoint(c.line), noOtherTarget(c.line)); err != nil {
 			return err
 		}
-		layers = append(layers, flagLayers(c.line, append(deploymentFlagsOfRun(), parallelismFlag())...)...)
 		cfg, err := c.options(append(layers, switchLayers(c.line)...)...)
 		if err != nil {
 			return err

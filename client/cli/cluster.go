@@ -22,8 +22,8 @@ func clusterFlags() []cli.Flag {
 	}
 }
 
-// clusterLayers are the options that clusterFlags give.
-func clusterLayers(c *cli.Context) ([]config.Layer, error) {
+// clusterLayers are the options that clusterFlags give, and flags over them.
+func clusterLayers(c *cli.Context, list ...optionFlag) ([]config.Layer, error) {
 	defined := config.Layer{Source: "-D", Values: make(map[string]string)}
 	for _, text := range c.StringSlice("D") {
 		name, value, err := config.ParseDefinition(text)
@@ -39,17 +39,13 @@ func clusterLayers(c *cli.Context) ([]config.Layer, error) {
 			Values: map[string]string{config.ProxyUser.Name(): c.String("proxy-user")},
 		})
 	}
-	return layers, nil
+	return append(layers, flagLayers(c, list...)...), nil
 }
 
-// clusterOf opens the cluster that a command's flags and environment name. done closes it
+// cluster opens the cluster that a command's flags and environment name. done closes it
 // and adds its error to the command's.
 func (c *call) cluster(ctx context.Context) (cluster *client.Cluster, cfg config.Config, done func(*error), err error) {
-	layers, err := clusterLayers(c.line)
-	if err != nil {
-		return nil, cfg, nil, err
-	}
-	if cfg, err = c.options(layers...); err != nil {
+	if cfg, err = c.optionsWith(); err != nil {
 		return nil, cfg, nil, err
 	}
 	if cluster, err = c.open(ctx, cfg); err != nil {
@@ -107,11 +103,11 @@ func (c *call) reach(ctx context.Context) (to *reached, done func(*error), err e
 // find finds the application that a command means, and does not reach it yet. done
 // ends what it opened, and adds its errors to the command's.
 func (c *call) find(ctx context.Context) (site run.Site, cfg config.Config, done func(*error), err error) {
-	layers, err := clusterLayers(c.line)
+	layers, err := clusterLayers(c.line, targetFlag())
 	if err != nil {
 		return nil, cfg, nil, err
 	}
-	if cfg, _, err = c.withSession(append(layers, flagLayers(c.line, targetFlag())...)); err != nil {
+	if cfg, _, err = c.withSession(layers); err != nil {
 		return nil, cfg, nil, err
 	}
 	var on *client.Cluster

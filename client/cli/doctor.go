@@ -57,7 +57,7 @@ func examine(ctx context.Context, c *call) error {
 	}
 	patient := doctor.Patient{
 		Getenv:   c.getenv,
-		Options:  func() (config.Config, error) { return c.doctorOptions() },
+		Options:  func() (config.Config, error) { return c.optionsWith(doctorFlags()...) },
 		Resolver: net.DefaultResolver, Now: time.Now,
 	}
 	say := newReport(c.Out, c.getenv)
@@ -93,13 +93,4 @@ func unwell(results []doctor.Result) error {
 		return fmt.Errorf("%w: %w", errUnwell, config.ErrInvalid)
 	}
 	return errUnwell
-}
-
-// doctorOptions puts the flags over the options of -D and of the file.
-func (c *call) doctorOptions() (config.Config, error) {
-	layers, err := clusterLayers(c.line)
-	if err != nil {
-		return config.Config{}, err
-	}
-	return c.options(append(layers, flagLayers(c.line, doctorFlags()...)...)...)
 }

@@ -41,11 +41,7 @@ func info(ctx context.Context, c *call) error {
 	if len(words) == 1 && isJob(words[0]) {
 		return infoOfJob(ctx, c, ids.JobID(words[0]))
 	}
-	layers, err := clusterLayers(c.line)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.options(append(layers, flagLayers(c.line, parallelismFlag())...)...)
+	cfg, err := c.optionsWith(parallelismFlag())
 	if err != nil {
 		return err
 	}

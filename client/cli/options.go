@@ -27,6 +27,15 @@ func (c *call) options(layers ...config.Layer) (config.Config, error) {
 	return cfg, err
 }
 
+// optionsWith puts flags over the options of clusterFlags and of the file.
+func (c *call) optionsWith(list ...optionFlag) (config.Config, error) {
+	layers, err := clusterLayers(c.line, list...)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return c.options(layers...)
+}
+
 // tellOthers tells which of Flink's options count for nothing here: everybody what there is
 // not yet, as somebody relies on it, and who looks closer what only a JVM needs.
 func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []string) {

@@ -95,11 +95,10 @@ func noProgram(words []string) bool { return len(words) == 0 || words[0] == "" }
 // runOptions puts the flags of run over the options of -D and of the file, and decides
 // where the program runs.
 func (c *call) runOptions() (config.Config, error) {
-	layers, err := clusterLayers(c.line)
+	layers, err := clusterLayers(c.line, append(deploymentFlagsOfRun(), targetFlag(), parallelismFlag())...)
 	if err = cmp.Or(err, noSavepoint(c.line)); err != nil {
 		return config.Config{}, err
 	}
-	layers = append(layers, flagLayers(c.line, append(deploymentFlagsOfRun(), targetFlag(), parallelismFlag())...)...)
 	cfg, found, err := c.withSession(append(layers, switchLayers(c.line)...))
 	if err != nil {
 		return cfg, err

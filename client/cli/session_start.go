@@ -68,11 +68,10 @@ func sessionStart(ctx context.Context, c *call) error {
 // sessionOptions are those of a session to start. given are those of the command line, which
 // are written down.
 func (c *call) sessionOptions() (cfg config.Config, given map[string]string, err error) {
-	layers, err := clusterLayers(c.line)
+	layers, err := clusterLayers(c.line, deploymentFlags()...)
 	if err = cmp.Or(err, noArguments(c.line)); err != nil {
 		return cfg, nil, err
 	}
-	layers = append(layers, flagLayers(c.line, deploymentFlags()...)...)
 	if cfg, err = c.options(layers...); err != nil {
 		return cfg, nil, err
 	}

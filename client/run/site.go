@@ -61,20 +61,21 @@ type onYARN struct {
 // `session start` by which the user means it, which has to be of this cluster and user; "": he
 // means it otherwise.
 func OnYARN(on *client.Cluster, id records.ApplicationID, file string) (Site, error) {
-	s, err := sessionfile.Session{}, error(nil)
-	if file != "" {
-		s, err = sessionfile.Read(file)
+	site := &onYARN{on, id, file}
+	if file == "" {
+		return site, nil
+	}
+	s, err := sessionfile.Read(file)
+	if err == nil {
+		err = s.Of(owner(on))
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // it has gone meanwhile, and its session maybe not
 		err = nil
-	case err == nil:
-		err = s.Of(owner(on))
-	}
-	if errors.Is(err, sessionfile.ErrElsewhere) {
+	case errors.Is(err, sessionfile.ErrElsewhere):
 		err = fmt.Errorf("%w (%s): name an application with -id, a target with -t, or start a session here", err, file)
 	}
-	return &onYARN{on, id, file}, err
+	return site, err
 }
 
 // owner is what a file says of a session on a cluster beside its id.
