@@ -21,8 +21,8 @@ import (
 // container. A worker's is memory.ErrTooSmall.
 var ErrMasterTooSmall = errors.New("container is too small for the ApplicationMaster")
 
-// Containers are the two kinds of container that a cluster asks YARN for, without what
-// launch.WorkerPlace adds to the second.
+// Containers are the two kinds of container that a cluster asks YARN for. launch.WorkerPlace adds
+// to the second.
 type Containers struct {
 	Master records.Resource // the ApplicationMaster's
 	Worker records.Resource // of each TaskExecutor
@@ -33,8 +33,8 @@ type Containers struct {
 // MB.
 const leastMaster = 64
 
-// ContainersOf reads them from options. The error names each that is too small for what runs
-// in it: ErrMasterTooSmall, memory.ErrTooSmall.
+// ContainersOf reads the options about containers. Its error names each container that is too
+// small for its process: ErrMasterTooSmall, memory.ErrTooSmall.
 func ContainersOf(c config.Config) (Containers, error) {
 	asked := Containers{
 		Master: records.Resource{
@@ -56,8 +56,8 @@ func ContainersOf(c config.Config) (Containers, error) {
 	return asked, errors.Join(faults...)
 }
 
-// Within compares both kinds of container, and what a place adds to TaskExecutors', with
-// YARN's largest one: a *Refusal, or several joined.
+// Within compares both kinds of container with YARN's largest one. Its error is a *Refusal, or
+// several joined.
 func (c Containers) Within(maximum records.Resource, place launch.WorkerPlace) error {
 	var faults []error
 	refuse := func(what, options string) {

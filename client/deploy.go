@@ -30,9 +30,9 @@ type Application struct {
 	c      *Cluster
 }
 
-// Deploy starts a cluster: it reads and checks what is asked for (plan), asks the cluster about it and
-// for what it needs (survey), stages its files and submits the application. After an error nothing is
-// left on HDFS or YARN, and no token lives, unless the servers were away.
+// Deploy starts a cluster. It reads and checks the options (plan), checks the rest at YARN and HDFS
+// (survey), stages files, and submits the application. After an error nothing is left on HDFS or
+// YARN, and no token lives, unless the servers were away.
 func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error) {
 	p, err := c.plan(d)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 	return app, nil
 }
 
-// submit stages what the application needs, and hands it to YARN.
+// submit stages the application's files and submits it.
 func (app *Application) submit(ctx context.Context, p *plan, known facts) error {
 	on, err := app.stage(ctx, p, known)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 
 // Executable is a file that the cluster runs.
 type Executable struct {
-	program.Program // the file of this machine; of one that the cluster has, its Name at least
-	// URI is where the file is on the cluster's file systems; "": it is brought there.
+	program.Program // the local file; with a URI only its Name is sure to be set
+	// URI names a file that is on the cluster's file systems already; "": the local file is staged.
 	URI string
 }
 
-// Binary is what the cluster is to run as bobbin: the client's own executable, or the one that
-// yarn.flink-dist-jar names, of this machine or of the cluster, which Deploy looks for.
+// Binary is the file that the cluster runs as bobbin: the client's own executable, or the file of
+// yarn.flink-dist-jar. Deploy checks a file on the cluster's file systems.
 func Binary(executable string, c config.Config) (Executable, error) {
 	path, uri := distribution(c)
 	if path == "" {
@@ -38,8 +38,8 @@ func Binary(executable string, c config.Config) (Executable, error) {
 	return Executable{Program: found}, err
 }
 
-// distribution is the file that yarn.flink-dist-jar names: of this machine by its path, of the
-// cluster by its URI.
+// distribution reads yarn.flink-dist-jar: the path of a local file, or the URI of one on the
+// cluster's file systems.
 func distribution(c config.Config) (path, uri string) {
 	name := c.String(config.YarnDistribution)
 	if isRemote(name) {
@@ -48,8 +48,8 @@ func distribution(c config.Config) (path, uri string) {
 	return strings.TrimPrefix(name, "file://"), ""
 }
 
-// ProgramOf is a program that the cluster is to run: a file of this machine, or one that the
-// cluster has, by its URI, which Deploy looks for.
+// ProgramOf is the program of a local path or of a URI on the cluster's file systems, which Deploy
+// checks.
 func ProgramOf(name string) (Executable, error) {
 	if isRemote(name) {
 		return Executable{Program: program.Program{Name: path.Base(name)}, URI: name}, nil
@@ -58,7 +58,7 @@ func ProgramOf(name string) (Executable, error) {
 	return Executable{Program: found}, err
 }
 
-// hash is the SHA-256 of the file; "": it is one of the cluster's that nobody here has read.
+// hash is the SHA-256 of the file; "" for a file that only the cluster has.
 func (e Executable) hash() string {
 	if e.URI != "" {
 		return ""
@@ -66,7 +66,7 @@ func (e Executable) hash() string {
 	return e.SHA256
 }
 
-// reference names the program that an ApplicationMaster gets, and that is staged as code.
+// reference names a program, staged as code, for the ApplicationMaster.
 func (e Executable) reference(code launch.Resource) msg.Program {
 	if e.URI != "" {
 		return msg.Program{Name: path.Base(code.URI), URI: code.URI}

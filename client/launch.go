@@ -13,7 +13,7 @@ const (
 	masterStderr = masterLog + ".stderr"
 )
 
-// launchContext is that of the ApplicationMaster's container. on is what lies on HDFS for it.
+// launchContext makes the launch context of the ApplicationMaster's container.
 func (p *plan) launchContext(on staged, g grant) (records.ContainerLaunchContext, error) {
 	what := p.master
 	what.StagingDir, what.Security, what.Bobbin = on.dir, g.security, on.bobbin
@@ -39,7 +39,7 @@ func (p *plan) launchContext(on staged, g grant) (records.ContainerLaunchContext
 	}, nil
 }
 
-// resources are what the ApplicationMaster's container localizes.
+// resources lists the files that the ApplicationMaster's container localizes, by link.
 func (p *plan) resources(on staged, g grant) (map[string]records.LocalResource, error) {
 	binary, err := on.bobbin.Localize()
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *plan) resources(on staged, g grant) (map[string]records.LocalResource, 
 	return resources, err
 }
 
-// submissionContext is the application as YARN gets it.
+// submissionContext makes the submission that YARN gets.
 func (p *plan) submissionContext(known facts, master records.ContainerLaunchContext) records.SubmissionContext {
 	s := p.submission
 	s.ID, s.Container, s.KeepTokens = known.id, master, known.grant.shared

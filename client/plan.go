@@ -32,8 +32,8 @@ type Deployment struct {
 	Uploading func(name string, done, total int64)
 }
 
-// plan is a Deployment whose options have been read, once, into typed values, which have
-// passed all checks that need no server. Nobody changes it.
+// plan is a Deployment with its options as typed values. Cluster.plan reads and checks them;
+// nothing changes them later.
 type plan struct {
 	mode            launch.Mode
 	bobbin, program Executable
@@ -45,19 +45,20 @@ type plan struct {
 	place       launch.WorkerPlace
 	demand      launch.Demand // the job's, of the nodes' memory
 	home        string        // URI of the directory that holds the user's staging area
-	replication int           // of staged files; 0: the file system's own
+	replication int           // of staged files; 0: the file system's default
 	queue       string        // "": YARN chooses
 	ships       manifest
 	proof       proof
 
-	master      launch.AppMaster // what it is told, but for what is staged and granted
+	master      launch.AppMaster // without staged files and credentials
 	environment map[string]string
 	acls        map[records.ApplicationAccess]string
-	submission  records.SubmissionContext // without id, container and tokens
+	submission  records.SubmissionContext // without id, container and KeepTokens
 }
 
-// plan reads a deployment's options, and is the one place that does. Options that contradict
-// one another, or that no container of the cluster could take, are an error.
+// plan reads the options of a deployment, and makes all checks that need no server. It is the
+// only place that reads them. Its errors wrap config.ErrInvalid, ErrMasterTooSmall,
+// memory.ErrTooSmall or errFileSystem, or are those of Hadoop's configuration.
 func (c *Cluster) plan(d Deployment) (*plan, error) {
 	cfg := d.Config
 	p := &plan{
@@ -93,7 +94,7 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	return p, nil
 }
 
-// uses are the URIs of what an application uses on file systems, first of where it is staged.
+// uses lists the URIs that an application uses on file systems. The first is its staging directory's.
 func (p *plan) uses() []string {
 	uris := append([]string{p.home}, p.ships.remote()...)
 	if p.program.URI != "" {
@@ -108,7 +109,7 @@ func (p *plan) uses() []string {
 	return uris
 }
 
-// masterEnvironment is that of the ApplicationMaster's container, without what it is told.
+// masterEnvironment is the environment of the ApplicationMaster's container, without launch.Variable.
 func masterEnvironment(c config.Config, size records.Resource, user string) map[string]string {
 	environment := map[string]string{
 		"HADOOP_USER_NAME": user,
@@ -126,8 +127,8 @@ const applicationType = "Bobbin"
 // (YarnConfiguration.DEFAULT_QUEUE_NAME).
 const defaultQueue = "default"
 
-// submissionOf is the application as YARN gets it, as far as options say. name is used where
-// they give none.
+// submissionOf reads the options that YARN gets with an application. name is the application's
+// if they give none.
 func submissionOf(c config.Config, master records.Resource, name string) records.SubmissionContext {
 	s := records.SubmissionContext{
 		Name:        cmp.Or(c.String(config.YarnApplicationName), name),

@@ -13,21 +13,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// proof is how an application is to prove who it is, as options have it, and for what.
+// proof has the options about an application's credentials, and the file systems that need tokens.
 type proof struct {
-	tokens   bool     // the client obtains some for file systems
-	uses     []string // URIs of what it uses on file systems, first of where it is staged
-	named    []string // URIs of further file systems, which options name
+	tokens   bool     // the client obtains tokens of file systems
+	uses     []string // see plan.uses
+	named    []string // URIs of more file systems, which options name
 	krb5Conf string   // path of a krb5.conf; "": the nodes' own
 	keytab   keytab
 	attempts int // of its ApplicationMaster
 }
 
-// keytab is one that the ApplicationMaster logs in with.
+// keytab is the keytab of the ApplicationMaster's login.
 type keytab struct {
 	path  string // on this machine; "": there is none
-	there string // where the ApplicationMaster finds it
-	ship  bool   // it is localized there, and does not lie there
+	there string // path in the ApplicationMaster's container, or on its node
+	ship  bool   // the container localizes it
 }
 
 func proofOf(c config.Config, uses ...string) proof {

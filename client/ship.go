@@ -77,14 +77,14 @@ type shipFiles interface {
 	Status(ctx context.Context, uri string) (dfs.Status, error)
 }
 
-// manifest is what options name for containers to localize beside our binary and the program.
+// manifest has the options about files for containers, beside our binary and the program.
 type manifest struct {
 	provided []string // yarn.provided.lib.dirs
 	usrlib   string   // yarn.provided.usrlib.dir; "": none
 	bobbin   string   // URI of yarn.flink-dist-jar; "": it is not on HDFS
 	files    []string // yarn.ship-files
 	archives []string // yarn.ship-archives
-	keytab   string   // the link of the ApplicationMaster's keytab, which nothing else may have
+	keytab   string   // link of the ApplicationMaster's keytab
 }
 
 func manifestOf(c config.Config, bobbin string) manifest {
@@ -95,7 +95,7 @@ func manifestOf(c config.Config, bobbin string) manifest {
 	}
 }
 
-// remote is what of it lies on HDFS, for which the containers need tokens, too.
+// remote lists the files that are on HDFS. Containers need tokens for them, too.
 func (m manifest) remote() []string {
 	uris := slices.Clone(m.provided)
 	for _, uri := range []string{m.usrlib, m.bobbin} {
@@ -111,7 +111,7 @@ func (m manifest) remote() []string {
 	return uris
 }
 
-// readShipment reads what a manifest names. own is our binary.
+// readShipment looks at the files of a manifest. own is our binary.
 func readShipment(ctx context.Context, files shipFiles, named manifest, own program.Program) (*shipment, error) {
 	s := &shipment{dirs: make(map[string]bool), known: make(map[string]dfs.Status), links: map[string]string{
 		launch.BobbinLink: "ours", launch.ProgramLink: "ours", named.keytab: "ours",

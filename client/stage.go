@@ -16,18 +16,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// staged is what lies on the cluster's file systems for an application, as containers
-// localize it.
+// staged lists an application's files on HDFS, as containers localize them.
 type staged struct {
 	dir     string
 	bobbin  launch.Resource
-	program launch.Resource // a session has none
+	program launch.Resource // zero for a session
 	shipped []launch.Shipped
-	keytab  launch.Resource // where a grant has one
+	keytab  launch.Resource // zero if the grant has none
 }
 
-// files are those of this machine that containers localize: bobbin, the program if there
-// is one, and what is shipped.
+// files lists the local files to stage: bobbin, the program if there is one, then the shipment.
 func (p *plan) files(ship *shipment) []staging.File {
 	files := []staging.File{stagedFile(p.bobbin.Program)}
 	if p.mode != launch.Session && p.program.URI == "" {
@@ -58,7 +56,7 @@ func (c *Cluster) begin(ctx context.Context, p *plan, known facts) (*Application
 	return app, nil
 }
 
-// stage brings what containers localize to HDFS, and what the ApplicationMaster reads as it starts.
+// stage brings the files of containers to HDFS, and the ApplicationMaster's launch.StagedFile.
 func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged, error) {
 	files := p.files(known.ship)
 	cached, err := app.cacheAll(ctx, p, known.ship.bobbin, files)
@@ -83,7 +81,7 @@ func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged
 	return on, err
 }
 
-// content is that of launch.StagedFile.
+// content encodes launch.StagedFile.
 func (app *Application) content(p *plan, nodes []launch.Node, shipped []launch.Shipped) ([]byte, error) {
 	what := launch.Staged{Nodes: nodes, Shipped: shipped}
 	if p.mode == launch.PerJob {

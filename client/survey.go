@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// facts is what a survey learns about the cluster, and gets of it.
+// facts are the results of a survey.
 type facts struct {
 	id    records.ApplicationID
 	nodes []launch.Node
@@ -22,8 +22,8 @@ type facts struct {
 	ship   *shipment
 }
 
-// survey asks the cluster all that can be wrong before anything is uploaded, at
-// once, and for what the application needs.
+// survey checks at the cluster, in parallel, everything that could stop the submission, and
+// gets the application's id and tokens. It uploads nothing.
 func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 	var known facts
 	group, ctx := errgroup.WithContext(ctx)

@@ -12,17 +12,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/run"
 )
 
-// call is a command that is carried out: its line, as it was read, and what it needs of its process.
+// call is one invocation of a command: its line, its streams, and its environment.
 type call struct {
 	line *cli.Context
-	json bool // the output is JSON
+	json bool // -o json
 	run.Streams
 	getenv     func(string) string
 	executable string // path of this binary
 	start      time.Time
 }
 
-// binder gives a command what it needs of its process.
+// binder makes an action of a command's function.
 type binder func(do func(ctx context.Context, c *call) error) cli.ActionFunc
 
 func (p Process) bind(do func(ctx context.Context, c *call) error) cli.ActionFunc {
@@ -42,7 +42,7 @@ func (p Process) call(line *cli.Context) *call {
 	return &call{line: line, Streams: streams, getenv: p.Getenv, executable: p.Executable, start: p.Start}
 }
 
-// encode prints what scripts get.
+// encode prints an object as JSON.
 func (c *call) encode(object any) error { return json.NewEncoder(c.Out).Encode(object) }
 
 // say tells what a command has done: a line, or what it is for scripts.
@@ -54,11 +54,11 @@ func (c *call) say(line string, object map[string]any) error {
 	return err
 }
 
-// journal is that of a command which ends with what it has printed.
+// journal begins the journal of a command.
 func (c *call) journal() *run.Journal { return run.NewJournal(c.Err, c.start, c.json) }
 
-// telling carries out a command that starts something and notes what becomes of it, which is
-// printed where JSON is asked for. Standard output is nobody else's then.
+// telling runs a command with a journal. With -o json it prints the journal's outcome, and all other
+// output of the command goes to standard error.
 func (c *call) telling(command func(j *run.Journal) error) error {
 	out := *c
 	j := c.journal()

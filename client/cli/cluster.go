@@ -133,8 +133,8 @@ func (c *call) openMeant(ctx context.Context, cfg config.Config) (*client.Cluste
 	return cluster, err
 }
 
-// findSite finds the cluster that a command means; on is nil where that has no YARN. -m counts more
-// than the address in the file of such a one.
+// findSite finds the cluster that a command means. on is nil for a cluster without YARN here; -m
+// replaces the address in its file.
 func (c *call) findSite(ctx context.Context, on *client.Cluster, cfg config.Config) (run.Site, error) {
 	if on != nil {
 		id, err := which(ctx, c.line, on, cfg)
@@ -150,8 +150,8 @@ func (c *call) findSite(ctx context.Context, on *client.Cluster, cfg config.Conf
 	return run.Elsewhere(path, masterAddress(c.line))
 }
 
-// isElsewhere tells whether a command means a cluster of which only the REST endpoint is known.
-// An address without the file is one that YARN knows, also with -t remote.
+// isElsewhere tells whether a command means a cluster without YARN here. YARN knows an address
+// without rest.access-file, also with -t remote.
 func isElsewhere(line *cli.Context, cfg config.Config) bool {
 	if cfg.IsSet(config.ExecutionTarget) {
 		return cfg.String(config.ExecutionTarget) == config.TargetRemote && (cfg.IsSet(config.RESTAccessFile) || masterAddress(line) == "")

@@ -76,7 +76,7 @@ func runProgram(ctx context.Context, c *call) error {
 	})
 }
 
-// request is what a command asks for with these options, which runs a program, if it is given.
+// request makes the request of a command. program is the program's file and arguments, if there is one.
 func (c *call) request(cfg config.Config, j *run.Journal, program ...string) run.Request {
 	r := run.Request{
 		Target: cfg.String(config.ExecutionTarget), Config: cfg, Executable: c.executable, Streams: c.Streams, Journal: j,

@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// witness tells what becomes of an application.
+// witness records the states of an application.
 type witness struct {
 	*Journal
 	wait    progress.Wait // since the application's state was seen first

@@ -56,7 +56,7 @@ type runner struct {
 	cluster cluster
 }
 
-// drive runs the driver of a program, whose file is path. Its jobs go to a cluster.
+// drive runs the driver of the program at path. The driver's jobs go to a cluster.
 func (r Request) drive(ctx context.Context, path string, on cluster) (err error) {
 	d, err := driver.Start(ctx, path, r.Arguments, driver.Options{
 		Config: r.Config.Set(), Detached: !r.attached,

@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Journal is what becomes of a command that starts something: lines for people, an
-// Outcome for scripts, and the times of its steps.
+// Journal records a command that starts something: lines for people, an Outcome for scripts,
+// and the times of steps.
 type Journal struct {
 	*progress.Printer
 	timeline

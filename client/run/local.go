@@ -59,7 +59,7 @@ func (r local) run(ctx context.Context) error {
 	return localEnd(ctx, r.Program, cmd.Wait(), parent.Amid())
 }
 
-// localEnd is the error of a program that has ended, amid what it says.
+// localEnd is the error of a local program that has ended; amid says how far it was.
 func localEnd(ctx context.Context, name string, err error, amid control.Amid) error {
 	if err == nil && amid == control.AmidJob {
 		return errors.Join(context.Cause(ctx), fmt.Errorf("program %s: exit status 0: a task or the driver called os.Exit before the job ended", name))

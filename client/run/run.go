@@ -31,7 +31,7 @@ type Printed struct{ Err error }
 func (p Printed) Unwrap() error { return p.Err }
 func (p Printed) Error() string { return p.Err.Error() }
 
-// Request is what a user asks for, and what there is for it.
+// Request is a program to run, or a session to start.
 type Request struct {
 	Target     string // where it runs: one of config's
 	Program    string // its file; with config.TargetApplication also the URI of one that the cluster has
@@ -40,22 +40,22 @@ type Request struct {
 	Executable string // path of this binary, which a new cluster runs, too
 	*Journal
 	Streams
-	// Open connects to the user's YARN, and Find finds the session that he means; on is nil for
-	// one whose YARN is not his.
+	// Open connects to YARN. Find finds the session to run in; on is nil if the session's YARN is
+	// not that of Open.
 	Open func(ctx context.Context) (*client.Cluster, error)
 	Find func(ctx context.Context, on *client.Cluster) (Site, error)
 	limits
 }
 
-// limits are what options say of how jobs are followed, read once.
+// limits has the options about following jobs, read once.
 type limits struct {
-	attached       bool          // jobs are followed to their ends
-	endsWithClient bool          // a job that is followed ends with this command
-	beat           time.Duration // between two signs of life of this command
-	beatLasts      time.Duration // after its last sign of life this command is taken for dead
-	patience       time.Duration // a server may be silent for so long of which nobody tells how it is
-	patienceTold   string        // as it was set, with the name of its option
-	slotWait       time.Duration // how long a job waits for a slot, where its cluster is started for it
+	attached       bool          // the command follows jobs to their ends
+	endsWithClient bool          // a followed job ends with the command
+	beat           time.Duration // time between two heartbeats of the command
+	beatLasts      time.Duration // the master cancels a job so long after the last heartbeat
+	patience       time.Duration // how long a server may be silent while YARN says nothing of it
+	patienceTold   string        // the option of patience, as the user set it
+	slotWait       time.Duration // how long a job of a new cluster waits for a slot
 }
 
 func limitsOf(c config.Config) limits {
@@ -75,13 +75,12 @@ type Streams struct {
 
 // target is a cluster that takes a program with its jobs.
 type target interface {
-	// run runs the program until it has ended, with its jobs. It returns before where these are not
-	// followed: once they run.
+	// run returns when the program and its jobs have ended. Detached, it returns once they run.
 	run(ctx context.Context) error
 }
 
-// Run runs a program on its target. Canceling ctx by ErrInterrupted takes back what does not run
-// yet, and leaves a job that runs, unless options have it end with its client.
+// Run runs a program on its target. When ErrInterrupted cancels ctx, Run kills an application that
+// does not run yet. It leaves a running job, unless the options say that the job ends with its client.
 func Run(ctx context.Context, r Request) error {
 	r.limits = limitsOf(r.Config)
 	var t target
@@ -100,7 +99,7 @@ func Run(ctx context.Context, r Request) error {
 	return t.run(ctx)
 }
 
-// withYARN does something on the user's YARN.
+// withYARN opens YARN, calls do, and closes it.
 func (r Request) withYARN(ctx context.Context, do func(on *client.Cluster) error) (err error) {
 	on, err := r.Open(ctx)
 	if err != nil {

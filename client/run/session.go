@@ -42,14 +42,14 @@ func (s remote) run(ctx context.Context) error {
 	return s.runOn(ctx, nil)
 }
 
-// adviseDetached tells what options ask for in vain.
+// adviseDetached names an option that has no effect.
 func (r Request) adviseDetached() {
 	if r.endsWithClient && !r.attached {
 		r.Line("%s has no effect with -d: this command does not follow the job", config.ShutdownOnAttachedExit)
 	}
 }
 
-// runOn runs the program. on is the YARN of its session; nil where that is another's.
+// runOn runs the program. on is the YARN of its session; nil if that cannot be asked.
 func (s *session) runOn(ctx context.Context, on *client.Cluster) (err error) {
 	defer s.Finish() // an error has a line of its own
 	if s.program, err = program.Inspect(s.Program, program.Native()); err != nil {

@@ -38,8 +38,8 @@ var (
 	ErrYARNAway = errors.New("YARN does not answer")
 )
 
-// reportSoon is YARN's report of an application, for whoever has other things to do than to
-// wait for it: ErrYARNAway where it does not come soon. Other errors are report's.
+// reportSoon gets YARN's report of an application, or ErrYARNAway if it does not come soon. Other
+// errors are report's.
 func reportSoon(ctx context.Context, soon time.Duration, report func(context.Context) (records.ApplicationReport, error)) (records.ApplicationReport, error) {
 	waiting, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
@@ -57,9 +57,8 @@ type onYARN struct {
 	file    string // of `session start`, by which the user means it; "": he means it otherwise
 }
 
-// OnYARN is an application whose YARN tells how it is reached. file is the path of the file of
-// `session start` by which the user means it, which has to be of this cluster and user; "": he
-// means it otherwise.
+// OnYARN is an application of a cluster. file is the path of the file of `session start` that names
+// it, which must be of this cluster and user; "" if a flag or an option names it.
 func OnYARN(on *client.Cluster, id records.ApplicationID, file string) (Site, error) {
 	site := &onYARN{on, id, file}
 	if file == "" {
@@ -78,7 +77,7 @@ func OnYARN(on *client.Cluster, id records.ApplicationID, file string) (Site, er
 	return site, err
 }
 
-// owner is what a file says of a session on a cluster beside its id.
+// owner is the owner of this user's sessions on a cluster, for their file.
 func owner(on *client.Cluster) sessionfile.Owner {
 	return sessionfile.Owner{ResourceManagers: strings.Join(on.ResourceManagers(), ","), User: on.User}
 }
@@ -91,7 +90,7 @@ func (s *onYARN) Report(ctx context.Context) (records.ApplicationReport, error) 
 	return reportSoon(ctx, s.cluster.Soon(), s.report)
 }
 
-// report is Report for whoever waits for it.
+// report waits longer than Report: as long as the client's timeout says.
 func (s *onYARN) report(ctx context.Context) (records.ApplicationReport, error) {
 	report, err := s.cluster.Report(ctx, s.id)
 	return report, s.outdated(err)
@@ -120,8 +119,8 @@ type outdatedError struct {
 func (e *outdatedError) Unwrap() error { return e.error }
 func (e *outdatedError) Error() string { return fmt.Sprintf("%v; %s", e.error, Outdated(e)) }
 
-// Outdated says of the error of a Site that has ended which file still names it, and what helps;
-// "": none does.
+// Outdated names the file that still names an ended Site, and the remedy. err is the Site's; "" if no
+// file names it.
 func Outdated(err error) string {
 	if e, is := errors.AsType[*outdatedError](err); is {
 		return e.file + " still names it: bobbin session stop removes that file"
@@ -136,9 +135,8 @@ type elsewhere struct {
 	file   string // that tells
 }
 
-// Elsewhere is the cluster that a file of `session access` names. An address counts more than
-// the one in it: there may be a tunnel. Who answers proves himself by his certificate, wherever
-// he is.
+// Elsewhere is the cluster of a file of `session access`. An address replaces the one in the file,
+// for a tunnel. The server proves its identity by its certificate, whatever the address.
 func Elsewhere(file, address string) (Site, error) {
 	access, err := client.ReadAccess(file)
 	access.Address = cmp.Or(address, access.Address)

@@ -22,9 +22,9 @@ type sessionStart struct {
 	given map[string]string // options of the command line, which are written there, too
 }
 
-// StartSession starts a session, writes down which, with the options of the command line, in a
-// file, and stays with it, unless it is detached, until it ends. Ctrl-C ends it then. A Request
-// needs no program for it.
+// StartSession starts a session, and writes its id and the given options to a file. Unless detached, it
+// takes words from the user until the session ends, and Ctrl-C ends the session. The Request
+// needs no program.
 func StartSession(ctx context.Context, r Request, file string, given map[string]string, detached bool) error {
 	bobbin, err := client.Binary(r.Executable, r.Config)
 	if err != nil {

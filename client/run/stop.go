@@ -20,8 +20,8 @@ const (
 	stateUnknown = "UNKNOWN"
 )
 
-// Attach stays with a session that runs until it ends, and takes words from in. Ctrl-C leaves
-// it, and so does detached, at once. file is where `session start` writes sessions down.
+// Attach takes words from in until the session ends. Ctrl-C leaves the session running. Detached,
+// Attach returns at once. file is the path of the file that `session start` writes.
 func Attach(ctx context.Context, session Site, file string, in io.Reader, detached bool, j *Journal) error {
 	on, is := session.(*onYARN)
 	if !is {
@@ -52,8 +52,8 @@ func (s *onYARN) attendance(file string, in io.Reader, j *Journal) *attendance {
 	return &attendance{Journal: j, in: in, cluster: s.cluster, id: s.id, file: file, report: s.report}
 }
 
-// Stop ends a session, and notes its state then as YARN has it. Of one that has ended by itself it
-// removes what is left. file is as Attach's.
+// Stop ends a session, and notes its last state in the journal. If the session has ended by itself,
+// Stop removes its files. file is as in Attach.
 func Stop(ctx context.Context, session Site, file string, j *Journal) error {
 	on, isOnYARN := session.(*onYARN)
 	master, err := session.Reach(ctx)
@@ -91,7 +91,7 @@ func (s *onYARN) tidy(ctx context.Context, file string, j *Journal, why error) e
 	return errors.Join(s.cluster.Sweep(ctx, s.id), sessionfile.Remove(file, s.id))
 }
 
-// Access is what lets commands into a session from where there is no YARN.
+// Access reads the rights of a session's owner, for machines without YARN.
 func Access(ctx context.Context, session Site) (launch.Access, error) {
 	if s, is := session.(*elsewhere); is {
 		return launch.Access{}, fmt.Errorf("find access to %s: %w: copy the file %s", s, ErrNoYARN, s.file)
