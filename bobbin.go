@@ -1,10 +1,11 @@
-// Package bobbin makes a program out of a dataflow job: Main is the first
-// statement of its main, and decides what the process is. Run by hand it is a
-// cluster of its own; under the client it is the driver, which plans and executes
-// jobs; under a TaskExecutor it is a task host, which runs a job's tasks.
+// Package bobbin makes a program out of a dataflow job. The program calls Main as the
+// first statement of its main function, and Main decides what the process is. Started by
+// hand, the process is a cluster of its own. Started by the client, it is the driver,
+// which plans and executes jobs. Started by a TaskExecutor, it is a task host, which runs
+// a job's tasks.
 //
-// Main owns the process. It composes the roles, which no package below does, and
-// imports them all.
+// Main owns the process. This is the only package that imports all roles and puts them
+// together.
 package bobbin
 
 import (
@@ -25,8 +26,8 @@ import (
 // protocol version, without running it.
 var mark = "<bobbin sdk protocol version=2>" //nolint:gochecknoglobals // must be data of the binary
 
-// Driver is the part of a program that runs once: it reads its arguments and
-// executes jobs, as many and as often as it likes.
+// Driver is the part of a program that runs once. It reads its arguments and executes any
+// number of jobs.
 type Driver func(ctx context.Context, env *dataflow.Env) error
 
 // Exit codes of a program.
@@ -39,8 +40,8 @@ const (
 // errDriverPanicked is a panic of the driver, outside of planning.
 var errDriverPanicked = errors.New("panic in the driver")
 
-// Main runs the program and does not return. What the driver returns as an error
-// is printed, and the exit code is 1 then.
+// Main runs the program and does not return. If the driver returns an error, Main prints
+// it and exits with code 1.
 func Main(driver Driver) {
 	parent := control.Speak()
 	code := run(driver, parent)

@@ -28,14 +28,14 @@ func (e *PlanPanic) Error() string {
 	return fmt.Sprintf("panic while planning job %s: %v", e.Job, e.Value)
 }
 
-// PlanOptions are what a plan depends on beside the job's arguments.
+// PlanOptions are the inputs of a plan beside the job's arguments.
 type PlanOptions struct {
 	Parallelism int               // of operators that set none; 0 means 1
 	Config      map[string]string // travels in the graph, with the parallelism
 }
 
-// Compiled is a planned job: what it is, and the code of its tasks. It does not
-// change.
+// Compiled is a planned job: its graph and the code of its tasks. It is
+// immutable.
 type Compiled struct {
 	// Graph is the job without the splits of its sources; see Prepare.
 	Graph jobgraph.JobGraph
@@ -45,11 +45,11 @@ type Compiled struct {
 	vertices []*vertex
 }
 
-// Compile plans a job of this program: it runs the plan function twice with the
-// arguments, refuses a plan with mistakes and plans that differ, and joins
-// operators into vertices. A panic of the plan function comes back as a
-// *PlanPanic. The same program, arguments and options give the same digest in
-// every process.
+// Compile plans a job of this program and joins its operators into vertices. It
+// calls the plan function twice with the same arguments. It returns an error if
+// the plan has mistakes or the two plans differ, and a *PlanPanic if the plan
+// function panics. The same program, arguments and options give the same digest
+// in every process.
 func Compile(job string, args []byte, o PlanOptions) (*Compiled, error) {
 	found, err := jobs.find(job)
 	if err != nil {

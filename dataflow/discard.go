@@ -9,9 +9,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// Discard removes what a job that has ended, and not as finished, has left below _temporary in the
-// outputs of its graph. Other jobs' files stay, and so does what a commit that had begun needs, which
-// is an error. It may be called again after an error. Only what brings clusters about needs it.
+// Discard removes the files of a failed or cancelled job below _temporary in the outputs of its
+// graph. Other jobs' files stay. If a commit had begun, Discard leaves the files that it needs and
+// returns an error. It may be called again after an error. Only code that runs clusters needs it.
 func Discard(ctx context.Context, fsys filesystem.FileSystem, g *jobgraph.JobGraph, job string) error {
 	var errs []error
 	for _, v := range g.Vertices {

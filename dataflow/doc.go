@@ -1,5 +1,5 @@
-// Package dataflow is the SDK in which a job is written: typed streams, the
-// operators on them, sources and sinks.
+// Package dataflow is the SDK for jobs: typed streams, operators, sources and
+// sinks.
 //
 // A job is a plan function with arguments, registered in a package variable:
 //
@@ -11,22 +11,22 @@
 //		return nil
 //	})
 //
-// Env.Execute plans it and hands it to an Executor. Planning happens in the
-// driver and again in every process that runs tasks of the job, so a plan
-// function does no I/O and depends on nothing but its arguments: it is run
-// twice, and refused if the two plans differ.
+// Env.Execute plans the job and hands it to an Executor. The driver plans the
+// job, and so does every process that runs its tasks. So a plan function does no
+// I/O and depends only on its arguments. The planner calls it twice and refuses
+// the job if the two plans differ.
 //
 // The functions that a plan gives to operators run in many goroutines at once,
-// one for each subtask: they share nothing that changes (FlatMapWith gives each
-// subtask a function of its own). An element belongs to the function that is
-// given it until the function returns. In particular a []byte may be changed in
-// place, but must be copied to be kept, for its memory is used again. Where a
-// stream has several consumers each gets its own copy of a []byte; of other
-// types they share what the element points to.
+// one for each subtask. They must not share mutable state; FlatMapWith gives each
+// subtask a function of its own. A function owns its element until it returns. It
+// may change a []byte in place, but must copy it to keep it, because the memory
+// is used again. If a stream has several consumers, each gets its own copy of a
+// []byte. Elements of other types are copied as Go values: the consumers share
+// the memory that they point to.
 //
-// Operators of one parallelism that feed each other run in one goroutine as plain
-// function calls. Elements are encoded only where they leave it, by a codec that
-// is chosen once for each type (package codec).
+// Operators of the same parallelism that feed each other run in one goroutine, as
+// plain function calls. An element is encoded only when it leaves that goroutine.
+// The planner chooses the codec once for each type (package codec).
 //
 // The package imports nothing of ours outside its own directory. Its goroutines
 // end before the task that started them does.

@@ -11,44 +11,43 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// Env is what a driver sees of the place it runs in: its arguments, its options
-// and something that executes jobs. It is used by one goroutine at a time.
+// Env is the environment of a driver: its arguments, its options and a way to execute
+// jobs. Only one goroutine at a time may use it.
 type Env struct {
 	options    EnvOptions
 	executions int
 }
 
-// EnvOptions make an Env.
+// EnvOptions are the parts of an Env.
 type EnvOptions struct {
 	Args       []string          // the program's own arguments
 	Config     map[string]string // options by Flink's names; parallelism.default is 1 where it is missing
 	FileSystem filesystem.FileSystem
 	Executor   Executor
-	// Listing hears each second, while the input of a job is listed, how many files were
-	// found; nil: nobody does.
+	// Listing is called each second while a job's input is listed, with the number of
+	// files found so far. It may be nil.
 	Listing func(files int)
 }
 
-// Executor runs planned jobs on some cluster.
+// Executor runs planned jobs on a cluster.
 type Executor interface {
-	// Execute submits a job and waits for its end or, where the cluster is used
-	// detached, until it runs. A job that does not finish is an error, which
-	// tells the root cause.
+	// Execute submits a job and waits for its end. A detached executor waits only until
+	// the job runs. If the job fails or is cancelled, the error names the root cause.
 	Execute(ctx context.Context, x Execution) (ExecutionResult, error)
 }
 
-// Execution is a job to be run.
+// Execution is a job that an Executor is to run.
 type Execution struct {
 	Graph jobgraph.JobGraph
-	// Collected takes the batches of collect sinks, by the sinks' names: whole
-	// records, each with a uvarint length before it. It is called in order, one
-	// call at a time, until Execute returns. A batch of a new epoch, which may be
-	// empty, voids what came under the name before. An error ends the job's
-	// execution.
+	// Collected receives the batches of collect sinks, with the sink's name. A batch
+	// holds whole records, each after its length as a uvarint. The calls come in order,
+	// one at a time, until Execute returns. The first batch of a new epoch, which may be
+	// empty, replaces all earlier batches of the same name. An error from Collected ends
+	// the job.
 	Collected func(name string, epoch int, records []byte) error
 }
 
-// ExecutionResult is how a job ended well.
+// ExecutionResult is the result of a job that finished, or of one that runs detached.
 type ExecutionResult struct {
 	JobID    string
 	Detached bool // the job runs; there is no result yet
@@ -56,13 +55,13 @@ type ExecutionResult struct {
 	Counters map[string]int64
 }
 
-// NewEnv makes an Env. Only what brings drivers and clusters together needs it.
+// NewEnv makes an Env. Only code that starts drivers needs it.
 func NewEnv(o EnvOptions) *Env { return &Env{options: o} }
 
-// Args gives the program's own arguments, without its name.
+// Args returns the program's own arguments, without its name.
 func (e *Env) Args() []string { return e.options.Args }
 
-// Option gives the option with this name, or "".
+// Option returns the value of the option with this name, or "".
 func (e *Env) Option(name string) string { return e.options.Config[name] }
 
 // Executions counts the jobs that were handed to the executor.
@@ -70,9 +69,9 @@ func (e *Env) Executions() int { return e.executions }
 
 const optionDefaultParallelism = "parallelism.default"
 
-// Execute plans a job with these arguments, runs it, and gives its result when
-// it is done; on a detached cluster it returns as soon as the job runs. It may be
-// called again and again, where the cluster takes more than one job.
+// Execute plans a job with these arguments, runs it, waits for its end and returns its
+// result. If the job is submitted detached, Execute returns as soon as the job runs. It
+// may be called several times if the cluster takes more than one job.
 func (e *Env) Execute(ctx context.Context, job Executable, args any) (*Result, error) {
 	encoded, err := job.encode(args)
 	if err != nil {

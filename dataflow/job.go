@@ -19,17 +19,16 @@ type JobDef[A any] struct {
 	plan func(*Plan, A) error
 }
 
-// Job registers a plan function under a name; it belongs into a package variable
-// of the program, so that every process of the job knows it. The arguments
-// travel as JSON. A second job of the same name is a mistake in the program, and
-// panics.
+// Job registers a plan function under a name. Keep the result in a package
+// variable of the program, so that every process of the job knows it. The
+// arguments are sent as JSON. Job panics if the name is registered already.
 func Job[A any](name string, plan func(p *Plan, args A) error) *JobDef[A] {
 	j := &JobDef[A]{name: name, plan: plan}
 	jobs.add(name, j)
 	return j
 }
 
-// Name is the name under which the job is registered.
+// Name returns the name under which the job is registered.
 func (j *JobDef[A]) Name() string { return j.name }
 
 // encode gives the arguments as JSON.

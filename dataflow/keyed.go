@@ -6,15 +6,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 )
 
-// Keyed is a stream whose elements are grouped by a key. Keys are told apart by
-// their encoding: as floats, 0 and -0 are two keys.
+// Keyed is a stream whose elements are grouped by a key. Keys are equal if their
+// encodings are equal: as floats, 0 and -0 are two keys.
 type Keyed[K, T any] struct {
 	stream Stream[T]
 	key    func(T) K
 	codec  func() (Codec[K], error)
 }
 
-// KeyBy groups a stream by a key, which must depend on the element alone.
+// KeyBy groups a stream by a key, which must depend only on the element.
 func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
 	set := s.out.node.plan.settle("key by", optionCodec, o)
 	k := Keyed[K, T]{stream: s, key: key, codec: codec.For[K]}
@@ -30,10 +30,11 @@ func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
 
 // Count counts the elements of each key.
 //
-// Like Sum and Reduce it gives one result for each key, once the input has
-// ended. Elements are combined before the exchange, within bounded memory;
-// behind it each subtask holds its keys and their values, and the job fails if
-// they exceed its share of the worker's memory (taskmanager.memory.process.size).
+// Like Sum and Reduce, Count emits one result for each key when the input has
+// ended. Producers combine elements before the exchange, in bounded memory. After
+// the exchange, each subtask holds its keys and their values. If these exceed its
+// share of the worker's memory (taskmanager.memory.process.size), the job fails
+// with ErrTooManyKeys.
 func Count[K, T any](k Keyed[K, T], o ...Option) Stream[KV[K, int64]] {
 	return aggregate(k, "count", o, codec.For[int64], func(Codec[int64]) folds[T, int64] {
 		return folds[T, int64]{
@@ -43,12 +44,13 @@ func Count[K, T any](k Keyed[K, T], o ...Option) Stream[KV[K, int64]] {
 	})
 }
 
-// Number is what Sum adds up. Integers wrap around as Go's do.
+// Number is a type that Sum can add. Integers overflow as in Go: they wrap
+// around.
 type Number interface {
 	int | int8 | int16 | int32 | int64 | uint | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// Sum adds up value of the elements of each key.
+// Sum adds up value(element) over the elements of each key.
 func Sum[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream[KV[K, N]] {
 	return aggregate(k, "sum", o, codec.For[N], func(Codec[N]) folds[T, N] {
 		return folds[T, N]{
@@ -59,9 +61,9 @@ func Sum[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream
 }
 
 // Reduce combines the elements of each key, two at a time, into one; a single
-// element stays as it is. combine must be associative and commutative, as
-// elements come in any order. It may change and give back its first argument,
-// and must not keep the second.
+// element stays as it is. combine must be associative and commutative, because
+// elements arrive in any order. It may change and return its first argument. It
+// must not keep its second argument.
 func Reduce[K, T any](k Keyed[K, T], combine func(a, b T) T, o ...Option) Stream[KV[K, T]] {
 	return aggregate(k, "reduce", o, k.stream.codec, func(c Codec[T]) folds[T, T] {
 		own := c.Own

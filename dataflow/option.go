@@ -10,11 +10,11 @@ import (
 // Codec encodes the elements of a stream; see package codec.
 type Codec[T any] = codec.Codec[T]
 
-// KV is a key and the value that goes with it.
+// KV is a key and its value.
 type KV[K, V any] = codec.KV[K, V]
 
-// Option changes how an operator runs. One that does not apply to an operator is
-// a planning error.
+// Option changes how an operator runs. An option that does not apply to its
+// operator is a planning error.
 type Option struct {
 	kind  optionKind
 	apply func(*settings)
@@ -60,19 +60,19 @@ type settings struct {
 	overwrite   bool
 }
 
-// Named gives the operator the name that people see in plans, states and errors.
+// Named sets the operator's name, which plans, states and errors show.
 func Named(name string) Option {
 	return Option{optionName, func(s *settings) { s.name = name }}
 }
 
-// Parallelism sets the number of the operator's subtasks, 1 to 32768; without it
-// the job's default holds (parallelism.default).
+// Parallelism sets the number of the operator's subtasks, 1 to 32768. The
+// default is the job's (parallelism.default).
 func Parallelism(n int) Option {
 	return Option{optionParallelism, func(s *settings) { s.parallelism = n }}
 }
 
-// CountAs counts the elements that the operator gives in the job's counter of
-// this name (Result.Counters). Operators may share a counter.
+// CountAs adds the number of elements that the operator emits to the job's
+// counter of this name (Result.Counters). Several operators may share a counter.
 func CountAs(counter string) Option {
 	return Option{optionCounter, func(s *settings) { s.counter = counter }}
 }

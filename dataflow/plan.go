@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// Plan is what a plan function draws: operators and the streams between them. It
-// is used by that function only, and only while it runs.
+// Plan is the plan that a plan function builds: operators and the streams between
+// them. Only that function may use it, and only while it runs.
 type Plan struct {
 	parallelism int     // where an operator sets none
 	nodes       []*node // in the order of their making, so inputs come first

@@ -12,11 +12,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// Prepare does what the planner alone does, in one process and before anything
-// is submitted: it checks that outputs may be written, lists the input, once, and gives
-// the graph with the splits of its sources and the directories of its sinks. Errors
-// name the input or output and what to do. While that takes, listing hears each second
-// how many files of the input were found; nil: nobody does.
+// Prepare does the part of planning that needs I/O. Only one process does it, once,
+// before the job is submitted. Prepare checks that the outputs may be written, lists
+// the input, and returns the graph with the splits of its sources and the directories
+// of its sinks. Errors name the input or output and the remedy. Meanwhile Prepare calls
+// listing each second with the number of input files found so far, unless listing is
+// nil.
 func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem, listing func(files int)) (jobgraph.JobGraph, error) {
 	outputs, err := c.checkOutputs(ctx, fsys)
 	if err != nil {

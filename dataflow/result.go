@@ -9,13 +9,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 )
 
-// ErrDetached says that a result cannot be had, as the job was only started.
+// ErrDetached says that there is no result because the job runs detached.
 var ErrDetached = errors.New("the job runs detached: its result is not known")
 
-// Result is what an executed job gave.
+// Result is the result of an executed job.
 type Result struct {
 	JobID string
-	// Detached says that the job runs and nothing else is known of it.
+	// Detached is true if the job runs detached. Then only JobID is set.
 	Detached bool
 	// Duration is the time from the job's start to its end.
 	Duration time.Duration
@@ -51,8 +51,8 @@ func (r *Result) collect(name string, epoch int, records []byte) error {
 	return nil
 }
 
-// Collected gives the elements that a job collected, in the order in which they
-// arrived.
+// Collected returns the elements that a job collected, in the order in which
+// they arrived.
 func Collected[T any](r *Result, from Collector[T]) ([]T, error) {
 	if r.Detached {
 		return nil, fmt.Errorf("collect %s: %w", from.name, ErrDetached)

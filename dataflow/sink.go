@@ -14,7 +14,7 @@ import (
 const printBuffer = 32 << 10
 
 // Print writes each element as a line to the worker's stdout, or to the terminal
-// in local mode, behind the number of its subtask: "2> text".
+// in local mode. Each line begins with the number of the subtask: "2> text".
 func Print[T any](s Stream[T], format Format[T], o ...Option) {
 	p := s.out.node.plan
 	set := p.settle("print", optionName|optionParallelism, o)
@@ -47,8 +47,9 @@ type Collector[T any] struct {
 	codec func() (Codec[T], error)
 }
 
-// NewCollector makes a collector for a package variable, as both the plan
-// function and the driver need it. The name is unique within the job.
+// NewCollector makes a collector. Keep it in a package variable, because both
+// the plan function and the driver need it. The name must be unique within the
+// job.
 func NewCollector[T any](name string, o ...Option) Collector[T] {
 	c := Collector[T]{name: name, codec: codec.For[T]}
 	var p Plan
@@ -65,9 +66,9 @@ func NewCollector[T any](name string, o ...Option) Collector[T] {
 	return c
 }
 
-// Collect sends the elements to the driver, where Collected gives them when the
-// job is done. It is meant for small results: a job that collects more than
-// 100 MiB fails and should write files.
+// Collect sends the elements to the driver. Collected returns them when the job
+// is done. It is meant for small results: a job that collects more than 100 MiB
+// fails. Write larger results to files.
 func Collect[T any](s Stream[T], to Collector[T]) {
 	p := s.out.node.plan
 	name := "collect " + to.name

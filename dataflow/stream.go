@@ -13,36 +13,37 @@ type Stream[T any] struct {
 	codec func() (Codec[T], error)
 }
 
-// Subtask is what a function made for one subtask may know of it.
+// Subtask describes the subtask for which FlatMapWith makes a function.
 type Subtask interface {
 	// Index is this subtask's number, 0 ≤ Index < Parallelism.
 	Index() int
 	// Parallelism is the number of subtasks of the operator.
 	Parallelism() int
-	// Counter gives the job's counter of this name, which sums over subtasks.
+	// Counter returns the job's counter of this name, a sum over all subtasks.
 	// Look it up once, not for each element.
 	Counter(name string) *operator.Counter
 }
 
-// Identity gives back what it is given: the key of streams that are keyed by
-// their elements.
+// Identity returns its argument. It is the key function of streams whose
+// elements are their keys.
 func Identity[T any](v T) T { return v }
 
-// Map gives f of each element.
+// Map applies f to each element.
 func Map[T, U any](s Stream[T], f func(T) U, o ...Option) Stream[U] {
 	return transform(s, "map", o, codec.For[U], func(_ Subtask, emit func(U)) func(T) {
 		return func(v T) { emit(f(v)) }
 	})
 }
 
-// FlatMap gives whatever f emits for each element. emit is valid until f
-// returns; what it is given must be valid until emit returns.
+// FlatMap emits the values that f emits for each element. f must not call emit
+// after it has returned. The argument of emit must stay valid until emit
+// returns.
 func FlatMap[T, U any](s Stream[T], f func(v T, emit func(U)), o ...Option) Stream[U] {
 	return FlatMapWith(s, func(Subtask) func(T, func(U)) { return f }, o...)
 }
 
-// FlatMapWith is FlatMap with a function of its own for each attempt of each
-// subtask, which may keep scratch memory, counters and other state.
+// FlatMapWith is FlatMap with a separate function for each attempt of each
+// subtask. The function may keep scratch memory, counters and other state.
 func FlatMapWith[T, U any](s Stream[T], newFunc func(Subtask) func(v T, emit func(U)), o ...Option) Stream[U] {
 	return transform(s, "flat map", o, codec.For[U], func(sub Subtask, emit func(U)) func(T) {
 		f := newFunc(sub)
@@ -50,7 +51,7 @@ func FlatMapWith[T, U any](s Stream[T], newFunc func(Subtask) func(v T, emit fun
 	})
 }
 
-// Filter gives the elements for which keep holds.
+// Filter keeps the elements for which keep returns true.
 func Filter[T any](s Stream[T], keep func(T) bool, o ...Option) Stream[T] {
 	return transform(s, "filter", o, s.codec, func(_ Subtask, emit func(T)) func(T) {
 		return func(v T) {
@@ -61,7 +62,8 @@ func Filter[T any](s Stream[T], keep func(T) bool, o ...Option) Stream[T] {
 	})
 }
 
-// Union gives the elements of all its inputs, in no order between them.
+// Union merges its inputs into one stream. The order between inputs is not
+// defined.
 func Union[T any](first Stream[T], rest ...Stream[T]) Stream[T] {
 	p := first.out.node.plan
 	n := &node{

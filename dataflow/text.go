@@ -12,14 +12,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// ReadText gives the lines of text files, each exactly once, without "\n" or
-// "\r\n". The URIs name files, directories (their files, but not those that
-// begin with "_" or ".", nor directories in them) and globs; a path without a
-// scheme is on the default file system. An element is valid until the function
-// that is given it returns.
+// ReadText reads the lines of text files, each exactly once, without "\n" or
+// "\r\n". A URI names a file, a directory or a glob. Of a directory, ReadText
+// reads the files, but not those whose names begin with "_" or "." and no
+// subdirectories. A path without a scheme is on the default file system. An
+// element is valid until the function that receives it returns.
 //
-// Files are listed once, when the job is planned; one that changes later fails
-// the job, as do a line over 64 MiB and compressed files.
+// Files are listed once, when the job is planned. The job fails if a file
+// changes later, if a file is compressed, or if a line is longer than 64 MiB.
 func ReadText(p *Plan, uris ...string) Stream[[]byte] { return ReadTextWith(p, uris) }
 
 // ReadTextWith is ReadText with options.
@@ -55,7 +55,8 @@ func ReadTextWith(p *Plan, uris []string, o ...Option) Stream[[]byte] {
 	return newStream(n, set, codec.For[[]byte])
 }
 
-// Format appends the text of an element, one line without its end, to dst.
+// Format appends the text of an element to dst and returns the result. The text
+// is one line, without a line end.
 type Format[T any] func(dst []byte, v T) []byte
 
 // textOutput is what the planner knows of a file sink.
@@ -68,9 +69,9 @@ type textOutput struct {
 type ready = KV[int, string] // subtask, attempt
 
 // WriteText writes each element as a line into the directory uri, one file for
-// each subtask: part-00000, part-00001, …. All appear when the job is done, and
-// _SUCCESS last. An output that exists fails the job before it starts, unless
-// option Overwrite replaces it.
+// each subtask: part-00000, part-00001, …. The files appear when the job is
+// done, _SUCCESS last. If the output exists, the job fails before it starts,
+// unless the option Overwrite is set.
 func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	p := s.out.node.plan
 	set := p.settle("write text", optionName|optionParallelism|optionOverwrite, o)

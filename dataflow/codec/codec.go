@@ -1,7 +1,7 @@
 // Package codec turns the elements of a stream into bytes and back, wherever
 // they leave a chain of operators: at exchanges, as keys, in collected results.
-// A codec is chosen once for each type, while a job is planned; after that a
-// record costs a function call, without reflection.
+// The planner chooses a codec once for each type. After that a record costs one
+// function call, without reflection.
 //
 // The bytes of a record come from another process: decoders check everything
 // and never panic. The package has no goroutines, does no I/O and imports
@@ -16,39 +16,42 @@ import (
 
 // Errors of this package.
 var (
-	// ErrNoCodec says that a type has no codec; the text names type and remedy.
+	// ErrNoCodec says that a type has no codec. The error text names the type
+	// and the remedy.
 	ErrNoCodec = errors.New("no codec")
 	// ErrCorrupt says that bytes are not the encoding of a value.
 	ErrCorrupt = errors.New("corrupt record")
 )
 
 // Codec encodes values of type T. Its functions are called from many goroutines
-// at once. Append and Decode must be set, and a Name where a job uses it.
+// at once. Append and Decode must be set. Name must be set if a job uses the
+// codec.
 type Codec[T any] struct {
-	// Name identifies type and encoding. It is part of a job's digest: change it
-	// when the encoding changes.
+	// Name identifies the type and its encoding. It is part of a job's digest:
+	// change it when the encoding changes.
 	Name string
-	// Append appends the encoding of v to dst. Equal values have equal
-	// encodings if T is to serve as a key.
+	// Append appends the encoding of v to dst. If T is used as a key, equal
+	// values must have equal encodings.
 	Append func(dst []byte, v T) ([]byte, error)
-	// Decode reads a value from exactly the bytes of src, which it must not
-	// change. The value may refer to src if Own is set.
+	// Decode reads a value from src and uses all its bytes. It must not change
+	// src. The value may refer to src if Own is set.
 	Decode func(src []byte) (T, error)
-	// Own gives a value that shares no memory with bytes that are only borrowed:
-	// the src of Decode, or []byte elements from which the value was made. Nil
-	// means that values never do.
+	// Own returns a copy of v that shares no memory with borrowed bytes: the src
+	// of Decode, or []byte elements from which the value was made. Nil means
+	// that values never share such memory.
 	Own func(v T) (T, error)
-	// Size is the memory that v refers to, in bytes beyond T itself. Nil means
-	// none.
+	// Size returns the memory that v refers to, in bytes, without T itself. Nil
+	// means none.
 	Size func(v T) int64
-	// View gives the encoding of v without copying, where the value is its own
-	// encoding; nil otherwise. Callers only read it.
+	// View returns the encoding of v without copying. It is set only if a value
+	// is its own encoding. Callers must not change the result.
 	View func(v T) []byte
 }
 
-// For finds the codec of a type: []byte, string, bool, the integers and floats,
-// KV of types that have one, and types that implement encoding.BinaryAppender
-// and encoding.BinaryUnmarshaler. Others give ErrNoCodec.
+// For returns the codec of a type. These types have one: []byte, string, bool,
+// the integers and floats, KV of types with a codec, and types that implement
+// encoding.BinaryAppender and encoding.BinaryUnmarshaler. For other types the
+// error is ErrNoCodec.
 func For[T any]() (Codec[T], error) {
 	var zero T
 	var found any

@@ -2,7 +2,7 @@ package codec
 
 import "encoding/binary"
 
-// KV is a key and the value that goes with it.
+// KV is a key and its value.
 type KV[K, V any] struct {
 	Key   K
 	Value V
@@ -72,8 +72,8 @@ func AppendKey(dst, key []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(key))), key...)
 }
 
-// SplitKV gives the two parts of an encoded pair; ErrCorrupt if they are not
-// there. Neither has spare capacity.
+// SplitKV splits an encoded pair into its two parts. The error is ErrCorrupt if
+// src is no encoded pair. Neither part has spare capacity.
 func SplitKV(src []byte) (key, value []byte, err error) {
 	length, n := binary.Uvarint(src)
 	if n <= 0 || !exact(src[:n], n) || length > uint64(len(src)-n) {

@@ -1,8 +1,8 @@
-// Package dataflowtest runs jobs inside a test: every subtask is a goroutine,
-// every exchange a set of bounded channels, and the files may lie in memory.
-// Elements are encoded, partitioned and decoded as on a cluster, so that a job
-// which passes here has working codecs and a deterministic plan. What it does not
-// show is failure: the first error ends the run, and nothing is restarted.
+// Package dataflowtest runs jobs inside a test: every subtask is a goroutine, every
+// exchange a set of bounded channels, and the files may lie in memory. Elements are
+// encoded, partitioned and decoded as on a cluster. So a job that passes here has
+// working codecs and a deterministic plan. The package does not test recovery: the
+// first error ends the run, and nothing is restarted.
 package dataflowtest
 
 import (
@@ -16,33 +16,34 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/memfs"
 )
 
-// Files is a file system in memory, for a job's input and output.
+// Files is an in-memory file system for a job's input and output.
 type Files = memfs.FS
 
-// Call is one call of a file system in memory, as the fault function of
-// Files.View sees it.
+// Call describes one call of an in-memory file system. The fault function of
+// Files.View receives it.
 type Call = memfs.Call
 
-// NewFiles makes a file system with these files, content by path.
+// NewFiles makes an in-memory file system with these files. The map holds the
+// content by path.
 func NewFiles(content map[string]string) *Files { return memfs.New(content) }
 
-// Options say how a job is run. Zero values take the defaults.
+// Options say how a job runs. A zero value means the default.
 type Options struct {
 	// FileSystem holds the job's files; an empty NewFiles by default.
 	FileSystem filesystem.FileSystem
-	// Parallelism is that of operators which set none, 1 by default.
+	// Parallelism applies to operators that set none. The default is 1.
 	Parallelism int
-	// Memory is what the operators of one subtask may hold, in bytes; 256 MiB by
-	// default.
+	// Memory bounds the state and buffers of one subtask's operators, in bytes. The
+	// default is 256 MiB.
 	Memory int64
-	// Stdout takes what print sinks write, in one call at a time; the test's log by
-	// default.
+	// Stdout receives the output of print sinks, one Write at a time. The default
+	// is the test's log.
 	Stdout io.Writer
 	// Config holds further options by Flink's names.
 	Config map[string]string
 }
 
-// Run plans and runs a job and gives its result. A job that fails, fails the
+// Run plans and runs a job and returns its result. If the job fails, Run fails the
 // test.
 func Run[A any](t testing.TB, job *dataflow.JobDef[A], args A, o Options) *dataflow.Result {
 	t.Helper()
@@ -56,8 +57,8 @@ func Run[A any](t testing.TB, job *dataflow.JobDef[A], args A, o Options) *dataf
 	return result
 }
 
-// NewEnv makes the environment of a driver whose jobs run in this process; see
-// Run for the usual case.
+// NewEnv makes the environment of a driver whose jobs run in this process. Most
+// tests use Run instead.
 func NewEnv(o Options, args ...string) *dataflow.Env {
 	if o.FileSystem == nil {
 		o.FileSystem = NewFiles(nil)

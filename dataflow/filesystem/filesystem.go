@@ -1,13 +1,12 @@
-// Package filesystem is what the SDK asks of the file systems that hold a
-// job's input and output: a handful of calls that HDFS and a local disk both
-// answer with the same meaning. The runtime brings the implementation; nothing
-// here does I/O.
+// Package filesystem is the interface between the SDK and the file systems that hold a job's
+// input and output. Its few calls have the same meaning on HDFS and on a local disk. The
+// runtime provides the implementation; this package does no I/O.
 //
-// Paths are URIs (hdfs://nn:8020/a, file:///tmp/a) or plain paths, which are on
-// the default file system of the Hadoop configuration, or on the local disk
-// where there is none. Every FileInfo carries the fully qualified URI, and only
-// qualified URIs travel from the planner to the tasks. What follows the authority
-// is the path, byte for byte, as in Hadoop's Path: nothing is percent-encoded.
+// A path is a URI (hdfs://nn:8020/a, file:///tmp/a) or a plain path. A plain path is on the
+// default file system of the Hadoop configuration, or on the local disk if there is no
+// configuration. Every FileInfo holds the fully qualified URI, and the planner sends only
+// qualified URIs to the tasks. The text after the authority is the path, byte for byte, as in
+// Hadoop's Path: nothing is percent-encoded.
 package filesystem
 
 import (
@@ -24,20 +23,20 @@ var (
 	// ErrEncryptionZone says that a file lies in an HDFS encryption zone. Its
 	// bytes would be read as ciphertext, so it is refused.
 	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone, where nothing is read or written yet: use a place outside")
-	// ErrErasureCoded says that a file is striped by an erasure coding policy,
-	// which the HDFS client cannot read.
+	// ErrErasureCoded says that an erasure coding policy stripes the file. The HDFS client
+	// cannot read such files.
 	ErrErasureCoded = errors.New("file is erasure coded, which is not read or written yet: use a copy in a directory with replication")
-	// ErrQuota says that a directory has no room for what is to be written, by a limit
-	// of its own: on names, on space, or on one kind of storage.
+	// ErrQuota says that a write would exceed a quota of the directory: on names, on space, or
+	// on one storage type.
 	ErrQuota = errors.New("the directory's quota is exceeded: remove something, have the quota raised (hdfs dfsadmin), or write elsewhere")
-	// ErrNotEmpty says that a directory was not removed, as there is something in it.
+	// ErrNotEmpty says that a directory was not removed because it is not empty.
 	ErrNotEmpty = errors.New("directory is not empty")
 	// ErrTooLarge says that a file has more bytes than the caller takes.
 	ErrTooLarge = errors.New("file is too large")
 )
 
-// Final tells whether an error is a file system's last word: another try, at another time or by
-// another process, would hear the same until somebody has changed something. All else may pass.
+// Final reports whether an error is permanent: every retry, by any process, fails the same way
+// until a user or administrator changes something. Other errors may be temporary.
 func Final(err error) bool {
 	for _, word := range []error{fs.ErrPermission, ErrEncryptionZone, ErrErasureCoded, ErrQuota} {
 		if errors.Is(err, word) {
@@ -47,44 +46,43 @@ func Final(err error) bool {
 	return false
 }
 
-// FileSystem is a set of file systems told apart by the scheme of the URI. All
-// methods may be called from any goroutine. Errors wrap the cause and name the
-// operation and the URI.
+// FileSystem is a set of file systems. The scheme of the URI selects one of them. All methods
+// may be called from any goroutine. Errors wrap the cause and name the operation and the URI.
 type FileSystem interface {
-	// Qualify gives the fully qualified, cleaned form of a URI or path
-	// (scheme://authority/path), whether or not it exists; no I/O.
+	// Qualify returns the fully qualified, cleaned form of a URI or path
+	// (scheme://authority/path). The file need not exist. Qualify does no I/O.
 	Qualify(uri string) (string, error)
-	// Stat describes one file or directory; fs.ErrNotExist where there is none.
+	// Stat describes one file or directory. The error is fs.ErrNotExist if there is none.
 	Stat(ctx context.Context, uri string) (FileInfo, error)
 	// List describes the entries of a directory, sorted by name.
 	List(ctx context.Context, dir string) ([]FileInfo, error)
-	// Scan describes the entries of a directory as those need it who will read them,
-	// sorted by name, in parts of some hundred, so that a directory of a million files
-	// takes no memory for itself. Of a file it gives that file. An error that part
-	// gives ends it.
+	// Scan describes the entries of a directory for a reader, sorted by name. It passes them to
+	// part in batches of some hundred entries, so that its memory does not grow with the
+	// directory. If uri is a file, Scan passes that file. An error from part ends Scan.
 	Scan(ctx context.Context, uri string, part func([]Entry) error) error
-	// CheckReadable tells whether a file may be read, without reading it.
+	// CheckReadable checks that a file may be read, without reading it.
 	CheckReadable(ctx context.Context, uri string) error
-	// Open opens a file for reading at any offset. Files that would be read as
-	// garbage give ErrEncryptionZone or ErrErasureCoded.
+	// Open opens a file for reading at any offset. The error is ErrEncryptionZone or
+	// ErrErasureCoded if the bytes read would not be the file's content.
 	Open(ctx context.Context, uri string) (File, error)
-	// Load reads a whole file of at most limit bytes, ErrTooLarge where it has more,
-	// and describes what it has read. For a small file it takes less than Open.
+	// Load reads a whole file of at most limit bytes and describes it. The error is ErrTooLarge
+	// if the file is larger. For a small file, Load is cheaper than Open.
 	Load(ctx context.Context, uri string, limit int64) ([]byte, FileInfo, error)
-	// Create makes a new file, and its missing parents where parents is set;
-	// fs.ErrExist where the file exists. Without parents a missing parent is
-	// fs.ErrNotExist: that is how a fenced attempt learns that it is late.
+	// Create makes a new file, and with MakeParents its missing parents. The error is
+	// fs.ErrExist if the file exists. With ExistingParents it is fs.ErrNotExist if a parent is
+	// missing: this tells a fenced attempt that it is late.
 	Create(ctx context.Context, uri string, parents Parents) (io.WriteCloser, error)
-	// Rename moves a file or directory. An existing target is fs.ErrExist and a
-	// missing source or target parent fs.ErrNotExist. On HDFS that is one step: of
-	// several that rename to one place, one succeeds.
+	// Rename moves a file or directory. The error is fs.ErrExist if the target exists, and
+	// fs.ErrNotExist if the source or the target's parent is missing. On HDFS a rename is
+	// atomic: if several callers rename to one target, one succeeds.
 	Rename(ctx context.Context, from, to string) error
-	// MkdirAll makes a directory and its parents; an existing one is no error.
+	// MkdirAll makes a directory and its parents. It is no error if the directory exists.
 	MkdirAll(ctx context.Context, dir string) error
-	// RemoveAll removes a file or a tree; a missing one is no error.
+	// RemoveAll removes a file or a tree. It is no error if there is none.
 	RemoveAll(ctx context.Context, uri string) error
-	// Remove removes a file or an empty directory; ErrNotEmpty where it is another,
-	// and what comes into it meanwhile stays. A missing one is no error.
+	// Remove removes a file or an empty directory. The error is ErrNotEmpty if the directory
+	// has entries, also if one was added during the call. It is no error if there is nothing to
+	// remove.
 	Remove(ctx context.Context, uri string) error
 }
 
@@ -97,8 +95,8 @@ const (
 	MakeParents
 )
 
-// File is an open file. It is used by one goroutine at a time; Close may be
-// called from another to end a blocked read.
+// File is an open file. Only one goroutine at a time may use it, but another one may call Close
+// to end a blocked read.
 type File interface {
 	io.Reader
 	io.Seeker
@@ -115,21 +113,21 @@ type FileInfo struct {
 	IsDir   bool
 }
 
-// Entry is a file or a directory as Scan gives it.
+// Entry is a file or a directory in the result of Scan.
 type Entry struct {
 	FileInfo
-	// Blocks are those of a file in the order of their offsets; a local file is one
-	// block with no hosts.
+	// Blocks are the file's blocks in the order of their offsets. A local file is one block
+	// without hosts.
 	Blocks []Block
-	// Refused says why a file cannot be read by anybody here: ErrEncryptionZone or
-	// ErrErasureCoded. Nil where it can.
+	// Refused says why this package's users cannot read the file: ErrEncryptionZone or
+	// ErrErasureCoded. It is nil if they can.
 	Refused error
-	// Rights decides who may read it: files of one directory that have the same may be
-	// read by the same users. "": it is not known to be that of any other.
+	// Rights stands for the file's permissions. Two files of one directory with the same Rights
+	// can be read by the same users. "" is unknown: it says nothing about other files.
 	Rights string
 }
 
-// Block is a run of a file's bytes that lies on the same hosts.
+// Block is a range of a file's bytes that lies on the same hosts.
 type Block struct {
 	Offset, Length int64
 	Hosts          []string // names as the DataNodes registered them; may be empty

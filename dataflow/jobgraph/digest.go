@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// ErrInvalid is the cause of every fault that Validate finds.
+// ErrInvalid is wrapped by every error of Validate.
 var ErrInvalid = errors.New("invalid job graph")
 
 func sortEdges(edges []Edge, end func(Edge) (VertexID, int)) {
@@ -22,8 +22,8 @@ func sortEdges(edges []Edge, end func(Edge) (VertexID, int)) {
 	})
 }
 
-// ComputeDigest gives the digest of the graph's shape, lower-case hex of
-// SHA-256. It leaves out splits, config, arguments and the name shown to people.
+// ComputeDigest returns the digest of the graph's shape: SHA-256 in lower-case hex. It
+// leaves out splits, config, arguments and the name shown to users.
 func (g *JobGraph) ComputeDigest() string {
 	type vertex struct {
 		Operators   []string
@@ -48,15 +48,15 @@ func (g *JobGraph) ComputeDigest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// PublicID is the name of a vertex in REST, 32 hex digits: the same for every run of
-// the same plan.
+// PublicID returns the id of a vertex in the REST API, 32 hex digits. It is the same for
+// every run of the same plan.
 func (g *JobGraph) PublicID(v VertexID) string {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint32([]byte(g.Digest), uint32(v)))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Validate checks all that a JobMaster relies on, as the graph comes from
-// another process. Every fault wraps ErrInvalid.
+// Validate checks everything that a JobMaster relies on, because the graph comes from
+// another process. Every error wraps ErrInvalid.
 func (g *JobGraph) Validate() error {
 	switch {
 	case g.ProtocolVersion != ProtocolVersion:

@@ -1,24 +1,22 @@
-// Package jobgraph holds the JobGraph: a job as plain data, on its way from the
-// planner through client and Dispatcher to the JobMaster. It says which vertices
-// there are and how their subtasks are connected; the code of a vertex stays in
-// the user's program, found again by the name of the plan function and checked
-// by the digest.
+// Package jobgraph holds the JobGraph: a job as plain data. The planner makes it, and the client
+// sends it through the Dispatcher to the JobMaster. The graph lists the vertices and says how
+// their subtasks are connected. The code of a vertex stays in the user's program: the name of the
+// plan function finds it, and the digest checks that it is the same.
 //
 // The package imports nothing of ours and does no I/O.
 package jobgraph
 
-// ProtocolVersion is the one version that client, AM, TaskExecutor and program
-// must share: it stands in the hello of each, in the JobGraph and in the
-// handshake of the exchange.
+// ProtocolVersion is the version that client, AM, TaskExecutor and program must have in common.
+// Each sends it in its hello; the JobGraph and the handshake of the exchange hold it too.
 const ProtocolVersion = 2
 
-// Bounds of a job, as memory of the ApplicationMaster goes with its subtasks.
+// Bounds of a job. The ApplicationMaster needs memory for each subtask.
 const (
 	// MaxParallelism bounds a vertex's subtasks; Flink's pipeline.max-parallelism.
 	MaxParallelism = 1 << 15
-	// MaxSubtasks bounds those of all vertices together.
+	// MaxSubtasks bounds the subtasks of all vertices together.
 	MaxSubtasks = 1 << 20
-	// MaxVertices and MaxEdges bound the graph itself, which is walked again and again.
+	// MaxVertices and MaxEdges bound the graph itself, because the roles walk it often.
 	MaxVertices = 1 << 12
 	MaxEdges    = 1 << 14
 )
@@ -27,63 +25,64 @@ const (
 type JobGraph struct {
 	ProtocolVersion int      `json:"protocolVersion"`
 	Job             string   `json:"job"`  // name under which the plan function is registered
-	Name            string   `json:"name"` // name shown to people; Job where the user gave none
+	Name            string   `json:"name"` // shown to users; Job if the user gave none
 	Args            []byte   `json:"args"` // the plan function's arguments, JSON
 	Vertices        []Vertex `json:"vertices"`
 	Edges           []Edge   `json:"edges"`
 	// Config holds the options that were in force when the job was planned
 	// (restart-strategy.*, parallelism.default, …), as text under Flink's names.
 	Config map[string]string `json:"config,omitempty"`
-	// Digest identifies vertices, edges, types and parallelism, not splits and
-	// not Config: two processes that computed the same digest will build the
-	// same tasks.
+	// Digest identifies vertices, edges, types and parallelism. It does not cover splits and
+	// Config. Two processes with the same digest build the same tasks.
 	Digest string `json:"digest"`
 }
 
-// VertexID is a vertex's index in JobGraph.Vertices, which are in topological
-// order: every edge goes from a lower to a higher index.
+// VertexID is a vertex's index in JobGraph.Vertices. The vertices are in topological order: every
+// edge goes from a lower to a higher index.
 type VertexID int
 
-// Vertex is a chain of operators that run in one goroutine per subtask.
+// Vertex is a chain of operators. Each subtask runs the chain in one goroutine.
 type Vertex struct {
 	Name        string   `json:"name"`      // the operators' names joined by " -> "
 	Operators   []string `json:"operators"` // head first
 	Parallelism int      `json:"parallelism"`
-	// Source tells a vertex that reads splits from one that reads edges.
+	// Source is true if the vertex reads splits, and false if it reads edges.
 	Source bool `json:"source,omitempty"`
-	// Splits are what a source vertex reads, in the order in which the
-	// JobMaster hands them out.
+	// Splits are the input of a source vertex, in the order in which the JobMaster hands them
+	// out.
 	Splits []Split `json:"splits,omitempty"`
-	// Outputs are the directories that a vertex with file sinks writes, as URIs.
+	// Outputs are the URIs of the directories that a vertex with file sinks writes.
 	Outputs []string `json:"outputs,omitempty"`
 	// Collect names the result that this vertex sends to the client, or is "".
 	Collect string `json:"collect,omitempty"`
 }
 
-// Split is what one subtask reads at a time: a run of one file's bytes, or several small files.
+// Split is the input that one subtask reads at a time: a range of one file's bytes, or several
+// small files.
 type Split struct {
-	// Base begins the URIs of all parts, and ends with "/". There may be a million files, whose
-	// URIs differ in little.
+	// Base is the common beginning of all parts' URIs and ends with "/". It saves memory when a
+	// job reads a million files of one directory.
 	Base  string `json:"base"`
 	Parts []Part `json:"parts"`
-	// Hosts have all of it, by the names that DataNodes register; none where no host does.
+	// Hosts are the hosts that hold all parts, by the names that DataNodes register. It is empty
+	// if no host holds all.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
-// Part is a run of a file's bytes, read by exactly one subtask. What is said of the file is as of
-// its listing: one that has changed since is an error.
+// Part is a range of a file's bytes, read by exactly one subtask. FileLength and FileModTime are
+// from the listing. It is an error if the file has changed since.
 type Part struct {
-	Name        string `json:"name"` // what follows Base in the file's URI
+	Name        string `json:"name"` // the file's URI after Base
 	Offset      int64  `json:"offset,omitempty"`
 	Length      int64  `json:"length"`
 	FileLength  int64  `json:"size"`
 	FileModTime int64  `json:"time"` // in ms since 1970
 }
 
-// URI is the qualified URI of a part's file.
+// URI returns the qualified URI of a part's file.
 func (s *Split) URI(p Part) string { return s.Base + p.Name }
 
-// Bytes is how much of files the split has.
+// Bytes returns the number of bytes in the split.
 func (s *Split) Bytes() int64 {
 	total := int64(0)
 	for _, p := range s.Parts {
@@ -102,21 +101,20 @@ type Edge struct {
 	Type    string   `json:"type"` // the record type's codec, part of the digest
 }
 
-// Pattern says which consumers a producer's subtask is connected with.
+// Pattern says to which consumer subtasks a producer subtask is connected.
 type Pattern string
 
 // The patterns of an edge.
 const (
-	// AllToAll connects every producer subtask with every consumer subtask:
-	// hash exchanges, and gathering into a vertex of parallelism 1.
+	// AllToAll connects every producer subtask with every consumer subtask. Hash exchanges use
+	// it, and so does gathering into a vertex of parallelism 1.
 	AllToAll Pattern = "all-to-all"
-	// Pointwise connects subtask i with subtask i; both ends have the same
-	// parallelism.
+	// Pointwise connects subtask i with subtask i. Both vertices have the same parallelism.
 	Pointwise Pattern = "pointwise"
 )
 
-// Channels gives the number of consumer subtasks that one subtask of the
-// edge's producer writes to.
+// Channels returns the number of consumer subtasks to which one producer subtask of the edge
+// writes.
 func (g *JobGraph) Channels(e Edge) int {
 	if e.Pattern == Pointwise {
 		return 1
@@ -124,8 +122,8 @@ func (g *JobGraph) Channels(e Edge) int {
 	return g.Vertices[e.To].Parallelism
 }
 
-// Producers gives the number of producer subtasks that one subtask of the
-// edge's consumer reads from.
+// Producers returns the number of producer subtasks from which one consumer subtask of the edge
+// reads.
 func (g *JobGraph) Producers(e Edge) int {
 	if e.Pattern == Pointwise {
 		return 1
@@ -154,8 +152,8 @@ func (g *JobGraph) edges(end func(Edge) (VertexID, int), v VertexID) []Edge {
 	return found
 }
 
-// Slots is the number of slots the whole job needs to run at once: all vertices
-// share slots, one subtask of each in a slot.
+// Slots returns the number of slots that the whole job needs to run at once. All vertices share
+// slots: a slot holds one subtask of each vertex.
 func (g *JobGraph) Slots() int {
 	most := 0
 	for _, v := range g.Vertices {

@@ -2,7 +2,8 @@ package jobgraph
 
 import "fmt"
 
-// Warnings are what a user may not have meant by a job that runs all the same, a line each.
+// Warnings returns one line for each property of the job that the user may not have
+// intended. Such a job runs nevertheless.
 func (g *JobGraph) Warnings() []string {
 	var warnings []string
 	for _, v := range g.Vertices {

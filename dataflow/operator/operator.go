@@ -1,6 +1,7 @@
-// Package operator is the seam between the SDK and the task host: the SDK
-// compiles a plan into one Task per vertex, the host runs each of its subtasks
-// with a Context that gives it splits, input, output and the file system.
+// Package operator is the interface between the SDK and the task host. The SDK
+// compiles a plan into one Task per vertex. The host runs each subtask of the
+// Task and passes it a Subtask, which provides splits, input, output and the
+// file system.
 //
 // The package holds interfaces and plain data only.
 package operator
@@ -17,27 +18,28 @@ import (
 // Task is the code of one vertex: a chain of operators.
 type Task interface {
 	// Run executes one subtask from its first record to its last, in the
-	// calling goroutine, and keeps all its state to itself: one Task serves all
-	// subtasks and attempts. It returns when all input is consumed and all
-	// output written, or with the first error; a cancelled ctx ends it with
-	// ctx's cause. Panics of user code pass through.
+	// calling goroutine. All state belongs to the call, because one Task serves
+	// all subtasks and attempts. Run returns when it has read all input and
+	// written all output, or with the first error. If ctx is cancelled, it
+	// returns ctx's cause. Run does not recover panics of user code.
 	Run(ctx context.Context, s Subtask) error
 }
 
-// Subtask is what a running subtask sees of the host. It belongs to the
-// goroutine that runs the task.
+// Subtask is the host's interface to a running subtask. Only the goroutine that
+// runs the task may use it.
 type Subtask interface {
 	// Index is this subtask's number, 0 ≤ Index < Parallelism.
 	Index() int
 	// Parallelism is the number of subtasks of the vertex.
 	Parallelism() int
-	// Attempt names this execution of the subtask, as no other of the job ever
-	// was, whatever ApplicationMaster ran it: it may stand in a path.
+	// Attempt is the name of this execution of the subtask. It is unique in the
+	// job, also across attempts of the ApplicationMaster, and may be used in a
+	// path.
 	Attempt() string
 	// Job is the job's id.
 	Job() string
-	// NextSplit asks the JobMaster for the next split of a source vertex;
-	// io.EOF when there is none left.
+	// NextSplit asks the JobMaster for the next split of a source vertex. The
+	// error is io.EOF when none is left.
 	NextSplit(ctx context.Context) (jobgraph.Split, error)
 	// Input is the reader of the input with this index.
 	Input(index int) RecordReader
@@ -47,20 +49,20 @@ type Subtask interface {
 	Output(index int) RecordWriter
 	// Outputs is the number of outputs.
 	Outputs() int
-	// Collect hands a batch of records, each with a uvarint length before it,
-	// to the client; it blocks while the client is slow. At most
-	// MaxCollectBatch bytes.
+	// Collect sends a batch of records to the client, each after its length as
+	// a uvarint. A batch has at most MaxCollectBatch bytes. Collect blocks
+	// while the client is slow.
 	Collect(ctx context.Context, records []byte) error
-	// FileSystem reaches the job's files.
+	// FileSystem is the file system of the job's input and output.
 	FileSystem() filesystem.FileSystem
-	// Stdout is where print sinks write: the worker's stdout, or the terminal
+	// Stdout is the output of print sinks: the worker's stdout, or the terminal
 	// in local mode. Each Write must hold whole lines.
 	Stdout() io.Writer
-	// Counter gives the job's counter of this name, summed over subtasks. Look
-	// it up once, not per record.
+	// Counter returns the job's counter of this name, which is summed over
+	// subtasks. Look it up once, not per record.
 	Counter(name string) *Counter
-	// Memory is the number of bytes that this subtask's operators may hold in
-	// state and buffers of their own.
+	// Memory is the number of bytes that this subtask's operators may use for
+	// their state and buffers.
 	Memory() int64
 }
 
@@ -68,30 +70,31 @@ type Subtask interface {
 const MaxCollectBatch = 256 << 10
 
 // RecordReader reads the records of one input, from all its producers in turn.
-// One goroutine at a time uses it; a task may read each input from another.
+// Only one goroutine at a time may use it. A task may read each input in a
+// goroutine of its own.
 type RecordReader interface {
-	// Next gives the next record, which is valid until the next call; io.EOF
-	// after the end of data of every producer.
+	// Next returns the next record, which is valid until the next call. The
+	// error is io.EOF when every producer has ended its data.
 	Next(ctx context.Context) ([]byte, error)
 }
 
-// RecordWriter writes records to the channels of one output. It copies what it
-// is given and blocks while the consumer has no room.
+// RecordWriter writes records to the channels of one output. It copies each
+// record and blocks while the consumer has no room.
 type RecordWriter interface {
 	// Channels is the number of consumer subtasks.
 	Channels() int
 	// Emit appends a record to a channel, 0 ≤ channel < Channels.
 	Emit(ctx context.Context, channel int, record []byte) error
-	// Flush sends what is buffered in all channels. The host flushes and ends
-	// the output itself when the task returns without error.
+	// Flush sends the buffered records of all channels. When the task returns
+	// without error, the host flushes and ends the output itself.
 	Flush(ctx context.Context) error
 }
 
-// Counter is a job-wide sum. It may be used from any goroutine.
+// Counter is a subtask's part of a job-wide sum. Any goroutine may use it.
 type Counter struct{ value atomic.Int64 }
 
 // Add adds n, which may be negative.
 func (c *Counter) Add(n int64) { c.value.Add(n) }
 
-// Value is this subtask's part of the sum.
+// Value returns this subtask's part of the sum.
 func (c *Counter) Value() int64 { return c.value.Load() }

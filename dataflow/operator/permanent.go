@@ -6,12 +6,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// ErrPermanent is what errors.Is finds in an error of Task.Run that another
-// attempt would meet again: the host reports it as a permanent failure, and the
-// job fails at once.
+// ErrPermanent marks an error of Task.Run that another attempt would meet again. errors.Is finds
+// it in the error. The host reports such an error as a permanent failure, and the job fails at
+// once.
 var ErrPermanent = errors.New("permanent failure")
 
-// Permanent marks err as permanent and leaves its text alone; nil stays nil.
+// Permanent marks err as permanent and keeps its text. Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -19,9 +19,9 @@ func Permanent(err error) error {
 	return permanent{err}
 }
 
-// OfFiles marks an error of the job's file system as permanent where it is that system's last word
-// (filesystem.Final): permissions, quotas, kinds of files that cannot be read. All else may pass,
-// such as a NameNode or a DataNode that is away.
+// OfFiles marks an error of the job's file system as permanent if filesystem.Final reports true:
+// permissions, quotas, kinds of files that cannot be read. Other errors may be temporary, such as
+// an unreachable NameNode or DataNode.
 func OfFiles(err error) error {
 	if filesystem.Final(err) {
 		return Permanent(err)

@@ -1,12 +1,11 @@
-// Package keytable is the hash table behind keyed aggregation: values under keys
-// that are byte strings, with no allocation per lookup and a stated bound on its
-// memory.
+// Package keytable is the hash table for keyed aggregation. Its keys are byte
+// strings. A lookup allocates nothing, and a limit bounds the table's memory.
 //
-// Keys lie one behind the other in chunks of an arena, records (the key's place
-// and beginning, the value) in pages, and an open-addressed array of slots points
-// at them. Chunks and pages never move, so that growing a table copies its slots
-// only. A short key, as most words are, is hashed and compared as one number,
-// within its record.
+// Keys lie one after the other in chunks of an arena. Records, which hold the
+// key's place, its first bytes and the value, lie in pages. An open-addressed
+// array of slots points to the records. Chunks and pages never move, so a growing
+// table copies only its slots. A short key lies completely in its record and is
+// hashed and compared as one number. Most words are such keys.
 //
 // The package has no goroutines and does no I/O; a Table belongs to one
 // goroutine. It imports nothing of ours.
@@ -57,23 +56,22 @@ func New[V any](limit int64) *Table[V] {
 // Len is the number of keys.
 func (t *Table[V]) Len() int { return t.count }
 
-// Bytes is what the table holds: its own memory and what Charge added.
+// Bytes returns the table's own memory plus the bytes added by Charge.
 func (t *Table[V]) Bytes() int64 { return t.bytes }
 
 // Over tells whether charges have brought the table over its limit.
 func (t *Table[V]) Over() bool { return t.bytes > t.limit }
 
-// Charge adds to the table's bytes what its values hold outside the table;
-// negative when they shrink.
+// Charge adds n to the table's bytes, for memory that values hold outside the
+// table. n is negative when they shrink.
 func (t *Table[V]) Charge(n int64) {
 	t.bytes += n
 	t.charge += n
 }
 
-// Upsert finds the value under key, and makes a zero one where there is none:
-// fresh tells which. It copies the key. The value is nil if the table has no
-// room for a new key within its limit; otherwise it stays where it is until
-// Reset.
+// Upsert returns the value of key. If the table has none, Upsert adds a zero
+// value and fresh is true. It copies the key. The value is nil if a new key would
+// exceed the limit; otherwise it does not move until Reset.
 func (t *Table[V]) Upsert(key []byte) (value *V, fresh bool) {
 	head := headOf(key)
 	hash := t.seed.hash(head, key)
@@ -93,8 +91,8 @@ func (t *Table[V]) Upsert(key []byte) (value *V, fresh bool) {
 	return t.insert(hash, head, key)
 }
 
-// At gives the i-th key in the order of their first Upsert, 0 ≤ i < Len. The key
-// is valid until Reset and has no spare capacity.
+// At returns the i-th key and its value, in the order of the first Upsert, 0 ≤ i
+// < Len. The key is valid until Reset and has no spare capacity.
 func (t *Table[V]) At(i int) (key []byte, value *V) {
 	r := t.record(i)
 	return t.key(r), &r.value

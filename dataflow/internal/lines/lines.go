@@ -1,15 +1,13 @@
-// Package lines reads the lines of text files, split by split, so that several
-// readers share one file and each line is read exactly once.
+// Package lines reads the lines of text files, split by split. Several readers can share one
+// file, and each line is read exactly once.
 //
-// The rule: a split owns the lines whose first byte lies in it. A reader begins
-// one byte before its split and skips through the first newline, and it reads
-// past the end of its split to finish the last line that it owns. Lines end with
-// "\n" or with the file; one "\r" before that is dropped; nothing else is
-// changed, a byte order mark included.
+// The rule: a split owns the lines whose first byte lies in it. A reader begins one byte before
+// its split and skips through the first newline, and it reads past the end of its split to
+// finish the last line that it owns. A line ends with "\n" or at the end of the file. The
+// reader drops one "\r" before that and changes nothing else; it keeps a byte order mark.
 //
-// Each Read owns goroutines, which end before it returns: one that reads ahead in a
-// file while lines are processed, and up to eight that load the small files which
-// come next.
+// Each Read starts goroutines, which end before it returns. One reads ahead in a file while
+// lines are processed. Up to eight load the next small files.
 package lines
 
 import (
@@ -26,20 +24,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// Errors of Read that no other attempt would escape. They are permanent
-// failures too (operator.ErrPermanent).
+// Errors of Read that every other attempt would meet too. They are permanent failures
+// (operator.ErrPermanent).
 var (
-	// ErrChanged says that a file is not what it was when it was listed.
+	// ErrChanged says that a file has changed since it was listed.
 	ErrChanged = errors.New("input changed since the job was planned; run the job again")
 	// ErrLineTooLong says that a line exceeds Options.MaxLine.
 	ErrLineTooLong = errors.New("line is too long")
 )
 
-// Options bound a Reader's memory. Zero values take the defaults.
+// Options bound a Reader's memory. A zero value means the default.
 type Options struct {
-	// Buffer is the size of one read in bytes, 1 MiB by default. A reader holds
-	// three: one being processed, one ready, one being filled; and small files of
-	// 2 MiB in all.
+	// Buffer is the size of one read in bytes, 1 MiB by default. A reader holds three buffers:
+	// one being processed, one ready, one being filled. It also holds up to 2 MiB of small
+	// files.
 	Buffer int
 	// MaxLine is the length of the longest line in bytes, 64 MiB by default.
 	MaxLine int
@@ -74,9 +72,8 @@ func NewReader(fsys filesystem.FileSystem, o Options) *Reader {
 	return r
 }
 
-// Read calls line for each line that the split owns, without its end, in the order of the
-// split's parts. The line belongs to the callee until it returns; the first error it gives ends
-// Read.
+// Read calls line for each line that the split owns, without the line end, in the order of the
+// split's parts. The callee owns the line until it returns. Its first error ends Read.
 func (r *Reader) Read(ctx context.Context, split jobgraph.Split, line func([]byte) error) error {
 	ahead := r.loadAhead(ctx, &split)
 	defer ahead.stop()

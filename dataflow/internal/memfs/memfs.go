@@ -1,8 +1,9 @@
-// Package memfs is a file system in memory that keeps to the contract of package
-// filesystem as HDFS does: blocks with hosts, no rename onto what exists, no
-// parents made unasked. Tests run jobs against it, and make single calls fail.
+// Package memfs is an in-memory file system that implements package filesystem as
+// HDFS does: blocks have hosts, a rename onto an existing target fails, and
+// missing parents are made only on request. Tests run jobs against it and make
+// single calls fail.
 //
-// It has no goroutines. It is for tests only and imports nothing of ours but
+// It has no goroutines. It is only for tests, and of this module it imports only
 // package filesystem.
 package memfs
 
@@ -26,26 +27,28 @@ import (
 // scheme begins every qualified URI: mem:///dir/file.
 const scheme = "mem://"
 
-// Call is one call of a method, as a fault function sees it.
+// Call describes one call of a method to a fault function.
 type Call struct {
 	Op   string // the method's name, or Read, Write, Close of an open file
 	URI  string // qualified; the source of a Rename
 	Done bool   // false before the call does its work, true after it
 }
 
-// FS is a file system in memory. Its methods may be called from any goroutine;
-// the exported fields are set before the first call.
+// FS is an in-memory file system. Its methods may be called from any goroutine.
+// Set the exported fields before the first call.
 type FS struct {
 	// BlockSize is the size of a file's blocks; 0 makes each file one block.
 	BlockSize int64
-	// Hosts gives the hosts of the block with this number; nil for none.
+	// Hosts returns the hosts of the block with this number. If it is nil, blocks
+	// have no hosts.
 	Hosts func(uri string, block int) []string
-	// Rights gives the rights of a file as Scan has them; nil for none.
+	// Rights returns the Rights of a file in the result of Scan. If it is nil,
+	// they are empty.
 	Rights func(uri string) string
-	// ScanPart is how many entries a part of a Scan has; 0: 1000.
+	// ScanPart is the number of entries in a batch of Scan. 0 means 1000.
 	ScanPart int
-	// Fault is asked before and after the work of each call and makes it fail
-	// with the error it gives; nil for no faults.
+	// Fault is called before and after the work of each call. If it returns an
+	// error, the call fails with it. It may be nil.
 	Fault func(Call) error
 
 	*tree
@@ -67,7 +70,7 @@ type entry struct {
 
 var _ filesystem.FileSystem = (*FS)(nil)
 
-// New makes a file system with these files, content by path.
+// New makes a file system with these files. The map holds the content by path.
 func New(files map[string]string) *FS {
 	f := &FS{tree: &tree{entries: map[string]*entry{"/": {dir: true}}, clock: 1_700_000_000_000}}
 	for name, content := range files {
@@ -76,12 +79,14 @@ func New(files map[string]string) *FS {
 	return f
 }
 
-// View gives the same files to a caller of its own, whose calls alone fault sees.
+// View returns a second file system with the same files. fault is called only for
+// calls of the view.
 func (f *FS) View(fault func(Call) error) *FS {
 	return &FS{BlockSize: f.BlockSize, Hosts: f.Hosts, Rights: f.Rights, ScanPart: f.ScanPart, Fault: fault, tree: f.tree}
 }
 
-// Write makes or replaces a file and its parents, as by another program.
+// Write makes or replaces a file, and makes its parents, as another program
+// would.
 func (f *FS) Write(name, content string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,8 +95,8 @@ func (f *FS) Write(name, content string) {
 	f.entries[p] = &entry{data: []byte(content), mod: f.tick()}
 }
 
-// Files gives the content of all files by path; directories without files end
-// with a slash and hold nothing.
+// Files returns the content of all files by path. The path of a directory without
+// files ends with a slash, and its content is empty.
 func (f *FS) Files() map[string]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +156,7 @@ func (f *FS) List(_ context.Context, dir string) (infos []filesystem.FileInfo, e
 	return infos, err
 }
 
-// Scan implements filesystem.FileSystem. A part has ScanPart entries.
+// Scan implements filesystem.FileSystem. A batch has ScanPart entries.
 func (f *FS) Scan(_ context.Context, uri string, part func([]filesystem.Entry) error) error {
 	var entries []filesystem.Entry
 	err := f.call("Scan", uri, func(p string) error {
@@ -216,8 +221,8 @@ func (f *FS) CheckReadable(_ context.Context, uri string) error {
 	})
 }
 
-// Open implements filesystem.FileSystem. The reader sees the content as it is
-// now.
+// Open implements filesystem.FileSystem. The reader sees the content at the time
+// of Open.
 func (f *FS) Open(_ context.Context, uri string) (file filesystem.File, err error) {
 	err = f.call("Open", uri, func(p string) error {
 		e, ok := f.entries[p]

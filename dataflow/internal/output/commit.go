@@ -14,17 +14,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// ErrFenced says that another attempt's commit took over.
+// ErrFenced says that the commit of another attempt took over.
 var ErrFenced = errors.New("a later attempt took over the commit")
 
-// Commit moves the parts of the winning attempts, by subtask, into place. The
-// attempt names this try: when it fails at any point, another one with other
-// winners may begin, while this one may still be running somewhere.
+// Commit moves the parts of the winning attempts into place. winners holds the attempts
+// by subtask; attempt is the name of this try. If this try fails at any point, another
+// one with other winners may begin while this one still runs.
 //
-// All that a try does to visible files is a rename out of or into its winners'
-// directories, or of the marker that carries its name. So a try begins by
-// removing the directories of all others, which ends their renames for good,
-// and by taking over their marker, which must become _SUCCESS in the end:
+// A try changes visible files in only two ways: it renames files out of or into its
+// winners' directories, and it renames the marker with its name. So a try first removes
+// the directories of all other attempts, which makes the renames of other tries fail.
+// It also takes over their marker, which becomes _SUCCESS in the last step:
 //
 //  1. remove every attempt's directory but the winners';
 //  2. if _SUCCESS is this job's, an earlier try got through: done, and so with

@@ -10,16 +10,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// ErrCommitBegun says that a job's commit had begun when the job was given up. What it has moved away
-// may be the only copy of the old content.
+// ErrCommitBegun says that a job's commit had begun before the job ended. The files that the commit
+// has moved away may be the only copy of the old content.
 var ErrCommitBegun = errors.New("the commit had begun: what was there before, and what was to replace it, lie in _temporary")
 
-// Discard removes what the job has left below _temporary, after it has ended without a result; parts
-// of a large output count against its quota. It does nothing where the job has committed, and leaves
-// all as it is, with ErrCommitBegun, where a try to do so has begun. Other jobs' files stay, whoever
-// makes some meanwhile. A late attempt of the job itself may be doing anything all the while: the
-// directory is renamed away first, which ends every commit that has not begun, and only then looked
-// at. It may be called again after an error.
+// Discard removes the job's files below _temporary after the job has ended without a result.
+// Otherwise they would count against the directory's quota. If the job has committed, Discard does
+// nothing. If a commit has begun, Discard changes nothing and returns ErrCommitBegun. Other jobs'
+// files stay, also those made during the call. Late attempts of the job may still run. So Discard
+// first renames the directory, which makes every later commit fail, and then looks at it. It may be
+// called again after an error.
 func (o Output) Discard(ctx context.Context, fsys filesystem.FileSystem) error {
 	if err := o.discard(ctx, fsys); err != nil {
 		return fmt.Errorf("clean up output %s: %w", o.Dir, err)

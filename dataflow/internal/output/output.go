@@ -1,14 +1,14 @@
-// Package output writes the parts of a directory so that whoever sees _SUCCESS
-// sees one whole result, whatever attempts fail, repeat or come late.
+// Package output writes the parts of a directory. A reader that finds _SUCCESS
+// finds one complete result, even if attempts fail, repeat or come late.
 //
 //	<dir>/_temporary/<job>/<attempt>/part-00007   written by a subtask's attempt
 //	<dir>/_committing-<job>-<attempt>             a commit is under way
 //	<dir>/part-00007                              committed
 //	<dir>/_SUCCESS                                all is committed; holds the job's id
 //
-// Subtasks write their parts, each attempt into a directory of its own; then one
-// commit task moves the winning attempts' parts into place. See Commit for how
-// it keeps late attempts away.
+// Each attempt of a subtask writes its part into a directory of its own. Then
+// one commit task moves the parts of the winning attempts into place. Commit
+// says how it keeps late attempts away.
 //
 // The package has no goroutines, and imports nothing of ours but filesystem and
 // operator.
@@ -41,7 +41,7 @@ const (
 // ErrExists says that the output directory holds something already.
 var ErrExists = errors.New("output exists already: remove it, choose another, or have the sink replace it with dataflow.Overwrite()")
 
-// Mode says what becomes of an output that exists.
+// Mode says how a job treats an existing output.
 type Mode int
 
 // The two modes.
@@ -57,8 +57,8 @@ type Output struct {
 	Mode Mode
 }
 
-// Check tells, before a job starts, whether it may write a directory. What a
-// dead job left in _temporary does not count as content.
+// Check checks, before a job starts, that it may write a directory. Files of an
+// ended job in _temporary do not count as content.
 func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mode) error {
 	info, err := fsys.Stat(ctx, dir)
 	switch {
@@ -85,7 +85,7 @@ func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mod
 	return nil
 }
 
-// Part is a part being written. It belongs to one goroutine.
+// Part is a part file that is being written. Only one goroutine may use it.
 type Part struct {
 	*bufio.Writer
 	file io.Closer
@@ -109,7 +109,8 @@ func refused(err error) error {
 	return err
 }
 
-// Close writes what is buffered; after an error the part must not be committed.
+// Close writes the buffered bytes. After an error the part must not be
+// committed.
 func (p *Part) Close() error {
 	err := p.Flush()
 	if closeErr := p.file.Close(); err == nil {

@@ -164,7 +164,7 @@ func fits(pattern, name string) (bool, error) {
 // multiplies them.
 const maxAlternatives = 1 << 12
 
-// ErrTooMany says that a pattern stands for too many others.
+// ErrTooMany says that the braces of a glob expand to too many patterns.
 var ErrTooMany = errors.New("its braces stand for more than 4096 patterns: name fewer, or use * and ?")
 
 // alternatives spells out the "{a,b}" of a pattern, nested ones too.

@@ -100,7 +100,7 @@ func (l *lister) take(ctx context.Context, part []filesystem.Entry, rights map[s
 	return files, err
 }
 
-// ErrVanished says that a file or a directory was there, and is not there any more.
+// ErrVanished says that a file or a directory was removed during the listing.
 var ErrVanished = errors.New("vanished while it was listed: run the job again")
 
 // vanished gives the error of asking for something that was found. Where that is gone, the error is

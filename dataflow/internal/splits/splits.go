@@ -1,9 +1,9 @@
-// Package splits lists the input of a text source and cuts it into splits, once,
-// while a job is planned.
+// Package splits lists the input of a text source and cuts it into splits. The
+// planner does this once for each job.
 //
-// Plan asks the file system about several directories at a time, from goroutines
-// that end before it returns. For each file it holds some hundred bytes, and gives
-// as many in the splits.
+// Plan lists several directories at a time, in goroutines that end before it
+// returns. It needs some hundred bytes of memory for each file, and as much again in
+// the splits.
 package splits
 
 import (
@@ -40,13 +40,13 @@ const (
 	calls = 16
 )
 
-// Plan gives the splits of all files that the inputs name, the largest first: a
-// file as it is; of a directory its files, but neither directories in it nor
-// names that begin with "_" or "."; of a glob whatever it matches, by the same
-// rules. Each input must exist, and each file be readable and uncompressed; an
-// error names the one that is not. Files that are small for their number share
-// splits. Meanwhile listed hears of files that were found, how many more each
-// time; it is called from several goroutines.
+// Plan returns the splits of all files that the inputs name, the largest first. An
+// input is a file, a directory or a glob. Of a directory, Plan takes the files, but
+// no subdirectories and no names that begin with "_" or ".". The same rules apply to
+// the matches of a glob. Each input must exist, and each file must be readable and
+// uncompressed; an error names the one that is not. Small files share splits. While
+// it works, Plan calls listed with the number of files found since the last call,
+// from several goroutines.
 func Plan(ctx context.Context, fsys filesystem.FileSystem, inputs []string, parallelism int, listed func(more int)) ([]jobgraph.Split, error) {
 	l := newLister(fsys, listed)
 	found := make([][]file, len(inputs))
