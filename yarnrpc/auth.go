@@ -9,54 +9,54 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// UserInformation says who speaks on a connection, to a server that trusts its clients.
-// A server where a Login logs in knows who speaks: it is told Effective only where Real
-// is set, as the user for whom the Login's principal acts (hadoop.proxyuser.*).
+// UserInformation is the user of a connection to a server that trusts its clients. With a
+// Login the server knows the user from the login. Then Effective is sent only if Real is
+// set: it is the user for whom the Login's principal acts (hadoop.proxyuser.*).
 type UserInformation struct {
 	Effective string
-	Real      string // who acts for Effective, if somebody else
+	Real      string // the user who acts for Effective, if another
 }
 
 // Login gets Kerberos tickets. kerberos.Login is one.
 type Login interface {
-	// RealmOf is the realm of a host's services.
+	// RealmOf returns the realm of a host's services.
 	RealmOf(host string) string
-	// Ticket gives a ticket for a service, named as primary/host@REALM. Any number of
-	// goroutines may call.
+	// Ticket returns a ticket for a service, named as primary/host@REALM. Any number of
+	// goroutines may call it.
 	Ticket(ctx context.Context, service string) (*sasl.Ticket, error)
 	// Forget drops the ticket for a service that refused it.
 	Forget(service string)
 }
 
-// Auth says who a client is, how it proves that, and what proof and protection it asks of
-// servers. The zero value trusts the network, as Hadoop does by default.
+// Auth is the identity of a client, its proof, and the proof and protection that it
+// demands of servers. The zero value trusts the network, as Hadoop does by default.
 type Auth struct {
-	// User is told to servers that trust their clients.
+	// User is sent to servers that trust their clients.
 	User UserInformation
-	// Token is asked for the token of each new connection, so that one which was
-	// rolled over serves from the next connection on; ctx ends when the connection is
-	// wanted no more, or ConnectTimeout is over. Nil, or a nil token: none, and Login
-	// serves, or else the server is told User, unless RequireLogin.
+	// Token returns the token for a new connection. It is called for each connection, so
+	// the first one after a roll-over uses the new token. ctx ends when the connection is
+	// no longer wanted, or after ConnectTimeout. If Token is nil or returns nil, the
+	// client uses Login. Without a Login it sends User, unless RequireLogin is set.
 	Token func(ctx context.Context, address string) (*creds.Token, error)
-	// Login logs in with Kerberos at servers that want it and for which there is no
-	// token. Nil: no Kerberos.
+	// Login logs in with Kerberos if the server wants a login and there is no token for
+	// it. Nil: no Kerberos.
 	Login Login
-	// Server is who servers must be where Login logs in; see ServerFrom. The zero value
-	// trusts none.
+	// Server says which principals Login accepts as servers; see ServerFrom. The zero
+	// value accepts none.
 	Server kerberos.Server
-	// QOPs are the qualities of protection that will do with a token or Login, best
-	// first (hadoop.rpc.protection). None: authentication alone.
+	// QOPs are the acceptable qualities of protection with a token or Login, best first
+	// (hadoop.rpc.protection). None: only authentication.
 	QOPs []sasl.QOP
-	// RequireLogin says that the cluster wants a login of everybody
-	// (hadoop.security.authentication is kerberos). Where there is neither a token nor a
-	// Login then, a connection fails with ErrNoLogin before anything is sent, as the
-	// server would prove nothing and the calls would go in the clear.
+	// RequireLogin says that the cluster wants a login from every client
+	// (hadoop.security.authentication is kerberos). Without a token and a Login, a
+	// connection then fails with ErrNoLogin before anything is sent. Otherwise the server
+	// would prove nothing, and the calls would not be encrypted.
 	RequireLogin bool
-	// AllowSimpleFallback accepts a server that wants no login, though there is a
-	// token or Login, and does without a login in spite of RequireLogin
-	// (ipc.client.fallback-to-simple-auth-allowed). Java's clients accept it wherever
-	// hadoop.security.authentication is simple, too, whatever tokens they have; here
-	// the option alone decides.
+	// AllowSimpleFallback accepts a server that wants no login although the client has a
+	// token or Login. It also lets a client without both connect in spite of RequireLogin
+	// (ipc.client.fallback-to-simple-auth-allowed). Java's clients also accept such
+	// servers if hadoop.security.authentication is simple, even with a token. Here only
+	// this option decides.
 	AllowSimpleFallback bool
 }
 

@@ -17,13 +17,13 @@ import (
 type Action int
 
 const (
-	// Permanent: nothing; the same call would fail the same way, or nobody waits for it.
+	// Permanent: nothing helps. The same call would fail the same way, or its caller has left.
 	Permanent Action = iota + 1
-	// RetrySame: the same server, later.
+	// RetrySame: try the same server later.
 	RetrySame
-	// FailOver: another server, or this one when it is back.
+	// FailOver: try another server, or this one when it is back.
 	FailOver
-	// Reauth: a new login: the token that the server refused will not become valid.
+	// Reauth: log in again. The token that the server refused will not become valid.
 	Reauth
 )
 
@@ -42,18 +42,18 @@ func (a Action) String() string {
 	}
 }
 
-// Execution is what may have become of the call after an error of a class, whichever error
-// of that class it is. Of a single error MaybeSent counts: it knows whether this one came
-// before the call was sent, which a class whose errors come at any time cannot say.
+// Execution says for a class of errors whether the server may have executed the call. For a single
+// error use MaybeSent: it knows whether the error came before the call was sent. The class does
+// not, since its errors can come at any time.
 type Execution int
 
 const (
-	// NotExecuted: the server has not begun with the call, so that any call may be made again.
+	// NotExecuted: the server has not begun the call, so every call may be repeated.
 	NotExecuted Execution = iota + 1
-	// Answered: the server has executed or refused the call, and told.
+	// Answered: the server has executed or refused the call, and has answered.
 	Answered
-	// InDoubt: the server may have executed the call, if it was sent: MaybeSent knows that
-	// of the error at hand.
+	// InDoubt: the server may have executed the call if it was sent. MaybeSent tells that for a
+	// single error.
 	InDoubt
 )
 
@@ -70,13 +70,14 @@ func (e Execution) String() string {
 	}
 }
 
-// Verdict is what is known of a class of errors: what may help, and what became of the call.
+// Verdict describes a class of errors: the action that may help, and whether the server may have
+// executed the call.
 type Verdict struct {
-	Class     string // for people
+	Class     string // shown to users
 	Action    Action
 	Execution Execution
-	// OneHost: it may be this server alone, so that each of the service's others is
-	// worth one try, but none is worth a wait.
+	// OneHost: perhaps only this server has the fault. Try each of the service's other servers
+	// once, but do not wait for any.
 	OneHost bool
 }
 
@@ -165,9 +166,8 @@ func (c *class) has(err error) bool {
 	return slices.ContainsFunc(c.errors, func(target error) bool { return errors.Is(err, target) })
 }
 
-// Judge says what may help after err, which is not nil, and what may have become of the
-// call after errors of its class. Whether this very call may have been executed is for
-// MaybeSent to say.
+// Judge returns the verdict for the class of err, which must not be nil. MaybeSent tells whether
+// the server may have executed this very call.
 func Judge(err error) Verdict {
 	remote, isRemote := errors.AsType[*RemoteError](err)
 	var last Verdict
@@ -180,6 +180,6 @@ func Judge(err error) Verdict {
 	return last
 }
 
-// Classify says what may help after err. Whether the call may be made again at all
-// is another question: see MaybeSent.
+// Classify returns the action that may help after err. It does not say whether the call may be
+// repeated; MaybeSent does.
 func Classify(err error) Action { return Judge(err).Action }

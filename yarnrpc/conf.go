@@ -8,11 +8,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// OptionsFrom takes what a Hadoop configuration says of a client's connections:
-// their times, their logins, their protection and the size of answers (ipc.client.*,
+// OptionsFrom reads the options of a client's connections from a Hadoop
+// configuration: times, logins, protection and the size of answers (ipc.client.*,
 // ipc.ping.interval, ipc.maximum.response.length, hadoop.security.authentication,
-// hadoop.rpc.protection). A time of 0 in the files switches off. Protocol, user and
-// what logs in, Token or Login, are the caller's to fill in.
+// hadoop.rpc.protection). A time of 0 in the files switches the limit off. The
+// caller sets Protocol, User, and Token or Login.
 func OptionsFrom(conf *hadoopconf.Conf) (Options, error) {
 	var o Options
 	for _, d := range []struct {

@@ -15,10 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Conn is a connection to one server. Any number of goroutines call through it at
-// once; answers come in the order the server likes. A Conn that nobody uses closes
-// itself after Options.MaxIdle, and one that breaks stays broken: a Proxy makes new
-// ones.
+// Conn is a connection to one server. Any number of goroutines may call through it at
+// once. The server chooses the order of the answers. An unused Conn closes itself after
+// Options.MaxIdle. A broken Conn stays broken; a Proxy makes a new one.
 type Conn struct {
 	address    string
 	o          Options
@@ -135,7 +134,8 @@ func (c *Conn) finished() bool {
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ended }
 
-// Err says why the connection takes no more calls; nil while it does.
+// Err returns the reason why the connection takes no more calls. It is nil while the
+// connection takes calls.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Dial connects to a server and authenticates, within Options.ConnectTimeout. A server that
-// is told a user, rather than shown a token, may still refuse the connection when the first
-// call comes.
+// Dial connects to a server and authenticates, within Options.ConnectTimeout. If the client
+// sends a user name instead of a token, the server may still refuse the connection at the
+// first call.
 func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
 	c, err := dial(ctx, address, o.withDefaults(), newIdentity())
 	if err != nil {

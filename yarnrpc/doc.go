@@ -1,24 +1,25 @@
-// Package yarnrpc is a client of Hadoop RPC, as YARN and HDFS speak it.
+// Package yarnrpc is a client of Hadoop RPC, the protocol of YARN and HDFS.
 //
-// Most programs begin with one of the typed clients, yarnclient, amrm, nmclient or
-// hdfs, whose FromConf functions make Options of a Hadoop configuration. Here is what
-// these have in common: options, retries, errors; and, for protocols that have no typed
-// client,
+// Most programs begin with one of the typed clients: yarnclient, amrm, nmclient or hdfs.
+// Their FromConf functions make Options from a Hadoop configuration. This package holds
+// their common parts: options, retries and errors. For protocols without a typed client it
+// has
 //
 //	Conn   one connection: calls multiplexed, pings, idle close
 //	Proxy  a service at one or several addresses: dials when needed, retries, fails over
 //
-// An error says what a caller needs to know before it tries again: RemoteError is an
-// exception that the server answered with, CallError a call without an answer, and
-// whether it may have been executed. Judge has the table of what would help, which a
-// Proxy goes by; how long it goes on is its Policy's, and Hadoop's options give one.
+// An error tells the caller whether it may try again. RemoteError is an exception in the
+// server's answer. CallError is a call without an answer; it says whether the server may
+// have executed the call. Judge returns the action that may help, and a Proxy takes that
+// action. Its Policy says how long it retries. ResourceManagerPolicy, NodeManagerPolicy and
+// NameNodePolicy read a Policy from a Hadoop configuration.
 //
 // Options.Logger and Options.Observe are the hooks for logs and for metrics of each try.
 //
-// A Conn has three goroutines: one reads, one writes, several calls at a time where there
-// are several, and one pings, watches time limits and closes when idle. Close waits for
-// them. Buffers are used again, so that a call allocates nothing but its decoded answer,
-// whatever protects it. A Proxy has no goroutines but its connections': callers dial, retry
-// and decode answers. The package imports of ours hadoopproto and what lies
-// under yarnrpc, never the typed clients that are built on it.
+// A Conn has three goroutines. One reads. One writes, and joins calls that wait into one
+// write. One pings, watches time limits and closes the connection when it is idle. Close
+// waits for them. Buffers are reused: a call allocates only its decoded answer, with every
+// kind of protection. A Proxy starts no goroutines beside those of its connections: callers
+// dial, retry and decode answers. Of this module, the package imports hadoopproto and
+// packages below yarnrpc, but never the typed clients, which are built on it.
 package yarnrpc

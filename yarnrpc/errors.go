@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// What a server's exception means, for errors.Is. Each stands for one or a few Java
-// classes; RemoteError.Class has the exact one.
+// Meanings of a server's exception, for errors.Is. Each stands for one or a few Java classes;
+// RemoteError.Class has the exact one.
 var (
 	ErrStandby                         = errors.New("server is not the active one")
 	ErrRetriable                       = errors.New("server asks to try again later")
@@ -37,24 +37,24 @@ var (
 	ErrYarn                            = errors.New("yarn refused the request")
 )
 
-// What else can become of a call, for errors.Is.
+// Other errors of a call, for errors.Is.
 var (
-	// ErrClosed is a Conn or Proxy that was closed, or a Conn that closed itself when idle.
+	// ErrClosed says that the Conn or Proxy was closed, or that the Conn was idle and closed
+	// itself.
 	ErrClosed = errors.New("connection is closed")
-	// ErrTimeout is Options.RPCTimeout passing without an answer.
+	// ErrTimeout says that no answer came within Options.RPCTimeout.
 	ErrTimeout = errors.New("no answer in time")
-	// ErrConnectTimeout is Options.ConnectTimeout passing before a connection is ready.
+	// ErrConnectTimeout says that no connection was ready within Options.ConnectTimeout.
 	ErrConnectTimeout = errors.New("no connection in time")
-	// ErrNoCommonAuth is a server with none of the ways to authenticate that the
-	// client has, plain trust among them unless Auth.AllowSimpleFallback.
+	// ErrNoCommonAuth says that client and server have no authentication method in common. A server
+	// that wants no login is such a server too, unless Auth.AllowSimpleFallback is set.
 	ErrNoCommonAuth = errors.New("no common way to authenticate")
-	// ErrNoLogin is a server of a cluster that wants a login (Auth.RequireLogin) for which
-	// the client has none. Nothing was sent.
+	// ErrNoLogin says that the cluster wants a login (Auth.RequireLogin) and the client has neither
+	// a token nor a Login. Nothing was sent.
 	ErrNoLogin = errors.New("there is neither a token for the server nor a Kerberos login")
 )
 
-// RemoteError is an exception that the server answered with
-// (org.apache.hadoop.ipc.RemoteException).
+// RemoteError is an exception in the server's answer (org.apache.hadoop.ipc.RemoteException).
 type RemoteError struct {
 	Address string
 	Method  string // empty: the server refused the connection
@@ -75,7 +75,7 @@ func (e *RemoteError) what() string {
 	return e.Class[strings.LastIndex(e.Class, ".")+1:] + ": " + e.Message
 }
 
-// Is reports whether target is one of the conditions that the class stands for.
+// Is reports whether target is one of the errors that the exception's class stands for.
 func (e *RemoteError) Is(target error) bool {
 	switch strings.ReplaceAll(e.Class, "$", ".") {
 	case "org.apache.hadoop.ipc.StandbyException",
@@ -174,9 +174,9 @@ func isAuthorization(err error) bool {
 	return is && remote.Class == "org.apache.hadoop.security.authorize.AuthorizationException"
 }
 
-// CallError is a call that got no answer.
+// CallError is the error of a call without an answer.
 type CallError struct {
-	Address   string // the server's, or those of all that were tried
+	Address   string // of the server, or of all servers that were tried
 	Method    string
 	MaybeSent bool // the server may have executed the call
 	Err       error
@@ -188,8 +188,8 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// MaybeSent reports whether the server may have executed the call that err is of
-// without our knowing. It is false for a RemoteError alone: the server has told.
+// MaybeSent reports whether the server may have executed the failed call although the client got no
+// answer. It is false if err holds only a RemoteError, because that is the server's answer.
 func MaybeSent(err error) bool {
 	var call *CallError
 	return errors.As(err, &call) && call.MaybeSent

@@ -6,22 +6,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Try is one try of a call, as Options.Observe is told of it.
+// Try describes one try of a call for Options.Observe.
 type Try struct {
 	Address  string // the server's
 	Protocol string // wire name
 	Method   string
-	// Retry counts the tries of the same call before this one, where a Proxy makes them.
+	// Retry is the number of earlier tries of the same call by a Proxy.
 	Retry int
 	Began time.Time
-	// Took is how long it took until the answer was decoded or the try given up,
-	// with the time for a new connection only where that could not be made.
+	// Took is the time until the answer was decoded or the try ended. It includes the
+	// time for a new connection only if that connection failed.
 	Took time.Duration
-	// RequestBytes and ResponseBytes are the lengths of what was said, without
-	// protection: of the request with its headers, and of the answer alone. 0 where the
-	// try did not come so far.
+	// RequestBytes and ResponseBytes are lengths without protection: of the request with
+	// its headers, and of the answer without headers. They are 0 if the try did not get
+	// that far.
 	RequestBytes, ResponseBytes int
-	// Err is what Conn.Call would give: nil, a *RemoteError or a *CallError.
+	// Err is the result of Conn.Call: nil, a *RemoteError or a *CallError.
 	Err error
 }
 

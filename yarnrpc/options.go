@@ -11,25 +11,25 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Caller makes calls of one protocol. It is what the typed clients are built on.
+// Caller makes calls of one protocol. The typed clients are built on it.
 type Caller interface {
-	// Call sends request and waits for the answer, which it decodes into response.
-	// The error is a *RemoteError, where the server answered with an exception, or a
-	// *CallError. Any number of goroutines may call.
+	// Call sends request and waits for the answer, which it decodes into response. The error is a
+	// *RemoteError if the server answered with an exception, and otherwise a *CallError. Any
+	// number of goroutines may call it.
 	Call(ctx context.Context, method string, request, response proto.Message) error
 }
 
-// Options of a Conn or Proxy. The zero value of each but Protocol has a meaning;
-// durations of 0 are Hadoop's defaults, negative ones switch off.
+// Options of a Conn or Proxy. Only Protocol is required. A duration of 0 means Hadoop's default; a
+// negative duration switches the limit off.
 type Options struct {
 	// Protocol is the wire name, such as ApplicationClientProtocol.
 	Protocol string
-	// Auth is shown on each new connection.
+	// Auth is used for each new connection.
 	Auth
-	// LoginRetries bounds the further logins of a call where a server refused the one with
-	// a ticket of Login's: each is with a new ticket, and after a wait of up to 5 s, at
-	// random (ipc.client.connect.max.retries.on.sasl, 5). Of several addresses, all are
-	// tried before each wait.
+	// LoginRetries bounds the further logins of a call after a server has refused a ticket of
+	// Login (ipc.client.connect.max.retries.on.sasl, 5). Each further login uses a new ticket and
+	// follows a random wait of up to 5 s. If there are several addresses, all are tried before
+	// each wait.
 	LoginRetries int
 	// Dial opens connections. Nil: TCP with keep-alive.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -39,7 +39,7 @@ type Options struct {
 	// PingInterval is how long a server that owes an answer may be silent before a
 	// ping finds out whether the connection is alive (ipc.ping.interval, 60 s).
 	PingInterval time.Duration
-	// MaxIdle closes a connection that nobody has used for so long
+	// MaxIdle is the time after which an unused connection closes itself
 	// (ipc.client.connection.maxidletime, 10 s).
 	MaxIdle time.Duration
 	// RPCTimeout bounds each try of a call, beside its context
@@ -48,17 +48,16 @@ type Options struct {
 	// MaxResponse bounds the frames that servers send, in bytes
 	// (ipc.maximum.response.length). 0: 128 MiB.
 	MaxResponse int
-	// MaxCalls bounds the calls that wait for answers on a connection; more wait
-	// for room. 0: 100.
+	// MaxCalls bounds the calls that wait for answers on a connection. Further calls wait until
+	// there is room. 0: 100.
 	MaxCalls int
-	// Opened is told of each new connection, before its first call: who proved what, and
-	// what protects the calls. It must not block. Nil: nobody is told.
+	// Opened is called for each new connection, before its first call, with the identities proved
+	// and the protection of the calls. It must not block. It may be nil.
 	Opened func(address string, s Security)
-	// Observe is told of each try of a call when it has ended, by the goroutine that
-	// called: for metrics, traces and logs of calls. It must not block. Nil: nobody is
-	// told, and nothing is spent on it.
+	// Observe is called at the end of each try of a call, by the calling goroutine. Use it for
+	// metrics, traces and logs of calls. It must not block. Nil costs nothing.
 	Observe func(Try)
-	// Logger gets connections at debug level and retries at warning level. Nil: nothing is logged.
+	// Logger logs connections at debug level and retries at warning level. Nil: nothing is logged.
 	Logger *slog.Logger
 }
 

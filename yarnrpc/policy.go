@@ -8,25 +8,25 @@ import (
 
 // Policy says how often and for how long a Proxy tries. The zero value is one try.
 type Policy struct {
-	// MaxWait bounds the time from a call's begin to its last try: a wait that would
-	// end later is not begun, but the first round over several addresses is finished.
-	// 0: one try; negative: no bound but the call's context.
+	// MaxWait bounds the time from the beginning of a call to its last try. A wait that would
+	// end later does not begin, but the first round over several addresses is always finished.
+	// 0: one try. Negative: only the call's context is a bound.
 	MaxWait time.Duration
-	// Limit says what has set MaxWait, such as "client.timeout: 30 s", for the error of a call
-	// for which there was no time any more: it may have been given up well before, as the
-	// next wait would have been too long. Empty: it says nothing of that.
+	// Limit names the setting behind MaxWait, such as "client.timeout: 30 s". It goes into the
+	// error of a call that ran out of time. Such a call may end well before MaxWait, if the
+	// next wait would be too long. Empty: the error does not name a setting.
 	Limit string
-	// BaseDelay is the first wait; 0: 1 s (ipc.client.connect.retry.interval). Each
-	// is twice the one before, up to MaxDelay, and then spread at random from half
-	// to one and a half of it. Where BaseDelay is greater than MaxDelay, as when that
-	// is 0, every wait is BaseDelay, spread likewise.
+	// BaseDelay is the first wait; 0: 1 s (ipc.client.connect.retry.interval). Each wait is
+	// twice the one before, up to MaxDelay, and is then multiplied by a random factor from 0.5
+	// to 1.5. If BaseDelay is greater than MaxDelay, for example when MaxDelay is 0, every
+	// wait is BaseDelay times that factor.
 	BaseDelay, MaxDelay time.Duration
-	// MaxFailovers bounds the changes from a server that failed, and the waits for one
-	// that asked for it. 0: no bound but MaxWait. Of several addresses, all are tried
-	// in turn before each wait.
+	// MaxFailovers bounds the number of times that a call leaves a failed server or waits
+	// because a server asked for it. 0: only MaxWait is a bound. If there are several
+	// addresses, all are tried in turn before each wait.
 	MaxFailovers int
-	// MaxTimeouts takes the place of MaxFailovers after the first connection that did
-	// not come about in time (ipc.client.connect.max.retries.on.timeouts). 0: MaxFailovers.
+	// MaxTimeouts replaces MaxFailovers after the first connection that timed out
+	// (ipc.client.connect.max.retries.on.timeouts). 0: MaxFailovers.
 	MaxTimeouts int
 }
 

@@ -6,17 +6,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// ResourceManagerPolicy is how long Hadoop's own clients try to reach a ResourceManager
-// (RMProxy): yarn.resourcemanager.connect.max-wait.ms, 15 minutes by default, at
+// ResourceManagerPolicy returns the policy with which Hadoop's own clients try to reach a
+// ResourceManager (RMProxy): yarn.resourcemanager.connect.max-wait.ms, 15 minutes by default, at
 // intervals of yarn.resourcemanager.connect.retry-interval.ms, 30 s. With
-// yarn.resourcemanager.ha.enabled the waits after each round over the ResourceManagers
-// grow from yarn.client.failover-sleep-base-ms to yarn.client.failover-sleep-max-ms, and
-// yarn.client.failover-max-attempts takes the place of the time; these three are that
-// interval and no number where they are not set.
+// yarn.resourcemanager.ha.enabled, the waits after each round over the ResourceManagers grow
+// from yarn.client.failover-sleep-base-ms to yarn.client.failover-sleep-max-ms. Both default to
+// the retry interval. yarn.client.failover-max-attempts, if set, replaces the time limit.
 //
-// yarn.client.failover-retries and yarn.client.failover-retries-on-socket-timeouts are not
-// read: they are how often ipc.Client dials one ResourceManager in vain before the next is
-// tried, and a Proxy goes on to the next at once, which is what their default of 0 says.
+// yarn.client.failover-retries and yarn.client.failover-retries-on-socket-timeouts are not read.
+// They say how often ipc.Client dials one ResourceManager before it tries the next. A Proxy
+// tries the next at once, as with their default of 0.
 func ResourceManagerPolicy(conf *hadoopconf.Conf) (Policy, error) {
 	s := settings{conf: conf}
 	p := Policy{
@@ -34,8 +33,8 @@ func ResourceManagerPolicy(conf *hadoopconf.Conf) (Policy, error) {
 	return s.policy(p)
 }
 
-// NodeManagerPolicy is how long Hadoop's own clients try to reach a NodeManager
-// (NMProxy): yarn.client.nodemanager-connect.max-wait-ms, 3 minutes by default, at
+// NodeManagerPolicy returns the policy with which Hadoop's own clients try to reach a
+// NodeManager (NMProxy): yarn.client.nodemanager-connect.max-wait-ms, 3 minutes by default, at
 // intervals of yarn.client.nodemanager-connect.retry-interval-ms, 10 s.
 func NodeManagerPolicy(conf *hadoopconf.Conf) (Policy, error) {
 	s := settings{conf: conf}
@@ -45,18 +44,18 @@ func NodeManagerPolicy(conf *hadoopconf.Conf) (Policy, error) {
 	})
 }
 
-// NameNodePolicy is how often Hadoop's own clients try to reach the NameNodes of an
-// authority. Of a nameservice (ConfiguredFailoverProxyProvider):
+// NameNodePolicy returns the policy with which Hadoop's own clients try to reach the NameNodes
+// of an authority. For a nameservice (ConfiguredFailoverProxyProvider) it is
 // dfs.client.failover.max.attempts, 15, with waits that grow from
-// dfs.client.failover.sleep.base.millis, 500, to dfs.client.failover.sleep.max.millis,
-// 15,000. Of one NameNode (ipc.Client): ipc.client.connect.max.retries, 10, and
+// dfs.client.failover.sleep.base.millis, 500, to dfs.client.failover.sleep.max.millis, 15,000.
+// For a single NameNode (ipc.Client) it is ipc.client.connect.max.retries, 10, and
 // ipc.client.connect.max.retries.on.timeouts, 45, at intervals of
 // ipc.client.connect.retry.interval, 1 s.
 //
 // dfs.client.failover.connection.retries and dfs.client.failover.connection.retries.on.timeouts
-// are not read: they are how often ipc.Client dials one NameNode of a nameservice in vain before
-// the next is tried, and a Proxy goes on to the next at once, which is what their default of 0
-// says. dfs.client.failover.random.order is about addresses: see hdfs.FromConf.
+// are not read. They say how often ipc.Client dials one NameNode of a nameservice before it
+// tries the next. A Proxy tries the next at once, as with their default of 0. hdfs.FromConf
+// reads dfs.client.failover.random.order, which is about addresses.
 func NameNodePolicy(conf *hadoopconf.Conf, nameservice bool) (Policy, error) {
 	s := settings{conf: conf}
 	p := Policy{MaxWait: -1}

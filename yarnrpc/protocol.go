@@ -1,14 +1,15 @@
 package yarnrpc
 
-// Wire names of protocols: Java classes, which servers look up and check rights for.
+// Wire names of protocols. Each is the name of a Java class, by which servers find the
+// protocol and check rights.
 const (
 	// ApplicationClientProtocol is spoken by the ResourceManager, port 8032.
 	ApplicationClientProtocol = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
-	// ApplicationMasterProtocol is spoken by the ResourceManager, port 8030, to
-	// those with an AMRM token.
+	// ApplicationMasterProtocol is spoken by the ResourceManager, port 8030, to clients
+	// with an AMRM token.
 	ApplicationMasterProtocol = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
-	// ContainerManagementProtocol is spoken by NodeManagers, at the address of their
-	// id, to those with an NM token.
+	// ContainerManagementProtocol is spoken by NodeManagers, at the address in their
+	// id, to clients with an NM token.
 	ContainerManagementProtocol = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 	// HDFSClientProtocol is spoken by the NameNode, port 8020.
 	HDFSClientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"

@@ -15,16 +15,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Proxy makes calls of a service that has one or several addresses, one of which is
-// the active one. It connects when there is something to say, stays with an address
-// while that answers, and goes on to the next when it does not. A call keeps its
-// number over all its tries, so that servers which remember calls know it again.
+// Proxy makes calls to a service with one or several addresses. One of them is the
+// active server. The Proxy connects at the first call, stays with an address while it
+// answers, and otherwise goes on to the next. A call keeps its number over all its
+// tries, so that servers with a retry cache recognize it.
 //
-// A call that may have been executed is tried again only if that does no harm. Where
-// it was given up, MaybeSent tells what may have become of it. A token that a server
-// does not take for a login is asked for once more, as it may just have been rolled
-// over, and so is a ticket that has expired; one that a server refused is asked for
-// as often as Options.LoginRetries says. Judge has what is done after which error.
+// A call that may have been executed is tried again only if that does no harm. If the
+// Proxy gives up, MaybeSent tells whether the server may have executed the call. If a
+// server refuses a token at login, the Proxy gets the token once more, because it may
+// just have been rolled over. It also gets an expired ticket once more. It gets a
+// refused ticket up to Options.LoginRetries times. Judge says what the Proxy does
+// after each error.
 type Proxy struct {
 	addresses []string
 	o         Options
@@ -191,8 +192,8 @@ func (p *Proxy) leave(failed *link) {
 	}
 }
 
-// Reset makes the next call use a new connection, as after a token has been rolled
-// over. Calls that wait for answers get them on the old one.
+// Reset makes the next call use a new connection. Call it after a token has been
+// rolled over. Calls that wait for answers get them on the old connection.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

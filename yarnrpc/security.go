@@ -2,14 +2,14 @@ package yarnrpc
 
 import "github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 
-// Security is how a connection was opened.
+// Security describes the login and protection of a connection.
 type Security struct {
-	// Method is how the client has logged in: SIMPLE, which is not at all, TOKEN or
-	// KERBEROS (SaslRpcServer.AuthMethod).
+	// Method is the client's login: SIMPLE (none), TOKEN or KERBEROS
+	// (SaslRpcServer.AuthMethod).
 	Method string
-	// Server is the principal that the server has proved to be; empty but for KERBEROS.
-	// After TOKEN it has proved to know the token's password.
+	// Server is the principal that the server has proved, only for KERBEROS. With TOKEN
+	// the server has proved that it knows the token's password.
 	Server string
-	// QOP is what protects all calls and answers.
+	// QOP is the protection of all calls and answers.
 	QOP sasl.QOP
 }

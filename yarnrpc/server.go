@@ -10,9 +10,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// ServerFrom takes from a Hadoop configuration who the servers of a protocol must be
-// (its annotation KerberosInfo). Servers of a protocol that only tokens open need no
-// principal: theirs is the zero value.
+// ServerFrom reads from a Hadoop configuration the principal that servers of a protocol
+// must have (the protocol's annotation KerberosInfo). The result is the zero value for a
+// protocol that accepts only tokens.
 func ServerFrom(conf *hadoopconf.Conf, protocol string) kerberos.Server {
 	var key string
 	switch protocol {

@@ -16,16 +16,17 @@ import (
 // maxResyncs bounds the repairs within one Allocate.
 const maxResyncs = 3
 
-// Allocate is the heartbeat: it sends what has changed and brings what YARN has
-// for the application. It must be called at least every
-// yarn.am.liveness-monitor.expiry-interval-ms (15 min by default); asks are
-// answered at the beats after NodeManagers have reported. progress is 0 to 1.
+// Allocate is the heartbeat. It sends the changes since the last call and returns new
+// containers and other news from YARN. Call it at least every
+// yarn.am.liveness-monitor.expiry-interval-ms (15 min by default). YARN answers asks
+// after NodeManagers have reported, so containers come with later calls. progress is 0
+// to 1.
 //
-// It tries for as long as Options.Policy allows. After an error nothing is lost and
-// Allocate is to be called again, but for these:
-//   - ErrAttemptGone: end, touching nothing;
-//   - yarnrpc.ErrInvalidResourceRequest, yarnrpc.ErrInvalidBlacklistRequest: the
-//     same is refused again until the caller has changed it.
+// It tries for as long as Options.Policy allows. An error loses nothing: call Allocate
+// again. Two kinds of errors are different:
+//   - ErrAttemptGone: the process must end without changing anything;
+//   - yarnrpc.ErrInvalidResourceRequest, yarnrpc.ErrInvalidBlacklistRequest: YARN
+//     refuses the same request again until the caller changes it.
 func (c *Client) Allocate(ctx context.Context, progress float32) (Response, error) {
 	var err error
 	for range maxResyncs {

@@ -14,13 +14,13 @@ import (
 // (ResourceRequest#ANY).
 const anyPlace = "*"
 
-// AskKey tells asks apart. YARN keeps one capability for each key: asks of
-// different sizes need keys of their own.
+// AskKey identifies an ask. YARN keeps one capability for each key, so asks of different
+// sizes need different keys.
 type AskKey struct {
-	Priority  records.Priority // the lower number is served first
+	Priority  records.Priority // YARN serves the lower number first
 	RequestID int64            // comes back in Container.AllocationRequestID
-	// ExecutionType is guaranteed when empty. Opportunistic containers are given at
-	// once, and queue on their node if there is no room; the cluster needs
+	// ExecutionType is guaranteed if empty. YARN gives opportunistic containers at once;
+	// they queue on their node if there is no room. The cluster needs
 	// yarn.resourcemanager.opportunistic-container-allocation.enabled.
 	ExecutionType records.ExecutionType
 }
@@ -50,35 +50,35 @@ func keyOf(c records.Container) AskKey {
 	return AskKey{Priority: c.Priority, RequestID: c.AllocationRequestID, ExecutionType: c.ExecutionType}.canonical()
 }
 
-// Ask is what is wanted under one key: Count more containers of one size. It is sent as
+// Ask asks for Count more containers of one size under one key. It is sent as
 // ResourceRequests, one for each place and one for any.
 type Ask struct {
 	Key        AskKey
 	Capability records.Resource
-	// Count is how many containers are still wanted; 0 cancels the ask.
+	// Count is the number of containers still to come; 0 cancels the ask.
 	Count int
-	// Hosts are where they are wanted; see Spread. The counts may add up to more
-	// than Count, which is the limit. Without hosts any place will do, but then
-	// the scheduler gives one container per NodeManager heartbeat.
+	// Hosts are the preferred hosts; see Spread. Their counts may add up to more than
+	// Count, which is the limit. Without hosts the scheduler uses any node, but gives only
+	// one container per NodeManager heartbeat.
 	Hosts []HostAsk
-	// Racks are where they are wanted besides.
+	// Racks are further preferred racks.
 	Racks []RackAsk
-	// Strict keeps containers off other hosts and racks than those named. Without
-	// it YARN waits for a while before it settles for others: as many of its
-	// chances as yarn.scheduler.capacity.node-locality-delay says for another host
-	// of the rack, and rack-locality-additional-delay for another rack. Racks alone are
-	// not enough for a strict ask under a CapacityScheduler whose node-locality-delay is
-	// above 0, as by default: it waits for ever, as records.MasterPlace tells; name the
-	// hosts, too.
+	// Strict allows only the named hosts and racks. Without it, YARN uses others after it
+	// has missed a number of scheduling opportunities:
+	// yarn.scheduler.capacity.node-locality-delay for another host of the rack, and
+	// rack-locality-additional-delay for another rack. Under a CapacityScheduler whose
+	// node-locality-delay is above 0, as by default, a strict ask with only racks waits for
+	// ever, as records.MasterPlace explains. Name the hosts too.
 	Strict bool
-	// RelaxAfter ends Strict for what is outstanding then: the first Allocate that is so
-	// much later than the one that first sent the ask says that other places will do. It
-	// begins anew when SetAsk changes anything. 0: the ask stays strict.
+	// RelaxAfter ends Strict for the containers that are still outstanding after this time.
+	// The time begins with the Allocate that first sends the ask, and again when SetAsk
+	// changes anything. The first Allocate after it allows other places. 0: the ask stays
+	// strict.
 	RelaxAfter time.Duration
-	// Enforce forbids YARN to promote or demote containers by itself
+	// Enforce forbids YARN to change the execution type of the containers by itself
 	// (ExecutionTypeRequest#getEnforceExecutionType).
 	Enforce bool
-	// NodeLabel chooses a partition of the cluster; empty: the application's.
+	// NodeLabel chooses a partition of the cluster. Empty: the application's partition.
 	NodeLabel string
 }
 
@@ -89,7 +89,7 @@ type HostAsk struct {
 	Count int
 }
 
-// RackAsk is the part of an ask that names a rack, whichever hosts are in it.
+// RackAsk is the part of an ask that names a rack, with any host in it.
 type RackAsk struct {
 	Rack  string // as in records.NodeReport
 	Count int

@@ -1,6 +1,6 @@
 // Package amrm is the ApplicationMaster's client of YARN's ResourceManager
-// (ApplicationMasterProtocol): registration, the allocate heartbeat with its
-// table of asks and its response ids, and unregistration.
+// (ApplicationMasterProtocol). It registers, sends the allocate heartbeat with the
+// asks and the response id, and unregisters.
 //
 //	FromContainer, New   the client of this process
 //	Register             once, before all else
@@ -8,16 +8,16 @@
 //	Heartbeats           a loop over Allocate: what has come, and what has ended
 //	Finish               once, at the end
 //
-// SetSchedulingRequest wants containers by constraints on their places, Resize,
-// Promote and Demote change running ones, Blacklist keeps hosts away. All of it
-// is sent with the next Allocate. Processes are started in the containers by
-// package nmclient, with the tokens that responses bring.
+// SetSchedulingRequest asks for containers by placement constraints. Resize, Promote
+// and Demote change running containers. Blacklist excludes hosts. The next Allocate
+// sends all of these. Package nmclient starts processes in the containers, with the
+// tokens of the responses.
 //
-// A Client is owned by one goroutine, which calls Allocate as a heartbeat; the
-// state between calls is a pure core (core.go, asks.go) that decides what the
-// next request says. The package starts no goroutine of its own. When to call, and
-// what to want, is the caller's to decide; Heartbeats has a pace for those who have
-// nothing else to wait for.
+// One goroutine owns a Client and calls Allocate as a heartbeat. The state between
+// calls is a pure core (core.go, asks.go), which decides the content of the next
+// request. The package starts no goroutine of its own. The caller decides when to
+// call and which containers to ask for. Heartbeats is for callers that wait for
+// nothing else: it sets the pace.
 package amrm
 
 import (
@@ -37,9 +37,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ErrAttemptGone says that YARN has given this attempt up: it was killed, has
-// expired or was replaced by the next one. Nothing that it holds is its own any
-// more; it must end without touching anything, and without unregistering.
+// ErrAttemptGone says that YARN has given up this attempt: it was killed, has
+// expired, or was replaced by the next attempt. The attempt owns nothing any more.
+// Its process must end without changing anything and without unregistering.
 var ErrAttemptGone = errors.New("yarn does not know this application attempt any more")
 
 // Options configure a Client.
@@ -51,17 +51,16 @@ type Options struct {
 	Attempt records.ApplicationAttemptID
 	// Token is the AMRM token that YARN put into the container's credentials.
 	Token *creds.Token
-	// RPC says how connections behave; its logger hears of token roll-over and of
-	// resynchronization, too. New sets the protocol and the token.
+	// RPC holds the options of connections. Its Logger also logs token roll-overs and
+	// resynchronization. New sets its Protocol and Token.
 	RPC yarnrpc.Options
-	// Policy bounds the tries of each call. Zero: one at each ResourceManager, for
-	// callers whose heartbeat goes on after an error, and who want to hear of it.
+	// Policy bounds the tries of each call. Zero: one try at each ResourceManager,
+	// for callers that handle errors and continue the heartbeat themselves.
 	Policy yarnrpc.Policy
 }
 
-// FromConf takes addresses, retries (yarnrpc.ResourceManagerPolicy) and the behaviour
-// of connections from a Hadoop configuration. Attempt and Token are the caller's to
-// fill in.
+// FromConf reads addresses, retries (yarnrpc.ResourceManagerPolicy) and the options
+// of connections from a Hadoop configuration. The caller sets Attempt and Token.
 func FromConf(conf *hadoopconf.Conf) (Options, error) {
 	rms, err := conf.ResourceManagers()
 	if err != nil {
@@ -85,7 +84,7 @@ type connection interface {
 	Close() error
 }
 
-// Client speaks for one application attempt. It is not safe for concurrent use.
+// Client is the client of one application attempt. It is not safe for concurrent use.
 type Client struct {
 	attempt records.ApplicationAttemptID
 	rpc     connection
@@ -128,24 +127,23 @@ func newClient(attempt records.ApplicationAttemptID, rpc connection, token *atom
 // Close ends the connections. It does not unregister.
 func (c *Client) Close() error { return c.rpc.Close() }
 
-// SetAsk replaces all that is wanted under the ask's key. It is sent with the
-// next Allocate, which also counts down what is outstanding for each container
-// that comes: SetAsk is for changes of mind.
+// SetAsk replaces the ask of the same key. The next Allocate sends it. Allocate also
+// reduces the outstanding number by each container that comes, so call SetAsk only to
+// change the ask.
 func (c *Client) SetAsk(ask Ask) { c.core.asks.set(ask) }
 
-// SetSchedulingRequest replaces all that is wanted under the request's key, as
-// SetAsk does for asks.
+// SetSchedulingRequest replaces the request of the same key, as SetAsk does for asks.
 func (c *Client) SetSchedulingRequest(r SchedulingRequest) { c.core.requests.set(r) }
 
-// Outstanding is how many containers are still to come under a key.
+// Outstanding returns the number of containers still to come under a key.
 func (c *Client) Outstanding(key AskKey) int {
 	return c.core.asks.outstanding(key) + c.core.requests.outstanding(key)
 }
 
-// Resize asks for another size of a running container, with the next Allocate:
-// more of each resource, or less. The result comes in Response.Updated or
-// UpdateErrors (AMRMClient#requestContainerUpdate). Errors wrap
-// ErrUpdateOutstanding and ErrUpdateUseless.
+// Resize asks for another size of a running container, with the next Allocate. No
+// resource may grow while another shrinks. The result comes in Response.Updated or
+// UpdateErrors (AMRMClient#requestContainerUpdate). Errors wrap ErrUpdateOutstanding
+// and ErrUpdateUseless.
 func (c *Client) Resize(container records.Container, to records.Resource) error {
 	update, err := resize(container, to)
 	if err != nil {
@@ -154,14 +152,14 @@ func (c *Client) Resize(container records.Container, to records.Resource) error 
 	return c.core.updates.add(update)
 }
 
-// Promote asks to make an opportunistic container a guaranteed one, as Resize
-// does for its size.
+// Promote asks YARN to make an opportunistic container guaranteed. It works like
+// Resize.
 func (c *Client) Promote(container records.Container) error {
 	return c.retype(container, Promote, records.ExecutionGuaranteed)
 }
 
-// Demote asks to make a guaranteed container an opportunistic one, as Resize does
-// for its size.
+// Demote asks YARN to make a guaranteed container opportunistic. It works like
+// Resize.
 func (c *Client) Demote(container records.Container) error {
 	return c.retype(container, Demote, records.ExecutionOpportunistic)
 }
@@ -174,26 +172,27 @@ func (c *Client) retype(container records.Container, kind UpdateType, to records
 	return c.core.updates.add(update)
 }
 
-// NMTokens are the newest tokens of all nodes that this attempt has had containers
-// on; each is told by YARN once (NMTokenCache). The map is the caller's.
+// NMTokens returns the newest tokens of all nodes on which this attempt has had
+// containers. YARN sends each token only once (NMTokenCache). The caller owns the
+// map.
 func (c *Client) NMTokens() map[records.NodeID]*creds.Token { return maps.Clone(c.nmTokens) }
 
-// Release gives containers back with the next Allocate, started or not. Their
-// completion comes with status ExitAborted. One that is still being started has to be
-// stopped at its node, too, when its start has been answered (nmclient's Stop): YARN
-// tells the node to end what it does not know yet, and the node runs it until the
-// application ends.
+// Release gives back containers with the next Allocate, whether or not they were
+// started. They complete with status ExitAborted. If the start of a container is
+// under way, also stop it with nmclient's Stop when the start has been answered.
+// Otherwise the node may get YARN's order before it knows the container, and runs it
+// until the application ends.
 func (c *Client) Release(ids ...records.ContainerID) { c.core.release(ids) }
 
-// Blacklist changes the hosts that YARN is to avoid for this application, with
-// the next Allocate.
+// Blacklist changes the set of hosts that YARN avoids for this application. The next
+// Allocate sends it.
 func (c *Client) Blacklist(avoid, dontAvoid []string) {
 	c.core.avoid(avoid)
 	c.core.dontAvoid(dontAvoid)
 }
 
-// Changed reports whether asks, releases, updates or the blacklist wait to be
-// sent: the caller may call Allocate at once rather than at its next beat.
+// Changed reports whether asks, releases, updates or the blacklist wait to be sent.
+// Then the caller may call Allocate at once instead of at its next beat.
 func (c *Client) Changed() bool { return c.core.pending() }
 
 // call makes a call and recognizes the end of the attempt, which is final.

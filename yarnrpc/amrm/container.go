@@ -13,10 +13,10 @@ import (
 var ErrNotMaster = errors.New("this process is not an ApplicationMaster that YARN has started")
 
 // FromContainer is FromConf for a process that YARN has started as an
-// ApplicationMaster: the attempt and the token are those of its container, which
-// getenv, mostly os.Getenv, finds in CONTAINER_ID and HADOOP_TOKEN_FILE_LOCATION
-// (ApplicationConstants.Environment). The error is ErrNotMaster where they are not
-// there, as in other containers.
+// ApplicationMaster. It takes the attempt and the token of the container from the
+// environment variables CONTAINER_ID and HADOOP_TOKEN_FILE_LOCATION
+// (ApplicationConstants.Environment). getenv is usually os.Getenv. The error is
+// ErrNotMaster if they are missing, as in other containers.
 func FromContainer(conf *hadoopconf.Conf, getenv func(string) string) (Options, error) {
 	const idVariable, tokensVariable = "CONTAINER_ID", creds.FileVariable
 	o, err := FromConf(conf)

@@ -18,13 +18,13 @@ const (
 	maxUnregisterWait = 2 * time.Second
 )
 
-// Finish unregisters with the application's final status. It returns nil once YARN
-// has said that it has recorded it, which outlives this process; broken connections
-// and restarts of the ResourceManager are retried until the context ends. After an
-// ErrAttemptGone nobody knows: YARN may have recorded what an earlier try said whose
-// answer was lost, or have given the attempt up before and started another, which
-// needs all that this one has. trackingURL replaces the registered one, unless empty.
-// No Allocate may follow.
+// Finish unregisters with the application's final status. It returns nil when YARN
+// has confirmed that it has recorded the status, which then outlives this process.
+// After broken connections and restarts of the ResourceManager, Finish retries until
+// the context ends. ErrAttemptGone leaves the outcome open. Either YARN has recorded
+// the status of an earlier try whose answer was lost; or it has given up this attempt
+// and may have started the next one, which needs all files of this one. trackingURL
+// replaces the registered URL unless it is empty. Do not call Allocate after Finish.
 func (c *Client) Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error {
 	request := finishProto(status, diagnostics, trackingURL)
 	for wait := unregisterPoll; ; {

@@ -8,26 +8,27 @@ import (
 	"time"
 )
 
-// Pace says how often Heartbeats calls, and what it tells.
+// Pace says how often Heartbeats calls Allocate, and with which progress.
 type Pace struct {
-	// Busy is the time between two beats while containers are outstanding or something
-	// waits to be sent. 0: 100 ms.
+	// Busy is the time between two beats while containers are outstanding or changes
+	// wait to be sent. 0: 100 ms.
 	Busy time.Duration
-	// Idle is the time between two beats otherwise. 0: 1 s. It has to be well below
+	// Idle is the time between two beats otherwise. 0: 1 s. It must be well below
 	// yarn.am.liveness-monitor.expiry-interval-ms, 15 min by default.
 	Idle time.Duration
-	// Progress is asked at each beat how far the application is, 0 to 1. Nil: 0.
+	// Progress is called at each beat and returns the application's progress, 0 to 1.
+	// Nil: 0.
 	Progress func() float32
 }
 
-// Heartbeats calls Allocate at a pace and gives what each call brings: it is the
-// loop of an ApplicationMaster that has nothing else to wait for (AMRMClientAsync).
-// Asks and releases that its body makes go out with the next beat; a body that takes
-// long delays that.
+// Heartbeats calls Allocate at a pace and yields the result of each call. It is the
+// loop of an ApplicationMaster that waits for nothing else (AMRMClientAsync). The next
+// beat sends the asks and releases of the loop's body. A slow body delays the next
+// beat.
 //
-// Errors are those of Allocate, and after most of them the next beat is a new try: a
-// body that does not want to go on leaves the loop. It ends by itself after
-// ErrAttemptGone and the end of ctx, which are the last that it gives.
+// The errors are those of Allocate. After most errors the next beat tries again; the
+// body may leave the loop instead. Heartbeats ends by itself after ErrAttemptGone and
+// after the end of ctx, which are the last errors that it yields.
 func (c *Client) Heartbeats(ctx context.Context, p Pace) iter.Seq2[Response, error] {
 	busy, idle := cmp.Or(p.Busy, 100*time.Millisecond), cmp.Or(p.Idle, time.Second)
 	return func(yield func(Response, error) bool) {

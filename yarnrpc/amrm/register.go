@@ -12,42 +12,42 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// RegisterRequest is where the ApplicationMaster can be found
+// RegisterRequest holds the addresses of the ApplicationMaster
 // (RegisterApplicationMasterRequest).
 type RegisterRequest struct {
 	Host        string // shown in application reports
-	RPCPort     int    // likewise; -1 where there is none
-	TrackingURL string // that YARN's proxy leads to; host:port alone is taken as http
-	// Rules are constraints that hold for all containers with certain tags; they
-	// need what SchedulingRequest needs.
+	RPCPort     int    // likewise; -1: none
+	TrackingURL string // to which YARN's proxy leads; host:port alone means http
+	// Rules are constraints for all containers with certain tags. They need the same
+	// cluster setting as SchedulingRequest.
 	Rules []TagRule
 }
 
-// Registration is what YARN answers to Register (RegisterApplicationMasterResponse).
+// Registration is YARN's answer to Register (RegisterApplicationMasterResponse).
 type Registration struct {
-	// Maximum is the largest container the application's queue gives. Zero when
-	// the answer of an earlier try was lost.
+	// Maximum is the largest container of the application's queue. It is zero if the
+	// answer of an earlier try was lost.
 	Maximum records.Resource
 	Queue   string // full path, such as root.default
 	ACLs    map[records.ApplicationAccess]string
-	// CPUScheduled says that the scheduler looks at cores as well as memory.
+	// CPUScheduled is true if the scheduler considers cores as well as memory.
 	CPUScheduled bool
-	// PreviousContainers still run, left by earlier attempts; only for
+	// PreviousContainers are running containers of earlier attempts, for
 	// applications that keep containers across attempts.
 	PreviousContainers []records.Container
 	NMTokens           map[records.NodeID]*creds.Token // of their nodes
-	// ResourceTypes are those that the cluster knows, memory and cores included.
+	// ResourceTypes are the cluster's resource types, with memory and cores.
 	ResourceTypes []records.ResourceType
-	// Profiles are named sizes of containers; nil where the cluster has none.
+	// Profiles are named container sizes; nil if the cluster has none.
 	Profiles []records.ResourceProfile
 	// ClientToAMKey verifies the tokens of clients; secure clusters only. Secret.
 	ClientToAMKey []byte
 }
 
-// Register announces the ApplicationMaster; once, before the first Allocate.
-// After an error other than ErrAttemptGone it may be called again. Should an
-// earlier try have registered without our hearing, YARN refuses the second and
-// the Registration is empty.
+// Register registers the ApplicationMaster. Call it once, before the first Allocate.
+// After an error other than ErrAttemptGone it may be called again. If an earlier try
+// registered but its answer was lost, YARN refuses the second; then Register returns
+// an empty Registration.
 func (c *Client) Register(ctx context.Context, r RegisterRequest) (Registration, error) {
 	c.registration = &r
 	registration, err := c.register(ctx)

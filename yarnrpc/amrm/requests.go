@@ -9,42 +9,44 @@ import (
 )
 
 // SchedulingRequest asks for containers by a placement constraint instead of by
-// hosts (org.apache.hadoop.yarn.api.records.SchedulingRequest). The cluster needs
-// yarn.resourcemanager.placement-constraints.handler, "scheduler" or
-// "placement-processor"; without it YARN refuses every allocate that has one.
+// hosts (org.apache.hadoop.yarn.api.records.SchedulingRequest). In the cluster,
+// yarn.resourcemanager.placement-constraints.handler must be "scheduler" or
+// "placement-processor". Otherwise YARN refuses every Allocate that holds such a
+// request.
 type SchedulingRequest struct {
-	// Key must not be used by an Ask too, nor have an execution type. Once YARN has
-	// been told of it, only Count may change under a key: with "scheduler" anything
-	// else is refused; with "placement-processor" a second Count adds to the first,
-	// and nothing can be taken back.
+	// Key must not be the key of an Ask, and must have no execution type. After the
+	// first Allocate with a key, only Count may change. With "scheduler", YARN
+	// refuses any other change. With "placement-processor", a second Count adds to
+	// the first, and a request cannot be reduced.
 	Key        AskKey
 	Capability records.Resource // of each container
-	// Count is how many containers are still wanted; 0 cancels the request.
+	// Count is the number of containers still to come; 0 cancels the request.
 	Count int
-	// Tags are put on the containers, for constraints to find them.
+	// Tags are the containers' tags, to which constraints refer.
 	Tags []string
-	// Constraint says where they may go; nil: as registered for Tags, else anywhere.
+	// Constraint limits the containers' places. Nil: the constraint registered for
+	// Tags, or none.
 	Constraint records.PlacementConstraint
 }
 
-// TagRule makes a constraint hold for all containers with certain tags
+// TagRule is a constraint for all containers with certain tags
 // (RegisterApplicationMasterRequest#setPlacementConstraints).
 type TagRule struct {
 	Tags       []string
 	Constraint records.PlacementConstraint
 }
 
-// RejectionReason says why a scheduling request was given up.
+// RejectionReason says why YARN gave up a scheduling request.
 type RejectionReason string
 
 const (
 	CouldNotPlace    RejectionReason = "COULD_NOT_PLACE_ON_NODE"    // no node satisfies the constraint
-	CouldNotSchedule RejectionReason = "COULD_NOT_SCHEDULE_ON_NODE" // the node that was chosen had no room, again and again
+	CouldNotSchedule RejectionReason = "COULD_NOT_SCHEDULE_ON_NODE" // the chosen nodes repeatedly had no room
 )
 
 // Rejection says that YARN has given up Count containers of a scheduling request
-// (RejectedSchedulingRequest). They are not outstanding any more. Only the placement
-// processor rejects.
+// (RejectedSchedulingRequest). They are no longer outstanding. Only the placement
+// processor rejects requests.
 type Rejection struct {
 	Key    AskKey
 	Count  int

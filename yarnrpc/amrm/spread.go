@@ -8,14 +8,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Node is a place for containers, as the node list of the cluster has it.
+// Node is a host for containers, from the cluster's node list.
 type Node struct {
 	Host string
 	Rack string
-	Free records.Resource // what no container holds
+	Free records.Resource // resources that no container holds
 }
 
-// NodeOf reads a node from YARN's report of it.
+// NodeOf converts YARN's report of a node.
 func NodeOf(report records.NodeReport) Node {
 	return Node{Host: report.ID.Host, Rack: report.Rack, Free: report.Capability.Sub(report.Used)}
 }
@@ -24,17 +24,17 @@ func NodeOf(report records.NodeReport) Node {
 // a free one soon, and not the whole of a large cluster.
 func namedHosts(n int) int { return max(2*n, 16) }
 
-// Spread chooses the hosts to name in an ask for n containers, and how many on
-// each, so that the scheduler can give all of them in one round of NodeManager
-// heartbeats: for "*" alone CapacityScheduler gives one per heartbeat
-// (per-node-heartbeat.maximum-offswitch-assignments), for hosts that are named
-// as many as are asked there.
+// Spread chooses the hosts for an ask of n containers, and the number on each
+// host. With them the scheduler can give all containers in one round of
+// NodeManager heartbeats. For an ask without hosts, CapacityScheduler gives one
+// container per heartbeat (per-node-heartbeat.maximum-offswitch-assignments).
+// For a named host it gives as many as the ask has there.
 //
-// The counts are as even as the free room allows; hosts with most room come
-// first. Together they are at least n, and mostly more: the first hosts that
-// report take what they may, and Ask.Count stops the rest. When there is not
-// room for n, or none is known, hosts are named as if all were empty, since
-// room appears where containers end. NodeManagers of one host are one place.
+// The counts are as even as the free room allows; hosts with the most room come
+// first. Their sum is at least n and usually more: the first hosts that report
+// get their containers, and Ask.Count limits the total. If there is not enough
+// known room for n, Spread treats all hosts as empty, because room appears when
+// containers end. NodeManagers of one host count as one host.
 func Spread(nodes []Node, n int, capability records.Resource) []HostAsk {
 	places := placesOf(nodes, n, capability)
 	if n <= 0 || len(places) == 0 {

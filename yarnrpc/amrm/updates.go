@@ -23,25 +23,25 @@ const (
 // Errors of Client.Resize, Promote and Demote, which wrap them.
 var (
 	// ErrUpdateOutstanding says that YARN has not answered the last update of this
-	// container yet; it takes one at a time.
+	// container yet. YARN takes one at a time.
 	ErrUpdateOutstanding = errors.New("an update of the container is outstanding")
-	// ErrUpdateUseless says that the update would change nothing, or one resource
-	// up and the other down: YARN would refuse it or never answer.
+	// ErrUpdateUseless says that the update changes nothing, or that it raises one
+	// resource and lowers another. YARN would refuse it or never answer.
 	ErrUpdateUseless = errors.New("the update is neither an increase nor a decrease")
 )
 
-// ContainerUpdate is a change that was asked for (UpdateContainerRequest).
+// ContainerUpdate is a requested change of a container (UpdateContainerRequest).
 type ContainerUpdate struct {
 	Container     records.ContainerID
 	Version       int // of the container, when it was asked for
 	Type          UpdateType
-	Resource      records.Resource      // that it shall have; Increase and Decrease only
-	ExecutionType records.ExecutionType // likewise; Promote and Demote only
+	Resource      records.Resource      // the new size; Increase and Decrease only
+	ExecutionType records.ExecutionType // the new type; Promote and Demote only
 }
 
-// UpdatedContainer is a container that has been changed. After Increase, Promote
-// and Demote the NodeManager has to be told, by nmclient's Update, before the
-// container's token expires, or YARN takes the change back.
+// UpdatedContainer is a container that YARN has changed. After Increase, Promote and
+// Demote, the caller must tell the NodeManager with nmclient's Update before the
+// container's token expires. Otherwise YARN takes the change back.
 type UpdatedContainer struct {
 	Type      UpdateType
 	Container records.Container // with its new version, size and token
@@ -55,9 +55,9 @@ const (
 	ReasonRange       = "RESOURCE_OUTSIDE_ALLOWED_RANGE"
 )
 
-// UpdateError is an update that YARN has refused (UpdateContainerError); it is not
-// outstanding any more. One that is refused with ReasonContainer right after a resync
-// may be asked for again: the container's NodeManager had not reported yet.
+// UpdateError is an update that YARN has refused (UpdateContainerError). The update
+// is no longer outstanding. If YARN refuses it with ReasonContainer right after a
+// resync, ask again: the container's NodeManager had not reported yet.
 type UpdateError struct {
 	Update         ContainerUpdate
 	Reason         string

@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// RejectedError is an application that YARN did not take: it ended before it had
-// an attempt, whose ApplicationMaster could be started.
+// RejectedError says that YARN rejected an application: it ended before it had an attempt,
+// so no ApplicationMaster could start.
 type RejectedError struct {
 	ID          records.ApplicationID
 	State       records.ApplicationState // FAILED or KILLED
@@ -27,12 +27,11 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("yarn rejected %s (%s): %s", e.ID, e.State, e.Diagnostics)
 }
 
-// Application is an application id that can be submitted under, and what the
-// cluster offers to it.
+// Application is a new application id and the cluster's largest container.
 type Application struct {
 	ID records.ApplicationID
-	// Maximum is the largest container of the cluster
-	// (yarn.scheduler.maximum-allocation-mb and -vcores); a queue may have less.
+	// Maximum is the largest container of the cluster (yarn.scheduler.maximum-allocation-mb
+	// and -vcores). A queue may have a lower limit.
 	Maximum records.Resource
 }
 
@@ -48,15 +47,15 @@ func (c *Client) NewApplication(ctx context.Context) (Application, error) {
 	}, nil
 }
 
-// Submit hands an application to YARN (submitApplication) and waits until the
-// scheduler has accepted it, or more: the report may say that it has ended, well
-// or not. It may be repeated with the same context: YARN takes an id once. A
-// ResourceManager that fails over before it has saved the application forgets it;
-// it is then submitted again, as YarnClientImpl does.
+// Submit submits an application to YARN (submitApplication) and waits until the scheduler
+// has accepted it. By then the application may already run or have ended, and the report
+// says so. Submit may be repeated with the same context, because YARN accepts an id only
+// once. If the ResourceManager fails over before it has saved the application, Submit
+// submits it again, as YarnClientImpl does.
 //
-// The error is a *RejectedError when YARN refused the application after taking
-// it, a *yarnrpc.RemoteError when it refused at once (an unknown queue, a queue
-// the user may not submit to, a label, too large an ApplicationMaster).
+// The error is a *RejectedError if YARN first took the application and then rejected it. It
+// is a *yarnrpc.RemoteError if YARN refused it at once: for an unknown queue, a queue to
+// which the user may not submit, a label, or a too large ApplicationMaster.
 func (c *Client) Submit(ctx context.Context, application records.SubmissionContext) (records.ApplicationReport, error) {
 	id := application.ID
 	if place := application.Place; len(place.Hosts) > 0 && len(place.Racks) == 0 {
@@ -94,9 +93,9 @@ func (c *Client) Submit(ctx context.Context, application records.SubmissionConte
 	}
 }
 
-// ApplicationReport tells how an application does (getApplicationReport);
-// yarnrpc.ErrApplicationNotFound for one that the ResourceManager does not know,
-// or has forgotten (yarn.resourcemanager.max-completed-applications).
+// ApplicationReport returns the state of an application (getApplicationReport). The error is
+// yarnrpc.ErrApplicationNotFound if the ResourceManager does not know the application or has
+// forgotten it (yarn.resourcemanager.max-completed-applications).
 func (c *Client) ApplicationReport(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
 	request := &yarnpb.GetApplicationReportRequestProto{ApplicationId: pbconv.ApplicationIDProto(id)}
 	var response yarnpb.GetApplicationReportResponseProto
@@ -106,10 +105,10 @@ func (c *Client) ApplicationReport(ctx context.Context, id records.ApplicationID
 	return pbconv.ApplicationReport(response.GetApplicationReport()), nil
 }
 
-// Kill ends an application (forceKillApplication) and waits until YARN says it has
-// ended, which it does a moment early where the master is unmanaged; one that has
-// ended already is no error. diagnostics is shown as the reason. The user must be the
-// owner, or have the right to modify the application.
+// Kill ends an application (forceKillApplication) and waits until YARN reports its end. For
+// an unmanaged master, YARN reports the end a moment early. It is no error if the
+// application has ended already. YARN shows diagnostics as the reason. The user must be the
+// owner or have the right to modify the application.
 func (c *Client) Kill(ctx context.Context, id records.ApplicationID, diagnostics string) error {
 	request := &yarnpb.KillApplicationRequestProto{ApplicationId: pbconv.ApplicationIDProto(id)}
 	if diagnostics != "" {

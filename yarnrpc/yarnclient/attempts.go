@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Attempt tells how an attempt does (getApplicationAttemptReport);
-// yarnrpc.ErrApplicationAttemptNotFound for one that there never was.
+// Attempt returns the state of an attempt (getApplicationAttemptReport). The
+// error is yarnrpc.ErrApplicationAttemptNotFound if the attempt never existed.
 func (c *Client) Attempt(ctx context.Context, id records.ApplicationAttemptID) (records.AttemptReport, error) {
 	request := &yarnpb.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(id)}
 	var response yarnpb.GetApplicationAttemptReportResponseProto
@@ -30,10 +30,10 @@ func (c *Client) Attempts(ctx context.Context, id records.ApplicationID) ([]reco
 	return pbconv.AttemptReports(response.GetApplicationAttempts()), nil
 }
 
-// FailAttempt makes an attempt fail, so that YARN starts the next one or, where
-// there is none left, ends the application (failApplicationAttempt). It does not
-// wait for that. Of an application that has ended, nothing is failed and there is
-// no error. The user must have the right to modify the application.
+// FailAttempt makes an attempt fail (failApplicationAttempt). YARN then starts
+// the next attempt or, if none is left, ends the application. FailAttempt does
+// not wait for that. If the application has ended, the call has no effect and
+// returns no error. The user must have the right to modify the application.
 //
 // The call is not repeated where the first try may have been executed.
 func (c *Client) FailAttempt(ctx context.Context, id records.ApplicationAttemptID) error {
@@ -44,9 +44,9 @@ func (c *Client) FailAttempt(ctx context.Context, id records.ApplicationAttemptI
 	return nil
 }
 
-// Container tells how a container does (getContainerReport);
-// yarnrpc.ErrContainerNotFound for one that the ResourceManager does not know any
-// more, as it forgets a container soon after its end.
+// Container returns the state of a container (getContainerReport). The
+// ResourceManager forgets a container soon after its end; then the error is
+// yarnrpc.ErrContainerNotFound.
 func (c *Client) Container(ctx context.Context, id records.ContainerID) (records.ContainerReport, error) {
 	request := &yarnpb.GetContainerReportRequestProto{ContainerId: pbconv.ContainerIDProto(id)}
 	var response yarnpb.GetContainerReportResponseProto
@@ -57,7 +57,7 @@ func (c *Client) Container(ctx context.Context, id records.ContainerID) (records
 }
 
 // Containers lists the containers of an attempt that the ResourceManager still
-// remembers (getContainers): those that run, mostly.
+// remembers (getContainers): mostly running ones.
 func (c *Client) Containers(ctx context.Context, id records.ApplicationAttemptID) ([]records.ContainerReport, error) {
 	request := &yarnpb.GetContainersRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(id)}
 	var response yarnpb.GetContainersResponseProto
@@ -71,10 +71,11 @@ func (c *Client) Containers(ctx context.Context, id records.ApplicationAttemptID
 	return reports, nil
 }
 
-// SignalContainer has a NodeManager signal the processes of a container
-// (signalToContainer). The signal travels with the node's next heartbeat, and
-// nothing tells whether it arrived. A container that has ended is an error. The
-// user must have the right to modify the application.
+// SignalContainer makes a NodeManager send a signal to the processes of a
+// container (signalToContainer). The NodeManager gets the order with its next
+// heartbeat; YARN does not report whether it has sent the signal. It is an error
+// if the container has ended. The user must have the right to modify the
+// application.
 //
 // The call is not repeated where the first try may have been executed.
 func (c *Client) SignalContainer(ctx context.Context, id records.ContainerID, signal records.ContainerSignal) error {

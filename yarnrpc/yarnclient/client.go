@@ -1,5 +1,5 @@
-// Package yarnclient is the client's side of YARN's ResourceManager: a method for
-// each of ApplicationClientProtocol, port 8032.
+// Package yarnclient is a client of YARN's ResourceManager. It has a method for each
+// method of ApplicationClientProtocol, port 8032.
 //
 //	applications   NewApplication, Submit, ApplicationReport, Applications, Kill
 //	updates        Move, UpdatePriority, UpdateLifetime
@@ -10,13 +10,13 @@
 //	tokens         DelegationToken, RenewDelegationToken, CancelDelegationToken
 //	reservations   NewReservation, SubmitReservation, UpdateReservation, DeleteReservation, Reservations
 //
-// A Client may be used from any goroutine and starts none besides those of its
-// connection. Every call is repeated over broken connections and fail-overs for
-// as long as Options.Policy allows, but for the few whose comment says otherwise:
-// all others can be repeated without harm. Errors hold a *yarnrpc.RemoteError
-// where the ResourceManager refused a call, and a *yarnrpc.CallError where it gave
-// no answer. The package never waits for an application to do its work: that is a
-// loop over ApplicationReport which the caller owns.
+// A Client may be used from any goroutine. It starts no goroutines besides those of
+// its connection. After broken connections and fail-overs, it repeats a call for as
+// long as Options.Policy allows, because that does no harm. The comments of a few
+// methods say that their calls are not repeated. Errors wrap a *yarnrpc.RemoteError
+// if the ResourceManager refused a call, and a *yarnrpc.CallError if it gave no
+// answer. The package never waits until an application has done its work: for that,
+// the caller calls ApplicationReport in a loop.
 package yarnclient
 
 import (
@@ -32,35 +32,34 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// Options configure a Client; FromConf fills in what a Hadoop configuration says.
+// Options configure a Client. FromConf reads them from a Hadoop configuration.
 type Options struct {
 	// Addresses are the client addresses of all ResourceManagers
-	// (yarn.resourcemanager.address, port 8032). The active one is found.
+	// (yarn.resourcemanager.address, port 8032). The Client finds the active one.
 	Addresses []string
-	// RPC says who the user is and how connections behave. New sets the protocol.
+	// RPC holds the user and the options of connections. New sets its Protocol.
 	RPC yarnrpc.Options
 	// Policy bounds the tries of each call; DefaultPolicy when zero.
 	Policy yarnrpc.Policy
-	// PollInterval is the time between two looks at an application that is being
-	// submitted or killed; 0: 200 ms
+	// PollInterval is the time between two reports that Submit or Kill asks for
+	// while it waits; 0: 200 ms
 	// (yarn.client.application-client-protocol.poll-interval-ms).
 	PollInterval time.Duration
-	// NamedTokens makes delegation tokens out for the names in Addresses rather than
-	// for IP addresses (hadoop.security.token.service.use_ip is false).
+	// NamedTokens puts the names in Addresses, instead of IP addresses, into the
+	// service of delegation tokens (hadoop.security.token.service.use_ip is false).
 	NamedTokens bool
 }
 
-// DefaultPolicy tries an unreachable ResourceManager for 30 s. Hadoop's own
-// clients try for 15 minutes (yarn.resourcemanager.connect.max-wait.ms), which
-// no person waits for.
+// DefaultPolicy tries an unreachable ResourceManager for 30 s. Hadoop's own clients
+// try for 15 minutes (yarn.resourcemanager.connect.max-wait.ms), which is too long
+// for an interactive program.
 func DefaultPolicy() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: 30 * time.Second, BaseDelay: 500 * time.Millisecond, MaxDelay: 4 * time.Second}
 }
 
-// FromConf takes addresses, intervals, retries (yarnrpc.ResourceManagerPolicy) and
-// the behaviour of connections from a Hadoop configuration. Where that says nothing
-// of retries they are Hadoop's own, of 15 minutes: a program that a person waits for
-// sets Policy to DefaultPolicy.
+// FromConf reads addresses, intervals, retries (yarnrpc.ResourceManagerPolicy) and
+// the options of connections from a Hadoop configuration. The default for retries is
+// Hadoop's, 15 minutes. An interactive program should set Policy to DefaultPolicy.
 func FromConf(conf *hadoopconf.Conf, user string) (Options, error) {
 	rms, err := conf.ResourceManagers()
 	if err != nil {

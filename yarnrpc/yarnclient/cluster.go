@@ -18,8 +18,8 @@ func (c *Client) ClusterMetrics(ctx context.Context) (records.ClusterMetrics, er
 	return pbconv.ClusterMetrics(response.GetClusterMetrics()), nil
 }
 
-// ClusterNodes lists the cluster's nodes in any of the given states; in all
-// states when none is given (getClusterNodes).
+// ClusterNodes lists the cluster's nodes in any of the given states or, without
+// arguments, in all states (getClusterNodes).
 func (c *Client) ClusterNodes(ctx context.Context, states ...records.NodeState) ([]records.NodeReport, error) {
 	var request yarnpb.GetClusterNodesRequestProto
 	for _, s := range states {

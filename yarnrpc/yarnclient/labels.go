@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// NodeLabels lists the labels that the cluster has, whether or not a node has them
-// (getClusterNodeLabels); none where yarn.node-labels.enabled is not set.
+// NodeLabels lists the cluster's labels, also those without nodes
+// (getClusterNodeLabels). There are none unless yarn.node-labels.enabled is set.
 func (c *Client) NodeLabels(ctx context.Context) ([]records.NodeLabel, error) {
 	var response yarnpb.GetClusterNodeLabelsResponseProto
 	if err := c.rpc.Call(ctx, "getClusterNodeLabels", &yarnpb.GetClusterNodeLabelsRequestProto{}, &response); err != nil {
@@ -19,8 +19,8 @@ func (c *Client) NodeLabels(ctx context.Context) ([]records.NodeLabel, error) {
 	return pbconv.NodeLabels(response.GetNodeLabels()), nil
 }
 
-// LabelsOfNodes lists the nodes that have labels, and these (getNodeToLabels). A
-// label that was given to a host rather than to a node stands under port 0, too.
+// LabelsOfNodes lists the nodes with labels and their labels (getNodeToLabels). A
+// label of a host, instead of a node, also appears under port 0.
 func (c *Client) LabelsOfNodes(ctx context.Context) (map[records.NodeID][]string, error) {
 	var response yarnpb.GetNodesToLabelsResponseProto
 	if err := c.rpc.Call(ctx, "getNodeToLabels", &yarnpb.GetNodesToLabelsRequestProto{}, &response); err != nil {
@@ -29,8 +29,9 @@ func (c *Client) LabelsOfNodes(ctx context.Context) (map[records.NodeID][]string
 	return pbconv.NodesToLabels(response.GetNodeToLabels()), nil
 }
 
-// NodesOfLabels lists the nodes of the given labels, or of all where none is given
-// (getLabelsToNodes). A label that is unknown or without nodes is left out.
+// NodesOfLabels lists the nodes of the given labels or, without arguments, of all
+// labels (getLabelsToNodes). The result leaves out labels that are unknown or have
+// no nodes.
 func (c *Client) NodesOfLabels(ctx context.Context, labels ...string) (map[string][]records.NodeID, error) {
 	request := &yarnpb.GetLabelsToNodesRequestProto{NodeLabels: labels}
 	var response yarnpb.GetLabelsToNodesResponseProto
@@ -40,8 +41,8 @@ func (c *Client) NodesOfLabels(ctx context.Context, labels ...string) (map[strin
 	return pbconv.LabelsToNodes(response.GetLabelsToNodes()), nil
 }
 
-// NodeAttributes lists the attributes that nodes of the cluster have, with the type
-// of their values (getClusterNodeAttributes).
+// NodeAttributes lists the attributes of the cluster's nodes, with the types of
+// their values (getClusterNodeAttributes).
 func (c *Client) NodeAttributes(ctx context.Context) (map[records.NodeAttributeKey]records.NodeAttributeType, error) {
 	var response yarnpb.GetClusterNodeAttributesResponseProto
 	if err := c.rpc.Call(ctx, "getClusterNodeAttributes", &yarnpb.GetClusterNodeAttributesRequestProto{}, &response); err != nil {
@@ -50,8 +51,9 @@ func (c *Client) NodeAttributes(ctx context.Context) (map[records.NodeAttributeK
 	return pbconv.NodeAttributeInfos(response.GetNodeAttributes()), nil
 }
 
-// AttributesOfNodes lists the attributes of the given hosts, or of all where none
-// is given, by host (getNodesToAttributes). A host without attributes is left out.
+// AttributesOfNodes lists node attributes by host (getNodesToAttributes), for the
+// given hosts or, without arguments, for all. The result leaves out hosts without
+// attributes.
 func (c *Client) AttributesOfNodes(ctx context.Context, hosts ...string) (map[string][]records.NodeAttribute, error) {
 	request := &yarnpb.GetNodesToAttributesRequestProto{Hostnames: hosts}
 	var response yarnpb.GetNodesToAttributesResponseProto
@@ -61,9 +63,9 @@ func (c *Client) AttributesOfNodes(ctx context.Context, hosts ...string) (map[st
 	return pbconv.NodesToAttributes(response.GetNodesToAttributes()), nil
 }
 
-// NodesOfAttributes lists the hosts that have the given attributes, or any where
-// none is given, and what the attribute's value is there (getAttributesToNodes). An
-// attribute that no node has is left out.
+// NodesOfAttributes lists, for each of the given attributes or, without arguments,
+// for all, the hosts that have it and its value there (getAttributesToNodes). The
+// result leaves out attributes that no node has.
 func (c *Client) NodesOfAttributes(ctx context.Context, attributes ...records.NodeAttributeKey) (map[records.NodeAttributeKey]map[string]string, error) {
 	request := &yarnpb.GetAttributesToNodesRequestProto{NodeAttributes: pbconv.NodeAttributeKeyProtos(attributes)}
 	var response yarnpb.GetAttributesToNodesResponseProto

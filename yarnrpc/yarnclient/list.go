@@ -13,39 +13,39 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Filter chooses applications; an application must meet every field that is
-// not zero, by any of its values (GetApplicationsRequest).
+// Filter chooses applications (GetApplicationsRequest). An application must match
+// every non-zero field. It matches a list if it matches one of its values.
 type Filter struct {
 	States []records.ApplicationState
 	Types  []string // in any case
 	Users  []string
 	Queues []string // short names or full paths
-	Tags   []string // in lower case, as they are kept
+	Tags   []string // in lower case, as YARN keeps them
 	Name   string   // exactly
 	Scope  Scope
-	// Times are compared to the millisecond; both ends belong to the range. One
-	// that has not ended lies in no range of Finished that has a beginning.
+	// Times are compared in milliseconds; both ends belong to the range. An
+	// application that has not ended is in no range of Finished with a From.
 	Started, Finished TimeRange
-	// Limit bounds the answer; YARN does not say which applications it then leaves
-	// out. 0: all.
+	// Limit bounds the number of applications in the answer. YARN does not define
+	// which ones it leaves out. 0: all.
 	Limit int
 }
 
-// TimeRange is what lies from From to To; a zero time leaves that end open.
+// TimeRange is the time from From to To. A zero time leaves that end open.
 type TimeRange struct{ From, To time.Time }
 
-// Scope is how far a list of applications looks (ApplicationsRequestScope).
+// Scope says whose applications a list contains (ApplicationsRequestScope).
 type Scope string
 
 const (
-	ScopeAll      Scope = "ALL"      // the default: those of others, too, with what the user may see of them
+	ScopeAll      Scope = "ALL"      // the default: all, with the details that the user may see
 	ScopeViewable Scope = "VIEWABLE" // those that the user may view
 	ScopeOwn      Scope = "OWN"      // those that the user has submitted
 )
 
 // Applications lists the applications that the ResourceManager knows
-// (getApplications): all that live, and of those that have ended the latest
-// yarn.resourcemanager.max-completed-applications.
+// (getApplications): all that have not ended, and the latest
+// yarn.resourcemanager.max-completed-applications of those that have ended.
 func (c *Client) Applications(ctx context.Context, f Filter) ([]records.ApplicationReport, error) {
 	request, err := f.request()
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 // ErrQueueNotFound says that the scheduler has no such queue.
 var ErrQueueNotFound = errors.New("yarn has no such queue")
 
-// QueueDetail says how much QueueInfo tells. The zero value is the queue alone.
+// QueueDetail says what QueueInfo includes. The zero value is only the queue itself.
 type QueueDetail struct {
 	Applications bool // those running in it
 	Children     bool // the queues directly below
 	Recursive    bool // with Children: all queues below
 }
 
-// QueueInfo describes a queue by its short name or full path (getQueueInfo). A queue that does
-// not exist is ErrQueueNotFound.
+// QueueInfo describes a queue by its short name or full path (getQueueInfo). The error is
+// ErrQueueNotFound if there is no such queue.
 func (c *Client) QueueInfo(ctx context.Context, name string, detail QueueDetail) (records.QueueInfo, error) {
 	request := &yarnpb.GetQueueInfoRequestProto{
 		QueueName:           proto.String(name),
@@ -43,8 +43,7 @@ func (c *Client) QueueInfo(ctx context.Context, name string, detail QueueDetail)
 	return pbconv.QueueInfo(response.GetQueueInfo()), nil
 }
 
-// QueueUserACLs lists what the client's user may do in each queue
-// (getQueueUserAcls).
+// QueueUserACLs lists the rights of the client's user in each queue (getQueueUserAcls).
 func (c *Client) QueueUserACLs(ctx context.Context) ([]records.QueueUserACL, error) {
 	var response yarnpb.GetQueueUserAclsInfoResponseProto
 	if err := c.rpc.Call(ctx, "getQueueUserAcls", &yarnpb.GetQueueUserAclsInfoRequestProto{}, &response); err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// NewReservation asks for an id under which a reservation can be submitted
-// (getNewReservation). One that is never used costs nothing. A cluster that does
-// not have yarn.resourcemanager.reservation-system.enable refuses all calls about
+// NewReservation asks for an id for a new reservation (getNewReservation). An id
+// that is never used costs nothing. Without
+// yarn.resourcemanager.reservation-system.enable, a cluster refuses all calls about
 // reservations with yarnrpc.ErrYarn.
 func (c *Client) NewReservation(ctx context.Context) (records.ReservationID, error) {
 	var response yarnpb.GetNewReservationResponseProto
@@ -23,11 +23,11 @@ func (c *Client) NewReservation(ctx context.Context) (records.ReservationID, err
 	return pbconv.ReservationID(response.GetReservationId()), nil
 }
 
-// SubmitReservation reserves capacity of a queue that is reservable, given by its
-// short name (submitReservation). When it returns without error, YARN has accepted
-// the reservation; applications use it through SubmissionContext.Reservation. It may
-// be repeated with the same definition. What the queue has no room for is
-// yarnrpc.ErrYarn.
+// SubmitReservation reserves capacity of a reservable queue (submitReservation).
+// queue is its short name. When the method returns without error, YARN has accepted
+// the reservation. Applications use it through SubmissionContext.Reservation. The
+// call may be repeated with the same definition. The error is yarnrpc.ErrYarn if the
+// queue has no room.
 func (c *Client) SubmitReservation(ctx context.Context, id records.ReservationID, queue string, d records.ReservationDefinition) error {
 	definition, err := reservationDefinition(d)
 	if err != nil {
@@ -44,9 +44,8 @@ func (c *Client) SubmitReservation(ctx context.Context, id records.ReservationID
 	return nil
 }
 
-// UpdateReservation replaces what is reserved under an id (updateReservation).
-// Where that cannot be met, what was reserved stays, and the error is
-// yarnrpc.ErrYarn.
+// UpdateReservation replaces the definition of a reservation (updateReservation). If
+// YARN cannot meet the new one, the old one stays and the error is yarnrpc.ErrYarn.
 //
 // The call is not repeated where the first try may have been executed.
 func (c *Client) UpdateReservation(ctx context.Context, id records.ReservationID, d records.ReservationDefinition) error {
@@ -64,9 +63,9 @@ func (c *Client) UpdateReservation(ctx context.Context, id records.ReservationID
 	return nil
 }
 
-// DeleteReservation gives a reservation back (deleteReservation). One that YARN
-// does not know is yarnrpc.ErrYarn; one that it does not know any more is a
-// *yarnrpc.RemoteError with Java's IllegalArgumentException.
+// DeleteReservation deletes a reservation (deleteReservation). The error is
+// yarnrpc.ErrYarn if YARN never knew the reservation, and a *yarnrpc.RemoteError
+// with Java's IllegalArgumentException if YARN no longer knows it.
 //
 // The call is not repeated where the first try may have been executed.
 func (c *Client) DeleteReservation(ctx context.Context, id records.ReservationID) error {
@@ -77,20 +76,18 @@ func (c *Client) DeleteReservation(ctx context.Context, id records.ReservationID
 	return nil
 }
 
-// ReservationFilter chooses among the reservations of a queue
-// (ReservationListRequest).
+// ReservationFilter chooses reservations of a queue (ReservationListRequest).
 type ReservationFilter struct {
 	Queue string                // required; the short name
-	ID    records.ReservationID // this one alone, at whatever time; zero: all
-	// Time leaves out what has ended before it begins and what begins after its end.
+	ID    records.ReservationID // only this one, at any time; zero: all
+	// Time leaves out reservations that end before From or begin after To.
 	Time TimeRange
-	// Allocations tells what is allocated when, too.
+	// Allocations adds the allocations over time to the result.
 	Allocations bool
 }
 
-// Reservations lists the reservations of a queue (listReservations); where the
-// cluster controls rights over reservations (yarn.acl.reservation-enable), those
-// that the user may see.
+// Reservations lists the reservations of a queue (listReservations). If
+// yarn.acl.reservation-enable is set, it lists only those that the user may see.
 func (c *Client) Reservations(ctx context.Context, f ReservationFilter) ([]records.Reservation, error) {
 	request := &yarnpb.ReservationListRequestProto{
 		Queue:                      proto.String(f.Queue),

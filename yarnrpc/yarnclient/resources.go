@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ResourceTypes lists the kinds of resources that the cluster hands out
-// (getResourceTypeInfo): memory and vcores, and those of yarn.resource-types.
+// ResourceTypes lists the resource types of the cluster (getResourceTypeInfo):
+// memory, vcores and those of yarn.resource-types.
 func (c *Client) ResourceTypes(ctx context.Context) ([]records.ResourceType, error) {
 	var response yarnpb.GetAllResourceTypeInfoResponseProto
 	if err := c.rpc.Call(ctx, "getResourceTypeInfo", &yarnpb.GetAllResourceTypeInfoRequestProto{}, &response); err != nil {
@@ -21,9 +21,9 @@ func (c *Client) ResourceTypes(ctx context.Context) ([]records.ResourceType, err
 	return pbconv.ResourceTypes(response.GetResourceTypeInfo()), nil
 }
 
-// ResourceProfiles lists the named sizes of containers (getResourceProfiles):
-// minimum, maximum and default are always there. A cluster that does not have
-// yarn.resourcemanager.resource-profiles.enabled answers with yarnrpc.ErrYarn.
+// ResourceProfiles lists the named container sizes (getResourceProfiles). minimum,
+// maximum and default always exist. The error is yarnrpc.ErrYarn if the cluster
+// does not set yarn.resourcemanager.resource-profiles.enabled.
 func (c *Client) ResourceProfiles(ctx context.Context) ([]records.ResourceProfile, error) {
 	var response yarnpb.GetAllResourceProfilesResponseProto
 	if err := c.rpc.Call(ctx, "getResourceProfiles", &yarnpb.GetAllResourceProfilesRequestProto{}, &response); err != nil {
@@ -32,8 +32,8 @@ func (c *Client) ResourceProfiles(ctx context.Context) ([]records.ResourceProfil
 	return pbconv.ResourceProfiles(response.GetResourceProfiles()), nil
 }
 
-// ResourceProfile gives one named size of container (getResourceProfile). One that
-// there is not is yarnrpc.ErrYarn.
+// ResourceProfile returns one named container size (getResourceProfile). The error
+// is yarnrpc.ErrYarn if it does not exist.
 func (c *Client) ResourceProfile(ctx context.Context, name string) (records.ResourceProfile, error) {
 	request := &yarnpb.GetResourceProfileRequestProto{Profile: proto.String(name)}
 	var response yarnpb.GetResourceProfileResponseProto

@@ -13,17 +13,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 )
 
-// ErrNoToken says that the ResourceManager answered without the token it was asked for.
+// ErrNoToken says that the ResourceManager's answer holds no token.
 var ErrNoToken = errors.New("the answer holds no token")
 
-// DelegationToken asks for a token by which the client's user, or a program that
-// gets it, logs in to the ResourceManagers without Kerberos (getDelegationToken).
-// Its service names all of them. It expires after
-// yarn.resourcemanager.delegation.token.renew-interval (a day) unless the user
-// renewer, by the short name, renews it, and at the latest after
-// yarn.resourcemanager.delegation.token.max-lifetime (7 days).
+// DelegationToken asks for a delegation token (getDelegationToken). With it, the client's
+// user or a program that has the token logs in to the ResourceManagers without Kerberos.
+// Its service names all ResourceManagers. The token expires after
+// yarn.resourcemanager.delegation.token.renew-interval (a day) unless the renewer renews
+// it, and at the latest after yarn.resourcemanager.delegation.token.max-lifetime (7 days).
+// renewer is a user's short name.
 //
-// A secure cluster gives tokens to those alone who have logged in with Kerberos.
+// A secure cluster gives tokens only to clients that have logged in with Kerberos.
 func (c *Client) DelegationToken(ctx context.Context, renewer string) (*creds.Token, error) {
 	service, err := c.tokenService(ctx)
 	if err != nil {
@@ -41,9 +41,9 @@ func (c *Client) DelegationToken(ctx context.Context, renewer string) (*creds.To
 	return token.WithService(service), nil // the server leaves it empty
 }
 
-// RenewDelegationToken puts off the end of a token and tells the new one
-// (renewDelegationToken). Only the token's renewer may do that; a token that has
-// expired or was cancelled cannot be renewed. The errors are yarnrpc.ErrYarn.
+// RenewDelegationToken renews a token and returns its new end (renewDelegationToken). Only
+// the token's renewer may do that. A token that has expired or was cancelled cannot be
+// renewed. In these cases the error is yarnrpc.ErrYarn.
 func (c *Client) RenewDelegationToken(ctx context.Context, token *creds.Token) (time.Time, error) {
 	request := &commonpb.RenewDelegationTokenRequestProto{Token: pbconv.TokenProto(token)}
 	var response commonpb.RenewDelegationTokenResponseProto
@@ -53,9 +53,9 @@ func (c *Client) RenewDelegationToken(ctx context.Context, token *creds.Token) (
 	return pbconv.Time(int64(response.GetNewExpiryTime())), nil
 }
 
-// CancelDelegationToken makes a token worthless (cancelDelegationToken). The
-// token's owner and its renewer may do that. A token that has expired or was
-// cancelled is yarnrpc.ErrYarn.
+// CancelDelegationToken invalidates a token (cancelDelegationToken). Only the token's
+// owner and its renewer may do that. The error is yarnrpc.ErrYarn if the token has expired
+// or was cancelled.
 func (c *Client) CancelDelegationToken(ctx context.Context, token *creds.Token) error {
 	request := &commonpb.CancelDelegationTokenRequestProto{Token: pbconv.TokenProto(token)}
 	if err := c.rpc.Call(ctx, "cancelDelegationToken", request, &commonpb.CancelDelegationTokenResponseProto{}); err != nil {
@@ -77,10 +77,10 @@ func (c *Client) tokenService(ctx context.Context) (string, error) {
 	return creds.ListService(services...), nil
 }
 
-// TokenSource gives the token for each ResourceManager from credentials that it asks for
-// with each connection, so that new ones serve from the next connection on; nil where they
-// hold none. It is for RPC.Token. Nil credentials are allowed. It may look the
-// ResourceManager up.
+// TokenSource returns a function for RPC.Token. For each connection, the function calls
+// credentials and returns the ResourceManager's token from the result, so the next
+// connection uses new credentials. It returns nil if they hold no token; credentials may
+// return nil. It may look up the ResourceManager's name.
 func (o Options) TokenSource(credentials func() *creds.Credentials) func(ctx context.Context, address string) (*creds.Token, error) {
 	return func(ctx context.Context, address string) (*creds.Token, error) {
 		have := credentials()

@@ -12,10 +12,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Move puts a living application, with all its containers, into another queue
+// Move moves an application with all its containers into another queue
 // (moveApplicationAcrossQueues). The user must have the right to modify the
-// application and to submit to the queue; a queue that there is not is
-// yarnrpc.ErrYarn, as one that the user may not use. An application that has ended
+// application and to submit to the queue. The error is yarnrpc.ErrYarn if the
+// queue does not exist or the user may not use it. An application that has ended
 // cannot be moved.
 func (c *Client) Move(ctx context.Context, id records.ApplicationID, queue string) error {
 	request := &yarnpb.MoveApplicationAcrossQueuesRequestProto{
@@ -28,11 +28,11 @@ func (c *Client) Move(ctx context.Context, id records.ApplicationID, queue strin
 	return nil
 }
 
-// UpdatePriority changes the priority of an application among those of its queue
-// (updateApplicationPriority) and tells the one that it has then: not above
-// yarn.cluster.max-application-priority, whose default of 0 makes all equal, and
-// unchanged where the application has ended. The user must have the right to
-// modify the application.
+// UpdatePriority changes the priority of an application in its queue
+// (updateApplicationPriority) and returns the new one. It is at most
+// yarn.cluster.max-application-priority, whose default of 0 makes all applications
+// equal. If the application has ended, its priority does not change. The user must
+// have the right to modify the application.
 func (c *Client) UpdatePriority(ctx context.Context, id records.ApplicationID, priority records.Priority) (records.Priority, error) {
 	request := &yarnpb.UpdateApplicationPriorityRequestProto{
 		ApplicationId:       pbconv.ApplicationIDProto(id),
@@ -45,13 +45,15 @@ func (c *Client) UpdatePriority(ctx context.Context, id records.ApplicationID, p
 	return pbconv.Priority(response.GetApplicationPriority()), nil
 }
 
-// UpdateLifetime changes the time at which YARN will kill an application and tells
-// the one that counts then: not beyond the queue's maximum-application-lifetime.
-// expires must lie in the future. An application that had no end gets one; none
-// can be freed of it again. Of one that has ended, nothing changes and there is no
-// error. The user must have the right to modify the application.
+// UpdateLifetime changes the time at which YARN will kill an application. It
+// returns the time that YARN has set, which is limited by the queue's
+// maximum-application-lifetime. expires must lie in the future. An application
+// without an end gets one, and this cannot be undone. If the application has
+// ended, the call has no effect and returns no error. The user must have the right
+// to modify the application.
 //
-// It is updateApplicationTimeouts for LIFETIME, the only timeout that Hadoop has.
+// The method is updateApplicationTimeouts for LIFETIME, the only timeout that
+// Hadoop has.
 func (c *Client) UpdateLifetime(ctx context.Context, id records.ApplicationID, expires time.Time) (time.Time, error) {
 	lifetime := yarnpb.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME
 	request := &yarnpb.UpdateApplicationTimeoutsRequestProto{
