@@ -1,15 +1,14 @@
-// Package haservice asks a server of a high-availability pair whether it is the active
-// one, and changes that (HAServiceProtocol, Java's HAServiceTarget and the commands of
-// `haadmin`).
+// Package haservice asks a server of a high-availability pair for its state, and
+// changes it (HAServiceProtocol, Java's HAServiceTarget and the commands of `haadmin`).
 //
-// Each server is asked by itself, at an address of its own: a NameNode where its
-// clients find it (hadoopconf's NameNodes), a ResourceManager where administrators do
-// (hadoopconf.ResourceManager's Admin). The answer is of the moment. Whoever wants a
-// call to reach the active server gives all addresses to a yarnrpc.Proxy, which finds
-// it; this package is for those who show or check the state, and for administrators
-// where no failover controller changes it.
+// Each server has its own Client. A NameNode answers at the address for its clients
+// (hadoopconf's NameNodes), and a ResourceManager at the address for administrators
+// (hadoopconf.ResourceManager's Admin). The answer holds only for the moment. To call
+// the active server, give all addresses to a yarnrpc.Proxy, which finds it. This
+// package is for programs that show or check the state, and for administrators of
+// clusters without a failover controller.
 //
-// A Client may be used from any goroutine and starts none besides those of its
+// A Client may be used from any goroutine. It starts no goroutines besides those of its
 // connection.
 package haservice
 
@@ -22,11 +21,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// ErrNotPaired is a server that works alone: it is configured without high
-// availability.
+// ErrNotPaired says that the server is configured without high availability.
 var ErrNotPaired = errors.New("server is not one of a high-availability pair")
 
-// State is the part that a server plays (HAServiceProtocol.HAServiceState).
+// State is the state of a server (HAServiceProtocol.HAServiceState).
 type State string
 
 const (
@@ -36,16 +34,17 @@ const (
 	Observer     State = "OBSERVER" // a NameNode that answers reads
 )
 
-// Status is what a server says of itself (HAServiceStatus).
+// Status is a server's report of its state (HAServiceStatus).
 type Status struct {
-	// State is empty for one that Hadoop got later than this package.
+	// State is empty if this package does not know the state.
 	State State
-	// Ready says that a standby could become active now, and NotReady why it could not.
+	// Ready is true if a standby could become active now. Otherwise NotReady is the
+	// reason.
 	Ready    bool
 	NotReady string
 }
 
-// Client speaks to one server.
+// Client calls one server.
 type Client struct {
 	rpc   yarnrpc.Caller
 	close func() error
@@ -63,9 +62,9 @@ func New(address string, o yarnrpc.Options) *Client {
 // Close ends the connection.
 func (c *Client) Close() error { return c.close() }
 
-// Status asks once (getServiceStatus): a server that cannot be reached is an error at
-// once, which is what one wants to know. One that works alone is ErrNotPaired, one
-// that tells administrators only yarnrpc.ErrAccessControl.
+// Status asks once (getServiceStatus). It does not retry: an unreachable server is an
+// error at once. The error is ErrNotPaired if the server works without high
+// availability, and yarnrpc.ErrAccessControl if it answers only administrators.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var response commonpb.GetServiceStatusResponseProto
 	err := c.rpc.Call(ctx, "getServiceStatus", &commonpb.GetServiceStatusRequestProto{}, &response)
@@ -78,10 +77,11 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return statusOf(&response), nil
 }
 
-// TransitionToActive makes a standby the active server (transitionToActive). It asks
-// nobody and fences nobody: that the other server is dead, or standby, is the caller's
-// to know. A server that is active already stays so. One whose failover is automatic
-// refuses with yarnrpc.ErrAccessControl, as it does users who are not administrators.
+// TransitionToActive makes a standby the active server (transitionToActive). It does
+// not check and does not fence the other server: the caller must know that this is dead
+// or standby. A server that is active stays active. The error is
+// yarnrpc.ErrAccessControl if the server's failover is automatic or the user is not an
+// administrator.
 func (c *Client) TransitionToActive(ctx context.Context) error {
 	request := &commonpb.TransitionToActiveRequestProto{ReqInfo: byUser()}
 	if err := c.rpc.Call(ctx, "transitionToActive", request, new(commonpb.TransitionToActiveResponseProto)); err != nil {
@@ -90,8 +90,8 @@ func (c *Client) TransitionToActive(ctx context.Context) error {
 	return nil
 }
 
-// TransitionToStandby makes the active server a standby (transitionToStandby), from
-// when on its clients have none until another is made active. Errors are those of
+// TransitionToStandby makes the active server a standby (transitionToStandby). Then
+// clients have no active server until another becomes active. The errors are those of
 // TransitionToActive.
 func (c *Client) TransitionToStandby(ctx context.Context) error {
 	request := &commonpb.TransitionToStandbyRequestProto{ReqInfo: byUser()}

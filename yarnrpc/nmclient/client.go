@@ -1,23 +1,22 @@
-// Package nmclient is an ApplicationMaster's side of YARN's NodeManagers
-// (ContainerManagementProtocol, Java's NMClient): it starts, stops, signals and
-// resizes containers, brings further files into running ones, and gives them new
-// launch contexts with a way back.
+// Package nmclient is an ApplicationMaster's client of YARN's NodeManagers
+// (ContainerManagementProtocol, Java's NMClient). It starts, stops, signals and resizes
+// containers. It brings further files into running containers, and gives them new launch
+// contexts, which can be rolled back.
 //
-// A Client may be used from any goroutine, and calls to different nodes run side
-// by side. A connection is made when a node is first called and closes itself when
-// it has been idle. Methods for containers on many nodes (StartAll, StopAll,
-// StatusesAll) make one call for each node, Options.Parallel of them at once, in
-// goroutines that have ended when they return; their errors are Failures, which
-// name each container. Which containers there are, and what becomes of them, is not
-// kept here: the ResourceManager tells that through amrm.
+// A Client may be used from any goroutine, and calls to different nodes run in parallel.
+// The Client connects to a node at the first call; an idle connection closes itself.
+// Methods for containers on many nodes (StartAll, StopAll, StatusesAll) make one call for
+// each node, Options.Parallel of them at once. Their goroutines end before they return.
+// Their errors are Failures, which name each container. The Client does not keep a list
+// of containers and their states: the ResourceManager reports these through amrm.
 //
-// A call whose answer got lost is made again where that does no harm: stops, looks,
-// and starts, after a look. The others (Signal, Update, Localize, Reinitialize,
-// Restart, Rollback, Commit) are not; where they may have been executed,
-// yarnrpc.MaybeSent says so of their error.
+// If the answer of a call is lost, the Client repeats the call if that does no harm. It
+// repeats stops and queries, and it repeats a start after a query of the container's
+// status. It does not repeat Signal, Update, Localize, Reinitialize, Restart, Rollback
+// and Commit; yarnrpc.MaybeSent tells whether such a call may have been executed.
 //
-// Of the protocol's methods increaseContainersResource alone is missing: Hadoop
-// has replaced it by updateContainer, which is Update.
+// The package has all methods of the protocol but increaseContainersResource. Hadoop has
+// replaced that by updateContainer, which is Update.
 package nmclient
 
 import (
@@ -37,16 +36,16 @@ import (
 
 // Errors of calls, for errors.Is, beside those of package yarnrpc.
 var (
-	// ErrNoToken says that no NM token for the node was given to SetTokens.
+	// ErrNoToken says that SetTokens has not received an NM token for the node.
 	ErrNoToken = errors.New("there is no NM token for the node")
 	// ErrTokenExpired says that a container was not started in time
-	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms, 10 min):
-	// YARN has taken it back, or is about to.
+	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms, 10 min). YARN has
+	// taken it back or is about to.
 	ErrTokenExpired = errors.New("the container's token has expired")
-	// ErrNotTold is a container that a NodeManager leaves out of its answer: it does
+	// ErrNotTold says that a NodeManager's answer leaves out the container: the node does
 	// not have it.
 	ErrNotTold = errors.New("the NodeManager does not tell of the container")
-	// ErrClosed is a call after Close.
+	// ErrClosed says that the Client was closed before the call.
 	ErrClosed = errors.New("node manager client is closed")
 )
 
@@ -56,21 +55,21 @@ const maxIdle = 5 * time.Second
 
 // Options configure a Client. The zero value is ready to use.
 type Options struct {
-	// RPC says how connections behave. New sets the protocol, the tokens and how long
-	// an idle connection lives; an RPCTimeout of 0 is 60 s (yarn.rpc.nm-command-timeout).
+	// RPC holds the options of connections. New sets Protocol, Token and MaxIdle. An
+	// RPCTimeout of 0 means 60 s (yarn.rpc.nm-command-timeout).
 	RPC yarnrpc.Options
-	// Policy bounds the tries at a NodeManager that cannot be reached or is not
-	// ready (it has restarted and not heard from the ResourceManager yet);
-	// DefaultPolicy when zero.
+	// Policy bounds the tries at a NodeManager that is unreachable or not ready. It is
+	// not ready after a restart, until it hears from the ResourceManager. Zero means
+	// DefaultPolicy.
 	Policy yarnrpc.Policy
 	// Parallel bounds the nodes that one StartAll, StopAll or StatusesAll calls at
 	// once. 0: 50.
 	Parallel int
 }
 
-// FromConf takes times, retries (yarnrpc.NodeManagerPolicy) and the behaviour of
-// connections from a Hadoop configuration. Hadoop's retries are 10 s apart: where a
-// start should not wait so long for a node that is ready again, set Policy.
+// FromConf reads times, retries (yarnrpc.NodeManagerPolicy) and the options of
+// connections from a Hadoop configuration. Hadoop's retries are 10 s apart. Set Policy if
+// a start should notice sooner that a node is ready again.
 func FromConf(conf *hadoopconf.Conf) (Options, error) {
 	rpc, err := yarnrpc.OptionsFrom(conf)
 	if err != nil {
@@ -84,8 +83,8 @@ func FromConf(conf *hadoopconf.Conf) (Options, error) {
 	return o, err
 }
 
-// DefaultPolicy tries for 3 minutes, as
-// yarn.client.nodemanager-connect.max-wait-ms, but sooner at first.
+// DefaultPolicy tries for 3 minutes, as yarn.client.nodemanager-connect.max-wait-ms, but
+// with shorter waits at first.
 func DefaultPolicy() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: 3 * time.Minute, BaseDelay: 200 * time.Millisecond, MaxDelay: 10 * time.Second}
 }
@@ -102,7 +101,7 @@ type node interface {
 	Close() error
 }
 
-// Client speaks to any number of NodeManagers.
+// Client calls any number of NodeManagers.
 type Client struct {
 	connect  func(id records.NodeID) node
 	parallel int
@@ -143,7 +142,7 @@ func newClient(connect func(records.NodeID) node) *Client {
 	}
 }
 
-// Close ends all connections. Calls that run fail. It may be called twice.
+// Close ends all connections. Running calls fail. It may be called twice.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	nodes := c.nodes
@@ -156,12 +155,12 @@ func (c *Client) Close() error {
 	return errors.Join(failures...)
 }
 
-// SetTokens adds NM tokens, or replaces those of the same nodes. Every registration
-// and every allocate response brings the tokens of its containers' nodes; YARN sends
-// each only once, and again when it has rolled the key
-// (yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs). Where a token is
-// replaced, calls that wait get their answers on the old connection, and the next
-// one makes a new connection.
+// SetTokens adds NM tokens, or replaces those of the same nodes. Registrations and
+// allocate responses hold the tokens of their containers' nodes. YARN sends each token
+// only once, and a new one after it has rolled the key
+// (yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs). After a token is
+// replaced, running calls get their answers on the old connection, and the next call
+// makes a new connection.
 func (c *Client) SetTokens(tokens map[records.NodeID]*creds.Token) {
 	for _, n := range c.replace(tokens) {
 		n.Reset()

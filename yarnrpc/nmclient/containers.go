@@ -12,8 +12,8 @@ import (
 
 // Stop ends a container (stopContainers): its process group gets SIGTERM, and SIGKILL
 // a little later (yarn.nodemanager.sleep-delay-before-sigkill.ms, 250 ms). It returns
-// when the NodeManager has taken the order; the container completes with
-// ExitKilledByAppMaster. A container that has ended shortly before is no error.
+// when the NodeManager has taken the order. The container completes with
+// ExitKilledByAppMaster. It is no error if the container has just ended.
 func (c *Client) Stop(ctx context.Context, on records.NodeID, id records.ContainerID) error {
 	if failed := c.stopOn(ctx, on, []records.ContainerID{id}); len(failed) > 0 {
 		return fmt.Errorf("stop %s on %s: %w", id, on, failed[0].Err)
@@ -21,8 +21,8 @@ func (c *Client) Stop(ctx context.Context, on records.NodeID, id records.Contain
 	return nil
 }
 
-// StopAll ends containers on any number of nodes, those of one node in one call. Each
-// is as with Stop; the error is Failures.
+// StopAll ends containers on any number of nodes, with one call for each node. Each
+// container is treated as by Stop; the error is Failures.
 func (c *Client) StopAll(ctx context.Context, containers ...records.Container) error {
 	return onNodes(c.parallel, containers, nodeOf, func(on records.NodeID, containers []records.Container) Failures {
 		return c.stopOn(ctx, on, idsOf(containers))
@@ -39,16 +39,17 @@ func (c *Client) stopOn(ctx context.Context, on records.NodeID, ids []records.Co
 	return undecidedOf(ids).refusals(method, on, response.GetFailedRequests())
 }
 
-// Statuses looks at containers on one node (getContainerStatuses). Those that the
-// NodeManager cannot tell of are Failures in the error, with the statuses of the
-// others; ErrNotTold where it does not say why.
+// Statuses returns the statuses of containers on one node (getContainerStatuses). For
+// containers that the NodeManager does not report, the error holds Failures, and the
+// result has the others. A failure is ErrNotTold if the NodeManager gives no reason.
 func (c *Client) Statuses(ctx context.Context, on records.NodeID, ids ...records.ContainerID) ([]records.ContainerStatus, error) {
 	statuses, failed := c.statusesOn(ctx, on, ids)
 	return statuses, failed.during("read container statuses")
 }
 
-// StatusesAll looks at containers on any number of nodes, those of one node in one
-// call. The statuses are in no particular order; the error is Failures.
+// StatusesAll returns the statuses of containers on any number of nodes, with one
+// call for each node. The order of the statuses is not defined; the error is
+// Failures.
 func (c *Client) StatusesAll(ctx context.Context, containers ...records.Container) ([]records.ContainerStatus, error) {
 	var mu sync.Mutex // guards all
 	var all []records.ContainerStatus
@@ -87,8 +88,8 @@ func (c *Client) statuses(ctx context.Context, on records.NodeID, ids []records.
 }
 
 // Signal sends a signal to a container's processes (signalToContainer). It returns
-// when the NodeManager has taken the order; whether there was a process to get it is
-// not told, and a container that the NodeManager does not know is no error.
+// when the NodeManager has taken the order. The NodeManager does not report whether a
+// process got the signal. An unknown container is no error.
 func (c *Client) Signal(ctx context.Context, on records.NodeID, id records.ContainerID, signal records.ContainerSignal) error {
 	command := pbconv.ContainerSignalProto(signal)
 	if command == nil {
@@ -101,11 +102,10 @@ func (c *Client) Signal(ctx context.Context, on records.NodeID, id records.Conta
 	return nil
 }
 
-// Update tells a container's node of what the ResourceManager has granted it beyond,
-// or left it of, what it had (updateContainer): another size, or another execution
-// type. The container is the updated one of an allocate response, with its new token.
-// A container that was not started yet needs no Update: it is started with the new
-// token.
+// Update tells a container's node the new size or execution type that the
+// ResourceManager has granted (updateContainer). container is the updated one from an
+// allocate response, with its new token. A container that was not started yet needs
+// no Update: start it with the new token.
 func (c *Client) Update(ctx context.Context, container records.Container) error {
 	const method = "updateContainer"
 	var response yarnpb.ContainerUpdateResponseProto

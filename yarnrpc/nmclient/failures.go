@@ -12,12 +12,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ContainerError is why a call did nothing for one container.
+// ContainerError says why a call failed for one container.
 type ContainerError struct {
 	Container records.ContainerID
 	Node      records.NodeID
-	// Err is a *yarnrpc.RemoteError where the NodeManager refused, or what became of
-	// the call as a whole.
+	// Err is a *yarnrpc.RemoteError if the NodeManager refused, or the error of the whole call.
 	Err error
 }
 
@@ -27,12 +26,12 @@ func (e *ContainerError) Error() string {
 
 func (e *ContainerError) Unwrap() error { return e.Err }
 
-// Failures are those containers of a call over several for which it failed; it has
-// succeeded for the others. errors.As finds it in the errors of this package.
-// yarnrpc.MaybeSent is to be asked of each, not of them together.
+// Failures lists the containers for which a call over several containers failed. The call succeeded
+// for the others. errors.As finds Failures in the errors of this package. Call yarnrpc.MaybeSent
+// for each element, not for the list.
 type Failures []*ContainerError
 
-// Error tells what befell several containers of a node once.
+// Error states a failure that several containers of a node share only once.
 func (f Failures) Error() string {
 	var texts []string
 	for rest := f; len(rest) > 0; {
@@ -50,7 +49,7 @@ func (f Failures) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap gives each failure.
+// Unwrap returns each failure.
 func (f Failures) Unwrap() []error {
 	errs := make([]error, len(f))
 	for i, one := range f {
@@ -59,7 +58,7 @@ func (f Failures) Unwrap() []error {
 	return errs
 }
 
-// Of gives why the call failed for a container, nil if it did not.
+// Of returns the error for a container, or nil if the call succeeded for it.
 func (f Failures) Of(id records.ContainerID) error {
 	for _, one := range f {
 		if one.Container == id {

@@ -18,11 +18,12 @@ import (
 // what comes of it shows in Statuses, LocalizationStatuses, and the container's
 // completion.
 
-// Localize brings files into a running container's working directory (localize), by
-// the names of their links. LocalizationStatuses tells when they are there. A file
-// that cannot be had does not end the container, but others of the same call may then
-// stay pending for ever: the NodeManager's localizer ends with the first failure. Files
-// that matter by themselves go into calls of their own, one after the other.
+// Localize copies files into a running container's working directory (localize). The
+// keys of resources are the names of the links. LocalizationStatuses reports when the
+// files are there. A failed file does not end the container. But the NodeManager's
+// localizer ends with the first failure, so other files of the same call may stay
+// pending for ever. Make a separate call for each independent file, one after the
+// other.
 func (c *Client) Localize(ctx context.Context, on records.NodeID, id records.ContainerID, resources map[string]records.LocalResource) error {
 	return c.change(ctx, on, id, "localize into", "localize", &yarnpb.ResourceLocalizationRequestProto{
 		ContainerId:    pbconv.ContainerIDProto(id),
@@ -30,10 +31,11 @@ func (c *Client) Localize(ctx context.Context, on records.NodeID, id records.Con
 	}, new(yarnpb.ResourceLocalizationResponseProto))
 }
 
-// LocalizationStatuses tells of the files of containers on one node, those of their
-// launch contexts and those of Localize (getLocalizationStatuses). Containers that the
-// NodeManager cannot tell of are Failures in the error, with what it knows of the
-// others: ErrNotTold, as NodeManagers leave their reasons out of this answer.
+// LocalizationStatuses returns the states of the files of containers on one node: files
+// of their launch contexts and of Localize (getLocalizationStatuses). For containers
+// that the NodeManager does not report, the error holds Failures, and the result has
+// the others. Each failure is ErrNotTold, because NodeManagers leave the reason out of
+// this answer.
 func (c *Client) LocalizationStatuses(ctx context.Context, on records.NodeID, ids ...records.ContainerID) (map[records.ContainerID][]records.LocalizationStatus, error) {
 	const method, verb = "getLocalizationStatuses", "read localization statuses"
 	request := &yarnpb.GetLocalizationStatusesRequestProto{ContainerId: pbconv.ContainerIDProtos(ids)}
@@ -48,20 +50,20 @@ func (c *Client) LocalizationStatuses(ctx context.Context, on records.NodeID, id
 	return statuses, append(failed, open.notTold(on, ids)...).during(verb)
 }
 
-// Commitment says when a Reinitialize can no longer be taken back.
+// Commitment says until when a Reinitialize can be rolled back.
 type Commitment bool
 
 const (
-	// CommitAtOnce gives up the old launch context when the new process is started.
+	// CommitAtOnce discards the old launch context when the new process starts.
 	CommitAtOnce Commitment = true
-	// CommitLater keeps it until Commit; until then Rollback goes back to it, and so
-	// does the NodeManager where the new process fails.
+	// CommitLater keeps the old launch context until Commit. Until then, Rollback
+	// returns to it, and so does the NodeManager if the new process fails.
 	CommitLater Commitment = false
 )
 
 // Reinitialize ends a container's process and starts it anew with another launch
-// context (reInitializeContainer): its id, its size, its working directory and its
-// logs stay, files that the new context names are added.
+// context (reInitializeContainer). The container keeps its id, size, working directory
+// and logs. The NodeManager adds the files of the new context.
 func (c *Client) Reinitialize(ctx context.Context, on records.NodeID, id records.ContainerID, launch records.ContainerLaunchContext, commit Commitment) error {
 	return c.change(ctx, on, id, "reinitialize", "reInitializeContainer", &yarnpb.ReInitializeContainerRequestProto{
 		ContainerId:            pbconv.ContainerIDProto(id),
@@ -70,22 +72,22 @@ func (c *Client) Reinitialize(ctx context.Context, on records.NodeID, id records
 	}, new(yarnpb.ReInitializeContainerResponseProto))
 }
 
-// Restart ends a container's process and starts it anew with the launch context that
-// it has (restartContainer). There is no way back.
+// Restart ends a container's process and starts it anew with its current launch context
+// (restartContainer). It cannot be rolled back.
 func (c *Client) Restart(ctx context.Context, on records.NodeID, id records.ContainerID) error {
 	return c.change(ctx, on, id, "restart", "restartContainer", pbconv.ContainerIDProto(id), new(yarnpb.RestartContainerResponseProto))
 }
 
 // Rollback ends a container's process and starts it anew with the launch context from
-// before the last Reinitialize (rollbackLastReInitialization), which must have been
-// with CommitLater and not committed.
+// before the last Reinitialize (rollbackLastReInitialization). That Reinitialize must
+// have used CommitLater and must not have been committed.
 func (c *Client) Rollback(ctx context.Context, on records.NodeID, id records.ContainerID) error {
 	return c.change(ctx, on, id, "roll back", "rollbackLastReInitialization", pbconv.ContainerIDProto(id), new(yarnpb.RollbackResponseProto))
 }
 
-// Commit gives up the launch context from before the last Reinitialize
-// (commitLastReInitialization), which must have been with CommitLater and not rolled
-// back. The process stays as it is.
+// Commit discards the launch context from before the last Reinitialize
+// (commitLastReInitialization). That Reinitialize must have used CommitLater and must
+// not have been rolled back. The process keeps running.
 func (c *Client) Commit(ctx context.Context, on records.NodeID, id records.ContainerID) error {
 	return c.change(ctx, on, id, "commit", "commitLastReInitialization", pbconv.ContainerIDProto(id), new(yarnpb.CommitResponseProto))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Launch is a container and what to run in it.
+// Launch is a container and the launch context to start in it.
 type Launch struct {
 	Container records.Container
 	Context   records.ContainerLaunchContext
@@ -24,14 +24,14 @@ type Launch struct {
 // startPause is the wait before a start whose answer was lost is made again.
 const startPause = time.Second
 
-// Start starts a container (startContainers). Success means that the NodeManager has
-// taken it over: localization and the process may still fail, which shows as the
-// container's completion. A start that may or may not have been executed is looked
-// up before it is tried again; tries end with the context or the policy, and where
-// they end in doubt yarnrpc.MaybeSent says so.
+// Start starts a container (startContainers). It returns nil when the NodeManager has
+// taken the container. Localization and the process may still fail; then the container
+// completes. If a start may have been executed, Start queries the container's status
+// before it tries again. The context and the policy bound the tries. If the outcome is
+// still unknown, yarnrpc.MaybeSent reports true.
 //
-// Otherwise the error is ErrTokenExpired, ErrNoToken, or a *yarnrpc.RemoteError
-// where the NodeManager refused. After any error the container is to be released.
+// Otherwise the error is ErrTokenExpired, ErrNoToken, or a *yarnrpc.RemoteError if the
+// NodeManager refused. After any error, release the container.
 func (c *Client) Start(ctx context.Context, container records.Container, launch records.ContainerLaunchContext) error {
 	failed := c.startOn(ctx, container.Node, []Launch{{Container: container, Context: launch}})
 	if len(failed) > 0 {
@@ -40,9 +40,9 @@ func (c *Client) Start(ctx context.Context, container records.Container, launch 
 	return nil
 }
 
-// StartAll starts containers on any number of nodes, those of one node in one call.
-// Each is as with Start; the error is Failures. Where one container makes a
-// NodeManager refuse a call as a whole, the others are started all the same.
+// StartAll starts containers on any number of nodes, with one call for each node. Each
+// container is treated as by Start; the error is Failures. If a NodeManager refuses the
+// whole call because of one container, StartAll still starts the others.
 func (c *Client) StartAll(ctx context.Context, launches ...Launch) error {
 	return onNodes(c.parallel, launches,
 		func(l Launch) records.NodeID { return l.Container.Node },

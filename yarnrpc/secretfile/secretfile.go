@@ -1,8 +1,8 @@
-// Package secretfile opens files that hold what proves who somebody is, such as keytabs, tickets and tokens, and
-// refuses those that others can read, or can have put there: whoever reads one is its owner from then on, and
-// whoever has planted one decides in whose name this process acts.
+// Package secretfile opens files with credentials, such as keytabs, tickets and tokens. It refuses
+// a file that other users can read or can have written. A user who reads it could act as its owner.
+// A user who writes it could decide in whose name this process acts.
 //
-// It keeps no state, starts no goroutine and imports nothing of ours.
+// The package keeps no state, starts no goroutine and imports nothing of ours.
 package secretfile
 
 import (
@@ -12,16 +12,17 @@ import (
 	"os"
 )
 
-// ErrExposed says that a file is not its user's alone. The text of the error has the remedy.
+// ErrExposed says that other users can read or write a file. The text of the error has the remedy.
 var ErrExposed = errors.New("the file is not this user's alone")
 
 // exposed are the permissions that a group or others must not have.
 const exposed = 0o077
 
-// Open opens a file for reading that belongs to the user of this process, or to root, and that nobody else can read
-// or write. Any other file is ErrExposed, and so is one that is no regular file. What is checked is what was opened,
-// whatever becomes of the path. On systems without Unix' permissions nothing is checked but that. Errors do not name
-// the path: the caller says what it holds.
+// Open opens a file for reading. The file must be a regular file, belong to the user of this
+// process or to root, and be neither readable nor writable for other users. Otherwise the error is
+// ErrExposed. Open checks the opened file, not the path, so a later change of the path does not
+// matter. On systems without Unix permissions it checks only that the file is regular. Errors do
+// not name the path; the caller adds it.
 func Open(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {

@@ -1,8 +1,8 @@
 package wire
 
-// Inbox cuts a stream of bytes, which come in pieces of any size, into frames. It takes
-// memory as bytes come and not as lengths announce them. The zero value but for Limit is
-// an Inbox; it is for one goroutine at a time.
+// Inbox cuts a stream of bytes, which arrive in pieces of any size, into frames. It
+// allocates memory for the bytes that have arrived, not for announced lengths. A zero
+// Inbox with Limit set is ready to use. Only one goroutine at a time may use it.
 type Inbox struct {
 	// Limit bounds frames, in bytes without their length.
 	Limit int
@@ -20,8 +20,8 @@ const (
 	inboxKept  = 1 << 20
 )
 
-// Room gives where to put bytes that come, at least one; Came then says how many there
-// are. What Next has given is overwritten.
+// Room returns a buffer of at least one byte for arriving bytes. Call Came with their
+// number afterwards. Room may overwrite frames that Next has returned.
 func (in *Inbox) Room() []byte {
 	if in.start == len(in.bytes) && cap(in.bytes) > inboxKept {
 		in.bytes, in.start = nil, 0
@@ -50,8 +50,8 @@ func (in *Inbox) Put(b []byte) {
 	}
 }
 
-// Next cuts off a frame, without its length, whose bytes are good until the next Room.
-// It gives nil where the frame has not come in whole.
+// Next removes the next frame and returns it without its length. Its bytes are valid
+// until the next Room. Next returns nil if the frame is not complete yet.
 func (in *Inbox) Next() ([]byte, error) {
 	waiting := in.bytes[in.start:]
 	if len(waiting) < lengthSize {
@@ -65,5 +65,5 @@ func (in *Inbox) Next() ([]byte, error) {
 	return waiting[lengthSize : lengthSize+length], nil
 }
 
-// Torn reports whether a frame has come in part.
+// Torn reports whether the Inbox holds a part of a frame.
 func (in *Inbox) Torn() bool { return in.start < len(in.bytes) }

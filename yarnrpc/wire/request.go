@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 )
 
-// Auth is what a preamble says of the frames after it (Server.AuthProtocol).
+// Auth is the authentication protocol that a preamble announces (Server.AuthProtocol).
 type Auth byte
 
 const (
@@ -29,7 +29,7 @@ const protocolVersion = 1
 // notRetried is the retry count of frames that are not calls.
 const notRetried = -1
 
-// AppendPreamble adds what opens a connection: "hrpc", the version, a service class
+// AppendPreamble adds the preamble of a connection: "hrpc", the version, a service class
 // that servers ignore, and auth.
 func AppendPreamble(b []byte, auth Auth) []byte {
 	return append(b, 'h', 'r', 'p', 'c', version, 0, byte(auth))
@@ -48,7 +48,7 @@ func ReadPreamble(r io.Reader) (Auth, error) {
 	return auth, nil
 }
 
-// Call identifies one try of a call and says what it calls.
+// Call identifies one try of a call and names the protocol and method.
 type Call struct {
 	ID       int32  // 0 and up
 	ClientID []byte // ClientIDLength random bytes; with ID the same over all tries
@@ -57,13 +57,13 @@ type Call struct {
 	Method   string
 }
 
-// Context says who speaks on a connection and which protocol. User and RealUser
-// stay empty where SASL has established who it is.
+// Context names the user and the protocol of a connection. User and RealUser are empty
+// if SASL has authenticated the user.
 type Context struct {
 	ClientID []byte
 	Protocol string // wire name
 	User     string
-	RealUser string // who acts for User, if somebody else
+	RealUser string // the user who acts for User, if another
 }
 
 // AppendCall adds the frame of a call.
@@ -71,7 +71,7 @@ func AppendCall(b []byte, c Call, request proto.Message) ([]byte, error) {
 	return finishFrame(b, appendCallHeader(beginFrame(b), c), request)
 }
 
-// AppendContext adds the frame that goes before the first call.
+// AppendContext adds the connection context, the frame before the first call.
 func AppendContext(b []byte, c Context) ([]byte, error) {
 	user := &commonpb.UserInformationProto{}
 	if c.User != "" {
@@ -85,7 +85,7 @@ func AppendContext(b []byte, c Context) ([]byte, error) {
 		&commonpb.IpcConnectionContextProto{UserInfo: user, Protocol: proto.String(c.Protocol)})
 }
 
-// AppendPing adds the frame that asks for nothing.
+// AppendPing adds the frame of a ping.
 func AppendPing(b, clientID []byte) []byte {
 	frame := appendRequestHeader(beginFrame(b), CallPing, clientID, notRetried)
 	binary.BigEndian.PutUint32(frame[len(b):], uint32(len(frame)-len(b)-lengthSize))
@@ -97,7 +97,7 @@ func AppendSASL(b []byte, m *commonpb.RpcSaslProto) ([]byte, error) {
 	return appendFrame(b, requestHeader(CallSASL, []byte{}, notRetried), m)
 }
 
-// AppendWrapped adds a client's SASL message with the token that protects bytes of other
+// AppendWrapped adds a client's SASL message. Its token holds protected bytes of other
 // frames.
 func AppendWrapped(b, token []byte) ([]byte, error) {
 	frame := appendRequestHeader(beginFrame(b), CallSASL, nil, notRetried)
@@ -121,8 +121,8 @@ func requestHeader(id int32, clientID []byte, retry int32) *commonpb.RpcRequestH
 	}
 }
 
-// Request is a client's frame as a server sees it. ID tells which kind it is:
-// Context and SASL are set for theirs, Call for ids from 0 up.
+// Request is a client's frame, read by a server. ID is its kind: CallContext sets
+// Context, CallSASL sets SASL, and an id from 0 up sets Call.
 type Request struct {
 	ID      int32
 	Call    Call
@@ -191,7 +191,7 @@ func parseRequest(frame []byte) (Request, error) {
 	return r, nil
 }
 
-// Decode reads what a call asks into m.
+// Decode reads the request of a call into m.
 func (r Request) Decode(m proto.Message) error { return decodeBody(r.body, m) }
 
 func decodeBody(body []byte, m proto.Message) error {

@@ -8,7 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 )
 
-// Response is a server's answer to the call, or to the other frame, of its CallID.
+// Response is a server's answer to the frame with its CallID: a call or another
+// frame.
 type Response struct {
 	CallID   int32
 	ClientID []byte // the caller's; empty in answers to SASL and to refused connections
@@ -16,7 +17,7 @@ type Response struct {
 	body     []byte
 }
 
-// Failure is the exception that a server answers with.
+// Failure is the exception in a server's answer.
 type Failure struct {
 	Class   string // Java class name, inner classes after $
 	Message string // often with a stack trace after the first line
@@ -25,12 +26,12 @@ type Failure struct {
 	Fatal bool
 }
 
-// ErrorCode is what a server could not do with a request, by the name that
-// RpcErrorCodeProto has for it: ERROR_APPLICATION where the call itself has failed,
-// FATAL_UNAUTHORIZED where the connection may not be. Empty: none is sent.
+// ErrorCode is the kind of a server's failure, with the names of RpcErrorCodeProto.
+// ERROR_APPLICATION: the call itself has failed. FATAL_UNAUTHORIZED: the server does
+// not allow the connection. Empty: the server sent none.
 type ErrorCode string
 
-// ParseResponse reads a server's frame, whose bytes the Response shares.
+// ParseResponse reads a server's frame. The Response shares the frame's bytes.
 func ParseResponse(frame []byte) (Response, error) {
 	if r, ok := parseSuccess(frame); ok {
 		return r, nil
@@ -61,18 +62,19 @@ func parseResponse(frame []byte) (Response, error) {
 	return r, nil
 }
 
-// Keep copies to the front of buffer, which grows if it must, the bytes that r shares
-// and Decode needs, so that the frame's can be used again. It gives the buffer back.
+// Keep copies the bytes that Decode needs from the frame to the beginning of buffer,
+// so that the frame can be reused. It returns the buffer, which it enlarges if
+// necessary.
 func (r *Response) Keep(buffer []byte) []byte {
 	r.body, r.ClientID = append(buffer[:0], r.body...), nil
 	return r.body
 }
 
-// Decode reads the answer of a call that succeeded into m.
+// Decode reads the answer of a successful call into m.
 func (r Response) Decode(m proto.Message) error { return decodeBody(r.body, m) }
 
-// Wrapped gives the token of a SASL message that protects bytes of other frames, and
-// shares r's bytes.
+// Wrapped returns the token of a SASL message, which holds protected bytes of other
+// frames. It shares r's bytes.
 func (r Response) Wrapped() ([]byte, error) {
 	if token, ok := parseWrap(r.body); ok {
 		return token, nil

@@ -1,5 +1,5 @@
-// Package wire is the bytes of Hadoop RPC version 9: the preamble that opens a
-// connection and the frames that follow, both sides of them.
+// Package wire reads and writes the bytes of Hadoop RPC version 9: the preamble that
+// opens a connection and the frames that follow, for client and server.
 //
 //	client → server   preamble, then frames: SASL…, connection context, calls and pings
 //	server → client   frames: SASL…, responses in any order
@@ -14,8 +14,8 @@
 //	SASL      RpcRequestHeaderProto (callId -33), RpcSaslProto
 //	response  RpcResponseHeaderProto, and the response if the call succeeded
 //
-// The package is pure: it reads from readers and appends to slices, opens no
-// connection, starts no goroutine and imports of ours hadoopproto alone. It
+// The package is pure: it reads from readers and appends to slices. It opens no
+// connection and starts no goroutine. Of this module it imports only hadoopproto. It
 // allocates no more than the peer has sent and the caller's limit allows.
 //
 // Source: org.apache.hadoop.ipc.{Client,Server,RpcConstants}, Hadoop 3.4.
@@ -43,15 +43,15 @@ const (
 	CallSASL                int32 = -33
 )
 
-// ClientIDLength is what servers that remember calls across retries want of a
-// client's id, in bytes.
+// ClientIDLength is the length of a client's id in bytes, which servers with a retry
+// cache require.
 const ClientIDLength = 16
 
-// MaxFrame is Hadoop's default limit of a frame in either direction, in bytes
+// MaxFrame is Hadoop's default limit for a frame in either direction, in bytes
 // (ipc.maximum.data.length, ipc.maximum.response.length).
 const MaxFrame = 128 << 20
 
-// ErrMalformed is in the error for bytes that are not what the protocol has there.
+// ErrMalformed is wrapped by errors about bytes that break the protocol.
 var ErrMalformed = errors.New("malformed rpc message")
 
 // lengthSize is that of the length before each frame, in bytes.
@@ -108,9 +108,8 @@ func takeDelimited(b []byte, m proto.Message) ([]byte, error) {
 	return b[n:], nil
 }
 
-// ReadFrame reads one frame, without its length, of at most limit bytes. It gives
-// io.EOF where r ends before a frame begins and io.ErrUnexpectedEOF where it ends
-// within one.
+// ReadFrame reads one frame, without its length, of at most limit bytes. The error is
+// io.EOF if r ends before a frame begins, and io.ErrUnexpectedEOF if it ends within one.
 func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 	var head [lengthSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -155,11 +154,11 @@ func readGrowing(r io.Reader, n int) ([]byte, error) {
 	return b, nil
 }
 
-// FrameError is a frame whose length cannot be.
+// FrameError is the error for a frame with an impossible length.
 type FrameError struct {
 	Length int64
 	Limit  int
-	Head   []byte // the bytes that were read as the length; nil for a frame of our own
+	Head   []byte // the bytes that were read as the length; nil for a frame to be sent
 }
 
 func (e *FrameError) Error() string {
