@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// ErrNoRule is wrapped by the error of ShortName for a principal that no rule of
-// hadoop.security.auth_to_local is for.
+// ErrNoRule is wrapped by the error of ShortNames.Short for a principal to which no
+// rule of hadoop.security.auth_to_local applies.
 var ErrNoRule = errors.New("no rule of hadoop.security.auth_to_local applies")
 
 // ShortNames maps Kerberos principals to the user names of the cluster
-// (org.apache.hadoop.security.authentication.util.KerberosName). It does not change;
-// any number of goroutines may use it.
+// (org.apache.hadoop.security.authentication.util.KerberosName). It is immutable; any
+// number of goroutines may use it.
 type ShortNames struct {
 	rules        []nameRule
 	defaultRealm string
@@ -23,8 +23,8 @@ type ShortNames struct {
 
 // ShortNames reads hadoop.security.auth_to_local and
 // hadoop.security.auth_to_local.mechanism, as HadoopKerberosName.setConfiguration
-// does: without rules, names of the default realm alone count where Kerberos is on,
-// and all names where it is not. The error is a *ValueError.
+// does. Without rules, it accepts only names of the default realm if Kerberos is
+// enabled, and all names otherwise. The error is a *ValueError.
 func (c *Conf) ShortNames(defaultRealm string) (*ShortNames, error) {
 	const rulesKey, mechanismKey = "hadoop.security.auth_to_local", "hadoop.security.auth_to_local.mechanism"
 	rules, ok, err := c.Lookup(rulesKey)
@@ -55,10 +55,11 @@ func (c *Conf) ShortNames(defaultRealm string) (*ShortNames, error) {
 	return n, nil
 }
 
-// Short gives the user name of a principal (KerberosName#getShortName). A name
-// without host and realm stands for itself. Under the mechanism hadoop it is an
-// error that wraps ErrNoRule if no rule applies, and one if a rule's result still has
-// a "/" or "@"; under MIT the principal itself is the user then.
+// Short returns the user name of a principal (KerberosName#getShortName). A name
+// without host and realm is its own user name. With the mechanism hadoop, the error
+// wraps ErrNoRule if no rule applies; it is also an error if a rule's result contains
+// "/" or "@". With the mechanism MIT, the user name is the principal itself in these
+// cases.
 func (n *ShortNames) Short(principal string) (string, error) {
 	parts, simple, err := splitPrincipal(principal)
 	if err != nil || simple {

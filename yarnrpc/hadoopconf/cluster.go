@@ -20,9 +20,9 @@ const (
 	kerberosAuthMethod = "kerberos"
 )
 
-// DefaultFS is the URI that paths without a scheme belong to (fs.defaultFS),
-// with a scheme always: "file:///" where nothing is configured. A bare
-// "host:port" of old configurations becomes hdfs://host:port.
+// DefaultFS returns the URI of the file system for paths without a scheme (fs.defaultFS). The
+// URI always has a scheme; the default is "file:///". The form "host:port" of old
+// configurations becomes hdfs://host:port.
 func (c *Conf) DefaultFS() (string, error) {
 	value, _, err := c.Lookup("fs.defaultFS")
 	if err != nil {
@@ -41,11 +41,10 @@ func (c *Conf) DefaultFS() (string, error) {
 	return value, nil
 }
 
-// NameNodes gives the RPC addresses (host:port) of the NameNodes behind the
-// authority of an hdfs URI: those of a nameservice that dfs.nameservices names
-// (dfs.ha.namenodes.NS, dfs.namenode.rpc-address.NS[.NN]), else the one at the
-// authority itself, on port 8020 where it has none. logical says that the
-// authority is a nameservice.
+// NameNodes returns the RPC addresses (host:port) of the NameNodes for the authority of an
+// hdfs URI. If dfs.nameservices names the authority, they are those of the nameservice
+// (dfs.ha.namenodes.NS, dfs.namenode.rpc-address.NS[.NN]), and logical is true. Otherwise the
+// authority itself is the address, with port 8020 as default.
 func (c *Conf) NameNodes(authority string) (addresses []string, logical bool, err error) {
 	services, err := c.Strings("dfs.nameservices")
 	if err != nil {
@@ -91,9 +90,9 @@ func (c *Conf) nameservice(service string) ([]string, error) {
 	return addresses, nil
 }
 
-// ResourceManager has the addresses of one YARN ResourceManager.
+// ResourceManager holds the addresses of one YARN ResourceManager.
 type ResourceManager struct {
-	ID        string // "rm1"; "" where there is no high availability
+	ID        string // "rm1"; "" without high availability
 	Client    string // host:port of ApplicationClientProtocol, port 8032
 	Scheduler string // host:port of ApplicationMasterProtocol, port 8030
 	Admin     string // host:port of the administration protocol, port 8033
@@ -101,10 +100,9 @@ type ResourceManager struct {
 }
 
 // ResourceManagers lists YARN's ResourceManagers: one, or with
-// yarn.resourcemanager.ha.enabled those that yarn.resourcemanager.ha.rm-ids
-// names, in that order. An address that is not set is made of
-// yarn.resourcemanager.hostname (0.0.0.0 by default, which is this machine)
-// and Hadoop's port.
+// yarn.resourcemanager.ha.enabled those of yarn.resourcemanager.ha.rm-ids, in that order. If
+// an address is not set, it is yarn.resourcemanager.hostname with Hadoop's port. The default
+// host name is 0.0.0.0, which is this machine.
 func (c *Conf) ResourceManagers() ([]ResourceManager, error) {
 	ha, err := c.Bool("yarn.resourcemanager.ha.enabled")
 	if err != nil {
@@ -178,14 +176,14 @@ func (c *Conf) resourceManager(id string) (ResourceManager, error) {
 	return rm, nil
 }
 
-// SecurityEnabled says whether the cluster wants Kerberos
-// (hadoop.security.authentication = kerberos; simple by default).
+// SecurityEnabled reports whether the cluster wants Kerberos (hadoop.security.authentication
+// = kerberos; simple by default).
 func (c *Conf) SecurityEnabled() bool {
 	return strings.EqualFold(c.Get("hadoop.security.authentication"), kerberosAuthMethod)
 }
 
-// TokenRenewInterval is how long a token of a NameNode lives unless its renewer prolongs that
-// (dfs.namenode.delegation.token.renew-interval, in ms; a day by default).
+// TokenRenewInterval returns the time for which a NameNode's token is valid unless its
+// renewer renews it (dfs.namenode.delegation.token.renew-interval, in ms; a day by default).
 func (c *Conf) TokenRenewInterval() (time.Duration, error) {
 	return c.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
 }

@@ -1,20 +1,21 @@
 // Package hadoopconf reads a Hadoop client configuration: core-site.xml,
-// hdfs-site.xml and yarn-site.xml of one directory, over the few defaults of
-// Hadoop that this module relies on.
+// hdfs-site.xml and yarn-site.xml of one directory. For other properties it has
+// those of Hadoop's defaults on which this module relies.
 //
-// Programs begin with it: Find says where the files are, Load reads them, and the
-// clients' FromConf functions take their options from the result. Marshal and
-// Parse hand it on to processes that have no such files.
+// Most programs begin with this package. Find returns the directory of the files,
+// Load reads them, and the clients' FromConf functions read their options from
+// the result. Marshal and Parse pass a configuration to processes that have no
+// such files.
 //
-// It follows org.apache.hadoop.conf.Configuration: later files override
-// earlier ones unless a property is final, deprecated names stand for their
-// successors, ${name} and ${env.NAME} are substituted when a value is read,
-// xi:include pulls in local files. Unlike Java it refuses a malformed value
-// instead of quietly taking the default, and each error names file and line.
+// It follows org.apache.hadoop.conf.Configuration: later files override earlier
+// ones unless a property is final; deprecated names stand for their successors;
+// ${name} and ${env.NAME} are substituted when a value is read; xi:include
+// includes local files. Java takes the default for a malformed value; this
+// package returns an error, which names file and line.
 //
-// A Conf is immutable: any number of goroutines may read it. The package
-// starts no goroutine, opens no connection and never reads the process
-// environment by itself: entry points pass it in.
+// A Conf is immutable: any number of goroutines may read it. The package starts
+// no goroutine and opens no connection. It does not read the process environment;
+// the program passes it in.
 package hadoopconf
 
 import (
@@ -27,20 +28,21 @@ import (
 	"slices"
 )
 
-// Environment is what ${…} may refer to outside the files. The zero value
-// knows no variable, so that such references stay as they are written.
+// Environment holds the variables outside the files to which ${…} may refer. The
+// zero value has none, and such references stay unchanged.
 type Environment struct {
-	// LookupEnv resolves ${env.NAME}; os.LookupEnv in an entry point.
+	// LookupEnv resolves ${env.NAME}. Programs usually pass os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
 	// Properties stand for Java's system properties, such as user.name,
 	// user.home and java.io.tmpdir. They win over properties of the files.
 	Properties map[string]string
 }
 
-// Source says where a value was set. The zero Source is Hadoop's own default.
+// Source is the place where a value was set. The zero Source is Hadoop's own
+// default.
 type Source struct {
 	File string // path as it was opened
-	Line int    // of the property's first tag, from 1; 0 where there are no lines
+	Line int    // of the property's first tag, from 1; 0 if there are no lines
 }
 
 // String is "file:line", "file", or "default".
@@ -61,9 +63,9 @@ type Conf struct {
 	values map[string]property
 }
 
-// Find returns the configuration directory an environment names:
-// HADOOP_CONF_DIR, else YARN_CONF_DIR. It is an error when neither is set or
-// the directory is not there (errors.Is fs.ErrNotExist in both cases).
+// Find returns the configuration directory that an environment names:
+// HADOOP_CONF_DIR, or else YARN_CONF_DIR. The error wraps fs.ErrNotExist if
+// neither is set or the directory does not exist.
 func Find(getenv func(string) string) (string, error) {
 	for _, name := range []string{"HADOOP_CONF_DIR", "YARN_CONF_DIR"} {
 		dir := getenv(name)
@@ -89,9 +91,9 @@ type notFound string
 func (e notFound) Error() string        { return string(e) }
 func (e notFound) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Load reads the site files of a directory. A file that is absent is passed
-// over; a directory without any of the three is an error (errors.Is
-// fs.ErrNotExist), and so is a file that cannot be parsed (*ParseError).
+// Load reads the site files of a directory. It skips a missing file. The error
+// wraps fs.ErrNotExist if all three are missing, and is a *ParseError if a file
+// cannot be parsed.
 func Load(dir string, env Environment) (*Conf, error) {
 	c := &Conf{env: env, values: make(map[string]property)}
 	found := false
@@ -131,10 +133,10 @@ func (c *Conf) set(p property) {
 	c.values[p.name] = p
 }
 
-// With returns a copy of the configuration in which the given properties are
-// set as if by a last file named source. Final properties are overridden too:
-// what a user states for one run wins over the administrator's file, as it
-// does in a Java program that calls Configuration.set.
+// With returns a copy of the configuration in which the given properties are set
+// as if by a last file named source. They override final properties too: a user's
+// value for one run wins over the administrator's file, as with Configuration.set
+// in a Java program.
 func (c *Conf) With(source string, properties map[string]string) *Conf {
 	d := &Conf{env: c.env, values: make(map[string]property, len(c.values)+len(properties))}
 	maps.Copy(d.values, c.values)
@@ -155,8 +157,8 @@ func (c *Conf) Names() []string {
 	return names
 }
 
-// SourceOf says which file and line set a property; the zero Source when none
-// did.
+// SourceOf returns the file and line that set a property, or the zero Source if
+// none did.
 func (c *Conf) SourceOf(name string) Source {
 	return c.values[canonicalName(name)].source
 }

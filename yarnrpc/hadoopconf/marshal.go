@@ -13,12 +13,11 @@ import (
 // stands counts as none (Configuration#loadResource).
 const nothing = "${env.-}"
 
-// Marshal writes the properties that are set as one XML document which Parse
-// reads and Java would read too, those included that are set to Hadoop's
-// default: a server's own may be another. Variables are substituted, so that
-// every process sees the values the caller saw, and the sources are kept for
-// error messages. Properties that hold secrets are left out: the document
-// travels where others can read it.
+// Marshal writes the properties that are set as one XML document, which Parse and Java
+// can read. It includes properties that are set to Hadoop's default, because a server's
+// default may differ. It substitutes variables, so that every process sees the caller's
+// values, and keeps the sources for error messages. It leaves out properties with
+// secrets, because others may read the document.
 func (c *Conf) Marshal() ([]byte, error) {
 	type element struct {
 		XMLName xml.Name `xml:"property"`
@@ -49,9 +48,8 @@ func (c *Conf) Marshal() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Parse reads a document that Marshal wrote. Includes are refused. The zero
-// Environment leaves ${…} in values alone: Marshal has substituted what the
-// first process knew.
+// Parse reads a document that Marshal wrote. It refuses includes. It does not substitute
+// ${…}, because Marshal has substituted the variables that its process knew.
 func Parse(data []byte) (*Conf, error) {
 	if len(data) > maxFileBytes {
 		return nil, fmt.Errorf("read Hadoop configuration: larger than %d bytes", maxFileBytes)

@@ -22,7 +22,7 @@ const (
 	maxNesting      = 64 // elements within elements
 )
 
-// ParseError is a configuration file that cannot be read as Hadoop's XML.
+// ParseError says that a configuration file is no valid Hadoop XML.
 type ParseError struct {
 	File string
 	Line int // 0 when the file could not be read at all
@@ -37,7 +37,7 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
 
 // errAbsent marks a file that is not there at all, which an include with a

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// ValueError is a property whose value is not what its reader needs.
+// ValueError says that a property has a value of the wrong form.
 type ValueError struct {
 	Name   string
 	Value  string
 	Source Source
-	Want   string // what would have been right, such as "true or false"
+	Want   string // the right form, such as "true or false"
 }
 
-// Error names the place, the property, its value and what is wanted.
+// Error names the place, the property, its value and the right form.
 func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s: property %s is %q, want %s", e.Source, e.Name, e.Value, e.Want)
 }
@@ -31,8 +31,9 @@ func (c *Conf) raw(name string) (string, bool) {
 }
 
 // Lookup returns a value with variables substituted and surrounding space
-// trimmed. ok is false when neither a file nor a default gives one. The error
-// is a *ValueError for a value whose variables do not end.
+// trimmed. ok is false if neither a file nor a default has the property. The
+// error is a *ValueError if the value's variables refer to each other without
+// end.
 func (c *Conf) Lookup(name string) (value string, ok bool, err error) {
 	raw, ok := c.raw(name)
 	if !ok {
@@ -45,8 +46,8 @@ func (c *Conf) Lookup(name string) (value string, ok bool, err error) {
 	return strings.TrimSpace(value), true, nil
 }
 
-// Get returns a value, or "" when there is none or its variables do not end.
-// Use Lookup to tell these apart.
+// Get returns a value, or "" if there is none or its variables cannot be
+// resolved. Lookup distinguishes these cases.
 func (c *Conf) Get(name string) string {
 	value, _, err := c.Lookup(name)
 	if err != nil {
@@ -55,8 +56,8 @@ func (c *Conf) Get(name string) string {
 	return value
 }
 
-// Bool reads true or false in any case. A property that is not set, or empty,
-// is false.
+// Bool reads "true" or "false", in upper or lower case. A property that is not
+// set, or empty, is false.
 func (c *Conf) Bool(name string) (bool, error) {
 	value, _, err := c.Lookup(name)
 	if err != nil {
@@ -99,8 +100,8 @@ func parseInt(text string) (int64, error) {
 }
 
 // Duration reads a whole number with one of Hadoop's suffixes ns, us, ms, s, m,
-// h, d; a number alone counts in unit, which is part of each key's meaning. A
-// property that is not set, or empty, is 0.
+// h, d. A number without a suffix counts in unit, which Hadoop defines for each
+// property. A property that is not set, or empty, is 0.
 func (c *Conf) Duration(name string, unit time.Duration) (time.Duration, error) {
 	value, _, err := c.Lookup(name)
 	if err != nil || value == "" {
@@ -164,7 +165,8 @@ func lower(b byte) byte {
 	return b
 }
 
-// Strings reads a comma-separated list: parts trimmed, empty ones dropped.
+// Strings reads a comma-separated list. It trims the parts and drops empty
+// ones.
 func (c *Conf) Strings(name string) ([]string, error) {
 	value, _, err := c.Lookup(name)
 	if err != nil {

@@ -15,50 +15,52 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
-// ErrNoTicket is wrapped by the errors about a cache that is not there or holds no
-// ticket-granting ticket: the remedy is kinit.
+// ErrNoTicket says that a cache does not exist or holds no ticket-granting ticket. The
+// remedy is kinit.
 var ErrNoTicket = errors.New("no Kerberos ticket: run kinit")
 
 // maxCacheBytes is far beyond a cache with a thousand tickets.
 const maxCacheBytes = 64 << 20
 
-// Cache is a credential cache file as it was when it was read. It does not change;
+// Cache is the content of a credential cache file when it was read. It is immutable;
 // any number of goroutines may use it.
 type Cache struct {
 	Path      string
 	Principal Principal // whose tickets they are
-	// TGT is the ticket-granting ticket of the principal's own realm; of several, the
-	// one that ends last.
+	// TGT is the ticket-granting ticket of the principal's own realm. If there are
+	// several, it is the one that ends last.
 	TGT CacheEntry
 
 	tgt     *credentials.Credential
 	tickets []*credentials.Credential // all others that gokrb5 can use
 }
 
-// CacheEntry is what a cache says of a ticket. It holds no key.
+// CacheEntry describes a ticket of a cache. It holds no key.
 type CacheEntry struct {
 	Server  Principal
 	Enctype int32     // of the session key
 	Start   time.Time // zero: as soon as it was issued
 	End     time.Time
-	// RenewTill is until when it can be renewed; zero if it cannot.
+	// RenewTill is the time until which the ticket can be renewed. It is zero if it
+	// cannot be renewed.
 	RenewTill   time.Time
 	Forwardable bool
 }
 
-// String names the file and the principal; it keeps the keys out of the output of fmt.
+// String names the file and the principal. It keeps the keys out of the output of fmt.
 func (c Cache) String() string {
 	return fmt.Sprintf("credential cache %s of %s", c.Path, c.Principal)
 }
 
-// ReadCache reads a cache file in the versions 3 and 4 of the format, which is all
-// that Kerberos programs have written since 1996. It is an error that wraps
-// ErrNoTicket when the file is not there or has no ticket-granting ticket of the
-// principal's realm; an expired one is none (see CacheEntry.End). Configuration entries
-// and tickets that cannot be decoded are passed over.
+// ReadCache reads a cache file in version 3 or 4 of the format. Kerberos programs have
+// written no other version since 1996. The error wraps ErrNoTicket if the file does not
+// exist or has no ticket-granting ticket of the principal's realm. An expired ticket is
+// no error (see CacheEntry.End). ReadCache skips configuration entries and tickets that
+// it cannot decode.
 //
-// Anybody can lay a file into /tmp under the name of another user's cache: one that is
-// not this user's alone, as kinit makes it, is secretfile.ErrExposed.
+// Any user can put a file into /tmp under the name of another user's cache. So the
+// error is secretfile.ErrExposed if the file does not belong to this user alone, as a
+// file that kinit makes does.
 func ReadCache(path string) (*Cache, error) {
 	data, err := readCacheFile(path)
 	switch {
@@ -82,8 +84,8 @@ func readCacheFile(path string) ([]byte, error) {
 	return readAll(file, maxCacheBytes)
 }
 
-// ParseCache reads the bytes of a cache file as ReadCache does; path stands for it
-// in errors. The result keeps no part of data.
+// ParseCache reads the bytes of a cache file as ReadCache does. Errors name path as the
+// file. The result keeps no part of data.
 func ParseCache(path string, data []byte) (*Cache, error) {
 	c := &Cache{Path: path}
 	if err := c.parse(&byteReader{data: append([]byte(nil), data...)}); err != nil {
@@ -158,8 +160,8 @@ func decodes(ticket []byte) bool {
 	return t.Unmarshal(ticket) == nil
 }
 
-// Credentials is the cache in gokrb5's form, with the one TGT first, for
-// client.NewFromCCache.
+// Credentials returns the cache in gokrb5's form for client.NewFromCCache, with TGT
+// first.
 func (c *Cache) Credentials() *credentials.CCache {
 	cc := &credentials.CCache{
 		Version:     4,

@@ -14,11 +14,12 @@ import (
 // defaultCacheName is what MIT's library has without any configuration.
 const defaultCacheName = "FILE:/tmp/krb5cc_%{uid}"
 
-// CacheTypeError is a credential cache that lies where only the C library can reach.
+// CacheTypeError says that a credential cache has a type that only the C library can
+// read.
 type CacheTypeError struct {
 	Type   string // such as "KCM"
 	Name   string // the whole name
-	Source string // what set it: "KRB5CCNAME" or "default_ccache_name"
+	Source string // the setting: "KRB5CCNAME" or "default_ccache_name"
 	uid    int    // of the process, for the remedy
 }
 
@@ -28,12 +29,13 @@ func (e *CacheTypeError) Error() string {
 		" set KRB5CCNAME=FILE:/tmp/krb5cc_%d, run kinit again, or log in with a keytab", e.Name, e.Source, e.Type, e.uid)
 }
 
-// FindCache gives the path of the credential cache file: what KRB5CCNAME says, else
-// default_ccache_name of the krb5.conf (c may be nil), else /tmp/krb5cc_UID. It
-// takes FILE:path, a bare path, DIR:directory, whose file "primary" names the one to
-// take, and DIR::path; in default_ccache_name also %{uid}, %{euid}, %{username},
-// %{TEMP} and %{null}. Other types (KCM, KEYRING, MEMORY, API) are a
-// *CacheTypeError. A FILE need not be there: ReadCache says so.
+// FindCache returns the path of the credential cache file: from KRB5CCNAME, or else
+// from default_ccache_name of the krb5.conf (c may be nil), or else /tmp/krb5cc_UID.
+// It accepts FILE:path, a path without a type, DIR::path, and DIR:directory, where
+// the file "primary" names the cache. In default_ccache_name it also accepts %{uid},
+// %{euid}, %{username}, %{TEMP} and %{null}. For other types (KCM, KEYRING, MEMORY,
+// API) the error is a *CacheTypeError. FindCache does not check that a FILE exists;
+// ReadCache does.
 func FindCache(getenv func(string) string, c *Config) (string, error) {
 	cache, source := getenv("KRB5CCNAME"), "KRB5CCNAME"
 	if cache == "" {

@@ -16,26 +16,26 @@ import (
 // defaultConfigFile is where all distributions of Linux have it.
 const defaultConfigFile = "/etc/krb5.conf"
 
-// Config is a krb5.conf: what gokrb5 takes, and what it has no place for.
+// Config is a krb5.conf: gokrb5's form of it, and the settings that gokrb5 does not have.
 type Config struct {
 	*config.Config
-	// CacheName is default_ccache_name as it is written, with %{uid} and the like;
-	// "" when no file sets it. FindCache resolves it.
+	// CacheName is default_ccache_name as it is written, with %{uid} and similar. It is "" if no
+	// file sets it. FindCache resolves it.
 	CacheName string
 
 	lookup lookup // nil: the name servers of this machine
 }
 
-// LoadConfig reads the files that KRB5_CONFIG lists, separated by ":", or
-// /etc/krb5.conf. Of a list, files that are not there are passed over as long as
-// one is; an earlier file wins over a later one, as in MIT's library. The error is
-// fs.ErrNotExist when there is none, a *ConfigError when one cannot be read.
+// LoadConfig reads the files that KRB5_CONFIG lists, separated by ":", or /etc/krb5.conf. It
+// skips missing files of a list if at least one file exists. An earlier file wins over a later
+// one, as in MIT's library. The error is fs.ErrNotExist if no file exists, and a *ConfigError if
+// a file cannot be read.
 //
-// The rules are MIT's (krb5.conf(5)), as far as they bear on a client: include and
-// includedir anywhere, sections that are merged, markers by which a file is final,
-// the first of several values. Sections, tags and words that it does not know are passed over. A
-// duration that is none, or a list of encryption types of which gokrb5 can use
-// none, is an error. KDCs are looked up in DNS unless dns_lookup_kdc forbids it.
+// The rules for clients are MIT's (krb5.conf(5)): include and includedir may stand anywhere,
+// sections are merged, markers make a file final, and the first of several values counts.
+// LoadConfig skips sections, tags and words that it does not know. It is an error if a duration
+// is malformed or gokrb5 supports none of the listed encryption types. KDCs are looked up in DNS
+// unless dns_lookup_kdc forbids it.
 func LoadConfig(getenv func(string) string) (*Config, error) {
 	list := getenv("KRB5_CONFIG")
 	remedy := "set KRB5_CONFIG to the realm's krb5.conf"
@@ -67,8 +67,8 @@ func LoadConfig(getenv func(string) string) (*Config, error) {
 	return reader.config()
 }
 
-// ParseConfig reads the text of a krb5.conf as LoadConfig does. name stands for it
-// in errors; what it includes is read from this machine's files.
+// ParseConfig reads the text of a krb5.conf as LoadConfig does. name is the file's name in
+// errors. Included files are read from this machine.
 func ParseConfig(name string, text []byte) (*Config, error) {
 	return parseConfig(os.DirFS("/"), name, text)
 }
@@ -107,8 +107,8 @@ func (r *profileReader) config() (*Config, error) {
 	return c, nil
 }
 
-// Clone is a copy that shares nothing with the original. Each client of gokrb5 needs
-// one of its own: a client reorders the KDCs of its configuration.
+// Clone returns a copy that shares nothing with the original. Each client of gokrb5 needs its
+// own copy, because a client reorders the KDCs of its configuration.
 func (c *Config) Clone() *Config {
 	d := *c.Config
 	for _, ids := range []*[]int32{
@@ -135,8 +135,8 @@ func (c *Config) Clone() *Config {
 	return &Config{Config: &d, CacheName: c.CacheName, lookup: c.lookup}
 }
 
-// RealmOf is the realm of a host's services: what [domain_realm] says, else the
-// default realm.
+// RealmOf returns the realm of a host's services: from [domain_realm], or else the default
+// realm.
 func (c *Config) RealmOf(host string) string {
 	return cmp.Or(c.ResolveRealm(strings.ToLower(host)), c.LibDefaults.DefaultRealm)
 }

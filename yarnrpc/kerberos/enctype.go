@@ -33,8 +33,9 @@ func defaultEnctypes() []int32 {
 	return ids
 }
 
-// EnctypeName is MIT's name of an encryption type, such as
-// "aes256-cts-hmac-sha1-96"; "enctype 25" for one that gokrb5 cannot use.
+// EnctypeName returns MIT's name of an encryption type, such as
+// "aes256-cts-hmac-sha1-96". A type that gokrb5 cannot use is shown by number, such
+// as "enctype 25".
 func EnctypeName(id int32) string {
 	for _, e := range enctypes {
 		if e.id == id {

@@ -1,8 +1,8 @@
 package kerberos
 
 // FromEnvironment logs in as other programs of this machine's user do, with the ticket
-// that kinit got: LoadConfig and FindCache say where getenv, mostly os.Getenv, has
-// them looked for, FromCache what becomes of it (UserGroupInformation.getLoginUser).
+// of kinit (UserGroupInformation.getLoginUser). It calls LoadConfig and FindCache with
+// getenv, which is usually os.Getenv, and then FromCache.
 func FromEnvironment(getenv func(string) string) (*Login, error) {
 	conf, err := LoadConfig(getenv)
 	if err != nil {
@@ -15,6 +15,6 @@ func FromEnvironment(getenv func(string) string) (*Login, error) {
 	return FromCache(conf, path)
 }
 
-// DefaultRealm is the realm of names without one ([libdefaults] default_realm), empty
-// where krb5.conf has none.
+// DefaultRealm returns the realm of names without one ([libdefaults] default_realm).
+// It is empty if krb5.conf has none.
 func (l *Login) DefaultRealm() string { return l.conf.LibDefaults.DefaultRealm }

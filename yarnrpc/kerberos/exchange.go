@@ -24,24 +24,22 @@ const (
 )
 
 var (
-	// ErrKDC is in the error for a realm whose KDCs do not answer.
+	// ErrKDC says that no KDC of the realm answers.
 	ErrKDC = errors.New("no kdc of the realm answers: start one, or correct its address in krb5.conf; only TCP is spoken")
-	// ErrReply is in the error for an answer of a KDC that breaks the protocol's rules or is
-	// not to what was asked.
+	// ErrReply says that a KDC's answer breaks the protocol or does not match the request.
 	ErrReply = errors.New("bad answer of the kdc")
-	// ErrClockSkew is in the error where the clocks of this machine and of the KDC or
-	// server differ by more than they may, 5 minutes mostly.
+	// ErrClockSkew says that the clocks of this machine and of the KDC or server differ too much.
+	// The limit is usually 5 minutes.
 	ErrClockSkew = errors.New("the clocks differ too much: set this machine's clock")
-	// ErrUnknownClient is in the error for a principal that wants to log in and that
-	// the KDC does not know.
+	// ErrUnknownClient says that the KDC does not know the principal that logs in.
 	ErrUnknownClient = errors.New("the kdc does not know this user: check the principal and its realm")
-	// ErrUnknownService is in the error for a service that the KDC does not know.
+	// ErrUnknownService says that the KDC does not know the service.
 	ErrUnknownService = errors.New("the kdc does not know this service: check the host's name and its realm ([domain_realm] of krb5.conf)")
-	// ErrWrongKey is in the error for a keytab whose key is not that of the KDC.
+	// ErrWrongKey says that the keytab's key differs from the KDC's.
 	ErrWrongKey = errors.New("the key is not the one that the kdc has: export the keytab anew")
-	// ErrExpired is in the error for a ticket that can serve no longer.
+	// ErrExpired says that a ticket has expired.
 	ErrExpired = errors.New("the ticket has expired: run kinit")
-	// ErrLocked is in the error for an account that may not log in.
+	// ErrLocked says that the account may not log in.
 	ErrLocked = errors.New("the account or its password has expired, or is locked")
 )
 

@@ -17,14 +17,14 @@ import (
 // maxKeytabBytes is beyond a keytab with ten thousand keys.
 const maxKeytabBytes = 4 << 20
 
-// Keytab is a keytab file as it was when it was read. It does not change; any number
-// of goroutines may use it.
+// Keytab is the content of a keytab file when it was read. It is immutable; any number of
+// goroutines may use it.
 type Keytab struct {
 	Path string
 	keys []*keytabKey
 }
 
-// KeytabEntry is what a keytab says of one key, without the key.
+// KeytabEntry describes one key of a keytab, without the key itself.
 type KeytabEntry struct {
 	Principal Principal
 	KVNO      uint32 // version of the key, which grows with each change
@@ -40,7 +40,7 @@ type keytabKey struct {
 	plain bool
 }
 
-// KeytabError is a keytab that has no key to log in with.
+// KeytabError says that a keytab has no usable key for a principal.
 type KeytabError struct {
 	Path      string
 	Principal Principal
@@ -52,13 +52,13 @@ func (e *KeytabError) Error() string {
 	return fmt.Sprintf("log in as %s from keytab %s: %s", e.Principal, e.Path, e.Reason)
 }
 
-// String names the file; it keeps the keys out of the output of fmt.
+// String names the file. It keeps the keys out of the output of fmt.
 func (k Keytab) String() string {
 	return fmt.Sprintf("keytab %s with %d keys", k.Path, len(k.keys))
 }
 
-// ReadKeytab reads a keytab file of version 2, which is all that Kerberos programs
-// have written since 1996.
+// ReadKeytab reads a keytab file of version 2. Kerberos programs have written no other
+// version since 1996.
 func ReadKeytab(path string) (*Keytab, error) {
 	data, err := readFile(path, maxKeytabBytes)
 	switch {
@@ -72,8 +72,8 @@ func ReadKeytab(path string) (*Keytab, error) {
 	return ParseKeytab(path, data)
 }
 
-// ParseKeytab reads the bytes of a keytab file; path stands for it in errors. The
-// result keeps no part of data. Errors never hold a key.
+// ParseKeytab reads the bytes of a keytab file. Errors name path as the file and never hold
+// a key. The result keeps no part of data.
 func ParseKeytab(path string, data []byte) (*Keytab, error) {
 	k := &Keytab{Path: path}
 	r := &byteReader{data: slices.Clone(data)}
@@ -147,7 +147,7 @@ func (k *Keytab) Entries() []KeytabEntry {
 	return entries
 }
 
-// Principals lists who has keys, each once, in the order of the file.
+// Principals lists the principals with keys, each once, in the order of the file.
 func (k *Keytab) Principals() []Principal {
 	var principals []Principal
 	for _, key := range k.keys {
@@ -158,8 +158,8 @@ func (k *Keytab) Principals() []Principal {
 	return principals
 }
 
-// KeysOf says which keys a principal has: "kvno 3: aes256-cts-hmac-sha1-96,
-// aes128-cts-hmac-sha1-96". Empty where it has none.
+// KeysOf describes a principal's keys: "kvno 3: aes256-cts-hmac-sha1-96,
+// aes128-cts-hmac-sha1-96". It is empty if there are none.
 func (k *Keytab) KeysOf(p Principal) string {
 	var versions []uint32
 	kinds := make(map[uint32][]int32)
@@ -179,12 +179,11 @@ func (k *Keytab) KeysOf(p Principal) string {
 	return strings.Join(texts, "; ")
 }
 
-// Login gives gokrb5 what it needs to log in as a principal, in the default realm if
-// it has none: the keys of that principal, and a copy of the configuration that asks
-// the KDC only for encryption types of these keys, in the configuration's order. So
-// a keytab with RC4 keys alone, or AES-SHA2 ones, works wherever the realm still has
-// such keys. A *KeytabError says that there is no key, or none that the
-// configuration permits.
+// Login returns the input for a login with gokrb5: the keys of a principal, and a copy of
+// the configuration. A principal without a realm is in the default realm. The copy asks the
+// KDC only for encryption types of these keys, in the configuration's order. So a keytab
+// with only RC4 or AES-SHA2 keys works if the realm has such keys. The error is a
+// *KeytabError if there is no key, or none that the configuration permits.
 func (k *Keytab) Login(p Principal, c *Config) (*keytab.Keytab, *config.Config, error) {
 	if p.Realm == "" {
 		p.Realm = c.LibDefaults.DefaultRealm

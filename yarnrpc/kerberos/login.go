@@ -13,10 +13,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// Login gets tickets for services in the name of one principal, and keeps those it
-// has. It is yarnrpc.Auth's Login. Tickets are replaced when 0.8 of their life is
-// over, as UserGroupInformation does; that happens when the next ticket is wanted,
-// and in Keep. Any number of goroutines use a Login; one at a time speaks to the KDC.
+// Login gets tickets for services in the name of one principal, and caches them. It
+// implements yarnrpc.Login. It replaces a ticket after 0.8 of its life, as
+// UserGroupInformation does: at the next call of Ticket, and in Keep. Any number of
+// goroutines may use a Login; one at a time talks to the KDC.
 type Login struct {
 	conf   *Config // a copy that only who has the turn uses; realms never change
 	source source  // for who has the turn
@@ -30,9 +30,9 @@ type Login struct {
 }
 
 // FromKeytab logs in with the keys of a file, as servers and long jobs do
-// (UserGroupInformation.loginUserFromKeytab). A principal without a realm is of the
-// default one. The file is read now, to see that it serves, and for each login; nothing is
-// sent yet.
+// (UserGroupInformation.loginUserFromKeytab). A principal without a realm is in the
+// default realm. FromKeytab reads the file to check it, and the Login reads it again for
+// each login. FromKeytab sends nothing.
 func FromKeytab(conf *Config, who, path string) (*Login, error) {
 	p, err := ParsePrincipal(who)
 	if err != nil {
@@ -48,9 +48,9 @@ func FromKeytab(conf *Config, who, path string) (*Login, error) {
 	return newLogin(conf, s, s.client()), nil
 }
 
-// FromCache logs in with the ticket that kinit put into a file, and with the one that a
-// later kinit puts there. A ticket that can be renewed is, in memory. FindCache says
-// where the file is. A ticket that has expired is an error only when it is needed.
+// FromCache logs in with the ticket that kinit has put into a file. It uses the new ticket
+// after a later kinit. It renews a renewable ticket, in memory. FindCache returns the
+// file's path. An expired ticket is an error only when it is needed.
 func FromCache(conf *Config, path string) (*Login, error) {
 	s := &cacheSource{path: path}
 	if err := s.read(); err != nil {
@@ -63,14 +63,14 @@ func newLogin(conf *Config, s source, client name) *Login {
 	return &Login{conf: conf.Clone(), source: s, client: client, turn: make(chan struct{}, 1), services: make(map[string]*grant)}
 }
 
-// Principal is who logs in.
+// Principal returns the principal that logs in.
 func (l *Login) Principal() Principal { return l.client.principal() }
 
-// RealmOf is the realm of a host's services, by [domain_realm] or else the default one.
+// RealmOf returns the realm of a host's services, as Config.RealmOf does.
 func (l *Login) RealmOf(host string) string { return l.conf.RealmOf(host) }
 
-// Ticket gives a ticket for a service, such as "rm/host@REALM". Without a realm it is
-// that of RealmOf. The error says what to do: see the errors of this package.
+// Ticket returns a ticket for a service, such as "rm/host@REALM". The default realm is the
+// one of RealmOf. The error names the remedy: see the errors of this package.
 func (l *Login) Ticket(ctx context.Context, service string) (*sasl.Ticket, error) {
 	if g := l.known(service); g.fresh(time.Now()) {
 		return g.share(), nil
@@ -96,17 +96,18 @@ func (l *Login) Ticket(ctx context.Context, service string) (*sasl.Ticket, error
 	return got.share(), nil
 }
 
-// Forget drops the ticket for a service that refused it: it may have new keys.
+// Forget drops the ticket for a service that has refused it. The service may have new
+// keys.
 func (l *Login) Forget(service string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.services, service)
 }
 
-// Keep replaces the login's own ticket each time that 0.8 of its life is over, until
-// ctx ends. A Login from a cache needs it where days may pass between two tickets:
-// one that has expired can't be renewed. failed is told of tries that fail, of
-// which there is one each minute; nil is allowed.
+// Keep replaces the login's own ticket each time that 0.8 of its life is over, until ctx
+// ends. A Login from a cache needs it if days may pass between two calls of Ticket,
+// because an expired ticket cannot be renewed. After a failure, Keep calls failed and
+// tries again each minute; failed may be nil.
 func (l *Login) Keep(ctx context.Context, failed func(error)) {
 	for {
 		wait := time.Minute

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Principal is a Kerberos name of the shape that Hadoop uses: service/host@REALM,
-// or user@REALM. It is comparable; the zero value is no name.
+// Principal is a Kerberos name of the shape that Hadoop uses: service/host@REALM, or
+// user@REALM. It is comparable. The zero value is no principal.
 type Principal struct {
 	Service string // the first component: "rm", or the name of a user
 	Host    string // the second one, with any further ones after slashes; "" for a user
 	Realm   string // "" stands for the default realm
 }
 
-// ErrMalformedPrincipal is wrapped by errors about text that is no principal.
+// ErrMalformedPrincipal says that a text is no principal.
 var ErrMalformedPrincipal = errors.New("malformed Kerberos principal: write it as user@REALM or service/host@REALM")
 
 // ParsePrincipal reads a principal as KerberosName does: at most two components,
@@ -30,7 +30,7 @@ func ParsePrincipal(text string) (Principal, error) {
 	return Principal{Service: service, Host: host, Realm: realm}, nil
 }
 
-// Name is the part before the realm: "user" or "service/host".
+// Name returns the part before the realm: "user" or "service/host".
 func (p Principal) Name() string {
 	if p.Host == "" {
 		return p.Service
@@ -38,7 +38,7 @@ func (p Principal) Name() string {
 	return p.Service + "/" + p.Host
 }
 
-// String is the whole name, as ParsePrincipal reads it.
+// String returns the whole name, in the form that ParsePrincipal reads.
 func (p Principal) String() string {
 	if p.Realm == "" {
 		return p.Name()
@@ -50,11 +50,10 @@ func (p Principal) String() string {
 // (SecurityUtil#HOSTNAME_PATTERN).
 const hostPattern = "_HOST"
 
-// ServerPrincipal puts a host name, in lower case, in the place of _HOST in a
-// configured principal such as "rm/_HOST@EXAMPLE.COM"; others are as they are
-// (SecurityUtil#getServerPrincipal). host is called only if its answer is needed: it
-// gives the canonical name of the server's address, or this machine's when the
-// principal is its own.
+// ServerPrincipal replaces _HOST in a configured principal such as "rm/_HOST@EXAMPLE.COM"
+// by a host name in lower case (SecurityUtil#getServerPrincipal). Other principals do not
+// change. host is called only if its result is needed. It returns the canonical name of
+// the server's address, or this machine's name if the principal is this machine's own.
 func ServerPrincipal(configured string, host func() (string, error)) (string, error) {
 	parts := strings.FieldsFunc(configured, func(c rune) bool { return c == '/' || c == '@' })
 	separators := strings.Count(configured, "/") + strings.Count(configured, "@")
@@ -71,16 +70,16 @@ func ServerPrincipal(configured string, host func() (string, error)) (string, er
 	return parts[0] + "/" + strings.ToLower(name) + "@" + parts[2], nil
 }
 
-// ServerMismatchError is a server that says it is someone else than the
-// configuration wants. Nothing may be sent to it.
+// ServerMismatchError says that a server advertises another principal than the
+// configuration demands. The client must send nothing to it.
 type ServerMismatchError struct {
 	Advertised string
 	Want       string // the principal or pattern, "" when none is configured
-	Property   string // that Want is the value of; "" if unknown
+	Property   string // the property with the value Want; "" if unknown
 }
 
-// Error names both and the remedy. Servers advertise their realm not: it is what krb5.conf
-// makes of the host.
+// Error names both and the remedy. Servers do not advertise their realm: the client gets
+// it from the host and krb5.conf.
 func (e *ServerMismatchError) Error() string {
 	wants := "the Hadoop configuration wants"
 	if e.Property != "" {
@@ -99,23 +98,23 @@ func (e *ServerMismatchError) Error() string {
 	return fmt.Sprintf("server advertises Kerberos principal %s, but %s %s: correct the site file, or the reverse DNS of the server", e.Advertised, wants, e.Want)
 }
 
-// Server is the principal that the servers of a protocol must have, as a Hadoop
-// configuration says it. The zero value is that of none.
+// Server is the principal that a Hadoop configuration demands of a protocol's servers. The
+// zero value matches no server.
 type Server struct {
 	// Principal is primary/host@REALM, where _HOST stands for the server's own host:
 	// the value of the protocol's property, such as yarn.resourcemanager.principal.
 	Principal string
-	// Pattern alone counts where it is not empty: a glob with *, ?, [a-z], [!a] and
-	// {a,b}, for the whole name (the same property with .pattern).
+	// Pattern, if not empty, replaces Principal. It is a glob with *, ?, [a-z], [!a] and
+	// {a,b}, which must match the whole name (the same property with .pattern).
 	Pattern string
-	// Property is the name of the property that has Principal, for errors. Empty: none
-	// is known.
+	// Property is the name of the property that sets Principal, for errors. Empty:
+	// unknown.
 	Property string
 }
 
-// Check holds the principal that a server advertises, with its realm, against the one that
-// it must have (SaslRpcClient#getServerPrincipal). host is as for ServerPrincipal. A
-// mismatch is a *ServerMismatchError.
+// Check compares the principal that a server advertises, with its realm, to the required
+// one (SaslRpcClient#getServerPrincipal). host is as for ServerPrincipal. The error is a
+// *ServerMismatchError if they differ.
 func (s Server) Check(advertised string, host func() (string, error)) error {
 	if s.Pattern != "" {
 		glob, err := compileGlob(s.Pattern)

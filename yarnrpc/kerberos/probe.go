@@ -13,21 +13,24 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// KDC is a KDC of a realm, as it answered to Probe.
+// KDC is the result of Probe for one KDC.
 type KDC struct {
 	Address string // host:port
-	// Err is why it did not answer, or not as a KDC does; nil: the rest counts.
+	// Err is set if the KDC did not answer, or not as a KDC does. If it is nil, the other fields
+	// are set.
 	Err error
-	// Clock is the time that it told, and Heard this machine's when the answer came.
+	// Clock is the KDC's time, and Heard this machine's time when the answer came.
 	Clock, Heard time.Time
 }
 
-// Ahead is how far the KDC's clock goes before this machine's; negative: behind it.
+// Ahead returns how far the KDC's clock is ahead of this machine's. It is negative if the KDC's
+// clock is behind.
 func (k KDC) Ahead() time.Duration { return k.Clock.Sub(k.Heard) }
 
-// Probe asks every KDC of a principal's realm for the time, in the order of their
-// addresses. Nobody is logged in: the request is to renew a ticket, without one, which a
-// KDC refuses (KDC_ERR_BADOPTION), telling its time. The error is ErrKDC for a realm of which no KDC is known.
+// Probe asks every KDC of a principal's realm for its time, in the order of their addresses. It
+// does not log in: it asks to renew a ticket without sending one. The KDC refuses that
+// (KDC_ERR_BADOPTION) with an error that holds its time. The error is ErrKDC if no KDC of the realm
+// is known.
 func (c *Config) Probe(ctx context.Context, who Principal) ([]KDC, error) {
 	who.Realm = cmp.Or(who.Realm, c.LibDefaults.DefaultRealm)
 	own := c.Clone()

@@ -16,10 +16,10 @@ const (
 	maxSectionDepth    = 16
 )
 
-// ConfigError is a krb5.conf, or a file that it includes, that cannot be read.
+// ConfigError says that a krb5.conf, or a file that it includes, cannot be read.
 type ConfigError struct {
 	File string
-	Line int // from 1; 0 when it is not about a line
+	Line int // from 1; 0: no line
 	Err  error
 }
 
