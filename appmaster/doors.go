@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -83,22 +82,4 @@ func rightsOf(owner string, options config.Config, hadoop *hadoopconf.Conf) (res
 func clusterRealm(hadoop *hadoopconf.Conf) string {
 	_, realm, _ := strings.Cut(hadoop.Get("yarn.resourcemanager.principal"), "@")
 	return realm
-}
-
-// proxyOrigins are the addresses by which browsers reach YARN's proxy, as host:port.
-func proxyOrigins(hadoop *hadoopconf.Conf) []string {
-	if address := hadoop.Get("yarn.web-proxy.address"); address != "" {
-		return []string{address}
-	}
-	rms, err := hadoop.ResourceManagers()
-	if err != nil { // proxies has told
-		return nil
-	}
-	var origins []string
-	for _, rm := range rms {
-		if web, err := url.Parse(rm.Webapp); err == nil {
-			origins = append(origins, web.Host)
-		}
-	}
-	return origins
 }

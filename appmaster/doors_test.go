@@ -127,24 +127,6 @@ func TestDoorsOpenWithKerberosAlone(t *testing.T) {
 	}
 }
 
-func TestTheProxyIsCalledByItsOwnName(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		hadoop map[string]string
-		want   []string
-	}{
-		"in the ResourceManager": {map[string]string{"yarn.resourcemanager.webapp.address": "rm:8088"}, []string{"rm:8088"}},
-		"by itself":              {map[string]string{"yarn.web-proxy.address": "proxy:9099", "yarn.resourcemanager.webapp.address": "rm:8088"}, []string{"proxy:9099"}},
-		"with https": {
-			map[string]string{"yarn.http.policy": "HTTPS_ONLY", "yarn.resourcemanager.webapp.https.address": "rm:8090"}, []string{"rm:8090"},
-		},
-	} {
-		if diff := cmp.Diff(test.want, proxyOrigins(carriedConf(t, test.hadoop))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
 // TestAnHTTPKeytabIsReadAtTheStart would catch a keytab that is found missing when
 // the first user comes.
 func TestAnHTTPKeytabIsReadAtTheStart(t *testing.T) {

@@ -1,20 +1,13 @@
 package appmaster
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
-	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -122,143 +115,4 @@ func (env environment) handed(logger logrus.FieldLogger) dfs.Handed {
 		h.Credentials = func() *creds.Credentials { return env.credentials }
 	}
 	return h
-}
-
-// maxStaged bounds what the client has staged, in bytes: a job's splits are most of
-// it.
-const maxStaged = 256 << 20
-
-// staged is what the client has staged.
-type staged struct {
-	launch.Staged
-	graph jobgraph.JobGraph // of Job, where there is one
-}
-
-func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged, error) {
-	var s staged
-	uri := l.StagingDir + "/" + launch.StagedFile
-	content, err := files.ReadFile(ctx, uri, maxStaged)
-	if err == nil {
-		s, err = decodeStaged(content, l.Mode)
-	}
-	if err != nil {
-		return s, fmt.Errorf("read what is staged in %s: %w", uri, err)
-	}
-	return s, nil
-}
-
-// errNoJob is a cluster for one job for which none was staged.
-var errNoJob = errors.New("there is no job")
-
-// decodeStaged reads the content of launch.StagedFile.
-func decodeStaged(content []byte, mode launch.Mode) (s staged, err error) {
-	err = json.Unmarshal(content, &s.Staged)
-	switch {
-	case err != nil:
-	case s.Job != nil:
-		err = json.Unmarshal(s.Job.Graph, &s.graph)
-	case mode == launch.PerJob:
-		err = errNoJob
-	}
-	return s, err
-}
-
-// nodeReports gives the nodes as the driver takes them.
-func (s staged) nodeReports() []records.NodeReport {
-	reports := make([]records.NodeReport, len(s.Nodes))
-	for i, node := range s.Nodes {
-		reports[i] = records.NodeReport{
-			ID: records.NodeID{Host: node.Host, Port: node.Port}, Rack: node.Rack, State: records.NodeRunning,
-			Capability: records.Resource{MemoryMB: node.MemoryMB, VCores: node.VCores, Others: records.NewResourceValues(node.Others)},
-			Labels:     node.Labels,
-		}
-	}
-	return reports
-}
-
-// hardlyFits says of a job that the nodes which run have too little memory for it, or "". The
-// client has submitted a program, and did not know its jobs.
-func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
-	if len(s.Nodes) == 0 { // they are not known
-		return ""
-	}
-	var have int64
-	for _, node := range s.Nodes {
-		have += node.MemoryMB
-	}
-	return launch.DemandOf(c, graph.Slots()).TooLarge(have)
-}
-
-// proxies are the addresses from which YARN's web proxy may ask REST: of
-// yarn.web-proxy.address, else of all ResourceManagers' web servers
-// (AmFilterInitializer). One that cannot be found is refused by REST, and the
-// application runs without it. own is the node's name.
-func proxies(ctx context.Context, conf *hadoopconf.Conf, own string, logger logrus.FieldLogger) []netip.Addr {
-	const unknown = "yarn's web proxy is not found, and will be refused"
-	hosts, err := proxyHosts(conf)
-	if err != nil {
-		logger.WithError(err).Warn(unknown)
-		return nil
-	}
-	var addresses []netip.Addr
-	for _, host := range hosts {
-		found, err := resolve(ctx, host, own)
-		if err != nil {
-			logger.WithError(err).WithField("host", host).Warn(unknown)
-		}
-		for _, address := range found {
-			if !slices.Contains(addresses, address) {
-				addresses = append(addresses, address)
-			}
-		}
-	}
-	return addresses
-}
-
-func proxyHosts(conf *hadoopconf.Conf) ([]string, error) {
-	if address := conf.Get("yarn.web-proxy.address"); address != "" {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil { // Hadoop does not insist on the port
-			host = address
-		}
-		return []string{host}, nil
-	}
-	rms, err := conf.ResourceManagers()
-	if err != nil {
-		return nil, err
-	}
-	var hosts []string
-	for _, rm := range rms {
-		web, err := url.Parse(rm.Webapp)
-		if err != nil {
-			return nil, fmt.Errorf("address of YARN's web server: %w", err)
-		}
-		hosts = append(hosts, web.Hostname())
-	}
-	return hosts, nil
-}
-
-// resolve finds the addresses of a host. The wildcard address, Hadoop's default
-// for a ResourceManager, stands for this node (NetUtils#getConnectAddress).
-func resolve(ctx context.Context, host, own string) ([]netip.Addr, error) {
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return nil, err
-	}
-	var addresses []netip.Addr
-	for _, address := range found {
-		if address = address.Unmap(); !address.IsUnspecified() {
-			addresses = append(addresses, address)
-			continue
-		}
-		addresses = append(addresses, netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback())
-		if host != own {
-			local, err := resolve(ctx, own, own)
-			if err != nil {
-				return nil, err
-			}
-			addresses = append(addresses, local...)
-		}
-	}
-	return addresses, nil
 }

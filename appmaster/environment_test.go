@@ -5,23 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // containerVariables are what YARN gives the process.
@@ -111,72 +104,5 @@ func TestAnApplicationsProgramIsWhatWasSubmitted(t *testing.T) {
 		if err := env.identifyProgram(); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", text, err, want)
 		}
-	}
-}
-
-// TestProxies would catch a web proxy that is turned away, and an application
-// that does not start because a name cannot be resolved.
-func TestProxies(t *testing.T) {
-	t.Parallel()
-	own := []string{"127.0.0.1", "::1", "127.0.0.9"}
-	for name, test := range map[string]struct {
-		properties map[string]string
-		want       []string
-		warnings   int
-	}{
-		"the ResourceManager shows applications itself":          {map[string]string{"yarn.resourcemanager.webapp.address": "127.0.0.2:8088"}, []string{"127.0.0.2"}, 0},
-		"a proxy of its own takes its place":                     {map[string]string{"yarn.web-proxy.address": "127.0.0.3:8089", "yarn.resourcemanager.webapp.address": "127.0.0.2:8088"}, []string{"127.0.0.3"}, 0},
-		"a proxy's address may lack the port":                    {map[string]string{"yarn.web-proxy.address": "127.0.0.3"}, []string{"127.0.0.3"}, 0},
-		"addresses of IPv6":                                      {map[string]string{"yarn.web-proxy.address": "[fd00::7]:8089"}, []string{"fd00::7"}, 0},
-		"a ResourceManager whose address is any means this node": {map[string]string{"yarn.resourcemanager.hostname": "0.0.0.0"}, own, 0},
-		"so does one of IPv6":                                    {map[string]string{"yarn.web-proxy.address": "[::]:8089"}, own, 0},
-		"both of two ResourceManagers": {map[string]string{
-			"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b", "yarn.resourcemanager.cluster-id": "c",
-			"yarn.resourcemanager.hostname.a": "127.0.0.2", "yarn.resourcemanager.hostname.b": "127.0.0.4",
-		}, []string{"127.0.0.2", "127.0.0.4"}, 0},
-		"one that is not found is left out": {map[string]string{
-			"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b", "yarn.resourcemanager.cluster-id": "c",
-			"yarn.resourcemanager.hostname.a": "no..host", "yarn.resourcemanager.hostname.b": "127.0.0.4",
-		}, []string{"127.0.0.4"}, 1},
-		"an address that is none": {map[string]string{"yarn.resourcemanager.webapp.address": "rm:http:8088"}, nil, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var b strings.Builder
-			b.WriteString("<configuration>")
-			for _, property := range slices.Sorted(maps.Keys(test.properties)) {
-				fmt.Fprintf(&b, "<property><name>%s</name><value>%s</value></property>", property, test.properties[property])
-			}
-			b.WriteString("</configuration>")
-			conf, err := hadoopconf.Parse([]byte(b.String()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			logger, logged := logtest.NewNullLogger()
-			var want []netip.Addr
-			for _, text := range test.want {
-				want = append(want, netip.MustParseAddr(text))
-			}
-			got := proxies(t.Context(), conf, "127.0.0.9", logger)
-			if !slices.Equal(want, got) {
-				t.Errorf("proxies %v, want %v", got, want)
-			}
-			if n := len(logged.AllEntries()); n != test.warnings {
-				t.Errorf("%d warnings, want %d", n, test.warnings)
-			}
-		})
-	}
-}
-
-// TestNodesForTheDriver would catch nodes that asks cannot name.
-func TestNodesForTheDriver(t *testing.T) {
-	t.Parallel()
-	s := staged{Staged: launch.Staged{Nodes: []launch.Node{{Host: "n1", Port: 8041, Rack: "/r", MemoryMB: 2048, VCores: 4}}}}
-	want := []records.NodeReport{{
-		ID: records.NodeID{Host: "n1", Port: 8041}, Rack: "/r", State: records.NodeRunning,
-		Capability: records.Resource{MemoryMB: 2048, VCores: 4},
-	}}
-	if diff := cmp.Diff(want, s.nodeReports()); diff != "" {
-		t.Errorf("nodes differ (-want +got):\n%s", diff)
 	}
 }

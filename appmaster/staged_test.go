@@ -71,3 +71,16 @@ func FuzzDecodeStaged(f *testing.F) {
 		}
 	})
 }
+
+// TestNodesForTheDriver would catch nodes that asks cannot name.
+func TestNodesForTheDriver(t *testing.T) {
+	t.Parallel()
+	s := staged{Staged: launch.Staged{Nodes: []launch.Node{{Host: "n1", Port: 8041, Rack: "/r", MemoryMB: 2048, VCores: 4}}}}
+	want := []records.NodeReport{{
+		ID: records.NodeID{Host: "n1", Port: 8041}, Rack: "/r", State: records.NodeRunning,
+		Capability: records.Resource{MemoryMB: 2048, VCores: 4},
+	}}
+	if diff := cmp.Diff(want, s.nodeReports()); diff != "" {
+		t.Errorf("nodes differ (-want +got):\n%s", diff)
+	}
+}
