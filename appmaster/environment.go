@@ -24,7 +24,7 @@ type environment struct {
 	host        string // of the NodeManager, which other nodes reach this process by
 	logDir      string
 	workDir     string   // of the container; "": that of this process
-	variables   []string // what a driver finds in its environment
+	variables   []string // all that this process has
 	launch      launch.AppMaster
 	strategy    strategy // of the cluster's mode
 	config      config.Config
@@ -80,6 +80,11 @@ func (env *environment) identifyProgram() error {
 	}
 	env.launch.ProgramRef.SHA256 = read.SHA256
 	return nil
+}
+
+// forOthers are the options for workers and users' programs: without the master's own variables.
+func (env environment) forOthers() config.Config {
+	return env.config.Without(config.ContainerMasterEnv)
 }
 
 // logIn makes the login from the keytab that the client has sent, or told of; nil where

@@ -1,16 +1,10 @@
 package appmaster
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"strconv"
-	"time"
-
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 // Where users' drivers run beside this process, all of them share its container. These
@@ -20,6 +14,8 @@ const (
 	masterShare      = 50
 	applicationShare = 25 // of its one driver
 	sessionShare     = 25 / maxDrivers
+	// maxDrivers bounds the drivers that a session runs at once; more wait.
+	maxDrivers = 4
 	// leastDriverMB is what a program needs to plan at all.
 	leastDriverMB = 24
 )
@@ -74,76 +70,16 @@ func heapOf(mode launch.Mode, options config.Config) int64 {
 	return int64(heapMB) << 20
 }
 
-// jobLimits bound the jobs that drivers bring.
-type jobLimits struct {
-	most   int // bytes of one, as it is encoded; 0: nobody bounds it
-	growth int // how much more memory it may take that is decoded; 0: nobody bounds it
-	// hold waits for room for one; nil: there is room.
-	hold func(ctx context.Context, bytes int) (leave func(), err error)
-}
-
-// limitJobs says what drivers may bring. In a session they share with requests, which bring
-// the same. An application's driver is alone, and its text takes half as much as the job.
-func limitJobs(mode launch.Mode, options config.Config, room *rest.Room) jobLimits {
+// limitPrograms says what users' programs may take. In a session they share with requests, which bring
+// the same jobs. An application's program is alone, and its job's text takes half as much as the job.
+func limitPrograms(mode launch.Mode, options config.Config, room *rest.Room) userdriver.Limits {
+	_, each := limits(mode, options)
+	l := userdriver.Limits{ContainerMB: options.Memory(config.JobManagerProcessSize).Megabytes(), EachMB: each}
 	if mode == launch.Application {
 		jobs, _ := budgets(mode, options)
-		return jobLimits{most: int(jobs / 2)}
+		l.Job = int(jobs / 2)
+	} else {
+		l.Job, l.Growth, l.Hold = room.Largest(), rest.MaxGrowth, room.Hold
 	}
-	return jobLimits{most: room.Largest(), growth: rest.MaxGrowth, hold: room.Hold}
-}
-
-// driverVariables are the environment of drivers: this process' without what is its own,
-// and their limit of memory.
-func driverVariables(own []string, mode launch.Mode, options config.Config) []string {
-	_, limit := limits(mode, options)
-	return append(launch.ChildEnvironment(own), "GOMEMLIMIT="+strconv.Itoa(limit)+"MiB")
-}
-
-// sampleInterval is how often the memory of drivers is looked at: often, as a plan of many
-// files can grow by a container's size between two looks of the NodeManager, which then
-// ends the master with them.
-const sampleInterval = 200 * time.Millisecond
-
-// watchDrivers ends drivers that hold too much, until ctx ends.
-func (s *services) watchDrivers(ctx context.Context) {
-	container := s.env.config.Memory(config.JobManagerProcessSize).Megabytes()
-	_, limit := limits(s.env.launch.Mode, s.env.config)
-	ticker := time.NewTicker(sampleInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			s.drivers.running.relieve(container, limit+memory.Overhead)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// relieve kills the driver that is furthest over its share, all in MB, if the container is
-// about to exceed its memory.
-func (r *children) relieve(containerMB, shareMB int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var usages []memory.Usage[int]
-	byPID := make(map[int]*child)
-	for c := range r.all {
-		if c.Driver != nil {
-			pid := c.PID()
-			byPID[pid] = c
-			usages = append(usages, memory.Usage[int]{ID: pid, Resident: memory.OfTree(pid), Share: config.Bytes(shareMB) * config.Mebibyte})
-		}
-	}
-	if len(usages) == 0 {
-		return
-	}
-	victim, found := memory.Victim(containerMB, memory.OfProcess(os.Getpid()), usages)
-	if !found {
-		return
-	}
-	why := fmt.Sprintf("it was ended because the ApplicationMaster's container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or plan less",
-		victim.Resident.Megabytes(), shareMB, config.JobManagerProcessSize, containerMB)
-	c := byPID[victim.ID]
-	c.killed.CompareAndSwap(nil, &why)
-	c.Kill()
+	return l
 }

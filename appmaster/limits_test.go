@@ -1,8 +1,6 @@
 package appmaster
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -53,10 +51,5 @@ func TestDriversFitBesideTheMaster(t *testing.T) {
 		if alone <= jobs {
 			t.Errorf("%s: a job alone has %d bytes, beside drivers %d", size, alone, jobs)
 		}
-	}
-	own := []string{"PATH=/bin", launch.Variable + "=secret", launch.TokenFileVariable + "=/tokens", "GOMEMLIMIT=409MiB", "GOMAXPROCS=2", "X=" + launch.Variable}
-	got := driverVariables(slices.Clone(own), launch.Application, config.Config{})
-	if want := "PATH=/bin X=" + launch.Variable + " GOMEMLIMIT=128MiB"; strings.Join(got, " ") != want {
-		t.Errorf("a driver's environment is %q, want %q", got, want)
 	}
 }

@@ -42,7 +42,7 @@ func Main(start time.Time, getenv func(string) string) int {
 		fmt.Fprintln(os.Stderr, "appmaster:", err)
 		return exitStartup
 	}
-	env.variables = driverVariables(os.Environ(), env.launch.Mode, env.config)
+	env.variables = os.Environ()
 	if limit, _ := limits(env.launch.Mode, env.config); limit > 0 {
 		debug.SetMemoryLimit(int64(limit) << 20)
 	}

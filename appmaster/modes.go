@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
@@ -32,9 +30,13 @@ func strategyOf(l launch.AppMaster) (strategy, error) {
 		}
 		return strategy{ends, (*services).runJob}, nil
 	case launch.Session:
-		return strategy{dispatcher.Session, (*services).runSession}, nil
+		return strategy{dispatcher.Session, func(s *services, ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+			return s.session.run(ctx, taken)
+		}}, nil
 	case launch.Application:
-		return strategy{dispatcher.Application, (*services).runApplication}, nil
+		return strategy{dispatcher.Application, func(s *services, ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+			return s.application.run(ctx, taken)
+		}}, nil
 	}
 	return strategy{}, fmt.Errorf("%w: there is no mode %q; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
@@ -62,18 +64,4 @@ func (s *services) clientTimeout() time.Duration {
 		return s.env.config.Duration(config.ClientHeartbeatTimeout)
 	}
 	return 0
-}
-
-// runSession runs what its users bring over REST until it is shut down.
-func (s *services) runSession(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
-	taken()
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer stop(nil)
-	running.Go(func() { _ = s.session.Run(ctx) }) // ends with ctx, whose cause is known here
-	running.Go(func() { s.watchDrivers(ctx) })    // likewise
-	running.Go(func() { s.settling.run(ctx, debug.FreeOSMemory) })
-	return s.component.Dispatcher.Outcome(ctx)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -38,21 +39,21 @@ import (
 // services is everything that an ApplicationMaster consists of, in the order in
 // which it starts.
 type services struct {
-	env       environment
-	logger    logrus.FieldLogger
-	files     *dfs.FS
-	staged    staged
-	tokens    *tokenmanager.Manager
-	clients   *yarndriver.Clients
-	component *Component
-	drivers   drivers
-	session   *session // of a session; nil
-	settling  settling // of a session
-	progress  progress
-	roles     *rolerpc.Server
-	rolesAt   net.Listener
-	rest      *rest.Server
-	restAt    net.Listener
+	env         environment
+	logger      logrus.FieldLogger
+	files       *dfs.FS
+	staged      staged
+	tokens      *tokenmanager.Manager
+	clients     *yarndriver.Clients
+	component   *Component
+	drivers     *userdriver.Drivers // of an application or a session; nil
+	session     *session            // of a session; nil
+	application *application        // of an application; nil
+	progress    progress
+	roles       *rolerpc.Server
+	rolesAt     net.Listener
+	rest        *rest.Server
+	restAt      net.Listener
 }
 
 // startServices makes the services; only those that listen have begun. After an
@@ -187,16 +188,16 @@ func (s *services) wire(ctx context.Context, driver resourcemanager.Driver, auth
 	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends, Files: s.files}
 	cluster.JobMemory, _ = budgets(env.launch.Mode, env.config)
 	var store *programs.Store
+	settling := newSettling()
 	if env.launch.Mode == launch.Session {
 		cache := staging.Resume(s.files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)))
 		store = programs.New(cache, s.files, program.Native())
 		if err := store.Recover(ctx); err != nil {
 			return err
 		}
-		s.settling = newSettling()
 		cluster.JobEnded = func(job dispatcher.Submission) {
 			store.Release(job.Program.SHA256)
-			s.settling.jobEnded()
+			settling.jobEnded()
 		}
 	}
 	var err error
@@ -204,9 +205,14 @@ func (s *services) wire(ctx context.Context, driver resourcemanager.Driver, auth
 	if err != nil {
 		return err
 	}
-	s.drivers = s.manageDrivers(room)
-	if store != nil {
-		s.session = newSession(s.component, store, s.drivers)
+	switch programs := s.describePrograms(room); env.launch.Mode {
+	case launch.Session:
+		s.session = newSession(s.component, store, settling, programs, env.workDir, s.logger)
+		s.drivers = s.session.drivers
+	case launch.Application:
+		s.application = newApplication(s.component, env, s.staged, s.tokens, programs, s.logger)
+		s.drivers = s.application.drivers
+	case launch.PerJob: // its program has planned where the client runs
 	}
 	identity, err := authority.IssueApplicationMaster(time.Now())
 	if err != nil {
@@ -220,22 +226,18 @@ func (s *services) wire(ctx context.Context, driver resourcemanager.Driver, auth
 	return nil
 }
 
-// manageDrivers says how drivers run beside this process.
-func (s *services) manageDrivers(room *rest.Room) drivers {
-	env := s.env
-	return drivers{
-		jobs:        limitJobs(env.launch.Mode, env.config, room),
-		application: env.container.Attempt.Application.String(),
-		config:      env.config.Without(config.ContainerMasterEnv), // it would go on to workers
-		environment: env.variables,
-		dir:         env.workDir,
-		logDir:      env.logDir,
-		reach: func() *msg.Reach {
+// describePrograms says how users' programs run beside this process.
+func (s *services) describePrograms(room *rest.Room) userdriver.Config {
+	return userdriver.Config{
+		Application: s.env.container.Attempt.Application.String(),
+		Options:     s.env.forOthers(),
+		Environment: s.env.variables,
+		LogDir:      s.env.logDir,
+		Limits:      limitPrograms(s.env.launch.Mode, s.env.config, room),
+		Reach: func() *msg.Reach {
 			tokens := creds.Credentials{Tokens: s.tokens.Current().Tokens}
-			return &msg.Reach{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: tokens.Marshal()}
+			return &msg.Reach{HadoopConf: s.env.launch.HadoopConf, User: s.env.launch.User, Tokens: tokens.Marshal()}
 		},
-		running: newChildren(),
-		logger:  s.logger,
 	}
 }
 

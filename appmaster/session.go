@@ -2,54 +2,52 @@ package appmaster
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"os"
+	"runtime/debug"
 	"sync"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// session is what a session does for its users, as rest.Session has it. Make it with
-// newSession; Run owns the drivers that go on after their first job.
+// session is what a session does for its users, as rest.Session has it, and for the programs that
+// it runs, as userdriver.Cluster has it. Make it with newSession.
 type session struct {
-	component *Component
-	store     *programs.Store
-	drivers   drivers
-	places    *places
-	started   chan func(context.Context) // from RunProgram to Run; never closed
+	*Component
+	store    *programs.Store
+	drivers  *userdriver.Drivers
+	programs *userdriver.Programs
+	settling settling
 }
 
-func newSession(component *Component, store *programs.Store, d drivers) *session {
-	return &session{
-		component: component, store: store, drivers: d,
-		places: newPlaces(), started: make(chan func(context.Context)),
-	}
+// newSession makes a session. Programs lie in dir while they run.
+func newSession(component *Component, store *programs.Store, settling settling, c userdriver.Config, dir string, logger logrus.FieldLogger) *session {
+	s := &session{Component: component, store: store, settling: settling}
+	s.drivers = userdriver.New(c, s, logger)
+	s.programs = userdriver.NewPrograms(s.drivers, store, dir, maxDrivers)
+	return s
 }
 
-// Run runs drivers until ctx ends, its cause. It waits for them.
-func (s *session) Run(ctx context.Context) error {
+// run runs what its users bring over REST until it is shut down.
+func (s *session) run(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+	taken()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var running sync.WaitGroup
 	defer running.Wait()
-	for {
-		select {
-		case drive := <-s.started:
-			running.Go(func() { drive(ctx) })
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	defer stop(nil)
+	running.Go(func() { _ = s.programs.Serve(ctx) }) // ends with ctx, whose cause is known here
+	running.Go(func() { s.drivers.Watch(ctx) })      // likewise
+	running.Go(func() { s.settling.run(ctx, debug.FreeOSMemory) })
+	return s.Dispatcher.Outcome(ctx)
 }
 
 // SubmitJob takes a job in whose program the session has.
@@ -57,6 +55,11 @@ func (s *session) SubmitJob(ctx context.Context, job restapi.JobSubmission) erro
 	return s.submit(ctx, job.Program.SHA256, dispatcher.Submission{
 		Job: job.Job, Graph: &job.Graph, Detached: !job.Attached, ClientTimeout: job.ClientTimeout(),
 	})
+}
+
+// Submit takes a job of a program in that the session runs.
+func (s *session) Submit(ctx context.Context, p userdriver.Program, job ids.JobID, graph *jobgraph.JobGraph) error {
+	return s.submit(ctx, p.SHA256, dispatcher.Submission{Job: job, Graph: graph, Detached: true})
 }
 
 // submit holds a program for a job until the job has ended.
@@ -67,7 +70,7 @@ func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Subm
 	}
 	if err = context.Cause(ctx); err == nil {
 		// Whoever leaves from here on must not leave in doubt whether the job holds the program.
-		err = s.component.Submit(context.WithoutCancel(ctx), job)
+		err = s.Component.Submit(context.WithoutCancel(ctx), job)
 	}
 	if err != nil {
 		s.store.Release(sha256)
@@ -95,154 +98,20 @@ func (s *session) RemoveProgram(ctx context.Context, sha256 string) error {
 	return s.store.Remove(ctx, sha256)
 }
 
+// PlanProgram lets a program plan its first job, and ends it.
+func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (jobgraph.JobGraph, error) {
+	return s.programs.Plan(ctx, userdriver.Run(run))
+}
+
+// RunProgram lets a program run beside the master, and gives the id of its first job.
+func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobID, error) {
+	return s.programs.Run(ctx, userdriver.Run(run))
+}
+
 // Drivers lists the programs that run beside the master, the oldest first.
-func (s *session) Drivers(context.Context) ([]msg.DriverDetails, error) { return s.places.list(), nil }
+func (s *session) Drivers(context.Context) ([]msg.DriverDetails, error) {
+	return s.programs.List(), nil
+}
 
 // EndDriver ends one of them, and waits for that. Its jobs go on.
-func (s *session) EndDriver(ctx context.Context, id string) error { return s.places.stop(ctx, id) }
-
-// PlanProgram lets a program plan its first job, and ends it.
-func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (graph jobgraph.JobGraph, err error) {
-	at, err := s.places.enter(ctx, msg.Program{SHA256: run.SHA256})
-	if err != nil {
-		return graph, err
-	}
-	defer at.leave()
-	ctx, stop := at.under(ctx)
-	defer stop(nil)
-	ctx, end := context.WithTimeoutCause(ctx, planTime, errSlowPlan)
-	defer end()
-	d, err := s.start(ctx, at, run, false) // a job that collects something cannot run detached, but has a plan
-	if err != nil {
-		return graph, err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	graph, err = d.Next(ctx)
-	return graph, badProgram(ctx, d.explain(err))
-}
-
-// planTime is how long a program may take until it executes its first job.
-const planTime = 4 * time.Minute
-
-// errSlowPlan ends a program that takes longer.
-var errSlowPlan = fmt.Errorf("%w: it has executed no job in %s", msg.ErrBadProgram, planTime)
-
-// RunProgram lets a program run as a driver that does not wait for its jobs, and gives
-// the first one's id. The driver goes on then, until it ends by itself or with the
-// session.
-func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobID, error) {
-	type answer struct {
-		job ids.JobID
-		err error
-	}
-	first := make(chan answer, 1) // what comes later nobody waits for
-	tell := func(a answer) {
-		select {
-		case first <- a:
-		default:
-		}
-	}
-	at, err := s.places.enter(ctx, msg.Program{SHA256: run.SHA256}) // first: who waits is a request, and of those there are only so many
-	if err != nil {
-		return "", err
-	}
-	drive := func(living context.Context) {
-		defer at.leave()
-		err := s.drive(living, at, run, func(job ids.JobID, err error) { tell(answer{job, err}) })
-		tell(answer{err: err})
-		s.drivers.logger.WithFields(logrus.Fields{"program": run.SHA256, "err": err}).Info("program has ended")
-	}
-	select {
-	case s.started <- drive:
-	case <-ctx.Done():
-		at.leave()
-		return "", context.Cause(ctx)
-	}
-	select {
-	case a := <-first:
-		return a.job, a.err
-	case <-ctx.Done(): // it goes on all the same
-		return "", context.Cause(ctx)
-	}
-}
-
-// drive runs a program to its end, and tells of each job whether it was taken in. An error
-// is why it did not end well.
-func (s *session) drive(ctx context.Context, at *place, run rest.ProgramRun, submitted func(ids.JobID, error)) (err error) {
-	ctx, end := at.under(ctx)
-	defer end(nil)
-	late := time.AfterFunc(planTime, func() { end(errSlowPlan) })
-	defer late.Stop()
-	d, err := s.start(ctx, at, run, true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	x := execution{component: s.component, drivers: s.drivers, detached: true}
-	x.submit = func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
-		job := run.Job
-		if job == "" || x.some {
-			job = ids.JobID(ids.Random())
-		}
-		err := s.submit(ctx, run.SHA256, dispatcher.Submission{Job: job, Graph: graph, Detached: true})
-		late.Stop()
-		if err == nil {
-			at.submitted(job)
-		}
-		submitted(job, err)
-		return job, err
-	}
-	if err := x.serve(ctx, d); !errors.Is(err, io.EOF) {
-		if ctx.Err() == nil {
-			s.drivers.note(d.log, d.reason(err).Error())
-		}
-		return badProgram(ctx, d.explain(err))
-	}
-	return nil
-}
-
-// start starts a program of the session as a driver, for which there is a place.
-func (s *session) start(ctx context.Context, at *place, run rest.ProgramRun, detached bool) (_ *child, err error) {
-	options, err := s.drivers.with(run.Options)
-	if err != nil {
-		return nil, err
-	}
-	var after []func() error
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, runAll(after))
-		}
-	}()
-	program, err := s.store.Hold(ctx, run.SHA256)
-	if err != nil {
-		return nil, err
-	}
-	at.named(program)
-	after = append(after, func() error { s.store.Release(run.SHA256); return nil })
-	path, err := s.store.Fetch(ctx, program, s.drivers.dir)
-	if err != nil {
-		return nil, err
-	}
-	after = append(after, func() error { return os.Remove(path) })
-	d, err := s.drivers.start(ctx, driving{
-		program: path, arguments: run.Arguments, options: options, detached: detached, log: driverLog + "-" + program.Name,
-	})
-	if err != nil {
-		return nil, badProgram(ctx, err)
-	}
-	at.begun(d.PID())
-	d.after = append(after, d.after...)
-	return d, nil
-}
-
-// badProgram marks the errors that are the program's, unless ctx has ended.
-func badProgram(ctx context.Context, err error) error {
-	var plan *driver.PlanError
-	switch {
-	case context.Cause(ctx) != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &plan), errors.Is(err, driver.ErrExit), errors.Is(err, driver.ErrNoJob), errors.Is(err, driver.ErrProtocolVersion):
-		return fmt.Errorf("%w: %w", msg.ErrBadProgram, err)
-	}
-	return err
-}
+func (s *session) EndDriver(ctx context.Context, id string) error { return s.programs.End(ctx, id) }

@@ -13,14 +13,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/programs"
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -62,7 +60,7 @@ func startSessionWith(t *testing.T, options map[string]string) *sessionOf {
 		}
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()
 		env.config = roomy(t, options)
-		env.variables = driverVariables(os.Environ(), env.launch.Mode, env.config)
+		env.variables = os.Environ()
 	}, nil)
 	s.staging = strings.TrimPrefix(s.env.launch.StagingDir, "file://")
 	access := s.access(t)
@@ -289,7 +287,7 @@ func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0), area, program.Native()), drivers{logger: quiet()})
+	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0), area, program.Native()), newSettling(), userdriver.Config{}, "", quiet())
 	if _, err := s.AddProgram(t.Context(), "counting", testProgram(t), own); err != nil {
 		t.Fatal(err)
 	}
@@ -465,50 +463,4 @@ func TestAProgramThatDoesNotEndIsEnded(t *testing.T) {
 		t.Errorf("who waited for its job is told %s", told)
 	}
 	s.end()
-}
-
-// TestASessionRunsSoManyPrograms would catch programs that together take the memory of the
-// master, and a user who is not told why his waits.
-func TestASessionRunsSoManyPrograms(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSession(nil, nil, drivers{logger: quiet()})
-		var taken []*place
-		for range maxDrivers {
-			at, err := s.places.enter(t.Context(), msg.Program{Name: "endless"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			taken = append(taken, at)
-		}
-		if list := s.places.list(); len(list) != maxDrivers || list[0].Program.Name != "endless" {
-			t.Errorf("listed are %+v", list)
-		}
-		if err := s.EndDriver(t.Context(), taken[0].details.ID); !errors.Is(err, msg.ErrNotReady) {
-			t.Errorf("a program that is being started: %v", err)
-		}
-		for name, ask := range map[string]func(context.Context) error{
-			"plan": func(ctx context.Context) error { _, err := s.PlanProgram(ctx, rest.ProgramRun{}); return err },
-			"run":  func(ctx context.Context) error { _, err := s.RunProgram(ctx, rest.ProgramRun{}); return err },
-		} {
-			began := time.Now()
-			err := ask(t.Context())
-			waited := time.Since(began)
-			if !errors.Is(err, msg.ErrNotReady) || !strings.Contains(err.Error(), "4 programs run") || !strings.Contains(err.Error(), "/v1/drivers") || waited != placeTime {
-				t.Errorf("%s: got %v after %v", name, err, waited)
-			}
-		}
-		for _, at := range taken {
-			at.leave()
-		}
-		ctx, cancel := context.WithCancelCause(t.Context())
-		gone := errors.New("gone")
-		time.AfterFunc(time.Second, func() { cancel(gone) })
-		if _, err := s.RunProgram(ctx, rest.ProgramRun{}); !errors.Is(err, gone) { // nobody runs it
-			t.Errorf("run: got %v", err)
-		}
-		if !s.places.free.TryAcquire(maxDrivers) || len(s.places.list()) > 0 {
-			t.Error("a place is lost")
-		}
-	})
 }

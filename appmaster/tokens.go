@@ -26,7 +26,9 @@ func (s *services) manageTokens() (*tokenmanager.Manager, error) {
 	}
 	// Both are there by the time that the manager runs.
 	distribute := func(ctx context.Context, tokens msg.Secret) error {
-		s.drivers.running.updateTokens(tokens)
+		if s.drivers != nil {
+			s.drivers.UpdateTokens(tokens)
+		}
 		return s.component.ResourceManager.UpdateTokens(ctx, tokens)
 	}
 	return tokenmanager.New(settings, provider, env.credentials, distribute, s.logger)

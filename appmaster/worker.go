@@ -71,7 +71,7 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 		Host:        node.Host,
 		MemoryMB:    spec.MemoryMB, VCores: spec.VCores, Slots: spec.Slots,
 		User: l.env.launch.User, HadoopConf: l.env.launch.HadoopConf,
-		Config: l.env.config.Without(config.ContainerMasterEnv).Set(), // those are the master's alone
+		Config: l.env.forOthers().Set(),
 	}
 	if l.env.hasProgram() {
 		worker.Programs = map[string]string{l.env.launch.ProgramRef.SHA256: launch.ProgramLink}

@@ -2,25 +2,20 @@ package appmaster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
-	"golang.org/x/sys/unix"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver/userdrivertest"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -32,107 +27,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// TestMain is also the program that the tests run as a driver: its arguments say what it
-// does.
+// TestMain is also the program that the tests run as a driver.
 func TestMain(m *testing.M) {
 	if value, set := os.LookupEnv(control.Variable); set {
-		os.Exit(drive(value, os.Args[1:]))
+		os.Exit(userdrivertest.Main(value, os.Args[1:], plan))
 	}
 	// The race detector makes each child wait for a second at its end.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// mark makes this binary a program built with the SDK.
-var mark = "<bobbin sdk protocol version=2>"
-
-// drive is a driver without the SDK's main. It says on stderr what it finds wrong, and
-// ends with 9.
-func drive(value string, words []string) int {
-	fail := func(why any) int {
-		fmt.Fprintln(os.Stderr, "driver:", why)
-		return 9
-	}
-	_, fd, err := control.Parse(value)
-	if err != nil {
-		return fail(fmt.Sprint(err, mark))
-	}
-	socket, err := control.FromFD(fd)
-	if err != nil {
-		return fail(err)
-	}
-	conn := control.New(socket, msg.StarterToDriver)
-	if len(words) > 0 && words[0] == "hog-at-once" {
-		hog(conn)
-		return 0
-	}
-	if err := conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
-		return fail(err)
-	}
-	m, err := conn.Receive()
-	start, ok := m.(msg.DriverStart)
-	if err != nil || !ok || start.Reach == nil {
-		return fail(fmt.Sprint(m, err))
-	}
-	if os.Getenv(launch.Variable) != "" || os.Getenv(launch.TokenFileVariable) != "" {
-		return fail("the environment holds what is the master's")
-	}
-	for _, word := range words {
-		what, argument, _ := strings.Cut(word, "=")
-		switch what {
-		case "count": // lines of the input
-			if code := count(conn, start, argument, false); code != 0 {
-				return code
-			}
-		case "abandon": // the same, and die when it runs
-			return count(conn, start, argument, true)
-		case "curse":
-			_ = conn.Send(msg.DriverFailed{Message: "the plan is cursed", Stack: "main.plan()"})
-			return 1
-		case "die":
-			fmt.Fprintln(os.Stderr, "last words")
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		case "rush": // executes a second job and hears nothing of the first
-			if err := rush(conn, socket, start, argument); err != nil {
-				return fail(err)
-			}
-		case "tokens": // waits for some, and prints whose they are
-			m, err := conn.Receive()
-			update, is := m.(msg.UpdateTokens)
-			if err != nil || !is {
-				return fail(fmt.Sprint(m, err))
-			}
-			held, err := creds.Parse(update.Tokens)
-			if err != nil {
-				return fail(err)
-			}
-			fmt.Println(string(held.Tokens["ns"].Password))
-		case "hog":
-			hog(conn)
-			return 0
-		case "hang": // until the master leaves, whatever it says
-			for err == nil {
-				_, err = conn.Receive()
-			}
-			return 0
-		}
-	}
-	return 0
-}
-
-// hog holds 200 MB until the master leaves.
-func hog(conn *control.Conn) {
-	held := make([]byte, 200<<20)
-	for i := range held {
-		held[i] = 1
-	}
-	_, _ = conn.Receive()
-	runtime.KeepAlive(held)
 }
 
 // plan plans the job of the tests, as env.Execute would.
@@ -149,73 +55,6 @@ func plan(start msg.DriverStart, input string) (jobgraph.JobGraph, error) {
 		return jobgraph.JobGraph{}, err
 	}
 	return compiled.Prepare(context.Background(), files, nil)
-}
-
-// rush executes two jobs at once, the second when what is told of the first has filled its
-// socket, and then listens no more.
-func rush(conn *control.Conn, socket net.Conn, start msg.DriverStart, input string) error {
-	graph, err := plan(start, input)
-	if err != nil {
-		return err
-	}
-	if err := conn.Send(msg.ExecuteJob{Graph: graph}); err != nil {
-		return err
-	}
-	raw, err := socket.(syscall.Conn).SyscallConn()
-	if err != nil {
-		return err
-	}
-	var fault error
-	err = raw.Control(func(fd uintptr) {
-		for unread := 0; unread < 100<<10 && fault == nil; {
-			unread, fault = unix.IoctlGetInt(int(fd), unix.SIOCINQ)
-		}
-		if fault == nil {
-			fault = conn.Send(msg.ExecuteJob{Graph: graph})
-		}
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // until the master leaves
-	})
-	return errors.Join(err, fault)
-}
-
-// count executes a job.
-func count(conn *control.Conn, start msg.DriverStart, input string, abandon bool) int {
-	graph, err := plan(start, input)
-	if err != nil {
-		_ = conn.Send(msg.DriverFailed{Message: err.Error()})
-		return 1
-	}
-	err = conn.Send(msg.ExecuteJob{Graph: graph})
-	collected := 0
-	for err == nil {
-		var m msg.Message
-		if m, err = conn.Receive(); err != nil {
-			break
-		}
-		switch m := m.(type) {
-		case msg.JobAccepted:
-			if abandon {
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			}
-			if start.Detached {
-				fmt.Println("accepted", m.Job)
-				return 0
-			}
-		case msg.UpdateTokens:
-		case msg.CollectedRecords:
-			collected += len(m.Records)
-		case msg.JobEnded:
-			fmt.Println(m.Status, collected)
-			if m.Status != msg.JobFinished {
-				return 1
-			}
-			return 0
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		fmt.Fprintln(os.Stderr, "driver:", err)
-	}
-	return 8
 }
 
 // ownHash is what the program of these tests is known by.
@@ -264,7 +103,7 @@ func applicationOf(t *testing.T, change func(*services), options map[string]stri
 		env.launch.ProgramRef.SHA256 = w.program
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()
 		env.config = roomy(t, options)
-		env.variables = driverVariables(append(os.Environ(), launch.Variable+"=x", launch.TokenFileVariable+"=x"), env.launch.Mode, env.config)
+		env.variables = append(os.Environ(), launch.Variable+"=x", launch.TokenFileVariable+"=x")
 		own, err := filepath.Abs(os.Args[0])
 		if err != nil {
 			t.Fatal(err)
@@ -381,7 +220,7 @@ func TestAnApplicationMayStay(t *testing.T) {
 	s := applicationOf(t, func(s *services) {
 		logger := quiet()
 		logger.AddHook(hearing{"program has ended", ended})
-		s.logger = logger
+		s.application.logger = logger
 	}, map[string]string{config.ShutdownOnFinish.Name(): "false"}, true, "curse")
 	<-ended
 	select {
@@ -427,7 +266,7 @@ func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := applicationOf(t, func(s *services) { s.staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
+			s := applicationOf(t, func(s *services) { s.application.staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
 			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
 				t.Errorf("run = %+v, %v", s.outcome, err)
 			}
@@ -490,38 +329,8 @@ func TestAFailedProgramEndsAsItsJob(t *testing.T) {
 		"with a reason of its own": {msg.JobEnded{Status: msg.JobCanceled}, plan, dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: "cursed"}},
 		"before any job":           {msg.JobEnded{}, driver.ErrNoJob, dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: driver.ErrNoJob.Error()}},
 	} {
-		x := execution{last: test.last}
-		if got := x.failed(test.why); got != test.want {
+		if got := failed(test.last, test.why); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 		}
-	}
-}
-
-// TestNewTokensReachDrivers would catch a program that runs for days and whose later jobs
-// cannot list their inputs.
-func TestNewTokensReachDrivers(t *testing.T) {
-	t.Parallel()
-	secret := func(text string) msg.Secret {
-		c := creds.New()
-		c.Tokens["ns"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ns", Password: []byte(text)}
-		return c.Marshal()
-	}
-	s := applicationOf(t, nil, nil, true, "tokens", "tokens", "count="+input(t, "x\n"), "tokens", "hang")
-	log := filepath.Join(s.env.logDir, "driver.stdout")
-	printed := ""
-	for n := 0; strings.Count(printed, "token") < 3; n++ { // an earlier one that is not told yet is left out
-		s.drivers.running.updateTokens(secret(fmt.Sprintf("token %d", n)))
-		text, err := os.ReadFile(log)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		printed = string(text)
-	}
-	if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	<-s.ended
-	if !strings.Contains(printed, "FINISHED 2\n") {
-		t.Errorf("the program printed %q", printed)
 	}
 }

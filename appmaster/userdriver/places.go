@@ -1,4 +1,4 @@
-package appmaster
+package userdriver
 
 import (
 	"cmp"
@@ -15,18 +15,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// maxDrivers bounds the drivers that a session runs at once; more wait.
-const maxDrivers = 4
-
 // placeTime is how long a program may wait for others to end.
 const placeTime = time.Minute
 
 // errProgramEnded ends a program that somebody does not want any more.
 var errProgramEnded = fmt.Errorf("%w: by request", msg.ErrDriverEnded)
 
-// places are those for the programs that a session runs beside the master. Make them with
-// newPlaces; the methods may be called from any goroutine.
+// places are those for the programs that a session runs beside the master; when all are taken,
+// programs wait. Make them with newPlaces; the methods may be called from any goroutine.
 type places struct {
+	most int
 	free *semaphore.Weighted
 
 	mu    sync.Mutex // guards taken, and what is in it
@@ -42,8 +40,8 @@ type place struct {
 	left    chan struct{} // closed when it has been left
 }
 
-func newPlaces() *places {
-	return &places{free: semaphore.NewWeighted(maxDrivers), taken: make(map[string]*place)}
+func newPlaces(most int) *places {
+	return &places{most: most, free: semaphore.NewWeighted(int64(most)), taken: make(map[string]*place)}
 }
 
 // enter waits for a place for a program: msg.ErrNotReady.
@@ -51,7 +49,7 @@ func (p *places) enter(ctx context.Context, program msg.Program) (*place, error)
 	ctx, end := context.WithTimeout(ctx, placeTime)
 	defer end()
 	if p.free.Acquire(ctx, 1) != nil {
-		return nil, fmt.Errorf("%w: %d programs run beside the master, which is as many as may: wait until one has ended, or end one that does not; bobbin status and GET /v1/drivers show them", msg.ErrNotReady, maxDrivers)
+		return nil, fmt.Errorf("%w: %d programs run beside the master, which is as many as may: wait until one has ended, or end one that does not; bobbin status and GET /v1/drivers show them", msg.ErrNotReady, p.most)
 	}
 	taken := &place{
 		places: p, left: make(chan struct{}),

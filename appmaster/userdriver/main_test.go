@@ -1,0 +1,111 @@
+package userdriver
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver/userdrivertest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestMain is also the program that the tests run as a driver.
+func TestMain(m *testing.M) {
+	if value, set := os.LookupEnv(control.Variable); set {
+		os.Exit(userdrivertest.Main(value, os.Args[1:], plan))
+	}
+	// The race detector makes each child wait for a second at its end.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// plan makes a job of that name.
+func plan(_ msg.DriverStart, name string) (jobgraph.JobGraph, error) {
+	g := jobgraph.JobGraph{
+		ProtocolVersion: jobgraph.ProtocolVersion, Job: name, Name: name, Args: []byte("{}"),
+		Vertices: []jobgraph.Vertex{{Name: "source", Operators: []string{"source"}, Parallelism: 1, Source: true}},
+	}
+	g.Digest = g.ComputeDigest()
+	return g, nil
+}
+
+// fakeCluster runs jobs at once: a job collects two bytes, and finishes. One named "much" collects until nobody listens.
+type fakeCluster struct {
+	refused error // nil: all jobs are taken in
+
+	mu   sync.Mutex // guards jobs
+	jobs []string   // the names of those that were taken in
+}
+
+func (c *fakeCluster) Submit(_ context.Context, _ Program, _ ids.JobID, graph *jobgraph.JobGraph) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil {
+		c.jobs = append(c.jobs, graph.Name)
+	}
+	return c.refused
+}
+
+func (c *fakeCluster) Follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error) (msg.JobEnded, error) {
+	records := make([]byte, 2)
+	if graph.Name == "much" {
+		records = make([]byte, 64<<10)
+	}
+	for {
+		if err := collected("result", 0, records); err != nil {
+			return msg.JobEnded{}, err
+		}
+		switch {
+		case ctx.Err() != nil:
+			return msg.JobEnded{}, context.Cause(ctx)
+		case graph.Name != "much":
+			return msg.JobEnded{Job: job, Status: msg.JobFinished}, nil
+		}
+	}
+}
+
+// start starts the tests' program, attached.
+func start(t *testing.T, c Cluster, limits Limits, words ...string) (*Drivers, *Process) {
+	t.Helper()
+	d := New(Config{
+		Application: "application_1_0001", Environment: os.Environ(), LogDir: t.TempDir(), Limits: limits,
+		Reach: func() *msg.Reach { return new(msg.Reach) },
+	}, c, quiet())
+	p, err := d.Start(t.Context(), Program{File: os.Args[0], Arguments: words, Log: Log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, p
+}
+
+// logged is what is in a log of the program.
+func logged(t *testing.T, d *Drivers, suffix string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(d.config.LogDir, Log+suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func quiet() *logrus.Logger {
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	return logger
+}

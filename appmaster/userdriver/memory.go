@@ -1,0 +1,59 @@
+package userdriver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+)
+
+// sampleInterval is how often the memory of programs is looked at: often, as a plan of many
+// files can grow by a container's size between two looks of the NodeManager, which then
+// ends the master with them.
+const sampleInterval = 200 * time.Millisecond
+
+// Watch ends programs that hold too much, until ctx ends.
+func (d *Drivers) Watch(ctx context.Context) {
+	ticker := time.NewTicker(sampleInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			d.relieve()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// relieve kills the program that is furthest over its share, if the container is about to exceed
+// its memory.
+func (d *Drivers) relieve() {
+	containerMB, shareMB := d.config.Limits.ContainerMB, d.config.Limits.EachMB+memory.Overhead
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var usages []memory.Usage[int]
+	byPID := make(map[int]*Process)
+	for p := range d.running {
+		if p.driver != nil {
+			pid := p.driver.PID()
+			byPID[pid] = p
+			usages = append(usages, memory.Usage[int]{ID: pid, Resident: memory.OfTree(pid), Share: config.Bytes(shareMB) * config.Mebibyte})
+		}
+	}
+	if len(usages) == 0 {
+		return
+	}
+	victim, found := memory.Victim(containerMB, memory.OfProcess(os.Getpid()), usages)
+	if !found {
+		return
+	}
+	why := fmt.Sprintf("it was ended because the ApplicationMaster's container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or plan less",
+		victim.Resident.Megabytes(), shareMB, config.JobManagerProcessSize, containerMB)
+	p := byPID[victim.ID]
+	p.killed.CompareAndSwap(nil, &why)
+	p.driver.Kill()
+}

@@ -1,0 +1,135 @@
+package userdriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Log is the name of the logs of an application's program, without what ends it. That of a session's
+// program follows it.
+const Log = "driver"
+
+// suffixStderr ends the name of the log of a program's standard error.
+const suffixStderr = ".stderr"
+
+// Program is a program to start.
+type Program struct {
+	File      string
+	SHA256    string // of the file, lower-case hex
+	Arguments []string
+	Options   config.Config
+	Detached  bool      // Execute returns once the job runs
+	Job       ids.JobID // of its first job; "": any
+	Log       string    // name of its logs, without what ends it
+	// submitted hears of each job whether it was taken in; nil: nobody does.
+	submitted func(ids.JobID, error)
+}
+
+// Process is a program that runs. Close ends it.
+type Process struct {
+	drivers *Drivers
+	program Program
+	driver  *driver.Driver
+	tokens  chan msg.Secret        // that it is to be told; the last ones alone, so it has room for one
+	tail    logging.Tail           // what it has printed last
+	killed  atomic.Pointer[string] // why this process has killed it; nil
+	logs    []io.Closer
+	after   []func() error // what is to be done when it has ended, in reverse order
+}
+
+// Start starts a program.
+func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err error) {
+	p := &Process{drivers: d, program: program, tokens: make(chan msg.Secret, 1)}
+	d.add(p) // before it is told how it reaches files, so that it misses no tokens
+	defer func() {
+		if err != nil {
+			d.remove(p)
+			err = errors.Join(p.Explain(err), p.closeLogs())
+		}
+	}()
+	p.after = []func() error{func() error { d.remove(p); return nil }}
+	var streams []io.Writer
+	for _, suffix := range []string{".stdout", suffixStderr} {
+		file, err := logging.OpenFile(d.config.LogDir, program.Log+suffix)
+		if err != nil {
+			return nil, err
+		}
+		p.logs = append(p.logs, file)
+		streams = append(streams, file)
+	}
+	limits := d.config.Limits
+	_, err = driver.Start(ctx, program.File, program.Arguments, driver.Options{
+		Config: program.Options.Set(), Detached: program.Detached, Reach: d.config.Reach(), Env: environment(d.config.Environment, limits.EachMB),
+		MaxJob: limits.Job, MaxGrowth: limits.Growth, Hold: limits.Hold,
+		Stdout: streams[0], Stderr: io.MultiWriter(p.tail.Source(), streams[1]),
+		Begun: func(begun *driver.Driver) { d.begun(p, begun) },
+	})
+	return p, err
+}
+
+// environment is a program's: that of this process without what is its own, and the limit of the
+// program's memory.
+func environment(own []string, limitMB int) []string {
+	return append(launch.ChildEnvironment(own), "GOMEMLIMIT="+strconv.Itoa(limitMB)+"MiB")
+}
+
+// Explain puts the end of what a program has printed behind an error that says nothing
+// but that it has failed.
+func (p *Process) Explain(err error) error {
+	text := p.tail.String()
+	if errors.Is(err, driver.ErrExit) && text != "" && p.killed.Load() == nil {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	return p.Reason(err)
+}
+
+// Reason adds to an error what the program has told this process alone, and what this process
+// has done to it: nothing that the program has printed.
+func (p *Process) Reason(err error) error {
+	var plan *driver.PlanError
+	if errors.As(err, &plan) && plan.Stack != "" {
+		return fmt.Errorf("%w\n%s", err, plan.Stack)
+	}
+	if errors.Is(err, msg.ErrJobTooLarge) {
+		return fmt.Errorf("%w: a program beside it brings jobs of %.1f MiB at most, encoded, which do not say next to nothing: raise %s, or divide the job",
+			msg.ErrJobTooLarge, float64(p.drivers.config.Limits.Job)/(1<<20), config.JobManagerProcessSize)
+	}
+	if why := p.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {
+		return fmt.Errorf("%w: %s", err, *why)
+	}
+	return err
+}
+
+// Close ends the program, if it has not ended, and waits for it.
+func (p *Process) Close() error {
+	return errors.Join(p.driver.Close(), p.closeLogs(), runAll(p.after))
+}
+
+func (p *Process) closeLogs() error {
+	var faults []error
+	for _, log := range p.logs {
+		faults = append(faults, log.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// runAll runs functions in reverse order.
+func runAll(functions []func() error) error {
+	var faults []error
+	for _, f := range slices.Backward(functions) {
+		faults = append(faults, f())
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,208 @@
+package userdriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// planTime is how long a program may take until it executes its first job.
+const planTime = 4 * time.Minute
+
+// errSlowPlan ends a program that takes longer.
+var errSlowPlan = fmt.Errorf("%w: it has executed no job in %s", msg.ErrBadProgram, planTime)
+
+// Store keeps the programs of a session. Its methods may be called from any goroutine.
+type Store interface {
+	// Hold keeps a program from being removed until it is released as often.
+	Hold(ctx context.Context, sha256 string) (msg.Program, error)
+	Release(sha256 string)
+	// Fetch makes a file of a program that is held, which the caller removes.
+	Fetch(ctx context.Context, program msg.Program, dir string) (path string, err error)
+}
+
+// Run is a program of a session that somebody wants to run.
+type Run struct {
+	SHA256    string
+	Arguments []string
+	Job       ids.JobID         // of the first job; "": any
+	Options   map[string]string // over those of the session
+}
+
+// Programs plans and runs what the users of a session ask for, a few programs at a time. Make it
+// with NewPrograms; Run owns the programs that go on after their first job. Its methods may be
+// called from any goroutine.
+type Programs struct {
+	drivers *Drivers
+	store   Store
+	dir     string // for programs that run
+	places  *places
+	started chan func(context.Context) // from RunProgram to Serve; never closed
+}
+
+// NewPrograms makes Programs, of which so many run at a time. They lie in dir while they run.
+func NewPrograms(drivers *Drivers, store Store, dir string, most int) *Programs {
+	return &Programs{drivers: drivers, store: store, dir: dir, places: newPlaces(most), started: make(chan func(context.Context))}
+}
+
+// Serve runs programs until ctx ends, its cause. It waits for them.
+func (p *Programs) Serve(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		select {
+		case drive := <-p.started:
+			running.Go(func() { drive(ctx) })
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// List describes the programs that run, the oldest first.
+func (p *Programs) List() []msg.DriverDetails { return p.places.list() }
+
+// End ends one of them, and waits for that. Its jobs go on. msg.ErrDriverNotFound, msg.ErrNotReady.
+func (p *Programs) End(ctx context.Context, id string) error { return p.places.stop(ctx, id) }
+
+// Plan lets a program plan its first job, and ends it. The error wraps msg.ErrNotReady, or
+// msg.ErrBadProgram where it is the program's.
+func (p *Programs) Plan(ctx context.Context, run Run) (graph jobgraph.JobGraph, err error) {
+	at, err := p.places.enter(ctx, msg.Program{SHA256: run.SHA256})
+	if err != nil {
+		return graph, err
+	}
+	defer at.leave()
+	ctx, stop := at.under(ctx)
+	defer stop(nil)
+	ctx, end := context.WithTimeoutCause(ctx, planTime, errSlowPlan)
+	defer end()
+	started, err := p.start(ctx, at, run, Program{}) // a job that collects something cannot run detached, but has a plan
+	if err != nil {
+		return graph, err
+	}
+	defer func() { err = errors.Join(err, started.Close()) }()
+	graph, err = started.driver.Next(ctx)
+	return graph, badProgram(ctx, started.Explain(err))
+}
+
+// Run lets a program run as a driver that does not wait for its jobs, and gives
+// the first one's id. The program goes on then, until it ends by itself or with Serve. Errors are
+// those of Plan and of Cluster.Submit.
+func (p *Programs) Run(ctx context.Context, run Run) (ids.JobID, error) {
+	type answer struct {
+		job ids.JobID
+		err error
+	}
+	first := make(chan answer, 1) // what comes later nobody waits for
+	tell := func(a answer) {
+		select {
+		case first <- a:
+		default:
+		}
+	}
+	at, err := p.places.enter(ctx, msg.Program{SHA256: run.SHA256}) // first: who waits is a request, and of those there are only so many
+	if err != nil {
+		return "", err
+	}
+	drive := func(living context.Context) {
+		defer at.leave()
+		err := p.drive(living, at, run, func(job ids.JobID, err error) { tell(answer{job, err}) })
+		tell(answer{err: err})
+		p.drivers.logger.WithFields(logrus.Fields{"program": run.SHA256, "err": err}).Info("program has ended")
+	}
+	select {
+	case p.started <- drive:
+	case <-ctx.Done():
+		at.leave()
+		return "", context.Cause(ctx)
+	}
+	select {
+	case a := <-first:
+		return a.job, a.err
+	case <-ctx.Done(): // it goes on all the same
+		return "", context.Cause(ctx)
+	}
+}
+
+// drive runs a program to its end, and tells of each job whether it was taken in. An error
+// is why it did not end well.
+func (p *Programs) drive(ctx context.Context, at *place, run Run, submitted func(ids.JobID, error)) (err error) {
+	ctx, end := at.under(ctx)
+	defer end(nil)
+	late := time.AfterFunc(planTime, func() { end(errSlowPlan) })
+	defer late.Stop()
+	started, err := p.start(ctx, at, run, Program{Detached: true, Job: run.Job, submitted: func(job ids.JobID, err error) {
+		late.Stop()
+		if err == nil {
+			at.submitted(job)
+		}
+		submitted(job, err)
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, started.Close()) }()
+	if _, err := started.Serve(ctx); !errors.Is(err, io.EOF) {
+		if ctx.Err() == nil {
+			p.drivers.Note(started.program.Log, started.Reason(err).Error())
+		}
+		return badProgram(ctx, started.Explain(err))
+	}
+	return nil
+}
+
+// start starts a program of the session, for which there is a place.
+func (p *Programs) start(ctx context.Context, at *place, run Run, program Program) (_ *Process, err error) {
+	if program.Options, err = p.drivers.Options(run.Options); err != nil {
+		return nil, err
+	}
+	var after []func() error
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, runAll(after))
+		}
+	}()
+	held, err := p.store.Hold(ctx, run.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	at.named(held)
+	after = append(after, func() error { p.store.Release(run.SHA256); return nil })
+	path, err := p.store.Fetch(ctx, held, p.dir)
+	if err != nil {
+		return nil, err
+	}
+	after = append(after, func() error { return os.Remove(path) })
+	program.File, program.SHA256, program.Arguments, program.Log = path, run.SHA256, run.Arguments, Log+"-"+held.Name
+	started, err := p.drivers.Start(ctx, program)
+	if err != nil {
+		return nil, badProgram(ctx, err)
+	}
+	at.begun(started.driver.PID())
+	started.after = append(after, started.after...)
+	return started, nil
+}
+
+// badProgram marks the errors that are the program's, unless ctx has ended.
+func badProgram(ctx context.Context, err error) error {
+	var plan *driver.PlanError
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &plan), errors.Is(err, driver.ErrExit), errors.Is(err, driver.ErrNoJob), errors.Is(err, driver.ErrProtocolVersion):
+		return fmt.Errorf("%w: %w", msg.ErrBadProgram, err)
+	}
+	return err
+}

@@ -1,0 +1,192 @@
+// Package userdrivertest is a user's program for tests of what runs such programs beside the
+// ApplicationMaster. A test's own binary is the program: its TestMain calls Main where the
+// environment says that it was started as a driver.
+//
+// Only tests import the package. It starts no goroutines.
+package userdrivertest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// mark makes a binary a program built with the SDK.
+var mark = "<bobbin sdk protocol version=2>"
+
+// Plan plans the job of a program that reads an input, as env.Execute would.
+type Plan func(start msg.DriverStart, input string) (jobgraph.JobGraph, error)
+
+// Main is a driver without the SDK's main, and gives the exit code: words say what it does, one
+// after the other, and value is that of control.Variable. It says on stderr what it finds wrong,
+// and ends with 9.
+//
+//	count=INPUT    executes a job, and prints how it ended and how many bytes it collected
+//	abandon=INPUT  the same, and dies when the job runs
+//	rush=INPUT     executes a second job, and hears nothing of the first
+//	curse          fails to plan
+//	die            kills itself
+//	tokens         waits for new tokens, and prints whose they are
+//	hog            holds 200 MB until the master leaves; hog-at-once before it has said anything
+//	hang           hears the master until that leaves
+func Main(value string, words []string, plan Plan) int {
+	fail := func(why any) int {
+		fmt.Fprintln(os.Stderr, "driver:", why)
+		return 9
+	}
+	_, fd, err := control.Parse(value)
+	if err != nil {
+		return fail(fmt.Sprint(err, mark))
+	}
+	socket, err := control.FromFD(fd)
+	if err != nil {
+		return fail(err)
+	}
+	conn := control.New(socket, msg.StarterToDriver)
+	if len(words) > 0 && words[0] == "hog-at-once" {
+		hog(conn)
+		return 0
+	}
+	if err := conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
+		return fail(err)
+	}
+	m, err := conn.Receive()
+	start, ok := m.(msg.DriverStart)
+	if err != nil || !ok || start.Reach == nil {
+		return fail(fmt.Sprint(m, err))
+	}
+	if os.Getenv(launch.Variable) != "" || os.Getenv(launch.TokenFileVariable) != "" {
+		return fail("the environment holds what is the master's")
+	}
+	for _, word := range words {
+		what, argument, _ := strings.Cut(word, "=")
+		switch what {
+		case "count": // lines of the input
+			if code := count(conn, plan, start, argument, false); code != 0 {
+				return code
+			}
+		case "abandon": // the same, and die when it runs
+			return count(conn, plan, start, argument, true)
+		case "curse":
+			_ = conn.Send(msg.DriverFailed{Message: "the plan is cursed", Stack: "main.plan()"})
+			return 1
+		case "die":
+			fmt.Fprintln(os.Stderr, "last words")
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		case "rush": // executes a second job and hears nothing of the first
+			if err := rush(conn, plan, socket, start, argument); err != nil {
+				return fail(err)
+			}
+		case "tokens": // waits for some, and prints whose they are
+			m, err := conn.Receive()
+			update, is := m.(msg.UpdateTokens)
+			if err != nil || !is {
+				return fail(fmt.Sprint(m, err))
+			}
+			held, err := creds.Parse(update.Tokens)
+			if err != nil {
+				return fail(err)
+			}
+			fmt.Println(string(held.Tokens["ns"].Password))
+		case "hog":
+			hog(conn)
+			return 0
+		case "hang": // until the master leaves, whatever it says
+			for err == nil {
+				_, err = conn.Receive()
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// hog holds 200 MB until the master leaves.
+func hog(conn *control.Conn) {
+	held := make([]byte, 200<<20)
+	for i := range held {
+		held[i] = 1
+	}
+	_, _ = conn.Receive()
+	runtime.KeepAlive(held)
+}
+
+// rush executes two jobs at once, the second when what is told of the first has filled its
+// socket, and then listens no more.
+func rush(conn *control.Conn, plan Plan, socket net.Conn, start msg.DriverStart, input string) error {
+	graph, err := plan(start, input)
+	if err != nil {
+		return err
+	}
+	if err := conn.Send(msg.ExecuteJob{Graph: graph}); err != nil {
+		return err
+	}
+	raw, err := socket.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var fault error
+	err = raw.Control(func(fd uintptr) {
+		for unread := 0; unread < 100<<10 && fault == nil; {
+			unread, fault = unix.IoctlGetInt(int(fd), unix.SIOCINQ)
+		}
+		if fault == nil {
+			fault = conn.Send(msg.ExecuteJob{Graph: graph})
+		}
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // until the master leaves
+	})
+	return errors.Join(err, fault)
+}
+
+// count executes a job.
+func count(conn *control.Conn, plan Plan, start msg.DriverStart, input string, abandon bool) int {
+	graph, err := plan(start, input)
+	if err != nil {
+		_ = conn.Send(msg.DriverFailed{Message: err.Error()})
+		return 1
+	}
+	err = conn.Send(msg.ExecuteJob{Graph: graph})
+	collected := 0
+	for err == nil {
+		var m msg.Message
+		if m, err = conn.Receive(); err != nil {
+			break
+		}
+		switch m := m.(type) {
+		case msg.JobAccepted:
+			if abandon {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			if start.Detached {
+				fmt.Println("accepted", m.Job)
+				return 0
+			}
+		case msg.UpdateTokens:
+		case msg.CollectedRecords:
+			collected += len(m.Records)
+		case msg.JobEnded:
+			fmt.Println(m.Status, collected)
+			if m.Status != msg.JobFinished {
+				return 1
+			}
+			return 0
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		fmt.Fprintln(os.Stderr, "driver:", err)
+	}
+	return 8
+}
