@@ -92,13 +92,13 @@ func differing(lines int) string {
 }
 
 // applicationOf runs an application of the tests' program.
-func applicationOf(t *testing.T, change func(*services), options map[string]string, attached bool, words ...string) *started {
+func applicationOf(t *testing.T, change func(*master), options map[string]string, attached bool, words ...string) *started {
 	t.Helper()
 	files := dfs.New(dfs.Options{})
 	t.Cleanup(func() { _ = files.Close() })
 	w := newWorkers(t, files)
 	w.program = testProgram(t)
-	return runServices(t, t.Context(), w, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), func(env *environment) {
+	return runMaster(t, t.Context(), w, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), func(env *environment) {
 		env.launch.Mode, env.launch.Attached, env.launch.Arguments = launch.Application, attached, words
 		env.launch.ProgramRef.SHA256 = w.program
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()
@@ -217,10 +217,10 @@ func TestAJobThatReadsNothingIsToldWhereItsProgramPrints(t *testing.T) {
 func TestAnApplicationMayStay(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
-	s := applicationOf(t, func(s *services) {
+	s := applicationOf(t, func(m *master) {
 		logger := quiet()
 		logger.AddHook(hearing{"program has ended", ended})
-		s.application.logger = logger
+		m.mode.(*application).logger = logger
 	}, map[string]string{config.ShutdownOnFinish.Name(): "false"}, true, "curse")
 	<-ended
 	select {
@@ -266,7 +266,7 @@ func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := applicationOf(t, func(s *services) { s.application.staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
+			s := applicationOf(t, func(m *master) { m.mode.(*application).staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
 			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
 				t.Errorf("run = %+v, %v", s.outcome, err)
 			}

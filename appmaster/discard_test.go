@@ -47,13 +47,14 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			w := newWorkers(t, content)
 			w.deregister = recordsEnd(t, out, c.deregister)
-			s := runServices(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(s *services) {
-				s.staged.graph.Vertices[0].Outputs = []string{"file://" + out}
+			s := runMaster(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(m *master) {
+				read := &m.mode.(*perJob).staged.graph.Vertices[0]
+				read.Outputs = []string{"file://" + out}
 				if !c.finished {
 					content.Write("/in/a", "another")
 				}
 				if c.refused {
-					s.staged.graph.Vertices[0].Parallelism = 0
+					read.Parallelism = 0
 				}
 			})
 			if c.finished {
@@ -101,14 +102,9 @@ func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 			}))
 			t.Cleanup(func() { close(goOn) })
 			w.deregister = recordsEnd(t, out, c.deregister)
-			s := runServices(t, t.Context(), w, content, func(e *environment) {
+			s := runMaster(t, t.Context(), w, content, func(e *environment) {
 				e.launch.Mode, e.workDir, e.logDir, e.config = c.mode, t.TempDir(), t.TempDir(), roomy(t, nil)
-			}, func(s *services) {
-				s.env.strategy.run = func(s *services, ctx context.Context, taken func()) (dispatcher.Outcome, error) {
-					taken()
-					return s.component.Dispatcher.Outcome(ctx)
-				}
-			})
+			}, func(m *master) { m.mode = idle{m.component} })
 			graph := planned(t, content, "/in", nil)
 			graph.Vertices[0].Outputs = []string{"file://" + out}
 			if err := s.component.Submit(t.Context(), dispatcher.Submission{Job: testJob, Graph: graph, Program: s.env.launch.ProgramRef}); err != nil {
@@ -126,6 +122,14 @@ func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// idle is a cluster that does nothing by itself.
+type idle struct{ *Component }
+
+func (i idle) run(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+	taken()
+	return i.Dispatcher.Outcome(ctx)
 }
 
 // recordsEnd is how YARN answers to the end of an application. Before that both parts must be in its output.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -26,7 +27,7 @@ type environment struct {
 	workDir     string   // of the container; "": that of this process
 	variables   []string // all that this process has
 	launch      launch.AppMaster
-	strategy    strategy // of the cluster's mode
+	ends        dispatcher.Mode // when the Dispatcher ends the cluster
 	config      config.Config
 	hadoop      *hadoopconf.Conf
 	credentials *creds.Credentials
@@ -52,7 +53,7 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.hadoop, err = hadoopconf.Parse(env.launch.HadoopConf); err != nil {
 		return env, err
 	}
-	if env.strategy, err = strategyOf(env.launch); err != nil {
+	if env.ends, err = endsOf(env.launch); err != nil {
 		return env, err
 	}
 	if env.credentials, err = creds.ReadFile(getenv(launch.TokenFileVariable)); err != nil {
@@ -62,6 +63,21 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 		return env, err
 	}
 	return env, env.identifyProgram()
+}
+
+// endsOf says when the Dispatcher ends a cluster.
+func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
+	switch {
+	case l.Mode == launch.PerJob && l.Attached:
+		return dispatcher.Attached, nil
+	case l.Mode == launch.PerJob:
+		return dispatcher.Detached, nil
+	case l.Mode == launch.Session:
+		return dispatcher.Session, nil
+	case l.Mode == launch.Application:
+		return dispatcher.Application, nil
+	}
+	return 0, fmt.Errorf("%w: there is no mode %q; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
 
 // identifyProgram looks at an application's program, which runs in this container: at whether it is what the client has

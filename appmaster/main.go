@@ -96,7 +96,7 @@ func guard(signalled context.Context, logger logrus.FieldLogger, f func(context.
 func runApplication(ctx context.Context, start time.Time, env environment, logger *logrus.Logger) int {
 	logger.WithFields(logrus.Fields{"app": env.container.Attempt.Application, "attempt": env.container.Attempt.Attempt, "container": env.container}).
 		Info("application master starts")
-	s, err := startServices(ctx, start, env, logger)
+	m, err := build(ctx, start, env, logger, connectYARN)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		logger.WithError(err).Info("application master is stopped before it has started")
@@ -106,7 +106,7 @@ func runApplication(ctx context.Context, start time.Time, env environment, logge
 		fmt.Fprintln(os.Stderr, "appmaster:", err) // YARN shows it to the owner
 		return exitStartup
 	}
-	outcome, err := s.run(ctx)
+	outcome, err := m.run(ctx)
 	switch {
 	case errors.Is(err, errTerminated):
 		logger.WithError(err).Info("application master is stopped")

@@ -52,7 +52,7 @@ func startSessionWith(t *testing.T, options map[string]string) *sessionOf {
 	w := newWorkers(t, files)
 	w.program = testProgram(t)
 	s := &sessionOf{t: t}
-	s.started = runServices(t, t.Context(), w, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), func(env *environment) {
+	s.started = runMaster(t, t.Context(), w, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), func(env *environment) {
 		env.launch.Mode, env.launch.Program, env.launch.ProgramRef = launch.Session, launch.Resource{}, msg.Program{}
 		env.launch.StagingDir += "/.bobbin/application_1700000000000_0007"
 		if err := os.MkdirAll(strings.TrimPrefix(env.launch.StagingDir, "file://"), 0o700); err != nil {
@@ -63,7 +63,7 @@ func startSessionWith(t *testing.T, options map[string]string) *sessionOf {
 		env.variables = os.Environ()
 	}, nil)
 	s.staging = strings.TrimPrefix(s.env.launch.StagingDir, "file://")
-	access := s.access(t)
+	access := access(t, s.staging)
 	tls, err := pki.RESTClientTLS(access.Authority)
 	if err != nil {
 		t.Fatal(err)

@@ -3,15 +3,17 @@ package appmaster
 import (
 	"context"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// manageTokens makes the manager of the tokens that workers reach HDFS by. It obtains new
-// ones where this process can log in, unless options forbid it.
-func (s *services) manageTokens() (*tokenmanager.Manager, error) {
-	env := s.env
+// newTokenManager makes the manager of the tokens that workers reach HDFS by, which distribute
+// takes to them. It obtains new ones where this process can log in, unless options forbid it.
+func newTokenManager(env environment, files *dfs.FS, distribute func(context.Context, msg.Secret) error, logger logrus.FieldLogger) (*tokenmanager.Manager, error) {
 	settings := tokenmanager.Configured(env.config)
 	var err error
 	if settings.RenewInterval, err = env.hadoop.TokenRenewInterval(); err != nil {
@@ -21,15 +23,8 @@ func (s *services) manageTokens() (*tokenmanager.Manager, error) {
 	if env.login != nil && env.config.Bool(config.DelegationTokensEnabled) && env.config.Bool(config.HadoopFSProviderEnabled) {
 		settings.Principal = env.login.Principal().String()
 		provider = &tokenmanager.HadoopFS{
-			Files: s.files, Roots: env.launch.Security.FileSystems, Renewer: settings.Principal,
+			Files: files, Roots: env.launch.Security.FileSystems, Renewer: settings.Principal,
 		}
 	}
-	// Both are there by the time that the manager runs.
-	distribute := func(ctx context.Context, tokens msg.Secret) error {
-		if s.drivers != nil {
-			s.drivers.UpdateTokens(tokens)
-		}
-		return s.component.ResourceManager.UpdateTokens(ctx, tokens)
-	}
-	return tokenmanager.New(settings, provider, env.credentials, distribute, s.logger)
+	return tokenmanager.New(settings, provider, env.credentials, distribute, logger)
 }

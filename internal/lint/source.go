@@ -27,7 +27,7 @@ var limitFunctions = map[string][]string{
 // limitedTests call limitFunctions outside a bubble, which sockets cannot be in, and why. No limit in them is for
 // something that must come.
 var limitedTests = map[string]string{
-	"appmaster/services_test.go":   "YARN is away for longer than something else is waited for",
+	"appmaster/master_test.go":     "YARN is away for longer than something else is waited for",
 	"internal/rolerpc/tls_test.go": "a caller's deadline passes while a server says nothing",
 	"yarnrpc/socket_test.go":       "callers leave early, and servers answer late",
 }

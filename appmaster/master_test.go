@@ -16,15 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -58,15 +58,15 @@ func testEnvironment(t *testing.T, staging string) environment {
 
 // started is an ApplicationMaster whose workers are w's.
 type started struct {
-	*services
+	*master
 	staging string // directory
 	ended   chan error
 	outcome dispatcher.Outcome // read after ended
 }
 
-// runServices makes the services of an application as startServices does, but for
-// YARN, and runs them after a last change.
-func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*services)) *started {
+// runMaster builds the ApplicationMaster of an application as Main does, but for YARN, and runs it
+// after a last change.
+func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*master)) *started {
 	t.Helper()
 	dir := t.TempDir()
 	env := testEnvironment(t, "file://"+dir)
@@ -74,58 +74,43 @@ func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflo
 		describe(&env)
 	}
 	var err error
-	if env.strategy, err = strategyOf(env.launch); err != nil {
+	if env.ends, err = endsOf(env.launch); err != nil {
 		t.Fatal(err)
 	}
-	s := &started{services: &services{env: env, logger: quiet(), files: dfs.New(dfs.Options{Logger: quiet()})}, staging: dir, ended: make(chan error, 1)}
-	s.staged.Job, s.staged.graph = &launch.Job{ID: testJob}, *planned(t, content, "/in", nil)
-	if s.rolesAt, err = listen(ctx, env.host, config.Ports{{}}); err != nil {
-		t.Fatal(err)
-	}
-	if s.restAt, err = listen(ctx, env.host, config.Ports{{}}); err != nil {
-		t.Fatal(err)
-	}
-	authority, err := pki.NewAuthority(env.container.Attempt.Application.String(), time.Now())
+	graph, err := json.Marshal(planned(t, content, "/in", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	front, err := authority.IssueREST([]string{env.host}, time.Now())
+	job, err := json.Marshal(launch.Staged{Job: &launch.Job{ID: testJob, Graph: graph}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	token := pki.NewToken()
-	if err := s.announce(ctx, time.Now(), front.Authority(), token); err != nil {
+	if err := os.WriteFile(filepath.Join(strings.TrimPrefix(env.launch.StagingDir, "file://"), launch.StagedFile), job, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s.tokens, err = s.manageTokens(); err != nil {
-		t.Fatal(err)
+	s := &started{staging: dir, ended: make(chan error, 1)}
+	ours := func(*master, staged, yarndriver.Launch, *clienttoam.Verifier) (resourcemanager.Driver, error) {
+		return w, nil
 	}
-	_, bodies := budgets(env.launch.Mode, env.config)
-	room := rest.NewRoom(bodies, env.config)
-	if err := s.wire(ctx, w, authority, room); err != nil {
+	if s.master, err = build(ctx, time.Now(), env, quiet(), ours); err != nil {
 		t.Fatal(err)
 	}
 	w.mux = s.component.Mux
-	endpoint := rest.Config{TLS: front.RESTServerTLS(), Token: token, Room: room}
-	if s.session != nil {
-		endpoint.Session = s.session
-	}
-	s.rest = rest.New(endpoint, gateway{s.component.Dispatcher, s.component.ResourceManager}, quiet())
 	if change != nil {
-		change(s.services)
+		change(s.master)
 	}
 	go func() {
 		var err error
-		s.outcome, err = s.services.run(ctx)
+		s.outcome, err = s.master.run(ctx)
 		s.ended <- err
 	}()
 	return s
 }
 
-// access reads what the owner would.
-func (s *started) access(t *testing.T) launch.Access {
+// access reads what the owner would from a staging directory.
+func access(t *testing.T, dir string) launch.Access {
 	t.Helper()
-	file := filepath.Join(s.staging, launch.AccessFile)
+	file := filepath.Join(dir, launch.AccessFile)
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +132,7 @@ func (s *started) access(t *testing.T) launch.Access {
 // fetch is what the owner's client does until the job has ended.
 func (s *started) fetch(t *testing.T) {
 	t.Helper()
-	owner, err := client.NewClusterClient(s.access(t))
+	owner, err := client.NewClusterClient(access(t, s.staging))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,21 +164,14 @@ func (s *started) filesStay() bool {
 func TestAnnouncementReplacesAnEarlierAttempts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := &started{staging: dir}
-	for _, authority := range []string{"first", "second"} {
-		s.services = &services{env: testEnvironment(t, "file://"+dir), logger: quiet(), files: dfs.New(dfs.Options{Logger: quiet()})}
-		var err error
-		if s.restAt, err = listen(t.Context(), s.env.host, config.Ports{{}}); err != nil {
+	files := dfs.New(dfs.Options{Logger: quiet()})
+	defer files.Close()
+	for _, attempt := range []string{"first", "second"} {
+		if err := announce(t.Context(), files, "file://"+dir, launch.Access{Address: attempt, Authority: []byte(attempt)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.announce(t.Context(), time.Now(), []byte(authority), pki.NewToken()); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.access(t); string(got.Authority) != authority || got.Address != s.restAt.Addr().String() {
-			t.Errorf("the owner is sent to %s of attempt %s, want the %s", got.Address, got.Authority, authority)
-		}
-		if err := errors.Join(s.restAt.Close(), s.files.Close()); err != nil {
-			t.Error(err)
+		if got := access(t, dir); string(got.Authority) != attempt || got.Address != attempt {
+			t.Errorf("the owner is sent to %s of attempt %s, want the %s", got.Address, got.Authority, attempt)
 		}
 	}
 }
@@ -212,7 +190,7 @@ func TestAnApplicationEndsInOrder(t *testing.T) {
 		}
 		return nil
 	}
-	s = runServices(t, t.Context(), w, content, nil, nil)
+	s = runMaster(t, t.Context(), w, content, nil, nil)
 	s.fetch(t)
 	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
 		t.Errorf("run = %+v, %v; want SUCCEEDED", s.outcome, err)
@@ -223,7 +201,7 @@ func TestAnApplicationEndsInOrder(t *testing.T) {
 	if s.filesStay() {
 		t.Error("staged files are left")
 	}
-	if conn, err := net.Dial("tcp", s.restAt.Addr().String()); err == nil {
+	if conn, err := net.Dial("tcp", s.ports.rest.Addr().String()); err == nil {
 		conn.Close()
 		t.Error("REST's port is open after the end")
 	}
@@ -257,12 +235,12 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 			return context.Cause(ctx)
 		}
 	}
-	s := runServices(t, t.Context(), w, content, nil, func(s *services) {
-		if err := s.files.Close(); err != nil {
+	s := runMaster(t, t.Context(), w, content, nil, func(m *master) {
+		if err := m.files.Close(); err != nil {
 			t.Error(err)
 		}
-		s.files, s.env.launch.StagingDir = away, "hdfs://"+l.Addr().String()+"/staging"
-		s.env.config, err = config.New(config.Layer{Source: "test", Values: map[string]string{
+		m.files, m.env.launch.StagingDir = away, "hdfs://"+l.Addr().String()+"/staging"
+		m.env.config, err = config.New(config.Layer{Source: "test", Values: map[string]string{
 			config.ServicesShutdownTimeout.Name(): config.FormatDuration(patience),
 		}})
 		if err != nil {
@@ -305,7 +283,7 @@ func TestStagedFilesStayWhereTheEndIsNotConfirmed(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
 			w.deregister = func(ctx context.Context) error { return c.deregister(ctx, w, stop) }
-			s := runServices(t, ctx, w, content, nil, nil)
+			s := runMaster(t, ctx, w, content, nil, nil)
 			s.fetch(t)
 			if err := <-s.ended; !errors.Is(err, c.want) {
 				t.Errorf("run = %v, want %v", err, c.want)
@@ -342,7 +320,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 			}))
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
-			s := runServices(t, ctx, w, content, nil, nil)
+			s := runMaster(t, ctx, w, content, nil, nil)
 			<-reading
 			test.end(w, stop)
 			close(goOn)
@@ -397,9 +375,9 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 			if test.spoil != nil {
 				test.spoil(&env)
 			}
-			_, err := startServices(t.Context(), time.Now(), env, quiet())
+			_, err := build(t.Context(), time.Now(), env, quiet(), connectYARN)
 			if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("startServices = %v, want %v and %q", err, test.want, test.text)
+				t.Errorf("build = %v, want %v and %q", err, test.want, test.text)
 			}
 		})
 	}

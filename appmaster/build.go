@@ -1,0 +1,188 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/programs"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+	"github.com/bobbin-yarn/bobbin/internal/version"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// getWorkers makes what gets workers for a master whose ports are open: connectYARN, but for tests.
+// start makes what a worker is started with; users, who may be nil, get the key for clients.
+type getWorkers func(m *master, s staged, start yarndriver.Launch, users *clienttoam.Verifier) (resourcemanager.Driver, error)
+
+// build makes an ApplicationMaster of its parts, in order; only those that listen have begun. After an
+// error nothing is left open.
+func build(ctx context.Context, start time.Time, env environment, logger logrus.FieldLogger, workers getWorkers) (_ *master, err error) {
+	m := &master{env: env, logger: logger}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close())
+		}
+	}()
+	if m.files, err = dfs.Carried(env.handed(logger)); err != nil {
+		return nil, err
+	}
+	staged, err := readStaged(ctx, m.files, env.launch)
+	if err != nil {
+		return nil, err
+	}
+	if m.ports, err = openPorts(ctx, env); err != nil {
+		return nil, err
+	}
+	if err = announce(ctx, m.files, env.launch.StagingDir, m.ports.access(start, env)); err != nil {
+		return nil, err
+	}
+	// The tokens go to workers, which start with them, and to users' programs. Both are there by the time
+	// that the manager runs.
+	m.tokens, err = newTokenManager(env, m.files, func(ctx context.Context, tokens msg.Secret) error {
+		if m.drivers != nil {
+			m.drivers.UpdateTokens(tokens)
+		}
+		return m.component.ResourceManager.UpdateTokens(ctx, tokens)
+	}, logger)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := doors(ctx, env, logger)
+	if err != nil {
+		return nil, err
+	}
+	launcher, err := newWorkerLauncher(env, staged.Shipped, m.ports.authority, m.ports.roles.Addr().String(), m.tokens.Current)
+	if err != nil {
+		return nil, err
+	}
+	source, err := workers(m, staged, launcher.launch, endpoint.ClientToAM)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStore(ctx, env, m.files)
+	if err != nil {
+		return nil, err
+	}
+	settling := newSettling()
+	if m.component, err = NewComponent(describeCluster(env, m.files, store, settling), source, logger); err != nil {
+		return nil, err
+	}
+	_, bodies := budgets(env.launch.Mode, env.config)
+	endpoint.Room, endpoint.AnswersMemory = rest.NewRoom(bodies, env.config), answersMemory(env.launch.Mode, env.config)
+	programs := describePrograms(env, endpoint.Room, m.tokens)
+	switch env.launch.Mode {
+	case launch.PerJob: // its program has planned where the client runs
+		m.mode = &perJob{m.component, env, staged}
+	case launch.Application:
+		a := newApplication(m.component, env, staged, m.tokens, programs, logger)
+		m.mode, m.drivers = a, a.drivers
+	case launch.Session:
+		s := newSession(m.component, store, settling, programs, env.workDir, logger)
+		m.mode, m.drivers, endpoint.Session = s, s.drivers, s
+	}
+	if m.roles, err = newRoleServer(m.component.Mux, m.ports.authority, env.config, logger); err != nil { //nolint:contextcheck // it lives as long as the process
+		return nil, err
+	}
+	endpoint.TLS, endpoint.Token, endpoint.Options = m.ports.front.RESTServerTLS(), m.ports.token, env.config
+	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
+	m.rest = rest.New(endpoint, gateway{m.component.Dispatcher, m.component.ResourceManager}, logger)
+	return m, nil
+}
+
+// connectYARN gets workers from YARN.
+func connectYARN(m *master, s staged, start yarndriver.Launch, users *clienttoam.Verifier) (resourcemanager.Driver, error) {
+	clients, err := yarndriver.Connect(m.env.hadoop, m.env.container.Attempt, m.env.credentials, m.logger)
+	if err != nil {
+		return nil, err
+	}
+	m.yarn = clients
+	place, err := launch.PlaceOf(m.env.config)
+	if err != nil {
+		return nil, err
+	}
+	c := yarndriver.Config{
+		ResourceManager: clients.ResourceManager,
+		NodeManagers:    clients.NodeManagers,
+		Registration:    yarndriver.RegistrationAt(m.env.host, m.ports.rest.Addr().(*net.TCPAddr).Port),
+		Nodes:           s.nodeReports(),
+		Place:           place,
+		Launch:          start,
+		Progress:        m.progress.share,
+		Heartbeat:       m.env.config.Duration(config.YarnHeartbeatInterval),
+		RequestInterval: m.env.config.Duration(config.YarnContainerRequestInterval),
+	}
+	if users != nil {
+		c.ClientToAMKey = users.SetKey
+	}
+	return yarndriver.New(c, m.logger)
+}
+
+// openStore finds the programs of a session's earlier attempts; nil in other modes.
+func openStore(ctx context.Context, env environment, files *dfs.FS) (*programs.Store, error) {
+	if env.launch.Mode != launch.Session {
+		return nil, nil
+	}
+	cache := staging.Resume(files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)))
+	store := programs.New(cache, files, program.Native())
+	return store, store.Recover(ctx)
+}
+
+// describeCluster says what the roles are for. store is a session's, or nil.
+func describeCluster(env environment, files *dfs.FS, store *programs.Store, settling settling) ComponentConfig {
+	c := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.ends, Files: files}
+	c.JobMemory, _ = budgets(env.launch.Mode, env.config)
+	if store != nil {
+		c.JobEnded = func(job dispatcher.Submission) {
+			store.Release(job.Program.SHA256)
+			settling.jobEnded()
+		}
+	}
+	return c
+}
+
+// describePrograms says how users' programs run beside this process. They share the room with requests.
+func describePrograms(env environment, room *rest.Room, tokens *tokenmanager.Manager) userdriver.Config {
+	return userdriver.Config{
+		Application: env.container.Attempt.Application.String(),
+		Options:     env.forOthers(),
+		Environment: env.variables,
+		LogDir:      env.logDir,
+		Limits:      limitPrograms(env.launch.Mode, env.config, room),
+		Reach: func() *msg.Reach {
+			current := creds.Credentials{Tokens: tokens.Current().Tokens}
+			return &msg.Reach{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: current.Marshal()}
+		},
+	}
+}
+
+// newRoleServer makes the server of workers' streams.
+func newRoleServer(mux *rolerpc.Mux, authority *pki.Authority, options config.Config, logger logrus.FieldLogger) (*rolerpc.Server, error) {
+	identity, err := authority.IssueApplicationMaster(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return rolerpc.NewServer(rolerpc.Config{
+		TLS:         identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)),
+		Unreachable: liveness.After(options.Duration(config.HeartbeatInterval), options.Int(config.HeartbeatFailureThreshold)),
+		Logger:      logger,
+	}, mux), nil
+}

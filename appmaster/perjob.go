@@ -1,0 +1,43 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// perJob runs the staged job, with which the cluster ends.
+type perJob struct {
+	*Component
+	env    environment
+	staged staged
+}
+
+func (j *perJob) run(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+	j.outputs.begin(j.staged.Job.ID, &j.staged.graph) // an earlier attempt may have written
+	err := j.Dispatcher.Submit(ctx, dispatcher.Submission{
+		Job: j.staged.Job.ID, Graph: &j.staged.graph, Program: j.env.launch.ProgramRef,
+		Detached: !j.env.launch.Attached, ClientTimeout: j.clientTimeout(),
+	})
+	if errors.Is(err, jobgraph.ErrInvalid) || errors.Is(err, msg.ErrJobTooLarge) { // another attempt would find the same
+		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
+	}
+	if err != nil {
+		return dispatcher.Outcome{}, err
+	}
+	taken()
+	return j.Dispatcher.Outcome(ctx)
+}
+
+// clientTimeout is how long the client of a job may be silent whose cluster ends with it.
+func (j *perJob) clientTimeout() time.Duration {
+	if j.env.launch.Attached && j.env.config.Bool(config.ShutdownOnAttachedExit) {
+		return j.env.config.Duration(config.ClientHeartbeatTimeout)
+	}
+	return 0
+}

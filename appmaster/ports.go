@@ -1,0 +1,82 @@
+package appmaster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// ports are those of this process, and what it is known by there.
+type ports struct {
+	roles     net.Listener // for workers
+	rest      net.Listener
+	authority *pki.Authority   // of all of the application's certificates
+	front     *pki.Credentials // of REST
+	token     pki.Token        // of the owner, for REST
+}
+
+// openPorts opens the ports. After an error those that are open are there to be closed.
+func openPorts(ctx context.Context, env environment) (p ports, err error) {
+	if p.roles, err = listen(ctx, env.host, env.config.Ports(config.YarnMasterPort)); err != nil {
+		return p, err
+	}
+	if p.rest, err = listen(ctx, env.host, env.config.Ports(config.RESTBindPort)); err != nil {
+		return p, err
+	}
+	if p.authority, err = pki.NewAuthority(env.container.Attempt.Application.String(), time.Now()); err != nil {
+		return p, err
+	}
+	p.token = pki.NewToken()
+	p.front, err = p.authority.IssueREST([]string{env.host}, time.Now())
+	return p, err
+}
+
+// listen binds the first free port of a range on the node's address.
+func listen(ctx context.Context, host string, ports config.Ports) (net.Listener, error) {
+	var lc net.ListenConfig
+	err := errNoPort
+	for port := range ports.All() {
+		var l net.Listener
+		if l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
+			return l, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("find a free port on %s: %w", host, err)
+}
+
+var errNoPort = errors.New("no ports are allowed")
+
+// access is how the owner reaches REST.
+func (p ports) access(start time.Time, env environment) launch.Access {
+	return launch.Access{
+		Address: p.rest.Addr().String(), Authority: p.front.Authority(), Token: p.token.Reveal(), AMStart: start.UnixMilli(),
+		Attempt: env.container.Attempt.Attempt, Application: env.container.Attempt.Application.String(),
+	}
+}
+
+// announce tells the owner how to reach REST, before YARN tells that the
+// application runs.
+func announce(ctx context.Context, files *dfs.FS, stagingDir string, access launch.Access) error {
+	content, err := json.Marshal(access)
+	if err != nil {
+		return fmt.Errorf("announce REST: %w", err)
+	}
+	uri := stagingDir + "/" + launch.AccessFile
+	if err := files.RemoveAll(ctx, uri); err != nil { // an earlier attempt's
+		return fmt.Errorf("announce REST: %w", err)
+	}
+	return files.WriteFile(ctx, uri, content, 0o600)
+}
