@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
@@ -82,21 +83,22 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	if err != nil {
 		return nil, err
 	}
-	settling := newSettling()
-	if m.component, err = NewComponent(describeCluster(env, m.files, store, settling), source, logger); err != nil {
+	settling, shares := newSettling(), budget.Of(env.launch.Mode, env.config)
+	if m.component, err = NewComponent(describeCluster(env, shares.Jobs, m.files, store, settling), source, logger); err != nil {
 		return nil, err
 	}
-	_, bodies := budgets(env.launch.Mode, env.config)
-	endpoint.Room, endpoint.AnswersMemory = rest.NewRoom(bodies, env.config), answersMemory(env.launch.Mode, env.config)
-	programs := describePrograms(env, endpoint.Room, m.tokens)
+	endpoint.Room, endpoint.AnswersMemory = budget.NewRoom(shares.Requests, env.config), shares.Answers
+	programs := describePrograms(env, shares, m.tokens)
 	switch env.launch.Mode {
 	case launch.PerJob: // its program has planned where the client runs
 		m.mode = &perJob{m.component, env, staged}
 	case launch.Application:
+		programs.Limits.Job = int(shares.Jobs / 2) // it is alone, and a job's text takes half as much as the job
 		a := newApplication(m.component, env, staged, m.tokens, programs, logger)
 		m.mode, m.drivers = a, a.drivers
 	case launch.Session:
-		s := newSession(m.component, store, settling, programs, env.workDir, logger)
+		programs.Limits.Job, programs.Limits.Growth, programs.Limits.Hold = endpoint.Room.Largest(), budget.Growth, endpoint.Room.Hold // with requests, which bring the same
+		s := newSession(m.component, store, settling, programs, env.workDir, shares.Programs, logger)
 		m.mode, m.drivers, endpoint.Session = s, s.drivers, s
 	}
 	if m.roles, err = newRoleServer(m.component.Mux, m.ports.authority, env.config, logger); err != nil { //nolint:contextcheck // it lives as long as the process
@@ -147,9 +149,8 @@ func openStore(ctx context.Context, env environment, files *dfs.FS) (*programs.S
 }
 
 // describeCluster says what the roles are for. store is a session's, or nil.
-func describeCluster(env environment, files *dfs.FS, store *programs.Store, settling settling) ComponentConfig {
-	c := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.ends, Files: files}
-	c.JobMemory, _ = budgets(env.launch.Mode, env.config)
+func describeCluster(env environment, memory int64, files *dfs.FS, store *programs.Store, settling settling) ComponentConfig {
+	c := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.ends, JobMemory: memory, Files: files}
 	if store != nil {
 		c.JobEnded = func(job dispatcher.Submission) {
 			store.Release(job.Program.SHA256)
@@ -159,14 +160,14 @@ func describeCluster(env environment, files *dfs.FS, store *programs.Store, sett
 	return c
 }
 
-// describePrograms says how users' programs run beside this process. They share the room with requests.
-func describePrograms(env environment, room *rest.Room, tokens *tokenmanager.Manager) userdriver.Config {
+// describePrograms says how users' programs run beside this process.
+func describePrograms(env environment, shares budget.Shares, tokens *tokenmanager.Manager) userdriver.Config {
 	return userdriver.Config{
 		Application: env.container.Attempt.Application.String(),
 		Options:     env.forOthers(),
 		Environment: env.variables,
 		LogDir:      env.logDir,
-		Limits:      limitPrograms(env.launch.Mode, env.config, room),
+		Limits:      userdriver.Limits{ContainerMB: shares.ContainerMB, EachMB: shares.ProgramMB},
 		Reach: func() *msg.Reach {
 			current := creds.Credentials{Tokens: tokens.Current().Tokens}
 			return &msg.Reach{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: current.Marshal()}

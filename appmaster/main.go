@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
@@ -43,7 +44,7 @@ func Main(start time.Time, getenv func(string) string) int {
 		return exitStartup
 	}
 	env.variables = os.Environ()
-	if limit, _ := limits(env.launch.Mode, env.config); limit > 0 {
+	if limit := budget.Of(env.launch.Mode, env.config).LimitMB; limit > 0 {
 		debug.SetMemoryLimit(int64(limit) << 20)
 	}
 	logger, file, err := logging.Open(env.logDir, "jobmanager", env.config.String(config.LoggingLevel))

@@ -28,11 +28,11 @@ type session struct {
 	settling settling
 }
 
-// newSession makes a session. Programs lie in dir while they run.
-func newSession(component *Component, store *programs.Store, settling settling, c userdriver.Config, dir string, logger logrus.FieldLogger) *session {
+// newSession makes a session, which runs so many programs at a time. They lie in dir while they run.
+func newSession(component *Component, store *programs.Store, settling settling, c userdriver.Config, dir string, most int, logger logrus.FieldLogger) *session {
 	s := &session{Component: component, store: store, settling: settling}
 	s.drivers = userdriver.New(c, s, logger)
-	s.programs = userdriver.NewPrograms(s.drivers, store, dir, maxDrivers)
+	s.programs = userdriver.NewPrograms(s.drivers, store, dir, most)
 	return s
 }
 

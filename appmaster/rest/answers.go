@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -95,7 +96,7 @@ type answer struct {
 	cut   func()    // ends its connection
 }
 
-// await waits for the turn, for roomTime at most. The error is the cause of ctx, or errNoRoom.
+// await waits for the turn, for budget.RoomTime at most. The error is the cause of ctx, or errNoRoom.
 func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.turn, errNoRoom) }
 
 // lookUp waits until HDFS may be asked for the answer, as await does. The error is the cause of ctx, or
@@ -120,7 +121,7 @@ func (a *answer) take(ctx context.Context, place chan struct{}, none error) erro
 	}
 }
 
-// enter waits until there is room for so many bytes, from when it waited first for roomTime at most,
+// enter waits until there is room for so many bytes, from when it waited first for budget.RoomTime at most,
 // and passes the turn on. One that is larger than the room is alone. cut ends its connection; nobody
 // calls it after leave. The error is the cause of ctx, or errNoRoom.
 func (a *answer) enter(ctx context.Context, size int, cut func()) error {
@@ -151,7 +152,7 @@ func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 // patience bounds all waiting of an answer, and says what ends it.
 func (a *answer) patience(ctx context.Context, end error) (context.Context, context.CancelFunc) {
 	if a.until.IsZero() {
-		a.until = time.Now().Add(roomTime)
+		a.until = time.Now().Add(budget.RoomTime)
 	}
 	return context.WithDeadlineCause(ctx, a.until, end)
 }

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -268,7 +269,7 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 				full(t.Context(), t, s.answers.some)
 				began := time.Now()
 				w := look(h, "bob", "/jobs/overview")
-				if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != roomTime {
+				if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != budget.RoomTime {
 					t.Errorf("status %d after %s", w.Code, took)
 				}
 				if body := w.Body.String(); !strings.Contains(body, "jobmanager.memory.process.size") || w.Header().Get("Content-Length") != fmt.Sprint(len(body)) {
@@ -287,8 +288,8 @@ func TestWhoWaitsAsLongAsHeMayIsAnswered(t *testing.T) {
 		reads time.Duration // others, so long
 		want  int
 	}{
-		"with a page":           {maxWait + roomTime - time.Second, http.StatusOK},
-		"that there is no room": {maxWait + roomTime + time.Second, http.StatusServiceUnavailable},
+		"with a page":           {maxWait + budget.RoomTime - time.Second, http.StatusOK},
+		"that there is no room": {maxWait + budget.RoomTime + time.Second, http.StatusServiceUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -465,7 +466,7 @@ func TestALookupOfAProgramKeepsNobodyElseWaiting(t *testing.T) {
 			t.Errorf("status %d after %s", w.Code, time.Since(began))
 		}
 		for range many - maxLookups {
-			if status := <-statuses; status != http.StatusServiceUnavailable || time.Since(began) != roomTime {
+			if status := <-statuses; status != http.StatusServiceUnavailable || time.Since(began) != budget.RoomTime {
 				t.Fatalf("a user who waits for a lookup is told %d after %s", status, time.Since(began))
 			}
 		}

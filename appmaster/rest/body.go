@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +10,7 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
-	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 )
 
 const (
@@ -25,74 +21,14 @@ const (
 	driverTime = 5 * time.Minute
 	// uploadTime is how long a program may wait for the uploads of others.
 	uploadTime = 5 * time.Minute
-	// roomTime is how long a body may wait for room: less than clients wait for answers.
-	roomTime = 30 * time.Second
-	// smallBody is for what does not wait for room, in bytes.
-	smallBody = 1 << 10
-	// MaxGrowth is how much more memory than its text a value may take that is decoded.
-	MaxGrowth = 5
-	// smallMemory is what small bodies take at most, in bytes: there is one for each
-	// connection.
-	smallMemory = maxConnections * smallBody * (1 + MaxGrowth)
-	// middleShare is the part of the room that is for bodies up to maxBody alone.
-	middleShare = 8
 )
 
-// Room bounds the memory that all bodies take which are held at once, with what is decoded
-// from them. Of its memory, smallMemory is set apart: a sign of life never waits. What is
-// left holds 1/(1+MaxGrowth) of its size in bodies, an eighth of them for those up to maxBody,
-// which do not wait for somebody's large job, and the rest for larger ones, each of which has
-// half of it at most, so that one that comes slowly leaves room for others. Make one with
-// NewRoom; its methods may be called from any goroutine.
-type Room struct {
-	middle, large *semaphore.Weighted
-	most          int64 // bytes of a body
-}
-
-// NewRoom divides so much memory, in bytes. 0: as much as two of the largest bodies that
-// rest.server.max-content-length allows need, and sixteen of maxBody.
-func NewRoom(memory int64, options config.Config) *Room {
-	option := int64(options.Memory(config.RESTMaxContentLength))
-	if memory == 0 {
-		return &Room{semaphore.NewWeighted(16 * maxBody), semaphore.NewWeighted(2 * option), option}
-	}
-	room := max(0, memory-smallMemory) / (1 + MaxGrowth)
-	middle := max(room/middleShare, maxBody)
-	large := max(room-middle, 2*maxBody)
-	return &Room{semaphore.NewWeighted(middle), semaphore.NewWeighted(large), min(option, large/2)}
-}
-
-// Largest is how large a body may be, and what else there is room for, in bytes.
-func (r *Room) Largest() int { return int(r.most) }
-
-// Hold waits for room for a body, or for a job that comes another way, of so many bytes as it
-// comes, Largest at most. leave gives the room back. The error is the cause of ctx, or wraps
-// msg.ErrNotReady: others leave no room.
-func (r *Room) Hold(ctx context.Context, bytes int) (leave func(), err error) {
-	room, n := r.large, int64(bytes)
-	switch {
-	case n <= smallBody:
-		return func() {}, nil
-	case n <= maxBody:
-		room = r.middle
-	}
-	waiting, end := context.WithTimeout(ctx, roomTime)
-	defer end()
-	if room.Acquire(waiting, n) != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, fmt.Errorf("%w: others' requests that are being read leave no room for one of %d bytes: send it again, or raise %s", msg.ErrNotReady, bytes, config.JobManagerProcessSize)
-	}
-	return func() { room.Release(n) }, nil
-}
-
 // enter waits for room for a request's body, of which so much is read at most.
-func (r *Room) enter(request *http.Request, most int64) (leave func(), err error) {
+func enter(room *budget.Room, request *http.Request, most int64) (leave func(), err error) {
 	if request.ContentLength >= 0 {
 		most = request.ContentLength
 	}
-	return r.Hold(request.Context(), int(most))
+	return room.Hold(request.Context(), int(most))
 }
 
 // fits refuses a body that is too large before it is read.
@@ -166,7 +102,7 @@ func readJSON(r *http.Request, into any) error {
 
 func readText(r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
-	if r.ContentLength > 0 { // there is room for so much: see Room
+	if r.ContentLength > 0 { // there is room for so much: see enter
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(r.Body); err != nil {

@@ -4,12 +4,16 @@ import (
 	"reflect"
 	"unicode/utf8"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
+// smallBody is what the room of a body is at least, in bytes.
+const smallBody = 1 << 10
+
 // fitsDecoded refuses a submission that takes more memory than its room has.
 func fitsDecoded(text []byte) error {
-	most := MaxGrowth * max(len(text), smallBody)
+	most := budget.Growth * max(len(text), smallBody)
 	if size := decodedSize(text); size > most {
 		return badRequest("the job has %d bytes of JSON, and would take %.1f MiB decoded, where jobs of this length have %.1f: leave out elements that are empty, or divide the job",
 			len(text), float64(size)/(1<<20), float64(most)/(1<<20))

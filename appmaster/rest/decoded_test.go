@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/internal/testing/heldtest"
@@ -49,7 +50,7 @@ func FuzzDecodedSize(f *testing.F) {
 		if size := decodedSize([]byte(text)); held > size {
 			t.Errorf("%d bytes of text hold %d, and count as %d (%v): %.300s", len(text), held, size, refused, text)
 		}
-		if most := MaxGrowth * max(len(text), smallBody); fitsDecoded([]byte(text)) == nil && held > most {
+		if most := budget.Growth * max(len(text), smallBody); fitsDecoded([]byte(text)) == nil && held > most {
 			t.Errorf("%d bytes of text hold %d, more than the %d that are set aside: %.300s", len(text), held, most, text)
 		}
 	})

@@ -82,7 +82,7 @@ func (s *Server) routes() []route {
 		on("GET /{$}", view, ok, s.page),
 
 		on("GET /jobs", view, ok, s.jobs),
-		on("POST /jobs", run, accepted, s.submitJob).reads(s.config.Room.most),
+		on("POST /jobs", run, accepted, s.submitJob).reads(int64(s.config.Room.Largest())),
 		on("GET /jobs/overview", view, ok, s.jobsOverview),
 		on("GET /jobs/metrics", view, ok, s.jobsMetrics),
 		on("GET /jobs/{job}", view, ok, s.job),
@@ -181,7 +181,7 @@ func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) 
 	}
 	switch {
 	case route.held:
-		leave, err := s.config.Room.enter(r, route.body)
+		leave, err := enter(s.config.Room, r, route.body)
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -332,7 +333,7 @@ func TestBodiesAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			server.config.Session, server.config.Options, server.config.Room = session, options, NewRoom(0, options)
+			server.config.Session, server.config.Options, server.config.Room = session, options, budget.NewRoom(0, options)
 			text := `{"program":{"sha256":"` + wordcountID + `"}}`
 			read := 0
 			body := io.TeeReader(strings.NewReader(strings.Repeat(" ", test.size-len(text))+text), writerFunc(func(p []byte) { read += len(p) }))
@@ -363,38 +364,38 @@ func TestHeldBodiesWaitForRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		room := NewRoom(64<<20, options)
+		room := budget.NewRoom(64<<20, options)
 		most := int64(room.Largest())
-		enter := func(ctx context.Context, size int64) (func(), error) {
+		hold := func(ctx context.Context, size int64) (func(), error) {
 			r := httptest.NewRequest(http.MethodPost, "/jobs", nil).WithContext(ctx)
 			r.ContentLength = size
-			return room.enter(r, most)
+			return enter(room, r, most)
 		}
-		first, err := enter(t.Context(), most)
+		first, err := hold(t.Context(), most)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := enter(t.Context(), -1)
+		second, err := hold(t.Context(), -1)
 		if err != nil {
 			t.Fatalf("a body of unknown size beside a large one: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := enter(ctx, maxBody+1+most); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := hold(ctx, maxBody+1+most); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("there is room for more than there is: %v", err)
 		}
 		began := time.Now()
-		if _, err := enter(t.Context(), most); !errors.Is(err, msg.ErrNotReady) || time.Since(began) >= time.Minute {
+		if _, err := hold(t.Context(), most); !errors.Is(err, msg.ErrNotReady) || time.Since(began) >= time.Minute {
 			t.Errorf("a client has left before it is told that there is no room: %v after %v", err, time.Since(began))
 		}
-		leave, err := enter(t.Context(), 10<<10)
+		leave, err := hold(t.Context(), 10<<10)
 		if err != nil {
 			t.Fatalf("an ordinary job waits for large ones: %v", err)
 		}
 		var middle []func()
 		for range 1000 {
 			ctx, end := context.WithTimeout(t.Context(), time.Second)
-			leave, err := enter(ctx, maxBody)
+			leave, err := hold(ctx, maxBody)
 			end()
 			if err != nil {
 				break
@@ -405,7 +406,7 @@ func TestHeldBodiesWaitForRoom(t *testing.T) {
 			t.Errorf("%d bodies of a middle size are held", n)
 		}
 		for range 2 * maxConnections {
-			if _, err := enter(t.Context(), smallBody); err != nil {
+			if _, err := hold(t.Context(), 1<<10); err != nil {
 				t.Errorf("a sign of life waits for others: %v", err)
 			}
 		}
@@ -413,37 +414,11 @@ func TestHeldBodiesWaitForRoom(t *testing.T) {
 			leave()
 		}
 		for range 2 {
-			if _, err := enter(t.Context(), most); err != nil {
+			if _, err := hold(t.Context(), most); err != nil {
 				t.Errorf("when all have left: %v", err)
 			}
 		}
 	})
-}
-
-// TestTheRoomIsNoLargerThanItsMemory would catch bodies that fill more than there is for them,
-// with what is decoded from them and what every connection may bring beside.
-func TestTheRoomIsNoLargerThanItsMemory(t *testing.T) {
-	t.Parallel()
-	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): "100m"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, memory := range []int64{16 << 20, 32 << 20, 64 << 20, 512 << 20} {
-		synctest.Test(t, func(t *testing.T) {
-			room, held := NewRoom(memory, options), int64(0)
-			for _, size := range []int{room.Largest(), maxBody + 1, maxBody, smallBody + 1} {
-				for {
-					if _, err := room.Hold(t.Context(), size); err != nil {
-						break
-					}
-					held += int64(size)
-				}
-			}
-			if took := held*(1+MaxGrowth) + smallMemory; took > memory || took < memory*9/10 {
-				t.Errorf("%d bytes hold %d of bodies, which take %d", memory, held, took)
-			}
-		})
-	}
 }
 
 // TestBodiesThatSayNothingAreRefused would catch a request that takes fifty times its own size
@@ -485,29 +460,6 @@ func TestBodiesThatSayNothingAreRefused(t *testing.T) {
 				t.Errorf("status %d, want %d: %s", w.Code, test.want, w.Body)
 			}
 		})
-	}
-}
-
-// TestBodiesShareTheMastersMemory would catch an option for large jobs by which requests
-// alone fill a small master, and one that says less and is not heard.
-func TestBodiesShareTheMastersMemory(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		option       string
-		memory, want int64
-	}{
-		"a small master":           {"100m", 66 << 20, (10<<20 - 10<<20/8) / 2},
-		"a large one":              {"100m", 6 << 30, 100 << 20},
-		"a small option":           {"1m", 60 << 20, 1 << 20},
-		"memory that has no bound": {"100m", 0, 100 << 20},
-	} {
-		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): test.option}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := int64(NewRoom(test.memory, options).Largest()); got != test.want {
-			t.Errorf("%s: bodies of %d bytes, want %d", name, got, test.want)
-		}
 	}
 }
 

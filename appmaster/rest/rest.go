@@ -18,6 +18,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -66,8 +67,8 @@ type Config struct {
 	Version, Revision string
 	// Options are the cluster's: they are shown, and bound what is taken.
 	Options config.Config
-	// Room is for requests' bodies while they are read; nil: as Options say, NewRoom.
-	Room *Room
+	// Room is for requests' bodies while they are read; nil: as Options say, budget.NewRoom.
+	Room *budget.Room
 	// AnswersMemory is for answers that are being written, in bytes; 0: 16 MiB.
 	AnswersMemory int64
 	// Session takes jobs and programs; nil: nobody does.
@@ -83,10 +84,10 @@ func (c Config) maxProgram() int64 { return int64(c.Options.Memory(config.RESTMa
 const (
 	headerTime = 10 * time.Second
 	readTime   = 30 * time.Second
-	writeTime  = maxWait + roomTime + 30*time.Second // a long poll, then the wait for room, then the reader
+	writeTime  = maxWait + budget.RoomTime + 30*time.Second // a long poll, then the wait for room, then the reader
 	idleTime   = time.Minute
-	maxHeader  = 16 << 10 // bytes
-	maxBody    = 64 << 10 // bytes, but for the paths that say otherwise
+	maxHeader  = 16 << 10          // bytes
+	maxBody    = budget.MiddleText // bytes, but for the paths that say otherwise
 	// closeTime is how long answers that are being written may take when the
 	// server stops: the one that the client ends the cluster with, above all.
 	closeTime = 2 * time.Second
@@ -106,7 +107,7 @@ type Server struct {
 // New makes a Server.
 func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 	if settings.Room == nil {
-		settings.Room = NewRoom(0, settings.Options)
+		settings.Room = budget.NewRoom(0, settings.Options)
 	}
 	return &Server{
 		config: settings, gateway: gateway, logger: logger.WithField("role", "rest"),

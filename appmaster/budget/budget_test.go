@@ -1,4 +1,4 @@
-package appmaster
+package budget
 
 import (
 	"testing"
@@ -19,15 +19,16 @@ func TestDriversFitBesideTheMaster(t *testing.T) {
 	}{
 		"a job":                   {launch.PerJob, "512m", 0, 0, 0},
 		"an application":          {launch.Application, "512m", 1, 256, 128},
-		"a session":               {launch.Session, "512m", maxDrivers, 256, 30},
-		"a large session":         {launch.Session, "4g", maxDrivers, 2048, 245},
+		"a session":               {launch.Session, "512m", sessionPrograms, 256, 30},
+		"a large session":         {launch.Session, "4g", sessionPrograms, 2048, 245},
 		"a small session, at all": {launch.Session, "256m", 1, 128, 24},
 	} {
 		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerProcessSize.Name(): test.size}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		master, driver := limits(test.mode, options)
+		shares := Of(test.mode, options)
+		master, driver := shares.LimitMB, shares.ProgramMB
 		if master != test.master || driver != test.driver {
 			t.Errorf("%s: %d MB for the master and %d for a driver, want %d and %d", name, master, driver, test.master, test.driver)
 		}
@@ -40,15 +41,15 @@ func TestDriversFitBesideTheMaster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		jobs, bodies := budgets(launch.Session, options)
+		shares := Of(launch.Session, options)
+		jobs, bodies := shares.Jobs, shares.Requests
 		if got := [2]int64{jobs >> 20, bodies >> 20}; got != want {
 			t.Errorf("%s: %d MiB for jobs and for bodies, want %d", size, got, want)
 		}
-		if all, heap := jobs+bodies+answersMemory(launch.Session, options), heapOf(launch.Session, options); all <= jobs+bodies || all > heap*7/10 {
+		if all, heap := jobs+bodies+shares.Answers, int64(shares.LimitMB)<<20; all <= jobs+bodies || all > heap*7/10 {
 			t.Errorf("%s: jobs, bodies and answers take %d of %d bytes", size, all, heap)
 		}
-		alone, _ := budgets(launch.PerJob, options)
-		if alone <= jobs {
+		if alone := Of(launch.PerJob, options).Jobs; alone <= jobs {
 			t.Errorf("%s: a job alone has %d bytes, beside drivers %d", size, alone, jobs)
 		}
 	}
