@@ -365,7 +365,7 @@ func (c *core) nextDue() time.Time {
 	if at, blocked := c.blocklist.Next(); blocked {
 		next = actor.Earliest(next, at)
 	}
-	if since, idle := c.pool.IdleSince(); idle {
+	if since, idle := c.pool.IdleSince(); idle && c.active() { // else nothing gives it up
 		next = actor.Earliest(next, since.Add(c.config.SlotIdleTimeout))
 	}
 	return next
