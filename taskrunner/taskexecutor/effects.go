@@ -129,7 +129,7 @@ func (s *shell) open(ctx context.Context, e openLink) {
 	close(h.opened)
 	select {
 	case <-h.closed:
-	case <-ctx.Done():
+	case <-s.loop.Done(): // after the effects of the last step
 		stream.Close(goodbye) // unless the core has given a cause
 		<-h.closed
 	}
