@@ -180,6 +180,93 @@ func TestTheAlarmRingsOnceAtTheLatestTime(t *testing.T) {
 	})
 }
 
+// stuckCore leaves its alarm where it was.
+type stuckCore struct{ at time.Time }
+
+func (c *stuckCore) Step(time.Time, event) []effect { return nil }
+func (c *stuckCore) Alarm() time.Time               { return c.at }
+
+// TestAnAlarmThatIsLeftInThePastRingsEachSecond would catch a core's mistake that costs a
+// processor, or all alarms of the role from then on.
+func TestAnAlarmThatIsLeftInThePastRingsEachSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop := actor.New[event, effect](&stuckCore{time.Now().Add(time.Second)}, event{woken: true})
+		rang := 0
+		loop.Observe(func(e event, _ []effect) {
+			if e.woken {
+				rang++
+			}
+		})
+		go loop.Run(t.Context(), with(new(recorder)))
+		loop.Tell(t.Context(), event{})
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		synctest.Wait()
+		if rang != 10 {
+			t.Errorf("the alarm rang %d times in ten seconds, want 10", rang)
+		}
+		loop.Stop()
+		<-loop.Done()
+	})
+}
+
+// slowCore takes 20 s for a step, and wants to be woken a minute after it began.
+type slowCore struct{ at time.Time }
+
+func (c *slowCore) Step(now time.Time, e event) []effect {
+	c.at = time.Time{}
+	if !e.woken {
+		c.at = now.Add(time.Minute)
+		time.Sleep(20 * time.Second)
+	}
+	return nil
+}
+
+func (c *slowCore) Alarm() time.Time { return c.at }
+
+// TestTheAlarmIsNotLateByTheStep would catch an alarm that counts from before a step that took
+// long: the role would take itself for stopped.
+func TestTheAlarmIsNotLateByTheStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop, start := actor.New[event, effect](new(slowCore), event{woken: true}), time.Now()
+		var rang time.Duration
+		loop.Observe(func(e event, _ []effect) {
+			if e.woken {
+				rang = time.Since(start)
+			}
+		})
+		go loop.Run(t.Context(), with(new(recorder)))
+		loop.Tell(t.Context(), event{})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if rang != time.Minute {
+			t.Errorf("the alarm rang after %v, want 1m", rang)
+		}
+		loop.Stop()
+		<-loop.Done()
+	})
+}
+
+// TestTheFirstEndCounts would catch a role that ends with another cause than the first, and one
+// that takes a step after its end.
+func TestTheFirstEndCounts(t *testing.T) {
+	first, second := errors.New("first"), errors.New("second")
+	for range 1000 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		loop, steps := newLoop(), 0
+		loop.Observe(func(event, []effect) {
+			steps++
+			loop.Fail(first)
+			cancel(second)
+		})
+		for range 3 {
+			loop.Tell(t.Context(), event{alarm: time.Now()})
+		}
+		if err := loop.Run(ctx, with(new(recorder))); !errors.Is(err, first) || steps != 1 {
+			t.Fatalf("Run = %v after %d steps, want the first cause after one", err, steps)
+		}
+	}
+}
+
 // TestTheAlarmRingsBehindWhatWaits would catch an alarm that overtakes events which came in
 // time: a loop that was busy would count a peer as silent whose sign of life it has.
 func TestTheAlarmRingsBehindWhatWaits(t *testing.T) {

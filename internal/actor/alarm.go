@@ -35,10 +35,19 @@ func (a *alarm) due() bool {
 	return due
 }
 
+// stuck is after how long an alarm rings again that a core was woken for and left in the past.
+const stuck = time.Second
+
 // set takes in what the core wants after a step. A time that it was woken for and still
-// wants is past, and has rung; or the wall clock was set back, and it is to come.
+// wants is to come where the wall clock was set back. Else it is a mistake of the core, which
+// must cost neither a processor nor all its later alarms.
 func (a *alarm) set(now, at time.Time, woken bool) {
-	if at.Equal(a.at) && (!woken || !at.After(now)) {
+	switch {
+	case !at.Equal(a.at):
+	case !woken || at.IsZero():
+		return
+	case !at.After(now):
+		a.timer.Reset(stuck)
 		return
 	}
 	a.at = at
@@ -49,7 +58,7 @@ func (a *alarm) set(now, at time.Time, woken bool) {
 	if at.IsZero() {
 		a.timer.Stop()
 	} else {
-		a.timer.Reset(at.Sub(now))
+		a.timer.Reset(time.Until(at)) // the step has taken its time
 	}
 }
 

@@ -36,7 +36,8 @@ type Core[E, F any] interface {
 	// Alarm is when the core wants to be woken next; the zero time: never. It is asked
 	// after each step, and a new time replaces the old one. The event behind it comes at
 	// that time or later, after all events that were waiting then. One too many does no
-	// harm.
+	// harm. A core that is woken has to move its alarm: one that stays in the past is a
+	// mistake, and rings again after a second.
 	Alarm() time.Time
 }
 
@@ -84,6 +85,11 @@ func (l *Loop[E, F]) Observe(f func(event E, effects []F)) { l.observe = f }
 // taken. The context that start and Perform get ends with the loop, and Run returns when
 // all goroutines of Go have.
 func (l *Loop[E, F]) Run(ctx context.Context, start func(ctx context.Context) Shell[F]) error {
+	if ctx.Err() != nil {
+		l.Fail(context.Cause(ctx))
+	}
+	release := context.AfterFunc(ctx, func() { l.Fail(context.Cause(ctx)) })
+	defer release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.spawn = func(f func(context.Context)) { l.running.Go(func() { f(ctx) }) }
 	err := l.steps(ctx, start(ctx))
@@ -97,18 +103,16 @@ func (l *Loop[E, F]) steps(ctx context.Context, shell Shell[F]) error {
 	alarm := newAlarm()
 	defer alarm.stop()
 	for {
+		select {
+		case <-l.quit:
+			return l.cause
+		default: // it comes before events that wait
+		}
 		var event E
 		woken := alarm.due()
 		if woken {
 			event = l.woken
 		} else {
-			select {
-			case <-l.quit:
-				return l.cause
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			default: // these come before events that wait
-			}
 			select {
 			case event = <-l.mailbox:
 				alarm.taken()
@@ -117,8 +121,6 @@ func (l *Loop[E, F]) steps(ctx context.Context, shell Shell[F]) error {
 				continue
 			case <-l.quit:
 				return l.cause
-			case <-ctx.Done():
-				return context.Cause(ctx)
 			}
 		}
 		now := time.Now()

@@ -2,6 +2,7 @@
 package actortest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -11,21 +12,26 @@ import (
 type Stepper[E, F any] struct {
 	Core  actor.Core[E, F]
 	alarm time.Time
+	rang  bool // before this step
 }
 
 // Step takes one event, and gives the effects. Alarm is the core's alarm if the step has set
 // it to another time, or zero.
 func (s *Stepper[E, F]) Step(now time.Time, event E) (effects []F, alarm time.Time) {
 	effects = s.Core.Step(now, event)
+	if at := s.Core.Alarm(); s.rang && !at.IsZero() && !at.After(now) {
+		panic(fmt.Sprintf("the core was woken at %v, and leaves its alarm at %v", now, at))
+	}
+	s.rang = false
 	if at := s.Core.Alarm(); !at.Equal(s.alarm) {
 		s.alarm, alarm = at, at
 	}
 	return effects, alarm
 }
 
-// Rang says that the alarm has rung, as the loop does when it wakes the core: one that the
-// core leaves where it was is told again.
-func (s *Stepper[E, F]) Rang() { s.alarm = time.Time{} }
+// Rang says that the alarm has rung, and the next step wakes the core: it panics if the core
+// leaves its alarm in the past. One that it leaves in the future is told again.
+func (s *Stepper[E, F]) Rang() { s.alarm, s.rang = time.Time{}, true }
 
 // Wake stands for a new alarm in All.
 type Wake struct{ At time.Time }
