@@ -6,8 +6,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// SubmissionContext is an application as it is handed to YARN
-// (ApplicationSubmissionContext).
+// SubmissionContext describes an application to submit (ApplicationSubmissionContext).
 type SubmissionContext struct {
 	ID        ApplicationID
 	Name      string
@@ -16,52 +15,51 @@ type SubmissionContext struct {
 	Container ContainerLaunchContext // of the ApplicationMaster
 	Resource  Resource               // of the ApplicationMaster
 	Place     MasterPlace            // of the ApplicationMaster; zero: any
-	// NodeLabel chooses nodes for the ApplicationMaster and, as a default, for its
-	// containers. Empty: the queue's default.
+	// NodeLabel chooses nodes for the ApplicationMaster and, by default, for its containers. Empty:
+	// the queue's default.
 	NodeLabel string
-	// KeepTokens leaves the delegation tokens of Container alive when the
-	// application ends, for tokens that other applications share.
+	// KeepTokens keeps the delegation tokens of Container valid after the application's end. Set it
+	// if other applications share the tokens.
 	KeepTokens bool
-	// Unmanaged has YARN start no ApplicationMaster: a process elsewhere is it, by
-	// ApplicationReport.AMRMToken.
+	// Unmanaged means that YARN starts no ApplicationMaster. A process outside YARN is the master
+	// and uses ApplicationReport.AMRMToken.
 	Unmanaged bool
-	// MaxAttempts bounds the starts of the ApplicationMaster; the cluster's
-	// yarn.resourcemanager.am.max-attempts caps it. 0: that limit.
+	// MaxAttempts bounds the starts of the ApplicationMaster, up to the cluster's
+	// yarn.resourcemanager.am.max-attempts. 0: that limit.
 	MaxAttempts int
-	// FailuresValidity makes attempts that failed longer ago not count. 0: all count.
+	// FailuresValidity limits the counting of failed attempts to this time. 0: all failures count.
 	FailuresValidity time.Duration
 	Type             string // at most 20 characters; empty: YARN
-	// KeepContainers leaves containers running between attempts.
+	// KeepContainers keeps containers running between attempts.
 	KeepContainers bool
 	Tags           []string      // at most 10, each of at most 100 printable ASCII characters
 	Lifetime       time.Duration // YARN kills the application after it, in whole seconds; 0: never
-	// Reservation is the one whose capacity the application is to use, once its time has come; Queue must be
-	// the full path of the reservation's queue. Zero: none.
+	// Reservation is the reservation whose capacity the application uses, from its begin. Then
+	// Queue must be the full path of the reservation's queue. Zero: none.
 	Reservation ReservationID
-	// SchedulingProperties are for the scheduler, which looks at few of them.
+	// SchedulingProperties are properties for the scheduler, which reads few of them.
 	SchedulingProperties map[string]string
 	Logs                 LogAggregation // zero: everything, at the end
 }
 
-// MasterPlace is where an ApplicationMaster is wanted, as the first of
-// SubmissionContext's AMContainerResourceRequests say in Java, one for each place.
-// The scheduler tries the hosts, then their racks, then, but for Strict, the rest
-// of the cluster, with the delays that amrm.Ask tells of.
+// MasterPlace is the preferred place of an ApplicationMaster (AMContainerResourceRequests of Java's
+// ApplicationSubmissionContext, one for each place). The scheduler tries the hosts, then their
+// racks and then, unless Strict is set, the rest of the cluster, with the delays that amrm.Ask
+// describes.
 type MasterPlace struct {
 	Hosts []string // as in NodeID
-	// Racks are, as in NodeReport, those of all Hosts: YARN gives no container on a
-	// host whose rack is not named. Without Hosts any host of them will do.
+	// Racks are the racks of all Hosts, as in NodeReport: YARN gives no container on a host whose
+	// rack is missing here. Without Hosts, any host of the racks is used.
 	Racks []string
-	// Strict keeps the ApplicationMaster off all other hosts or, without Hosts,
-	// other racks. It waits for as long as there is no room. Under a
-	// CapacityScheduler whose node-locality-delay is above 0, as by default, it waits
-	// for ever where only racks are named (RegularContainerAllocator#tryAllocateOnNode
-	// takes back the chances that the delay counts): name all hosts of the rack.
+	// Strict allows only these hosts or, without Hosts, these racks. The ApplicationMaster waits as
+	// long as there is no room. With only racks, it waits for ever under a CapacityScheduler whose
+	// node-locality-delay is above 0, as by default: RegularContainerAllocator#tryAllocateOnNode
+	// resets the count of the delay. Name all hosts of the rack instead.
 	Strict bool
 }
 
-// ApplicationReport is what YARN tells of an application. To somebody who may not
-// view it, YARN sends "N/A" for texts and -1 for numbers.
+// ApplicationReport is YARN's report of an application. If the user may not view the application,
+// texts are "N/A" and numbers are -1.
 type ApplicationReport struct {
 	ID      ApplicationID
 	Attempt ApplicationAttemptID // the current one
@@ -70,7 +68,7 @@ type ApplicationReport struct {
 	Name    string
 	Type    string
 	Tags    []string
-	// Host and RPCPort are what the ApplicationMaster registered: "N/A" and -1 before.
+	// Host and RPCPort are those that the ApplicationMaster registered; "N/A" and -1 before.
 	Host    string
 	RPCPort int
 	// TrackingURL leads through YARN's proxy; OriginalTrackingURL is the
@@ -87,23 +85,23 @@ type ApplicationReport struct {
 	Launched            time.Time // zero until the first ApplicationMaster starts
 	Finished            time.Time // zero until it has ended
 	Expires             time.Time // when YARN kills it, at the end of its lifetime; zero: never
-	NodeLabel           string    // of its containers by default, as MasterNodeLabel is of its master
+	NodeLabel           string    // default of its containers; MasterNodeLabel is that of its master
 	MasterNodeLabel     string
 	Usage               ResourceUsage
 	Logs                LogAggregationStatus
 	Unmanaged           bool
-	// ClientToAMToken proves to the ApplicationMaster who asks; on secure clusters
-	// only, and for those who may view the application.
+	// ClientToAMToken authenticates a client to the ApplicationMaster. It is set only on secure
+	// clusters and for users who may view the application.
 	ClientToAMToken *creds.Token
-	// AMRMToken is for the owner of an unmanaged ApplicationMaster that has not
-	// registered yet. ResourceManagers with Kerberos keep it: they compare the owner's
-	// short name with the whole principal of who asks (ClientRMService#getApplicationReport).
+	// AMRMToken is set for the owner of an unmanaged ApplicationMaster that has not registered yet.
+	// ResourceManagers with Kerberos never send it, because they compare the owner's short name to
+	// the full principal of the caller (ClientRMService#getApplicationReport).
 	AMRMToken *creds.Token
 }
 
-// ResourceUsage is what an application holds and has used up
-// (ApplicationResourceUsageReport). -1 stands for what YARN does not tell, as of an
-// application that has ended or that one may not view.
+// ResourceUsage is the current and total resource use of an application
+// (ApplicationResourceUsageReport). A number is -1 if YARN does not report it, for example because
+// the application has ended or the user may not view it.
 type ResourceUsage struct {
 	UsedContainers     int
 	ReservedContainers int
@@ -112,10 +110,10 @@ type ResourceUsage struct {
 	Needed             Resource
 	MemoryMBSeconds    int64
 	VCoreSeconds       int64
-	// OtherSeconds are those of further resource types: their amounts, in the types'
-	// units, times seconds.
+	// OtherSeconds is the same for other resource types: amounts, in the types' units, times
+	// seconds.
 	OtherSeconds ResourceValues
-	// What preempted containers had used up is in all sums, too.
+	// The sums above include the use of preempted containers.
 	PreemptedMemoryMBSeconds int64
 	PreemptedVCoreSeconds    int64
 	PreemptedOtherSeconds    ResourceValues
@@ -123,7 +121,7 @@ type ResourceUsage struct {
 	ClusterPercentage        float32
 }
 
-// AttemptReport is what YARN tells of one attempt (ApplicationAttemptReport).
+// AttemptReport is YARN's report of one attempt (ApplicationAttemptReport).
 type AttemptReport struct {
 	ID                  ApplicationAttemptID
 	Host                string

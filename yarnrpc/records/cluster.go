@@ -2,11 +2,11 @@ package records
 
 import "time"
 
-// NodeReport is what YARN tells of a NodeManager.
+// NodeReport is YARN's report of a NodeManager.
 type NodeReport struct {
 	ID          NodeID
 	HTTPAddress string // of its web server, host:port
-	Rack        string // as asks must name it, "/default-rack" where racks are not configured
+	Rack        string // the name for asks; "/default-rack" if racks are not configured
 	Used        Resource
 	Capability  Resource
 	Containers  int
@@ -15,18 +15,19 @@ type NodeReport struct {
 	HealthReport     string
 	LastHealthReport time.Time
 	Labels           []string
-	// DecommissioningTimeout is how long a node that leaves waits for its
-	// applications. 0: it does not leave, or it does not wait.
+	// DecommissioningTimeout is the time for which a decommissioning node waits for its
+	// applications. 0: the node is not decommissioning or does not wait.
 	DecommissioningTimeout time.Duration
 	Attributes             []NodeAttribute
-	// ContainersUtilization is what the node measures of all its containers, NodeUtilization of the whole machine.
+	// ContainersUtilization is the measured use of all containers, NodeUtilization that of the
+	// whole machine.
 	ContainersUtilization Utilization
 	NodeUtilization       Utilization
 	// Change says why an ApplicationMaster gets the report; empty in the answer to a query.
 	Change NodeChange
 }
 
-// Utilization is what is in use on a node (ResourceUtilization).
+// Utilization is the use of resources on a node (ResourceUtilization).
 type Utilization struct {
 	PhysicalMB int
 	VirtualMB  int
@@ -45,12 +46,12 @@ type ClusterMetrics struct {
 	Shutdown        int
 }
 
-// QueueInfo is what YARN tells of a queue.
+// QueueInfo is YARN's report of a queue.
 type QueueInfo struct {
 	Name string
-	Path string // from the root, root.a.b
-	// Capacity and MaximumCapacity are shares of the parent queue, 0 to 1;
-	// CurrentCapacity is how much of Capacity is in use, over 1 where it borrows.
+	Path string // from the root, such as root.a.b
+	// Capacity and MaximumCapacity are shares of the parent queue, 0 to 1. CurrentCapacity is the
+	// used share of Capacity; it is above 1 if the queue borrows.
 	Capacity        float32
 	MaximumCapacity float32
 	CurrentCapacity float32
@@ -58,43 +59,43 @@ type QueueInfo struct {
 	Children        []QueueInfo
 	Applications    []ApplicationReport
 	Labels          []string // of nodes it may use
-	// DefaultNodeLabel is for applications that name none; empty: nodes without a label.
+	// DefaultNodeLabel is the label of applications that name none. Empty: nodes without a label.
 	DefaultNodeLabel string
 	SchedulerType    string // of the queue, "CapacityScheduler" or "FairScheduler"
 	Statistics       QueueStatistics
-	// PreemptionDisabled keeps other queues from taking the queue's containers back,
-	// IntraQueuePreemptionDisabled its own applications from one another.
+	// PreemptionDisabled forbids preemption of the queue's containers for other queues,
+	// IntraQueuePreemptionDisabled preemption between its own applications.
 	PreemptionDisabled           bool
 	IntraQueuePreemptionDisabled bool
-	Weight                       float32 // beside its siblings, where capacities are weights
-	MaxParallelApps              int     // that may run at once
-	// Partitions are the queue's shares by node label; "" is the nodes without one.
+	Weight                       float32 // relative to its siblings, if capacities are weights
+	MaxParallelApps              int     // limit of running applications
+	// Partitions are the queue's shares by node label. "" means the nodes without a label.
 	Partitions map[string]QueuePartition
-	Fair       FairQueue // zero but of the FairScheduler
+	Fair       FairQueue // zero with other schedulers
 }
 
-// FairQueue is what only the FairScheduler tells of a queue.
+// FairQueue is the part of a queue's report that only the FairScheduler fills.
 type FairQueue struct {
-	// Minimum and Maximum are what the queue may claim, and have at most. The
-	// ResourceManagers of Hadoop 3.4 lose the cores of Minimum, which are 0 then
-	// (QueueInfoPBImpl#setMaxResourceVCore overwrites them).
+	// Minimum is the queue's guaranteed share and Maximum its limit. The cores of Minimum are 0
+	// with ResourceManagers of Hadoop 3.4, because QueueInfoPBImpl#setMaxResourceVCore overwrites
+	// them.
 	Minimum, Maximum Resource
-	Reserved         Resource // on nodes, for containers that wait for room there
-	Steady           Resource // its share if all queues had applications
+	Reserved         Resource // on nodes, for containers waiting for room there
+	Steady           Resource // the share if all queues had applications
 	MaxRunningApps   int
 }
 
 // QueuePartition is a queue's share of the nodes of one label (QueueConfigurations).
 type QueuePartition struct {
-	// The shares are 0 to 1, of the parent queue or, absolute, of the whole partition.
+	// The shares are 0 to 1: of the parent queue or, if absolute, of the whole partition.
 	Capacity, AbsoluteCapacity               float32
 	MaximumCapacity, AbsoluteMaximumCapacity float32
 	MaxMasterShare                           float32 // of ApplicationMasters
 	EffectiveMinimum, EffectiveMaximum       Resource
-	ConfiguredMinimum, ConfiguredMaximum     Resource // zero where capacities are shares
+	ConfiguredMinimum, ConfiguredMaximum     Resource // zero if capacities are shares
 }
 
-// QueueStatistics are the numbers of a queue.
+// QueueStatistics are the counters of a queue.
 type QueueStatistics struct {
 	AppsSubmitted, AppsRunning, AppsPending int64
 	AppsCompleted, AppsKilled, AppsFailed   int64
@@ -104,7 +105,7 @@ type QueueStatistics struct {
 	ReservedContainers                      int64
 }
 
-// QueueUserACL is what the caller may do with a queue (QueueUserACLInfo).
+// QueueUserACL holds the caller's rights over a queue (QueueUserACLInfo).
 type QueueUserACL struct {
 	Queue string
 	ACLs  []QueueACL

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PlacementScope is what a constraint counts in.
+// PlacementScope is the area in which a constraint counts containers.
 type PlacementScope string
 
 const (
@@ -14,13 +14,13 @@ const (
 	ScopeRack PlacementScope = "rack"
 )
 
-// TagNamespace says whose containers a tag is looked for on; see OfApplication and
-// OfApplicationsTagged for those that name somebody
+// TagNamespace says which applications' containers a tag refers to. OfApplication
+// and OfApplicationsTagged name certain applications
 // (org.apache.hadoop.yarn.api.records.AllocationTagNamespaceType).
 type TagNamespace string
 
 const (
-	TagsOfSelf   TagNamespace = "self" // the asking application's
+	TagsOfSelf   TagNamespace = "self" // the requesting application
 	TagsOfOthers TagNamespace = "not-self"
 	TagsOfAll    TagNamespace = "all"
 
@@ -28,24 +28,24 @@ const (
 	applicationTagNamespace = "app-tag"
 )
 
-// OfApplication is the namespace of one application.
+// OfApplication returns the namespace of one application.
 func OfApplication(id ApplicationID) TagNamespace {
 	return TagNamespace(applicationNamespace + "/" + id.String())
 }
 
-// OfApplicationsTagged is the namespace of all applications that were submitted
-// with a tag.
+// OfApplicationsTagged returns the namespace of all applications submitted with a
+// tag.
 func OfApplicationsTagged(tag string) TagNamespace {
 	return TagNamespace(applicationTagNamespace + "/" + tag)
 }
 
-// AllocationTag is a tag on containers, by which constraints find them.
+// AllocationTag is a tag on containers, to which placement constraints refer.
 type AllocationTag struct {
 	Namespace TagNamespace // empty: TagsOfSelf
 	Name      string
 }
 
-// OwnTags are tags of the asking application.
+// OwnTags returns tags of the requesting application.
 func OwnTags(names ...string) []AllocationTag {
 	tags := make([]AllocationTag, len(names))
 	for i, name := range names {
@@ -61,38 +61,39 @@ func (t AllocationTag) String() string {
 	return string(t.Namespace) + "/" + t.Name
 }
 
-// PlacementConstraint limits where containers go: a TagConstraint, an
-// AttributeConstraint or a CompositeConstraint. String gives the text that
-// ParsePlacementConstraint reads. Java's further kind, DELAYED_OR, is refused by
-// every scheduler of Hadoop 3 and left out
+// PlacementConstraint limits the places of containers. It is a TagConstraint, an
+// AttributeConstraint or a CompositeConstraint. String returns the text that
+// ParsePlacementConstraint reads. Java's DELAYED_OR is missing, because every
+// scheduler of Hadoop 3 refuses it
 // (org.apache.hadoop.yarn.api.resource.PlacementConstraint).
 type PlacementConstraint interface {
 	String() string
 	placementConstraint()
 }
 
-// TagConstraint wants, for each of Tags, between Min and Max containers with it on
-// the node or the rack, before the new one is placed.
+// TagConstraint requires, for each of Tags, that the node or rack has between Min
+// and Max containers with the tag before the new container is placed.
 type TagConstraint struct {
 	Scope    PlacementScope
 	Min, Max int // Max math.MaxInt32: any number
 	Tags     []AllocationTag
-	// Partition chooses the nodes with a node label. It counts only in a constraint
-	// that is not part of another, and has no text form.
+	// Partition chooses the nodes with a node label. It has an effect only if the
+	// constraint is not part of another one. It has no text form.
 	Partition string
 }
 
-// Near wants a container with each of the tags in the scope: affinity.
+// Near requires a container with each of the tags in the scope: affinity.
 func Near(scope PlacementScope, tags ...AllocationTag) TagConstraint {
 	return TagConstraint{Scope: scope, Min: 1, Max: math.MaxInt32, Tags: tags}
 }
 
-// Apart wants no container with any of the tags in the scope: anti-affinity.
+// Apart requires that no container in the scope has any of the tags: anti-affinity.
 func Apart(scope PlacementScope, tags ...AllocationTag) TagConstraint {
 	return TagConstraint{Scope: scope, Tags: tags}
 }
 
-// Among wants between low and high containers with each of the tags in the scope.
+// Among requires between low and high containers with each of the tags in the
+// scope.
 func Among(scope PlacementScope, low, high int, tags ...AllocationTag) TagConstraint {
 	return TagConstraint{Scope: scope, Min: low, Max: high, Tags: tags}
 }
@@ -119,8 +120,8 @@ func (c TagConstraint) String() string {
 	return strings.Join(words, ",")
 }
 
-// AttributeConstraint wants nodes whose attribute has one of Values, or, with Not,
-// none of them.
+// AttributeConstraint requires nodes whose attribute has one of Values or, with
+// Not, none of them.
 type AttributeConstraint struct {
 	Name   string // without a prefix YARN takes rm.yarn.io/
 	Not    bool
@@ -139,16 +140,16 @@ func (c AttributeConstraint) String() string {
 
 // CompositeConstraint joins constraints.
 type CompositeConstraint struct {
-	Any      bool // one of Children is enough; otherwise all are wanted
+	Any      bool // one of Children is enough; otherwise all must hold
 	Children []PlacementConstraint
 }
 
-// And wants all constraints to hold.
+// And requires all constraints.
 func And(children ...PlacementConstraint) CompositeConstraint {
 	return CompositeConstraint{Children: children}
 }
 
-// Or wants at least one constraint to hold.
+// Or requires at least one constraint.
 func Or(children ...PlacementConstraint) CompositeConstraint {
 	return CompositeConstraint{Any: true, Children: children}
 }

@@ -24,8 +24,8 @@ const maxConstraintDepth = 32
 // ParsePlacementSpec.
 var ErrPlacementSyntax = errors.New("placement constraint not understood")
 
-// PlacementSpec is one part of a specification: so many containers with a tag,
-// under a constraint.
+// PlacementSpec is one part of a specification: Count containers with a tag, under
+// a constraint.
 type PlacementSpec struct {
 	Tag        string
 	Count      int
@@ -43,10 +43,10 @@ func (s PlacementSpec) String() string {
 	}
 }
 
-// ParsePlacementSpec reads what DistributedShell takes as -placement_spec: parts
-// joined by colons, each TAG(COUNT) or TAG(COUNT),CONSTRAINT; or one constraint on
-// node attributes alone, whose Tag is empty and Count 0
-// (PlacementConstraintParser#parsePlacementSpec).
+// ParsePlacementSpec reads the form of DistributedShell's -placement_spec
+// (PlacementConstraintParser#parsePlacementSpec): parts joined by colons, each
+// TAG(COUNT) or TAG(COUNT),CONSTRAINT. It may also be only one constraint on node
+// attributes; then Tag is empty and Count is 0.
 func ParsePlacementSpec(text string) ([]PlacementSpec, error) {
 	parts, err := splitConstraints(text)
 	if err != nil {
@@ -101,9 +101,9 @@ func parseSpecPart(part string) (PlacementSpec, error) {
 //	NAME=VALUE,…  or  NAME!=VALUE,…   AttributeConstraint
 //	and(CONSTRAINT:…)  or(CONSTRAINT:…)
 //
-// A TAG may have the namespace it is of before it: self/, not-self/, all/ and,
-// which Java's parser has no form for, app-id/ID/ and app-tag/TAG/
-// (PlacementConstraintParser#parseExpression).
+// A TAG may begin with its namespace: self/, not-self/, all/, app-id/ID/ or
+// app-tag/TAG/ (PlacementConstraintParser#parseExpression). Java's parser does not
+// have the last two.
 func ParsePlacementConstraint(text string) (PlacementConstraint, error) {
 	return parseConstraint(strings.TrimSpace(text), maxConstraintDepth)
 }

@@ -6,24 +6,25 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// Container is a promise of room on a node. It must be started before its token
-// expires (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms, 600 s).
+// Container is an allocated container: room on a node. It must be started before
+// its token expires
+// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms, 600 s).
 type Container struct {
 	ID                  ContainerID
 	Node                NodeID
 	NodeHTTPAddress     string   // of the NodeManager's web server, host:port
-	Resource            Resource // what was asked for, rounded up by the scheduler
+	Resource            Resource // the size asked for, rounded up by the scheduler
 	Priority            Priority // of the ask
 	Token               *creds.Token
 	ExecutionType       ExecutionType
 	AllocationRequestID int64 // of the ask
 	Version             int   // grows with each update of the container
 	AllocationTags      []string
-	ExposedPorts        ExposedPorts // of one that runs already
+	ExposedPorts        ExposedPorts // of a running container
 }
 
-// ContainerStatus is what a NodeManager says of a container, or the
-// ResourceManager of a completed one.
+// ContainerStatus is a NodeManager's report of a container, or the
+// ResourceManager's report of a completed one.
 type ContainerStatus struct {
 	ID            ContainerID
 	State         ContainerState
@@ -32,11 +33,11 @@ type ContainerStatus struct {
 	Diagnostics   string
 	Capability    Resource
 	ExecutionType ExecutionType
-	Attributes    map[string]string // IPS, HOST, PORTS, which is ExposedPorts
+	Attributes    map[string]string // IPS, HOST and PORTS (ExposedPorts)
 }
 
-// ContainerReport is what the ResourceManager, or the history server, remembers
-// of a container.
+// ContainerReport is the report of a container by the ResourceManager or the
+// history server.
 type ContainerReport struct {
 	ID              ContainerID
 	Resource        Resource

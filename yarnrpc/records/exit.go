@@ -2,14 +2,14 @@ package records
 
 import "fmt"
 
-// ExitStatus says how a container ended: the exit code of its process, or, below
-// zero, YARN's own reason, which hides the code
+// ExitStatus says how a container ended. It is the exit code of its process or, below zero,
+// YARN's reason, which replaces the code
 // (org.apache.hadoop.yarn.api.records.ContainerExitStatus).
 type ExitStatus int32
 
 const (
 	ExitSuccess ExitStatus = 0
-	// ExitUnknown is the status of a container that still runs, or never ran.
+	// ExitUnknown is the status of a container that runs or has never run.
 	ExitUnknown                    ExitStatus = -1000
 	ExitAborted                    ExitStatus = -100
 	ExitDisksFailed                ExitStatus = -101
@@ -21,21 +21,21 @@ const (
 	ExitKilledAfterAppCompletion   ExitStatus = -107
 	ExitKilledByContainerScheduler ExitStatus = -108
 	ExitKilledForExcessLogs        ExitStatus = -109
-	// ExitForceKilled is 128 + SIGKILL: also what the kernel's out-of-memory killer leaves.
+	// ExitForceKilled is 128 + SIGKILL. The kernel's out-of-memory killer leaves it too.
 	ExitForceKilled ExitStatus = 137
 	// ExitTerminated is 128 + SIGTERM.
 	ExitTerminated ExitStatus = 143
-	// ExitLost is a container that a restarted NodeManager did not find again.
+	// ExitLost says that a restarted NodeManager did not find the container again.
 	ExitLost ExitStatus = 154
 )
 
-// Name is Hadoop's name of a status of YARN's own, and empty for exit codes.
+// Name returns Hadoop's name of a status set by YARN. It is empty for exit codes.
 func (s ExitStatus) Name() string {
 	name, _ := s.describe()
 	return name
 }
 
-// Reason says in words how the container ended.
+// Reason describes in words how the container ended.
 func (s ExitStatus) Reason() string {
 	_, reason := s.describe()
 	if reason == "" {
@@ -44,7 +44,7 @@ func (s ExitStatus) Reason() string {
 	return reason
 }
 
-// String gives the name, or the number of an exit code.
+// String returns the name, or the number of an exit code.
 func (s ExitStatus) String() string {
 	if name := s.Name(); name != "" {
 		return name
@@ -52,8 +52,8 @@ func (s ExitStatus) String() string {
 	return fmt.Sprintf("%d", int32(s))
 }
 
-// Countable reports whether an ApplicationMaster that ended so has used up one of
-// the application's attempts: not when the platform took its container away.
+// Countable reports whether an ApplicationMaster with this status has used up one of the
+// application's attempts. It is false if YARN took the container away.
 func (s ExitStatus) Countable() bool {
 	switch s {
 	case ExitPreempted, ExitAborted, ExitDisksFailed, ExitKilledByResourceManager:

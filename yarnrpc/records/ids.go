@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// ErrMalformed is in the error of every Parse function of this package.
+// ErrMalformed is wrapped by the errors of every Parse function of this package.
 var ErrMalformed = errors.New("malformed text")
 
-// ApplicationID names an application: application_<cluster timestamp>_<id>.
+// ApplicationID identifies an application: application_<cluster timestamp>_<id>.
 type ApplicationID struct {
 	ClusterTimestamp int64 // when the ResourceManager started, in milliseconds since 1970
 	ID               int32
 }
 
-// ApplicationAttemptID names one try at running an application's master:
-// appattempt_<cluster timestamp>_<application>_<attempt>.
+// ApplicationAttemptID identifies one attempt of an application: appattempt_<cluster
+// timestamp>_<application>_<attempt>.
 type ApplicationAttemptID struct {
 	Application ApplicationID
 	Attempt     int32 // from 1
 }
 
-// ContainerID names a container. It keeps the attempt that was given the
-// container, also where a later attempt has taken it over.
+// ContainerID identifies a container. It holds the attempt to which YARN gave the
+// container, even if a later attempt has taken it over.
 type ContainerID struct {
 	Attempt ApplicationAttemptID
 	ID      int64 // epoch << 40 | sequence
 }
 
-// NodeID names a NodeManager by the address of its RPC server: host:port. Host is
-// what an ask for a place on this node must say.
+// NodeID identifies a NodeManager by the address of its RPC server: host:port. An ask
+// for this node must use Host.
 type NodeID struct {
 	Host string
 	Port int
@@ -43,11 +43,12 @@ type NodeID struct {
 // (org.apache.hadoop.yarn.api.records.ContainerId).
 const epochShift = 40
 
-// Epoch counts the restarts of the ResourceManager before the container was allocated.
+// Epoch returns the number of restarts of the ResourceManager before the container was
+// allocated.
 func (id ContainerID) Epoch() int64 { return id.ID >> epochShift }
 
-// Sequence counts the containers of an attempt within an epoch; the first of an
-// attempt is its ApplicationMaster, unless that is unmanaged.
+// Sequence returns the container's number among those of its attempt in the epoch. The
+// first container of an attempt is its ApplicationMaster, unless that is unmanaged.
 func (id ContainerID) Sequence() int64 { return id.ID & (1<<epochShift - 1) }
 
 func (id ApplicationID) String() string {
@@ -188,16 +189,16 @@ func (id NodeID) Compare(other NodeID) int {
 	return cmp.Or(cmp.Compare(id.Host, other.Host), cmp.Compare(id.Port, other.Port))
 }
 
-// MarshalText gives the text form, so that ids are strings and keys in JSON.
+// MarshalText returns the text form: in JSON, ids are strings and keys.
 func (id ApplicationID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// MarshalText gives the text form, so that ids are strings and keys in JSON.
+// MarshalText returns the text form: in JSON, ids are strings and keys.
 func (id ApplicationAttemptID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// MarshalText gives the text form, so that ids are strings and keys in JSON.
+// MarshalText returns the text form: in JSON, ids are strings and keys.
 func (id ContainerID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// MarshalText gives the text form, so that ids are strings and keys in JSON.
+// MarshalText returns the text form: in JSON, ids are strings and keys.
 func (id NodeID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 // UnmarshalText reads the text form.

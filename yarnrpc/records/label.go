@@ -8,18 +8,18 @@ import (
 // NodeLabel divides a cluster into partitions: a node has at most one.
 type NodeLabel struct {
 	Name string
-	// Exclusive keeps the label's nodes for those who ask for the label. Others use them otherwise, while
-	// they are idle.
+	// Exclusive reserves the label's nodes for applications that ask for the label. Otherwise other
+	// applications may use the nodes while they are idle.
 	Exclusive bool
 }
 
 // Prefixes of node attributes (NodeAttribute).
 const (
-	AttributeCentralized = "rm.yarn.io" // given by an administrator
-	AttributeDistributed = "nm.yarn.io" // told by the NodeManager
+	AttributeCentralized = "rm.yarn.io" // set by an administrator
+	AttributeDistributed = "nm.yarn.io" // reported by the NodeManager
 )
 
-// NodeAttributeKey names an attribute of nodes: prefix/name.
+// NodeAttributeKey identifies a node attribute: prefix/name.
 type NodeAttributeKey struct {
 	Prefix string // AttributeCentralized, AttributeDistributed or one of the administrator's own
 	Name   string
@@ -27,7 +27,7 @@ type NodeAttributeKey struct {
 
 func (k NodeAttributeKey) String() string { return k.Prefix + "/" + k.Name }
 
-// ParseNodeAttributeKey reads the text form; a name without prefix is AttributeCentralized.
+// ParseNodeAttributeKey reads the text form. The default prefix is AttributeCentralized.
 func ParseNodeAttributeKey(s string) (NodeAttributeKey, error) {
 	prefix, name, has := strings.Cut(s, "/")
 	if !has {
@@ -39,7 +39,7 @@ func ParseNodeAttributeKey(s string) (NodeAttributeKey, error) {
 	return NodeAttributeKey{Prefix: prefix, Name: name}, nil
 }
 
-// MarshalText gives the text form, so that keys are strings and keys in JSON.
+// MarshalText returns the text form: in JSON, attribute keys are strings and keys.
 func (k NodeAttributeKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads the text form.
@@ -48,15 +48,15 @@ func (k *NodeAttributeKey) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// NodeAttribute is a property of a node, for placement constraints to name.
+// NodeAttribute is a property of a node, to which placement constraints refer.
 type NodeAttribute struct {
 	Key   NodeAttributeKey
 	Type  NodeAttributeType
 	Value string
 }
 
-// NodeAttributeType is the kind of an attribute's values.
+// NodeAttributeType is the type of an attribute's values.
 type NodeAttributeType string
 
-// AttributeString is the only type there is.
+// AttributeString is the only type in Hadoop.
 const AttributeString NodeAttributeType = "STRING"

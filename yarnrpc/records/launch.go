@@ -10,38 +10,39 @@ import (
 	"time"
 )
 
-// ContainerLaunchContext is what a NodeManager needs to start a process. The
-// NodeManager writes it into a bash script, so in Commands and in the values of
-// Environment, which it puts between double quotes, `$`, a double quote, a
-// backslash and a backtick mean what they mean there; `{{X}}` is the variable X,
-// <LOG_DIR> the container's log directory and <CPS> the separator of paths.
+// ContainerLaunchContext is the input with which a NodeManager starts a process. The
+// NodeManager writes it into a bash script, and puts Commands and the values of
+// Environment between double quotes. So `$`, a double quote, a backslash and a
+// backtick have their meaning in bash there. `{{X}}` is the variable X, <LOG_DIR> the
+// container's log directory and <CPS> the path separator.
 type ContainerLaunchContext struct {
-	// LocalResources are files by the name they get in the working directory; a
-	// name may lead into subdirectories.
+	// LocalResources are files by their names in the working directory. A name may
+	// contain subdirectories.
 	LocalResources map[string]LocalResource
 	Environment    map[string]string
-	// Commands are joined by blanks into one command line. What it writes without
-	// redirection goes to the prelaunch files.
+	// Commands are joined by blanks into one command line. Output without redirection
+	// goes to the prelaunch files.
 	Commands []string
-	// Tokens is a credentials file (creds.Credentials.Marshal), which the container
-	// finds under HADOOP_TOKEN_FILE_LOCATION. Secret.
+	// Tokens is a credentials file (creds.Credentials.Marshal). The container gets its
+	// path in HADOOP_TOKEN_FILE_LOCATION. Secret.
 	Tokens []byte
-	// RenewalConf are options of Hadoop under which the ResourceManager renews those
-	// Tokens that are for clusters its own files do not tell of, such as
-	// dfs.nameservices and what belongs to it (tokensConf). For ApplicationMasters; as
-	// sent at most yarn.resourcemanager.delegation-token.max-conf-size-bytes, 12800.
+	// RenewalConf holds Hadoop properties with which the ResourceManager renews Tokens
+	// of clusters that its own configuration lacks, such as dfs.nameservices and the
+	// properties of each nameservice (tokensConf). It is only for ApplicationMasters.
+	// Its encoded size is at most
+	// yarn.resourcemanager.delegation-token.max-conf-size-bytes, 12800.
 	RenewalConf map[string]string
-	// ServiceData is for the NodeManager's auxiliary services, by their names. A
-	// service that the node does not have fails the start.
+	// ServiceData is data for the NodeManager's auxiliary services, by their names.
+	// The start fails if the node does not have a service.
 	ServiceData map[string][]byte
 	ACLs        map[ApplicationAccess]string
 	Retry       ContainerRetry // zero: a failed process is not started again
 }
 
-// ApplicationAccess is a right over an application (ApplicationAccessType) that
-// ContainerLaunchContext.ACLs may give to "user1,user2 group1,group2", to "*" or to
-// nobody, " ". The owner and administrators have them anyway. Clusters look at them if
-// yarn.acl.enable is set.
+// ApplicationAccess is a right over an application (ApplicationAccessType).
+// ContainerLaunchContext.ACLs gives it to "user1,user2 group1,group2", to all users
+// ("*") or to none (" "). The owner and administrators always have these rights. A
+// cluster checks them only if yarn.acl.enable is set.
 type ApplicationAccess string
 
 const (
@@ -49,8 +50,9 @@ const (
 	AccessModify ApplicationAccess = "MODIFY_APP" // kill
 )
 
-// ContainerRetry lets the NodeManager start a failed process again in its container
-// (ContainerRetryContext). The ApplicationMaster hears of the last failure only.
+// ContainerRetry makes the NodeManager start a failed process again in its container
+// (ContainerRetryContext). The ApplicationMaster gets a report of only the last
+// failure.
 type ContainerRetry struct {
 	Policy           RetryPolicy   // empty: RetryNever
 	ErrorCodes       []int32       // for RetryOnSpecificCodes
@@ -59,7 +61,7 @@ type ContainerRetry struct {
 	FailuresValidity time.Duration // older failures do not count; 0: all count
 }
 
-// RetryPolicy is when ContainerRetry applies (ContainerRetryPolicy).
+// RetryPolicy says when ContainerRetry applies (ContainerRetryPolicy).
 type RetryPolicy string
 
 const (
@@ -72,15 +74,15 @@ const (
 type LocalResource struct {
 	URL  URL
 	Size int64 // bytes; shown, not checked
-	// Timestamp is the file's modification time in milliseconds since 1970. The
-	// start fails if it differs from the file's by anything.
+	// Timestamp is the file's modification time in milliseconds since 1970. The start
+	// fails if it is not exactly the file's.
 	Timestamp  int64
 	Type       LocalResourceType
 	Visibility LocalResourceVisibility
-	Pattern    string // for LocalPattern: regular expression of what is unpacked
+	Pattern    string // for LocalPattern: regular expression of the names to unpack
 }
 
-// LocalResourceType is what becomes of the copy.
+// LocalResourceType says how the NodeManager treats the copy.
 type LocalResourceType string
 
 const (
@@ -89,17 +91,17 @@ const (
 	LocalPattern LocalResourceType = "PATTERN" // both
 )
 
-// LocalResourceVisibility is with whom the copy is shared on a node.
+// LocalResourceVisibility says which containers share the copy on a node.
 type LocalResourceVisibility string
 
 const (
-	VisibilityPublic      LocalResourceVisibility = "PUBLIC"      // everybody; the file and the directories above must be readable by all
+	VisibilityPublic      LocalResourceVisibility = "PUBLIC"      // all containers; all users must be able to read the file and the directories above
 	VisibilityPrivate     LocalResourceVisibility = "PRIVATE"     // all applications of the user
 	VisibilityApplication LocalResourceVisibility = "APPLICATION" // containers of this application
 )
 
-// URL is a place on a file system in the parts that Hadoop sends. It is
-// comparable. Host is the nameservice where the NameNodes are several.
+// URL is the address of a file, in the parts that Hadoop sends. It is comparable. Host
+// is the nameservice if there are several NameNodes.
 type URL struct {
 	Scheme   string
 	UserInfo string
@@ -108,9 +110,9 @@ type URL struct {
 	Path     string // not percent-encoded
 }
 
-// ParseURL splits an absolute URI such as hdfs://namenode:8020/dir/file. What
-// follows the authority is the path, byte for byte, as in Hadoop's Path: nothing is
-// percent-encoded, and "?" and "#" are characters like any other.
+// ParseURL splits an absolute URI such as hdfs://namenode:8020/dir/file. The text
+// after the authority is the path, byte for byte, as in Hadoop's Path: nothing is
+// percent-encoded, and "?" and "#" are ordinary characters.
 func ParseURL(s string) (URL, error) {
 	scheme, rest, _ := strings.Cut(s, "://")
 	slash := strings.IndexByte(rest, '/')
@@ -138,7 +140,7 @@ func ParseURL(s string) (URL, error) {
 	return parts, nil
 }
 
-// String puts the parts together again.
+// String joins the parts.
 func (u URL) String() string {
 	host := u.Host
 	if strings.Contains(host, ":") {
@@ -153,9 +155,9 @@ func (u URL) String() string {
 	return u.Scheme + "://" + host + u.Path
 }
 
-// LogAggregation chooses which files of a container's log directory YARN
-// collects, by Java regular expressions over their names; the zero value collects
-// all of them once the application has ended (LogAggregationContext).
+// LogAggregation chooses the files of a container's log directory that YARN collects
+// (LogAggregationContext). The fields are Java regular expressions for file names. The
+// zero value collects all files when the application has ended.
 type LogAggregation struct {
 	Include, Exclude             string
 	RolledInclude, RolledExclude string // while the application runs

@@ -5,18 +5,19 @@ import (
 	"fmt"
 )
 
-// ExposedPorts are the ports of a Docker container that its node forwards, in the
-// JSON of docker inspect, which Hadoop passes on. Empty: none.
+// ExposedPorts are the ports of a Docker container that its node forwards, as JSON
+// of docker inspect. Empty: none.
 type ExposedPorts string
 
-// HostPort is where a container's port can be reached.
+// HostPort is the address on the node for a container's port.
 type HostPort struct {
 	IP   string `json:"HostIp"` // 0.0.0.0: all of the node's
 	Port uint16 `json:"HostPort,string"`
 }
 
-// Parse gives the places on the node by port and protocol within the container, as
-// in 8080/tcp; none for a port that is not forwarded. The error is ErrMalformed.
+// Parse returns the node's addresses by port and protocol in the container, such
+// as 8080/tcp. A port that is not forwarded has no address. The error is
+// ErrMalformed.
 func (p ExposedPorts) Parse() (map[string][]HostPort, error) {
 	if p == "" {
 		return nil, nil

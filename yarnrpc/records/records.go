@@ -1,9 +1,10 @@
-// Package records has the plain Go types that YARN's three protocols share:
+// Package records holds the plain Go types that YARN's three protocols share:
 // identifiers with Hadoop's exact text forms, resources, containers, launch
-// contexts, reports.
+// contexts and reports.
 //
-// Identifiers are comparable values and serve as map keys. States are strings
-// with Hadoop's names; the empty string is a state that the server did not tell,
-// or one newer than this package. The package does no I/O, starts no goroutine
-// and imports of ours creds alone: protobuf stops at yarnrpc/internal/pbconv.
+// Identifiers are comparable and can be map keys. States are strings with
+// Hadoop's names. The empty string is a state that the server did not send or
+// that this package does not know. The package does no I/O and starts no
+// goroutine. Of this module it imports only creds: yarnrpc/internal/pbconv
+// converts from and to protobuf.
 package records

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ReservationID names a reservation: reservation_<cluster timestamp>_<id>.
+// ReservationID identifies a reservation: reservation_<cluster timestamp>_<id>.
 type ReservationID struct {
 	ClusterTimestamp int64 // when the ResourceManager started, in milliseconds since 1970
 	ID               int64
@@ -32,7 +32,7 @@ func (id ReservationID) Compare(other ReservationID) int {
 	return cmp.Or(cmp.Compare(id.ClusterTimestamp, other.ClusterTimestamp), cmp.Compare(id.ID, other.ID))
 }
 
-// MarshalText gives the text form, so that ids are strings and keys in JSON.
+// MarshalText returns the text form: in JSON, ids are strings and keys.
 func (id ReservationID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 // UnmarshalText reads the text form.
@@ -41,20 +41,21 @@ func (id *ReservationID) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ReservationDefinition is what a user wants reserved, and when (ReservationDefinition).
+// ReservationDefinition says what to reserve, and when (ReservationDefinition).
 type ReservationDefinition struct {
 	Name string
 	// Arrival and Deadline bound the time in which all Requests must be met.
 	Arrival, Deadline time.Time
-	// Recurrence repeats the reservation with this period, which must not be shorter than Deadline less
-	// Arrival and must divide yarn.resourcemanager.reservation-system.max-periodicity (a day). 0: it happens once.
+	// Recurrence is the period of a repeated reservation. It must not be shorter than Deadline
+	// minus Arrival, and must divide yarn.resourcemanager.reservation-system.max-periodicity (a
+	// day). 0: no repetition.
 	Recurrence time.Duration
-	Priority   Priority             // among reservations, the lower number goes first
+	Priority   Priority             // YARN serves the reservation with the lower number first
 	Order      ReservationOrder     // empty: ReserveAll
 	Requests   []ReservationRequest // at least one
 }
 
-// ReservationOrder says how the requests of a reservation hang together
+// ReservationOrder says which requests of a reservation must be met, and in which order
 // (ReservationRequestInterpreter).
 type ReservationOrder string
 
@@ -65,27 +66,28 @@ const (
 	ReserveOrderNoGap ReservationOrder = "R_ORDER_NO_GAP" // the same, each beginning when the one before ends
 )
 
-// ReservationRequest is room for containers of one size (ReservationRequests is a list
-// of them in Java).
+// ReservationRequest asks for room for containers of one size (an element of Java's
+// ReservationRequests).
 type ReservationRequest struct {
 	Capability  Resource // of one container
 	Containers  int
-	Concurrency int           // so many at the same time, or none; 0: 1
+	Concurrency int           // YARN gives this many at the same time, or none; 0: 1
 	Duration    time.Duration // in whole milliseconds
 }
 
-// Reservation is one that YARN has accepted (ReservationAllocationState). The
-// message has more fields, which ResourceManagers leave empty.
+// Reservation is a reservation that YARN has accepted (ReservationAllocationState). Java's class
+// has more fields, which ResourceManagers leave empty.
 type Reservation struct {
 	ID         ReservationID
 	User       string
 	Definition ReservationDefinition
 	Accepted   time.Time
-	// Allocations are the capacity over time, in the order of it; empty unless asked for.
+	// Allocations are the reserved capacity, in the order of time. It is empty unless asked for.
 	Allocations []ReservationAllocation
 }
 
-// ReservationAllocation is what a reservation has for a time (ResourceAllocationRequest).
+// ReservationAllocation is the capacity of a reservation for a period of time
+// (ResourceAllocationRequest).
 type ReservationAllocation struct {
 	Start, End time.Time
 	Resource   Resource

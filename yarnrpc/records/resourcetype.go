@@ -13,27 +13,27 @@ const (
 	ResourceVCores = "vcores"
 )
 
-// ResourceType is a kind of resource that the cluster hands out (ResourceTypeInfo).
+// ResourceType is a type of resource that the cluster allocates (ResourceTypeInfo).
 type ResourceType struct {
 	Name  string // ResourceMemory, ResourceVCores, or further ones such as yarn.io/gpu
 	Units string // of amounts, "Mi" for memory; empty: a plain number
 }
 
-// ResourceProfile is a named size of container, which the administrator has defined.
-// The protocol knows no names in asks: what is sent is Resource.
+// ResourceProfile is a container size with a name, defined by the administrator. Asks
+// cannot hold the name; send Resource instead.
 type ResourceProfile struct {
 	Name     string
 	Resource Resource
 }
 
-// ResourceAmount is a number with its unit, one of p, n, u, m, k, M, G, T, P, Ki, Mi,
-// Gi, Ti and Pi, or none; others count as none (ResourceInformation, UnitsConversionUtil).
+// ResourceAmount is a number with its unit: p, n, u, m, k, M, G, T, P, Ki, Mi, Gi, Ti, Pi
+// or none (ResourceInformation, UnitsConversionUtil). Any other unit counts as none.
 type ResourceAmount struct {
 	Value int64
 	Units string
 }
 
-// String gives number and unit, 5Gi.
+// String returns number and unit, such as 5Gi.
 func (a ResourceAmount) String() string { return strconv.FormatInt(a.Value, 10) + a.Units }
 
 // compare is negative where a is less than b, 0 where they are equal, else positive.

@@ -9,20 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// ResourceValues are amounts by the name of their resource type (Resource#getResources).
-// Types that are not in it amount to nothing, and it holds no amount of 0. Two are
-// equal, by ==, where their amounts are, number and unit. The zero value is empty.
+// ResourceValues holds amounts by the name of their resource type (Resource#getResources).
+// The amount of a missing type is 0; amounts of 0 are not stored. Two are equal by == if
+// numbers and units of all amounts are equal. The zero value is empty.
 //
-// It is read as a map, and made by NewResourceValues or Resource.With.
+// Make it with NewResourceValues or Resource.With, and read it with Map or Amount.
 type ResourceValues struct {
 	// text is the amounts as a JSON object, whose keys package json sorts; empty where
 	// there are none. A string can be compared, and shared by copies, as no map can.
 	text string
 }
 
-// NewResourceValues makes one. The map stays the caller's. What a name that is no
-// UTF-8 stands for is left out: no cluster has such a type. A unit that is none counts as
-// no unit, like others that nobody knows.
+// NewResourceValues makes ResourceValues from a map, which it does not keep. It leaves out
+// names that are not valid UTF-8, because no cluster has such a type. An invalid unit
+// counts as no unit, like an unknown one.
 func NewResourceValues(amounts map[string]ResourceAmount) ResourceValues {
 	some := maps.Clone(amounts)
 	maps.DeleteFunc(some, func(name string, a ResourceAmount) bool { return a.Value == 0 || !utf8.ValidString(name) })
@@ -41,7 +41,7 @@ func NewResourceValues(amounts map[string]ResourceAmount) ResourceValues {
 	return ResourceValues{text: string(text)}
 }
 
-// Map gives the amounts by name. It is the caller's, and nil where there are none.
+// Map returns the amounts by name. The caller owns the map, which is nil if there are none.
 func (v ResourceValues) Map() map[string]ResourceAmount {
 	if v.IsZero() {
 		return nil
@@ -53,16 +53,17 @@ func (v ResourceValues) Map() map[string]ResourceAmount {
 	return amounts
 }
 
-// IsZero reports whether there is no amount of anything.
+// IsZero reports whether there are no amounts.
 func (v ResourceValues) IsZero() bool { return v.text == "" }
 
-// Equal is ==, for packages that compare by method.
+// Equal is ==, for packages that compare with a method Equal.
 func (v ResourceValues) Equal(other ResourceValues) bool { return v == other }
 
-// Amount is how much there is of a type.
+// Amount returns the amount of a type.
 func (v ResourceValues) Amount(name string) ResourceAmount { return v.Map()[name] }
 
-// String gives Hadoop's form, example.com/disk: 5Gi, yarn.io/gpu: 2, in the order of names.
+// String returns Hadoop's form, such as example.com/disk: 5Gi, yarn.io/gpu: 2, in the order
+// of names.
 func (v ResourceValues) String() string {
 	amounts := v.Map()
 	parts := make([]string, 0, len(amounts))

@@ -1,6 +1,6 @@
 package records
 
-// ContainerSignal is what a NodeManager tells a container's processes
+// ContainerSignal is a signal from a NodeManager to a container's processes
 // (org.apache.hadoop.yarn.api.records.SignalContainerCommand).
 type ContainerSignal string
 

@@ -1,7 +1,8 @@
 package records
 
-// ApplicationState is YARN's view of an application (YarnApplicationState). KILLING and
-// FINAL_SAVING, which the ResourceManager keeps to itself, show as the state before them.
+// ApplicationState is YARN's state of an application (YarnApplicationState). The
+// ResourceManager's internal states KILLING and FINAL_SAVING appear as the state before
+// them.
 type ApplicationState string
 
 const (
@@ -10,7 +11,7 @@ const (
 	ApplicationSubmitted ApplicationState = "SUBMITTED"
 	ApplicationAccepted  ApplicationState = "ACCEPTED" // waits for its master to start, also between attempts
 	ApplicationRunning   ApplicationState = "RUNNING"  // its master has registered
-	ApplicationFinished  ApplicationState = "FINISHED" // its master has unregistered; FinalApplicationStatus says with what
+	ApplicationFinished  ApplicationState = "FINISHED" // its master has unregistered, with a FinalApplicationStatus
 	ApplicationFailed    ApplicationState = "FAILED"
 	ApplicationKilled    ApplicationState = "KILLED"
 )
@@ -20,7 +21,7 @@ func (s ApplicationState) Terminal() bool {
 	return s == ApplicationFinished || s == ApplicationFailed || s == ApplicationKilled
 }
 
-// AttemptState is YARN's view of one attempt (YarnApplicationAttemptState).
+// AttemptState is YARN's state of one attempt (YarnApplicationAttemptState).
 type AttemptState string
 
 const (
@@ -37,8 +38,8 @@ const (
 	AttemptKilled          AttemptState = "KILLED"
 )
 
-// FinalApplicationStatus is what an application's master says of its work when it
-// unregisters. An application that YARN ended itself gets FAILED or KILLED.
+// FinalApplicationStatus is the result that an ApplicationMaster reports when it
+// unregisters. If YARN ended the application, it is FAILED or KILLED.
 type FinalApplicationStatus string
 
 const (
@@ -49,7 +50,7 @@ const (
 	FinalEnded     FinalApplicationStatus = "ENDED"
 )
 
-// ContainerState is how far a container has come.
+// ContainerState is the state of a container.
 type ContainerState string
 
 const (
@@ -69,8 +70,8 @@ const (
 	ContainerSubDone       ContainerSubState = "DONE"
 )
 
-// ExecutionType tells containers that hold their resources from those that run
-// in what others leave.
+// ExecutionType distinguishes containers with guaranteed resources from opportunistic
+// ones, which use resources that others leave free.
 type ExecutionType string
 
 const (
@@ -78,7 +79,7 @@ const (
 	ExecutionOpportunistic ExecutionType = "OPPORTUNISTIC"
 )
 
-// NodeState is YARN's view of a NodeManager.
+// NodeState is YARN's state of a NodeManager.
 type NodeState string
 
 const (
@@ -95,7 +96,7 @@ const (
 // Usable reports whether containers can run on the node.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 
-// NodeChange is what has become of a node, for an ApplicationMaster (NodeUpdateType).
+// NodeChange tells an ApplicationMaster how a node has changed (NodeUpdateType).
 type NodeChange string
 
 const (
@@ -104,7 +105,7 @@ const (
 	NodeDecommissions  NodeChange = "NODE_DECOMMISSIONING"
 )
 
-// QueueState tells whether a queue takes applications.
+// QueueState says whether a queue accepts applications.
 type QueueState string
 
 const (
@@ -121,7 +122,7 @@ const (
 	QueueAdminister         QueueACL = "ADMINISTER_QUEUE"
 )
 
-// LogAggregationStatus tells how far the logs of an ended application have been collected.
+// LogAggregationStatus is the state of the log collection of an ended application.
 type LogAggregationStatus string
 
 const (

@@ -2,14 +2,14 @@ package records
 
 import "strings"
 
-// Verbatim writes text for ContainerLaunchContext's Commands or for a value of its
-// Environment so that it comes out of the NodeManager's script as it is, whatever
-// characters it has (ContainerLaunch.UnixShellScriptBuilder). Of commands that is
-// what bash reads then: Verbatim(`echo "$HOME"`) prints the home directory of the
-// container. Without it a command's double quotes are lost, and its variables have
-// the values from before the command.
+// Verbatim escapes text for ContainerLaunchContext's Commands or for a value of its
+// Environment. The NodeManager's script then yields the text unchanged, with any
+// characters (ContainerLaunch.UnixShellScriptBuilder). For a command, bash reads
+// this text: Verbatim(`echo "$HOME"`) prints the home directory of the container.
+// Without Verbatim, a command loses its double quotes, and its variables have the
+// values from before the command.
 //
-// What the NodeManager is to replace, such as <LOG_DIR>, goes outside:
+// Write placeholders for the NodeManager, such as <LOG_DIR>, outside:
 //
 //	records.Verbatim(command) + " 1><LOG_DIR>/stdout"
 func Verbatim(text string) string { return verbatim().Replace(text) }

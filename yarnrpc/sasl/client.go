@@ -9,18 +9,18 @@ import (
 	"strconv"
 )
 
-// DigestMD5 is the mechanism that Hadoop calls TOKEN, RFC 2831.
+// DigestMD5 is the client's side of DIGEST-MD5 (RFC 2831), which Hadoop calls TOKEN.
 type DigestMD5 struct {
-	// User and Password: for Hadoop's tokens, EncodeCredential of identifier and
+	// User and Password are, for Hadoop's tokens, EncodeCredential of identifier and
 	// password.
 	User, Password string
-	// URI names the service: Hadoop's RPC offers make it "/default".
+	// URI names the service. It is "/default" in the offers of Hadoop RPC.
 	URI string
-	// QOPs are the qualities of protection that will do, best first. None: QOPAuthentication.
+	// QOPs are the acceptable qualities of protection, best first. None: QOPAuthentication.
 	QOPs []QOP
-	// Ciphers are those that will do for QOPPrivacy, best first, as RFC 2831 §2.4 names
-	// them: rc4 and 3des there are. None: both, in this order, as every call would pay for
-	// triple DES, and that tenfold; whom either is too weak for has Kerberos.
+	// Ciphers are the acceptable ciphers for QOPPrivacy, best first, by the names of RFC 2831
+	// §2.4: rc4 and 3des. None: both, in this order, because triple DES makes every call some
+	// ten times as expensive. If both are too weak, use Kerberos.
 	Ciphers []string
 
 	// newNonce replaces the random client nonce in tests.
@@ -34,14 +34,14 @@ type DigestMD5 struct {
 // MechanismDigestMD5 is the registered name of the mechanism.
 const MechanismDigestMD5 = "DIGEST-MD5"
 
-// EncodeCredential is the text that stands for bytes of a token: base64, padded
+// EncodeCredential returns the text form of a token's bytes: base64 with padding
 // (SaslRpcServer.encodeIdentifier).
 func EncodeCredential(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
 // DecodeCredential is the inverse of EncodeCredential.
 func DecodeCredential(s string) ([]byte, error) { return base64.StdEncoding.DecodeString(s) }
 
-// Start answers the challenge of the offer, or with nothing where there was none.
+// Start answers the challenge of the offer. Without a challenge the answer is empty.
 func (d *DigestMD5) Start(challenge []byte) ([]byte, error) {
 	if challenge == nil {
 		return []byte{}, nil
@@ -49,7 +49,7 @@ func (d *DigestMD5) Start(challenge []byte) ([]byte, error) {
 	return d.Next(challenge)
 }
 
-// Next answers the challenge; there is one.
+// Next answers the server's only challenge.
 func (d *DigestMD5) Next(challenge []byte) ([]byte, error) {
 	if d.answered {
 		return nil, fmt.Errorf("answer digest challenge: %w: a second challenge", ErrChallenge)
@@ -157,7 +157,7 @@ func (d *DigestMD5) nonce() string {
 	return rand.Text()
 }
 
-// Finish checks that the server, too, knows the password.
+// Finish checks that the server knows the password too.
 func (d *DigestMD5) Finish(token []byte) (Layer, error) {
 	if !d.answered {
 		return nil, fmt.Errorf("finish digest login: %w: success before a challenge", ErrChallenge)

@@ -18,28 +18,28 @@ import (
 // MechanismGSSAPI is the registered name of the mechanism.
 const MechanismGSSAPI = "GSSAPI"
 
-// ErrNotMutual is in the error for a server that did not prove who it is.
+// ErrNotMutual says that the server did not prove its identity.
 var ErrNotMutual = errors.New("the server did not prove that it has the key of its kerberos principal")
 
-// Ticket lets a client log in to one service. It is not changed once made, so that
-// many goroutines may use it.
+// Ticket lets a client log in to one service. It is immutable; any number of goroutines may
+// use it.
 type Ticket struct {
-	Client      types.PrincipalName // whose it is
+	Client      types.PrincipalName // the owner
 	ClientRealm string
 	Ticket      messages.Ticket
 	Key         types.EncryptionKey // secret: the session key
 }
 
-// String names the client and the service, and no secret.
+// String names the client and the service. It shows no secret.
 func (t *Ticket) String() string {
 	return fmt.Sprintf("ticket of %s@%s for %s@%s", t.Client.PrincipalNameString(), t.ClientRealm, t.Ticket.SName.PrincipalNameString(), t.Ticket.Realm)
 }
 
-// GSSAPI is the mechanism that Hadoop calls KERBEROS, RFC 4752 with the tokens of
-// RFC 4121. The server must prove who it is. Session keys must be of AES.
+// GSSAPI is the client's side of GSSAPI (RFC 4752 with the tokens of RFC 4121), which Hadoop
+// calls KERBEROS. The server must prove its identity. Session keys must be AES keys.
 type GSSAPI struct {
 	Ticket *Ticket
-	// QOPs are the qualities of protection that will do, best first. None: QOPAuthentication.
+	// QOPs are the acceptable qualities of protection, best first. None: QOPAuthentication.
 	QOPs []QOP
 
 	step          gssStep
@@ -75,7 +75,7 @@ const (
 	gssIntegrity = 32
 )
 
-// Start gives the token with the ticket. The server's offer has no challenge.
+// Start returns the token with the ticket. The server's offer has no challenge.
 func (g *GSSAPI) Start(challenge []byte) ([]byte, error) {
 	if len(challenge) > 0 || g.step != gssStart {
 		return nil, fmt.Errorf("start kerberos login: %w: a challenge where there is none", ErrChallenge)
@@ -243,7 +243,7 @@ func (g *GSSAPI) settle(challenge []byte) ([]byte, error) {
 	return g.send.appendWrap(nil, answer, false)
 }
 
-// Finish checks that the server is content.
+// Finish checks that the server has accepted the login.
 func (g *GSSAPI) Finish(token []byte) (Layer, error) {
 	if g.step != gssEnd {
 		return nil, fmt.Errorf("finish kerberos login: %w: success before all steps were taken", ErrNotMutual)

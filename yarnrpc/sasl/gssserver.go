@@ -16,11 +16,11 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// GSSAPIServer is the server's side of one Kerberos login: Next for each of the
-// client's messages until it is done. It is for tests: it does not remember requests,
-// and so lets a repeated one in.
+// GSSAPIServer is the server's side of one Kerberos login. Call Next for each of the client's
+// messages until it is done. It is for tests: it does not remember requests, and so accepts a
+// repeated one.
 type GSSAPIServer struct {
-	// Key is the service's own, of AES.
+	// Key is the service's own AES key.
 	Key types.EncryptionKey
 	// QOPs are the qualities of protection on offer. None: QOPAuthentication.
 	QOPs []QOP
@@ -35,7 +35,8 @@ type GSSAPIServer struct {
 // serverSequence is the first number of the server's messages. Any would do.
 const serverSequence = 1 << 20
 
-// Next answers one message of the client. done: the client is to be told of success.
+// Next answers one message of the client. If done is true, tell the client that the login has
+// succeeded.
 func (s *GSSAPIServer) Next(token []byte) (challenge []byte, done bool, err error) {
 	switch s.step {
 	case gssStart:
@@ -70,8 +71,8 @@ func (s *GSSAPIServer) qops() []QOP {
 	return s.QOPs
 }
 
-// Finish reads the client's last message. It gives the client's principal and the
-// protection agreed on, nil for none.
+// Finish reads the client's last message. It returns the client's principal and the agreed
+// protection, or nil for none.
 func (s *GSSAPIServer) Finish(token []byte) (user string, layer Layer, err error) {
 	answer, err := s.receive.unwrap(token, false)
 	if err != nil {
@@ -138,8 +139,8 @@ type ticketPart struct {
 	EndTime   time.Time                  `asn1:"generalized,explicit,tag:7"`
 }
 
-// IssueTicket makes a ticket for a service that has the key, as a KDC would. It is for
-// tests; client and service are names without a realm.
+// IssueTicket makes a ticket for a service that has the key, as a KDC does. It is for tests.
+// client and service are names without a realm.
 func IssueTicket(client, service, realm string, key types.EncryptionKey, life time.Duration) (*Ticket, error) {
 	t := &Ticket{
 		Client:      types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, client),
@@ -180,9 +181,9 @@ func openAs(key types.EncryptionKey, usage uint32, sealed []byte, into interface
 	return nil
 }
 
-// Reply is the token with AP-REP, RFC 4121 §4.1, by which a service proves that it could read
-// a ticket: it repeats the time of the client's authenticator, encrypted with the ticket's
-// session key. It is ErrEncryptionType for a key that is not of AES.
+// Reply returns the token with AP-REP (RFC 4121 §4.1). With it, a service proves that it
+// could read a ticket: it repeats the time of the client's authenticator, encrypted with the
+// ticket's session key. The error is ErrEncryptionType if the key is not an AES key.
 func Reply(key types.EncryptionKey, proof messages.EncAPRepPart) ([]byte, error) {
 	plain, err := asn1.MarshalWithParams(proof, fmt.Sprintf("application,explicit,tag:%d", asnAppTag.EncAPRepPart))
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// ErrEncryptionType is in the error for a ticket whose session key is of a kind that
-// the mechanism does not speak: RC4 and DES keys come with another form of tokens.
+// ErrEncryptionType says that the mechanism does not support the ticket's session key.
+// RC4 and DES keys use another form of tokens.
 var ErrEncryptionType = errors.New("the session key of the ticket is not of AES: give the service's account keys of aes256-cts or aes128-cts")
 
-// EncryptionTypes are the numbers of those that session keys may have, best first.
+// EncryptionTypes returns the numbers of the supported encryption types of session keys,
+// best first.
 func EncryptionTypes() []int32 {
 	return []int32{
 		etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96,

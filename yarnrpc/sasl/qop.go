@@ -1,6 +1,7 @@
 package sasl
 
-// Protects is what a layer does for messages; nil, which stands for no layer, does nothing.
+// Protects returns the quality of protection of a layer. For nil, which means no layer, it
+// is QOPAuthentication.
 func Protects(l Layer) QOP {
 	if l == nil {
 		return QOPAuthentication

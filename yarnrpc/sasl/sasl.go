@@ -1,14 +1,14 @@
-// Package sasl shows a token or a ticket to a server, and protects what follows: it has the
-// mechanisms by which Hadoop's clients authenticate, and the layers that client and server
-// may agree on. It is given the secret: tokens come from package creds, tickets from
-// package kerberos, and the package asks no KDC and reads no file. It makes and reads bytes:
-// the messages that carry them are yarnrpc's, those of data transfer hdfs', and the
-// headers of HTTP their users'. Programs that use yarnrpc need none of it but the names of
-// the qualities of protection.
+// Package sasl presents a token or a ticket to a server, and protects the messages after the
+// login. It has the SASL mechanisms of Hadoop's clients, and the layers of protection on
+// which client and server agree. The caller provides the secret: a token from package creds
+// or a ticket from package kerberos. The package asks no KDC and reads no file. It only
+// makes and reads the bytes of SASL: packages yarnrpc and hdfs put them into their messages,
+// and HTTP clients into headers. Programs that use yarnrpc need only the names of the
+// qualities of protection.
 //
-// There are DIGEST-MD5 (RFC 2831), which Hadoop uses with tokens, and GSSAPI (RFC 4752)
-// for Kerberos. DigestMD5Server, GSSAPIServer and IssueTicket are the other side, for tests.
-// The package does no I/O, starts no goroutine and imports nothing of ours.
+// The mechanisms are DIGEST-MD5 (RFC 2831), which Hadoop uses with tokens, and GSSAPI (RFC
+// 4752) for Kerberos. DigestMD5Server, GSSAPIServer and IssueTicket are the server's side,
+// for tests. The package does no I/O, starts no goroutine and imports nothing of ours.
 package sasl
 
 import (
@@ -19,48 +19,44 @@ import (
 )
 
 var (
-	// ErrChallenge is in the error for a message of the peer that breaks the
-	// mechanism's rules.
+	// ErrChallenge says that a message of the peer breaks the mechanism's rules.
 	ErrChallenge = errors.New("bad sasl message")
-	// ErrMismatch is in the error for a peer that could not prove that it knows the
-	// shared secret.
+	// ErrMismatch says that the peer could not prove that it knows the shared secret.
 	ErrMismatch = errors.New("the peer does not know the token's password")
-	// ErrProtection is in the error where client and server have no quality of
-	// protection in common.
+	// ErrProtection says that client and server have no quality of protection in common.
 	ErrProtection = errors.New("no common quality of protection")
-	// ErrTampered is in the error for a message whose checksum or place in the
-	// sequence is wrong. Nothing after it can be trusted.
+	// ErrTampered says that the checksum or the sequence number of a message is wrong. Do
+	// not trust any later message.
 	ErrTampered = errors.New("protected message was changed, lost or repeated")
-	// ErrExhausted is in the error for a message beyond the 2^32 that a layer can number
-	// in each direction.
+	// ErrExhausted says that a layer has numbered 2^32 messages in one direction and cannot
+	// number more.
 	ErrExhausted = errors.New("all numbers of protected messages are used: log in on another connection")
 )
 
-// Mechanism is the client's side of one authentication. Its methods are called in
-// the order they stand, by one goroutine.
+// Mechanism is the client's side of one authentication. One goroutine calls its methods in
+// the order Start, Next, Finish.
 type Mechanism interface {
-	// Start gives the first message. challenge is what the server sent along with
-	// its offer, or nil.
+	// Start returns the first message. challenge is the challenge in the server's offer, or
+	// nil.
 	Start(challenge []byte) (response []byte, err error)
 	// Next answers one more challenge.
 	Next(challenge []byte) (response []byte, err error)
-	// Finish checks what the server sent with its success. The layer protects
-	// everything from then on; nil means no protection.
+	// Finish checks the token that the server sent with its success. The layer protects all
+	// later messages; nil means no protection.
 	Finish(token []byte) (Layer, error)
 }
 
-// Layer protects messages in both directions. AppendWrap and Unwrap may each be used by
-// one goroutine at a time; the order of AppendWrap is the order on the wire. Neither
-// allocates, but for a b that is too short. After an error its direction is of no further
-// use.
+// Layer protects messages in both directions. One goroutine at a time may call AppendWrap,
+// and one Unwrap. Tokens must be sent in the order of AppendWrap. Neither method allocates,
+// unless b is too short. After an error, that direction cannot be used any more.
 type Layer interface {
-	// AppendWrap adds the protected form of a message of at most MaxMessage bytes to b,
-	// with which the message shares none.
+	// AppendWrap adds the protected form of a message of at most MaxMessage bytes to b.
+	// message and b must not share memory.
 	AppendWrap(b, message []byte) ([]byte, error)
-	// Unwrap gives the message in a token, of whatever size. It works in place: the message
-	// is a part of the token, whose other bytes are lost.
+	// Unwrap returns the message in a token of any size. It works in place: the message is a
+	// part of the token, and the token's other bytes are overwritten.
 	Unwrap(token []byte) ([]byte, error)
-	// MaxMessage is what the peer lets one token hold, in bytes.
+	// MaxMessage is the peer's limit for the message in one token, in bytes.
 	MaxMessage() int
 	// QOP is QOPIntegrity or QOPPrivacy.
 	QOP() QOP

@@ -13,9 +13,10 @@ const Realm = "default"
 // DigestMD5Server is the server's side of one DIGEST-MD5 login: Challenge, then
 // Verify.
 type DigestMD5Server struct {
-	// Password gives the password of a user, both as EncodeCredential writes them.
+	// Password returns the password of a user, both in the form of
+	// EncodeCredential.
 	Password func(user string) (string, error)
-	// URI is the one that the client must name.
+	// URI is the URI that the client must name.
 	URI string
 	// QOPs are the qualities of protection on offer. None: QOPAuthentication.
 	QOPs []QOP
@@ -23,7 +24,7 @@ type DigestMD5Server struct {
 	nonce string
 }
 
-// Challenge gives the message that goes first.
+// Challenge returns the first message.
 func (s *DigestMD5Server) Challenge() []byte {
 	s.nonce = rand.Text()
 	qops := make([]byte, 0, 32)
@@ -50,9 +51,8 @@ func (s *DigestMD5Server) qops() []QOP {
 	return s.QOPs
 }
 
-// Verify checks a client's answer. It gives the user, the token that proves to the
-// client that the server knows the password, and the protection agreed on, nil for
-// none.
+// Verify checks a client's answer. It returns the user, the proof for the client
+// that the server knows the password, and the agreed protection, or nil for none.
 func (s *DigestMD5Server) Verify(response []byte) (user string, proof []byte, layer Layer, err error) {
 	fail := func(err error) (string, []byte, Layer, error) {
 		return "", nil, nil, fmt.Errorf("verify digest response: %w", err)
