@@ -64,7 +64,7 @@ func (a *alarm) set(now, at time.Time, woken bool) {
 
 func (a *alarm) stop() { a.timer.Stop() }
 
-// Earliest gives the earliest of these times, of which a zero one means never.
+// Earliest returns the earliest of these times. A zero time means never.
 func Earliest(times ...time.Time) time.Time {
 	var first time.Time
 	for _, t := range times {

@@ -8,7 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// ConnectionID numbers the connections of a role, from 1; none is used twice.
+// ConnectionID is the number of a role's connection, from 1. No number is used twice.
 type ConnectionID uint64
 
 // Peer is the process at the other end of a connection.
@@ -19,16 +19,16 @@ type Peer struct {
 
 // Gateway sends to one peer, over one connection; a *rolerpc.Stream is one.
 type Gateway interface {
-	// Send queues a message and never blocks. False means that the connection is
-	// lost, of which Connection.Closed tells too.
+	// Send queues a message and never blocks. False means that the connection is lost;
+	// Connection.Closed reports that too.
 	Send(m msg.Message) bool
-	// Close ends the connection after what was sent, without waiting for it. Of
-	// several calls the first one counts.
+	// Close ends the connection after it has sent the queued messages. It does not wait for
+	// that. Only the first call has an effect.
 	Close(cause string)
 }
 
-// Connections are those of a role, by number. Its zero value is ready; its methods may be
-// called from any goroutine.
+// Connections holds the connections of a role by number. The zero value is ready to use. Its
+// methods may be called from any goroutine.
 type Connections struct {
 	mu       sync.Mutex // guards what follows
 	last     ConnectionID
@@ -36,8 +36,8 @@ type Connections struct {
 	refusal  string // "": connections are taken
 }
 
-// Connect takes in a connection of the TaskExecutor that has proved to be resource. Said and
-// lost make the loop's events of what comes over it, and of its end.
+// Connect adds a connection of the TaskExecutor that has authenticated as resource. said
+// makes the loop's event for a message, and lost for the end of the connection.
 func Connect[E, F any](
 	l *Loop[E, F], c *Connections, resource ids.ResourceID, gateway Gateway,
 	said func(Peer, msg.Message) E, lost func(from Peer, cause string) E,
@@ -79,21 +79,22 @@ func (c *Connections) gateway(id ConnectionID) Gateway {
 	return c.gateways[id]
 }
 
-// Send sends a message over a connection. One that is lost has told so itself, or will.
+// Send sends a message over a connection. It reports no error: Connection.Closed reports a
+// lost connection.
 func (c *Connections) Send(to ConnectionID, m msg.Message) {
 	if gateway := c.gateway(to); gateway != nil {
 		gateway.Send(m)
 	}
 }
 
-// Close ends a connection after what was sent over it.
+// Close ends a connection after it has sent the queued messages.
 func (c *Connections) Close(to ConnectionID, cause string) {
 	if gateway := c.gateway(to); gateway != nil {
 		gateway.Close(cause)
 	}
 }
 
-// CloseAll ends all connections that there are, and each that comes later.
+// CloseAll ends all connections, and each one that is added later.
 func (c *Connections) CloseAll(cause string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,15 +106,15 @@ func (c *Connections) CloseAll(cause string) {
 }
 
 // Connection is one connection of a peer, for the goroutine that reads from it. Its methods
-// give ErrStopped when the role has ended.
+// return ErrStopped after the role has ended.
 type Connection struct {
 	receive func(context.Context, msg.Message) error
 	closed  func(context.Context, string) error
 }
 
-// Receive takes a message that came over the connection. It blocks while the role has too
-// much to do.
+// Receive takes a message that came over the connection. It blocks while the role's mailbox
+// is full.
 func (c *Connection) Receive(ctx context.Context, m msg.Message) error { return c.receive(ctx, m) }
 
-// Closed says that the connection is lost, once, after its last message.
+// Closed reports the loss of the connection. Call it once, after the last message.
 func (c *Connection) Closed(ctx context.Context, cause string) error { return c.closed(ctx, cause) }

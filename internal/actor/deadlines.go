@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Deadlines are times under names, for a core that waits for many things: it gives Next as
-// its alarm, and takes Due when it is woken. Its zero value is ready. One goroutine may use
-// it, as with all of a core.
+// Deadlines holds times under names, for a core that waits for many things. The core
+// returns Next as its alarm, and calls Due when it is woken. The zero value is ready to
+// use. Only one goroutine may use it, like all parts of a core.
 type Deadlines[K comparable] struct {
 	order   deadlineHeap[K] // some are outdated: current tells
 	current map[K]uint64    // by name, the number of the setting that counts
@@ -20,7 +20,7 @@ type deadline[K comparable] struct {
 	number uint64 // of the setting
 }
 
-// Set sets the deadline of this name; a later setting replaces an earlier one.
+// Set sets the deadline of this name. It replaces an earlier one.
 func (d *Deadlines[K]) Set(key K, at time.Time) {
 	if d.current == nil {
 		d.current = make(map[K]uint64)
@@ -39,7 +39,7 @@ const minimalHeap = 64
 // Cancel removes the deadline of this name, if there is one.
 func (d *Deadlines[K]) Cancel(key K) { delete(d.current, key) }
 
-// Next is the earliest deadline; zero: there is none.
+// Next returns the earliest deadline, or the zero time if there is none.
 func (d *Deadlines[K]) Next() time.Time {
 	if d.skip(); len(d.order) == 0 {
 		return time.Time{}
@@ -47,8 +47,8 @@ func (d *Deadlines[K]) Next() time.Time {
 	return d.order[0].at
 }
 
-// Due removes a deadline that is not after now, the earliest first and of equal ones that
-// which was set first. False: there is none.
+// Due removes and returns a deadline that is not after now: the earliest, and of equal ones
+// the one that was set first. some is false if there is none.
 func (d *Deadlines[K]) Due(now time.Time) (key K, some bool) {
 	if d.skip(); len(d.order) == 0 || d.order[0].at.After(now) {
 		return key, false

@@ -6,16 +6,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Fence lets in what is meant for one grant of leadership, before the mailbox: messages of
-// another leader's time change nothing. Its zero value has no token yet, and lets everything
-// in. Its methods may be called from any goroutine.
+// Fence admits only messages for one grant of leadership. It stands before the mailbox, so
+// messages for another grant change nothing. The zero value has no token and admits every
+// message. Its methods may be called from any goroutine.
 type Fence struct{ token atomic.Pointer[string] }
 
-// SetToken sets the leader's fencing token: of its own grant at the leader's end, as learned
-// from the answer to the registration at the other.
+// SetToken sets the leader's fencing token. The leader's end sets the token of its own
+// grant. The other end sets the token from the answer to its registration.
 func (f *Fence) SetToken(token string) { f.token.Store(&token) }
 
-// Token is the token as last set, which messages to the other end carry; "" before.
+// Token returns the token that was set last, or "". Messages to the other end carry it.
 func (f *Fence) Token() string {
 	if token := f.token.Load(); token != nil {
 		return *token
@@ -23,8 +23,9 @@ func (f *Fence) Token() string {
 	return ""
 }
 
-// Admits tells whether a message with this token is for this grant. A peer that begins a
-// registration has not learned the token yet, and a farewell concerns its connection only.
+// Admits reports whether a message with this token is for this grant. It admits a
+// registration without a token, because the peer does not know the token yet. It always
+// admits a farewell, which concerns only its connection.
 func (f *Fence) Admits(token string, m msg.Message) bool {
 	own := f.Token()
 	if own == "" || token == own {

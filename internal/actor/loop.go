@@ -1,13 +1,15 @@
-// Package actor is the kit that every role is made of: a pure core in a loop, and what the
-// loop's shell needs to reach others. A role consists of its events, its effects and its
-// core, and of a shell that performs the effects.
+// Package actor is the kit for roles. A role consists of events, effects, a pure core that
+// turns events into effects, and a shell that performs the effects. The package runs the
+// core in a loop, and has the parts with which the shell reaches other roles.
 //
 //   - Loop runs a Core: one goroutine takes events from a bounded mailbox, lets the core
 //     step, answers questions, and has the Shell perform the other effects.
-//   - Core.Alarm is the one way to be woken. Deadlines keeps many of them under names.
-//   - Question and Reply are answers as plain data.
-//   - Outbox holds what waits for a peer, Connections those peers that are connected.
-//   - Fence compares the tokens of leaders.
+//   - Core.Alarm is the only way for a core to be woken. Deadlines holds many times under
+//     names.
+//   - Question and Reply represent answers as plain data.
+//   - Outbox holds the messages that wait for a peer. Connections holds the connected
+//     peers.
+//   - Fence compares the fencing tokens of leaders.
 //
 // A core never sees the loop, a clock or another goroutine.
 package actor
@@ -19,7 +21,7 @@ import (
 	"time"
 )
 
-// ErrStopped says that the role's loop has ended: the event was not taken.
+// ErrStopped says that the role's loop has ended and has not taken the event.
 var ErrStopped = errors.New("role has stopped")
 
 // mailboxSize bounds the events that wait for a loop. Only edges (REST, inbound
@@ -27,23 +29,23 @@ var ErrStopped = errors.New("role has stopped")
 // through an outbox of its own.
 const mailboxSize = 1024
 
-// Core is the state of a role. Step is the only way it changes: it starts
-// nothing, blocks on nothing and learns the time from now, so a recorded event
-// list replays to the same state and the same effects.
+// Core is the state of a role. Only Step changes it. Step starts nothing, blocks on nothing
+// and gets the time from now. So the same list of events always gives the same state and
+// the same effects.
 type Core[E, F any] interface {
-	// Step takes one event and gives what is to be done about it, in order.
+	// Step handles one event and returns the effects to perform, in order.
 	Step(now time.Time, event E) []F
-	// Alarm is when the core wants to be woken next; the zero time: never. It is asked
-	// after each step, and a new time replaces the old one. The event behind it comes at
-	// that time or later, after all events that were waiting then. One too many does no
-	// harm. A core that is woken has to move its alarm: one that stays in the past is a
-	// mistake, and rings again after a second.
+	// Alarm returns the time at which the core wants to be woken. The zero time means
+	// never. The loop calls Alarm after each step, and a new time replaces the old one. The
+	// wake-up event comes at that time or later, after all events that were waiting then.
+	// An extra wake-up must do no harm. A core that is woken must move its alarm: one that
+	// stays in the past is a mistake, and rings again after a second.
 	Alarm() time.Time
 }
 
-// Shell performs the effects of a core. Perform is called from the loop's
-// goroutine and must not block: what takes time is handed over to a goroutine
-// of Loop.Go, and its result comes back as an event.
+// Shell performs the effects of a core. The loop's goroutine calls Perform, which must not
+// block. Perform hands slow work to a goroutine of Loop.Go, and the result comes back as an
+// event.
 type Shell[F any] interface {
 	Perform(ctx context.Context, effect F)
 }
@@ -66,7 +68,7 @@ type Loop[E, F any] struct {
 	running sync.WaitGroup                  // the goroutines of Go
 }
 
-// New makes the loop of a core. Woken is the event that the core gets when its alarm rings.
+// New makes the loop of a core. The core gets the event woken when its alarm rings.
 func New[E, F any](core Core[E, F], woken E) *Loop[E, F] {
 	return &Loop[E, F]{
 		core: core, woken: woken,
@@ -76,14 +78,14 @@ func New[E, F any](core Core[E, F], woken E) *Loop[E, F] {
 	}
 }
 
-// Observe has f called after each step, from the loop's goroutine, for logs and
-// tests; before Run only.
+// Observe makes the loop call f after each step, in the loop's goroutine, for logs and
+// tests. Call Observe before Run.
 func (l *Loop[E, F]) Observe(f func(event E, effects []F)) { l.observe = f }
 
-// Run makes the shell and takes events until Stop is called (nil), Fail is (its error), or
-// ctx ends (its cause); the first of these counts. Events still in the mailbox then are not
-// taken. The context that start and Perform get ends with the loop, and Run returns when
-// all goroutines of Go have.
+// Run makes the shell and takes events until Stop or Fail is called or ctx ends, whichever
+// is first. It returns nil, Fail's error or ctx's cause. It does not take events that are
+// still in the mailbox then. The context of start and Perform ends with the loop. Run
+// returns after all goroutines of Go have ended.
 func (l *Loop[E, F]) Run(ctx context.Context, start func(ctx context.Context) Shell[F]) error {
 	if ctx.Err() != nil {
 		l.Fail(context.Cause(ctx))
@@ -137,14 +139,14 @@ func (l *Loop[E, F]) steps(ctx context.Context, shell Shell[F]) error {
 	}
 }
 
-// Go runs f in a goroutine of the role, whose context ends with the loop; Run waits for it.
-// Only start, the shell and such goroutines may call it.
+// Go runs f in a goroutine of the role. Its context ends with the loop, and Run waits for
+// the goroutine. Only start, the shell and goroutines of Go may call it.
 func (l *Loop[E, F]) Go(f func(ctx context.Context)) { l.spawn(f) }
 
 // Stop ends Run after the current step. It may be called more than once.
 func (l *Loop[E, F]) Stop() { l.Fail(nil) }
 
-// Fail ends Run after the current step, with this error; the first call counts.
+// Fail ends Run after the current step with this error. Only the first call has an effect.
 func (l *Loop[E, F]) Fail(cause error) {
 	l.end.Do(func() {
 		l.cause = cause
@@ -152,11 +154,11 @@ func (l *Loop[E, F]) Fail(cause error) {
 	})
 }
 
-// Done is closed when the loop has ended: it takes no event any more.
+// Done is closed when the loop has ended and takes no more events.
 func (l *Loop[E, F]) Done() <-chan struct{} { return l.done }
 
-// Post hands an event to the loop, waiting while the mailbox is full:
-// ErrStopped once the loop has ended, ctx's cause when ctx ends first.
+// Post hands an event to the loop and waits while the mailbox is full. The error is
+// ErrStopped if the loop has ended, and ctx's cause if ctx ends first.
 func (l *Loop[E, F]) Post(ctx context.Context, event E) error {
 	select {
 	case <-l.done:
@@ -173,5 +175,5 @@ func (l *Loop[E, F]) Post(ctx context.Context, event E) error {
 	}
 }
 
-// Tell posts an event that the loop need not hear once it has ended, or once ctx has.
+// Tell posts an event. It drops the event if the loop or ctx has ended.
 func (l *Loop[E, F]) Tell(ctx context.Context, event E) { _ = l.Post(ctx, event) }

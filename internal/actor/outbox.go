@@ -6,15 +6,14 @@ import (
 	"sync"
 )
 
-// Outbox holds what waits for a peer, in the order in which it was put, so that a loop never
-// waits for one. Of items that each say all that an older one of their name did, only the
-// newest waits, behind everything else: so what waits for a peer that is stopped does not
-// grow with time, however often it is told that one lives.
+// Outbox holds the items that wait for a peer, in the order of Put, so that a loop never
+// waits for a peer. A named item replaces an older one of the same name and goes to the end.
+// So the Outbox of a stopped peer does not grow with repeated items such as heartbeats.
 //
-// Where it has a bound, a peer for which more waits is not healthy and counts as lost: the
-// outbox takes nothing more then, and says so once.
+// An Outbox may have a bound. A peer with more waiting items is unhealthy and counts as lost:
+// the Outbox then takes no more items and reports that once.
 //
-// Its methods may be called from any goroutine; one takes.
+// Any goroutine may call its methods, but only one goroutine takes items.
 type Outbox[T any] struct {
 	wake chan struct{} // has a token when something was put, or it was closed, since it was last drawn
 	full func()
@@ -31,8 +30,8 @@ type waiting[T any] struct {
 	name string
 }
 
-// NewOutbox makes an outbox with room for so many items; 0: without a bound. Full is called
-// once, by the Put for which there is no room; nil: nobody wants to know.
+// NewOutbox makes an Outbox with a bound of room items; 0 means no bound. The first Put
+// without room calls full, unless it is nil.
 func NewOutbox[T any](room int, full func()) *Outbox[T] {
 	return &Outbox[T]{
 		wake: make(chan struct{}, 1), full: full,
@@ -40,15 +39,15 @@ func NewOutbox[T any](room int, full func()) *Outbox[T] {
 	}
 }
 
-// SetRoom changes the bound. What waits stays.
+// SetRoom changes the bound. Waiting items stay.
 func (o *Outbox[T]) SetRoom(room int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.room = room
 }
 
-// Put queues an item and withdraws the one of the same name, unless that is "". False
-// means that it was not taken: there is no room for it, or the outbox is closed.
+// Put queues an item. Unless name is "", it removes a waiting item of the same name. False
+// means that the Outbox has no room or is closed and has not taken the item.
 func (o *Outbox[T]) Put(item T, name string) bool {
 	taken, overflows := o.put(item, name)
 	if overflows && o.full != nil {
@@ -88,8 +87,8 @@ func (o *Outbox[T]) signal() {
 	}
 }
 
-// Close has the outbox take nothing more. What waits is still to be taken, and Serve returns
-// then. It may be called again.
+// Close makes the Outbox refuse new items. Waiting items can still be taken, and Serve
+// returns after the last one. Close may be called again.
 func (o *Outbox[T]) Close() {
 	o.mu.Lock()
 	o.closed = true
@@ -97,7 +96,7 @@ func (o *Outbox[T]) Close() {
 	o.signal()
 }
 
-// Idle tells whether nothing waits.
+// Idle reports whether no item waits.
 func (o *Outbox[T]) Idle() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,11 +123,11 @@ func (o *Outbox[T]) next() (item T, some, closed bool) {
 	return next.item, true, o.closed
 }
 
-// Wake has a token when something was put, or the outbox was closed, since it was last drawn.
+// Wake delivers a token if an item was put, or the Outbox was closed, since the last token.
 func (o *Outbox[T]) Wake() <-chan struct{} { return o.wake }
 
-// Serve takes items and hands them to f: until the outbox is closed and nothing waits, until
-// f gives false, or until ctx ends; then what waits is left.
+// Serve takes items and hands them to f. It ends when the Outbox is closed and empty, when f
+// returns false, or when ctx ends. In the last two cases items may be left.
 func (o *Outbox[T]) Serve(ctx context.Context, f func(T) bool) {
 	for ctx.Err() == nil {
 		item, some, closed := o.next()

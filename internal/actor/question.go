@@ -5,30 +5,31 @@ import (
 	"sync"
 )
 
-// Question names, in an event, the answer that somebody waits for. It is plain data: a core
-// may keep it and answer later. The zero Question is nobody's.
+// Question is the id, in an event, of an answer for which a caller of Ask waits. It is plain
+// data: a core may keep it and answer later. No caller waits for the zero Question.
 type Question[R any] uint64
 
-// Answer is the effect that answers the question. The first answer counts; one that nobody
-// waits for any more is dropped.
+// Answer returns the effect that answers the question. Only the first answer counts. An
+// answer is dropped if the caller no longer waits.
 func (q Question[R]) Answer(answer R) Reply { return Reply{to: uint64(q), answer: answer} }
 
-// Reply is what a role's effects embed to be resolved by the loop: the shell never sees it.
+// Reply is an answer to a Question. A role's effects embed it, and the loop delivers it: the
+// shell never sees it.
 type Reply struct {
 	to     uint64
 	answer any
 }
 
-// To is the number of the question, Content its answer; for tests and logs.
+// To returns the number of the question, for tests and logs.
 func (r Reply) To() uint64 { return r.to }
 
-// Content is the answer.
+// Content returns the answer.
 func (r Reply) Content() any { return r.answer }
 
 func (r Reply) reply() Reply { return r }
 
-// Ask posts the event that ask makes of a question, and waits for the answer: ErrStopped once
-// the loop has ended without it, ctx's cause when ctx ends first.
+// Ask makes an event from a question, posts it and waits for the answer. The error is
+// ErrStopped if the loop ends without an answer, and ctx's cause if ctx ends first.
 func Ask[R, E, F any](ctx context.Context, l *Loop[E, F], ask func(Question[R]) E) (R, error) {
 	var none R
 	number, reply := l.replies.expect()

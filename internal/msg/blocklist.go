@@ -9,19 +9,19 @@ import (
 // Messages between a JobMaster and the ResourceManager, within the AM, about nodes
 // that a job sets aside; Flink's blocklist.
 
-// BlockedNode is a node on which a job could have no task host.
+// BlockedNode is a node on which a job could not start a task host.
 type BlockedNode struct {
-	Node  string // its name as YARN knows it
-	Cause string // for people, bounded by who blocks it
-	// Until is when the block ends. Who blocked the node says so then by another
-	// BlockNodes: to everybody else the time is for people.
+	Node  string // its name in YARN
+	Cause string // for users; the sender bounds its length
+	// Until is the time at which the block ends, for display. The JobMaster sends
+	// another BlockNodes then.
 	Until time.Time
 }
 
-// BlockNodes is the whole list of nodes from which a job wants no slots now; it
-// replaces the last one. The ResourceManager grants the job no slot there, has no
-// worker started there, and grants it what it lacks on other nodes; slots that the
-// job holds stay its own.
+// BlockNodes is the complete list of nodes that a job has blocked; it replaces the
+// last one. The ResourceManager grants the job no slots on them and starts no
+// workers there for it. It grants the missing slots on other nodes. The job keeps
+// the slots that it holds.
 type BlockNodes struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
@@ -29,8 +29,8 @@ type BlockNodes struct {
 }
 
 // AllNodesBlocked says that a job lacks slots and has blocked every node that could
-// have them. It is told once, and again after each BlockNodes or DeclareRequirements
-// of the job while it is so.
+// have them. It is sent once, and again after each BlockNodes or DeclareRequirements
+// of the job while this lasts.
 type AllNodesBlocked struct{ Job ids.JobID }
 
 func (BlockNodes) isMessage()      {}

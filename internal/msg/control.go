@@ -13,8 +13,7 @@ import (
 // HostHello is a host's first message.
 type HostHello struct{ ProtocolVersion int }
 
-// StartHost tells a host what it is: the job, and what it needs to reach files
-// and other hosts.
+// StartHost gives a new host its job, and the means to reach files and other hosts.
 type StartHost struct {
 	Host          ids.HostID
 	Job           JobSpec
@@ -29,14 +28,14 @@ type StartHost struct {
 	LogDir        string
 	LogLevel      string // of the host's own log
 	NetworkBuffer int    // bytes of network buffers
-	// Unreachable is the time after which another host is lost whose machine
-	// acknowledges nothing; 0: never.
+	// Unreachable is the time after which another host is lost if its machine acknowledges
+	// nothing. 0: never.
 	Unreachable time.Duration
-	// HeartbeatTimeout is how long another host that is there may be silent.
+	// HeartbeatTimeout is the time for which another running host may be silent.
 	HeartbeatTimeout time.Duration
 }
 
-// Certificates are a host's TLS identity, all PEM; empty in local mode.
+// Certificates are a host's TLS identity, in PEM. They are empty in local mode.
 type Certificates struct {
 	Chain     []byte
 	Key       Secret
@@ -46,16 +45,16 @@ type Certificates struct {
 // Secret is bytes that must not reach logs or error texts.
 type Secret []byte
 
-// String does not tell.
+// String hides the bytes.
 func (Secret) String() string { return "(secret)" }
 
-// GoString does not tell.
+// GoString hides the bytes.
 func (Secret) GoString() string { return "(secret)" }
 
 // SetMemory changes the host's memory limit as slots come and go.
 type SetMemory struct{ MemoryMB int }
 
-// StopHost tells a host to end; its tasks are cancelled.
+// StopHost tells a host to cancel its tasks and end.
 type StopHost struct{ Cause string }
 
 func (HostHello) isMessage() {}
@@ -66,41 +65,41 @@ func (StopHost) isMessage()  {}
 // Messages of the control socket between a driver and who has started it: the
 // client, or the ApplicationMaster.
 
-// DriverHello is a driver's first message: it tells the client's build from the
-// program's.
+// DriverHello is a driver's first message. It shows whether the versions of client and program
+// match.
 type DriverHello struct {
 	ProtocolVersion int
 }
 
-// DriverStart answers DriverHello with what the driver plans under.
+// DriverStart answers DriverHello with the options for planning.
 type DriverStart struct {
 	Config map[string]string // parallelism.default and the -D options
-	// Detached says that Execute returns once the job runs.
+	// Detached is true if Execute returns as soon as the job runs.
 	Detached bool
-	// Reach is how a driver in the cluster reaches files; nil: by what its own
-	// environment names.
+	// Reach says how a driver in the cluster reaches files. Nil: the driver uses its own
+	// environment.
 	Reach *Reach
 }
 
-// Reach is how a process that was started in the cluster reaches its files.
+// Reach says how a process that was started in the cluster reaches its files.
 type Reach struct {
 	HadoopConf []byte // as hadoopconf marshals it
 	User       string
 	Tokens     Secret // as creds.Credentials.Marshal gives them
 }
 
-// ListingInput tells, each second while a driver lists the input of a job, how many files it has
-// found so far. There is no answer.
+// ListingInput is sent each second while a driver lists the input of a job. Files is the number
+// of files found so far. There is no answer.
 type ListingInput struct{ Files int }
 
-// DriverFailed tells that planning failed before any job was executed, in place
-// of ExecuteJob: the text is for people.
+// DriverFailed says, instead of ExecuteJob, that planning failed before any job was executed.
+// The text is for users.
 type DriverFailed struct {
 	Message string
 	Stack   string
 }
 
-// ExecuteJob hands a JobGraph over.
+// ExecuteJob submits a JobGraph.
 type ExecuteJob struct{ Graph jobgraph.JobGraph }
 
 // JobAccepted answers ExecuteJob once the cluster runs the job.
@@ -109,8 +108,8 @@ type JobAccepted struct {
 	Application string // application id
 }
 
-// CollectedRecords carries collected results to the driver, batch by batch,
-// before JobEnded. A new Epoch voids what came before.
+// CollectedRecords carries collected results to the driver, batch by batch, before JobEnded. A
+// new Epoch voids earlier batches.
 type CollectedRecords struct {
 	Name    string // of the collect sink
 	Epoch   int

@@ -7,32 +7,32 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// JobDetails is a job as people see it: REST renders it in Flink's shapes, and
-// the Dispatcher keeps it when the job has ended.
+// JobDetails is the description of a job for users. REST returns it in Flink's shapes, and
+// the Dispatcher keeps it after the job's end.
 type JobDetails struct {
 	ID         ids.JobID
 	Name       string
 	Status     JobStatus
 	Start      time.Time
 	End        time.Time               // zero while it runs
-	Timestamps map[JobStatus]time.Time // when each state was entered last
+	Timestamps map[JobStatus]time.Time // when the job last entered each state
 	Vertices   []VertexDetails
 	// Restarts counts restarts of the job's regions.
 	Restarts int
-	// Root is why the job failed, last restarted or set a node aside, or nil.
+	// Root is the reason why the job failed, last restarted or last blocked a node; or nil.
 	Root       *ExceptionEntry
 	Exceptions []ExceptionEntry // newest first, at most 16 (web.exception-history-size)
-	// TaskFailures are of tasks that are FAILED and not restarted yet, the oldest first; of
-	// more than 20 the first.
+	// TaskFailures are the failures of tasks that are FAILED and not restarted yet, the
+	// oldest first, at most 20.
 	TaskFailures []ExceptionEntry
 	Counters     map[string]int64 // of finished tasks
 	Steps        []Step           // of the job's start-up, in their order
-	// Parallelism is the default that the job was planned with.
+	// Parallelism is the default parallelism with which the job was planned.
 	Parallelism int
-	Config      map[string]string // options that the job was planned with; not changed any more
+	Config      map[string]string // options that the job was planned with; immutable
 }
 
-// Step is a step of a job's start-up and when it was reached.
+// Step is a step of a job's start-up and its time.
 type Step struct {
 	Name string
 	At   time.Time
@@ -43,7 +43,7 @@ type VertexDetails struct {
 	ID          string // 32 hex digits, as Flink's vertex ids
 	Name        string
 	Parallelism int
-	Status      ExecutionState // the state that says most about its tasks
+	Status      ExecutionState // the state that describes its tasks best
 	Start, End  time.Time
 	Tasks       map[ExecutionState]int
 	Traffic     Traffic
@@ -76,7 +76,7 @@ type JobOverview struct {
 	TotalTasks int
 }
 
-// TaskExecutorDetails is a registered worker as people see it.
+// TaskExecutorDetails describes a registered worker for users.
 type TaskExecutorDetails struct {
 	Resource      ids.ResourceID
 	Host          string
@@ -87,7 +87,7 @@ type TaskExecutorDetails struct {
 	LastHeartbeat time.Time
 }
 
-// ProgramDetails is a program of which a session can run jobs.
+// ProgramDetails is a program whose jobs a session can run.
 type ProgramDetails struct {
 	Program
 	Size     int64 // bytes
@@ -99,20 +99,20 @@ type DriverDetails struct {
 	ID       string // of this run, 32 hex digits
 	Program  Program
 	Started  time.Time
-	MemoryMB int       // that its processes hold
-	Jobs     int       // that it has submitted
+	MemoryMB int       // memory of its processes
+	Jobs     int       // number of submitted jobs
 	LastJob  ids.JobID // "" before the first
 }
 
-// CollectPage is a piece of a job's collected result.
+// CollectPage is a part of a job's collected result.
 type CollectPage struct {
-	// Epoch changes when the collecting task is restarted: what a client read
-	// under another epoch is void.
+	// Epoch changes when the collecting task restarts. Then records that a client has read
+	// in another epoch are void.
 	Epoch int
 	// Next is the cursor of the next page.
 	Next int64
-	// Records are whole records, each with a uvarint length before it.
+	// Records are whole records, each after its length as a uvarint.
 	Records []byte
-	// End says that no page follows.
+	// End is true if no page follows.
 	End bool
 }

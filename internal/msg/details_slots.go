@@ -9,28 +9,29 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// SlotSupply is what a cluster has of slots, what is to come, and what its jobs need, as
-// people see it.
+// SlotSupply lists the slots of a cluster, the expected slots and the needs of its jobs,
+// for users.
 type SlotSupply struct {
 	Total, Free    int       // slots of registered workers
 	PerWorker      int       // slots of each
 	WorkerMemoryMB int       // of its container
-	Starting       int       // workers that have a container and have not registered
-	Requested      int       // containers that YARN is asked for
-	RequestedSince time.Time // since when some are; zero: none is
-	Refused        string    // why YARN gives no more; "" while it may
+	Starting       int       // workers with a container that have not registered
+	Requested      int       // containers requested from YARN
+	RequestedSince time.Time // since when any are requested; zero: none
+	Refused        string    // why YARN gives no more; "" if it may give more
 	Jobs           []SlotDemand
 }
 
-// SlotDemand is what a job needs of slots.
+// SlotDemand is the number of slots that a job needs and holds.
 type SlotDemand struct {
 	Job    ids.JobID
 	Needed int
 	Held   int
-	Since  time.Time // it has had fewer than it needs; zero: it has them
+	Since  time.Time // when it began to lack slots; zero: it lacks none
 }
 
-// Of is what a job needs; false: it needs none, or is not known.
+// Of returns the demand of a job. It returns false if the job needs no slots or is
+// unknown.
 func (s SlotSupply) Of(job ids.JobID) (SlotDemand, bool) {
 	i := slices.IndexFunc(s.Jobs, func(d SlotDemand) bool { return d.Job == job })
 	if i < 0 {
@@ -39,13 +40,13 @@ func (s SlotSupply) Of(job ids.JobID) (SlotDemand, bool) {
 	return s.Jobs[i], true
 }
 
-// Waits tells whether the job has fewer slots than it needs.
+// Waits reports whether the job has fewer slots than it needs.
 func (d SlotDemand) Waits() bool { return d.Held < d.Needed }
 
-// Others is how many slots other jobs hold.
+// Others returns the number of slots that other jobs hold.
 func (s SlotSupply) Others(d SlotDemand) int { return max(0, s.Total-s.Free-d.Held) }
 
-// Explain says in words what a job waits for. clock writes a time.
+// Explain describes in words what a job waits for. clock formats a time.
 func (s SlotSupply) Explain(d SlotDemand, clock func(time.Time) string) string {
 	parts := []string{fmt.Sprintf("it needs %d slots and has %d", d.Needed, d.Held)}
 	if others := s.Others(d); others > 0 {

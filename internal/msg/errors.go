@@ -9,37 +9,40 @@ var (
 	ErrJobNotFound = errors.New("job not found")
 	// ErrJobExists says that a job of this id runs or has run.
 	ErrJobExists = errors.New("job exists already")
-	// ErrTooManyJobs says that as many jobs have not ended as may.
+	// ErrTooManyJobs says that the cluster has reached its limit of jobs that have not
+	// ended.
 	ErrTooManyJobs = errors.New("too many jobs")
-	// ErrNoMemory says that the jobs that there are leave no memory for another.
+	// ErrNoMemory says that the present jobs leave no memory for another one.
 	ErrNoMemory = errors.New("not enough memory in the ApplicationMaster")
 	// ErrJobTooLarge says that a job needs more memory than the ApplicationMaster has for
 	// all its jobs.
 	ErrJobTooLarge = errors.New("job is too large for the ApplicationMaster's memory")
-	// ErrEnding says that the cluster takes no jobs any more.
+	// ErrEnding says that the cluster no longer takes jobs.
 	ErrEnding = errors.New("cluster is ending")
-	// ErrJobEnded says that the job is past what was asked of it.
+	// ErrJobEnded says that the job has ended and the request came too late.
 	ErrJobEnded = errors.New("job has ended")
-	// ErrJobWithdrawn says that the job was cancelled before it came: it never was.
+	// ErrJobWithdrawn says that the job was cancelled before the cluster received it. The
+	// job never started.
 	ErrJobWithdrawn = errors.New("job was cancelled before it came")
 	// ErrProgramNotFound says that the cluster does not have this program.
 	ErrProgramNotFound = errors.New("program not found")
 	// ErrProgramInUse says that a job of this program runs.
 	ErrProgramInUse = errors.New("program is in use")
-	// ErrTooManyPrograms says that jobs of as many programs run as may.
+	// ErrTooManyPrograms says that the cluster has reached its limit of programs with
+	// running jobs.
 	ErrTooManyPrograms = errors.New("too many programs")
-	// ErrBadProgram says that what was sent is no program that can be run, or that it
+	// ErrBadProgram says that a file is no program that can run, or that the program
 	// cannot plan a job.
 	ErrBadProgram = errors.New("bad program")
-	// ErrDriverNotFound says that no program of this id runs beside the master.
+	// ErrDriverNotFound says that no program with this id runs beside the master.
 	ErrDriverNotFound = errors.New("no such program runs")
 	// ErrDriverEnded says that a program was ended before it executed its job.
 	ErrDriverEnded = errors.New("program was ended")
 	// ErrResultNotFound says that the job collects no result of this name.
 	ErrResultNotFound = errors.New("result not found")
-	// ErrNotReady says that the answer is not there yet, but will be soon.
+	// ErrNotReady says that the answer is not available yet, but will be soon.
 	ErrNotReady = errors.New("not ready")
-	// ErrResultGone says that the page was read before, and the pages behind it have
-	// taken its place, or that no client was there to read it for minutes.
+	// ErrResultGone says that the page of a result is no longer held: a client has read
+	// it and later pages, or no client has read it for minutes.
 	ErrResultGone = errors.New("result page is not held any more")
 )

@@ -17,27 +17,27 @@ type RegisterAtJobMaster struct {
 	Host     string
 }
 
-// RegisteredAtJobMaster admits a TaskExecutor and tells what its host needs to
-// build the job's tasks.
+// RegisteredAtJobMaster says that the JobMaster has registered a TaskExecutor. It holds
+// the input with which the host builds the job's tasks.
 type RegisteredAtJobMaster struct {
 	JobMaster ids.JobMasterID
 	Job       JobSpec
-	// Tasks is the number of the job's tasks: of messages there is a handful for each,
-	// and of those no more can wait for who does not take them.
+	// Tasks is the number of the job's tasks. It bounds the messages that may wait for
+	// the peer, because each task causes only a few.
 	Tasks             int
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
 }
 
-// JobSpec lets a task host build the tasks of a job: it decodes the arguments,
-// runs the plan function and compares the digests.
+// JobSpec is the input with which a task host builds the tasks of a job. The host decodes
+// the arguments, runs the plan function and compares the digests.
 type JobSpec struct {
 	ID     ids.JobID
 	Job    string // name of the plan function
 	Name   string
 	Args   []byte // JSON
 	Digest string
-	// Parallelism is the default that the plan was made with.
+	// Parallelism is the default parallelism of the plan.
 	Parallelism int
 	Config      map[string]string
 }
@@ -45,58 +45,60 @@ type JobSpec struct {
 // OfferSlots offers granted slots to their JobMaster.
 type OfferSlots struct{ Offers []SlotOffer }
 
-// SlotOffer is one slot granted by the ResourceManager, and the name of the grant.
+// SlotOffer is one slot granted by the ResourceManager, with the id of the grant.
 type SlotOffer struct {
 	Index      int
 	Allocation ids.AllocationID
 }
 
-// SlotOffersAnswered says which offers the JobMaster takes; the rest are freed.
+// SlotOffersAnswered says which offers the JobMaster accepts. The TaskExecutor frees the
+// others.
 type SlotOffersAnswered struct{ Accepted, Rejected []ids.AllocationID }
 
-// FreeSlots gives slots back; the last one of a job ends its host.
+// FreeSlots gives slots back. When a job's last slot is freed, its host ends.
 type FreeSlots struct {
 	Allocations []ids.AllocationID
 	Cause       string
 }
 
-// HostReady says that the job's host on this worker has built the job's tasks
-// and takes connections of other hosts at DataAddress.
+// HostReady says that the job's host on this worker has built the job's tasks and accepts
+// connections of other hosts at DataAddress.
 type HostReady struct {
 	Host        ids.HostID
 	DataAddress string // host:port
 }
 
-// HostLost says that a host takes no tasks any more though its job has not ended:
-// all its tasks are gone.
+// HostLost says that a host takes no more tasks although its job has not ended. All its
+// tasks are lost.
 type HostLost struct {
-	Host    ids.HostID // "" where no host could be started
+	Host    ids.HostID // "" if no host could be started
 	Failure Failure    // how it ended, with its last lines of output
 	Reason  HostLostReason
 }
 
-// HostLostReason tells the ends of hosts apart by what follows them.
+// HostLostReason says why a host is lost and what follows.
 type HostLostReason string
 
 // The reasons of HostLost.
 const (
-	// HostFailed is the end of a host by itself or for what it did. The TaskExecutor
-	// starts another, which a new HostReady announces, unless the Failure is permanent:
-	// the program says that it cannot build the job.
+	// HostFailed says that the host ended by itself or was ended for a fault of its own.
+	// The TaskExecutor starts another host, which a new HostReady announces. It does not
+	// if the Failure is permanent: then the program cannot build the job.
 	HostFailed HostLostReason = ""
-	// HostStopped says that the TaskExecutor ends the host, as the job has no slot there
-	// any more or the worker ends: nothing that ran in it is to blame. It is told before
-	// the host has ended; if the job gets a slot there again, another host follows it.
+	// HostStopped says that the TaskExecutor ends the host, because the job has no slot
+	// there any more or the worker ends. The host's tasks are not at fault. The message
+	// is sent before the host has ended. If the job gets a slot there again, another host
+	// starts.
 	HostStopped HostLostReason = "stopped"
-	// HostUnavailable says that the worker can have no host of the job: the program could
-	// not be fetched, or hosts ended before they were ready, and trying again did not
-	// help. The fault may be the node's. No other host is started until the job has given
-	// its slots there back.
+	// HostUnavailable says that the worker cannot start a host of the job: it could not
+	// fetch the program, or hosts ended before they were ready, and retries failed too.
+	// The node may be the cause. The worker starts no other host until the job has given
+	// back its slots there.
 	HostUnavailable HostLostReason = "unavailable"
 )
 
-// DeployTasks starts tasks in a host. Placements names the producers of every
-// input of these tasks.
+// DeployTasks starts tasks in a host. Placements lists the producers of every input of
+// these tasks.
 type DeployTasks struct {
 	Host       ids.HostID
 	Tasks      []TaskDeployment
@@ -108,33 +110,34 @@ type DeployTasks struct {
 type TaskDeployment struct {
 	Execution  ids.ExecutionAttemptID
 	Allocation ids.AllocationID
-	// MemoryMB is what the task's operators may hold.
+	// MemoryMB bounds the memory of the task's operators.
 	MemoryMB int
 }
 
-// HostAddress is a host and where its data plane listens.
+// HostAddress is a host and the address of its data plane.
 type HostAddress struct {
 	Host        ids.HostID
 	DataAddress string
 }
 
-// VertexPlacement tells where the subtasks of a vertex run: subtask i is
-// attempt Attempts[i] in the host DeployTasks.Hosts[HostIndex[i]]. HostIndex[i]
-// is -1 for a subtask that none of the tasks reads from.
+// VertexPlacement says where the subtasks of a vertex run: subtask i is attempt
+// Attempts[i] in the host DeployTasks.Hosts[HostIndex[i]]. HostIndex[i] is -1 if none of
+// the tasks reads from subtask i.
 type VertexPlacement struct {
 	Vertex    int
 	Attempts  []int
 	HostIndex []int
 }
 
-// CancelTasks ends tasks; each reports a final state.
+// CancelTasks cancels tasks. Each task reports a final state.
 type CancelTasks struct{ Executions []ids.ExecutionAttemptID }
 
-// TaskStatesChanged reports new states of tasks of one host, in their order.
+// TaskStatesChanged reports new states of the tasks of one host, in the order of the
+// changes.
 type TaskStatesChanged struct{ Changes []TaskStateChange }
 
-// TaskStateChange is a task's new state; Failure only with FAILED, Counters and
-// traffic only with final states.
+// TaskStateChange is a task's new state. Failure is set only with FAILED, Counters and
+// Traffic only with final states.
 type TaskStateChange struct {
 	Execution ids.ExecutionAttemptID
 	State     ExecutionState
@@ -143,18 +146,18 @@ type TaskStateChange struct {
 	Traffic   Traffic
 }
 
-// Traffic counts what a task read and wrote: from and to other tasks, and the
-// bytes of files.
+// Traffic counts the records and bytes that a task has read and written: from and to
+// other tasks, and the bytes of files.
 type Traffic struct {
 	ReadRecords, WriteRecords int64
 	ReadBytes, WriteBytes     int64
 }
 
-// TasksProgress reports counters of all tasks that a host runs, now and then, if any
-// has changed.
+// TasksProgress reports the counters of all tasks of a host, at intervals, if any has
+// changed.
 type TasksProgress struct{ Tasks []TaskProgress }
 
-// TaskProgress is how far a running task is.
+// TaskProgress is the progress of a running task.
 type TaskProgress struct {
 	Execution ids.ExecutionAttemptID
 	Traffic   Traffic
@@ -163,21 +166,21 @@ type TaskProgress struct {
 // RequestSplit asks for the next split of a source task.
 type RequestSplit struct{ Execution ids.ExecutionAttemptID }
 
-// SplitAssigned answers RequestSplit; no Split means that none is left.
+// SplitAssigned answers RequestSplit. A nil Split means that none is left.
 type SplitAssigned struct {
 	Execution ids.ExecutionAttemptID
 	Split     *jobgraph.Split
 }
 
-// CollectBatch carries records of a collect sink on their way to the client.
+// CollectBatch carries records of a collect sink to the JobMaster, for the client.
 type CollectBatch struct {
 	Execution ids.ExecutionAttemptID
 	Sequence  int64 // from 0 in each attempt
 	Records   []byte
 }
 
-// CollectAcknowledged says that the JobMaster holds or has passed on the batch
-// and has room for another.
+// CollectAcknowledged says that the JobMaster has taken the batch and has room for
+// another one.
 type CollectAcknowledged struct {
 	Execution ids.ExecutionAttemptID
 	Sequence  int64

@@ -6,15 +6,15 @@ import (
 	"reflect"
 )
 
-// ErrKind says that a peer sent a message of a kind that it has no business to send,
-// or that nobody knows. It was not decoded.
+// ErrKind says that a peer sent a message of a kind that it may not send or that is
+// unknown. The message was not decoded.
 var ErrKind = errors.New("peer may not send messages of this kind")
 
-// Kinds are messages that may come over a connection, by the names that stand on the
-// wire. Names are part of the protocol version.
+// Kinds is the set of message kinds that may come over a connection, by their names
+// on the wire. The names are part of the protocol version.
 type Kinds struct{ types map[string]reflect.Type }
 
-// KindsOf are the kinds of these messages.
+// KindsOf returns the kinds of these messages.
 func KindsOf(messages ...Message) Kinds {
 	k := Kinds{make(map[string]reflect.Type, len(messages))}
 	for _, m := range messages {
@@ -23,7 +23,7 @@ func KindsOf(messages ...Message) Kinds {
 	return k
 }
 
-// What each end of a connection may say to the other.
+// Kinds of messages that one end of a connection may send to the other.
 var (
 	TaskExecutorToResourceManager = KindsOf(RegisterTaskExecutor{}, Heartbeat{}, SlotReport{}, SlotRequestsAnswered{}, SlotsFreed{}, Disconnect{})
 	ResourceManagerToTaskExecutor = KindsOf(TaskExecutorRegistered{}, RegistrationRejected{}, Heartbeat{}, RequestSlots{}, ReleaseTaskExecutor{}, UpdateTokens{}, Disconnect{})
@@ -42,17 +42,17 @@ var (
 	StarterToDriver = KindsOf(DriverStart{}, JobAccepted{}, CollectedRecords{}, JobEnded{}, UpdateTokens{})
 )
 
-// Kind is the name of a message's type on the wire.
+// Kind returns the name of a message's type on the wire.
 func Kind(m Message) string { return reflect.TypeOf(m).Name() }
 
-// Allow tells whether a message is of one of the kinds.
+// Allow reports whether a message is of one of the kinds.
 func (k Kinds) Allow(m Message) bool {
 	_, allowed := k.types[Kind(m)]
 	return allowed
 }
 
-// Decode makes the message of this kind from its encoded form: unmarshal is
-// given a pointer to it. ErrKind where it is none of these.
+// Decode makes the message of this kind from its encoded form. It calls unmarshal
+// with a pointer to the message. The error is ErrKind if kind is not in the set.
 func (k Kinds) Decode(kind string, unmarshal func(into any) error) (Message, error) {
 	t, allowed := k.types[kind]
 	if !allowed {

@@ -1,10 +1,11 @@
 package msg
 
-// Latest is a name for messages of which only the newest counts, as it says all that an
-// older one does: one that still waits for its peer is withdrawn, and the newest goes behind
-// everything else. "" for the others. BlockNodes is one of those, as it must not fall behind
-// the DeclareRequirements that follows it: the ResourceManager would grant slots on a node
-// that the job has just set aside. There are few of them.
+// Latest returns a name for messages of which only the newest counts, because it contains
+// everything that an older one says. An outbox then removes a waiting older message and puts
+// the newest one at the end. Latest returns "" for other messages. BlockNodes is one of
+// these although it replaces older ones: it must not move behind the DeclareRequirements
+// that follows it, or the ResourceManager would grant slots on a node that the job has just
+// blocked. A job sends few of them.
 func Latest(m Message) string {
 	switch m.(type) {
 	case Heartbeat, SlotReport, UpdateTokens, SetMemory, TasksProgress,

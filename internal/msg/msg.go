@@ -1,11 +1,11 @@
-// Package msg holds what roles tell each other: plain data, no behaviour. Cores
-// take these as parts of their events and put them into effects; rolerpc and
-// control carry them between processes.
+// Package msg holds the messages between roles: plain data without behaviour. Cores receive
+// messages in events and send them in effects. Packages rolerpc and control carry them
+// between processes.
 //
-// Control runs down (Dispatcher → JobMaster → TaskExecutor → task host) and
-// facts run up. A message that crosses a stream between roles travels with the
-// fencing token of the leader's grant, which the stream's ends compare before a
-// core sees the message. The package imports ids and jobgraph only.
+// Orders go down (Dispatcher → JobMaster → TaskExecutor → task host) and facts go up. On a
+// stream between roles, a message carries the fencing token of the leader's grant. The
+// receiving end compares the token before a core sees the message. The package imports only
+// ids and jobgraph.
 package msg
 
 import (
@@ -14,30 +14,29 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Message is one of the message types of this package. Every receiver knows some
-// of them and drops the rest: a switch over it has a default.
+// Message is one of the message types of this package. Every receiver handles some types and
+// drops the others, so a switch over a Message has a default case.
 type Message interface{ isMessage() }
 
-// Heartbeat says that the sender is alive, on any stream and in both
-// directions, when there was nothing else to say for an interval. A task host
-// answers its TaskExecutor's.
+// Heartbeat says that the sender is alive. Both ends of any stream send it when they have
+// sent nothing else for an interval. A task host answers the Heartbeat of its TaskExecutor.
 type Heartbeat struct{}
 
-// Disconnect ends a stream on purpose and says why. Its receiver does not count
-// it as a failure.
+// Disconnect ends a stream on purpose and says why. The receiver does not treat it as a
+// failure.
 type Disconnect struct{ Cause string }
 
-// Failure is an error on its way to people: what happened, where, and the stack
-// of the user's code where there is one. Bounded by NewFailure.
+// Failure is an error to be shown to users: a message and the stack of the user's code, if
+// there is one. NewFailure bounds both.
 type Failure struct {
-	Message string // what happened; the first line stands alone
+	Message string // what happened; the first line makes sense alone
 	Stack   string // the panicking goroutine's stack, or ""
-	// Permanent says that another attempt would fail the same way (an input
-	// that changed, an output that exists): the restart strategy is not asked.
+	// Permanent is true if another attempt would fail the same way, for example because an
+	// input has changed or an output exists. Then the restart strategy is not used.
 	Permanent bool
-	// PeerLost names the host whose loss, as the task sees it (its connection
-	// broke, it never answered), made the task fail; "" for any other failure.
-	// What became of that host is the root cause, not this.
+	// PeerLost names the host whose loss made the task fail: its connection broke, or it
+	// never answered. It is "" for any other failure. The root cause is the failure of that
+	// host, not this one.
 	PeerLost ids.HostID
 }
 
@@ -48,20 +47,20 @@ const (
 	maxFailureStack   = 16 << 10
 )
 
-// Bounds of what a JobMaster keeps of its job, in bytes of memory: the Dispatcher counts on
-// them.
+// Bounds of the data that a JobMaster keeps about its job, in bytes of memory. The Dispatcher
+// relies on them.
 const (
-	// MaxJobFailures is for failures with their texts: those of tasks and workers, of regions
-	// that fail, and the job's history together. Regions beyond that which fail at once keep
-	// a brief text each, within what is reserved for their tasks.
+	// MaxJobFailures is for failures with their texts: those of tasks, workers and failed
+	// regions, and the job's history, all together. If more regions fail at once, each
+	// further one keeps a brief text, in the memory reserved for its tasks.
 	MaxJobFailures = 128 << 10
-	// MaxJobCounters is for the counters of the whole job with their names, beside what its
-	// tasks add to that.
+	// MaxJobCounters is for the counters of the whole job with their names, in addition to
+	// those of its tasks.
 	MaxJobCounters = 64 << 10
 )
 
-// NewFailure makes a Failure with its texts cut to their bounds and made valid
-// UTF-8: user code panics with anything.
+// NewFailure makes a Failure. It cuts the texts to their bounds and makes them valid UTF-8,
+// because user code may panic with any value.
 func NewFailure(message, stack string) *Failure {
 	return &Failure{Message: clip(message, maxFailureMessage), Stack: clip(stack, maxFailureStack)}
 }

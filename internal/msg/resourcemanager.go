@@ -8,19 +8,19 @@ import (
 
 // Messages between a TaskExecutor and the ResourceManager, over one stream.
 
-// RegisterTaskExecutor is the first message of a TaskExecutor, sent again after
-// each reconnection.
+// RegisterTaskExecutor is the first message of a TaskExecutor. The TaskExecutor sends it
+// again after each reconnection.
 type RegisterTaskExecutor struct {
 	ProtocolVersion int
 	Resource        ids.ResourceID
-	Host            string // the node's name as YARN knows it
-	PID             int    // for people, in logs and REST
+	Host            string // the node's name in YARN
+	PID             int    // for users, in logs and REST
 	Slots           []SlotStatus
 	MemoryMB        int // of the container
 	VCores          int
 }
 
-// TaskExecutorRegistered admits a TaskExecutor.
+// TaskExecutorRegistered says that the ResourceManager has registered a TaskExecutor.
 type TaskExecutorRegistered struct {
 	Instance          ids.InstanceID
 	ResourceManager   ids.ResourceManagerID
@@ -28,23 +28,22 @@ type TaskExecutorRegistered struct {
 	HeartbeatTimeout  time.Duration
 }
 
-// RegistrationRejected refuses a TaskExecutor for good: it ends itself.
+// RegistrationRejected refuses a TaskExecutor for good. The TaskExecutor ends itself.
 type RegistrationRejected struct{ Reason string }
 
-// SlotReport is what the TaskExecutor holds, sent with every heartbeat.
+// SlotReport lists the slots of the TaskExecutor. It is sent with every heartbeat.
 type SlotReport struct{ Slots []SlotStatus }
 
-// SlotStatus is one slot as the TaskExecutor knows it; a free slot has no
-// allocation.
+// SlotStatus is the state of one slot of a TaskExecutor. A free slot has no allocation.
 type SlotStatus struct {
 	Index      int
 	Allocation ids.AllocationID
 	Job        ids.JobID
 }
 
-// RequestSlots grants slots of the TaskExecutor to a job, all that it is granted at a
-// time: the TaskExecutor fetches the job's program where that is not there, starts the
-// job's host from it, connects to the JobMaster and offers the slots there.
+// RequestSlots grants slots of the TaskExecutor to a job: all slots that are granted at a
+// time. The TaskExecutor fetches the job's program if it does not have it, starts the job's
+// host, connects to the JobMaster and offers it the slots.
 type RequestSlots struct {
 	Slots     []SlotOffer
 	Job       ids.JobID
@@ -56,19 +55,19 @@ type RequestSlots struct {
 
 // Program names the executable of a job.
 type Program struct {
-	Name   string // file name, for people; no path
-	SHA256 string // of its bytes, lower-case hex: what tells programs apart
-	URI    string // where it is staged, qualified; "" in local mode
+	Name   string // file name for users; no path
+	SHA256 string // of its bytes, lower-case hex; identifies the program
+	URI    string // qualified URI of the staged file; "" in local mode
 }
 
-// SlotRequestsAnswered tells which allocations of one RequestSlots the TaskExecutor
-// took and which it refused.
+// SlotRequestsAnswered says which allocations of one RequestSlots the TaskExecutor took and
+// which it refused.
 type SlotRequestsAnswered struct {
 	Taken   []SlotOffer
 	Refused []SlotRefusal
 }
 
-// SlotRefusal is an allocation that the TaskExecutor did not take, and why.
+// SlotRefusal is an allocation that the TaskExecutor refused, and the reason.
 type SlotRefusal struct {
 	SlotOffer
 	Reason string
@@ -91,40 +90,40 @@ func (ReleaseTaskExecutor) isMessage()    {}
 
 // Messages between a JobMaster and the ResourceManager, within the AM.
 
-// RegisterJobMaster makes a job known to the ResourceManager.
+// RegisterJobMaster registers a job at the ResourceManager.
 type RegisterJobMaster struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
 	Program   Program
 }
 
-// JobMasterRegistered admits a JobMaster.
+// JobMasterRegistered says that the ResourceManager has registered a JobMaster.
 type JobMasterRegistered struct{ ResourceManager ids.ResourceManagerID }
 
-// DeclareRequirements is the total number of slots that a job needs now; it
-// replaces the last one, and 0 gives all back.
+// DeclareRequirements is the total number of slots that a job needs now. It replaces the
+// last one. 0 gives all slots back.
 type DeclareRequirements struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
 	Slots     int
-	// Least is how many of them are enough for some part of the job to run; the other
-	// parts follow in the same slots. 0: it needs all of them at once.
+	// Least is the number of slots with which some part of the job can run; other parts
+	// then use the same slots. 0: the job needs all slots at once.
 	Least int
 }
 
-// NotEnoughResources says that nothing of a job will run: no more workers can be had, as
-// one would exceed YARN's maximum, say, and those that there are have fewer slots for it
-// than the least it needs. It is told once, and again after each BlockNodes or
-// DeclareRequirements of the job while it is so.
+// NotEnoughResources says that no part of a job can run. The ResourceManager can get no
+// more workers, for example because one would exceed YARN's maximum, and the present
+// workers have fewer slots for the job than Least. It is sent once, and again after each
+// BlockNodes or DeclareRequirements of the job while this lasts.
 type NotEnoughResources struct {
 	Job    ids.JobID
 	Reason string
-	// NodesBlocked says that the job had blocked nodes, and that their slots did not count.
+	// NodesBlocked is true if the job had blocked nodes. Their slots did not count.
 	NodesBlocked bool
 }
 
-// TaskExecutorTerminated tells JobMasters that a worker is gone, and why as far
-// as YARN knows.
+// TaskExecutorTerminated tells JobMasters that a worker has ended, with the cause if YARN
+// knows it.
 type TaskExecutorTerminated struct {
 	Resource ids.ResourceID
 	Cause    string

@@ -15,7 +15,7 @@ const (
 	ExecutionFailed    ExecutionState = "FAILED"
 )
 
-// Final tells whether an execution in this state has ended.
+// Final reports whether an execution in this state has ended.
 func (s ExecutionState) Final() bool {
 	return s == ExecutionFinished || s == ExecutionCanceled || s == ExecutionFailed
 }
@@ -37,16 +37,17 @@ const (
 	JobSuspended    JobStatus = "SUSPENDED"
 )
 
-// GloballyTerminal tells whether the job has ended for good, for every attempt
+// GloballyTerminal reports whether the job has ended for good, for every attempt
 // of the AM.
 func (s JobStatus) GloballyTerminal() bool {
 	return s == JobFinished || s == JobCanceled || s == JobFailed
 }
 
-// ApplicationStatus is how a cluster ends; Flink's name and YARN's final status.
+// ApplicationStatus is the result of a cluster: Flink's name for YARN's final
+// status.
 type ApplicationStatus string
 
-// The ways a cluster ends.
+// The results of a cluster.
 const (
 	ApplicationSucceeded ApplicationStatus = "SUCCEEDED"
 	ApplicationFailed    ApplicationStatus = "FAILED"

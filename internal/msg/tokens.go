@@ -1,8 +1,8 @@
 package msg
 
-// UpdateTokens brings the tokens by which HDFS is reached from now on, in place of those
-// that StartHost or the container's credentials have brought: from the ResourceManager to
-// its TaskExecutors, and from each to its task hosts; and to drivers beside the master.
+// UpdateTokens brings new tokens for HDFS. They replace those of StartHost or of the
+// container's credentials. The ResourceManager sends them to its TaskExecutors, and each
+// TaskExecutor to its task hosts. Drivers beside the master get them too.
 type UpdateTokens struct{ Tokens Secret } // as creds.Credentials.Marshal gives them
 
 func (UpdateTokens) isMessage() {}

@@ -37,9 +37,8 @@ const (
 	reconnectMost  = 2 * time.Second // callers back off further themselves
 )
 
-// Conn is the dialing end: a TaskExecutor's one connection to its
-// ApplicationMaster. It connects when a stream is opened, and again after it was
-// lost.
+// Conn is the dialing end: a TaskExecutor's only connection to its ApplicationMaster. It
+// connects when a stream is opened, and again after a loss.
 type Conn struct {
 	address string
 	grpc    *grpc.ClientConn
@@ -50,8 +49,7 @@ type Conn struct {
 	closed bool
 }
 
-// NewConn makes a connection to "host:port". No byte is sent before the first
-// Open.
+// NewConn makes a Conn to "host:port". It sends nothing before the first Open.
 func NewConn(address string, config Config) (*Conn, error) {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	return newConn(address, config, func(ctx context.Context) (net.Conn, error) {
@@ -82,10 +80,9 @@ func newConn(address string, config Config, dial func(context.Context) (net.Conn
 	return &Conn{address: address, grpc: conn, logger: config.Logger}, nil
 }
 
-// Open opens a stream to a role, connecting first where need be, and returns
-// when the role has taken it in. ErrUnknownTarget where there is no such role
-// (now), errConnClosed after Close; ctx bounds the opening only. The handler may
-// be called before Open returns.
+// Open opens a stream to a role and returns when the role has accepted it. It connects first
+// if necessary. The error is ErrUnknownTarget if there is no such role now, and errConnClosed
+// after Close. ctx bounds only the opening. The handler may be called before Open returns.
 func (c *Conn) Open(ctx context.Context, target string, h Handler) (*Stream, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -150,8 +147,7 @@ func refused(err error) error {
 	return err
 }
 
-// Close cuts the connection and waits for the streams' handlers. It must not be
-// called from one.
+// Close cuts the connection and waits for the streams' handlers. A handler must not call it.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.closed = true

@@ -1,20 +1,21 @@
-// Package rolerpc carries messages between roles in different processes: gRPC
-// over mutual TLS 1.3, one connection from each TaskExecutor to its
-// ApplicationMaster, and on it one bidirectional stream for each pair of roles.
-// The AM dials nobody.
+// Package rolerpc carries messages between roles in different processes, by gRPC
+// over mutual TLS 1.3. Each TaskExecutor has one connection to its
+// ApplicationMaster, with one bidirectional stream for each pair of roles. The
+// AM opens no connections.
 //
-// A Stream keeps the order of messages, never blocks who sends, delivers from
+// A Stream keeps the order of messages, never blocks the sender, delivers from
 // one goroutine, and ends exactly once with a cause. Every frame carries the
-// leader's fencing token; what was said under another grant of leadership is
-// dropped before a role sees it. A Local is the same without sockets, for all
-// roles in one process.
+// leader's fencing token. A Stream drops messages with the token of another
+// grant of leadership before a role sees them. A Local does the same without
+// sockets, for roles in one process.
 //
-// Three losses are told apart. A process that ends closes its connection, which
-// ends the streams at once. A machine that acknowledges nothing is lost after
-// Config.Unreachable. A process that is stopped while its machine answers is not
-// lost here, however long: the roles wait for its heartbeats, and say so.
+// There are three kinds of losses. A process that ends closes its connection,
+// which ends the streams at once. A machine that acknowledges nothing is lost
+// after Config.Unreachable. A process may be stopped while its machine still
+// answers. This package never ends its streams: the roles notice the missing
+// heartbeats.
 //
-// Each stream has two goroutines, which its Server, Conn or Local waits for when
-// closed. The package knows no role: it must import nothing of ours but ids,
-// msg, codec, actor, doorstep, liveness and pki.
+// Each stream has two goroutines. Close of its Server, Conn or Local waits for
+// them. The package knows no role: of this module it imports only ids, msg,
+// codec, actor, doorstep, liveness and pki.
 package rolerpc

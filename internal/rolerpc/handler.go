@@ -7,21 +7,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Handler takes what comes in on a stream. All its calls come from one
-// goroutine.
+// Handler takes the messages of a stream. One goroutine makes all its calls.
 type Handler interface {
-	// Hears is what the peer may say. A message of another kind is not decoded, and ends
-	// the stream.
+	// Hears returns the kinds of messages that the peer may send. A message of another
+	// kind is not decoded and ends the stream.
 	Hears() msg.Kinds
-	// Receive takes the next message. While it blocks, the peer is held back.
+	// Receive takes the next message. While it blocks, no further message is read from the
+	// peer.
 	Receive(m msg.Message)
-	// Closed is called exactly once, after the last Receive, whichever end
-	// closed the stream and whatever ended it.
+	// Closed is called exactly once, after the last Receive, whatever has ended the
+	// stream.
 	Closed(cause error)
 }
 
-// HandlerOf gives the handler of a stream that is a role's connection. It holds the stream
-// back while the role has too much to do.
+// HandlerOf returns the handler of a stream that is a role's connection. The handler reads
+// no further message while the role's mailbox is full.
 func HandlerOf(connection *actor.Connection, hears msg.Kinds) Handler {
 	return connectionHandler{connection, hears}
 }

@@ -14,14 +14,14 @@ import (
 type LocalConfig struct {
 	Dialer, Listener Peer
 	Logger           logrus.FieldLogger
-	// Encode sends every message through its encoding, as between processes.
-	// Tests set it to find messages that don't survive that; without it both
-	// ends share them.
+	// Encode encodes and decodes every message, as between processes. Tests set
+	// it to find messages that change on the way. Without it both ends share
+	// the messages.
 	Encode bool
 }
 
-// Local is a Conn to the roles of the same process. It behaves as a Conn does,
-// down to bounds, tokens and causes.
+// Local is a Conn to the roles of the same process. It has the same bounds,
+// tokens and causes as a Conn.
 type Local struct {
 	mux     *Mux
 	config  LocalConfig
@@ -76,8 +76,8 @@ func (l *Local) start(s *Stream, h Handler) {
 	})
 }
 
-// Close ends all streams as a lost connection does and waits for both ends'
-// handlers. It must not be called from one.
+// Close ends all streams as a lost connection does and waits for the handlers
+// of both ends. A handler must not call it.
 func (l *Local) Close() error {
 	l.mu.Lock()
 	l.closed = true

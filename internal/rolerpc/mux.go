@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// ErrUnknownTarget says that no role at the other end answers to a target: the
-// job has ended, or its JobMaster has not started yet.
+// ErrUnknownTarget says that the other end has no role for a target: the job
+// has ended, or its JobMaster has not started yet.
 var ErrUnknownTarget = errors.New("unknown target")
 
-// Accept decides about a new stream before anything is read from it, and gives
-// its handler. It may set the stream's token and send. An error refuses the
-// stream; ErrUnknownTarget and the text reach the peer.
+// Accept decides about a new stream before anything is read from it, and
+// returns the handler. It may set the stream's token and send messages. An
+// error refuses the stream. The peer gets the text, and ErrUnknownTarget if the
+// error wraps it.
 type Accept func(s *Stream) (Handler, error)
 
 // Mux finds the role that a stream is for. The zero value is ready.
@@ -23,8 +24,8 @@ type route struct {
 	accept  Accept
 }
 
-// Handle gives a role the streams of a target, or of all targets under a prefix
-// that ends with "/". It is called before the first stream comes.
+// Handle routes the streams of a target, or of all targets under a prefix that
+// ends with "/", to accept. Call it before the first stream comes.
 func (m *Mux) Handle(pattern string, accept Accept) {
 	m.routes = append(m.routes, route{pattern, accept})
 }

@@ -50,12 +50,12 @@ const (
 	maxStreams = 1024
 )
 
-// Config is what both ends of a connection need.
+// Config holds the options of either end of a connection.
 type Config struct {
-	// TLS is Credentials.ServerTLS or ClientTLS, which check the peer's role.
+	// TLS is Credentials.ServerTLS or ClientTLS. They check the peer's role.
 	TLS *tls.Config
-	// Unreachable is the time after which a peer is lost whose machine acknowledges
-	// nothing (liveness.After); 0: never.
+	// Unreachable is the time after which a peer is lost if its machine acknowledges
+	// nothing (liveness.After). 0: never.
 	Unreachable time.Duration
 	Logger      logrus.FieldLogger
 }
@@ -93,8 +93,7 @@ func NewServer(config Config, mux *Mux) *Server {
 	return s
 }
 
-// Serve takes connections until Close, and then returns nil. It closes the
-// listener.
+// Serve accepts connections until Close, and then returns nil. It closes the listener.
 func (s *Server) Serve(listener net.Listener) error {
 	if err := s.grpc.Serve(doorstep.New(liveness.Listener{Listener: listener, After: s.unreachable})); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve roles on %s: %w", listener.Addr(), err)
@@ -120,8 +119,8 @@ func (p proving) Clone() credentials.TransportCredentials {
 	return proving{p.TransportCredentials.Clone()}
 }
 
-// Close cuts all connections and waits for the handlers. It must not be called
-// from one. Roles that have something to say close their streams first.
+// Close cuts all connections and waits for the handlers. A handler must not call it.
+// Roles with messages to send must close their streams first.
 func (s *Server) Close() {
 	s.grpc.Stop()
 	s.streams.Wait()

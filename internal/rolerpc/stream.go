@@ -25,7 +25,7 @@ var (
 	errPeerGone = errors.New("peer is gone")
 )
 
-// DisconnectError says that one end closed the stream on purpose.
+// DisconnectError says that one end has closed the stream on purpose.
 type DisconnectError struct{ Cause string }
 
 func (e *DisconnectError) Error() string { return "disconnected: " + e.Cause }
@@ -101,29 +101,29 @@ func newStream(peer Peer, target string, w wire, logger logrus.FieldLogger) *Str
 // Peer is the process at the other end, as its certificate says.
 func (s *Stream) Peer() Peer { return s.peer }
 
-// Target is what the dialing end asked for: "resourcemanager", "jobmaster/<id>".
+// Target returns the role that the dialing end asked for: "resourcemanager" or
+// "jobmaster/<id>".
 func (s *Stream) Target() string { return s.target }
 
-// SetToken sets the leader's fencing token: of its own grant at the leader's
-// end, as learned from the answer to the registration at the other. Messages
-// sent from now on carry it; messages that carry another are dropped, and those
-// that carry none unless they begin a registration. Without a token set, all
-// are delivered.
+// SetToken sets the leader's fencing token. The leader's end sets the token of its own
+// grant. The other end sets the token from the answer to its registration. Messages sent
+// from now on carry it. The Stream drops messages with another token, and messages without
+// a token unless they begin a registration. Before SetToken, it delivers all messages.
 func (s *Stream) SetToken(token string) { s.fence.SetToken(token) }
 
-// SetShare says how much work the two ends share, in slots or tasks: the messages that
-// may wait for the peer are in proportion to it.
+// SetShare sets the amount of work that the two ends share, in slots or tasks. The number
+// of messages that may wait for the peer is proportional to it.
 func (s *Stream) SetShare(parts int) { s.outbox.SetRoom(leastRoom + roomPerShare*max(parts, 0)) }
 
-// Send queues a message, which must not be changed afterwards, and says whether
-// it was queued. One that says all that an older one does takes its turn (msg.Latest). A
-// full outbox ends the stream with errOutboxFull.
+// Send queues a message and reports whether it was queued. The caller must not change the
+// message afterwards. A message with a name (msg.Latest) replaces the older one of the
+// same name. A full outbox ends the stream with errOutboxFull.
 func (s *Stream) Send(m msg.Message) bool {
 	return s.outbox.Put(frame{s.fence.Token(), m}, msg.Latest(m))
 }
 
-// Close sends what is queued, tells the peer the cause, and ends the stream. It
-// does not wait: the handler's Closed tells when it is done.
+// Close sends the queued messages, sends the cause to the peer, and ends the stream. It
+// does not wait: the handler's Closed is called when it is done.
 func (s *Stream) Close(cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

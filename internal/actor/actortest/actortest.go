@@ -8,15 +8,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 )
 
-// Stepper steps a core as a loop does, and tells its alarm. One goroutine may use it.
+// Stepper steps a core as a loop does, and returns its alarm. Only one goroutine may use it.
 type Stepper[E, F any] struct {
 	Core  actor.Core[E, F]
 	alarm time.Time
-	rang  bool // before this step
+	rang  bool // the next step wakes the core
 }
 
-// Step takes one event, and gives the effects. Alarm is the core's alarm if the step has set
-// it to another time, or zero.
+// Step handles one event and returns the effects. alarm is the core's alarm if the step has
+// changed it, and zero otherwise.
 func (s *Stepper[E, F]) Step(now time.Time, event E) (effects []F, alarm time.Time) {
 	effects = s.Core.Step(now, event)
 	if at := s.Core.Alarm(); s.rang && !at.IsZero() && !at.After(now) {
@@ -29,14 +29,15 @@ func (s *Stepper[E, F]) Step(now time.Time, event E) (effects []F, alarm time.Ti
 	return effects, alarm
 }
 
-// Rang says that the alarm has rung, and the next step wakes the core: it panics if the core
-// leaves its alarm in the past. One that it leaves in the future is told again.
+// Rang tells the Stepper that the alarm has rung, as the loop notes when it wakes the core.
+// The next Step then returns the alarm even if it has not changed, and panics if the core
+// leaves it in the past.
 func (s *Stepper[E, F]) Rang() { s.alarm, s.rang = time.Time{}, true }
 
 // Wake stands for a new alarm in All.
 type Wake struct{ At time.Time }
 
-// All is Step with the alarm as the last of the effects.
+// All is Step with the alarm as the last effect.
 func (s *Stepper[E, F]) All(now time.Time, event E) []any {
 	effects, alarm := s.Step(now, event)
 	all := make([]any, 0, len(effects)+1)

@@ -1,6 +1,6 @@
-// Package codec is the one encoding of role messages, on streams between roles
-// and on control sockets: the kind's name and the message's fields, both CBOR.
-// It keeps message structs free of tags and of generated twins.
+// Package codec encodes role messages, for streams between roles and for control
+// sockets. An encoded message is the kind's name and the message's fields, both in
+// CBOR. The message structs need no tags and no generated code.
 package codec
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// MaxMessage bounds one encoded message, in bytes: the largest are a JobGraph
-// with its splits and the deployment of a large vertex.
+// MaxMessage bounds one encoded message, in bytes. The largest messages are a
+// JobGraph with its splits and the deployment of a large vertex.
 const MaxMessage = 64 << 20
 
 // ErrTooLarge says that a message exceeds MaxMessage.
@@ -51,7 +51,7 @@ var encoding = func() cbor.EncMode { //nolint:gochecknoglobals // immutable afte
 	return mode
 }()
 
-// Encode gives a message's bytes.
+// Encode returns a message's bytes.
 func Encode(m msg.Message) ([]byte, error) {
 	body, err := encoding.Marshal(m)
 	if err != nil {
@@ -67,8 +67,8 @@ func Encode(m msg.Message) ([]byte, error) {
 	return data, nil
 }
 
-// Decode reads what Encode wrote, if it is a message of these kinds: of another one
-// nothing but its name is read. It does not keep data.
+// Decode reads a message that Encode wrote, if it is of one of these kinds. Of
+// other kinds it reads only the name. It does not keep data.
 func Decode(data []byte, kinds msg.Kinds) (msg.Message, error) {
 	if len(data) > MaxMessage {
 		return nil, fmt.Errorf("decode message of %d bytes: %w", len(data), ErrTooLarge)

@@ -27,10 +27,10 @@ var ofElement = map[string]int{ //nolint:gochecknoglobals // a constant table
 
 func of[T any]() int { return int(reflect.TypeFor[T]().Size()) }
 
-// DecodedSize bounds the memory that a message of a driver takes with what is decoded from it, in
-// bytes, for whoever does not trust its sender: an empty vertex is one byte of it. A list of another
-// name than a job has counts as if it were of vertices. It takes what is no CBOR for anything; Decode
-// refuses that.
+// DecodedSize returns a bound, in bytes, for the memory of a driver's message with its decoded
+// form. Callers use it if they do not trust the sender: one byte of a message can decode to a whole
+// vertex. A list whose name is not part of a job counts like a list of vertices. The bound means
+// nothing for data that is no CBOR; Decode refuses that.
 func DecodedSize(data []byte) int {
 	size := ofMessage + len(data)
 	var name []byte // the last text
