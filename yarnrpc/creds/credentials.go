@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
 )
 
-// ErrFormat is in the error for bytes that are not credentials, or not a token.
+// ErrFormat says that bytes are no credentials or no token.
 var ErrFormat = errors.New("bad credentials format")
 
 // maxSize bounds the credentials that are read into memory. Real ones have a few
@@ -27,21 +27,21 @@ const maxSize = 16 << 20
 // the Format's number.
 const magic = "HDTS"
 
-// Credentials are tokens and secret keys by alias. The zero value is empty and
-// ready to be read; make the maps, or use New, to add by hand. Not safe for concurrent
-// use while it changes.
+// Credentials holds tokens and secret keys by alias. The zero value is empty and can be read.
+// To add entries, make the maps or use New. It is not safe for concurrent use while it
+// changes.
 type Credentials struct {
 	Tokens  map[string]*Token
 	Secrets map[string][]byte
 }
 
-// New gives empty credentials.
+// New returns empty credentials.
 func New() *Credentials {
 	return &Credentials{Tokens: make(map[string]*Token), Secrets: make(map[string][]byte)}
 }
 
-// ReadFile reads a credentials file, such as the one that YARN names to a
-// container in HADOOP_TOKEN_FILE_LOCATION.
+// ReadFile reads a credentials file, such as the one that HADOOP_TOKEN_FILE_LOCATION names in
+// a container.
 func ReadFile(path string) (*Credentials, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -142,12 +142,12 @@ func parseProtobuf(body []byte) (*Credentials, error) {
 	return c, nil
 }
 
-// AddAll takes over what other has; where both have an alias, other's wins
-// (Credentials.addAll). Tokens and secrets are shared, not copied.
+// AddAll adds all entries of other (Credentials.addAll). If both have an alias, other's entry
+// wins. Tokens and secrets are shared, not copied.
 func (c *Credentials) AddAll(other *Credentials) { c.merge(other, true) }
 
-// MergeAll takes over what other has under aliases that c lacks (Credentials.mergeAll).
-// Tokens and secrets are shared, not copied.
+// MergeAll adds the entries of other whose aliases c lacks (Credentials.mergeAll). Tokens and
+// secrets are shared, not copied.
 func (c *Credentials) MergeAll(other *Credentials) { c.merge(other, false) }
 
 func (c *Credentials) merge(other *Credentials, replace bool) {
@@ -166,8 +166,8 @@ func mergeMap[V any](to *map[string]V, from map[string]V, replace bool) {
 	}
 }
 
-// Only gives the tokens of these kinds and no secrets, as for a process that is to have
-// nothing else. Tokens are shared, not copied.
+// Only returns the tokens of these kinds and no secrets, for a process that needs nothing
+// else. Tokens are shared, not copied.
 func (c *Credentials) Only(kinds ...string) *Credentials {
 	only := New()
 	for alias, t := range c.Tokens {
@@ -178,15 +178,14 @@ func (c *Credentials) Only(kinds ...string) *Credentials {
 	return only
 }
 
-// Select finds the token of a kind for a service; of several, the one with the
-// first alias. Nil if there is none.
+// Select returns the token of a kind for a service, or nil. If there are several, it returns
+// the one with the first alias.
 func (c *Credentials) Select(kind, service string) *Token {
 	return c.find(func(t *Token) bool { return t.Kind == kind && t.serves(service) })
 }
 
-// ByKind finds the token of a kind whatever its service, as the AMRM token of an
-// ApplicationMaster, whose service is empty in the file that YARN writes. Nil if
-// there is none.
+// ByKind returns the token of a kind with any service, or nil. It is for tokens such as the
+// AMRM token, whose service is empty in the file that YARN writes.
 func (c *Credentials) ByKind(kind string) *Token {
 	return c.find(func(t *Token) bool { return t.Kind == kind })
 }
@@ -200,15 +199,16 @@ func (c *Credentials) find(match func(*Token) bool) *Token {
 	return nil
 }
 
-// Format prints how much there is and nothing of it, under every verb.
+// Format prints the numbers of tokens and secrets, but no content, under every verb.
 func (c Credentials) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "credentials(%d tokens, %d secrets)", len(c.Tokens), len(c.Secrets))
 }
 
-// String is what Format prints.
+// String returns the text that Format prints.
 func (c Credentials) String() string { return fmt.Sprint(c) }
 
-// MarshalJSON gives the tokens without identifiers and passwords, and of secrets the aliases.
+// MarshalJSON returns the tokens without identifiers and passwords, and only the aliases of
+// secrets.
 func (c Credentials) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Tokens  map[string]*Token

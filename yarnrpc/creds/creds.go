@@ -1,15 +1,15 @@
-// Package creds keeps the secrets that Hadoop's servers have issued: tokens, and the
-// credentials files that carry them from a client to its containers. It asks nobody for
-// one: package kerberos gets tickets from KDCs, package sasl shows tokens and tickets to
-// servers.
+// Package creds holds the secrets that Hadoop's servers issue: tokens, and the
+// credentials files that carry them from a client to its containers. It asks no server
+// for tokens. Package kerberos gets tickets from KDCs, and package sasl presents tokens
+// and tickets to servers.
 //
-// An application that is submitted takes with it what Credentials.Marshal gives,
-// as the Tokens of its launch context. Its containers find that, with what YARN
-// has added, in the file that HADOOP_TOKEN_FILE_LOCATION names: ReadFile, then
-// Select or ByKind.
+// A client puts the result of Credentials.Marshal into the Tokens of an application's
+// launch context. YARN adds its own tokens and writes all of them into the file that
+// HADOOP_TOKEN_FILE_LOCATION names. The containers read it with ReadFile, then Select or
+// ByKind.
 //
-// Passwords never show: Token and Credentials print and marshal to JSON without
-// them, whatever the verb. The package reads files that it is told the names of;
-// looking up HADOOP_TOKEN_FILE_LOCATION is for the entry points. It starts no
-// goroutine and imports of ours hadoopproto and writable alone.
+// Passwords never show: Token and Credentials print without them under every verb, and
+// marshal to JSON without them. The package does not read HADOOP_TOKEN_FILE_LOCATION;
+// the program passes file names. It starts no goroutine. Of this module it imports only
+// hadoopproto and writable.
 package creds

@@ -13,25 +13,25 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
 )
 
-// FileVariable is the environment variable by which YARN, and other launchers, name a
+// FileVariable is the environment variable with which YARN and other launchers name a
 // process' credentials file (UserGroupInformation.HADOOP_TOKEN_FILE_LOCATION).
 const FileVariable = "HADOOP_TOKEN_FILE_LOCATION"
 
-// Format is how credentials are written (Credentials.SerializedFormat). Every reader
-// takes both.
+// Format is the format of written credentials (Credentials.SerializedFormat). Every
+// reader here accepts both.
 type Format byte
 
 const (
-	// Writable is version 0, which Hadoop writes unless it is told otherwise, and
-	// the one for ContainerLaunchContext.Tokens.
+	// Writable is version 0, Hadoop's default and the format of
+	// ContainerLaunchContext.Tokens.
 	Writable Format = 0
 	// Protobuf is version 1, which Hadoop 2 does not read.
 	Protobuf Format = 1
 )
 
-// Marshal gives the Writable format, which every Hadoop reads: the bytes of
-// ContainerLaunchContext.Tokens and of a credentials file. Equal credentials give
-// equal bytes, and those that Hadoop writes (see javaOrder).
+// Marshal returns the Writable format, which every version of Hadoop reads. It is the
+// format of ContainerLaunchContext.Tokens and of credentials files. Equal credentials
+// give equal bytes, the same as Hadoop's (see javaOrder).
 func (c *Credentials) Marshal() []byte {
 	b := append([]byte(magic), byte(Writable))
 	b = writable.AppendVLong(b, int64(len(c.Tokens)))
@@ -47,7 +47,7 @@ func (c *Credentials) Marshal() []byte {
 	return b
 }
 
-// MarshalFormat is Marshal in the format that is named.
+// MarshalFormat is Marshal with the format f.
 func (c *Credentials) MarshalFormat(f Format) ([]byte, error) {
 	switch f {
 	case Writable:
@@ -85,9 +85,9 @@ func nonNil(b []byte) []byte {
 	return b
 }
 
-// WriteFile writes a credentials file that its owner alone can read. Where path is
-// there already it is replaced as a whole: who reads it meanwhile gets the old or the
-// new one (Credentials.writeTokenStorageFile).
+// WriteFile writes a credentials file that only its owner can read
+// (Credentials.writeTokenStorageFile). It replaces an existing file atomically: a
+// reader gets either the old or the new one.
 func (c *Credentials) WriteFile(path string, f Format) error {
 	b, err := c.MarshalFormat(f)
 	if err != nil {

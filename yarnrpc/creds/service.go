@@ -13,7 +13,7 @@ import (
 // (HdfsConstants.HA_DT_SERVICE_PREFIX).
 const haPrefix = "ha-hdfs:"
 
-// IPService is the service of a server by its address: ip:port. Clusters use it
+// IPService returns the service of a server by its address: ip:port. Clusters use it
 // unless hadoop.security.token.service.use_ip is false.
 func IPService(address netip.AddrPort) string {
 	return netip.AddrPortFrom(address.Addr().Unmap(), address.Port()).String()
@@ -23,11 +23,12 @@ func IPService(address netip.AddrPort) string {
 // where hadoop.security.token.service.use_ip is false.
 func hostService(address string) string { return strings.ToLower(address) }
 
-// NameserviceService is the service of tokens for the NameNodes of a nameservice.
+// NameserviceService returns the service of tokens for the NameNodes of a
+// nameservice.
 func NameserviceService(nameservice string) string { return haPrefix + nameservice }
 
-// ListService is the service of a token that any of several servers takes, as the
-// ResourceManagers of a cluster do.
+// ListService returns the service of a token that several servers accept, such as the
+// ResourceManagers of a cluster.
 func ListService(services ...string) string { return strings.Join(services, ",") }
 
 // ServiceOf is the service of a server at host:port (SecurityUtil.buildTokenService):

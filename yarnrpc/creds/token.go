@@ -22,10 +22,11 @@ const (
 	KindTimelineService = "TIMELINE_DELEGATION_TOKEN" // user to timeline server
 )
 
-// Token is a login that a server has issued (org.apache.hadoop.security.token.Token).
+// Token is a credential that a server has issued
+// (org.apache.hadoop.security.token.Token).
 type Token struct {
-	// Identifier says for whom and by which key the token was made. It goes back to
-	// the server byte for byte; package identifier tells what is in it.
+	// Identifier names the user and the key of the token. A client sends it back to the
+	// server byte for byte. Package identifier decodes it.
 	Identifier []byte
 	// Password is secret: the HMAC of Identifier under the server's key.
 	Password []byte
@@ -35,7 +36,7 @@ type Token struct {
 	Service string
 }
 
-// Clone is a copy that shares nothing.
+// Clone returns a copy that shares nothing with t.
 func (t *Token) Clone() *Token {
 	return &Token{
 		Identifier: bytes.Clone(t.Identifier),
@@ -45,15 +46,16 @@ func (t *Token) Clone() *Token {
 	}
 }
 
-// WithService is a copy for another service, as when an ApplicationMaster enters
-// the addresses of the schedulers into the token it was given.
+// WithService returns a copy for another service. For example, an ApplicationMaster sets
+// the addresses of the schedulers in its token.
 func (t *Token) WithService(service string) *Token {
 	c := t.Clone()
 	c.Service = service
 	return c
 }
 
-// Fixed serves t for every address: the token source of a client with one token.
+// Fixed returns a token source that gives t for every address, for a client with one
+// token.
 func Fixed(t *Token) func(ctx context.Context, address string) (*Token, error) {
 	return func(context.Context, string) (*Token, error) { return t, nil }
 }
@@ -73,21 +75,21 @@ func (t Token) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "token(%s, service %q, identifier of %d bytes)", t.Kind, t.Service, len(t.Identifier))
 }
 
-// String is what Format prints.
+// String returns the text that Format prints.
 func (t Token) String() string { return fmt.Sprint(t) }
 
-// MarshalJSON gives kind and service alone.
+// MarshalJSON returns only kind and service.
 func (t Token) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct{ Kind, Service string }{t.Kind, t.Service})
 }
 
-// EncodeURL is the token as Hadoop's tools write it into one line of text: its
-// Writable form in base64, secret like the token.
+// EncodeURL returns the token as one line of text, as Hadoop's tools write it: its
+// Writable form in base64. The text is as secret as the token.
 func (t *Token) EncodeURL() string {
 	return base64.RawURLEncoding.EncodeToString(appendToken(nil, t))
 }
 
-// DecodeURL reads what EncodeURL, or a Hadoop tool, wrote. Padding may be there or not.
+// DecodeURL reads the text of EncodeURL or of a Hadoop tool, with or without padding.
 func DecodeURL(s string) (*Token, error) {
 	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
 	if err != nil {

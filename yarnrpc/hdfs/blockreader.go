@@ -15,16 +15,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 )
 
-// ErrUnreachable is in the error for a block of which no DataNode could be connected to, or is
-// known: they may just be starting, or be lost.
+// ErrUnreachable says that no DataNode of a block is known or reachable. The DataNodes may just be
+// starting, or be lost.
 var ErrUnreachable = errors.New("no DataNode that has the block can be reached")
 
 // clientName is who DataNodes note as their client.
 const clientName = "bobbin"
 
-// BlockReader reads a block (DFSInputStream, BlockReaderRemote): from the DataNode that is
-// nearest, and where that fails from the next, until each has been tried once. No byte is given
-// out that does not fit its checksum. It belongs to one goroutine.
+// BlockReader reads a block (DFSInputStream, BlockReaderRemote). It reads from the nearest
+// DataNode. If that fails, it goes on with the next one, until it has tried each once. It returns
+// only bytes whose checksum is right. Only one goroutine may use it.
 type BlockReader struct {
 	dialer *Dialer
 	life   context.Context //nolint:containedctx // of the reader, not of a call: its end ends a Read that waits
@@ -41,17 +41,17 @@ type BlockReader struct {
 	rest   []byte      // of a packet, not given out yet
 }
 
-// ReadBlock reads a block that NameNode.Locate or NameNode.Open has given, from an offset in it
-// on. It connects with the first Read, and ends with ctx.
+// ReadBlock returns a reader of a block from NameNode.Locate or NameNode.Open, from an offset in
+// the block. The reader connects with the first Read, and ends with ctx.
 func (d *Dialer) ReadBlock(ctx context.Context, block Block, offset int64) *BlockReader {
 	r := &BlockReader{dialer: d, block: block, offset: offset, nodes: d.nodes.inOrder(block.located.GetLocs())}
 	r.life, r.end = context.WithCancel(ctx)
 	return r
 }
 
-// Read reads what a packet has of the block, and io.EOF at its end. Another error is that of the
-// last DataNode once each has failed, with ErrUnreachable where none could be connected to; or
-// the context's.
+// Read reads the block's bytes in one packet. At the end of the block the error is io.EOF. If all
+// DataNodes have failed, it is the error of the last one, with ErrUnreachable if none was
+// reachable. Otherwise it is the context's.
 func (r *BlockReader) Read(b []byte) (int, error) {
 	for len(r.rest) == 0 {
 		if r.offset >= r.block.Length {
@@ -69,8 +69,8 @@ func (r *BlockReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the reader's connection, unless the block was read to its end: then that may serve
-// others. It may be called twice.
+// Close ends the reader's connection. If the block was read to its end, the connection may be
+// reused instead. Close may be called twice.
 func (r *BlockReader) Close() error {
 	if r.conn != nil {
 		r.drop()

@@ -17,30 +17,27 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// DataTransfer is how connections to DataNodes are protected (SaslDataTransferClient).
-// Each connection gets its own login, by the token of the block that its first
-// operation is about or, where the NameNode has all transfer encrypted, by a key of the
-// NameNode's. Nothing of that shows to the library: it must be left to believe that
-// DataNodes want no login (ClientOptions.DataTransferProtection empty), as its own
-// login mixes up what is read under integrity and privacy.
+// DataTransfer is the protection of connections to DataNodes (SaslDataTransferClient). The Dialer
+// logs in on each connection. It uses the token of the first operation's block or, if the NameNode
+// requires encrypted transfer, a key of the NameNode. The library must not log in itself: leave
+// ClientOptions.DataTransferProtection empty. Its own login corrupts data that is read under
+// integrity and privacy.
 //
-// The zero value is for clusters without Kerberos. A DataNode whose port is below 1024
-// is believed without a login, as nobody but root can listen there. Neither holds where
-// the NameNode has all transfer encrypted (dfs.encrypt.data.transfer).
+// The zero value is for clusters without Kerberos. A DataNode with a port below 1024 is trusted
+// without a login, because only root can listen there. Neither holds if the NameNode requires
+// encrypted transfer (dfs.encrypt.data.transfer).
 type DataTransfer struct {
-	// QOPs are the qualities of protection that will do, best first
-	// (dfs.data.transfer.protection). None: DataNodes are sent no login. Where the
-	// NameNode has put one into the tokens (dfs.namenode.send.qop.enabled), DataNodes want
-	// that one.
+	// QOPs are the acceptable qualities of protection, best first (dfs.data.transfer.protection).
+	// None: no login at DataNodes. If the NameNode puts a quality into the tokens
+	// (dfs.namenode.send.qop.enabled), DataNodes require that one.
 	QOPs []sasl.QOP
-	// AES offers AES in counter mode to DataNodes, in place of SASL's wrappers, where
-	// there is privacy (dfs.encrypt.data.transfer.cipher.suites is AES/CTR/NoPadding). It
-	// is fast, and protects nothing from being changed: whoever flips a bit on the way
-	// flips that bit of the file, and can make the block's checksum fit.
+	// AES offers AES in counter mode to DataNodes, instead of SASL's encryption, for connections
+	// with privacy (dfs.encrypt.data.transfer.cipher.suites is AES/CTR/NoPadding). It is fast, but
+	// does not protect integrity: an attacker on the network can flip a bit of the file and adapt
+	// the block's checksum.
 	AES bool
-	// AllowSimpleFallback lets blocks without a token be transferred without login or
-	// protection: that is what open clusters have
-	// (ipc.client.fallback-to-simple-auth-allowed).
+	// AllowSimpleFallback allows transfers without login and protection for blocks without a token,
+	// as in open clusters (ipc.client.fallback-to-simple-auth-allowed).
 	AllowSimpleFallback bool
 }
 
@@ -87,14 +84,13 @@ func dataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	return t, nil
 }
 
-// ErrOtherProtection is in the error where a DataNode has hung up on the first that it was sent, as one does that wants
-// a login where it is sent none, or none where it is sent one. Where both log in, and have no protection in
-// common, it is sasl.ErrProtection.
+// ErrOtherProtection says that a DataNode closed the connection after the first message. It does
+// that if only one of DataNode and client wants a login. If both want a login and have no
+// protection in common, the error is sasl.ErrProtection.
 var ErrOtherProtection = errors.New("compare its dfs.data.transfer.protection with that here")
 
-// ErrBlockToken is in the error for a connection to a DataNode that has refused the
-// token of its block, as when that has expired. A file that is opened anew gets new
-// tokens.
+// ErrBlockToken says that a DataNode has refused the token of a block, for example because it has
+// expired. Open the file again to get new tokens.
 var ErrBlockToken = errors.New("the token of the block was refused")
 
 // errUnknownKey is a DataNode's answer to a login by a key that is too old for it.

@@ -17,17 +17,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 )
 
-// ErrPipeline is in the error of writing a file whose connection to a DataNode broke. The
-// library's Close of that file ends its goroutines for the block, and fails: not all
+// ErrPipeline says that the connection to a DataNode broke while a file was written. The
+// library's Close of the file ends its goroutines for the block. Close fails because not all
 // packets were acknowledged.
 var ErrPipeline = errors.New("the block is not written to its end")
 
-// ErrChecksum is in the error for a block that is not as it was written. The library then
-// reads on at another DataNode, if there is one.
+// ErrChecksum says that a block differs from the bytes that were written. The library then reads
+// from another DataNode, if there is one.
 var ErrChecksum = errors.New("the block does not fit its checksums")
 
-// ErrRefused is in the error for a block that a DataNode does not give: it does not have it, or
-// has it from before the last write. Where it does not take the token that is ErrBlockToken.
+// ErrRefused says that a DataNode refuses to send a block: it does not have the block, or has it
+// from before the last write. If it refuses the token, the error is ErrBlockToken.
 var ErrRefused = errors.New("the DataNode refuses the block")
 
 // blockConn is what the library takes for a connection to a DataNode. Its errors say which

@@ -7,21 +7,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 )
 
-// Defaults are the settings of a NameNode that its clients go by
-// (FsServerDefaults).
+// Defaults are the settings of a NameNode for its clients (FsServerDefaults).
 type Defaults struct {
 	BlockSize   int64 // in bytes
 	Replication int
-	// EncryptDataTransfer: DataNodes take no connections in the clear
+	// EncryptDataTransfer says that DataNodes accept only encrypted connections
 	// (dfs.encrypt.data.transfer).
 	EncryptDataTransfer bool
-	// KeyProvider is the URI of the key server for encryption zones; empty: there are
+	// KeyProvider is the URI of the key server for encryption zones. Empty: there are
 	// no such zones.
 	KeyProvider string
 }
 
-// Defaults asks for the settings (ClientProtocol.getServerDefaults). It is the least
-// that a NameNode does for everybody: one that is standby answers yarnrpc.ErrStandby.
+// Defaults asks for the NameNode's settings (ClientProtocol.getServerDefaults). It
+// needs no rights, so it can test a NameNode. A standby answers yarnrpc.ErrStandby.
 func (n *NameNode) Defaults(ctx context.Context) (Defaults, error) {
 	var response hdfspb.GetServerDefaultsResponseProto
 	if err := n.rpc.Call(ctx, methodServerDefaults, &hdfspb.GetServerDefaultsRequestProto{}, &response); err != nil {

@@ -14,24 +14,24 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 )
 
-// ErrNoDelegationTokens is a NameNode that issues none, as that of every open cluster.
-// Clients of such a one need none: it believes the user they tell.
+// ErrNoDelegationTokens says that the NameNode issues no delegation tokens, as in every
+// open cluster. Its clients need none: it trusts the user name that they send.
 var ErrNoDelegationTokens = errors.New(
 	"the NameNode issues no delegation tokens: its hadoop.security.authentication is simple, and dfs.namenode.delegation.token.always-use is not set")
 
-// DelegationToken has a token issued by which others can act for the caller, without
-// its Kerberos ticket, for dfs.namenode.delegation.token.max-lifetime (7 days) at most
-// (ClientProtocol.getDelegationToken). renewer may renew and cancel it, a short user
-// name or a principal: YARN's ResourceManager for what an application is given; empty:
-// nobody may renew it.
+// DelegationToken asks for a delegation token (ClientProtocol.getDelegationToken). With
+// it, other processes can act for the caller without its Kerberos ticket, for at most
+// dfs.namenode.delegation.token.max-lifetime (7 days). renewer is the user who may
+// renew and cancel the token, as a short user name or a principal. For the token of an
+// application it is YARN's ResourceManager. Empty: no user may renew the token.
 //
-// A NameNode does not say where its token is valid. service is how clients select it:
-// creds.NameserviceService where NameNodes share a nameservice, creds.IPService or
-// creds.HostService for one that stands alone.
+// The NameNode's answer does not hold the token's service. Clients select the token by
+// service: creds.NameserviceService if NameNodes share a nameservice, and
+// creds.ServiceOf for a single one.
 //
-// The error is ErrNoDelegationTokens where the cluster is open. Of a secure one it is
-// a *yarnrpc.RemoteError, also where the caller itself has come with a token only: its
-// connection has to be a Kerberos one.
+// The error is ErrNoDelegationTokens if the cluster is open. In a secure cluster it is
+// a *yarnrpc.RemoteError, also if the caller has logged in with a token: it must log in
+// with Kerberos.
 func (n *NameNode) DelegationToken(ctx context.Context, service, renewer string) (*creds.Token, error) {
 	request := &commonpb.GetDelegationTokenRequestProto{Renewer: proto.String(renewer)}
 	var response commonpb.GetDelegationTokenResponseProto
@@ -44,11 +44,11 @@ func (n *NameNode) DelegationToken(ctx context.Context, service, renewer string)
 	return pbconv.Token(response.GetToken()).WithService(service), nil
 }
 
-// RenewDelegationToken prolongs a token by dfs.namenode.delegation.token.renew-interval
-// (24 h), not beyond its maximum, and gives its new end
-// (ClientProtocol.renewDelegationToken). Only the token's renewer can. A token that the
-// NameNode does not know, or that has expired, is yarnrpc.ErrInvalidToken; an open
-// cluster knows none. Another caller than the renewer gets yarnrpc.ErrAccessControl.
+// RenewDelegationToken renews a token for dfs.namenode.delegation.token.renew-interval
+// (24 h), up to its maximum, and returns its new end
+// (ClientProtocol.renewDelegationToken). Only the token's renewer may do that; other
+// callers get yarnrpc.ErrAccessControl. The error is yarnrpc.ErrInvalidToken if the
+// token has expired or the NameNode does not know it. An open cluster knows no tokens.
 func (n *NameNode) RenewDelegationToken(ctx context.Context, token *creds.Token) (expires time.Time, err error) {
 	request := &commonpb.RenewDelegationTokenRequestProto{Token: pbconv.TokenProto(token)}
 	var response commonpb.RenewDelegationTokenResponseProto
@@ -59,8 +59,8 @@ func (n *NameNode) RenewDelegationToken(ctx context.Context, token *creds.Token)
 }
 
 // CancelDelegationToken makes a token invalid at once
-// (ClientProtocol.cancelDelegationToken). Its owner can, and its renewer; errors are as
-// with RenewDelegationToken.
+// (ClientProtocol.cancelDelegationToken). Only the token's owner and its renewer may do
+// that. The errors are those of RenewDelegationToken.
 func (n *NameNode) CancelDelegationToken(ctx context.Context, token *creds.Token) error {
 	request := &commonpb.CancelDelegationTokenRequestProto{Token: pbconv.TokenProto(token)}
 	if err := n.rpc.Call(ctx, "cancelDelegationToken", request, new(commonpb.CancelDelegationTokenResponseProto)); err != nil {

@@ -1,6 +1,6 @@
-// Package hdfs is what HDFS access needs beside colinmarc/hdfs: the connections that
-// library is handed, and what it does not do, or does otherwise: most calls of ClientProtocol,
-// and reading.
+// Package hdfs complements colinmarc/hdfs. It opens the connections for that library, and provides
+// functions that the library lacks or implements differently: most calls of ClientProtocol, and
+// reading.
 //
 //	Dialer       logs in at NameNodes and DataNodes, for the library and for NameNode
 //	NameNode     files and directories, where blocks lie, renames that replace nothing, delegation tokens
@@ -8,12 +8,11 @@
 //	FromConf     what a Hadoop configuration says of all that
 //	TokenSource  which of a process' tokens is for a NameNode
 //
-// The library knows neither tokens nor proxy users, sends its calls in the clear
-// whatever hadoop.rpc.protection says, never gives up on a silent server, takes an old
-// answer for a new one after a read that failed, ends a file that is written when
-// the NameNode fails over, passes on what does not fit its checksums, and takes encrypted
-// and striped files for plain ones. So it gets connections from a Dialer, and its
-// authentication and its protection stay off:
+// The library supports neither tokens nor proxy users. It ignores hadoop.rpc.protection and sends
+// its calls unprotected. It waits for ever for a silent server, and takes an old answer for a new
+// one after a failed read. It aborts the writing of a file when the NameNode fails over. It returns
+// data with wrong checksums, and treats encrypted and striped files as plain ones. So the program
+// gives it connections of a Dialer, and leaves its authentication and protection off:
 //
 //	o, err := hdfs.FromConf(conf, "nameservice1", "alice")
 //	o.RPC.Login = login // kerberos.FromCache, kerberos.FromKeytab
@@ -26,8 +25,8 @@
 //		UseDatanodeHostname: o.UseDatanodeHostname,
 //	})
 //
-// A Dialer has the goroutines of its yarnrpc.Proxy. The package knows nothing of users'
-// files: paths and file handles are internal/dfs's.
+// A Dialer has only the goroutines of its yarnrpc.Proxy. Paths and file handles are not part of
+// this package: see internal/dfs.
 package hdfs
 
 import (
@@ -44,7 +43,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// ErrDialerClosed is the failure of connections after Dialer.Close.
+// ErrDialerClosed says that the Dialer was closed.
 var ErrDialerClosed = errors.New("HDFS access is closed")
 
 // Defaults of DialerOptions.
@@ -93,20 +92,18 @@ func NewDialer(o DialerOptions) *Dialer {
 	return d
 }
 
-// NameNode makes calls over the connection that the library's go over.
+// NameNode returns a client that shares the connection of the library's calls.
 func (d *Dialer) NameNode() *NameNode { return NewNameNode(d.proxy) }
 
-// DialNameNode gives what the library takes for a connection to a NameNode; which one is
-// not asked, so that one address will do, of any name. Nothing is connected yet. Each
-// call goes to the active NameNode, is tried as DialerOptions.Policy says, and bounded
-// as RPC says: fail-overs do not show, in the middle of a file neither. Leases are
-// renewed every 20 s, and by those alone who may have a file open for writing. A call
-// that has failed leaves the connection as it was.
+// DialNameNode returns a connection to the NameNodes for the library. It ignores address, so the
+// library needs only one address with any name. It does not connect yet. Each call goes to the
+// active NameNode, with the tries of DialerOptions.Policy and the limits of RPC. The library does
+// not notice fail-overs, even in the middle of a file. A connection renews leases every 20 s, and
+// only if a file may be open for writing. A failed call does not break the connection.
 //
-// The library's errors hold the *yarnrpc.CallError of a call without an answer, such as
-// one of which the login failed; a NameNode's exceptions are errors of its own. Files
-// that the library would read or write as garbage are ErrEncryptionZone or
-// ErrErasureCoded.
+// The library's errors wrap the *yarnrpc.CallError of a call without an answer, for example after a
+// failed login. For a NameNode's exceptions the library has its own errors. For encrypted and
+// striped files the error is ErrEncryptionZone or ErrErasureCoded.
 func (d *Dialer) DialNameNode(_ context.Context, _, address string) (net.Conn, error) {
 	if err := context.Cause(d.life); err != nil { //nolint:contextcheck // a connection lives as long as the dialer
 		return nil, err
@@ -114,9 +111,9 @@ func (d *Dialer) DialNameNode(_ context.Context, _, address string) (net.Conn, e
 	return newCallConn(d.life, d.transfer.caller(d.proxy), address), nil //nolint:contextcheck // see above
 }
 
-// DialDataNode connects to a DataNode's data transfer port. Where DataTransfer asks for a
-// login by block tokens, the first operation is held back until it has succeeded. Of a block
-// no byte is read that does not fit its checksum (ErrChecksum).
+// DialDataNode connects to a DataNode's data transfer port. If DataTransfer requires a login by
+// block tokens, the first operation waits until the login has succeeded. The connection passes on
+// only bytes whose checksum is right (ErrChecksum).
 func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := d.openDataNode(ctx, network, address)
 	if err != nil {

@@ -12,27 +12,27 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// NameNode makes the calls of org.apache.hadoop.hdfs.protocol.ClientProtocol
-// that colinmarc/hdfs keeps to itself, or makes otherwise. It may be used from any
-// goroutine, and any number of calls be under way at once.
+// NameNode makes the calls of org.apache.hadoop.hdfs.protocol.ClientProtocol that colinmarc/hdfs
+// does not export or makes differently. Any number of goroutines may call it at once.
 type NameNode struct {
 	rpc yarnrpc.Caller
 }
 
-// NewNameNode makes the calls through rpc, which is for yarnrpc.HDFSClientProtocol.
+// NewNameNode makes a NameNode that calls through rpc. The protocol of rpc must be
+// yarnrpc.HDFSClientProtocol.
 func NewNameNode(rpc yarnrpc.Caller) *NameNode { return &NameNode{rpc: rpc} }
 
-// Layout is how a range of a file's bytes is spread over DataNodes.
+// Layout says on which DataNodes a range of a file's bytes lies.
 type Layout struct {
 	Length   int64 // of the whole file
 	Complete bool  // false while a writer has the file open
 	Blocks   []Block
 }
 
-// Locate gives the blocks that hold a range of a file, in the order of their offsets
-// (getBlockLocations); of a range beyond the file's end there are none. A file that does not exist
-// is fs.ErrNotExist, one that may not be read fs.ErrPermission, and one whose bytes cannot be read
-// as they lie there ErrEncryptionZone or ErrErasureCoded.
+// Locate returns the blocks that hold a range of a file, in the order of their offsets
+// (getBlockLocations). There are none for a range beyond the file's end. The error is
+// fs.ErrNotExist if the file does not exist, fs.ErrPermission if the caller may not read it, and
+// ErrEncryptionZone or ErrErasureCoded if its bytes are encrypted or striped.
 func (n *NameNode) Locate(ctx context.Context, path string, offset, length int64) (Layout, error) {
 	request := &hdfspb.GetBlockLocationsRequestProto{
 		Src: proto.String(path), Offset: proto.Uint64(uint64(offset)), Length: proto.Uint64(uint64(length)),
@@ -56,16 +56,14 @@ func (n *NameNode) Locate(ctx context.Context, path string, offset, length int64
 	return layout, nil
 }
 
-// Rename moves a file or directory (ClientProtocol.rename2 without
-// Options.Rename.OVERWRITE). It is one step: an existing target is fs.ErrExist and
-// stays as it is, whoever made it and when; a missing source or a missing parent of
-// the target is fs.ErrNotExist.
+// Rename moves a file or directory (ClientProtocol.rename2 without Options.Rename.OVERWRITE). It
+// is atomic and never replaces a target. The error is fs.ErrExist if the target exists, and
+// fs.ErrNotExist if the source or the target's parent is missing.
 //
-// Through a yarnrpc.Proxy it is asked for again where the answer was lost, and the
-// NameNode, or the one that took over from it, answers as it did the first time, or
-// would have: it remembers calls for ten minutes
-// (dfs.namenode.retrycache.expirytime.millis). Of one that was given up,
-// yarnrpc.MaybeSent says whether it may have been done.
+// A yarnrpc.Proxy repeats the call if the answer is lost. The NameNode, or the one that has taken
+// over, then gives the answer of the first try: its retry cache keeps calls for ten minutes
+// (dfs.namenode.retrycache.expirytime.millis). If the Proxy gives up, yarnrpc.MaybeSent tells
+// whether the rename may have been executed.
 func (n *NameNode) Rename(ctx context.Context, from, to string) error {
 	request := &hdfspb.Rename2RequestProto{Src: proto.String(from), Dst: proto.String(to), OverwriteDest: proto.Bool(false)}
 	if err := n.rpc.Call(ctx, "rename2", request, new(hdfspb.Rename2ResponseProto)); err != nil {
@@ -74,12 +72,13 @@ func (n *NameNode) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// ErrNotEmpty is a directory that was not removed, as there is something in it.
+// ErrNotEmpty says that a directory was not removed because it is not empty.
 var ErrNotEmpty = errors.New("directory is not empty")
 
-// Remove removes a file or an empty directory (ClientProtocol.delete, not recursive), in one
-// step: what somebody puts into the directory meanwhile stays. One that is not empty is
-// ErrNotEmpty, one that is not there fs.ErrNotExist. It is asked for again as Rename is.
+// Remove removes a file or an empty directory (ClientProtocol.delete, not recursive). It is
+// atomic: it never removes a file that another client adds meanwhile. The error is ErrNotEmpty if
+// the directory is not empty, and fs.ErrNotExist if path does not exist. It is repeated as Rename
+// is.
 func (n *NameNode) Remove(ctx context.Context, path string) error {
 	request := &hdfspb.DeleteRequestProto{Src: proto.String(path), Recursive: proto.Bool(false)}
 	var response hdfspb.DeleteResponseProto

@@ -10,36 +10,35 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// DialerOptions say how the NameNodes of one authority of hdfs URIs are reached, and
-// the DataNodes behind them; FromConf fills in what a Hadoop configuration says.
+// DialerOptions say how to reach the NameNodes of one authority of hdfs URIs, and their
+// DataNodes. FromConf reads them from a Hadoop configuration.
 type DialerOptions struct {
-	// Addresses are those of the NameNodes, host:port each: of the only one, or of all
-	// of a nameservice. The active one is found.
+	// Addresses are the addresses (host:port) of the only NameNode or of all NameNodes of a
+	// nameservice. The Dialer finds the active one.
 	Addresses []string
-	// RPC says who the user is, how to log in at NameNodes, and how connections
-	// behave. NewDialer sets the protocol. Dial and ConnectTimeout are for
-	// connections to DataNodes, too.
+	// RPC holds the user, the login at NameNodes and the options of connections. NewDialer
+	// sets its Protocol. Dial and ConnectTimeout also apply to connections to DataNodes.
 	RPC yarnrpc.Options
 	// Policy bounds the tries of each call to a NameNode. The zero value is one try.
 	Policy yarnrpc.Policy
-	// DataTransfer is how connections to DataNodes are protected.
+	// DataTransfer is the protection of connections to DataNodes.
 	DataTransfer DataTransfer
-	// UseDatanodeHostname is for the field of that name of the library's
-	// ClientOptions: DataNodes are dialled by the names, not the addresses, that the
-	// NameNode knows them by (dfs.client.use.datanode.hostname).
+	// UseDatanodeHostname is the value for the same field of the library's ClientOptions.
+	// If true, the library dials DataNodes by their names instead of their addresses
+	// (dfs.client.use.datanode.hostname).
 	UseDatanodeHostname bool
-	// Silence ends a connection to a DataNode over which no byte has moved for so
-	// long; 60 s by default, as dfs.client.socket-timeout. One whose consumer pauses is
-	// ended, too, and is then opened anew. Negative: none is ended.
+	// Silence is the time after which a connection to a DataNode ends if no byte has moved;
+	// 60 s by default, as dfs.client.socket-timeout. A connection also ends if its consumer
+	// pauses that long; it is opened anew later. Negative: no limit.
 	Silence time.Duration
 }
 
-// FromConf takes from a Hadoop configuration how the NameNodes of an authority are
-// reached: a nameservice of dfs.nameservices, or a host with or without a port. The
-// NameNodes of a nameservice are in an order of chance, so that not all clients begin at
-// the same one, unless dfs.client.failover.random.order is false. user is told to
-// NameNodes that trust their clients. A login is the caller's to fill in:
-// RPC.Token, for which TokenSource is made, and RPC.Login.
+// FromConf reads the options for the NameNodes of an authority from a Hadoop configuration.
+// The authority is a nameservice of dfs.nameservices, or a host with or without a port. The
+// NameNodes of a nameservice are in random order, so that clients begin at different ones,
+// unless dfs.client.failover.random.order is false. user is sent to NameNodes that trust
+// their clients. The caller sets the login: RPC.Token, usually from TokenSource, and
+// RPC.Login.
 func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, error) {
 	var (
 		o           DialerOptions
@@ -95,10 +94,10 @@ func shuffle(addresses []string, conf *hadoopconf.Conf, nameservice string) erro
 	return nil
 }
 
-// TokenService is the service of tokens for the NameNodes of an authority, by which
-// Java programs find them, too: that of the nameservice (HAUtilClient), or the address
-// of the only NameNode, as hadoop.security.token.service.use_ip has it. It may look a
-// host up.
+// TokenService returns the service of tokens for the NameNodes of an authority. Java
+// programs find the tokens by the same service. It is that of the nameservice
+// (HAUtilClient), or the address of the only NameNode in the form of
+// hadoop.security.token.service.use_ip. It may look up a host.
 func TokenService(ctx context.Context, conf *hadoopconf.Conf, authority string) (string, error) {
 	addresses, nameservice, err := conf.NameNodes(authority)
 	if err != nil {
@@ -114,10 +113,10 @@ func TokenService(ctx context.Context, conf *hadoopconf.Conf, authority string) 
 	return creds.ServiceOf(ctx, addresses[0], useIP)
 }
 
-// TokenSource gives the token for the NameNodes of an authority from credentials that
-// it asks for with each connection, so that new ones serve from the next connection
-// on; nil where they hold none. It is for RPC.Token. Nil credentials are allowed. It may
-// look the NameNode up, for as long as ctx goes on (see TokenService).
+// TokenSource returns a function for RPC.Token. For each connection, the function calls
+// credentials and returns the token for the NameNodes of the authority, so the next
+// connection uses new credentials. It returns nil if they hold no token; credentials may
+// return nil. It may look up the NameNode until ctx ends (see TokenService).
 func TokenSource(conf *hadoopconf.Conf, authority string, credentials func() *creds.Credentials) func(ctx context.Context, address string) (*creds.Token, error) {
 	return tokenSource{conf: conf, authority: authority, credentials: credentials}.token
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Files whose bytes on DataNodes are not those of their content. The library knows
-// neither kind: it would give what lies there for the content, and write content where
-// others expect something else. So its calls that would lead there fail, on the
-// connections of Dialer.DialNameNode, before a byte is read or written. Such files can
-// be listed, described, moved and removed.
+// Errors about files whose bytes on DataNodes differ from their content. The library
+// supports neither kind: it would return the raw bytes as content, and write content
+// where other clients expect encrypted or striped bytes. So on the connections of
+// Dialer.DialNameNode, its calls for such files fail before a byte is read or written.
+// Such files can be listed, described, moved and removed.
 var (
-	// ErrEncryptionZone is the failure to read, make or extend a file in an HDFS
-	// encryption zone.
+	// ErrEncryptionZone says that a file lies in an HDFS encryption zone and cannot be
+	// read, made or extended.
 	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone, whose files this client does not encrypt or decrypt: use a place outside")
-	// ErrErasureCoded is the failure to read, make or extend a file that is striped by
-	// an erasure coding policy.
+	// ErrErasureCoded says that an erasure coding policy stripes a file, which cannot be
+	// read, made or extended.
 	ErrErasureCoded = errors.New("file is erasure coded, and this client knows no stripes: use a copy in a directory with replication")
 )
 

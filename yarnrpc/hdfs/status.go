@@ -15,20 +15,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 )
 
-// Status is a file or a directory as the NameNode describes it (HdfsFileStatus).
+// Status is the NameNode's description of a file or directory (HdfsFileStatus).
 type Status struct {
-	Name    string    // the last part of the path; empty for the path that was asked for
+	Name    string    // the last part of the path; empty for the requested path
 	Length  int64     // in bytes; 0 for directories
 	ModTime time.Time // to the millisecond
 	IsDir   bool
 	Mode    fs.FileMode // the permission bits, and fs.ModeSticky
 	Owner   string
 	Group   string
-	HasACL  bool // the permissions say less than there is
-	// Refused says why a file's bytes cannot be read as they lie on DataNodes: ErrEncryptionZone
-	// or ErrErasureCoded; nil where they can.
+	HasACL  bool // an ACL adds to the permissions
+	// Refused says why the file cannot be read: ErrEncryptionZone or ErrErasureCoded. It is nil if
+	// it can.
 	Refused error
-	Blocks  []Block // in the order of their offsets, where they were asked for
+	Blocks  []Block // in the order of their offsets; only if requested
 }
 
 // Block is one block of a file and the DataNodes that have it.
@@ -39,19 +39,18 @@ type Block struct {
 	located        *hdfspb.LocatedBlockProto
 }
 
-// Stat describes a file or directory (getFileInfo), without blocks; fs.ErrNotExist where there is
-// none.
+// Stat describes a file or directory, without blocks (getFileInfo). The error is fs.ErrNotExist if
+// it does not exist.
 func (n *NameNode) Stat(ctx context.Context, path string) (Status, error) {
 	var response hdfspb.GetFileInfoResponseProto
 	err := n.rpc.Call(ctx, methodGetFileInfo, &hdfspb.GetFileInfoRequestProto{Src: proto.String(path)}, &response)
 	return described("describe", path, response.GetFs(), err)
 }
 
-// Open describes a file and gives all its blocks, to be read, in one call (getLocatedFileInfo
-// with block tokens; DFSClient#open of a PathHandle makes the same). It is for small files: of
-// others Stat and Locate have a part. The NameNode does not look here whether the caller may read
-// the file, as Locate does, and does not order DataNodes by their distance: they come in an order
-// of chance.
+// Open describes a file and returns all its blocks for reading, in one call (getLocatedFileInfo
+// with block tokens, as DFSClient#open of a PathHandle). It is for small files; for large ones use
+// Stat, and Locate for a range. Unlike Locate, the NameNode does not check here that the caller
+// may read the file. It does not sort DataNodes by distance; their order is random.
 func (n *NameNode) Open(ctx context.Context, path string) (Status, error) {
 	request := &hdfspb.GetLocatedFileInfoRequestProto{Src: proto.String(path), NeedBlockToken: proto.Bool(true)}
 	var response hdfspb.GetLocatedFileInfoResponseProto
@@ -93,13 +92,14 @@ func possible(length int64, blocks []Block) error {
 	return nil
 }
 
-// List describes what is in a directory, in the order of the names, part by part as the NameNode
-// gives it: a thousand entries (dfs.ls.limit), or with their blocks as many as have a thousand
-// replicas. Of a file it describes that file, with an empty name. Between two parts the directory
-// may change: what is there all the time comes once, the rest once or not at all. Each part is one
-// call (getListing); blocks are told without tokens, so that they cannot be read.
+// List describes the entries of a directory in the order of their names. It yields them in the
+// batches of the NameNode: a thousand entries (dfs.ls.limit) or, with blocks, as many entries as
+// have a thousand replicas. If path is a file, List yields that file with an empty name. The
+// directory may change between two batches: an entry that exists all the time comes once, any
+// other once or not at all. Each batch is one call (getListing). The blocks have no tokens, so
+// they cannot be read.
 //
-// It ends with an error, fs.ErrNotExist where there is nothing.
+// It ends at the first error, which is fs.ErrNotExist if path does not exist.
 func (n *NameNode) List(ctx context.Context, path string, blocks bool) iter.Seq2[[]Status, error] {
 	return func(yield func([]Status, error) bool) {
 		for after, more := "", true; more; {

@@ -1,6 +1,6 @@
-// Package identifier tells what is in the identifier bytes of a token: for whom it
-// was issued and until when. For diagnostics and renewal only: a login sends the
-// bytes back as they came. The package is pure.
+// Package identifier decodes the identifier bytes of a token: its user, its end and other
+// fields. It is only for diagnostics and renewal, because a login sends the bytes back
+// unchanged. The package is pure.
 package identifier
 
 import (
@@ -18,9 +18,9 @@ import (
 )
 
 var (
-	// ErrKind is in the error for a token of another kind than was asked for.
+	// ErrKind says that the token has another kind than the function decodes.
 	ErrKind = errors.New("token of another kind")
-	// ErrFormat is in the error for bytes that are no identifier of the token's kind.
+	// ErrFormat says that the bytes are no identifier of the token's kind.
 	ErrFormat = errors.New("bad token identifier")
 )
 
@@ -62,16 +62,17 @@ type ClientToAM struct {
 // NameNode or the timeline server.
 type Delegation struct {
 	Owner    string
-	Renewer  string // who may renew it; empty: nobody
-	RealUser string // who acts for Owner, if somebody else
+	Renewer  string // the user who may renew it; empty: none
+	RealUser string // the user who acts for Owner, if another
 	Issued   time.Time
-	Max      time.Time // no renewal reaches beyond
+	Max      time.Time // the latest end, after all renewals
 	Sequence int32
 	KeyID    int32
 }
 
-// Ends is when the token ends for good: at Max, or before, with its first interval, where nobody
-// may renew it. interval is that of its server (dfs.namenode.delegation.token.renew-interval).
+// Ends returns the time at which the token ends for good: Max, or the end of its first interval
+// if no user may renew it. interval is the renewal interval of the server
+// (dfs.namenode.delegation.token.renew-interval).
 func (d Delegation) Ends(interval time.Duration) time.Time {
 	if first := d.Issued.Add(interval); d.Renewer == "" && first.Before(d.Max) {
 		return first
