@@ -25,21 +25,21 @@ const (
 	dataNodePort = 9866
 )
 
-// Config says what a fake HDFS is like. The zero value is one NameNode with one DataNode.
+// Config describes the HDFS. The zero value has one NameNode and one DataNode.
 type Config struct {
-	// NameNodes is how many there are; 0: one. Several share a nameservice, and the first of
-	// them is active.
+	// NameNodes is the number of NameNodes; 0: one. Several share a nameservice, and the
+	// first is active.
 	NameNodes int
-	// DataNodes is how many there are, each of which has every block; 0: one.
+	// DataNodes is the number of DataNodes; 0: one. Each has every block.
 	DataNodes int
 	// BlockSize of new files in bytes, a multiple of 512; 0: 128 KiB.
 	BlockSize int64
-	// KeepAlive is how long a DataNode waits for another operation on a connection
+	// KeepAlive is the time for which a DataNode waits for another operation on a connection
 	// (dfs.datanode.socket.reuse.keepalive); 0: 4 s.
 	KeepAlive time.Duration
-	// ListLimit is how many entries a part of a listing has at most (dfs.ls.limit); 0: 1000.
+	// ListLimit bounds the entries in one part of a listing (dfs.ls.limit); 0: 1000.
 	ListLimit int
-	// Tokens has the NameNodes issue delegation tokens, and take them for a login
+	// Tokens makes the NameNodes issue delegation tokens, and accept them as a login
 	// (dfs.namenode.delegation.token.always-use).
 	Tokens bool
 }
@@ -126,7 +126,7 @@ func (f *Fake) Dialled() int {
 	return f.dialled
 }
 
-// Connected counts the connections to DataNodes that there are.
+// Connected returns the number of open connections to DataNodes.
 func (f *Fake) Connected() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,8 +141,8 @@ func (f *Fake) running() []string {
 // DataNodes are the names by which the NameNodes know the DataNodes.
 func (f *Fake) DataNodes() []string { return f.dataNodes }
 
-// Dial opens a connection to a NameNode or a DataNode. An address that is none, or of one
-// that is away, is refused.
+// Dial opens a connection to a NameNode or a DataNode. It refuses unknown addresses and
+// those of stopped nodes.
 func (f *Fake) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("%s: %w", address, syscall.ECONNREFUSED)}
 	if err := ctx.Err(); err != nil {

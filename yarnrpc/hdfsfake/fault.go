@@ -9,13 +9,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
 )
 
-// When is the side of its execution on which a fault befalls a call.
+// When says whether a fault hits a call before or after its execution.
 type When int
 
 const (
-	// Before the call is executed: it is not.
+	// Before: the call is not executed.
 	Before When = iota
-	// After the call was executed: the client does not learn that it was.
+	// After: the call is executed, but the client does not learn that.
 	After
 )
 
@@ -53,9 +53,9 @@ const (
 	refuse                            // an error takes the place of the data, or of an acknowledgement
 )
 
-// Refuse answers the next call of a method, such as "create", with a Java exception
-// instead of its own answer; when says whether the call is executed all the same.
-// Several faults of a method befall its calls one after the other.
+// Refuse answers the next call of a method, such as "create", with a Java exception. when says
+// whether the call is executed nevertheless. Several faults of a method apply to its calls one
+// after the other.
 func (f *Fake) Refuse(method string, when When, class, message string) {
 	f.faults.add(fault{method: method, when: when, err: rpctest.Exception(class, message)})
 }
@@ -66,19 +66,19 @@ func (f *Fake) Drop(method string, when When) {
 	f.faults.add(fault{method: method, when: when, drop: true})
 }
 
-// Delay keeps the next call of a method waiting before it is executed; it is not where
-// the client has left meanwhile.
+// Delay makes the next call of a method wait before it is executed. The call is not executed if the
+// client leaves meanwhile.
 func (f *Fake) Delay(method string, d time.Duration) { f.faults.add(fault{method: method, delay: d}) }
 
-// CutRead ends the connection of the next block that is read, after so many bytes of
-// its data, which may be in the middle of a packet.
+// CutRead ends the connection of the next block that is read, after this many bytes of its data.
+// This may be in the middle of a packet.
 func (f *Fake) CutRead(after int64) { f.faults.addRead(blockFault{cut, after}) }
 
-// StallRead has nothing more come of the next block that is read, after so many bytes; below 0 not even
-// an answer.
+// StallRead stops sending the next block that is read after this many bytes. Below 0 not even an
+// answer is sent.
 func (f *Fake) StallRead(after int64) { f.faults.addRead(blockFault{stall, after}) }
 
-// CorruptRead sends the next block that is read with a wrong byte after so many.
+// CorruptRead changes one byte, after this many, of the next block that is read.
 func (f *Fake) CorruptRead(after int64) { f.faults.addRead(blockFault{corrupt, after}) }
 
 // RefuseRead answers the next read of a block with an error.
@@ -88,12 +88,12 @@ func (f *Fake) RefuseRead() { f.faults.addRead(blockFault{refuse, 0}) }
 // the byte at that place.
 func (f *Fake) CutWrite(after int64) { f.faults.addWrite(blockFault{cut, after}) }
 
-// RefuseWrite acknowledges the packet with the byte at that place of the next block as
-// one that could not be written.
+// RefuseWrite makes the acknowledgement for the packet with this byte of the next block report a
+// failed write.
 func (f *Fake) RefuseWrite(after int64) { f.faults.addWrite(blockFault{refuse, after}) }
 
-// Unreported has the NameNode find the next so many times that it is to close a file
-// that the DataNodes have not reported its last block yet.
+// Unreported makes the NameNode answer the next calls to close a file, this many, as if the
+// DataNodes had not reported its last block yet.
 func (f *Fake) Unreported(times int) {
 	f.faults.mu.Lock()
 	defer f.faults.mu.Unlock()
@@ -119,14 +119,14 @@ func (f *Fake) Activate(number int) {
 	f.active = number
 }
 
-// StopDataNode has a DataNode, by its number from 0, refuse connections until StartDataNode; the
-// NameNode notices nothing. ForgetDataNode tells it.
+// StopDataNode makes a DataNode, by its number from 0, refuse connections until StartDataNode. The
+// NameNode does not notice; use ForgetDataNode for that.
 func (f *Fake) StopDataNode(number int) {
 	f.faults.setAway(dataNodeAddress(f.dataNodes[number]), true)
 }
 
-// ForgetDataNode stops a DataNode, by its number from 0, and has the NameNode find it dead: what
-// lies there alone lies nowhere, until StartDataNode.
+// ForgetDataNode stops a DataNode, by its number from 0, and makes the NameNode treat it as dead.
+// Until StartDataNode, blocks that only this DataNode has are on no DataNode.
 func (f *Fake) ForgetDataNode(number int) {
 	f.StopDataNode(number)
 	f.mu.Lock()
@@ -142,7 +142,7 @@ func (f *Fake) StartDataNode(number int) {
 	delete(f.dead, f.dataNodes[number])
 }
 
-// SafeMode has the NameNodes refuse all changes, or take them again (dfsadmin -safemode).
+// SafeMode makes the NameNodes refuse all changes, or accept them again (dfsadmin -safemode).
 func (f *Fake) SafeMode(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -34,10 +34,10 @@ type Call struct {
 	User     string
 	Token    bool // a delegation token has logged the user in
 	Retry    int  // tries of the same call before this one
-	Executed bool // and not refused, dropped before, or remembered from the first time
+	Executed bool // false: refused, dropped before, or answered from the retry cache
 }
 
-// Read is one read of a block that a DataNode was asked for.
+// Read is one request to a DataNode to read a block.
 type Read struct {
 	DataNode string
 	Offset   int64 // in the block

@@ -164,8 +164,8 @@ func (s *namespace) addBlock(n *inode) *block {
 	return b
 }
 
-// WriteFile makes a file, and its parents, or changes it: it gets new blocks, and a later
-// time of modification.
+// WriteFile makes or changes a file, and makes its parents. A changed file gets new
+// blocks and a later modification time.
 func (f *Fake) WriteFile(at string, content []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,8 +191,8 @@ func (f *Fake) WriteFile(at string, content []byte) {
 	}
 }
 
-// ReadFile gives the content of a file, and whether it is complete; nil and false where
-// there is none.
+// ReadFile returns the content of a file, and whether it is complete. It returns nil and
+// false if there is no file.
 func (f *Fake) ReadFile(at string) (content []byte, complete bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,8 +207,8 @@ func (f *Fake) ReadFile(at string) (content []byte, complete bool) {
 	return content, n.writer == ""
 }
 
-// Replication is how many copies of a file its client has asked for; 0 where there is
-// none.
+// Replication returns the number of copies that the client of a file has asked for. It is
+// 0 if there is no file.
 func (f *Fake) Replication(at string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -225,11 +225,10 @@ func (f *Fake) Paths() []string {
 	return f.space.tree("/")[1:]
 }
 
-// Encrypt makes a directory an encryption zone: of files that are in it, and of those to
-// come.
+// Encrypt makes a directory an encryption zone, for its present and later files.
 func (f *Fake) Encrypt(dir string) { f.setKind(dir, encrypted) }
 
-// Stripe gives a directory a policy of erasure coding, and the files that are in it.
+// Stripe sets an erasure coding policy for a directory and its files.
 func (f *Fake) Stripe(dir string) { f.setKind(dir, striped) }
 
 func (f *Fake) setKind(dir string, kind fileKind) {

@@ -12,12 +12,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// Config says what cluster to start. The zero value is one with a single node.
+// Config describes the cluster. The zero value has one node.
 type Config struct {
-	// Nodes is how many NodeManagers there are. 0: 1.
+	// Nodes is the number of NodeManagers. 0: 1.
 	Nodes int
-	// Node is what each has to give; the cluster has the resource types that are named
-	// here. Zero: 8192 MiB and 8 cores.
+	// Node is the capability of each node, and defines the cluster's resource types. Zero: 8192
+	// MiB and 8 cores.
 	Node records.Resource
 	// Minimum and Maximum bound a container; memory and cores are rounded up to a
 	// multiple of Minimum (yarn.scheduler.minimum- and maximum-allocation-mb and -vcores). Zero:
@@ -29,32 +29,32 @@ type Config struct {
 	// Heartbeat is the time between two heartbeats of each NodeManager, at which
 	// containers are granted. 0: 100 ms; negative: none but those of Fake.Beat.
 	Heartbeat time.Duration
-	// Protection is what connections with a token must have: authentication,
-	// integrity or privacy, or several separated by commas (hadoop.rpc.protection).
-	// Empty: authentication.
+	// Protection is the required protection of connections with a token: authentication,
+	// integrity or privacy, or several separated by commas (hadoop.rpc.protection). Empty:
+	// authentication.
 	Protection string
-	// ClientTokens has YARN make tokens for clients of the ApplicationMaster
-	// (ClientToAM), as secure clusters do.
+	// ClientTokens makes YARN issue tokens for clients of the ApplicationMaster (ClientToAM), as
+	// secure clusters do.
 	ClientTokens bool
 	// InMemory opens no socket: Fake.Dial is the only way in.
 	InMemory bool
-	// Run is called for each container in place of a child process and gives its exit
-	// status. Its context ends when the container is to end; Run must then return.
+	// Run is called for each container instead of starting a child process, and returns the exit
+	// status. When its context ends, Run must return.
 	Run func(ctx context.Context, c Container) records.ExitStatus
-	// Dir is where containers have their directories. Empty: a temporary directory,
-	// which Stop removes. Nothing is written where Run is set.
+	// Dir holds the containers' directories. Empty: a temporary directory, which Stop removes.
+	// With Run, nothing is written.
 	Dir string
 }
 
-// Container is one that runs, as Config.Run sees it.
+// Container describes a running container to Config.Run.
 type Container struct {
 	ID       records.ContainerID
 	Node     records.NodeID
 	Resource records.Resource
 	User     string
-	// Master says that it is an ApplicationMaster's.
+	// Master is true for an ApplicationMaster's container.
 	Master bool
-	// Launch is what it was started with. Nothing in it has been expanded.
+	// Launch is the launch context, in which nothing is expanded.
 	Launch records.ContainerLaunchContext
 	// Credentials are those of Launch; an ApplicationMaster finds its AMRM token there
 	// under the empty alias.

@@ -1,6 +1,5 @@
-// Package yarnfake is a YARN cluster inside a test: a ResourceManager and
-// NodeManagers that speak Hadoop's real bytes, so that a client or an
-// ApplicationMaster runs against them as it runs against a cluster.
+// Package yarnfake is a YARN cluster inside a test. Its ResourceManager and NodeManagers speak
+// Hadoop's real protocol, so a client or an ApplicationMaster works with them as with a cluster.
 //
 //	fake, err := yarnfake.Start(yarnfake.Config{Nodes: 2})
 //	if err != nil {
@@ -9,15 +8,15 @@
 //	defer fake.Stop()
 //	o, err := yarnclient.FromConf(fake.Conf(), "alice")
 //
-// It listens on the loopback address, or, with Config.InMemory, opens no socket:
-// clients are given Fake.Dial as yarnrpc.Options.Dial, and everything, time included,
-// fits into a bubble of testing/synctest.
+// It listens on the loopback address. With Config.InMemory it opens no socket: set
+// yarnrpc.Options.Dial of clients to Fake.Dial. Then the whole cluster, with its time, works in a
+// bubble of testing/synctest.
 //
 // What it has:
-//   - ApplicationClientProtocol: new application, submit, reports and lists, kill,
-//     failing an attempt, attempts, containers, metrics, nodes, the queue and
-//     everybody's rights in it, delegation tokens. Clients are believed who they are, or
-//     log in with a delegation token.
+//   - ApplicationClientProtocol: new application, submit, reports and lists, kill, failing an
+//     attempt, attempts, containers, metrics, nodes, the queue and everybody's rights in it,
+//     delegation tokens. The fake trusts the clients' user names, or they log in with a delegation
+//     token.
 //   - ApplicationMasterProtocol, with AMRM tokens: registration, response ids and
 //     repeated requests, grants by priority and place, release, blacklist, completed
 //     containers, roll-over of the key, further attempts, unmanaged masters,
@@ -25,13 +24,12 @@
 //   - ContainerManagementProtocol, with NM and container tokens: start, stop, status
 //     and signal. Containers are child processes, started from a bash script as a
 //     NodeManager writes it, or calls of Config.Run.
-//   - Faults that a test orders: see Fake.Refuse, Drop, Delay, Standby,
-//     RestartResourceManager, RollAMRMKey, LoseNode, RestartNode, Freeze, Preempt and
-//     FailContainer.
+//   - Faults on request of a test: see Fake.Refuse, Drop, Delay, Standby, RestartResourceManager,
+//     RollAMRMKey, LoseNode, RestartNode, Freeze, Preempt and FailContainer.
 //
-// Grants are made in one order: node after node at each heartbeat, applications by
-// their age, asks by priority and request id. Two runs of the same calls and
-// heartbeats (Fake.Beat) grant the same containers on the same nodes.
+// The fake grants containers in a fixed order: node after node at each heartbeat, applications by
+// age, asks by priority and request id. Two runs with the same calls and heartbeats (Fake.Beat)
+// grant the same containers on the same nodes.
 //
 // What it leaves out: Kerberos and ACLs; queues beyond root.default, labels,
 // attributes, reservations, profiles and lists of resource types, placement
@@ -43,8 +41,7 @@
 // answer RpcNoSuchMethodException. NodeManagers and ResourceManager talk to each
 // other by plain calls, not over ResourceTracker.
 //
-// A Fake has the goroutines of its servers, one for heartbeats and one for each
-// running container; Stop ends all and waits. The books of the ResourceManager are a
-// pure core (books.go). Any number of goroutines may use a Fake. The package is for
-// tests: nothing else is to import it.
+// A Fake has the goroutines of its servers, one for heartbeats and one for each running container.
+// Stop ends all and waits. The ResourceManager's state is a pure core (books.go). Any number of
+// goroutines may use a Fake. Only tests may import the package.
 package yarnfake

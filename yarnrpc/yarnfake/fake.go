@@ -118,7 +118,7 @@ func (f *Fake) listen(s *rpctest.Server, name string) (string, error) {
 // Conf is the Hadoop configuration of the cluster's clients.
 func (f *Fake) Conf() *hadoopconf.Conf { return f.conf }
 
-// Nodes are the NodeManagers, lost ones too. The order is that of heartbeats.
+// Nodes returns the NodeManagers, also lost ones, in the order of heartbeats.
 func (f *Fake) Nodes() []records.NodeID {
 	ids := make([]records.NodeID, len(f.managers))
 	for i, m := range f.managers {
@@ -128,7 +128,7 @@ func (f *Fake) Nodes() []records.NodeID {
 }
 
 // Dial opens a connection to a server of the cluster without a socket, for
-// yarnrpc.Options.Dial. An address that is none, or of a lost node, is refused.
+// yarnrpc.Options.Dial. It refuses unknown addresses and those of lost nodes.
 func (f *Fake) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	server := f.servers[address]
 	if server == nil || f.lost(address) || ctx.Err() != nil {
@@ -139,8 +139,8 @@ func (f *Fake) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return theirs, nil
 }
 
-// Stop ends the cluster: connections, containers and everything that was started for
-// them. It may be called more than once.
+// Stop ends the cluster with its connections, containers and their processes. It may
+// be called more than once.
 func (f *Fake) Stop() error {
 	f.stop.Do(func() {
 		close(f.stopping)
@@ -156,9 +156,9 @@ func (f *Fake) Stop() error {
 	return f.stopped
 }
 
-// Beat is one heartbeat of each NodeManager, in their order: containers are granted.
-// It returns when the books are made; ApplicationMasters hear of it at their next
-// allocate.
+// Beat makes one heartbeat of each NodeManager, in their order, and so grants
+// containers. It returns when the state is updated. ApplicationMasters get the
+// containers with their next allocate.
 func (f *Fake) Beat() {
 	for _, m := range f.managers {
 		if !m.frozen.Load() {

@@ -11,13 +11,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// When is the side of its execution on which a fault befalls a call.
+// When says whether a fault hits a call before or after its execution.
 type When int
 
 const (
-	// Before the call is executed: it is not.
+	// Before: the call is not executed.
 	Before When = iota
-	// After the call was executed: the client does not learn that it was.
+	// After: the call is executed, but the client does not learn that.
 	After
 )
 
@@ -36,9 +36,9 @@ type fault struct {
 	err    error // the answer; nil: none of the fault's
 }
 
-// Refuse answers the next call of a method, such as "allocate", with a Java exception
-// instead of its own answer; when says whether the call is executed all the same.
-// Several faults of a method befall its calls one after the other.
+// Refuse answers the next call of a method, such as "allocate", with a Java exception.
+// when says whether the call is executed nevertheless. Several faults of a method apply to
+// its calls one after the other.
 func (f *Fake) Refuse(method string, when When, class, message string) {
 	f.faults.add(fault{method: method, when: when, err: rpctest.Exception(class, message)})
 }
@@ -52,26 +52,25 @@ func (f *Fake) Drop(method string, when When) {
 // Delay keeps the next call of a method waiting before it is executed.
 func (f *Fake) Delay(method string, d time.Duration) { f.faults.add(fault{method: method, delay: d}) }
 
-// Standby makes the ResourceManager answer every call with a StandbyException, until
-// it is told to serve again.
+// Standby makes the ResourceManager answer every call with a StandbyException until
+// Standby(false).
 func (f *Fake) Standby(on bool) {
 	f.faults.mu.Lock()
 	defer f.faults.mu.Unlock()
 	f.faults.standby = on
 }
 
-// RestartResourceManager is a work-preserving restart: connections break; applications
-// and running containers are recovered, registrations, response ids, asks and
-// containers that nobody has started are forgotten. Ids of later containers carry a
-// higher epoch.
+// RestartResourceManager makes a work-preserving restart. Connections break. Applications
+// and running containers are recovered. Registrations, response ids, asks and containers
+// that were not started are lost. Ids of later containers have a higher epoch.
 func (f *Fake) RestartResourceManager() {
 	f.step(restarted{})
 	f.client.Disconnect()
 	f.masters.Disconnect()
 }
 
-// RollAMRMKey makes a new key for AMRM tokens. Allocate brings a new token to masters
-// that are logged in with the key before; the one before that is good no more.
+// RollAMRMKey makes a new key for AMRM tokens. Masters that have logged in with the
+// previous key get a new token from allocate. The key before that is no longer valid.
 func (f *Fake) RollAMRMKey() {
 	f.mu.Lock()
 	id := f.books.keys.amrm.id
@@ -82,8 +81,8 @@ func (f *Fake) RollAMRMKey() {
 // firstRolled keeps the ids of rolled keys apart from those of other keys.
 const firstRolled = 100
 
-// LoseNode takes a node away for good with all that runs on it: its containers end
-// with ExitAborted, its server is gone, masters are told that it is unusable.
+// LoseNode removes a node for good. Its containers end with ExitAborted, its server ends,
+// and masters learn that the node is unusable.
 func (f *Fake) LoseNode(id records.NodeID) {
 	if m := f.manager(id); m != nil {
 		f.step(nodeGone{id})
@@ -91,11 +90,11 @@ func (f *Fake) LoseNode(id records.NodeID) {
 	}
 }
 
-// RestartNode has a node leave in order and come back at once, without what ran on it and
-// with another capability: its containers end with ExitAborted, its connections break,
-// and masters are told that it has changed. As with YARN, no container may be larger than
-// the largest node from then on. Of a node that is killed, and comes back before it counts
-// as lost, YARN tells masters nothing (RMNodeImpl.ReconnectNodeTransition).
+// RestartNode makes a node leave in order and return at once with another capability. Its
+// containers end with ExitAborted, its connections break, and masters learn that it has
+// changed. As in YARN, no later container may be larger than the largest node. YARN does
+// not report to masters a node that is killed and returns before it counts as lost
+// (RMNodeImpl.ReconnectNodeTransition).
 func (f *Fake) RestartNode(id records.NodeID, capability records.Resource) {
 	if m := f.manager(id); m != nil {
 		f.step(nodeRestarted{id, capability})
@@ -104,8 +103,9 @@ func (f *Fake) RestartNode(id records.NodeID, capability records.Resource) {
 	}
 }
 
-// Freeze stops a node as SIGSTOP does: it takes connections, answers nothing and sends no
-// heartbeats until Thaw, which has it go on with all that has come meanwhile.
+// Freeze stops a node as SIGSTOP does. Until Thaw, the node accepts connections but
+// answers nothing and sends no heartbeats. After Thaw it handles everything that has
+// arrived meanwhile.
 func (f *Fake) Freeze(id records.NodeID) {
 	if m := f.manager(id); m != nil {
 		m.frozen.Store(true)
@@ -127,7 +127,7 @@ func (f *Fake) Preempt(id records.ContainerID) {
 	f.step(containerTaken{id: id, exit: records.ExitPreempted, reason: "Container preempted by scheduler"})
 }
 
-// FailContainer ends a running container with a status of the test's choice.
+// FailContainer ends a running container with the given status.
 func (f *Fake) FailContainer(id records.ContainerID, exit records.ExitStatus, diagnostics string) {
 	f.step(containerTaken{id: id, exit: exit, reason: diagnostics})
 }

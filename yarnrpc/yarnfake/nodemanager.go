@@ -315,8 +315,8 @@ func (m *nodeManager) places(id records.ContainerID) places {
 	return places{work: filepath.Join(local, id.String()), logs: filepath.Join(node, "logs", app, id.String()), app: local}
 }
 
-// Logs is the log directory of a container that is a child process: its prelaunch.out
-// and prelaunch.err, and what it wrote under <LOG_DIR>. Empty for a container that no
+// Logs returns the content of a child process' log directory: prelaunch.out,
+// prelaunch.err and the files under <LOG_DIR>. It is empty for a container that no
 // node has started.
 func (f *Fake) Logs(id records.ContainerID) string {
 	for _, m := range f.managers {
