@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
@@ -32,7 +32,7 @@ import (
 
 // getWorkers makes what gets workers for a master whose ports are open: connectYARN, but for tests.
 // start makes what a worker is started with; users, who may be nil, get the key for clients.
-type getWorkers func(m *master, s staged, start yarndriver.Launch, users *clienttoam.Verifier) (resourcemanager.Driver, error)
+type getWorkers func(m *master, s staged, start yarnworkers.Launch, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error)
 
 // build makes an ApplicationMaster of its parts, in order; only those that listen have begun. After an
 // error nothing is left open.
@@ -111,8 +111,8 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 }
 
 // connectYARN gets workers from YARN.
-func connectYARN(m *master, s staged, start yarndriver.Launch, users *clienttoam.Verifier) (resourcemanager.Driver, error) {
-	clients, err := yarndriver.Connect(m.env.hadoop, m.env.container.Attempt, m.env.credentials, m.logger)
+func connectYARN(m *master, s staged, start yarnworkers.Launch, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+	clients, err := yarnworkers.Connect(m.env.hadoop, m.env.container.Attempt, m.env.credentials, m.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -121,10 +121,10 @@ func connectYARN(m *master, s staged, start yarndriver.Launch, users *clienttoam
 	if err != nil {
 		return nil, err
 	}
-	c := yarndriver.Config{
+	c := yarnworkers.Config{
 		ResourceManager: clients.ResourceManager,
 		NodeManagers:    clients.NodeManagers,
-		Registration:    yarndriver.RegistrationAt(m.env.host, m.ports.rest.Addr().(*net.TCPAddr).Port),
+		Registration:    yarnworkers.RegistrationAt(m.env.host, m.ports.rest.Addr().(*net.TCPAddr).Port),
 		Nodes:           s.nodeReports(),
 		Place:           place,
 		Launch:          start,
@@ -135,7 +135,7 @@ func connectYARN(m *master, s staged, start yarndriver.Launch, users *clienttoam
 	if users != nil {
 		c.ClientToAMKey = users.SetKey
 	}
-	return yarndriver.New(c, m.logger)
+	return yarnworkers.New(c, m.logger)
 }
 
 // openStore finds the programs of a session's earlier attempts; nil in other modes.

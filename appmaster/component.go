@@ -61,8 +61,8 @@ type ComponentConfig struct {
 // jobMasterTarget begins the names of the streams to JobMasters.
 const jobMasterTarget = "jobmaster/"
 
-// NewComponent wires the roles. Workers come from the driver.
-func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logrus.FieldLogger) (*Component, error) {
+// NewComponent wires the roles. Workers come from the provider.
+func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, logger logrus.FieldLogger) (*Component, error) {
 	slotMemoryMB, err := memory.SlotMB(c.Worker.MemoryMB, c.Worker.Slots)
 	if err != nil {
 		return nil, fmt.Errorf("divide a worker's memory: %w", err)
@@ -70,7 +70,7 @@ func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logru
 	grant := resourcemanager.Configured(c.Config)
 	grant.ResourceManager, grant.IDs = ids.ResourceManagerID(ids.Random()), ids.Random()
 	grant.Worker, grant.SlotMemoryMB = c.Worker, slotMemoryMB
-	rm, err := resourcemanager.New(grant, driver, logger)
+	rm, err := resourcemanager.New(grant, provider, logger)
 	if err != nil {
 		return nil, err
 	}

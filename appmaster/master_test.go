@@ -17,7 +17,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
@@ -89,7 +89,7 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 		t.Fatal(err)
 	}
 	s := &started{staging: dir, ended: make(chan error, 1)}
-	ours := func(*master, staged, yarndriver.Launch, *clienttoam.Verifier) (resourcemanager.Driver, error) {
+	ours := func(*master, staged, yarnworkers.Launch, *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 		return w, nil
 	}
 	if s.master, err = build(ctx, time.Now(), env, quiet(), ours); err != nil {
@@ -359,7 +359,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		"no staged job":                          {"", nil, fs.ErrNotExist, "/" + launch.StagedFile},
 		"nothing to do":                          {"{}", nil, nil, "there is no job"},
 		"half a staged job":                      {string(job[:len(job)/2]), nil, nil, "/" + launch.StagedFile},
-		"credentials without a token":            {string(job), nil, yarndriver.ErrNoToken, "appattempt_1700000000000_0007_000001"},
+		"credentials without a token":            {string(job), nil, yarnworkers.ErrNoToken, "appattempt_1700000000000_0007_000001"},
 		"a host that is not this one":            {string(job), func(e *environment) { e.host = "192.0.2.1" }, nil, "192.0.2.1"},
 		"a configuration of Hadoop that is none": {string(job), func(e *environment) { e.launch.HadoopConf = []byte("{}") }, nil, "Hadoop configuration"},
 	} {

@@ -24,14 +24,14 @@ type Config struct {
 	// IdleTimeout is resourcemanager.taskmanager-timeout.
 	IdleTimeout time.Duration
 	// RegistrationTimeout is resourcemanager.taskmanager-registration.timeout, from
-	// the driver's word that a worker starts.
+	// the provider's word that a worker starts.
 	RegistrationTimeout time.Duration
 	// ReconnectTimeout is how long a worker may be without a connection, 2 s:
 	// enough to dial again, and short enough that a job is not kept waiting.
 	ReconnectTimeout time.Duration
 	// MaxStartFailures is resourcemanager.start-worker.max-failure-rate: with
 	// more failures within a minute new starts pause for StartRetryInterval,
-	// resourcemanager.start-worker.retry-interval. So they do when the driver has
+	// resourcemanager.start-worker.retry-interval. So they do when the provider has
 	// brought a worker that serves nobody.
 	MaxStartFailures   float64
 	StartRetryInterval time.Duration

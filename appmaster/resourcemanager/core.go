@@ -25,13 +25,13 @@ type core struct {
 	jobs        map[ids.JobID]*jobMaster
 
 	total    int         // Orders.Total as last given
-	asked    time.Time   // since when workers are outstanding at the driver; zero: none is
+	asked    time.Time   // since when workers are outstanding at the provider; zero: none is
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
-	strayed  time.Time   // when the driver last brought a worker that serves nobody
+	strayed  time.Time   // when the provider last brought a worker that serves nobody
 
 	blocked *blocklist.Blocklist
-	nodes   []string // that could have workers, as far as the driver has told
+	nodes   []string // that could have workers, as far as the provider has told
 	avoid   []string // the next Orders.Avoid
 	avoided []string // the last one
 
@@ -98,8 +98,8 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects, c.release, c.check = now, nil, nil, nil
 	c.excuse()
 	switch e := event.(type) {
-	case driverReported:
-		c.driverReported(e.Events)
+	case workersReported:
+		c.workersReported(e.Events)
 	case taskExecutorSaid:
 		c.taskExecutorSaid(e)
 	case taskExecutorDisconnected:
@@ -180,7 +180,7 @@ func (c *core) request(grants []slotmanager.Grant) {
 	c.emit(sendTaskExecutor{To: c.workers[grants[0].Slot.Resource].connection, Message: m})
 }
 
-// order tells the driver what has changed, if anything has.
+// order tells the provider what has changed, if anything has.
 func (c *core) order(outstanding int) {
 	switch {
 	case outstanding == 0:

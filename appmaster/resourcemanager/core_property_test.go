@@ -38,7 +38,7 @@ type world struct {
 	total       int
 	most        int // that total ever was
 	starts      int
-	refusal     string             // why the driver has no more workers; or ""
+	refusal     string             // why the provider has no more workers; or ""
 	least       map[ids.JobID]int  // slots without which nothing of a job runs
 	failed      map[ids.JobID]bool // told since that they cannot be had
 }
@@ -303,14 +303,14 @@ func (w *world) forget(job ids.JobID) {
 func (w *world) refused(t *rapid.T) {
 	w.lastID++
 	w.refusal = fmt.Sprintf(refusedFor+"for the %dth time", w.lastID)
-	w.step(t, driverReported{Events: []DriverEvent{WorkersRefused{Reason: w.refusal}}})
+	w.step(t, workersReported{Events: []WorkerEvent{WorkersRefused{Reason: w.refusal}}})
 }
 
 func (w *world) refusalEnds(t *rapid.T) {
 	w.refusal = ""
-	w.step(t, driverReported{Events: []DriverEvent{RefusalEnded{}}})
+	w.step(t, workersReported{Events: []WorkerEvent{RefusalEnded{}}})
 	if rapid.Bool().Draw(t, "taken at once") {
-		w.step(t, driverReported{Events: []DriverEvent{OrdersTaken{}}})
+		w.step(t, workersReported{Events: []WorkerEvent{OrdersTaken{}}})
 	}
 }
 
@@ -324,7 +324,7 @@ func (w *world) unknownDeclares(t *rapid.T) {
 // block has a job set nodes aside, all of them at times.
 func (w *world) block(t *rapid.T) {
 	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
-	w.step(t, driverReported{Events: []DriverEvent{NodesChanged{Nodes: []string{"h1", "h2"}}}})
+	w.step(t, workersReported{Events: []WorkerEvent{NodesChanged{Nodes: []string{"h1", "h2"}}}})
 	w.blocked[job] = rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) msg.BlockedNode {
 		return msg.BlockedNode{Node: rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "node")}
 	}), func(n msg.BlockedNode) string { return n.Node }).Draw(t, "blocked")
@@ -352,7 +352,7 @@ func (w *world) jobMasterEnds(t *rapid.T) {
 	delete(w.blocked, job)
 }
 
-// workerStarts has a worker start that is ordered, or was: the driver may not know yet that
+// workerStarts has a worker start that is ordered, or was: the provider may not know yet that
 // it is not wanted any more.
 func (w *world) workerStarts(t *rapid.T) {
 	if w.starts >= w.total && (w.starts >= w.most || rapid.IntRange(0, 3).Draw(t, "crosses") > 0) {
@@ -363,7 +363,7 @@ func (w *world) workerStarts(t *rapid.T) {
 	id := ids.ResourceID(fmt.Sprintf("w%03d", w.lastID))
 	w.containers[id] = "running"
 	w.hosts[id] = rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host")
-	w.step(t, driverReported{Events: []DriverEvent{WorkerStarting{Worker: id, Host: w.hosts[id]}}})
+	w.step(t, workersReported{Events: []WorkerEvent{WorkerStarting{Worker: id, Host: w.hosts[id]}}})
 }
 
 func (w *world) workerEnds(t *rapid.T) {
@@ -371,7 +371,7 @@ func (w *world) workerEnds(t *rapid.T) {
 	w.containers[id] = "ended"
 	maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, worker ids.ResourceID) bool { return worker == id })
 	w.forgetSlots(id)
-	w.step(t, driverReported{Events: []DriverEvent{rapid.SampledFrom([]DriverEvent{
+	w.step(t, workersReported{Events: []WorkerEvent{rapid.SampledFrom([]WorkerEvent{
 		WorkerCompleted{Worker: id, Cause: "ended"}, WorkerFailed{Worker: id, Cause: "failed"},
 	}).Draw(t, "end")}})
 }

@@ -21,7 +21,7 @@ func (c *core) hopeless() string {
 		c.now.Sub(since).Round(time.Second), c.failures.cause)
 }
 
-// permitted gives how many workers may be outstanding at the driver, of those
+// permitted gives how many workers may be outstanding at the provider, of those
 // that are needed.
 func (c *core) permitted(needed int) int {
 	if c.now.Before(c.startsPause()) {

@@ -44,7 +44,7 @@ func TestCoreTranscripts(t *testing.T) {
 // script drives a core by commands, as its transcripts have them:
 //
 //	config max-slots=N max-start-failures=N     before anything else
-//	starting|failed|completed WORKER [CAUSE]    the driver's reports
+//	starting|failed|completed WORKER [CAUSE]    the provider's reports
 //	refused REASON, admitted, taken
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item a slot
 //	  with as=WORKER version=N                  before SLOTS, for liars
@@ -127,17 +127,17 @@ func (s *script) event(args []string, options map[string]string) event {
 	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
 	switch args[0] {
 	case "starting":
-		return driverReported{Events: []DriverEvent{WorkerStarting{Worker: ids.ResourceID(args[1]), Host: "host-" + args[1]}}}
+		return workersReported{Events: []WorkerEvent{WorkerStarting{Worker: ids.ResourceID(args[1]), Host: "host-" + args[1]}}}
 	case "failed":
-		return driverReported{Events: []DriverEvent{WorkerFailed{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
+		return workersReported{Events: []WorkerEvent{WorkerFailed{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
 	case "completed":
-		return driverReported{Events: []DriverEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
+		return workersReported{Events: []WorkerEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
 	case "refused":
-		return driverReported{Events: []DriverEvent{WorkersRefused{Reason: rest(1)}}}
+		return workersReported{Events: []WorkerEvent{WorkersRefused{Reason: rest(1)}}}
 	case "admitted":
-		return driverReported{Events: []DriverEvent{RefusalEnded{}}}
+		return workersReported{Events: []WorkerEvent{RefusalEnded{}}}
 	case "taken":
-		return driverReported{Events: []DriverEvent{OrdersTaken{}}}
+		return workersReported{Events: []WorkerEvent{OrdersTaken{}}}
 	case "jobmaster":
 		return jobMasterRegistering{msg.RegisterJobMaster{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Program: msg.Program{Name: "program-" + args[1]},
@@ -154,7 +154,7 @@ func (s *script) event(args []string, options map[string]string) event {
 		}
 		return nodesBlocked{m}
 	case "nodes":
-		return driverReported{Events: []DriverEvent{NodesChanged{Nodes: args[1:]}}}
+		return workersReported{Events: []WorkerEvent{NodesChanged{Nodes: args[1:]}}}
 	case "gone":
 		return jobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
 	case "tokens":

@@ -14,12 +14,12 @@ import (
 type workerState int
 
 const (
-	starting  workerState = iota + 1 // announced by the driver
+	starting  workerState = iota + 1 // announced by the provider
 	connected                        // registered, over worker.connection
 	lost                             // was connected; may register again until its deadline
 )
 
-// worker is a container from the driver's word that it starts until it has ended
+// worker is a container from the provider's word that it starts until it has ended
 // or is not wanted any more.
 type worker struct {
 	id         ids.ResourceID
@@ -35,7 +35,7 @@ type worker struct {
 	deadline patience.Deadline
 }
 
-func (c *core) driverReported(events []DriverEvent) {
+func (c *core) workersReported(events []WorkerEvent) {
 	for _, event := range events {
 		switch e := event.(type) {
 		case WorkerStarting:
@@ -173,8 +173,8 @@ func (c *core) updateTokens(tokens msg.Secret) {
 	}
 }
 
-// disconnected gives a worker a short time to come back, and has the driver look
-// whether it has ended: the driver knows the reason, and mostly knows it first.
+// disconnected gives a worker a short time to come back, and has the provider look
+// whether it has ended: the provider knows the reason, and mostly knows it first.
 func (c *core) disconnected(from actor.Peer, cause string) {
 	w := c.connections[from.Connection]
 	if w == nil {
@@ -264,7 +264,7 @@ func (c *core) fail(w *worker, cause string) {
 }
 
 // terminate gives up a worker that may still be there: it is told, and the
-// driver ends it.
+// provider ends it.
 func (c *core) terminate(w *worker, cause string) {
 	if w.state == connected {
 		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})

@@ -7,17 +7,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 )
 
-var errDriverHangs = errors.New("worker driver takes no orders any more")
+var errProviderHangs = errors.New("worker provider takes no orders any more")
 
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*ResourceManager
-	// calls of the driver wait without a bound, as thousands of workers may be lost at once:
+	// calls of the provider wait without a bound, as thousands of workers may be lost at once:
 	// each is released once, and of orders that say only how things are the newest waits.
 	calls *actor.Outbox[func(context.Context)]
 }
 
-// start starts the driver, and the goroutine that calls it.
+// start starts the provider, and the goroutine that calls it.
 func (r *ResourceManager) start(context.Context) actor.Shell[effect] {
 	s := &shell{ResourceManager: r, calls: actor.NewOutbox[func(context.Context)](0, nil)}
 	r.loop.Go(func(ctx context.Context) {
@@ -26,7 +26,7 @@ func (r *ResourceManager) start(context.Context) actor.Shell[effect] {
 			return true
 		})
 	})
-	r.loop.Go(r.runDriver)
+	r.loop.Go(r.runProvider)
 	return s
 }
 
@@ -52,19 +52,19 @@ func (s *shell) Perform(_ context.Context, e effect) {
 		s.calls.Put(func(ctx context.Context) { s.order(ctx, e.Orders) }, latest(e.Orders))
 	case deregister:
 		s.calls.Put(func(ctx context.Context) {
-			s.loop.Tell(ctx, deregistered{Err: s.driver.Deregister(ctx, e.Status, e.Diagnostics)})
+			s.loop.Tell(ctx, deregistered{Err: s.provider.Deregister(ctx, e.Status, e.Diagnostics)})
 		}, "")
 	case reply, dropped, workerGone: // the loop's, and for the log only
 	}
 }
 
-// order gives the driver orders, and gives up one that hangs.
+// order gives the provider orders, and gives up one that hangs.
 func (s *shell) order(ctx context.Context, o Orders) {
-	ctx, cancel := BoundHang(ctx, s.logger, errDriverHangs)
+	ctx, cancel := BoundHang(ctx, s.logger, errProviderHangs)
 	defer cancel()
-	s.driver.Order(ctx, o)
-	if errors.Is(context.Cause(ctx), errDriverHangs) {
-		s.loop.Fail(errDriverHangs)
+	s.provider.Order(ctx, o)
+	if errors.Is(context.Cause(ctx), errProviderHangs) {
+		s.loop.Fail(errProviderHangs)
 	}
 }
 

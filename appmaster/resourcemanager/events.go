@@ -15,8 +15,8 @@ type event interface{ isEvent() }
 
 // The events.
 type (
-	// driverReported brings news of workers, in order.
-	driverReported struct{ Events []DriverEvent }
+	// workersReported brings news of workers, in order.
+	workersReported struct{ Events []WorkerEvent }
 	// taskExecutorSaid brings a message. Its connection has compared fencing
 	// tokens: what is meant for another grant of leadership does not come here.
 	taskExecutorSaid struct {
@@ -52,11 +52,11 @@ type (
 		Diagnostics string
 		Question    actor.Question[error]
 	}
-	// deregistered is the driver's answer to deregister.
+	// deregistered is the provider's answer to deregister.
 	deregistered struct{ Err error }
 )
 
-func (driverReported) isEvent()           {}
+func (workersReported) isEvent()          {}
 func (taskExecutorSaid) isEvent()         {}
 func (taskExecutorDisconnected) isEvent() {}
 func (jobMasterRegistering) isEvent()     {}
@@ -93,7 +93,7 @@ type (
 	}
 	// forgetJobMaster says that nothing is sent to a JobMaster any more.
 	forgetJobMaster struct{ JobMaster ids.JobMasterID }
-	// orderWorkers gives the driver orders.
+	// orderWorkers gives the provider orders.
 	orderWorkers struct{ Orders Orders }
 	// deregister ends the application, after all orders.
 	deregister struct {
@@ -136,11 +136,11 @@ type Status struct {
 	// Blocked are the nodes that jobs have set aside, by name.
 	Blocked []msg.BlockedNode
 	// Starting counts workers that have not registered yet, Requested those that
-	// the driver has not found room for.
+	// the provider has not found room for.
 	Starting, Requested int
 	// RequestedSince is since when some are requested; zero: none is.
 	RequestedSince time.Time
-	// Refused is why the driver can have no more workers; "" while it may.
+	// Refused is why the provider can have no more workers; "" while it may.
 	Refused string
 	// Jobs are those that need slots, in the order in which they came.
 	Jobs []msg.SlotDemand

@@ -7,7 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// HangTime is how long the ResourceManager waits for Driver.Order, and a Driver for Report,
+// HangTime is how long the ResourceManager waits for WorkerProvider.Order, and a WorkerProvider for Report,
 // 15 min. Neither does anything slow with what it is told, so one that takes longer hangs. By
 // default YARN bears a silent ApplicationMaster for as long
 // (yarn.am.liveness-monitor.expiry-interval-ms): a process that was stopped for that time is not

@@ -9,9 +9,9 @@ import (
 
 // logStep logs one line for each change of state, and at debug level everything.
 func (r *ResourceManager) logStep(event event, effects []effect) {
-	if reported, ok := event.(driverReported); ok {
+	if reported, ok := event.(workersReported); ok {
 		for _, e := range reported.Events {
-			r.logDriverEvent(e)
+			r.logWorkerEvent(e)
 		}
 	}
 	for _, effect := range effects {
@@ -19,7 +19,7 @@ func (r *ResourceManager) logStep(event event, effects []effect) {
 	}
 }
 
-func (r *ResourceManager) logDriverEvent(event DriverEvent) {
+func (r *ResourceManager) logWorkerEvent(event WorkerEvent) {
 	switch e := event.(type) {
 	case NodesChanged:
 		r.logger.WithField("nodes", len(e.Nodes)).Debug("nodes that could have workers")

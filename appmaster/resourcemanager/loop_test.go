@@ -34,8 +34,8 @@ func quiet() logrus.FieldLogger {
 	return logger
 }
 
-// fakeDriver starts workers w1, w2, … at once and writes down what it is told.
-type fakeDriver struct {
+// fakeProvider starts workers w1, w2, … at once and writes down what it is told.
+type fakeProvider struct {
 	fail   chan error // ends Run
 	report chan Report
 
@@ -45,23 +45,23 @@ type fakeDriver struct {
 	started int
 }
 
-func newFakeDriver() *fakeDriver {
-	return &fakeDriver{fail: make(chan error, 1), report: make(chan Report, 1)}
+func newFakeProvider() *fakeProvider {
+	return &fakeProvider{fail: make(chan error, 1), report: make(chan Report, 1)}
 }
 
-func (d *fakeDriver) write(format string, args ...any) {
+func (d *fakeProvider) write(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.journal = append(d.journal, fmt.Sprintf(format, args...))
 }
 
-func (d *fakeDriver) lines() []string {
+func (d *fakeProvider) lines() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.journal)
 }
 
-func (d *fakeDriver) Run(ctx context.Context, report Report) error {
+func (d *fakeProvider) Run(ctx context.Context, report Report) error {
 	d.report <- report
 	select {
 	case err := <-d.fail:
@@ -72,7 +72,7 @@ func (d *fakeDriver) Run(ctx context.Context, report Report) error {
 	}
 }
 
-func (d *fakeDriver) Order(ctx context.Context, o Orders) {
+func (d *fakeProvider) Order(ctx context.Context, o Orders) {
 	report := <-d.report
 	d.report <- report
 	d.mu.Lock()
@@ -93,7 +93,7 @@ func (d *fakeDriver) Order(ctx context.Context, o Orders) {
 	}
 }
 
-func (d *fakeDriver) Deregister(_ context.Context, status msg.ApplicationStatus, diagnostics string) error {
+func (d *fakeProvider) Deregister(_ context.Context, status msg.ApplicationStatus, diagnostics string) error {
 	d.write("deregister %s %s", status, diagnostics)
 	return errDeregister
 }
@@ -126,14 +126,14 @@ func registration(id ids.ResourceID) msg.RegisterTaskExecutor {
 }
 
 // start runs a ResourceManager in the test's bubble; end gives Run's error.
-func start(ctx context.Context, t *testing.T, driver Driver) (r *ResourceManager, end func() error) {
+func start(ctx context.Context, t *testing.T, provider WorkerProvider) (r *ResourceManager, end func() error) {
 	t.Helper()
-	return startLogging(ctx, t, driver, quiet())
+	return startLogging(ctx, t, provider, quiet())
 }
 
-func startLogging(ctx context.Context, t *testing.T, driver Driver, logger logrus.FieldLogger) (r *ResourceManager, end func() error) {
+func startLogging(ctx context.Context, t *testing.T, provider WorkerProvider, logger logrus.FieldLogger) (r *ResourceManager, end func() error) {
 	t.Helper()
-	r, err := New(testConfig(), driver, logger)
+	r, err := New(testConfig(), provider, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,12 +152,12 @@ func declare(ctx context.Context, t *testing.T, r *ResourceManager, jobMaster ma
 	}
 }
 
-// The loop carries a job's need to the driver, the worker's registration to the
+// The loop carries a job's need to the provider, the worker's registration to the
 // core, and the grant back; a frozen worker is found out by time alone.
 func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		driver := newFakeDriver()
-		r, end := start(t.Context(), t, driver)
+		provider := newFakeProvider()
+		r, end := start(t.Context(), t, provider)
 		jobMaster, worker := make(mailbox, 10), make(mailbox, 10)
 		declare(t.Context(), t, r, jobMaster, 1)
 		synctest.Wait()
@@ -190,8 +190,8 @@ func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
 			t.Errorf("JobMaster got %+v", m)
 		}
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"start w1", "release w1", "start w2"}, driver.lines()); diff != "" {
-			t.Errorf("driver was told (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]string{"start w1", "release w1", "start w2"}, provider.lines()); diff != "" {
+			t.Errorf("provider was told (-want +got):\n%s", diff)
 		}
 		r.Stop()
 		if err := end(); err != nil {
@@ -204,7 +204,7 @@ func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
 // what it is asked for.
 func TestLoopPassesTokensOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, end := start(t.Context(), t, newFakeDriver())
+		r, end := start(t.Context(), t, newFakeProvider())
 		if err := r.UpdateTokens(t.Context(), msg.Secret("second")); err != nil {
 			t.Fatal(err)
 		}
@@ -234,11 +234,11 @@ func TestLoopPassesTokensOn(t *testing.T) {
 }
 
 // Workers go before the application is deregistered, and every caller gets the
-// driver's word about it.
+// provider's word about it.
 func TestShutdownReleasesWorkersThenDeregisters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		driver := newFakeDriver()
-		r, end := start(t.Context(), t, driver)
+		provider := newFakeProvider()
+		r, end := start(t.Context(), t, provider)
 		declare(t.Context(), t, r, make(mailbox, 10), 3)
 		synctest.Wait()
 		for range 2 {
@@ -251,8 +251,8 @@ func TestShutdownReleasesWorkersThenDeregisters(t *testing.T) {
 			t.Error(err)
 		}
 		want := []string{"start w1", "start w2", "release w1", "release w2", "deregister FAILED why", "end"}
-		if diff := cmp.Diff(want, driver.lines()); diff != "" {
-			t.Errorf("driver was told (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, provider.lines()); diff != "" {
+			t.Errorf("provider was told (-want +got):\n%s", diff)
 		}
 		if err := r.Shutdown(t.Context(), msg.ApplicationFailed, "why"); !errors.Is(err, actor.ErrStopped) {
 			t.Errorf("shutdown after the end gives %v", err)
@@ -264,8 +264,8 @@ func TestShutdownReleasesWorkersThenDeregisters(t *testing.T) {
 // workers.
 func TestStopTouchesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		driver := newFakeDriver()
-		r, end := start(t.Context(), t, driver)
+		provider := newFakeProvider()
+		r, end := start(t.Context(), t, provider)
 		declare(t.Context(), t, r, make(mailbox, 10), 1)
 		synctest.Wait()
 		r.Stop()
@@ -273,55 +273,55 @@ func TestStopTouchesNothing(t *testing.T) {
 		if err := end(); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff([]string{"start w1", "end"}, driver.lines()); diff != "" {
-			t.Errorf("driver was told (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]string{"start w1", "end"}, provider.lines()); diff != "" {
+			t.Errorf("provider was told (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestRunEndsWithTheDriversError(t *testing.T) {
+func TestRunEndsWithTheProvidersError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		driver := newFakeDriver()
-		_, end := start(t.Context(), t, driver)
+		provider := newFakeProvider()
+		_, end := start(t.Context(), t, provider)
 		fatal := errors.New("attempt is gone")
-		driver.fail <- fatal
+		provider.fail <- fatal
 		if err := end(); !errors.Is(err, fatal) {
 			t.Errorf("run ends with %v", err)
 		}
 	})
 }
 
-// A driver that hangs must not stall the role, nor be waited for in silence.
-func TestRunEndsWhenTheDriverTakesNoOrders(t *testing.T) {
+// A provider that hangs must not stall the role, nor be waited for in silence.
+func TestRunEndsWhenTheProviderTakesNoOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		driver := hangingDriver{newFakeDriver()}
+		provider := hangingProvider{newFakeProvider()}
 		logger, told := logtest.NewNullLogger()
-		r, end := startLogging(t.Context(), t, driver, logger)
+		r, end := startLogging(t.Context(), t, provider, logger)
 		began := time.Now()
 		declare(t.Context(), t, r, make(mailbox, 10), 1)
 		time.Sleep(slowTime)
 		synctest.Wait()
 		last := told.LastEntry()
-		if err, _ := last.Data[logrus.ErrorKey].(error); !errors.Is(err, errDriverHangs) {
+		if err, _ := last.Data[logrus.ErrorKey].(error); !errors.Is(err, errProviderHangs) {
 			t.Errorf("after %v the log says %q last: %v", slowTime, last.Message, err)
 		}
-		if err := end(); !errors.Is(err, errDriverHangs) || time.Since(began) != HangTime {
+		if err := end(); !errors.Is(err, errProviderHangs) || time.Since(began) != HangTime {
 			t.Errorf("run ends after %v with %v", time.Since(began), err)
 		}
 	})
 }
 
-type hangingDriver struct{ *fakeDriver }
+type hangingProvider struct{ *fakeProvider }
 
-func (hangingDriver) Order(ctx context.Context, _ Orders) { <-ctx.Done() }
+func (hangingProvider) Order(ctx context.Context, _ Orders) { <-ctx.Done() }
 
-// A switch fails, and thousands of connections are lost before the driver has taken the first
+// A switch fails, and thousands of connections are lost before the provider has taken the first
 // order: that is no hang. Each worker is looked at, and of the totals only the last is told.
-func TestABurstOfLossesWaitsForABusyDriver(t *testing.T) {
+func TestABurstOfLossesWaitsForABusyProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers, more = 3000, 100
-		driver := busyDriver{newFakeDriver(), make(chan struct{}, 1)}
-		r, end := start(t.Context(), t, driver)
+		provider := busyProvider{newFakeProvider(), make(chan struct{}, 1)}
+		r, end := start(t.Context(), t, provider)
 		jobMaster := make(mailbox, 1+more)
 		declare(t.Context(), t, r, jobMaster, 2*workers)
 		synctest.Wait()
@@ -334,7 +334,7 @@ func TestABurstOfLossesWaitsForABusyDriver(t *testing.T) {
 			}
 		}
 
-		driver.turn <- struct{}{}
+		provider.turn <- struct{}{}
 		for _, c := range connections {
 			if err := c.Closed(t.Context(), "the switch has failed"); err != nil {
 				t.Fatal(err)
@@ -344,7 +344,7 @@ func TestABurstOfLossesWaitsForABusyDriver(t *testing.T) {
 			declare(t.Context(), t, r, jobMaster, 2*(workers+1+i))
 		}
 		synctest.Wait()
-		<-driver.turn
+		<-provider.turn
 		synctest.Wait()
 
 		var want []string
@@ -357,11 +357,11 @@ func TestABurstOfLossesWaitsForABusyDriver(t *testing.T) {
 		for i := range more {
 			want = append(want, fmt.Sprintf("start w%d", workers+i+1))
 		}
-		if diff := cmp.Diff(want, driver.lines()); diff != "" {
-			t.Errorf("driver was told (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, provider.lines()); diff != "" {
+			t.Errorf("provider was told (-want +got):\n%s", diff)
 		}
-		if driver.orders != 1+workers+1 {
-			t.Errorf("it got %d orders", driver.orders)
+		if provider.orders != 1+workers+1 {
+			t.Errorf("it got %d orders", provider.orders)
 		}
 		r.Stop()
 		if err := end(); err != nil {
@@ -370,16 +370,16 @@ func TestABurstOfLossesWaitsForABusyDriver(t *testing.T) {
 	})
 }
 
-// busyDriver takes no orders while its turn is taken.
-type busyDriver struct {
-	*fakeDriver
+// busyProvider takes no orders while its turn is taken.
+type busyProvider struct {
+	*fakeProvider
 	turn chan struct{} // with room for one
 }
 
-func (d busyDriver) Order(ctx context.Context, o Orders) {
+func (d busyProvider) Order(ctx context.Context, o Orders) {
 	select {
 	case d.turn <- struct{}{}:
-		d.fakeDriver.Order(ctx, o)
+		d.fakeProvider.Order(ctx, o)
 		<-d.turn
 	case <-ctx.Done():
 	}
@@ -405,8 +405,8 @@ func (w workerEnd) Closed(cause error)    { w.closed <- cause }
 // carries another one, or comes from another worker, is not heard.
 func TestStreamsAreFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		driver := newFakeDriver()
-		r, end := start(t.Context(), t, driver)
+		provider := newFakeProvider()
+		r, end := start(t.Context(), t, provider)
 		declare(t.Context(), t, r, make(mailbox, 10), 1)
 		synctest.Wait()
 
@@ -461,7 +461,7 @@ func TestStreamsAreFenced(t *testing.T) {
 }
 
 func TestConfigReportsAllFaultsAtOnce(t *testing.T) {
-	_, err := New(Config{HeartbeatInterval: time.Minute, HeartbeatTimeout: time.Second}, newFakeDriver(), quiet())
+	_, err := New(Config{HeartbeatInterval: time.Minute, HeartbeatTimeout: time.Second}, newFakeProvider(), quiet())
 	if err == nil {
 		t.Fatal("an empty Config is taken")
 	}
@@ -470,7 +470,7 @@ func TestConfigReportsAllFaultsAtOnce(t *testing.T) {
 			t.Errorf("error %q does not name %s", err, want)
 		}
 	}
-	if _, err := New(testConfig(), newFakeDriver(), quiet()); err != nil {
+	if _, err := New(testConfig(), newFakeProvider(), quiet()); err != nil {
 		t.Error(err)
 	}
 }

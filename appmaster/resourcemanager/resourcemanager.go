@@ -1,12 +1,12 @@
 // Package resourcemanager is the role that gets workers and gives their slots to
 // jobs. It owns the list of workers from their start to their end, the
 // connections of TaskExecutors, and the requirements that JobMasters declare; a
-// Driver gets it workers from YARN, or from the process that it runs in.
+// WorkerProvider gets it workers from YARN, or from the process that it runs in.
 //
 // Its core is pure, with the SlotManager inside. ResourceManager is the loop around
-// it, and owns three goroutines: the loop, one that hands orders to the driver, and
-// the driver's own. The package must never import another role, nor YARN's
-// protocols: only yarndriver speaks them.
+// it, and owns three goroutines: the loop, one that hands orders to the provider, and
+// the provider's own. The package must never import another role, nor YARN's
+// protocols: only yarnworkers speaks them.
 package resourcemanager
 
 import (
@@ -36,7 +36,7 @@ type ResourceManager struct {
 	token       ids.ResourceManagerID
 	workerSlots int
 	loop        *actor.Loop[event, effect]
-	driver      Driver
+	provider    WorkerProvider
 	logger      logrus.FieldLogger
 	connections actor.Connections // of TaskExecutors
 
@@ -44,8 +44,8 @@ type ResourceManager struct {
 	jobMasters map[ids.JobMasterID]JobMasterGateway
 }
 
-// New makes a ResourceManager that gets its workers from the driver.
-func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceManager, error) {
+// New makes a ResourceManager that gets its workers from the provider.
+func New(config Config, provider WorkerProvider, logger logrus.FieldLogger) (*ResourceManager, error) {
 	core, err := newCore(config)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceMana
 	r := &ResourceManager{
 		token:       config.ResourceManager,
 		workerSlots: config.Worker.Slots,
-		driver:      driver,
+		provider:    provider,
 		logger:      logger.WithField("role", "resourcemanager"),
 		jobMasters:  make(map[ids.JobMasterID]JobMasterGateway),
 	}
@@ -62,14 +62,14 @@ func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceMana
 	return r, nil
 }
 
-// Run runs the role and its driver until Stop is called (nil), ctx ends (its
-// cause) or the driver cannot go on (its error: the process has to end without
+// Run runs the role and its provider until Stop is called (nil), ctx ends (its
+// cause) or the provider cannot go on (its error: the process has to end without
 // touching anything). It waits for all that it started.
 func (r *ResourceManager) Run(ctx context.Context) error { return r.loop.Run(ctx, r.start) }
 
-func (r *ResourceManager) runDriver(ctx context.Context) {
-	if err := r.driver.Run(ctx, r.report); err != nil && ctx.Err() == nil {
-		r.loop.Fail(fmt.Errorf("run worker driver: %w", err))
+func (r *ResourceManager) runProvider(ctx context.Context) {
+	if err := r.provider.Run(ctx, r.report); err != nil && ctx.Err() == nil {
+		r.loop.Fail(fmt.Errorf("run worker provider: %w", err))
 	}
 }
 
@@ -126,6 +126,6 @@ func (r *ResourceManager) DisconnectJobMaster(ctx context.Context, job ids.JobID
 	return r.loop.Post(ctx, jobMasterGone{Job: job, JobMaster: jobMaster})
 }
 
-func (r *ResourceManager) report(ctx context.Context, events ...DriverEvent) error {
-	return r.loop.Post(ctx, driverReported{Events: events})
+func (r *ResourceManager) report(ctx context.Context, events ...WorkerEvent) error {
+	return r.loop.Post(ctx, workersReported{Events: events})
 }

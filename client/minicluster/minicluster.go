@@ -50,7 +50,7 @@ type Cluster struct {
 
 // Start starts a cluster.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
-	driver := newDriver(o)
+	provider := newProvider(o)
 	component, err := appmaster.NewComponent(appmaster.ComponentConfig{
 		Config: o.Config,
 		Worker: resourcemanager.WorkerResourceSpec{
@@ -58,11 +58,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 			VCores:   o.Slots, Slots: o.Slots,
 		},
 		Mode: dispatcher.Session, Files: o.FileSystem,
-	}, driver, o.Logger)
+	}, provider, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("start local cluster: %w", err)
 	}
-	driver.mux = component.Mux
+	provider.mux = component.Mux
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Cluster{component: component, cancel: cancel, done: make(chan struct{})}
 	go func() {

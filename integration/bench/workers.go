@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -66,12 +66,12 @@ func startWorkers(ctx context.Context, r *rig) (table, error) {
 // master is an ApplicationMaster in this process (an unmanaged one, as YARN calls
 // it), of which there is but the driver.
 type master struct {
-	rig     *rig
-	id      records.ApplicationID
-	clients *yarndriver.Clients
-	driver  *yarndriver.Driver
-	workers *workers
-	ordered int // workers, in all
+	rig      *rig
+	id       records.ApplicationID
+	clients  *yarnworkers.Clients
+	provider *yarnworkers.Provider
+	workers  *workers
+	ordered  int // workers, in all
 
 	stop  context.CancelCauseFunc
 	ended chan error // takes what the driver's Run returns; room for it
@@ -91,7 +91,7 @@ func newMaster(ctx context.Context, r *rig) (_ *master, err error) {
 		return nil, err
 	}
 	held := creds.Credentials{Tokens: map[string]*creds.Token{"": report.AMRMToken}}
-	if m.clients, err = yarndriver.Connect(r.client.Conf, report.Attempt, &held, quiet()); err != nil {
+	if m.clients, err = yarnworkers.Connect(r.client.Conf, report.Attempt, &held, quiet()); err != nil {
 		return nil, err
 	}
 	nodes, err := r.client.YARN.ClusterNodes(ctx, records.NodeRunning)
@@ -101,21 +101,21 @@ func newMaster(ctx context.Context, r *rig) (_ *master, err error) {
 	if m.workers, err = listen(ctx); err != nil {
 		return nil, err
 	}
-	m.driver, err = yarndriver.New(yarndriver.Config{
+	m.provider, err = yarnworkers.New(yarnworkers.Config{
 		ResourceManager: m.clients.ResourceManager,
 		NodeManagers:    m.clients.NodeManagers,
-		Registration:    yarndriver.RegistrationAt("localhost", 1),
+		Registration:    yarnworkers.RegistrationAt("localhost", 1),
 		Nodes:           nodes,
 		Launch:          m.workers.launch,
-		Heartbeat:       yarndriver.DefaultHeartbeat,
-		RequestInterval: yarndriver.DefaultRequestInterval,
+		Heartbeat:       yarnworkers.DefaultHeartbeat,
+		RequestInterval: yarnworkers.DefaultRequestInterval,
 	}, quiet())
 	if err != nil {
 		return nil, err
 	}
 	running, stop := context.WithCancelCause(ctx)
 	m.stop = stop
-	go func() { m.ended <- m.driver.Run(running, m.workers.take) }() // until stop
+	go func() { m.ended <- m.provider.Run(running, m.workers.take) }() // until stop
 	return m, nil
 }
 
@@ -168,7 +168,7 @@ func (m *master) startAndRelease(ctx context.Context, n int) (took startTimes, e
 
 func (m *master) order(ctx context.Context, more int, release []resourcemanager.Release) {
 	m.ordered += more
-	m.driver.Order(ctx, resourcemanager.Orders{
+	m.provider.Order(ctx, resourcemanager.Orders{
 		Spec: resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}, Total: m.ordered, Release: release,
 	})
 }
@@ -177,7 +177,7 @@ func (m *master) order(ctx context.Context, more int, release []resourcemanager.
 func (m *master) close(ctx context.Context) error {
 	var faults []error
 	if m.stop != nil {
-		faults = append(faults, m.driver.Deregister(ctx, msg.ApplicationSucceeded, ""))
+		faults = append(faults, m.provider.Deregister(ctx, msg.ApplicationSucceeded, ""))
 		m.stop(errStopped)
 		if err := <-m.ended; !errors.Is(err, errStopped) {
 			faults = append(faults, err)
@@ -248,7 +248,7 @@ func (w *workers) launch(records.ContainerID, records.NodeID, resourcemanager.Wo
 }
 
 // take is the driver's Report.
-func (w *workers) take(_ context.Context, events ...resourcemanager.DriverEvent) error {
+func (w *workers) take(_ context.Context, events ...resourcemanager.WorkerEvent) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, event := range events {

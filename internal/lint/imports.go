@@ -100,7 +100,7 @@ func forbidden(from, to string) string {
 
 // forbiddenUser holds the packages that only certain others may import.
 func forbiddenUser(from, to string) string {
-	const driver = "appmaster/resourcemanager/yarndriver"
+	const provider = "appmaster/resourcemanager/yarnworkers"
 	top := within(from, "integration") || within(from, "examples")
 	switch {
 	case within(to, "integration") && !within(from, "integration"):
@@ -122,8 +122,8 @@ func forbiddenUser(from, to string) string {
 	case within(to, "internal/lint"):
 		return "the house rules are for their own tests"
 	case (within(to, "yarnrpc/amrm") || within(to, "yarnrpc/nmclient")) &&
-		!within(from, "yarnrpc") && !within(from, driver) && !top:
-		return "only yarndriver speaks to YARN for the ApplicationMaster"
+		!within(from, "yarnrpc") && !within(from, provider) && !top:
+		return "only yarnworkers speaks to YARN for the ApplicationMaster"
 	case within(from, "taskrunner") && within(to, "yarnrpc"):
 		return "taskrunner reaches hdfs, credentials and configuration only through internal/dfs"
 	}

@@ -115,7 +115,7 @@ func TestImportRules(t *testing.T) {
 		"a role uses its own parts":                 {"appmaster/jobmaster", "appmaster/jobmaster/slotpool", true},
 		"everybody uses the SDK":                    {"taskrunner/taskhost", "dataflow", true},
 		"the client starts the AM":                  {"client/cmd/bobbin", "appmaster", true},
-		"the driver speaks to YARN":                 {"appmaster/resourcemanager/yarndriver", "yarnrpc/amrm", true},
+		"the worker provider speaks to YARN":        {"appmaster/resourcemanager/yarnworkers", "yarnrpc/amrm", true},
 		"integration tests try the clients":         {"integration/rpc/yarn", "yarnrpc/amrm", true},
 		"an example uses the front door":            {"examples/wordcount", ".", true},
 		"internal/dfs speaks to HDFS":               {"internal/dfs", "yarnrpc/hdfs", true},

@@ -5,7 +5,7 @@
 //
 // A Blocklist is plain state that the ResourceManager's core owns: no I/O, no clock,
 // no goroutine, no lock, and nothing that depends on map order. It must never import
-// a role, a driver or anything that talks to a peer.
+// a role, a provider or anything that talks to a peer.
 package blocklist
 
 import (

@@ -6,7 +6,7 @@
 //
 // It is a pure core: no goroutine, no I/O, no clock, and nothing that depends on
 // map order. One goroutine may use a Manager. It must never import a role, a
-// driver or anything that talks to a peer.
+// provider or anything that talks to a peer.
 package slotmanager
 
 import (

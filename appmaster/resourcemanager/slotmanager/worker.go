@@ -11,7 +11,7 @@ import (
 type workerState int
 
 const (
-	expected   workerState = iota + 1 // announced by the driver, not registered yet
+	expected   workerState = iota + 1 // announced by the provider, not registered yet
 	registered                        // its free slots may be granted
 	suspended                         // was registered, and its connection is lost
 )

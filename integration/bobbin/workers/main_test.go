@@ -1,4 +1,4 @@
-// Package workers tests the ResourceManager's driver against a real YARN: the
+// Package workers tests the ResourceManager's provider against a real YARN: the
 // test process is an unmanaged ApplicationMaster, and its workers are shells
 // that connect to it, so that it sees when their processes run and end.
 package workers
@@ -19,7 +19,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
@@ -39,18 +39,18 @@ func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
 var small = resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}
 
-// application is an unmanaged application with a Driver that runs in the test.
+// application is an unmanaged application with a Provider that runs in the test.
 type application struct {
-	id      records.ApplicationID
-	driver  *yarndriver.Driver
-	nodes   *nmclient.Client // the driver's
-	workers *workers
-	reports *reports
-	ended   chan struct{} // closed when the driver has ended
-	stop    func() error  // ends the driver and gives Run's error
+	id       records.ApplicationID
+	provider *yarnworkers.Provider
+	nodes    *nmclient.Client // the provider's
+	workers  *workers
+	reports  *reports
+	ended    chan struct{} // closed when the provider has ended
+	stop     func() error  // ends the provider and gives Run's error
 }
 
-// submit starts an application of alice's on the cluster, and its driver.
+// submit starts an application of alice's on the cluster, and its provider.
 func submit(t testing.TB, c *cluster.Cluster) *application {
 	t.Helper()
 	alice := suite.UserOf(t, c, bobbintest.Alice)
@@ -87,33 +87,33 @@ func closing(t testing.TB, c interface{ Close() error }) {
 	}
 }
 
-// run runs the driver until stop, or the end of the test.
+// run runs the provider until stop, or the end of the test.
 func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options, report records.ApplicationReport, nodes []records.NodeReport) {
 	t.Helper()
 	logger := logrus.New()
 	logger.SetOutput(t.Output())
 	logger.SetFormatter(&logrus.TextFormatter{TimestampFormat: "05.000", FullTimestamp: true})
-	toRM.Policy = yarnrpc.Policy{} // the driver repeats its heartbeat itself
+	toRM.Policy = yarnrpc.Policy{} // the provider repeats its heartbeat itself
 	toRM.Attempt, toRM.Token = report.Attempt, report.AMRMToken
 	toRM.RPC.Logger, toNM.RPC.Logger = logging.Slog(logger), logging.Slog(logger)
 	rm, nm := amrm.New(toRM), nmclient.New(toNM)
-	driver, err := yarndriver.New(yarndriver.Config{
+	provider, err := yarnworkers.New(yarnworkers.Config{
 		ResourceManager: rm, NodeManagers: nm, Nodes: nodes,
 		Registration:    amrm.RegisterRequest{Host: "localhost", RPCPort: -1, TrackingURL: "http://localhost:1"},
 		Launch:          a.workers.launch,
-		Heartbeat:       yarndriver.DefaultHeartbeat,
-		RequestInterval: yarndriver.DefaultRequestInterval,
+		Heartbeat:       yarnworkers.DefaultHeartbeat,
+		RequestInterval: yarnworkers.DefaultRequestInterval,
 	}, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.driver, a.nodes = driver, nm
+	a.provider, a.nodes = provider, nm
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	a.ended = make(chan struct{})
 	var runError error
 	go func() {
 		defer close(a.ended)
-		runError = driver.Run(ctx, a.reports.take)
+		runError = provider.Run(ctx, a.reports.take)
 	}()
 	a.stop = func() error {
 		cancel(errStopped)
@@ -135,7 +135,7 @@ var errStopped = errors.New("stopped by the test")
 func (a *application) order(t testing.TB, o resourcemanager.Orders) {
 	t.Helper()
 	o.Spec = small
-	a.driver.Order(t.Context(), o)
+	a.provider.Order(t.Context(), o)
 }
 
 // releases names all workers that run.
@@ -146,15 +146,15 @@ func (a *application) releases() (list []resourcemanager.Release) {
 	return list
 }
 
-// reports collects what a driver reports.
+// reports collects what a provider reports.
 type reports struct {
 	mu        sync.Mutex // guards what follows
 	starting  map[ids.ResourceID]string
 	completed map[ids.ResourceID]string
-	others    []resourcemanager.DriverEvent
+	others    []resourcemanager.WorkerEvent
 }
 
-func (r *reports) take(_ context.Context, events ...resourcemanager.DriverEvent) error {
+func (r *reports) take(_ context.Context, events ...resourcemanager.WorkerEvent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.starting == nil {
@@ -174,7 +174,7 @@ func (r *reports) take(_ context.Context, events ...resourcemanager.DriverEvent)
 }
 
 // read gives numbers of reports, and the cause of one worker's end.
-func (r *reports) read(id ids.ResourceID) (starting, completed int, cause string, others []resourcemanager.DriverEvent) {
+func (r *reports) read(id ids.ResourceID) (starting, completed int, cause string, others []resourcemanager.WorkerEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.starting), len(r.completed), r.completed[id], r.others

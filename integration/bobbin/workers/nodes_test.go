@@ -26,7 +26,7 @@ import (
 )
 
 // said counts the reports of one kind beside starts and ends.
-func said[T resourcemanager.DriverEvent](a *application) (n int, last T) {
+func said[T resourcemanager.WorkerEvent](a *application) (n int, last T) {
 	_, _, _, others := a.reports.read("")
 	for _, e := range others {
 		if event, is := e.(T); is {
@@ -78,20 +78,20 @@ func TestRefusedWorkers(t *testing.T) {
 	large := resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 1, Slots: 1}
 	ending, staying := submit(t, c), submit(t, c)
 	for _, a := range []*application{ending, staying} {
-		a.driver.Order(t.Context(), resourcemanager.Orders{Spec: large, Total: 1})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: large, Total: 1})
 		a.workers.await(t, 1)
 	}
 	before := rpctest.Conf(t, c).Get("yarn.nodemanager.resource.memory-mb")
 	resize(t, c, "2048")
 	for _, a := range []*application{ending, staying} {
-		a.driver.Order(t.Context(), resourcemanager.Orders{Spec: large, Total: 2})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: large, Total: 2})
 		wait.Until(t, "YARN refuses a second worker", func() bool { n, _ := said[resourcemanager.WorkersRefused](a); return n > 0 })
 		if _, refused := said[resourcemanager.WorkersRefused](a); !strings.Contains(refused.Reason, "4096 MB") || !strings.Contains(refused.Reason, "InvalidResourceRequestException") {
 			t.Errorf("the reason is %q", refused.Reason)
 		}
 	}
 
-	if err := ending.driver.Deregister(t.Context(), msg.ApplicationFailed, "no room for a second worker"); err != nil {
+	if err := ending.provider.Deregister(t.Context(), msg.ApplicationFailed, "no room for a second worker"); err != nil {
 		t.Fatal(err)
 	}
 	if app := ending.finished(t, c); app.FinalStatus != "FAILED" || !strings.Contains(app.Diagnostics, "no room for a second worker") {
@@ -174,7 +174,7 @@ func TestNodesWithoutAnswersHoldUpNoOther(t *testing.T) {
 			t.Errorf("a start at %s has failed: %+v", hosts[failed.Worker], failed)
 		}
 	}
-	if err := a.driver.Deregister(t.Context(), msg.ApplicationSucceeded, ""); err != nil {
+	if err := a.provider.Deregister(t.Context(), msg.ApplicationSucceeded, ""); err != nil {
 		t.Error(err)
 	}
 	if app := a.finished(t, c); app.FinalStatus != "SUCCEEDED" {

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"errors"
@@ -47,7 +47,7 @@ func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, creden
 	if token == nil {
 		return nil, fmt.Errorf("connect %s to YARN: %w", attempt, ErrNoToken)
 	}
-	rm.Policy = yarnrpc.Policy{} // the driver repeats its heartbeat itself, and has to know when none is answered
+	rm.Policy = yarnrpc.Policy{} // the provider repeats its heartbeat itself, and has to know when none is answered
 	nm.Policy.MaxDelay = nm.Policy.BaseDelay
 	nm.Policy.BaseDelay = min(firstStartWait, nm.Policy.MaxDelay)
 	rm.Attempt, rm.Token = attempt, token
@@ -56,7 +56,7 @@ func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, creden
 	return &Clients{ResourceManager: amrm.New(rm), NodeManagers: nmclient.New(nm)}, nil
 }
 
-// Close ends all connections; after the Driver's Run.
+// Close ends all connections; after the Provider's Run.
 func (c *Clients) Close() error {
 	return errors.Join(c.ResourceManager.Close(), c.NodeManagers.Close())
 }

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func (y *yarn) allocate(t *rapid.T, a allocate) {
 	y.request = &a
 }
 
-func (y *yarn) report(t *rapid.T, e resourcemanager.DriverEvent) {
+func (y *yarn) report(t *rapid.T, e resourcemanager.WorkerEvent) {
 	switch e := e.(type) {
 	case resourcemanager.WorkerStarting:
 		if y.reported[e.Worker] != "" {

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"context"
@@ -39,7 +39,7 @@ type call func(context.Context)
 
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
-	*Driver
+	*Provider
 	report resourcemanager.Report
 	// Calls of YARN's ResourceManager come in order from one goroutine, as amrm's Client serves
 	// one caller. The core asks for one after the other, so it needs no bound.
@@ -67,7 +67,7 @@ func (s *shell) begin(context.Context) actor.Shell[effect] {
 	return s
 }
 
-// fail ends the driver with this error. One that comes once ctx has ended follows from that
+// fail ends the provider with this error. One that comes once ctx has ended follows from that
 // end, and does not count.
 func (s *shell) fail(ctx context.Context, cause error) {
 	if ctx.Err() == nil {

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"context"
@@ -12,7 +12,7 @@ var errResourceManagerHangs = errors.New("resource manager takes no reports any 
 
 // news is what the ResourceManager is to hear, and what is to be started once it has.
 type news struct {
-	events []resourcemanager.DriverEvent
+	events []resourcemanager.WorkerEvent
 	starts []start
 }
 
@@ -22,7 +22,7 @@ func (s *shell) handUp(n news) {
 	rest := news{starts: n.starts}
 	for _, e := range n.events {
 		if _, is := e.(resourcemanager.NodesChanged); is {
-			s.upward.Put(news{events: []resourcemanager.DriverEvent{e}}, "nodes")
+			s.upward.Put(news{events: []resourcemanager.WorkerEvent{e}}, "nodes")
 		} else {
 			rest.events = append(rest.events, e)
 		}
@@ -48,7 +48,7 @@ func (s *shell) pass(ctx context.Context, n news) bool {
 }
 
 // tell reports, and gives up a ResourceManager that hangs.
-func (s *shell) tell(ctx context.Context, events []resourcemanager.DriverEvent) error {
+func (s *shell) tell(ctx context.Context, events []resourcemanager.WorkerEvent) error {
 	if len(events) == 0 {
 		return nil
 	}

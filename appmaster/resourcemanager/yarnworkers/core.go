@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"errors"
@@ -57,7 +57,7 @@ type core struct {
 	// During a step:
 	now     time.Time
 	effects []effect
-	events  []resourcemanager.DriverEvent
+	events  []resourcemanager.WorkerEvent
 	starts  []start
 }
 

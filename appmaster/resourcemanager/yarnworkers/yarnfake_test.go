@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"cmp"
@@ -25,9 +25,9 @@ import (
 // application is an unmanaged one on a fake YARN, with the clients of YARN that Bobbin has
 // in earnest.
 type application struct {
-	client *yarnclient.Client
-	id     records.ApplicationID
-	driver *Driver
+	client   *yarnclient.Client
+	id       records.ApplicationID
+	provider *Provider
 }
 
 // submit needs a bubble, and a fake without sockets.
@@ -63,7 +63,7 @@ func submit(t *testing.T, fake *yarnfake.Fake) *application {
 			t.Error(err)
 		}
 	})
-	a.driver, err = New(Config{
+	a.provider, err = New(Config{
 		ResourceManager: master, NodeManagers: managers, Nodes: nodes,
 		Registration: RegistrationAt("here", 1),
 		Launch: func(records.ContainerID, records.NodeID, resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
@@ -75,18 +75,18 @@ func submit(t *testing.T, fake *yarnfake.Fake) *application {
 	return a
 }
 
-// start runs the driver alone; stop ends it.
+// start runs the provider alone; stop ends it.
 func (a *application) start(t *testing.T) (u *upward, stop func()) {
 	t.Helper()
 	u = new(upward)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- a.driver.Run(ctx, u.report) }()
+	go func() { ended <- a.provider.Run(ctx, u.report) }()
 	return u, func() {
 		t.Helper()
 		cancel(errStopped)
 		if err := <-ended; !errors.Is(err, errStopped) {
-			t.Errorf("driver ends with %v", err)
+			t.Errorf("provider ends with %v", err)
 		}
 	}
 }
@@ -122,21 +122,21 @@ func TestAnApplicationEndsAfterItsNodeHasShrunk(t *testing.T) {
 		a := submit(t, fake)
 		u, stop := a.start(t)
 		defer stop()
-		a.driver.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 1})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 1})
 		time.Sleep(3 * time.Second)
 		if u.count("starting") != 1 {
 			t.Fatalf("reported: %q", u.events)
 		}
 		fake.RestartNode(fake.Nodes()[0], smallNode)
 		time.Sleep(DefaultHeartbeat)
-		a.driver.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 2})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 2})
 		time.Sleep(time.Second)
 		if u.count("completed") != 1 || u.count("refused: YARN refuses workers of 4096 MB and 4 vcores in queue root.default") != 1 {
 			t.Errorf("reported: %q", u.events)
 		}
 
 		ended := make(chan error, 1)
-		go func() { ended <- a.driver.Deregister(t.Context(), msg.ApplicationFailed, "no room") }()
+		go func() { ended <- a.provider.Deregister(t.Context(), msg.ApplicationFailed, "no room") }()
 		time.Sleep(time.Minute)
 		select {
 		case err := <-ended:
@@ -202,7 +202,7 @@ func newSession(t *testing.T) *session {
 	settings.ResourceManager, settings.IDs = "rm1", "#"
 	settings.Worker = resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 4, Slots: 1}
 	var err error
-	if s.manager, err = resourcemanager.New(settings, submit(t, s.fake).driver, quiet()); err != nil {
+	if s.manager, err = resourcemanager.New(settings, submit(t, s.fake).provider, quiet()); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -263,9 +263,9 @@ func TestAFrozenNodeManagerIsGivenUp(t *testing.T) {
 		u, stop := a.start(t)
 		const all = 10
 		for _, total := range []int{2, all} { // the second time over the connections of the first
-			a.driver.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: total})
+			a.provider.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: total})
 			time.Sleep(3 * DefaultRequestInterval / 2)
-			fake.Beat() // YARN gives them now, and the driver hears of it a moment later
+			fake.Beat() // YARN gives them now, and the provider hears of it a moment later
 			if total == all {
 				fake.Freeze(fake.Nodes()[0])
 			}

@@ -1,13 +1,13 @@
-// Package yarndriver is the ResourceManager's Driver on YARN: a worker is a
+// Package yarnworkers is the ResourceManager's Provider on YARN: a worker is a
 // container. It owns the asks of this application attempt, its heartbeat to
 // YARN's ResourceManager, and every container from its allocation to its end.
 //
-// The core is pure and decides; the Driver is the loop around it. The Driver owns
+// The core is pure and decides; the Provider is the loop around it. The Provider owns
 // the loop's goroutine, one that calls YARN's ResourceManager, one that reports
 // upwards, and a bounded number that call NodeManagers, few at each node. Of all of
 // Bobbin only this package may import amrm and nmclient, and it must import no role
-// but the ResourceManager, whose Driver it is.
-package yarndriver
+// but the ResourceManager, whose Provider it is.
+package yarnworkers
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ResourceManagerClient is what the Driver uses of *amrm.Client.
+// ResourceManagerClient is what the Provider uses of *amrm.Client.
 type ResourceManagerClient interface {
 	Register(ctx context.Context, r amrm.RegisterRequest) (amrm.Registration, error)
 	SetAsk(ask amrm.Ask)
@@ -36,7 +36,7 @@ type ResourceManagerClient interface {
 	Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error
 }
 
-// NodeManagerClient is what the Driver uses of *nmclient.Client. Its methods are
+// NodeManagerClient is what the Provider uses of *nmclient.Client. Its methods are
 // called from many goroutines.
 type NodeManagerClient interface {
 	SetTokens(tokens map[records.NodeID]*creds.Token)
@@ -49,7 +49,7 @@ type NodeManagerClient interface {
 // several goroutines, and must not block for long.
 type Launch func(id records.ContainerID, node records.NodeID, spec resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error)
 
-// Config is what a Driver is told. Its clients stay the caller's to close, after
+// Config is what a Provider is told. Its clients stay the caller's to close, after
 // Run.
 type Config struct {
 	ResourceManager ResourceManagerClient
@@ -80,21 +80,21 @@ const (
 	DefaultRequestInterval = 100 * time.Millisecond
 )
 
-// Driver is a resourcemanager.Driver. Make it with New.
-type Driver struct {
+// Provider is a resourcemanager.WorkerProvider. Make it with New.
+type Provider struct {
 	config Config
 	loop   *actor.Loop[event, effect]
 	logger logrus.FieldLogger
 }
 
-var _ resourcemanager.Driver = (*Driver)(nil)
+var _ resourcemanager.WorkerProvider = (*Provider)(nil)
 
-// New makes a Driver.
-func New(config Config, logger logrus.FieldLogger) (*Driver, error) {
+// New makes a Provider.
+func New(config Config, logger logrus.FieldLogger) (*Provider, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	d := &Driver{config: config, logger: logger.WithField("role", "yarndriver")}
+	d := &Provider{config: config, logger: logger.WithField("role", "yarnworkers")}
 	core := newCore(config.Heartbeat, config.RequestInterval, config.Place, config.Nodes)
 	d.loop = actor.New[event, effect](core, woken{})
 	d.loop.Observe(d.logStep)
@@ -104,9 +104,9 @@ func New(config Config, logger logrus.FieldLogger) (*Driver, error) {
 // Run registers with YARN and serves until ctx ends. It ends with an error that
 // is amrm.ErrAttemptGone when YARN has given the attempt up: the process must end
 // then, and touch nothing.
-func (d *Driver) Run(ctx context.Context, report resourcemanager.Report) error {
+func (d *Provider) Run(ctx context.Context, report resourcemanager.Report) error {
 	s := &shell{
-		Driver: d, report: report,
+		Provider: d, report: report,
 		yarn: actor.NewOutbox[call](0, nil), upward: actor.NewOutbox[news](0, nil),
 		starts: newNodeCalls(d.loop.Go), others: newNodeCalls(d.loop.Go),
 	}
@@ -114,13 +114,13 @@ func (d *Driver) Run(ctx context.Context, report resourcemanager.Report) error {
 }
 
 // Order takes new orders.
-func (d *Driver) Order(ctx context.Context, orders resourcemanager.Orders) {
+func (d *Provider) Order(ctx context.Context, orders resourcemanager.Orders) {
 	d.loop.Tell(ctx, ordered{orders})
 }
 
 // Deregister stops what was released and unregisters from YARN, after two heartbeats
 // at the latest, as YARN ends what is left. Diagnostics are cut to 8 KiB.
-func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
+func (d *Provider) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
 	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event {
 		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), question: q}
 	})

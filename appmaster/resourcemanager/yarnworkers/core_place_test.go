@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"slices"
@@ -34,7 +34,7 @@ func asked(t *testing.T, effects []effect) allocate {
 }
 
 // reported is what effects tell the ResourceManager.
-func reported(effects []effect) (events []resourcemanager.DriverEvent) {
+func reported(effects []effect) (events []resourcemanager.WorkerEvent) {
 	for _, e := range effects {
 		if told, is := e.(report); is {
 			events = append(events, told.events...)
@@ -141,7 +141,7 @@ func TestWhenOrdersAreTaken(t *testing.T) {
 	} {
 		c, _ := orderIn(test.place, testNodes())
 		taken := func(now time.Time, e event) bool {
-			return slices.Contains(reported(c.Step(now, e)), resourcemanager.DriverEvent(resourcemanager.OrdersTaken{}))
+			return slices.Contains(reported(c.Step(now, e)), resourcemanager.WorkerEvent(resourcemanager.OrdersTaken{}))
 		}
 		if taken(testEpoch, allocated{err: yarnrpc.ErrInvalidResourceRequest}) {
 			t.Errorf("%s: taken as YARN refuses", name)
@@ -172,12 +172,12 @@ func TestAnAskThatStandsIsTaken(t *testing.T) {
 	} {
 		c, _ := orderIn(place, testNodes())
 		now := testEpoch
-		step := func(after time.Duration, e event) []resourcemanager.DriverEvent {
+		step := func(after time.Duration, e event) []resourcemanager.WorkerEvent {
 			now = now.Add(after)
 			return reported(c.Step(now, e))
 		}
 		taken := func(after time.Duration, r amrm.Response) bool {
-			return slices.Contains(step(after, allocated{response: r}), resourcemanager.DriverEvent(resourcemanager.OrdersTaken{}))
+			return slices.Contains(step(after, allocated{response: r}), resourcemanager.WorkerEvent(resourcemanager.OrdersTaken{}))
 		}
 		for range 2 {
 			step(0, allocated{response: amrm.Response{Rejected: []amrm.Rejection{

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ func (c Config) validate() error {
 		config.YarnContainerRequestInterval.Is(c.RequestInterval),
 	))
 	if err != nil {
-		return fmt.Errorf("configure yarn driver: %w", err)
+		return fmt.Errorf("configure yarn provider: %w", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"errors"
@@ -245,7 +245,7 @@ func TestRunEndsWhenTheResourceManagerTakesNoReports(t *testing.T) {
 	})
 }
 
-// A node that was slow may start a container long after the driver has given it up.
+// A node that was slow may start a container long after the provider has given it up.
 func TestAStartWithoutAnswerIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()

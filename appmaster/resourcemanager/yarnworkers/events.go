@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
@@ -73,7 +73,7 @@ type (
 	}
 	// report tells the ResourceManager. What is to be started is started after
 	// that.
-	report struct{ events []resourcemanager.DriverEvent }
+	report struct{ events []resourcemanager.WorkerEvent }
 	// startContainers starts workers.
 	startContainers struct{ starts []start }
 	// stopContainer has a container's node stop it, sooner than YARN's
@@ -94,7 +94,7 @@ type (
 	}
 	// reply answers finishAsked.
 	reply struct{ actor.Reply }
-	// fail ends the driver.
+	// fail ends the provider.
 	fail struct{ err error }
 )
 

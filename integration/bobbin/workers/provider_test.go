@@ -39,9 +39,9 @@ func (a *application) finished(t testing.TB, c *cluster.Cluster) (app cluster.RM
 	return app
 }
 
-// TestWorkersComeAndGo would catch a driver that YARN does not understand: one worker comes, then more, while fewer are
-// wanted for a moment; one dies and is found out; all are released; the application ends with its status. What the driver
-// does with too many containers is in testdata/surplus.txt of package yarndriver: here YARN is left with what was wanted.
+// TestWorkersComeAndGo would catch a provider that YARN does not understand: one worker comes, then more, while fewer are
+// wanted for a moment; one dies and is found out; all are released; the application ends with its status. What the provider
+// does with too many containers is in testdata/surplus.txt of package yarnworkers: here YARN is left with what was wanted.
 func TestWorkersComeAndGo(t *testing.T) {
 	t.Parallel()
 	c := suite.Cluster(t)
@@ -63,21 +63,21 @@ func TestWorkersComeAndGo(t *testing.T) {
 		t.Errorf("%d workers reported starting, %d completed, and %+v", starting, completed, others)
 	}
 
-	if err := a.driver.Deregister(t.Context(), msg.ApplicationSucceeded, "all is well"); err != nil {
+	if err := a.provider.Deregister(t.Context(), msg.ApplicationSucceeded, "all is well"); err != nil {
 		t.Fatal(err)
 	}
 	if app := a.finished(t, c); app.FinalStatus != "SUCCEEDED" || !strings.Contains(app.Diagnostics, "all is well") {
 		t.Errorf("YARN says %+v", app)
 	}
 	if err := a.stop(); !errors.Is(err, errStopped) {
-		t.Errorf("driver ends with %v", err)
+		t.Errorf("provider ends with %v", err)
 	}
 }
 
 // total is how many workers TestWorkersComeAndGo has in all.
 const total = 6
 
-// killOne kills a worker's process, and has the driver look at the silent worker,
+// killOne kills a worker's process, and has the provider look at the silent worker,
 // as the ResourceManager does when a connection is lost.
 func (a *application) killOne(t *testing.T) {
 	t.Helper()
@@ -101,7 +101,7 @@ func (a *application) killOne(t *testing.T) {
 
 // TestAWorkerThatIsReleasedWhileItStartsIsStopped would catch a worker that runs though nobody counts it: YARN ends a
 // container that is released before its node has started it, and tells the node, which does not know it yet and starts it
-// later. Nobody but the driver can stop it.
+// later. Nobody but the provider can stop it.
 func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 	t.Parallel()
 	c := suite.Cluster(t)
@@ -119,7 +119,7 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 	})
 	a.order(t, resourcemanager.Orders{Total: 1, Release: []resourcemanager.Release{{Worker: id}}})
 	a.holds(t, c, 0)
-	// Both nodes give a container now, and the driver hears of it: all three have heard of
+	// Both nodes give a container now, and the provider hears of it: all three have heard of
 	// the end, too.
 	a.order(t, resourcemanager.Orders{Total: 3})
 	wait.Until(t, "two more workers start", func() bool {
@@ -155,7 +155,7 @@ func TestWorkersBeyondTheMaximumAreRefused(t *testing.T) {
 	a := submit(t, suite.Cluster(t))
 	spec := small
 	spec.MemoryMB = 1 << 20
-	a.driver.Order(t.Context(), resourcemanager.Orders{Spec: spec, Total: 1})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Spec: spec, Total: 1})
 	var refused resourcemanager.WorkersRefused
 	wait.Until(t, "the order is refused", func() bool {
 		_, _, _, others := a.reports.read("")

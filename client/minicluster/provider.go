@@ -24,20 +24,20 @@ const programHash = "local"
 // loopback is the address of the one node.
 const loopback = "127.0.0.1"
 
-// driver starts workers as goroutines.
-type driver struct {
+// provider starts workers as goroutines.
+type provider struct {
 	options Options
 	mux     *rolerpc.Mux
 	orders  chan resourcemanager.Orders // from Order to Run, which may begin later; never closed
 	workers sync.WaitGroup
 }
 
-func newDriver(o Options) *driver {
-	return &driver{options: o, orders: make(chan resourcemanager.Orders)}
+func newProvider(o Options) *provider {
+	return &provider{options: o, orders: make(chan resourcemanager.Orders)}
 }
 
 // Order hands orders to Run.
-func (d *driver) Order(ctx context.Context, orders resourcemanager.Orders) {
+func (d *provider) Order(ctx context.Context, orders resourcemanager.Orders) {
 	select {
 	case d.orders <- orders:
 	case <-ctx.Done():
@@ -45,10 +45,10 @@ func (d *driver) Order(ctx context.Context, orders resourcemanager.Orders) {
 }
 
 // Deregister has nobody to tell.
-func (d *driver) Deregister(context.Context, msg.ApplicationStatus, string) error { return nil }
+func (d *provider) Deregister(context.Context, msg.ApplicationStatus, string) error { return nil }
 
 // Run starts and ends workers as ordered, and ends them all with ctx.
-func (d *driver) Run(ctx context.Context, report resourcemanager.Report) error {
+func (d *provider) Run(ctx context.Context, report resourcemanager.Report) error {
 	defer d.workers.Wait()
 	if err := report(ctx, resourcemanager.NodesChanged{Nodes: []string{loopback}}); err != nil {
 		return nil
@@ -90,7 +90,7 @@ func (d *driver) Run(ctx context.Context, report resourcemanager.Report) error {
 }
 
 // worker is the life of one TaskExecutor.
-func (d *driver) worker(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec) error {
+func (d *provider) worker(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec) error {
 	roles := rolerpc.NewLocal(d.mux, rolerpc.LocalConfig{
 		Dialer:   rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: id}},
 		Listener: rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}},
@@ -122,7 +122,7 @@ func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecu
 			Program: h.options.Program,
 			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
 				return taskhost.Surroundings{
-					Files: h.options.FileSystem, CloseFiles: func() error { return nil }, // they are the driver's, too
+					Files: h.options.FileSystem, CloseFiles: func() error { return nil }, // they are the provider's, too
 					Logger: h.options.Logger.WithField("host", spec.Host),
 				}, nil
 			},

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // logStep logs one line for each change of state, and heartbeats not at all.
-func (d *Driver) logStep(e event, effects []effect) {
+func (d *Provider) logStep(e event, effects []effect) {
 	switch e := e.(type) {
 	case registered:
 		d.logger.WithFields(logrus.Fields{
@@ -59,7 +59,7 @@ func (d *Driver) logStep(e event, effects []effect) {
 	}
 }
 
-func (d *Driver) logAllocated(e allocated) {
+func (d *Provider) logAllocated(e allocated) {
 	if errors.Is(e.err, amrm.ErrAttemptGone) {
 		return // the failure is logged
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Driver starts and ends workers: yarndriver as YARN containers, the
+// WorkerProvider starts and ends workers: yarnworkers as YARN containers, the
 // minicluster as goroutines of its process.
-type Driver interface {
+type WorkerProvider interface {
 	// Run starts and ends workers as ordered, reports what happens to them, and
 	// returns when ctx ends, with nothing touched outside: workers go on. An
-	// error before that means that the driver cannot go on, ever.
+	// error before that means that the provider cannot go on, ever.
 	//
 	// WorkerStarting must be reported before its worker is started, or a worker
 	// might register that the ResourceManager does not know.
@@ -31,22 +31,22 @@ type Driver interface {
 
 // Report takes what has happened to workers, in order. It blocks while the
 // ResourceManager has too much to do, and gives an error when it has ended.
-type Report func(ctx context.Context, events ...DriverEvent) error
+type Report func(ctx context.Context, events ...WorkerEvent) error
 
-// Orders is what a driver is to do.
+// Orders is what a provider is to do.
 type Orders struct {
 	// Spec is what workers look like.
 	Spec WorkerResourceSpec
 	// Total is how many workers there shall have been since Run, those included
-	// that have ended: the driver starts more until it has reported
+	// that have ended: the provider starts more until it has reported
 	// WorkerStarting so often, and gives up starts that it has not reported when
 	// Total falls. As the number counts starts and not what runs, orders and
 	// reports may cross without one worker too many or too few.
 	Total int
-	// Release lists workers to end. One that the driver does not know any more
+	// Release lists workers to end. One that the provider does not know any more
 	// has ended already; none of these is reported completed.
 	Release []Release
-	// Check lists workers whose connection is lost. The driver looks soon
+	// Check lists workers whose connection is lost. The provider looks soon
 	// whether they have ended, and reports WorkerCompleted if so.
 	Check []ids.ResourceID
 	// Avoid names the nodes on which no worker is to be started for now, sorted; it replaces
@@ -68,16 +68,16 @@ func (s WorkerResourceSpec) String() string {
 	return fmt.Sprintf("%d MB, %d vcores, %d slots", s.MemoryMB, s.VCores, s.Slots)
 }
 
-// DriverEvent is something that a Driver reports.
+// WorkerEvent is something that a WorkerProvider reports.
 //
 //sumtype:decl
-type DriverEvent interface{ isDriverEvent() }
+type WorkerEvent interface{ isWorkerEvent() }
 
-// NodesChanged names the nodes that could have workers now, all of them. A driver that
+// NodesChanged names the nodes that could have workers now, all of them. A provider that
 // does not know them never reports it.
 type NodesChanged struct{ Nodes []string }
 
-func (NodesChanged) isDriverEvent() {}
+func (NodesChanged) isWorkerEvent() {}
 
 // WorkerStarting says that there is room for a worker and that it is going to be
 // started.
@@ -100,20 +100,20 @@ type WorkerCompleted struct {
 
 // WorkersRefused says that no more workers of the spec that was ordered can be had
 // now: one would exceed the largest container, say. It holds until RefusalEnded, after
-// which the driver tries to get what is ordered again.
+// which the provider tries to get what is ordered again.
 type WorkersRefused struct{ Reason string }
 
 // RefusalEnded says that workers that were refused may be had again, for all that the
-// driver knows.
+// provider knows.
 type RefusalEnded struct{}
 
 // OrdersTaken says that workers are refused no more: what is ordered is going to come as soon
 // as there is room. It follows RefusalEnded, once something is ordered.
 type OrdersTaken struct{}
 
-func (WorkerStarting) isDriverEvent()  {}
-func (WorkerFailed) isDriverEvent()    {}
-func (WorkerCompleted) isDriverEvent() {}
-func (WorkersRefused) isDriverEvent()  {}
-func (RefusalEnded) isDriverEvent()    {}
-func (OrdersTaken) isDriverEvent()     {}
+func (WorkerStarting) isWorkerEvent()  {}
+func (WorkerFailed) isWorkerEvent()    {}
+func (WorkerCompleted) isWorkerEvent() {}
+func (WorkersRefused) isWorkerEvent()  {}
+func (RefusalEnded) isWorkerEvent()    {}
+func (OrdersTaken) isWorkerEvent()     {}

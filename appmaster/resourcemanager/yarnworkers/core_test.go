@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"errors"
@@ -305,7 +305,7 @@ func describeAllocate(a allocate) string {
 	return text
 }
 
-func describeReport(e resourcemanager.DriverEvent) string {
+func describeReport(e resourcemanager.WorkerEvent) string {
 	number := func(id ids.ResourceID) string { return strings.TrimLeft(string(id)[len(id)-6:], "0") }
 	switch e := e.(type) {
 	case resourcemanager.WorkerStarting:

@@ -1,4 +1,4 @@
-package yarndriver
+package yarnworkers
 
 import (
 	"context"
@@ -235,7 +235,7 @@ func (y *fakeYARN) runningCount() int {
 	return len(y.running)
 }
 
-// upward collects what the driver reports.
+// upward collects what the provider reports.
 type upward struct {
 	mu     sync.Mutex // guards what follows
 	events []string
@@ -243,7 +243,7 @@ type upward struct {
 	busy   chan struct{} // takes no reports until it is closed; nil: takes them
 }
 
-func (u *upward) report(ctx context.Context, events ...resourcemanager.DriverEvent) error {
+func (u *upward) report(ctx context.Context, events ...resourcemanager.WorkerEvent) error {
 	u.mu.Lock()
 	busy := u.busy
 	u.mu.Unlock()
@@ -275,8 +275,8 @@ func (u *upward) count(word string) int {
 	return n
 }
 
-// run runs a Driver on the fake; stop ends it and gives Run's error.
-func run(t *testing.T, y *fakeYARN) (d *Driver, u *upward, stop func() error) {
+// run runs a Provider on the fake; stop ends it and gives Run's error.
+func run(t *testing.T, y *fakeYARN) (d *Provider, u *upward, stop func() error) {
 	t.Helper()
 	d, err := New(Config{
 		ResourceManager: y, NodeManagers: y, Nodes: testNodes(),
@@ -332,7 +332,7 @@ func TestWorkersStartAsSoonAsYARNHasThem(t *testing.T) {
 			t.Errorf("run ends with %v", err)
 		}
 		if y.finished != "" || y.runningCount() != 40 {
-			t.Errorf("a driver that is stopped touched something: %q, %d workers run", y.finished, y.runningCount())
+			t.Errorf("a provider that is stopped touched something: %q, %d workers run", y.finished, y.runningCount())
 		}
 	})
 }
