@@ -15,18 +15,21 @@ import (
 func runApplicationCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "run-application",
-		Usage:     "run a program in a cluster of its own, its driver included",
+		Usage:     "run a whole program on YARN, in an application of its own",
 		ArgsUsage: "PROGRAM [program arguments]",
-		Description: `PROGRAM is a file here, or one that is on the cluster already, by its URI. It plans
-and executes its jobs there, several if it likes, and its output is among the logs.
-The cluster ends with it. This command ends once the cluster runs; Ctrl-C before
-that takes everything back. With -d Execute does not wait for its job.
+		Description: `PROGRAM is a file on this machine, or the URI of a file on HDFS. The program runs on
+YARN, and plans and executes its jobs there. It may execute several jobs. The logs
+contain its output. The application ends with the program.
 
+This command returns when the application runs. Before that, Ctrl-C kills the application
+and removes its staged files. With -d, Execute does not wait for its job.
+
+  bobbin run-application ./wordcount --input text --output counts
   bobbin run-application -nm nightly hdfs:///programs/wordcount --input hdfs:///text --output hdfs:///counts`,
 		Flags: slices.Concat(flags(parallelismFlag()), []cli.Flag{
-			&cli.StringFlag{Name: targetFlag().name, Aliases: targetFlag().aliases, Usage: "as Flink wants it here: " + config.TargetApplication, DefaultText: config.TargetApplication},
-			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "let the program go on while its jobs run"},
-			&cli.BoolFlag{Name: flagAttachedExit, Aliases: []string{"sae"}, Usage: "no effect: this command has returned before there is a job"},
+			&cli.StringFlag{Name: targetFlag().name, Aliases: targetFlag().aliases, Usage: "`TARGET`, as in Flink: only " + config.TargetApplication},
+			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "do not let the program wait for its jobs"},
+			&cli.BoolFlag{Name: flagAttachedExit, Aliases: []string{"sae"}, Usage: "no effect: this command returns before the first job starts"},
 		}, flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(runApplication),
 	}

@@ -19,12 +19,15 @@ import (
 func applicationsCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "applications",
-		Usage: "list the applications that wait or run",
-		Description: `Those of all users and of all kinds, not Bobbin's alone.
+		Usage: "list the applications of YARN that wait or run",
+		Description: `Lists the applications of all users and of all types, not only those of Bobbin.
 
+  bobbin applications
   bobbin applications --all`,
-		Flags: append(clusterFlags(), outputFlag(),
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"}),
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also list applications that have ended"},
+			outputFlag(),
+		}, clusterFlags()...),
 		Action: bind(withYARN(applications)),
 	}
 }

@@ -56,12 +56,9 @@ func Run(ctx context.Context, p Process) int {
 		p.Stdout = out
 		commands = commandsOf(p)
 	}
-	help := helpPage{out: p.Stdout}
 	app := &cli.App{
 		Name:                      "bobbin",
-		Usage:                     "dataflow on Hadoop YARN",
-		Description:               description,
-		Writer:                    &help, // nothing else is written there
+		Writer:                    p.Stdout,
 		ErrWriter:                 p.Stderr,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,                         // values may hold commas
@@ -69,28 +66,19 @@ func Run(ctx context.Context, p Process) int {
 		HideHelpCommand:           true,
 		Commands:                  commands,
 		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name != "" {
-				return unknownCommand("", c.App.Commands, name)
-			}
-			return cli.ShowAppHelp(c)
+			return unknownCommand("", c.App.Commands, c.Args().First())
 		},
 	}
-	if err == nil {
-		err = errors.Join(app.RunContext(ctx, append([]string{app.Name}, words...)), help.print())
+	if help, asked := helpFor(commands, words); err == nil && asked {
+		err = printHelp(p.Stdout, help)
+	} else if err == nil {
+		err = app.RunContext(ctx, append([]string{app.Name}, words...))
 	}
 	if out != nil {
 		err = out.failure(err)
 	}
 	return exitCode(p.Stderr, err)
 }
-
-const description = `Each command tells what it does, with an example: bobbin COMMAND --help.
-
-The exit code is 0 where all went well, 2 where the command line or an option is
-wrong, 130 after Ctrl-C, SIGTERM or SIGHUP, and otherwise 1. With -o json standard
-output is one JSON object, which has the field "error" where something went wrong.
-Help is always text. Logs and scripts of completion are printed as they are: their
-commands have no -o.`
 
 func commandsOf(p Process) []*cli.Command {
 	bind := binder(p.bind)

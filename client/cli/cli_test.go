@@ -332,18 +332,18 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 		want  []string
 	}{
 		{[]string{"", "-h", "--help", "help"}, []string{"run ", "info ", "list ", "cancel ", "stop ", "status ", "session ", "applications ", "logs ", "kill ", "doctor ", "version "}},
-		{[]string{"run-application --help"}, []string{"PROGRAM", "hdfs:///programs/wordcount", "--detached", "-jm SIZE"}},
-		{[]string{"run --help", "help run", "run -h ./job"}, []string{"PROGRAM", "-t TARGET", "--detached", "130 after Ctrl-C"}},
+		{[]string{"run-application --help"}, []string{"PROGRAM", "hdfs:///programs/wordcount", "--detached", "-jm, --jobManagerMemory SIZE"}},
+		{[]string{"run --help", "help run", "run -h ./job"}, []string{"PROGRAM", "-t, --target TARGET", "--detached", "130 after Ctrl-C"}},
 		{[]string{"session", "session --help", "help session"}, []string{"start", "attach", "stop", "query"}},
-		{[]string{"session start --help", "help session start"}, []string{"--detached", "-jm SIZE", "yarn.properties-file.location", "bobbin session start -d"}},
-		{[]string{"session attach --help", "session stop --help", "status --help"}, []string{"-m HOST:PORT", "--applicationId APPLICATION"}},
-		{[]string{"list --help"}, []string{"--running", "--scheduled", "--all", "-m HOST:PORT"}},
-		{[]string{"cancel --help", "stop --help"}, []string{"JOB", "-m HOST:PORT"}},
-		{[]string{"info --help"}, []string{"PROGRAM", "-p N", "-o json"}},
+		{[]string{"session start --help", "help session start"}, []string{"--detached", "-jm, --jobManagerMemory SIZE", "yarn.properties-file.location", "bobbin session start -d"}},
+		{[]string{"session attach --help", "session stop --help", "status --help"}, []string{"-m, --jobmanager HOST:PORT", "--applicationId APPLICATION"}},
+		{[]string{"list --help"}, []string{"--running", "--scheduled", "--all", "-m, --jobmanager HOST:PORT"}},
+		{[]string{"cancel --help", "stop --help"}, []string{"JOB", "-m, --jobmanager HOST:PORT"}},
+		{[]string{"info --help"}, []string{"PROGRAM", "-p, --parallelism N", "-o json"}},
 		{[]string{"logs --help"}, []string{"APPLICATION", "--container ID", "--file NAME"}},
 		{[]string{"kill --help"}, []string{"APPLICATION", "staged"}},
 		{[]string{"applications --help"}, []string{"--all", "--output FORMAT"}},
-		{[]string{"doctor --help"}, []string{"--keytab FILE", "--queue QUEUE", "--output FORMAT", "Nothing is submitted", "otherwise 1"}},
+		{[]string{"doctor --help"}, []string{"--keytab FILE", "--queue QUEUE", "--output FORMAT", "submits nothing", "otherwise 1"}},
 		{[]string{"version --help"}, []string{"print the version", "commit"}},
 	} {
 		for _, line := range c.lines {

@@ -17,8 +17,8 @@ import (
 // clusterFlags are the flags of every command that reaches a cluster.
 func clusterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "proxy-user", Usage: "act for `USER`, as hadoop.proxyuser.* of the cluster allows (security.proxy-user)"},
-		&cli.StringSliceFlag{Name: "D", Usage: "option `KEY=VALUE`; may be repeated"},
+		&cli.StringFlag{Name: "proxy-user", Usage: "act for `USER`; hadoop.proxyuser.* of the cluster must allow it (security.proxy-user)"},
+		&cli.StringSliceFlag{Name: "D", Usage: "set option `KEY=VALUE`; repeat the flag for more options"},
 	}
 }
 

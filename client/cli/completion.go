@@ -18,14 +18,15 @@ const completeCommand = "complete"
 func completionCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
-		Usage:     "print what makes a shell complete this command's words",
+		Usage:     "print the completion script of a shell",
 		ArgsUsage: "bash|zsh|fish",
-		Description: `Commands, flags, options of -D and their values are completed. The script is
-printed as it is: there is no -o json.
+		Description: `The script completes commands, flags, the options of -D, and their values. The command
+prints only the script: there is no -o json. Put the line of your shell into its file, for
+zsh after compinit: ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.
 
-  source <(bobbin completion bash)     in ~/.bashrc
-  source <(bobbin completion zsh)      in ~/.zshrc, behind compinit
-  bobbin completion fish | source      in ~/.config/fish/config.fish`,
+  source <(bobbin completion bash)
+  source <(bobbin completion zsh)
+  bobbin completion fish | source`,
 		Action: bind(completion),
 	}
 }
@@ -86,7 +87,7 @@ complete -c bobbin -a '(__bobbin_candidates)'
 
 func candidatesCommand(bind binder) *cli.Command {
 	return &cli.Command{
-		Name: completeCommand, Usage: "print what may stand in place of the last word", ArgsUsage: "WORD…", Hidden: true,
+		Name: completeCommand, Usage: "print the candidates for the last word", ArgsUsage: "WORD…", Hidden: true,
 		Action: bind(func(_ context.Context, c *call) error {
 			for _, candidate := range candidates(c.line.App.Commands, c.line.Args().Slice()) {
 				fmt.Fprintln(c.Out, candidate)

@@ -21,7 +21,7 @@ var errUnwell = errors.New("a check has failed")
 func doctorCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
-		Usage:       "check what a job needs, before one is submitted",
+		Usage:       "check everything that a job needs, without submitting one",
 		Description: doctorDescription,
 		Flags:       slices.Concat(flags(doctorFlags()...), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action:      bind(examine),
@@ -30,25 +30,26 @@ func doctorCommand(bind binder) *cli.Command {
 
 func doctorFlags() []optionFlag {
 	return []optionFlag{
-		{name: "queue", aliases: []string{"qu"}, usage: "YARN `QUEUE` to be used", key: config.YarnApplicationQueue},
-		{name: "keytab", usage: "log in with the keys of `FILE`, not with the ticket that kinit got", key: config.KerberosKeytab},
-		{name: "principal", usage: "whose keys of the keytab: `NAME`, or NAME@REALM", key: config.KerberosPrincipal},
+		{name: "queue", aliases: []string{"qu"}, usage: "YARN `QUEUE` to check", key: config.YarnApplicationQueue},
+		{name: "keytab", usage: "log in with the keytab `FILE`, not with the ticket of kinit", key: config.KerberosKeytab},
+		{name: "principal", usage: "log in as `NAME` or NAME@REALM, with the keytab", key: config.KerberosPrincipal},
 	}
 }
 
-const doctorDescription = `Looks at Bobbin's options, the Hadoop configuration, krb5.conf, ticket, keytab or
-tokens, clocks, names, ResourceManagers and NameNodes with the protection in
-force, the queue and its limits, the directory on HDFS where files are staged, and
-the tokens that a job would get. Each line has a finding; a line with an arrow
-has the remedy.
+const doctorDescription = `Checks Bobbin's options, the Hadoop configuration, krb5.conf, the ticket, keytab or
+tokens, clocks and host names, the ResourceManagers and NameNodes and their protection,
+the queue and its limits, the staging directory on HDFS, and the tokens that a job would
+get. Each line has a finding. A line with an arrow has the remedy.
 
-Nothing is submitted. One small file is written on HDFS, and removed again; a
-token is obtained, and canceled.
+The command submits nothing. It writes one small file on HDFS and removes it again. It
+obtains tokens and cancels them.
 
-The exit code is 0 when no check has failed, 2 when an option is wrong, and
-otherwise 1. docs/doctor.md explains the checks.
+The exit code is 0 if no check has failed, 2 if an option is wrong, and otherwise 1.
+docs/doctor.md explains the checks.
 
-  bobbin doctor -qu nightly`
+  bobbin doctor
+  bobbin doctor -qu nightly
+  bobbin doctor --keytab /etc/security/keytabs/etl.keytab --principal etl`
 
 func examine(ctx context.Context, c *call) error {
 	err := noArguments(c.line)

@@ -29,16 +29,16 @@ type optionFlag struct {
 // yarn-session.sh.
 func deploymentFlags() []optionFlag {
 	return []optionFlag{
-		{name: "jobManagerMemory", aliases: []string{"jm"}, usage: "`SIZE` of the ApplicationMaster's container, in MB or with a unit", key: config.JobManagerProcessSize},
-		{name: "taskManagerMemory", aliases: []string{"tm"}, usage: "`SIZE` of a TaskExecutor's container, in MB or with a unit", key: config.TaskManagerProcessSize},
-		{name: "slots", aliases: []string{"s"}, usage: "`N` slots of each TaskExecutor", key: config.TaskSlots},
-		{name: "name", aliases: []string{"nm"}, usage: "`NAME` of the application", key: config.YarnApplicationName},
-		{name: "queue", aliases: []string{"qu"}, usage: "YARN `QUEUE`", key: config.YarnApplicationQueue},
-		{name: "applicationType", aliases: []string{"at"}, usage: "`TYPE` of the application", key: config.YarnApplicationType},
-		{name: "nodeLabel", aliases: []string{"nl"}, usage: "`LABEL` of the nodes for its containers", key: config.YarnNodeLabel},
-		{name: "ship", aliases: []string{"t"}, usage: "`FILE` or directory for its containers; may be repeated", key: config.YarnShipFiles, several: true},
-		{name: "jar", aliases: []string{"j"}, usage: "`FILE` that the cluster runs as bobbin, in place of this one", key: config.YarnDistribution},
-		{name: "zookeeperNamespace", aliases: []string{"z"}, usage: "`NAME` of its data of high availability", key: config.HighAvailabilityClusterID},
+		{name: "jobManagerMemory", aliases: []string{"jm"}, usage: "`SIZE` of the ApplicationMaster's container, such as 1g; a bare number is in MB", key: config.JobManagerProcessSize},
+		{name: "taskManagerMemory", aliases: []string{"tm"}, usage: "`SIZE` of each worker's container, such as 4g; a bare number is in MB", key: config.TaskManagerProcessSize},
+		{name: "slots", aliases: []string{"s"}, usage: "`N` slots in each worker", key: config.TaskSlots},
+		{name: "name", aliases: []string{"nm"}, usage: "`NAME` of the application in YARN", key: config.YarnApplicationName},
+		{name: "queue", aliases: []string{"qu"}, usage: "YARN `QUEUE` of the application", key: config.YarnApplicationQueue},
+		{name: "applicationType", aliases: []string{"at"}, usage: "`TYPE` of the application in YARN", key: config.YarnApplicationType},
+		{name: "nodeLabel", aliases: []string{"nl"}, usage: "use only nodes with YARN's node label `LABEL`", key: config.YarnNodeLabel},
+		{name: "ship", aliases: []string{"t"}, usage: "copy `FILE` or directory into each container; repeat the flag for more", key: config.YarnShipFiles, several: true},
+		{name: "jar", aliases: []string{"j"}, usage: "`FILE` to run in the cluster as bobbin, instead of this binary", key: config.YarnDistribution},
+		{name: "zookeeperNamespace", aliases: []string{"z"}, usage: "`NAME` of the high availability data", key: config.HighAvailabilityClusterID},
 	}
 }
 
@@ -54,11 +54,11 @@ func deploymentFlagsOfRun() []optionFlag {
 
 // targetFlag says where a program's jobs run.
 func targetFlag() optionFlag {
-	return optionFlag{name: "target", aliases: []string{"t"}, usage: "`TARGET` to run on: yarn-session, yarn-per-job, yarn-application, remote, or local", key: config.ExecutionTarget}
+	return optionFlag{name: "target", aliases: []string{"t"}, usage: "`TARGET`: yarn-session, yarn-per-job, yarn-application, remote or local", key: config.ExecutionTarget}
 }
 
 func parallelismFlag() optionFlag {
-	return optionFlag{name: "parallelism", aliases: []string{"p"}, usage: "default parallelism `N` of jobs", key: config.ParallelismDefault}
+	return optionFlag{name: "parallelism", aliases: []string{"p"}, usage: "`N` subtasks of each operator that sets no number itself", key: config.ParallelismDefault}
 }
 
 // flags are the flags as the command line has them; their texts name their options.

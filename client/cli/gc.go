@@ -15,13 +15,15 @@ import (
 func gcCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "gc",
-		Usage: "remove staged files that no application needs any more",
-		Description: "Removes the staged files of applications that have ended, or that YARN has forgotten. It\n" +
-			"also removes the oldest files of the cache that no application uses, until the others fit\n" +
-			"into staging.cache.max-size. It leaves files that are younger than staging.gc.min-age.\n\n" +
-			"  bobbin gc --dry-run -D staging.cache.max-size=200m",
-		Flags: append(clusterFlags(), outputFlag(),
-			&cli.BoolFlag{Name: "dry-run", Usage: "tell what would be removed, and remove nothing"}),
+		Usage: "remove staged files that no application needs",
+		Description: "Removes the staged files of applications that have ended, or that YARN has forgotten. The\n" +
+			"command also removes cached files that no application uses, the oldest first, until the\n" +
+			"others fit into staging.cache.max-size. It keeps files that are younger than\n" +
+			"staging.gc.min-age.\n\n  bobbin gc\n  bobbin gc --dry-run -D staging.cache.max-size=200m",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "dry-run", Usage: "print the files without removing them"},
+			outputFlag(),
+		}, clusterFlags()...),
 		Action: bind(withYARN(collectGarbage)),
 	}
 }

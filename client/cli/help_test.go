@@ -23,7 +23,7 @@ func TestHelpIsNoWiderThanAPage(t *testing.T) {
 			}
 		}
 	}
-	check("--help", description)
+	check("--help", strings.ReplaceAll(overview, "\n   ", "\n"))
 	eachCommand("", commandsOf(Process{}), func(path string, command *cli.Command) { check(path, command.Description) })
 }
 
@@ -110,6 +110,59 @@ func TestHelpFitsNarrowTerminals(t *testing.T) {
 			}
 			if diff := cmp.Diff(strings.Fields(help), strings.Fields(fit)); diff != "" {
 				t.Errorf("bobbin %s at %d columns (-want +got):\n%s", path, columns, diff)
+			}
+		}
+	})
+}
+
+// TestOverviewShowsEachCommand would catch a command that no group of the overview has, a form that the command line
+// refuses, and a row that a terminal of 80 columns breaks.
+func TestOverviewShowsEachCommand(t *testing.T) {
+	commands := commandsOf(Process{})
+	shown := make(map[string]bool)
+	for line := range strings.Lines(overview) {
+		line = strings.TrimSuffix(line, "\n")
+		if width := terminal.Cells(line); width > 80 {
+			t.Errorf("%d columns: %s", width, line)
+		}
+		form, _, isRow := strings.Cut(strings.TrimSpace(line), "  ")
+		if !isRow {
+			continue
+		}
+		words, err := arrange(commands, strings.Fields(form))
+		if err != nil || slices.Contains(words, "--help") {
+			t.Errorf("%s: arranged as %q: %v", form, words, err)
+			continue
+		}
+		shown[words[0]] = true
+	}
+	for _, command := range commands {
+		if shown[command.Name] == command.Hidden {
+			t.Errorf("bobbin %s: shown is %t, hidden is %t", command.Name, shown[command.Name], command.Hidden)
+		}
+	}
+	if got := fitHelp(overview, 80); got != overview {
+		t.Errorf("at 80 columns (-want +got):\n%s", cmp.Diff(overview, got))
+	}
+}
+
+// TestHelpShowsFlagsAsTheDocsDo would catch a short flag with two dashes, a default that says nothing, and a value
+// without a name.
+func TestHelpShowsFlagsAsTheDocsDo(t *testing.T) {
+	eachCommand("", commandsOf(Process{}), func(path string, c *cli.Command) {
+		_, help, _ := command(t, nil, append(strings.Fields(path), "--help")...)
+		if strings.Contains(help, "(default: ") || strings.Contains(help, "`") {
+			t.Errorf("bobbin %s:\n%s", path, help)
+		}
+		for _, flag := range c.Flags {
+			row := flagRow(flag.(cli.DocGenerationFlag))
+			if takes := flag.(cli.DocGenerationFlag).TakesValue(); takes != strings.Contains(row[0][strings.LastIndex(row[0], "-"):], " ") {
+				t.Errorf("bobbin %s: a value is %t: %s", path, takes, row[0])
+			}
+			for _, alias := range flag.Names()[1:] {
+				if !strings.Contains(row[0], "-"+alias+", ") || strings.Contains(row[0], "--"+alias+",") {
+					t.Errorf("bobbin %s: -%s is shown as %s", path, alias, row[0])
+				}
 			}
 		}
 	})

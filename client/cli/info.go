@@ -19,12 +19,14 @@ import (
 func infoCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "info",
-		Usage:     "print the plan of a job, and run nothing",
+		Usage:     "print the plan of a job, without running the job",
 		ArgsUsage: "PROGRAM [program arguments] | JOB",
-		Description: `The program is started, and ended when it executes its first job. Its output goes to
-standard error. In place of a program, name a job of a cluster by its id. With
--o json the plan has the form of the REST path /jobs/JOB/plan; it is null where the
-program has printed its own help instead.
+		Description: `The command starts the program, and ends the program when it executes its first job. The
+program's output goes to standard error. With the id of a job instead of a program, the
+command prints the plan of that job.
+
+With -o json the plan has the form of the REST path /jobs/JOB/plan. The plan is null if the
+program executes no job, for example with --help.
 
   bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts
   bobbin info -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b`,

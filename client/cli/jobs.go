@@ -18,11 +18,12 @@ func cancelCommand(bind binder) *cli.Command {
 		Name:      "cancel",
 		Usage:     "cancel a job",
 		ArgsUsage: "JOB",
-		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs. A program\n" +
-			"that REST runs beside the master of a session is ended by its id, which bobbin status\n" +
-			"shows; its jobs go on.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
+		Description: "Returns as soon as the cluster begins to cancel the job. bobbin list prints the ids of\n" +
+			"jobs.\n\nThe command also ends a program that was started by REST and runs beside the\n" +
+			"ApplicationMaster of a session. Give the id of the program, which bobbin status prints.\n" +
+			"The jobs of the program continue.\n\n  bobbin cancel 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "take a savepoint first, which is not possible yet"},
+			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "refused: savepoints are not supported yet"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(func(ctx context.Context, c *call) error {
 			if c.line.Bool("withSavepoint") {
@@ -54,14 +55,14 @@ func cancel(ctx context.Context, c *call, master *reached, job ids.JobID) error 
 func stopCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:        "stop",
-		Usage:       "end a job with a savepoint",
+		Usage:       "end a job with a savepoint (not supported yet)",
 		ArgsUsage:   "JOB",
-		Description: "Savepoints are not possible yet, and so the answer is a refusal: cancel the job.\n\n  bobbin stop -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
+		Description: "Savepoints are not supported yet. The cluster refuses this command: use bobbin cancel.\n\n  bobbin stop -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "savepointPath", Aliases: []string{"p"}, Usage: "`DIRECTORY` of the savepoint"},
-			&cli.BoolFlag{Name: "drain", Aliases: []string{"d"}, Usage: "let the job finish its windows first"},
-			&cli.StringFlag{Name: "type", Usage: "`FORMAT` of the savepoint: canonical, or native"},
-			&cli.BoolFlag{Name: "detached", Usage: "return before the savepoint is there"},
+			&cli.BoolFlag{Name: "drain", Aliases: []string{"d"}, Usage: "let the job finish its windows before the savepoint"},
+			&cli.StringFlag{Name: "type", Usage: "`FORMAT` of the savepoint: canonical or native"},
+			&cli.BoolFlag{Name: "detached", Usage: "return before the savepoint is complete"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(func(ctx context.Context, c *call) error {
 			return withJob(ctx, c, func(ctx context.Context, _ *call, master *reached, job ids.JobID) error { return master.Stop(ctx, job) })

@@ -12,13 +12,13 @@ import (
 func killCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "kill",
-		Usage:     "end an application",
+		Usage:     "end an application and remove its staged files",
 		ArgsUsage: "APPLICATION",
-		Description: `Kills the application with all its containers and removes what was staged for it.
-Of one that has ended already it removes what is still staged.
+		Description: `Kills the application with all its containers, and removes its staged files. If the
+application has already ended, the command only removes the staged files.
 
   bobbin kill application_1700000000000_0001`,
-		Flags:  append(clusterFlags(), outputFlag()),
+		Flags:  append([]cli.Flag{outputFlag()}, clusterFlags()...),
 		Action: bind(kill),
 	}
 }

@@ -21,12 +21,13 @@ func listCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "list",
 		Usage: "list the jobs of an application",
-		Description: "Prints a line for each job that waits for slots or runs: when it began, its id, its\n" +
-			"name and its state, below headings as Flink's command has them.\n\n  bobbin list -a -id application_1700000000000_0001",
+		Description: "Prints a line for each job that runs or waits for slots: its start, id, name and state.\n" +
+			"The headings and lines have the form of Flink's command. Use -o json in scripts.\n\n" +
+			"  bobbin list\n  bobbin list -a -id application_1700000000000_0001",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.BoolFlag{Name: "running", Aliases: []string{"r"}, Usage: "list those that run, and no others"},
-			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
+			&cli.BoolFlag{Name: "running", Aliases: []string{"r"}, Usage: "list only running jobs"},
+			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list only jobs that wait for slots"},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also list jobs that have ended"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(listOf),
 	}

@@ -24,16 +24,18 @@ func logsCommand(bind binder) *cli.Command {
 		Name:      "logs",
 		Usage:     "print the logs of an application's containers",
 		ArgsUsage: "APPLICATION",
-		Description: `While the application runs, its logs come from the nodes as they are now; once it
-has ended, from HDFS, where YARN collects them within a few seconds. With -f what is
-added to them is printed, too, until the application has ended. Logs are bytes and
-are printed as they are: there is no -o json.
+		Description: `While the application runs, the command reads its logs from the nodes. After the end of the
+application it reads them from HDFS, where YARN collects them within a few seconds. With -f
+it also prints new lines, until the application ends. The command prints logs unchanged:
+there is no -o json.
 
+  bobbin logs application_1700000000000_0001
   bobbin logs -f --file jobmanager.log application_1700000000000_0001`,
-		Flags: append(clusterFlags(),
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the application, or the container, has ended"},
-			&cli.StringFlag{Name: "container", Usage: "only the logs of container `ID`"},
-			&cli.StringFlag{Name: "file", Usage: "only the log `NAME`, such as jobmanager.log"}),
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print new lines until the application or the container ends"},
+			&cli.StringFlag{Name: "container", Usage: "print only the logs of container `ID`"},
+			&cli.StringFlag{Name: "file", Usage: "print only the log `NAME`, for example jobmanager.log"},
+		}, clusterFlags()...),
 		Action: bind(printLogs),
 	}
 }

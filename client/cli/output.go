@@ -11,7 +11,7 @@ import (
 )
 
 func outputFlag() cli.Flag {
-	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT` of the output: text, or json", Value: "text"}
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT` of the output: text (default) or json"}
 }
 
 // asksForJSON tells whether a command line wants JSON, also one that is faulty: args are its

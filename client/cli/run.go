@@ -16,15 +16,15 @@ import (
 
 func runFlags() []cli.Flag {
 	return slices.Concat(flags(targetFlag(), parallelismFlag()), []cli.Flag{
-		&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return once the job runs"},
-		&cli.BoolFlag{Name: flagAttachedExit, Aliases: []string{"sae"}, Usage: "cancel the job when this command ends before it, however that ends (execution.shutdown-on-attached-exit)"},
+		&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return as soon as the job runs"},
+		&cli.BoolFlag{Name: flagAttachedExit, Aliases: []string{"sae"}, Usage: "cancel the job if this command ends before the job (execution.shutdown-on-attached-exit)"},
 	}, whichFlags(), flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags())
 }
 
 func runCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:        "run",
-		Usage:       "run a program's job",
+		Usage:       "run a program and its jobs",
 		ArgsUsage:   "PROGRAM [program arguments]",
 		Description: runDescription,
 		Flags:       runFlags(),
@@ -32,28 +32,32 @@ func runCommand(bind binder) *cli.Command {
 	}
 }
 
-const runDescription = `Everything behind PROGRAM belongs to the program. Its standard input, output and
-error are those of this command; with -o json its standard output goes to
-standard error, as standard output then holds nothing but one JSON object.
+const runDescription = `Put the flags of bobbin before PROGRAM. All words after PROGRAM go to the program. The
+program uses the standard input, output and error of this command. With -o json the
+program's standard output goes to standard error, and standard output contains only
+one JSON object.
 
-With -t yarn-application the program runs in the cluster, and this command ends once
-it does so there: see bobbin run-application --help.
+-t says where the jobs run:
 
-With -t yarn-session jobs go to a session: the one that -id or -m names, or else
-the one that bobbin session start has started last. Without -t, and with such a
-session, they do so, too. With rest.access-file they go to the cluster of that file,
-which has no YARN here (-t remote): see bobbin session access --help.
+local             in the program's own process, on this machine
+yarn-per-job      in a YARN application that starts and ends with the job
+yarn-session      in a session: the one that -id or -m names, or the one started last
+yarn-application  on YARN, with the whole program: see bobbin run-application --help
+remote            in a session, without access to YARN: see bobbin session access --help
 
-Without -t, and with neither of them, they run in the program's own process (-t local).
-A flag that counts for nothing on the target is refused.
+The default is remote with rest.access-file, yarn-session if a session is known, and
+otherwise local. A flag that has no effect on the target is an error.
 
-The exit code is 0 when every job has FINISHED, 2 where the command line is wrong,
+The exit code is 0 if every job has FINISHED, 2 if the command line is wrong,
 130 after Ctrl-C, and otherwise 1.
-Ctrl-C before the application runs kills it and removes what was staged for it;
-after that it leaves the job running, or cancels it with -sae. A second Ctrl-C
-ends this command at once.
 
-  bobbin run -t yarn-per-job -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts`
+Before the application runs, Ctrl-C kills the application and removes its staged files.
+Later, Ctrl-C leaves the job running, or cancels the job with -sae. A second Ctrl-C ends
+this command at once.
+
+  bobbin run ./wordcount --input text --output counts
+  bobbin run -t yarn-per-job -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts
+  bobbin run -t yarn-per-job -d -nm nightly -tm 2g -s 2 ./wordcount --input text`
 
 // runProgram runs a program on the target that the options name.
 func runProgram(ctx context.Context, c *call) error {

@@ -15,14 +15,15 @@ import (
 func sessionAttachCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "attach",
-		Usage: "stay with a session that runs",
-		Description: `Takes the words help, stop and quit, and ends with the session. Ctrl-C ends this
-command alone. With -o json it prints how the session ended, with -d how it is.
+		Usage: "open the prompt of a running session",
+		Description: `Reads the words help, stop and quit, from the terminal or a pipe, until the session ends.
+Ctrl-C ends only this command: the session continues. With -o json the command prints the
+final state of the session. With -o json -d it prints the present state.
 
   bobbin session attach -id application_1700000000000_0001
   echo stop | bobbin session attach -id application_1700000000000_0001`,
 		Flags: slices.Concat(meantFlags(), []cli.Flag{
-			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return once the session is found"},
+			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return as soon as the command has found the session"},
 			outputFlag(),
 		}, clusterFlags()),
 		Action: bind(sessionAttach),
@@ -46,11 +47,14 @@ func sessionAttach(ctx context.Context, c *call) error {
 func sessionStopCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "stop",
-		Usage: "end a session and its jobs",
-		Description: `Returns once YARN says that the session has ended. Where YARN cannot be asked, it
-returns once the session has been told to end, which -o json calls ENDING. Of a session
-that has ended by itself it removes what is left: staged files, and the file that names it.
+		Usage: "stop a session and its jobs",
+		Description: `Returns when YARN reports the end of the session. If YARN does not answer, the command
+returns as soon as the session has accepted the stop; with -o json the state is then ENDING.
 
+If the session has already ended, the command removes its staged files, and the file that
+bobbin session start wrote.
+
+  bobbin session stop
   bobbin session stop -id application_1700000000000_0001`,
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(sessionStop),
@@ -77,14 +81,16 @@ func sessionStop(ctx context.Context, c *call) (err error) {
 func sessionAccessCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:      "access",
-		Usage:     "write what lets commands in from where there is no YARN",
+		Usage:     "write an access file for machines without YARN",
 		ArgsUsage: "FILE",
-		Description: `FILE gives a command your rights in the session, also in the hands of others: keep it
-readable by you alone. It names one ApplicationMaster, and is worth nothing once that
-has ended.
+		Description: `FILE gives your rights in the session to everyone who can read it: keep it secret. The
+file names one ApplicationMaster. It is of no use after the end of that ApplicationMaster.
+
+Write the file where YARN is available, and copy it to the other machine. Run the second
+command there.
 
   bobbin session access -id application_1700000000000_0001 nightly.access
-  bobbin run -m host:port -D rest.access-file=nightly.access ./wordcount     elsewhere`,
+  bobbin run -m host:port -D rest.access-file=nightly.access ./wordcount`,
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(sessionAccess),
 	}

@@ -20,12 +20,12 @@ import (
 func sessionQueryCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "query",
-		Usage: "print what YARN has for a session: nodes and queues",
-		Description: `Prints memory, vcores and containers of each node that runs, what they are
-together, and the queues.
+		Usage: "print the nodes and queues of YARN",
+		Description: `Prints the memory, vcores and containers of each running node and of all of them together,
+and the queues that take applications.
 
   bobbin session query`,
-		Flags:  append(clusterFlags(), outputFlag()),
+		Flags:  append([]cli.Flag{outputFlag()}, clusterFlags()...),
 		Action: bind(withYARN(sessionQuery)),
 	}
 }

@@ -17,8 +17,8 @@ import (
 func sessionCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:        "session",
-		Usage:       "start a cluster that takes jobs, and end it",
-		Description: "A session runs the jobs of bobbin run -t yarn-session, many at a time, until it is\nstopped.\n\n  bobbin session start -d",
+		Usage:       "start, use and stop a cluster that runs many jobs",
+		Description: "A session is a YARN application that runs the jobs of bobbin run until you stop it. It\nruns many jobs at a time.\n\n  bobbin session start -d\n  bobbin session stop",
 		Subcommands: []*cli.Command{sessionStartCommand(bind), sessionAttachCommand(bind), sessionStopCommand(bind), sessionQueryCommand(bind), sessionAccessCommand(bind)},
 	}
 }
@@ -27,15 +27,18 @@ func sessionStartCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "start",
 		Usage: "start a session",
-		Description: `Starts a session and writes down which, so that later commands need not be told
-(yarn.properties-file.location). Without -d this command stays attached: it takes
-the words help, stop and quit, and ends with the session; Ctrl-C stops that.
+		Description: `Starts a session, and writes its id to a file (yarn.properties-file.location). Later
+commands use this session if you name no other.
 
+Without -d this command keeps running until the session ends, and reads the words help,
+stop and quit. Ctrl-C stops the session.
+
+  bobbin session start -d
   bobbin session start -d -nm nightly -jm 1g -tm 4g -s 4`,
 		Flags: slices.Concat(flags(deploymentFlags()...), []cli.Flag{
-			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return once the session runs"},
-			&cli.StringFlag{Name: flagApplication, Aliases: []string{"id"}, Usage: "start none: attach to the session that is this `APPLICATION`"},
-			&cli.BoolFlag{Name: "query", Aliases: []string{"q"}, Usage: "start none: print what YARN has for one"},
+			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return as soon as the session runs"},
+			&cli.StringFlag{Name: flagApplication, Aliases: []string{"id"}, Usage: "start no session: attach to the session with the id `APPLICATION`"},
+			&cli.BoolFlag{Name: "query", Aliases: []string{"q"}, Usage: "start no session: print the nodes and queues of YARN"},
 			outputFlag(),
 		}, clusterFlags()),
 		Action: bind(func(ctx context.Context, c *call) error {

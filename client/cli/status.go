@@ -20,11 +20,11 @@ import (
 func statusCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "status",
-		Usage: "print what an application has and does",
+		Usage: "print the workers, slots and jobs of an application",
 		Description: "Prints the numbers of workers, slots and jobs, and each job that waits for slots. For a\n" +
-			"session it also prints the programs that REST runs beside the master, with their ids. For\n" +
-			"an application that has not begun, or has ended, it prints YARN's report: state, times\n" +
-			"and diagnostics.\n\n  bobbin status -id application_1700000000000_0001",
+			"session the command also prints the programs that were started by REST, with their ids.\n\n" +
+			"For an application that has not started yet, or has ended, the command prints YARN's\n" +
+			"report: state, times and diagnostics.\n\n  bobbin status\n  bobbin status -id application_1700000000000_0001",
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(statusOf),
 	}

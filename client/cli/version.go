@@ -14,9 +14,10 @@ import (
 func versionCommand(bind binder, release string, build version.Build) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "print the version, and the commit that it was built of",
-		Description: `A program and bobbin go together where their protocol is the same.
+		Usage: "print the version and the commit of this binary",
+		Description: `A program works with this bobbin if both have the same protocol number.
 
+  bobbin version
   bobbin version -o json`,
 		Flags: []cli.Flag{outputFlag()},
 		Action: bind(func(_ context.Context, c *call) error {

@@ -44,13 +44,13 @@ func masterAddress(c *cli.Context) string {
 
 // applicationFlag names an application by its id.
 func applicationFlag() optionFlag {
-	return optionFlag{name: flagApplication, aliases: []string{"id"}, usage: "`APPLICATION` that is meant", key: config.YarnApplicationID}
+	return optionFlag{name: flagApplication, aliases: []string{"id"}, usage: "`APPLICATION` to use; default: the session started last", key: config.YarnApplicationID}
 }
 
 // whichFlags are the flags of every command that means an application which runs.
 func whichFlags() []cli.Flag {
 	return append(flags(applicationFlag()),
-		&cli.StringFlag{Name: flagMaster, Aliases: []string{"m"}, Usage: "`HOST:PORT` of its REST endpoint, in place of its id"})
+		&cli.StringFlag{Name: flagMaster, Aliases: []string{"m"}, Usage: "`HOST:PORT` of the application's REST endpoint, instead of -id"})
 }
 
 // meantFlags are whichFlags for commands that start nothing: what the application is,
