@@ -100,7 +100,7 @@ func Main(value string, words []string, plan Plan) int {
 			if err != nil {
 				return fail(err)
 			}
-			fmt.Println(string(held.Tokens["ns"].Password))
+			fmt.Fprintln(os.Stdout, string(held.Tokens["ns"].Password))
 		case "hog":
 			hog(conn)
 			return 0
@@ -171,14 +171,14 @@ func count(conn *control.Conn, plan Plan, start msg.DriverStart, input string, a
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
 			if start.Detached {
-				fmt.Println("accepted", m.Job)
+				fmt.Fprintln(os.Stdout, "accepted", m.Job)
 				return 0
 			}
 		case msg.UpdateTokens:
 		case msg.CollectedRecords:
 			collected += len(m.Records)
 		case msg.JobEnded:
-			fmt.Println(m.Status, collected)
+			fmt.Fprintln(os.Stdout, m.Status, collected)
 			if m.Status != msg.JobFinished {
 				return 1
 			}
