@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -81,8 +82,9 @@ type core struct {
 	// Of jobs that are in none of these no submission may come any more where they have ended,
 	// or were withdrawn: cancelled before they came. The one pushes out none of the other.
 	ended, withdrawn forgotten
-	// reserved is the sum of what jobs have reserved that have not ended, in bytes.
-	reserved int64
+	// memory is what jobs take; of this the archive has half at most, and beyond that only what
+	// stays, see handoverTime. Nothing is let go of before somebody needs its room, but whole jobs by Limits.
+	memory budget.Jobs
 	// unfinished is how the cluster ends if it is to do so as the first of its jobs that
 	// did not finish; nil while each has.
 	unfinished *Outcome
@@ -102,7 +104,7 @@ type job struct {
 	jobMaster ids.JobMasterID
 	detached  bool
 
-	reserved int64 // bytes; 0 once it has ended
+	reserved budget.Reservation // none once it has ended
 
 	clientTimeout time.Duration     // of a job that ends with its client
 	client        patience.Deadline // when the client is given up, while it is awaited: see awaited
@@ -122,7 +124,7 @@ func newCore(config Config) *core {
 	if config.Memory > 0 { // the other half is for jobs that run
 		config.Archive.Bytes = min(config.Archive.Bytes, config.Memory/2)
 	}
-	return &core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job)}
+	return &core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job), memory: budget.NewJobs(config.Memory)}
 }
 
 // Step takes one event and gives what is to be done about it, in order.
@@ -193,11 +195,13 @@ func (c *core) submit(s Submission) error {
 	if err := s.Graph.Validate(); err != nil {
 		return fmt.Errorf("submit job %s: %w", s.Job, err)
 	}
-	reserved, each, err := c.admit(s)
+	reserved, err := c.memory.Admit(s.Job, s.Graph, !s.Detached, c.archive.size, func(lacking int64) int64 {
+		c.forget(c.archive.yield(c.now, lacking))
+		return c.archive.size
+	})
 	if err != nil {
 		return err
 	}
-	c.reserved += reserved
 	j := &job{
 		id: s.Job, name: s.Graph.Name, jobMaster: ids.JobMasterID(c.tokens.Next()),
 		reserved: reserved, detached: s.Detached, clientTimeout: s.ClientTimeout,
@@ -208,7 +212,7 @@ func (c *core) submit(s Submission) error {
 		j.client = patience.After(c.now, j.clientTimeout)
 		c.watched = append(c.watched, j)
 	}
-	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s, ResultBytes: each})
+	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s, ResultBytes: reserved.Each})
 	return nil
 }
 
@@ -253,8 +257,8 @@ func (c *core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	j.details, j.results = &details, results
 	j.unread = len(results)
 	j.heard = c.now
-	c.reserved -= j.reserved
-	j.reserved = 0
+	c.memory.Release(j.reserved)
+	j.reserved = budget.Reservation{}
 	c.emit(jobArchived{Job: j.id, Status: details.Status})
 	switch c.config.Mode {
 	case Session, Application:

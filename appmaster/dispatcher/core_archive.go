@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 )
 
 // Limits bound what is kept of jobs that have ended.
@@ -37,7 +37,7 @@ func (a *archive) add(j *job) {
 // resize counts again what a job takes.
 func (a *archive) resize(j *job) {
 	a.size -= j.size
-	j.size = sizeOf(j.details)
+	j.size = budget.EndedSize(j.details)
 	for _, buffer := range j.results {
 		j.size += int64(buffer.Size())
 	}
@@ -108,30 +108,4 @@ func (a *archive) shrink(now time.Time, bytes int64, least int) (forgotten []*jo
 		})
 	}
 	return forgotten
-}
-
-// Estimates of memory, in bytes, beside that of texts.
-const (
-	jobSize       = 1 << 10 // of a job with its maps, and its places in the core's
-	vertexSize    = 512
-	exceptionSize = 128
-	entrySize     = 64 // of a map or a list
-)
-
-// sizeOf estimates what a job's details take.
-func sizeOf(d *msg.JobDetails) int64 {
-	size := jobSize + len(d.Name) + entrySize*(len(d.Timestamps)+len(d.Steps))
-	for _, v := range d.Vertices {
-		size += vertexSize + len(v.Name) + entrySize*(len(v.Tasks)+len(v.Inputs))
-	}
-	for _, e := range slices.Concat(d.Exceptions, d.TaskFailures) {
-		size += exceptionSize + len(e.Failure.Message) + len(e.Failure.Stack) + len(e.Task) + len(e.Location)
-	}
-	for name := range d.Counters {
-		size += entrySize + len(name)
-	}
-	for name, value := range d.Config {
-		size += entrySize + len(name) + len(value)
-	}
-	return int64(size)
 }

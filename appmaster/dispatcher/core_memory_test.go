@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -75,25 +76,26 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 			reserved, kept := int64(0), int64(0)
 			for _, j := range core.jobs {
 				if j.details == nil {
-					reserved += j.reserved
+					reserved += j.reserved.Bytes
 					continue
 				}
-				kept += sizeOf(j.details)
+				kept += budget.EndedSize(j.details)
 				for _, b := range j.results {
 					kept += int64(b.Size())
 				}
 			}
-			if core.reserved != reserved || core.archive.size != kept || reserved+kept > memory {
-				t.Fatalf("%d bytes are reserved and %d kept, counted as %d and %d, allowed are %d", reserved, kept, core.reserved, core.archive.size, memory)
+			if core.memory.Reserved() != reserved || core.archive.size != kept || reserved+kept > memory {
+				t.Fatalf("%d bytes are reserved and %d kept, counted as %d and %d, allowed are %d", reserved, kept, core.memory.Reserved(), core.archive.size, memory)
 			}
 		}
 		submit := func(job ids.JobID) {
-			s := Submission{Job: job, Graph: collecting(rapid.IntRange(0, 4).Draw(t, "results")), Detached: rapid.Bool().Draw(t, "detached")}
-			least := GraphSize(s.Graph)
+			results := rapid.IntRange(0, 4).Draw(t, "results")
+			s := Submission{Job: job, Graph: collecting(results), Detached: rapid.Bool().Draw(t, "detached")}
+			least := budget.GraphSize(s.Graph)
 			if !s.Detached {
-				least += resultsOf(s.Graph) * collect.LeastBuffered
+				least += int64(results) * collect.LeastBuffered
 			}
-			busy := core.reserved
+			busy := core.memory.Reserved()
 			for _, j := range core.archive.jobs {
 				if now.Sub(j.heard) < handoverTime {
 					busy += j.size
@@ -145,8 +147,8 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 		check()
 		now = now.Add(time.Hour)
 		_ = step(woken{})
-		if core.reserved != 0 || core.archive.size != 0 || len(core.jobs) != 0 {
-			t.Fatalf("%d bytes are reserved, %d kept, and %d jobs known, when all have been forgotten", core.reserved, core.archive.size, len(core.jobs))
+		if core.memory.Reserved() != 0 || core.archive.size != 0 || len(core.jobs) != 0 {
+			t.Fatalf("%d bytes are reserved, %d kept, and %d jobs known, when all have been forgotten", core.memory.Reserved(), core.archive.size, len(core.jobs))
 		}
 	})
 }
@@ -257,6 +259,7 @@ func TestRoomIsMadeOldestFirst(t *testing.T) {
 func TestWhatYieldsFirst(t *testing.T) {
 	t.Parallel()
 	const each = collect.LeastBuffered
+	ended := budget.EndedSize(&msg.JobDetails{})
 	for _, test := range []struct {
 		name      string
 		wait      time.Duration
@@ -268,7 +271,7 @@ func TestWhatYieldsFirst(t *testing.T) {
 		{"nothing, for time alone", 50 * time.Minute, nil, 0, "", map[ids.JobID]int{"unread": each, "bare": 0, "read": each}},
 		{"a page that the client has", time.Minute, nil, each, "", map[ids.JobID]int{"unread": each, "bare": 0, "read": 0}},
 		{"then a job that nobody waits for, though it is younger", time.Minute, nil, each + 1, "bare", map[ids.JobID]int{"unread": each, "read": 0}},
-		{"then all others", time.Minute, nil, each + 3*jobSize, "bare read unread", nil},
+		{"then all others", time.Minute, nil, each + 3*ended, "bare read unread", nil},
 		{"a result whose client is gone before what is younger", readingTime, nil, each + 1, "unread", map[ids.JobID]int{"bare": 0, "read": 0}},
 		{"no result whose client was seen", time.Hour / 2, []event{clientSeen{Job: "unread"}}, each + 1, "bare", map[ids.JobID]int{"unread": each, "read": 0}},
 		{"not even a page while its client asks", time.Minute, []event{resultAsked{Job: "read"}}, each, "bare unread", map[ids.JobID]int{"read": each}},
@@ -299,7 +302,7 @@ func TestWhatYieldsFirst(t *testing.T) {
 			}
 			held := map[ids.JobID]int{}
 			for _, j := range core.archive.jobs {
-				held[j.id] = int(j.size) - int(sizeOf(j.details))
+				held[j.id] = int(j.size) - int(budget.EndedSize(j.details))
 			}
 			if got := strings.Join(forgotten, " "); got != test.forgotten || !maps.Equal(held, test.held) {
 				t.Errorf("forgotten %q, held %v; want %q, %v", got, held, test.forgotten, test.held)

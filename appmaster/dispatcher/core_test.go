@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
@@ -376,7 +377,7 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 		kept := map[ids.JobID]jobEnded{} // what the core must know
 		size := func() (sum int64) {
 			for _, e := range kept {
-				sum += sizeOf(&e.Details)
+				sum += budget.EndedSize(&e.Details)
 				for _, b := range e.Results {
 					sum += int64(b.Size())
 				}
