@@ -97,7 +97,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 		a := newApplication(m.component, env, staged, m.tokens, programs, logger)
 		m.mode, m.drivers = a, a.drivers
 	case launch.Session:
-		programs.Limits.Job, programs.Limits.Growth, programs.Limits.Hold = endpoint.Room.Largest(), budget.Growth, endpoint.Room.Hold // with requests, which bring the same
+		programs.Limits.Job, programs.Limits.Hold = endpoint.Room.Largest(), endpoint.Room.Hold // with requests, which bring the same
 		s := newSession(m.component, store, settling, programs, env.workDir, shares.Programs, logger)
 		m.mode, m.drivers, endpoint.Session = s, s.drivers, s
 	}

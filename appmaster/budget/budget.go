@@ -13,7 +13,25 @@
 //	├─ users' programs: 25 %, for one in an application and for four in a session
 //	└─ program text, stacks, the kernel's share
 //
-// Shares are pure, and so is all that begins with Job. A Room waits, and may be used from any
+// # Why a text counts by its length
+//
+// A Room bounds how long a text is, and does not look into it. It sets aside five times as much for what is
+// decoded (growth). The figures are those of TestJobsTakeNoMoreThanTheirRoom and TestWhatForgedJobsTake,
+// memory that is held for each byte of text; what decoding takes beside that is garbage at once:
+//
+//	                                               JSON   CBOR
+//	10,000 files, one in a split     2.0, 1.6 MB    1.5    1.6
+//	10,000 files, 16 in a split      0.7, 0.5 MB    1.1    1.3
+//	3,000 vertices, edges, options   0.6, 0.4 MB    2.2    2.7
+//	a forged job: a vertex a number, or null        66     120
+//
+// So all jobs that an encoder of ours writes fit: names alone make an element long. A forged text does not.
+// A bound that is safe against it, of 120 in place of five, would leave 0.2 MiB for a job with -jm 512m,
+// which is less than a tenth of 10,000 files. A scan of each text before it is decoded would keep out nobody:
+// the right to submit a job is the right to run a program (package rest), a program that submits
+// jobs runs already, and either can end this process at once, as the same user of the operating system.
+//
+// Shares, estimates and Jobs are pure. A Room waits, and may be used from any
 // goroutine. The package starts no goroutines. It imports no role, and must never.
 package budget
 

@@ -20,17 +20,17 @@ const (
 	MiddleText = 64 << 10
 	// smallText is how long a text is, in bytes, that does not wait for room.
 	smallText = 1 << 10
-	// Growth is how much more memory than its text a value may take that is decoded.
-	Growth = 5
+	// growth is how much more memory than its text a job takes that is decoded, at most: see the package's comment.
+	growth = 5
 	// smallMemory is what small texts take at most, in bytes.
-	smallMemory = Connections * smallText * (1 + Growth)
+	smallMemory = Connections * smallText * (1 + growth)
 	// middleShare is the part of the room that is for texts up to MiddleText alone.
 	middleShare = 8
 )
 
 // Room admits what is being read: bodies of requests, and jobs of users' programs. It bounds the
 // memory that they take which are held at once, with what is decoded from them. Of its memory,
-// smallMemory is set apart: a sign of life never waits. What is left holds 1/(1+Growth) of its size
+// smallMemory is set apart: a sign of life never waits. What is left holds 1/(1+growth) of its size
 // in texts, an eighth of them for those up to MiddleText, which do not wait for somebody's large
 // job, and the rest for larger ones, each of which has half of it at most, so that one that comes
 // slowly leaves room for others. Make one with NewRoom; its methods may be called from any goroutine.
@@ -46,7 +46,7 @@ func NewRoom(memory int64, options config.Config) *Room {
 	if memory == 0 {
 		return &Room{semaphore.NewWeighted(16 * MiddleText), semaphore.NewWeighted(2 * option), option}
 	}
-	room := max(0, memory-smallMemory) / (1 + Growth)
+	room := max(0, memory-smallMemory) / (1 + growth)
 	middle := max(room/middleShare, MiddleText)
 	large := max(room-middle, 2*MiddleText)
 	return &Room{semaphore.NewWeighted(middle), semaphore.NewWeighted(large), min(option, large/2)}

@@ -26,7 +26,7 @@ func TestTheRoomIsNoLargerThanItsMemory(t *testing.T) {
 					held += int64(size)
 				}
 			}
-			if took := held*(1+Growth) + smallMemory; took > memory || took < memory*9/10 {
+			if took := held*(1+growth) + smallMemory; took > memory || took < memory*9/10 {
 				t.Errorf("%d bytes hold %d of bodies, which take %d", memory, held, took)
 			}
 		})

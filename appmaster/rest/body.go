@@ -93,28 +93,17 @@ func (b *timedBody) Read(p []byte) (int, error) {
 
 // readJSON decodes a body. An empty one is as {}.
 func readJSON(r *http.Request, into any) error {
-	text, err := readText(r)
-	if err != nil {
-		return err
-	}
-	return decodeJSON(text, into)
-}
-
-func readText(r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
 	if r.ContentLength > 0 { // there is room for so much: see enter
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(r.Body); err != nil {
 		if cut := cutShort(err); cut != nil {
-			return nil, cut
+			return cut
 		}
-		return nil, badRequest("the request's body cannot be read: %v", err)
+		return badRequest("the request's body cannot be read: %v", err)
 	}
-	return bytes.TrimSpace(body.Bytes()), nil
-}
-
-func decodeJSON(text []byte, into any) error {
+	text := bytes.TrimSpace(body.Bytes())
 	if len(text) == 0 {
 		return nil
 	}

@@ -421,48 +421,6 @@ func TestHeldBodiesWaitForRoom(t *testing.T) {
 	})
 }
 
-// TestBodiesThatSayNothingAreRefused would catch a request that takes fifty times its own size
-// when it is decoded, and a refusal of jobs as planners write them: of many splits, many
-// edges, or many names.
-func TestBodiesThatSayNothingAreRefused(t *testing.T) {
-	t.Parallel()
-	many := jobgraph.JobGraph{Config: map[string]string{}}
-	for i := range 3000 {
-		host := fmt.Sprintf("n%d", i%40)
-		many.Vertices = append(many.Vertices, jobgraph.Vertex{Name: "read -> map", Operators: []string{"read", "map"}, Parallelism: 1, Splits: []jobgraph.Split{
-			{Base: "hdfs://nn/in/", Parts: []jobgraph.Part{{Name: fmt.Sprintf("part-%05d", i), Length: 128 << 20, FileLength: 1 << 30}}, Hosts: []string{host, host, host}},
-		}})
-		many.Edges = append(many.Edges, jobgraph.Edge{From: jobgraph.VertexID(i), To: jobgraph.VertexID(i + 1), Pattern: jobgraph.AllToAll, Type: "string"})
-		many.Config[fmt.Sprintf("env.variable-%d", i)] = "1"
-	}
-	planned, err := json.Marshal(many)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := func(of string) string { return "[" + strings.TrimSuffix(strings.Repeat(of+",", 10_000), ",") + "]" }
-	for name, test := range map[string]struct {
-		body string
-		want int
-	}{
-		"a large job":      {`{"program":{"sha256":"` + wordcountID + `"},"graph":` + string(planned) + `}`, 202},
-		"quotes in a text": {`{"program":{"sha256":"` + wordcountID + `"},"graph":{"name":"` + strings.Repeat(`\"{,`, 9000) + `"}}`, 202},
-		"vertices":         {`{"graph":{"vertices":` + list("{}") + `}}`, 400},
-		"splits":           {`{"graph":{"vertices":[{"splits":` + list("{}") + `}]}}`, 400},
-		"names":            {`{"graph":{"vertices":[{"operators":` + list(`""`) + `}]}}`, 400},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := newServer(&fakeGateway{})
-			server.config.Session = &fakeSession{}
-			w := httptest.NewRecorder()
-			server.Unguarded().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/jobs", strings.NewReader(test.body)))
-			if w.Code != test.want || test.want == 400 && !strings.Contains(w.Body.String(), "MiB decoded") {
-				t.Errorf("status %d, want %d: %s", w.Code, test.want, w.Body)
-			}
-		})
-	}
-}
-
 // deadlines are those that a connection is given. It is also the body that it brings.
 type deadlines struct {
 	http.ResponseWriter

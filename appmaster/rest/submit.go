@@ -21,14 +21,7 @@ func (s *Server) submitJob(r *http.Request) (any, error) {
 		return nil, err
 	}
 	var body restapi.JobSubmission
-	text, err := readText(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := fitsDecoded(text); err != nil {
-		return nil, err
-	}
-	if err := decodeJSON(text, &body); err != nil {
+	if err := readJSON(r, &body); err != nil {
 		return nil, err
 	}
 	if body.Job == "" {

@@ -72,7 +72,7 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 	limits := d.config.Limits
 	_, err = driver.Start(ctx, program.File, program.Arguments, driver.Options{
 		Config: program.Options.Set(), Detached: program.Detached, Reach: d.config.Reach(), Env: environment(d.config.Environment, limits.EachMB),
-		MaxJob: limits.Job, MaxGrowth: limits.Growth, Hold: limits.Hold,
+		MaxJob: limits.Job, Hold: limits.Hold,
 		Stdout: streams[0], Stderr: io.MultiWriter(p.tail.Source(), streams[1]),
 		Begun: func(begun *driver.Driver) { d.begun(p, begun) },
 	})
@@ -103,7 +103,7 @@ func (p *Process) Reason(err error) error {
 		return fmt.Errorf("%w\n%s", err, plan.Stack)
 	}
 	if errors.Is(err, msg.ErrJobTooLarge) {
-		return fmt.Errorf("%w: a program beside it brings jobs of %.1f MiB at most, encoded, which do not say next to nothing: raise %s, or divide the job",
+		return fmt.Errorf("%w: a program beside it brings jobs of at most %.1f MiB encoded: raise %s, or divide the job",
 			msg.ErrJobTooLarge, float64(p.drivers.config.Limits.Job)/(1<<20), config.JobManagerProcessSize)
 	}
 	if why := p.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -165,7 +166,10 @@ func (p *Programs) drive(ctx context.Context, at *place, run Run, submitted func
 
 // start starts a program of the session, for which there is a place.
 func (p *Programs) start(ctx context.Context, at *place, run Run, program Program) (_ *Process, err error) {
-	if program.Options, err = p.drivers.Options(run.Options); err != nil {
+	if program.Options, err = p.drivers.config.Options.With(config.Layer{Source: "request", Values: run.Options}); err != nil {
+		return nil, err
+	}
+	if err := config.Validate(program.Options); err != nil {
 		return nil, err
 	}
 	var after []func() error

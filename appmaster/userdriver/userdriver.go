@@ -54,7 +54,6 @@ type Limits struct {
 	ContainerMB int // all of it
 	EachMB      int // Go's soft limit of a program's memory (GOMEMLIMIT)
 	Job         int // bytes of a job, as it is encoded; 0: what a message may have
-	Growth      int // how much more memory a job may take that is decoded; 0: nobody bounds it
 	// Hold waits for room for a job of so many bytes before it is read; nil: there is room.
 	Hold func(ctx context.Context, bytes int) (leave func(), err error)
 }
@@ -73,15 +72,6 @@ type Drivers struct {
 // New makes Drivers without programs.
 func New(c Config, cluster Cluster, logger logrus.FieldLogger) *Drivers {
 	return &Drivers{config: c, cluster: cluster, logger: logger, running: make(map[*Process]struct{})}
-}
-
-// Options lays options over those of the cluster. The error wraps config.ErrInvalid.
-func (d *Drivers) Options(over map[string]string) (config.Config, error) {
-	c, err := d.config.Options.With(config.Layer{Source: "request", Values: over})
-	if err == nil {
-		err = config.Validate(c)
-	}
-	return c, err
 }
 
 // UpdateTokens leaves new tokens for each program, in place of those that it has not been told

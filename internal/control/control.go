@@ -45,17 +45,7 @@ type Conn struct {
 	frame   bytes.Buffer // the last frame, owned by Receive
 	sending sync.Mutex   // keeps frames whole
 	hears   msg.Kinds    // that the other side may send
-	limits  Limits
-}
-
-// Limits bound what Receive takes of a process that may be anybody's.
-type Limits struct {
-	// Message is how long a message may be, in bytes; 0, or more than codec.MaxMessage: as
-	// that.
-	Message int
-	// Growth is how much more memory than itself a message may take that is decoded, as
-	// codec.DecodedSize estimates; 0: nobody bounds it.
-	Growth int
+	most    int          // bytes of a message
 }
 
 // frameTime is how long a frame may take to come for which room is held: it has been written
@@ -65,11 +55,16 @@ const frameTime = 30 * time.Second
 // New makes the end of a connection that carries nothing but frames, and takes messages
 // of these kinds. Close closes it.
 func New(conn net.Conn, hears msg.Kinds) *Conn {
-	return &Conn{conn: conn, reader: bufio.NewReader(conn), hears: hears}
+	return &Conn{conn: conn, reader: bufio.NewReader(conn), hears: hears, most: codec.MaxMessage}
 }
 
-// Bound bounds what Receive takes. It is called before the first Receive.
-func (c *Conn) Bound(by Limits) { c.limits = by }
+// Bound has Receive take no message of more than so many bytes, of a process that may be anybody's. 0, or more than
+// codec.MaxMessage: as that. It is called before the first Receive.
+func (c *Conn) Bound(message int) {
+	if message > 0 {
+		c.most = min(message, codec.MaxMessage)
+	}
+}
 
 // Send writes a message. It blocks while the other side reads nothing and its
 // buffers are full; Close ends it. After an error of the connection the other
@@ -109,8 +104,8 @@ func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 	if size == 0 || size > codec.MaxMessage {
 		return nil, fmt.Errorf("receive frame of %d bytes on control socket, want 1 to %d: %w", size, codec.MaxMessage, ErrFrame)
 	}
-	if c.limits.Message > 0 && uint64(size) > uint64(c.limits.Message) {
-		return nil, fmt.Errorf("receive message of %d bytes on control socket, at most %d: %w", size, c.limits.Message, ErrTooLong)
+	if int64(size) > int64(c.most) {
+		return nil, fmt.Errorf("receive message of %d bytes on control socket, at most %d: %w", size, c.most, ErrTooLong)
 	}
 	c.frame.Reset()
 	if hold != nil {
@@ -128,12 +123,6 @@ func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 		}
 		return nil, fmt.Errorf("receive frame of %d bytes on control socket: %w", size, err)
 	}
-	if c.limits.Growth > 0 {
-		if took, most := codec.DecodedSize(c.frame.Bytes()), c.limits.Growth*max(int(size), leastGrown); took > most {
-			return nil, fmt.Errorf("receive message of %d bytes on control socket, which would take %.1f MiB decoded, at most %.1f: %w",
-				size, float64(took)/(1<<20), float64(most)/(1<<20), ErrTooLong)
-		}
-	}
 	m, err := codec.Decode(c.frame.Bytes(), c.hears)
 	if err != nil {
 		return nil, fmt.Errorf("receive on control socket: %w", err)
@@ -143,9 +132,6 @@ func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 	}
 	return m, nil
 }
-
-// leastGrown is the length that short messages count for when they are decoded, in bytes.
-const leastGrown = 1 << 10
 
 // keptFrame is the largest receive buffer that is kept for the next message, in
 // bytes: few messages are larger.

@@ -52,9 +52,6 @@ type Options struct {
 	// MaxJob bounds a job that the driver executes, in bytes as it is encoded; 0: what a
 	// message may have, 64 MiB.
 	MaxJob int
-	// MaxGrowth is how much more memory than that a job may take that is decoded; 0: nobody
-	// bounds it.
-	MaxGrowth int
 	// Hold waits for room for a job of so many bytes before it is read; leave gives it back.
 	// nil: there is room.
 	Hold func(ctx context.Context, bytes int) (leave func(), err error)
@@ -104,7 +101,7 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
 	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold, listing: o.Listing}
-	d.conn.Bound(control.Limits{Message: o.MaxJob, Growth: o.MaxGrowth})
+	d.conn.Bound(o.MaxJob)
 	if o.Begun != nil {
 		o.Begun(d)
 	}
@@ -141,7 +138,7 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 // Next waits until the driver executes a job. It gives io.EOF when the driver
 // has ended well after executing one, ErrNoJob when it ended without, ErrExit
 // when it failed, a *PlanError when a job could not be planned, and msg.ErrJobTooLarge when
-// one has more than Options.MaxJob or MaxGrowth. The job's room is held until Release.
+// one has more than Options.MaxJob. The job's room is held until Release.
 func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, err error) {
 	m, leave, err := d.word(ctx)
 	defer func() {

@@ -34,7 +34,7 @@ var decoding = func() cbor.DecMode { //nolint:gochecknoglobals // immutable afte
 		MaxMapPairs:      1 << 16,
 		MaxNestedLevels:  16,
 		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
-		IndefLength:      cbor.IndefLengthForbidden, // DecodedSize must find names and numbers in one piece
+		IndefLength:      cbor.IndefLengthForbidden, // we send none
 	}.DecMode()
 	if err != nil {
 		panic(fmt.Sprintf("codec: decoding options: %v", err))
