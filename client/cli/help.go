@@ -21,41 +21,41 @@ USAGE:
    bobbin COMMAND --help explains a command and its flags, with examples.
 
 RUN JOBS:
-   run PROGRAM                  run in the last session, or else locally
-   run -t yarn-per-job PROGRAM  run in a new YARN application for each job
-   run -d PROGRAM               return as soon as the job runs
-   run-application PROGRAM      run the whole program on YARN
-   info PROGRAM                 print the plan of a job without running it
+   run PROGRAM                   run in the last session, or else locally
+   run -t yarn-per-job PROGRAM   run in a new YARN application for each job
+   run -d PROGRAM                return as soon as the job runs
+   run-application PROGRAM       run the whole program on YARN
+   info PROGRAM                  print the plan of a job without running it
 
 LOOK AT JOBS:
-   list                         list the jobs that run or wait for slots
-   list -a                      also list the jobs that have ended
-   status                       print workers, slots and jobs
-   logs APPLICATION             print the logs of an application's containers
+   list                          list the jobs that run or wait for slots
+   list -a                       also list the jobs that have ended
+   status                        print workers, slots and jobs
+   logs APPLICATION              print the logs of an application's containers
    logs --file NAME APPLICATION  print one log, for example jobmanager.log
 
 END JOBS:
-   cancel JOB                   cancel a job
-   stop JOB                     refused: savepoints are not supported yet
-   kill APPLICATION             end an application with all its jobs
+   cancel JOB                    cancel a job
+   stop JOB                      refused: savepoints are not supported yet
+   kill APPLICATION              end an application with all its jobs
 
 SESSIONS:
-   session start -d             start a session, which runs many jobs
-   session start                start a session that Ctrl-C stops
-   session attach               open the prompt of a running session
-   session access FILE          write an access file for machines without YARN
-   session query                print the nodes and queues of YARN
-   session stop                 stop a session and its jobs
+   session start -d              start a session, which runs many jobs
+   session start                 start a session that Ctrl-C stops
+   session attach                open the prompt of a running session
+   session access FILE           write an access file for machines without YARN
+   session query                 print the nodes and queues of YARN
+   session stop                  stop a session and its jobs
 
 CLUSTER:
-   doctor                       check everything that a job needs
-   applications                 list the applications of YARN that wait or run
-   gc --dry-run                 list staged files that no application needs
-   gc                           remove these files
+   doctor                        check everything that a job needs
+   applications                  list the applications of YARN that wait or run
+   gc --dry-run                  list staged files that no application needs
+   gc                            remove these files
 
 BOBBIN:
-   completion bash              print the completion script of a shell
-   version                      print the version and the commit of this binary
+   completion bash               print the completion script of a shell
+   version                       print the version and the commit of this binary
 
 WHICH APPLICATION:
    list, status, cancel and session use the session that you started last. Name
