@@ -92,9 +92,9 @@ func (l *Loop[E, F]) Run(ctx context.Context, start func(ctx context.Context) Sh
 	}
 	release := context.AfterFunc(ctx, func() { l.Fail(context.Cause(ctx)) })
 	defer release()
-	ctx, cancel := context.WithCancelCause(ctx)
-	l.spawn = func(f func(context.Context)) { l.running.Go(func() { f(ctx) }) }
-	err := l.steps(ctx, start(ctx))
+	running, cancel := context.WithCancelCause(ctx)
+	l.spawn = func(f func(context.Context)) { l.running.Go(func() { f(running) }) }
+	err := l.steps(running, start(running))
 	close(l.done)
 	cancel(ErrStopped)
 	l.running.Wait()
