@@ -9,7 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
-	"github.com/bobbin-yarn/bobbin/appmaster/programs"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
-	"github.com/bobbin-yarn/bobbin/appmaster/programs"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/internal/config"

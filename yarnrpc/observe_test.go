@@ -13,7 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
 // Metrics that miss a try, or count one twice, mislead whoever looks for a fault.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
 // network is addresses and the servers behind them; nil: nobody listens there.

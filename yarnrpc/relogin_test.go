@@ -13,7 +13,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/kdctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"

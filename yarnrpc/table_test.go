@@ -21,7 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/kdctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
-	"github.com/bobbin-yarn/bobbin/appmaster/collect"
-	"github.com/bobbin-yarn/bobbin/appmaster/patience"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"

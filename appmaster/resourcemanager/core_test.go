@@ -13,10 +13,10 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
-	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 )
 

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/testing/clienttoamtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"

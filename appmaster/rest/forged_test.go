@@ -13,7 +13,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 	gokrb5 "github.com/jcmturner/gokrb5/v8/spnego"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/testing/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 

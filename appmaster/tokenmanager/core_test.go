@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/actor/actortest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )

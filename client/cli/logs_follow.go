@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/logs"
+	"github.com/bobbin-yarn/bobbin/client/internal/logs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 

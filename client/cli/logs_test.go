@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/client/logs"
+	"github.com/bobbin-yarn/bobbin/client/internal/logs"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )

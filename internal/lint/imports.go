@@ -40,6 +40,7 @@ var roles = [...]string{
 	"appmaster/resourcemanager",
 	"appmaster/dispatcher",
 	"appmaster/jobmaster",
+	"appmaster/tokenmanager",
 	"taskrunner",
 }
 
@@ -109,7 +110,7 @@ func forbiddenUser(from, to string) string {
 		return "only tests use the fake cluster"
 	case within(to, "yarnrpc/hdfsfake"):
 		return "only tests use the fake HDFS"
-	case within(to, "yarnrpc/internal/kdctest"):
+	case within(to, "yarnrpc/internal/testing/kdctest"):
 		return "only tests use the fake KDC"
 	case within(to, "appmaster/rest/resttest"):
 		return "only tests put something in the place of an ApplicationMaster"

@@ -132,7 +132,7 @@ func TestImportRules(t *testing.T) {
 		"the product imports the harness":           {"client", "integration/internal/cluster", false},
 		"the product imports the fake cluster":      {"client/minicluster", "yarnrpc/yarnfake", false},
 		"the product imports the fake HDFS":         {"internal/dfs", "yarnrpc/hdfsfake", false},
-		"the library imports the fake KDC":          {"yarnrpc/kerberos", "yarnrpc/internal/kdctest", false},
+		"the library imports the fake KDC":          {"yarnrpc/kerberos", "yarnrpc/internal/testing/kdctest", false},
 		"the product besieges itself":               {"internal/rolerpc", "internal/testing/doorsteptest", false},
 		"the product opens a terminal":              {"client/terminal", "internal/testing/ptytest", false},
 		"the harness opens a terminal":              {"integration/internal/bobbintest", "internal/testing/ptytest", true},

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
 // When says whether a fault hits a call before or after its execution.

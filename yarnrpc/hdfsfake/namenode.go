@@ -10,7 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
 // Java classes of exceptions.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/kdctest"
 )
 
 // unlisted is a configuration of a realm whose KDCs DNS has to say.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/kdctest"
 )
 
 // refuses is a KDC that says no, at a time of its own.

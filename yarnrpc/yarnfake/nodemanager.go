@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 	"go.uber.org/goleak"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/testing/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
