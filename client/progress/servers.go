@@ -56,9 +56,7 @@ func (s *silent) Fire(entry *logrus.Entry) error {
 }
 
 // isStarting tells whether a server asks for patience, which may take minutes.
-func isStarting(err error) bool {
-	return errors.Is(err, yarnrpc.ErrSafeMode) || errors.Is(err, yarnrpc.ErrNoDataNodes) || errors.Is(err, yarnrpc.ErrRetriable)
-}
+func isStarting(err error) bool { return yarnrpc.Judge(err).Action == yarnrpc.RetrySame }
 
 // isWord tells whether an error is an answer, such as that of a standby, or a login that has failed: with
 // another ticket, or at another server, there is one more try.

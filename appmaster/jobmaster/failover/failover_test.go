@@ -22,6 +22,18 @@ func settings(t *testing.T, options map[string]string) Settings {
 	return Configured(c)
 }
 
+// TestEachChoiceHasItsStrategy: a choice of the option without a case in New would pass for "none", and no job
+// would restart.
+func TestEachChoiceHasItsStrategy(t *testing.T) {
+	t.Parallel()
+	for _, choice := range config.Choices(string(config.RestartStrategy)) {
+		_, never := New(settings(t, map[string]string{"restart-strategy.type": choice}), 1).(none)
+		if never != (choice == None) {
+			t.Errorf("restart-strategy.type %s: restarts nothing: %v", choice, never)
+		}
+	}
+}
+
 // TestStrategies asks for restarts at given seconds.
 func TestStrategies(t *testing.T) {
 	t.Parallel()

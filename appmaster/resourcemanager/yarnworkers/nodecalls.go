@@ -2,11 +2,34 @@ package yarnworkers
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
+
+const (
+	// callsPerNode bounds the starts under way at a NodeManager, and likewise the stops
+	// and looks: each takes some milliseconds there, and more at once would only queue in
+	// it. One that does not answer holds up no other.
+	callsPerNode = 2
+	// callsAtOnce bounds either kind at all NodeManagers together, and with it goroutines
+	// and connections: enough for a hundred nodes that do not answer.
+	callsAtOnce = 256
+	// startTimeout is for how long a NodeManager may leave all starts unanswered. Those that
+	// wait behind them there fail with them. The time that the first one waits for calls at
+	// other nodes to end does not count: nobody is asked before. The node was alive a moment
+	// ago, when YARN gave the container at its heartbeat, and is waited for through a long
+	// collection of garbage, or a restart, but not for the minutes after which YARN counts
+	// it as lost: another container comes in a second.
+	startTimeout = 20 * time.Second
+	// stopTimeout bounds a stop, and a look, at a node that does not answer: YARN
+	// ends released containers by itself.
+	stopTimeout = 5 * time.Second
+)
+
+var errNoAnswer = fmt.Errorf("the NodeManager has not answered for %v", startTimeout)
 
 // nodeCall is a call to a NodeManager. silent is since when the NodeManager has had calls under
 // way and answered none; for the first of them that is now. The call tells whether it was
