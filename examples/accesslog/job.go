@@ -33,7 +33,7 @@ var Report = dataflow.Job("accesslog", func(p *dataflow.Plan, a Args) error {
 	return nil
 })
 
-// Statuses is how often each status was answered.
+// Statuses collects the number of requests with each status.
 var Statuses = dataflow.NewCollector[dataflow.KV[int, int64]]("statuses")
 
 func hostOf(r Request) string { return r.Host }

@@ -13,10 +13,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow"
 )
 
-// Args are what the job needs to know; they travel with it as JSON.
+// Args are the arguments of the job. They travel with it as JSON.
 type Args struct{ Word, Input, Output string }
 
-// Grep is the job: what is read, what happens to it, where it goes.
+// Grep is the job: its source, its operator and its sink.
 var Grep = dataflow.Job("grep", func(p *dataflow.Plan, a Args) error {
 	lines := dataflow.ReadText(p, a.Input)
 	found := dataflow.Filter(lines, func(line []byte) bool {
