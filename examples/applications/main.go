@@ -72,7 +72,7 @@ func connect() (*yarnclient.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Policy = yarnclient.DefaultPolicy() // somebody waits: not for Hadoop's quarter of an hour
+	o.Policy = yarnclient.DefaultPolicy() // retries for 30 s, and not for Hadoop's 15 minutes
 	if conf.SecurityEnabled() {
 		if o.RPC.Login, err = kerberos.FromEnvironment(os.Getenv); err != nil {
 			return nil, err

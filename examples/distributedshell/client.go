@@ -45,7 +45,7 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 		return err
 	}
 	toRM.RPC.Login = login
-	toRM.Policy = yarnclient.DefaultPolicy() // somebody waits: not for Hadoop's quarter of an hour
+	toRM.Policy = yarnclient.DefaultPolicy() // retries for 30 s, and not for Hadoop's 15 minutes
 	yarn := yarnclient.New(toRM)
 	defer yarn.Close()
 	created, err := yarn.NewApplication(ctx)

@@ -76,7 +76,7 @@ func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 	if err != nil {
 		return none, err
 	}
-	o.Policy = yarnclient.DefaultPolicy() // somebody waits: not for Hadoop's quarter of an hour
+	o.Policy = yarnclient.DefaultPolicy() // retries for 30 s, and not for Hadoop's 15 minutes
 	yarn := yarnclient.New(o)
 	defer yarn.Close()
 	created, err := yarn.NewApplication(ctx)
