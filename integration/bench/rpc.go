@@ -30,11 +30,11 @@ func rpcCallers(ctx context.Context, r *rig) (table, error) {
 			"%d calls from a number of callers at a time, after %d calls to warm up. Java is a program with Hadoop's "+
 			"YarnClient, which runs in turns with ours. The processor time is the client's. The ResourceManager has the same "+
 			"two processors. The goal is at most Java's processor time at one caller, and half of it at 16 and 64. perf(1) "+
-			"measured our processor time once, on 2026-11-21 at commit c0914a5. At one caller, 14 %% is for sending, 10 %% "+
-			"for waiting and receiving, and 21 %% for decoding. 13 %% is for a thread of Go's poller, which each packet "+
-			"wakes without need, and 20 %% for the thread with which Go watches the others. To avoid these two threads, Go's "+
-			"runtime would have to leave a socket alone. Decoding takes a third at 16 callers, and two fifths at 64. A "+
-			"generated decoder for each message could reduce that.", allCalls, warmCalls),
+			"measured our client once, on 2026-11-21 at commit c0914a5. At one caller, sending takes 14 %% of the processor "+
+			"time, waiting and receiving 10 %%, and decoding 21 %%. Each packet also wakes a thread of Go's network poller "+
+			"without need, which takes 13 %%. The thread that monitors Go's other threads takes 20 %%. Both costs end only if "+
+			"Go's runtime does not poll the socket. Decoding takes a third at 16 callers, and two fifths at 64. A generated "+
+			"decoder for each message could reduce that.", allCalls, warmCalls),
 		head: []string{"callers", "client", "calls/s", "half within", "99 % within", "processor time of a call"},
 	}
 	app, err := endedApplication(ctx, r)

@@ -26,7 +26,7 @@ func submissions(ctx context.Context, r *rig) (table, error) {
 			"%d times, except application mode and *Flink tuned* with %d times, and uploads with one. A time runs from the "+
 			"start of the command to its end. In application mode, whose commands do not wait for the job, it runs to the "+
 			"end of the application as YARN reports it. A session is ready when its command says so. Its first job waits for "+
-			"a worker, and the next job finds it idle. *Cached* means that the job uploads nothing but itself: another "+
+			"a worker, and the next job finds this worker idle. *Cached* means that the job uploads nothing but itself: another "+
 			"application has put Bobbin's programs on HDFS, and Flink's libraries are there too (`yarn.provided.lib.dirs`). "+
 			"Flink has the options of its own `config.yaml` and runs without its shell scripts, so their time does not "+
 			"count. In *Flink tuned*, the processes compile less and collect garbage in one thread (`-XX:TieredStopAtLevel=1 "+

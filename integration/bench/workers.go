@@ -28,10 +28,10 @@ func startWorkers(ctx context.Context, r *rig) (table, error) {
 			"last container. *Running* ends when the process of the last worker connects to the worker provider's process. The workers are " +
 			"shells with 128 MB and one core, so this measures only requests for containers and their starts. The time " +
 			"between the two is the work of the NodeManagers. For each container a NodeManager starts four shells by VFORK, " +
-			"as Java 8 does; later JDKs start one more process before each. Hadoop's native library does not come from " +
-			"Maven. Without it a NodeManager would start almost twenty more processes to set permissions, but the " +
-			"NodeManagers of this cluster use the JDK for that. Flink's way of asking took 1.7 s, 10 s and 30 s in an " +
-			"earlier measurement.",
+			"as Java 8 does; later JDKs start one more process before each shell. Hadoop's native library does not come from " +
+			"Maven. Without this library a NodeManager would start almost twenty more processes to set permissions, but the " +
+			"NodeManagers of this cluster use the JDK for that. With Flink's requests, the workers took 1.7 s, 10 s " +
+			"and 30 s in an earlier measurement.",
 		head: []string{"workers", "to reach", "granted", "running"},
 	}
 	metrics, err := r.cluster.RM().Metrics(ctx)
