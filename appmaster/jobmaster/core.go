@@ -241,7 +241,7 @@ func (c *core) resourceManagerSaid(m msg.Message) {
 			c.lose(w, m.Cause)
 		}
 	default:
-		c.emit(dropped{Message: m, Why: "the ResourceManager says no such thing"})
+		c.emit(dropped{Message: m, Why: "a ResourceManager does not send this message"})
 	}
 }
 

@@ -19,7 +19,7 @@ func (c *core) hostUnavailable(w *worker, f msg.Failure) {
 	w.proven = false
 	entry := c.unavailable(w, f).Entry()
 	if other, known := c.blocklist.Other(w.node); known && !slices.ContainsFunc(c.workers, (*worker).ready) {
-		entry.Failure = *msg.NewFailure(fmt.Sprintf("%s\nso it is on node %s: %s", f.Message, other.Node, other.Cause), "")
+		entry.Failure = *msg.NewFailure(fmt.Sprintf("%s\nthe job failed on node %s too: %s", f.Message, other.Node, other.Cause), "")
 		c.failWith(entry)
 		return
 	}
@@ -109,6 +109,6 @@ func (c *core) slotsTimedOut() {
 		return
 	}
 	c.failJob(fmt.Sprintf(
-		"%d of %d slots are there, and no other came within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
+		"the job has %d of %d slots, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
 		c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
 }

@@ -54,7 +54,7 @@ func (c *counters) fit(region int, reported map[string]int64) error {
 		}
 	}
 	if bytes > c.most {
-		return fmt.Errorf("task reports %d counters, with which those of its job, each counted again in every part of it that is half done, take more than %d KiB: use fewer counters and shorter names, and none whose names are data",
+		return fmt.Errorf("task reports %d counters, and with them the counters of the job need more than %d KiB (a counter needs room again in each region that has not finished); use fewer counters with shorter names, and no data in the names",
 			len(reported), c.most>>10)
 	}
 	return nil

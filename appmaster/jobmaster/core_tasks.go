@@ -21,7 +21,7 @@ func (c *core) task(w *worker, id ids.ExecutionAttemptID, about taskExecutorSaid
 		c.emit(dropped{From: about.From, Message: about.Message, Why: err.Error()})
 		return nil
 	case e.Resource != w.resource || e.State.Final():
-		c.emit(dropped{From: about.From, Message: about.Message, Why: "the task does not run there"})
+		c.emit(dropped{From: about.From, Message: about.Message, Why: "the task does not run on this worker"})
 		return nil
 	}
 	return e
@@ -51,7 +51,7 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 	to := m.State
 	switch {
 	case to == msg.ExecutionCanceling: // legal, but nobody has cancelled the rest
-		c.misbehaved(w, e, fmt.Errorf("task says of itself that it is %s", to))
+		c.misbehaved(w, e, fmt.Errorf("task reported the state %s, but nothing had cancelled it", to))
 		return
 	case to == msg.ExecutionRunning && e.State == msg.ExecutionCanceling:
 		return // said before the cancel reached it

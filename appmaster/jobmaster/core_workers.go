@@ -47,7 +47,7 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 		return
 	}
 	if disconnect, is := e.Message.(msg.Disconnect); is {
-		c.disconnected(e.From, "it left: "+disconnect.Cause)
+		c.disconnected(e.From, "it disconnected: "+disconnect.Cause)
 		return
 	}
 	w.heard, w.deadline = c.now, patience.After(c.now, c.config.HeartbeatTimeout)
@@ -74,7 +74,7 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	case msg.CollectBatch:
 		c.batchCollected(w, e)
 	default:
-		c.emit(dropped{From: e.From, Message: e.Message, Why: "a TaskExecutor says no such thing to a JobMaster"})
+		c.emit(dropped{From: e.From, Message: e.Message, Why: "a TaskExecutor does not send this message to a JobMaster"})
 	}
 }
 
@@ -91,7 +91,7 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 			c.emit(dropped{From: from, Message: m, Why: "it is registered already"})
 			return
 		}
-		c.lose(old, "it connected anew")
+		c.lose(old, "it connected again")
 	}
 	c.reached(stepWorker)
 	w := &worker{

@@ -61,7 +61,7 @@ func (j *JobMaster) logEffect(effect effect) {
 	case noOtherNode:
 		j.logger.WithFields(logrus.Fields{
 			"container": e.Root.Resource, "err": e.Root.Failure.Message, "why": e.Reason, "restart": e.Restart, "delay": e.Delay,
-		}).Warn("no node serves the job but those that are set aside")
+		}).Warn("all nodes that could serve the job are set aside")
 	case workerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
 	case resultDropped:

@@ -160,7 +160,7 @@ func TestAJobThatLosesItsWorkersEnds(t *testing.T) {
 			t.Fatalf("loss %d of a worker: got %+v, want a restart", i+1, d)
 		}
 	}
-	if d := r.Decide(now, lost, 7); d.Restart || d.Exhausted != "10 restarts for lost workers used up" {
+	if d := r.Decide(now, lost, 7); d.Restart || d.Exhausted != "all 10 restarts for lost workers are used up" {
 		t.Errorf("loss %d: got %+v, want the end of the job", maxLosses+1, d)
 	}
 	if d := r.Decide(now, lost, 8); !d.Restart {

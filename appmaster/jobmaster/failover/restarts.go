@@ -80,7 +80,7 @@ func (r *Restarts) workerLost(now time.Time, region int) Decision {
 		l.n = 0
 	}
 	if l.n == maxLosses {
-		return Decision{Exhausted: fmt.Sprintf("%d restarts for lost workers used up", maxLosses)}
+		return Decision{Exhausted: fmt.Sprintf("all %d restarts for lost workers are used up", maxLosses)}
 	}
 	l.n, l.last = l.n+1, now
 	return Decision{Restart: true}

@@ -57,7 +57,7 @@ func (f *fixedDelay) Restart(time.Time) (time.Duration, bool) {
 }
 
 func (f *fixedDelay) String() string {
-	return fmt.Sprintf("%s, %d restarts used up", FixedDelay, f.attempts)
+	return fmt.Sprintf("restart-strategy.type is %s, and its %d restarts are used up", FixedDelay, f.attempts)
 }
 
 // failureRate allows restarts as long as no more than MaxFailures failures fall
@@ -79,7 +79,7 @@ func (f *failureRate) Restart(now time.Time) (time.Duration, bool) {
 }
 
 func (f *failureRate) String() string {
-	return fmt.Sprintf("%s, %d failures in %s used up", FailureRate, f.MaxFailures, f.Interval)
+	return fmt.Sprintf("restart-strategy.type is %s, and it allows %d failures in %s", FailureRate, f.MaxFailures, f.Interval)
 }
 
 // exponentialDelay restarts with growing delays, which start over when the job
@@ -113,7 +113,7 @@ func (e *exponentialDelay) Restart(now time.Time) (time.Duration, bool) {
 }
 
 func (e *exponentialDelay) String() string {
-	return fmt.Sprintf("%s, %d restarts used up", ExponentialDelay, e.Attempts)
+	return fmt.Sprintf("restart-strategy.type is %s, and its %d restarts are used up", ExponentialDelay, e.Attempts)
 }
 
 // jitter is a stream of numbers from -1 to 1 that its seed determines

@@ -20,9 +20,9 @@ func TestUserCodeFails(t *testing.T) {
 		mode string
 		says []string // on stderr and in YARN's diagnostics
 	}{
-		{"task-rant", []string{"panic: a task rants: why? why?", "… (cut) …", "3 restarts used up", "main.misbehave", "programs/faulty/main.go:"}},
-		{"task-recurse", []string{"ended unexpectedly: exit status 2: fatal error: stack overflow", "3 restarts used up", "main.recurse"}},
-		{"task-exit", []string{"ended unexpectedly: exit status 7\nits last output:\nlast words of the task\n", "3 restarts used up"}},
+		{"task-rant", []string{"panic: a task rants: why? why?", "… (cut) …", "its 3 restarts are used up", "main.misbehave", "programs/faulty/main.go:"}},
+		{"task-recurse", []string{"ended unexpectedly: exit status 2: fatal error: stack overflow", "its 3 restarts are used up", "main.recurse"}},
+		{"task-exit", []string{"ended unexpectedly: exit status 7\nits last output:\nlast words of the task\n", "its 3 restarts are used up"}},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			t.Parallel()

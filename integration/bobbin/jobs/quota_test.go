@@ -24,7 +24,7 @@ func TestAQuotaFailsAJobAtOnce(t *testing.T) {
 	}
 	got := alice.Run(t, bobbintest.Small("-o", "json", suite.Program(t, "wordcount"), "--input", dir+"/input", "--output", dir+"/output")...)
 	report := got.JSON(t)
-	if got.Code != 1 || report.JobStatus != "FAILED" || !strings.Contains(got.Stderr, "quota") || strings.Contains(got.Stderr, "restarts used up") {
+	if got.Code != 1 || report.JobStatus != "FAILED" || !strings.Contains(got.Stderr, "quota") || strings.Contains(got.Stderr, "restarts are used up") {
 		t.Error(got)
 	}
 	wait.Until(t, "the failed job has left nothing in its output", func() bool { // it is removed when YARN has recorded the end
