@@ -64,12 +64,12 @@ func (c Config) Validate() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	expect(c.ResourceManager != "", "no fencing token")
-	expect(c.IDs != "", "no prefix for ids")
-	expect(c.Worker.MemoryMB > 0, "worker memory is %d MB", c.Worker.MemoryMB)
-	expect(c.Worker.VCores > 0, "worker vcores are %d", c.Worker.VCores)
-	expect(c.MaxSlots >= 0, "slotmanager.number-of-slots.max is %d", c.MaxSlots)
-	expect(c.ReconnectTimeout >= 0, "reconnect timeout is %v", c.ReconnectTimeout)
+	expect(c.ResourceManager != "", "fencing token is missing")
+	expect(c.IDs != "", "prefix for ids is missing")
+	expect(c.Worker.MemoryMB > 0, "worker memory is %d MB, and must be above 0", c.Worker.MemoryMB)
+	expect(c.Worker.VCores > 0, "worker has %d vcores, and needs at least 1", c.Worker.VCores)
+	expect(c.MaxSlots >= 0, "slotmanager.number-of-slots.max is %d, and must not be negative", c.MaxSlots)
+	expect(c.ReconnectTimeout >= 0, "reconnect timeout is %v, and must not be negative", c.ReconnectTimeout)
 	faults = append(faults, config.Check(
 		config.TaskSlots.Is(c.Worker.Slots),
 		config.HeartbeatInterval.Is(c.HeartbeatInterval),

@@ -17,7 +17,7 @@ func (c *core) hopeless() string {
 	if len(c.connections) > 0 || !c.failures.paused(c.now) || since.IsZero() || c.now.Sub(since) < startPatience {
 		return ""
 	}
-	return fmt.Sprintf("for %s all workers have failed to start, the last one so: %s",
+	return fmt.Sprintf("for %s no worker has started; the last one failed: %s",
 		c.now.Sub(since).Round(time.Second), c.failures.cause)
 }
 

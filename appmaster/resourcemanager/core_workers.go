@@ -112,9 +112,9 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 			c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: freed.Index}, freed.Allocation)
 		}
 	case msg.Disconnect:
-		c.disconnected(e.From, "it left: "+m.Cause) // YARN may know why
+		c.disconnected(e.From, "it disconnected: "+m.Cause) // YARN may know why
 	default:
-		c.emit(dropped{Message: m, From: string(w.id), Why: "it is not for a ResourceManager"})
+		c.emit(dropped{Message: m, From: string(w.id), Why: "a TaskExecutor does not send this message to a ResourceManager"})
 	}
 }
 
@@ -126,13 +126,13 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	}
 	switch {
 	case from.Resource != r.Resource:
-		reject("it proved to be %s and claims to be %s", from.Resource, r.Resource)
+		reject("it authenticated as %s, and registers as %s", from.Resource, r.Resource)
 		return
 	case w == nil:
 		reject("worker %s is not expected here: it was released, or belongs to another application", r.Resource)
 		return
 	case r.ProtocolVersion != jobgraph.ProtocolVersion:
-		reject("it speaks protocol version %d, and the ResourceManager %d", r.ProtocolVersion, jobgraph.ProtocolVersion)
+		reject("it speaks protocol version %d, and the ResourceManager speaks %d", r.ProtocolVersion, jobgraph.ProtocolVersion)
 		c.fail(w, "it speaks another protocol version")
 		return
 	}
@@ -229,10 +229,10 @@ func (c *core) expire() {
 		case !w.deadline.Passed(c.now):
 			c.nextExpiry = actor.Earliest(c.nextExpiry, w.deadline.At())
 		case w.state == starting:
-			c.fail(w, fmt.Sprintf("did not register within resourcemanager.taskmanager-registration.timeout %v",
+			c.fail(w, fmt.Sprintf("did not register within %v (resourcemanager.taskmanager-registration.timeout)",
 				c.config.RegistrationTimeout))
 		case w.state == connected:
-			c.terminate(w, fmt.Sprintf("was not heard of for heartbeat.timeout %v", c.config.HeartbeatTimeout))
+			c.terminate(w, fmt.Sprintf("sent no heartbeat for %v (heartbeat.timeout)", c.config.HeartbeatTimeout))
 		default:
 			c.terminate(w, "lost its connection: "+w.cause)
 		}

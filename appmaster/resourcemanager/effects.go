@@ -7,7 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 )
 
-var errProviderHangs = errors.New("worker provider takes no orders any more")
+var errProviderHangs = errors.New("worker provider does not accept orders")
 
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {

@@ -24,7 +24,7 @@ const slowTime = time.Minute
 func BoundHang(ctx context.Context, logger logrus.FieldLogger, hangs error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeoutCause(ctx, HangTime, hangs)
 	slow := time.AfterFunc(slowTime, func() {
-		logger.WithError(hangs).Warnf("no answer for %v: it is given up after %v", slowTime, HangTime)
+		logger.WithError(hangs).Warnf("no answer for %v; after %v the ResourceManager ends with this error", slowTime, HangTime)
 	})
 	return ctx, func() {
 		slow.Stop()

@@ -26,11 +26,11 @@ func (r *ResourceManager) logWorkerEvent(event WorkerEvent) {
 	case WorkerStarting:
 		r.logger.WithFields(logrus.Fields{"container": e.Worker, "node": e.Host}).Info("worker is starting")
 	case WorkersRefused:
-		r.logger.WithField("reason", e.Reason).Warn("workers are refused")
+		r.logger.WithField("reason", e.Reason).Warn("worker provider cannot get more workers")
 	case RefusalEnded:
-		r.logger.Info("workers may be had again")
+		r.logger.Info("worker provider asks for workers again")
 	case OrdersTaken:
-		r.logger.Info("workers are refused no more")
+		r.logger.Info("worker provider can get workers again")
 	case WorkerFailed, WorkerCompleted: // workerGone tells it, unless it was released before
 	}
 }
@@ -44,7 +44,7 @@ func (r *ResourceManager) logEffect(event event, effect effect) {
 		case msg.JobMasterRegistered:
 			r.logger.WithField("jobmaster", e.To).Info("job master registered")
 		case msg.NotEnoughResources:
-			r.logger.WithFields(logrus.Fields{"job": m.Job, "reason": m.Reason}).Warn("requirements cannot be met")
+			r.logger.WithFields(logrus.Fields{"job": m.Job, "reason": m.Reason}).Warn("job cannot get the slots that it needs")
 		case msg.AllNodesBlocked:
 			r.logger.WithField("job", m.Job).Warn("job has set all nodes aside")
 		}

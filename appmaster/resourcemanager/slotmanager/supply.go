@@ -39,7 +39,7 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 		}
 	}
 	for _, w := range useless {
-		plan.Release = append(plan.Release, Release{Worker: w.id, Cause: "all jobs that wait have set its node aside"})
+		plan.Release = append(plan.Release, Release{Worker: w.id, Cause: "all jobs that wait for slots have set its node aside"})
 		m.forget(w)
 	}
 	return spared
@@ -114,7 +114,7 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 	for _, w := range idle {
 		plan.Release = append(plan.Release, Release{
 			Worker: w.id,
-			Cause:  fmt.Sprintf("idle for resourcemanager.taskmanager-timeout %v", m.config.IdleTimeout),
+			Cause:  fmt.Sprintf("idle for %v (resourcemanager.taskmanager-timeout)", m.config.IdleTimeout),
 		})
 		m.forget(w)
 	}

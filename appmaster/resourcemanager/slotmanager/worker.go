@@ -142,14 +142,14 @@ func (m *Manager) check(id ids.ResourceID, slots int, report []msg.SlotStatus) e
 	for _, s := range report {
 		switch holder, held := m.holders[s.Allocation]; {
 		case s.Index < 0 || s.Index >= slots:
-			return fmt.Errorf("slot index %d of %d slots", s.Index, slots)
+			return fmt.Errorf("it reports slot %d and has %d slots", s.Index, slots)
 		case seen[s.Index]:
-			return fmt.Errorf("slot %d twice", s.Index)
+			return fmt.Errorf("it reports slot %d twice", s.Index)
 		case s.Allocation == "":
 		case allocations[s.Allocation]:
-			return fmt.Errorf("allocation %s in two slots", s.Allocation)
+			return fmt.Errorf("it reports allocation %s in two slots", s.Allocation)
 		case held && holder != (ids.SlotID{Resource: id, Index: s.Index}):
-			return fmt.Errorf("allocation %s, which slot %s has", s.Allocation, holder)
+			return fmt.Errorf("it reports allocation %s, which slot %s holds", s.Allocation, holder)
 		}
 		seen[s.Index] = true
 		allocations[s.Allocation] = s.Allocation != ""

@@ -47,7 +47,7 @@ func (c *core) take(k records.Container) {
 	}
 	if c.tooSmall(p, k.Resource) {
 		c.giveBack([]records.Container{k})
-		c.refuse(p, fmt.Sprintf("YARN gives containers of %s for workers of %s: %s",
+		c.refuse(p, fmt.Sprintf("YARN gives containers of %s, and workers need %s; %s",
 			inWords(k.Resource), inWords(c.capability(p)), smallerWorkers))
 		return
 	}

@@ -94,7 +94,7 @@ func (c *core) reconsider(r amrm.Response) {
 func (c *core) asksRefused(err error) {
 	for _, p := range c.profiles {
 		if p.asked > 0 {
-			c.refuse(p, fmt.Sprintf("YARN refuses workers of %s in queue %s: %v: %s",
+			c.refuse(p, fmt.Sprintf("YARN refuses workers of %s in queue %s: %v; %s",
 				inWords(c.capability(p)), c.queue, err, c.remedy(err)))
 		}
 	}

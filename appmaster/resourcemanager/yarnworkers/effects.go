@@ -70,7 +70,7 @@ func (s *shell) register(ctx context.Context) {
 			s.fail(ctx, err)
 			return
 		}
-		s.logger.WithError(err).WithField("wait", wait).Warn("registration is to be repeated")
+		s.logger.WithError(err).WithField("wait", wait).Warn("registration with YARN failed and is repeated")
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -164,7 +164,7 @@ func (s *shell) stop(ctx context.Context, e stopContainer) {
 	stopping, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	if err := s.config.NodeManagers.Stop(stopping, e.node, e.id); err != nil {
-		s.logger.WithError(err).WithField("container", e.id).Debug("container was not stopped by its node")
+		s.logger.WithError(err).WithField("container", e.id).Debug("node did not stop the container")
 	}
 	s.loop.Tell(ctx, containerStopped{e.id})
 }
@@ -175,7 +175,7 @@ func (s *shell) check(ctx context.Context, e checkContainer) {
 	answer := containerChecked{id: e.id}
 	statuses, err := s.config.NodeManagers.Statuses(looking, e.node, e.id)
 	if err != nil {
-		s.logger.WithError(err).WithField("container", e.id).Debug("node does not tell of container")
+		s.logger.WithError(err).WithField("container", e.id).Debug("node did not report the state of the container")
 	}
 	for _, status := range statuses {
 		if status.ID == e.id {

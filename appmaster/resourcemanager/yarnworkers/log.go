@@ -15,7 +15,7 @@ func (d *Provider) logStep(e event, effects []effect) {
 	case registered:
 		d.logger.WithFields(logrus.Fields{
 			"queue": e.registration.Queue, "maximum": e.registration.Maximum.String(),
-		}).Info("registered with yarn")
+		}).Info("registered with YARN")
 	case allocated:
 		d.logAllocated(e)
 	case containerStarted:
@@ -27,7 +27,7 @@ func (d *Provider) logStep(e event, effects []effect) {
 		}
 	case finished:
 		if e.err == nil {
-			d.logger.Info("unregistered from yarn")
+			d.logger.Info("unregistered from YARN")
 		}
 	case ordered, containerStopped, containerChecked, finishAsked, woken:
 	}
@@ -37,23 +37,23 @@ func (d *Provider) logStep(e event, effects []effect) {
 			for _, ask := range e.asks {
 				d.logger.WithFields(logrus.Fields{
 					"priority": ask.Key.Priority, "capability": ask.Capability.String(), "count": ask.Count, "hosts": len(ask.Hosts),
-				}).Info("containers asked for")
+				}).Info("containers requested")
 			}
 			for _, request := range e.requests {
 				d.logger.WithFields(logrus.Fields{
 					"priority": request.Key.Priority, "capability": request.Capability.String(), "count": request.Count, "constraint": request.Constraint.String(),
-				}).Info("containers asked for")
+				}).Info("containers requested")
 			}
 			if len(e.avoid) > 0 || len(e.dontAvoid) > 0 {
 				d.logger.WithFields(logrus.Fields{"avoid": e.avoid, "nomore": e.dontAvoid}).Info("blacklist changed")
 			}
 			if len(e.release) > 0 {
-				d.logger.WithField("containers", containerNames(e.release)).Info("containers given back")
+				d.logger.WithField("containers", containerNames(e.release)).Info("containers released")
 			}
 		case stopContainer:
-			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("container is stopped")
+			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("node is told to stop the container")
 		case fail:
-			d.logger.WithError(e.err).Error("yarn has given this attempt up")
+			d.logger.WithError(e.err).Error("YARN has given up this application attempt")
 		case report, startContainers, checkContainer, finish, reply:
 		}
 	}
@@ -64,14 +64,14 @@ func (d *Provider) logAllocated(e allocated) {
 		return // the failure is logged
 	}
 	if e.err != nil {
-		d.logger.WithError(e.err).Warn("allocate is to be repeated")
+		d.logger.WithError(e.err).Warn("allocate failed and is repeated")
 		return
 	}
 	for _, k := range e.response.Allocated {
 		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node, "capability": k.Resource.String()}).Info("container allocated")
 	}
 	for _, k := range e.response.Surplus {
-		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated beyond the ask")
+		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated without a request")
 	}
 	for _, s := range e.response.Completed {
 		d.logger.WithFields(logrus.Fields{"container": s.ID, "status": s.ExitStatus}).Info("container completed")

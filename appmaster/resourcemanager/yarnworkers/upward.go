@@ -8,7 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 )
 
-var errResourceManagerHangs = errors.New("resource manager takes no reports any more")
+var errResourceManagerHangs = errors.New("ResourceManager does not accept reports")
 
 // news is what the ResourceManager is to hear, and what is to be started once it has.
 type news struct {
