@@ -105,7 +105,7 @@ func (a *application) drive(ctx context.Context) (dispatcher.Outcome, error) {
 	}
 	last, why := process.Serve(ctx)
 	if err := process.Close(); err != nil {
-		a.logger.WithError(err).Warn("program is not ended cleanly")
+		a.logger.WithError(err).Warn("program did not end cleanly")
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return dispatcher.Outcome{}, cause

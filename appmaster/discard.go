@@ -91,6 +91,6 @@ func (o *outputs) discard(ctx context.Context, job ids.JobID, graph *jobgraph.Jo
 	ctx, cancel := context.WithTimeout(ctx, o.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
 	if err := dataflow.Discard(ctx, o.files, graph, string(job)); err != nil {
-		o.logger.WithFields(logrus.Fields{"job": job, "err": err}).Warn("what the job has begun to write stays behind")
+		o.logger.WithFields(logrus.Fields{"job": job, "err": err}).Warn("cannot remove the unfinished output of the job")
 	}
 }

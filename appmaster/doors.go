@@ -34,7 +34,7 @@ func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (res
 	keytab := env.config.String(config.RESTKeytab)
 	if !env.hadoop.SecurityEnabled() {
 		if keytab != "" {
-			return c, fmt.Errorf("%s is set, and the cluster is without Kerberos: take it away", config.RESTKeytab)
+			return c, fmt.Errorf("%s is set, but the cluster has no Kerberos: remove the option", config.RESTKeytab)
 		}
 		return c, nil
 	}
@@ -65,7 +65,7 @@ func rightsOf(owner string, options config.Config, hadoop *hadoopconf.Conf) (res
 	}
 	inUse, err := hadoop.Bool("yarn.acl.enable")
 	if err != nil {
-		return r, fmt.Errorf("read who may look at the application: %w", err)
+		return r, fmt.Errorf("read who may view the application: %w", err)
 	}
 	if inUse && hadoop.SecurityEnabled() {
 		const admins = "yarn.admin.acl"

@@ -38,7 +38,7 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	env := environment{host: getenv("NM_HOST")}
 	env.logDir, _, _ = strings.Cut(getenv("LOG_DIRS"), ",")
 	if env.host == "" || env.logDir == "" {
-		return env, errors.New("NM_HOST or LOG_DIRS is not set; this process is started by YARN, not by hand")
+		return env, errors.New("NM_HOST or LOG_DIRS is not set; only YARN can start this process")
 	}
 	var err error
 	if env.container, err = records.ParseContainerID(getenv("CONTAINER_ID")); err != nil {
@@ -77,7 +77,7 @@ func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
 	case l.Mode == launch.Application:
 		return dispatcher.Application, nil
 	}
-	return 0, fmt.Errorf("%w: there is no mode %q; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
+	return 0, fmt.Errorf("%w: mode %q is unknown; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
 
 // identifyProgram looks at an application's program, which runs in this container: at whether it is what the client has
@@ -92,7 +92,7 @@ func (env *environment) identifyProgram() error {
 	}
 	read, err := program.Inspect(path, program.Native())
 	if err != nil {
-		return fmt.Errorf("%w, it comes from %s", err, env.launch.ProgramRef.URI)
+		return fmt.Errorf("%w; the program comes from %s", err, env.launch.ProgramRef.URI)
 	}
 	env.launch.ProgramRef.SHA256 = read.SHA256
 	return nil
@@ -121,7 +121,7 @@ func logIn(s launch.Security, getenv func(string) string) (*kerberos.Login, erro
 	}
 	login, err := kerberos.FromKeytab(conf, s.Principal, s.Keytab)
 	if err != nil && filepath.IsAbs(s.Keytab) { // was not sent
-		err = fmt.Errorf("%w; it must lie on each node, for containers to read, or be sent (%s)", err, config.YarnShipLocalKeytab)
+		err = fmt.Errorf("%w; the keytab must lie on each node, readable for containers, or the client must send it (%s)", err, config.YarnShipLocalKeytab)
 	}
 	return login, err
 }

@@ -89,7 +89,7 @@ func guard(signalled context.Context, logger logrus.FieldLogger, f func(context.
 	case c := <-code:
 		return c
 	case <-late.C:
-		logger.WithField("after", stopTime).Error("services do not stop")
+		logger.WithField("after", stopTime).Error("services did not stop in time")
 		return exitStuck
 	}
 }

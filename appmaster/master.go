@@ -126,7 +126,7 @@ func (m *master) end(ctx context.Context, outcome dispatcher.Outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, m.env.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
 	if err := m.files.RemoveAll(ctx, m.env.launch.StagingDir); err != nil {
-		m.logger.WithError(err).Warn("staged files stay behind, for bobbin gc")
+		m.logger.WithError(err).Warn("cannot remove the staged files; bobbin gc removes them")
 	}
 	return nil
 }

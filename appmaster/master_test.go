@@ -357,7 +357,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		text   string // in the error
 	}{
 		"no staged job":                          {"", nil, fs.ErrNotExist, "/" + launch.StagedFile},
-		"nothing to do":                          {"{}", nil, nil, "there is no job"},
+		"nothing to do":                          {"{}", nil, nil, "it has no job"},
 		"half a staged job":                      {string(job[:len(job)/2]), nil, nil, "/" + launch.StagedFile},
 		"credentials without a token":            {string(job), nil, yarnworkers.ErrNoToken, "appattempt_1700000000000_0007_000001"},
 		"a host that is not this one":            {string(job), func(e *environment) { e.host = "192.0.2.1" }, nil, "192.0.2.1"},

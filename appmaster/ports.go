@@ -57,7 +57,7 @@ func listen(ctx context.Context, host string, ports config.Ports) (net.Listener,
 	return nil, fmt.Errorf("find a free port on %s: %w", host, err)
 }
 
-var errNoPort = errors.New("no ports are allowed")
+var errNoPort = errors.New("the port range is empty")
 
 // access is how the owner reaches REST.
 func (p ports) access(start time.Time, env environment) launch.Access {
@@ -72,11 +72,11 @@ func (p ports) access(start time.Time, env environment) launch.Access {
 func announce(ctx context.Context, files *dfs.FS, stagingDir string, access launch.Access) error {
 	content, err := json.Marshal(access)
 	if err != nil {
-		return fmt.Errorf("announce REST: %w", err)
+		return fmt.Errorf("announce the address of REST: %w", err)
 	}
 	uri := stagingDir + "/" + launch.AccessFile
 	if err := files.RemoveAll(ctx, uri); err != nil { // an earlier attempt's
-		return fmt.Errorf("announce REST: %w", err)
+		return fmt.Errorf("announce the address of REST: %w", err)
 	}
 	return files.WriteFile(ctx, uri, content, 0o600)
 }

@@ -18,7 +18,7 @@ import (
 // (AmFilterInitializer). One that cannot be found is refused by REST, and the
 // application runs without it. own is the node's name.
 func proxies(ctx context.Context, conf *hadoopconf.Conf, own string, logger logrus.FieldLogger) []netip.Addr {
-	const unknown = "yarn's web proxy is not found, and will be refused"
+	const unknown = "cannot find the address of YARN's web proxy, and REST will refuse the proxy"
 	hosts, err := proxyHosts(conf)
 	if err != nil {
 		logger.WithError(err).Warn(unknown)
@@ -55,7 +55,7 @@ func proxyHosts(conf *hadoopconf.Conf) ([]string, error) {
 	for _, rm := range rms {
 		web, err := url.Parse(rm.Webapp)
 		if err != nil {
-			return nil, fmt.Errorf("address of YARN's web server: %w", err)
+			return nil, fmt.Errorf("read the address of YARN's web server: %w", err)
 		}
 		hosts = append(hosts, web.Hostname())
 	}

@@ -31,13 +31,13 @@ func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged,
 		s, err = decodeStaged(content, l.Mode)
 	}
 	if err != nil {
-		return s, fmt.Errorf("read what is staged in %s: %w", uri, err)
+		return s, fmt.Errorf("read staged file %s: %w", uri, err)
 	}
 	return s, nil
 }
 
 // errNoJob is a cluster for one job for which none was staged.
-var errNoJob = errors.New("there is no job")
+var errNoJob = errors.New("it has no job")
 
 // decodeStaged reads the content of launch.StagedFile.
 func decodeStaged(content []byte, mode launch.Mode) (s staged, err error) {

@@ -52,7 +52,7 @@ func (a *Jobs) Admit(job ids.JobID, graph *jobgraph.JobGraph, attached bool, kep
 	}
 	least := size + results*collect.LeastBuffered
 	if least > a.most {
-		return Reservation{}, fmt.Errorf("%w: %s needs %s, and all jobs together have %s: raise %s, or divide the job",
+		return Reservation{}, fmt.Errorf("%w: job %s needs %s, and all jobs share %s: raise %s, or divide the job",
 			msg.ErrJobTooLarge, job, mebibytes(least), mebibytes(a.most), config.JobManagerProcessSize)
 	}
 	if lacking := a.reserved + kept + least - a.most; lacking > 0 {
@@ -60,7 +60,7 @@ func (a *Jobs) Admit(job ids.JobID, graph *jobgraph.JobGraph, attached bool, kep
 	}
 	free := a.most - a.reserved - kept - least
 	if free < 0 {
-		return Reservation{}, fmt.Errorf("%w for %s: it needs %s, and jobs have %s of the %s that are for them: submit it again when others have ended, or raise %s",
+		return Reservation{}, fmt.Errorf("%w for job %s: it needs %s, and other jobs hold %s of %s: submit it again when other jobs have ended, or raise %s",
 			msg.ErrNoMemory, job, mebibytes(least), mebibytes(a.reserved+kept), mebibytes(a.most), config.JobManagerProcessSize)
 	}
 	beyond := int64(0)

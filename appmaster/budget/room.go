@@ -71,7 +71,7 @@ func (r *Room) Hold(ctx context.Context, bytes int) (leave func(), err error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("%w: others' requests that are being read leave no room for one of %d bytes: send it again, or raise %s", msg.ErrNotReady, bytes, config.JobManagerProcessSize)
+		return nil, fmt.Errorf("%w: other requests fill the memory for requests, and this one needs %d bytes: send it again, or raise %s", msg.ErrNotReady, bytes, config.JobManagerProcessSize)
 	}
 	return func() { room.Release(n) }, nil
 }

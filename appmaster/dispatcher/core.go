@@ -187,10 +187,10 @@ func (c *core) submit(s Submission) error {
 		return fmt.Errorf("%w: %s", msg.ErrJobWithdrawn, s.Job)
 	}
 	if !c.many() && len(c.jobs) > 0 {
-		return fmt.Errorf("%w: this cluster runs the one job %s", msg.ErrJobExists, c.order[0])
+		return fmt.Errorf("%w: this cluster runs only job %s", msg.ErrJobExists, c.order[0])
 	}
 	if unfinished := len(c.jobs) - len(c.archive.jobs); unfinished >= maxUnfinished {
-		return fmt.Errorf("%w: %d have not ended, which is as many as may: submit %s again later", msg.ErrTooManyJobs, unfinished, s.Job)
+		return fmt.Errorf("%w: %d jobs have not ended, which is the maximum: submit job %s again later", msg.ErrTooManyJobs, unfinished, s.Job)
 	}
 	if err := s.Graph.Validate(); err != nil {
 		return fmt.Errorf("submit job %s: %w", s.Job, err)

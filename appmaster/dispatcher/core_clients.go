@@ -66,7 +66,7 @@ func (c *core) giveClientsUp() {
 		if !j.client.Passed(c.now) {
 			return false
 		}
-		c.emit(cancelJob{Job: j.id, Why: fmt.Sprintf("its client was not heard of for %s", j.clientTimeout)})
+		c.emit(cancelJob{Job: j.id, Why: fmt.Sprintf("its client sent no heartbeat for %s", j.clientTimeout)})
 		return true
 	})
 	if c.config.Mode != Attached {

@@ -346,7 +346,7 @@ func TestAPageThatWasDroppedIsGone(t *testing.T) {
 	s.command("wait 1m")
 	s.stepper.Core.(*core).archive.yield(s.now, 1)
 	for line, want := range map[string]string{
-		"page j1 top 0": "answer: result page is not held any more: batch 0, there are 1 to 1",
+		"page j1 top 0": "answer: result page is not held any more: batch 0 was asked for, and batches 1 to 1 are left",
 		"page j1 top 1": `answer: "", end true`,
 	} {
 		if got := s.command(line); len(got) == 0 || got[0] != want {

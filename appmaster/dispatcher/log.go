@@ -17,7 +17,7 @@ func (d *Dispatcher) logStep(event event, effects []effect) {
 		case StartJobMaster:
 			d.logger.WithFields(logrus.Fields{"job": e.Submission.Job, "name": e.Submission.Graph.Name}).Info("job is started")
 		case cancelJob:
-			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": cmp.Or(e.Why, "it was asked for")}).Info("job is cancelled")
+			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": cmp.Or(e.Why, "on request")}).Info("job is cancelled")
 		case jobArchived:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "status": e.Status}).Info("job has ended")
 		case endCluster:

@@ -73,7 +73,7 @@ func leavesJob(t *testing.T, option string, minutes int) {
 			t.Fatal("the result is held for a client that has left")
 		}
 	}
-	expect("page top 1", fmt.Sprintf("page: result page is not held any more: batch 1, there are %d to %d", sequence, sequence))
+	expect("page top 1", fmt.Sprintf("page: result page is not held any more: batch 1 was asked for, and batches %d to %d are left", sequence, sequence))
 }
 
 // TestAClientIsThereWhileTheJobMasterIsStopped would catch a result that is dropped as the

@@ -30,8 +30,8 @@ const (
 
 // These end the wait of an answer.
 var (
-	errNoRoom   = fmt.Errorf("%w: answers to others leave no room for this one: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
-	errNoLookup = fmt.Errorf("%w: others ask HDFS for programs, and it is slow to answer: ask again", msg.ErrNotReady)
+	errNoRoom   = fmt.Errorf("%w: answers to other requests fill the memory for answers: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
+	errNoLookup = fmt.Errorf("%w: other requests for programs wait for HDFS, which answers slowly: ask again", msg.ErrNotReady)
 )
 
 // answerRooms divide the memory of answers: users who have all rights have a room for results and

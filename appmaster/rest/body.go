@@ -40,7 +40,7 @@ func (r route) fits(request *http.Request) error {
 }
 
 func tooLarge(most int64) error {
-	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: %d bytes are taken, see rest.server.max-content-length, rest.programs.max-size and, as the ApplicationMaster must hold what is no program, jobmanager.memory.process.size", most)}
+	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: at most %d bytes are accepted; rest.programs.max-size limits a program, rest.server.max-content-length and jobmanager.memory.process.size limit any other body", most)}
 }
 
 // bounded cuts a body that is larger than a route reads, and gives a connection the
@@ -108,7 +108,7 @@ func readJSON(r *http.Request, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return badRequest("the request's body is no JSON of this path: %v", err)
+		return badRequest("the request's body is not the JSON that this path accepts: %v", err)
 	}
 	return nil
 }

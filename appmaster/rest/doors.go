@@ -94,7 +94,7 @@ func (s *Server) behind(enter door) http.Handler {
 }
 
 // errLongTarget refuses a target that net/http might redirect by a header five times as long, which counts nowhere.
-var errLongTarget = &refusal{http.StatusRequestURITooLong, fmt.Sprintf("path and query are longer than the %d bytes that are taken of users who may not run programs here", maxRefusal)}
+var errLongTarget = &refusal{http.StatusRequestURITooLong, fmt.Sprintf("path and query are longer than %d bytes, the limit for users who may not run programs here", maxRefusal)}
 
 // maxRefused is how many requests of a connection are refused, before it ends, while nobody
 // has asked on it who has a right here. A client that learns by a refusal how to prove who it
@@ -165,7 +165,7 @@ func (s *Server) secureDoor(header http.Header, r *http.Request) (caller, error)
 	case s.config.Negotiator != nil && strings.EqualFold(scheme, "Negotiate"):
 		return s.negotiate(header, credentials)
 	}
-	return caller{}, s.unauthorized(header, "send the cluster's token as \"Authorization: Bearer …\", or look at the cluster through YARN's web proxy")
+	return caller{}, s.unauthorized(header, "send the cluster's token as \"Authorization: Bearer …\", or view the cluster through YARN's web proxy")
 }
 
 // unauthorized refuses a caller and tells him by which means he can prove who
@@ -199,7 +199,7 @@ func (s *Server) verifyClient(header http.Header, on *tls.ConnectionState, sent 
 func (s *Server) negotiate(header http.Header, credentials string) (caller, error) {
 	token, err := base64.StdEncoding.DecodeString(credentials)
 	if err != nil {
-		return caller{}, s.unauthorized(header, "Negotiate wants a token in base64")
+		return caller{}, s.unauthorized(header, "the token after Negotiate is not base64")
 	}
 	ticket, err := s.config.Negotiator.Accept(token)
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Server) named(principal string) (caller, error) {
 func (s *Server) proxyDoor(_ http.Header, r *http.Request) (caller, error) {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.Contains(s.config.Proxy.Addresses, from.Addr().Unmap()) {
-		return caller{}, &refusal{http.StatusForbidden, fmt.Sprintf("plain HTTP is answered to YARN's web proxy only, not to %s: open the application's tracking URL, or use https with the cluster's token", from.Addr().Unmap())}
+		return caller{}, &refusal{http.StatusForbidden, fmt.Sprintf("only YARN's web proxy may use plain HTTP, not %s: open the application's tracking URL, or use https with the cluster's token", from.Addr().Unmap())}
 	}
 	if !s.config.Proxy.Changes && !gets(r) {
 		return caller{}, errViewsOnly
@@ -255,7 +255,7 @@ func (s *Server) proxyDoor(_ http.Header, r *http.Request) (caller, error) {
 }
 
 // errViewsOnly refuses a change by the proxy.
-var errViewsOnly = &refusal{http.StatusForbidden, fmt.Sprintf("YARN's web proxy shows the cluster only, as the pages of all applications are one site to a browser: use the bobbin command to change it or to fetch results, or see %s", config.RESTProxyChanges)}
+var errViewsOnly = &refusal{http.StatusForbidden, fmt.Sprintf("through YARN's web proxy you can only view the cluster, because to a browser the pages of all applications are one site: use the bobbin command to change the cluster or to fetch results, or see %s", config.RESTProxyChanges)}
 
 // gets tells whether a request is what a link or a picture asks for, or a script without leave.
 func gets(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
@@ -283,7 +283,7 @@ func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	origin := r.Header.Get("Origin")
 	get := gets(r)
 	if get && need != own && !c.token && !declared(r) {
-		return &refusal{http.StatusForbidden, "a GET that changes or runs something must have the header \"Content-Type: application/json\", which no page of another site can send: add it, or use PUT or PATCH on the job, or POST"}
+		return &refusal{http.StatusForbidden, "this GET changes or runs something, and needs the header \"Content-Type: application/json\", which pages of other sites cannot send: add the header, or use POST, or PUT or PATCH on the job"}
 	}
 	link := get && need == modify
 	if c.proxied {
@@ -292,13 +292,13 @@ func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 		case !s.config.Proxy.Changes || !s.config.Proxy.Users || r.Method != http.MethodPut && !link:
 			return errViewsOnly
 		case !own && (origin != "" || !link): // browsers name no origin with a GET of the same site
-			return &refusal{http.StatusForbidden, fmt.Sprintf("changes come from pages of YARN's web proxy only, not from %q", origin)}
+			return &refusal{http.StatusForbidden, fmt.Sprintf("only pages of YARN's web proxy may change the cluster, not pages of %q", origin)}
 		}
 		return nil
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
 	if site != "" && site != "same-origin" && site != "none" || origin != "" && !sameHost(origin, r.Host) {
-		return &refusal{http.StatusForbidden, fmt.Sprintf("pages of other sites change nothing here: this one is from %q", origin)}
+		return &refusal{http.StatusForbidden, fmt.Sprintf("pages of other sites may not send this request: this page is from %q", origin)}
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (s *Server) endDriver(r *http.Request) (any, error) {
 	}
 	id := r.PathValue("driver")
 	if !isID(id) {
-		return nil, badRequest("%q is no program that runs: it has 32 hex digits, as GET /drivers tells", id)
+		return nil, badRequest("%q is not the id of a running program: the id has 32 hex digits, and GET /drivers lists the ids", id)
 	}
 	return restapi.Empty{}, session.EndDriver(r.Context(), id)
 }

@@ -45,5 +45,5 @@ func (s *Server) newRequirements(r *http.Request) (any, error) {
 	if _, err := s.details(r); err != nil {
 		return nil, err
 	}
-	return nil, notYet("a job's parallelism cannot be changed while it runs yet: cancel it, and run it with another")
+	return nil, notYet("the parallelism of a running job cannot be changed yet: cancel the job, and run it with another parallelism")
 }

@@ -213,8 +213,8 @@ func (s *Server) replyOf(r *http.Request, status int, value any) reply {
 	if err := encoder.Encode(value); err != nil { // a value of ours that has no JSON form
 		status = http.StatusInternalServerError
 		body.Reset()
-		body.WriteString(`{"errors":["answer cannot be written"]}`)
-		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Error("answer cannot be written")
+		body.WriteString(`{"errors":["answer cannot be encoded as JSON"]}`)
+		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Error("answer cannot be encoded as JSON")
 	}
 	return reply{status, http.Header{"Content-Type": {"application/json; charset=UTF-8"}}, body.Bytes()}
 }
@@ -243,7 +243,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, one *
 	w.WriteHeader(told.status)
 	for part := range slices.Chunk(told.body, answerPart) {
 		if _, err := w.Write(part); err != nil {
-			s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client broke off, or did not read")
+			s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client closed the connection, or did not read the answer")
 			return
 		}
 		one.progress()

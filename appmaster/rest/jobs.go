@@ -40,7 +40,7 @@ func jobID(r *http.Request) (ids.JobID, error) { return parseJobID(r.PathValue("
 
 func parseJobID(text string) (ids.JobID, error) {
 	if !isID(text) {
-		return "", badRequest("%q is no job id: it has 32 hex digits", text)
+		return "", badRequest("%q is not a job id: a job id has 32 hex digits", text)
 	}
 	return ids.JobID(text), nil
 }
@@ -85,7 +85,7 @@ func (s *Server) jobsMetrics(r *http.Request) (any, error) {
 	for _, list := range r.URL.Query()["agg"] {
 		for mode := range strings.SplitSeq(list, ",") {
 			if !slices.Contains([]string{"min", "max", "sum", "avg", "skew"}, strings.ToLower(mode)) {
-				return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("agg=%s: want some of min, max, sum, avg and skew", mode)}
+				return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("agg=%s is unknown: give some of min, max, sum, avg and skew", mode)}
 			}
 		}
 	}
@@ -305,13 +305,13 @@ func (s *Server) cancelJob(r *http.Request) (any, error) {
 	case "stop":
 		return nil, errStopped
 	default:
-		return nil, badRequest("%q is no way to end a job: use mode=cancel", mode)
+		return nil, badRequest("mode %q is unknown: use mode=cancel", mode)
 	}
 	return restapi.Empty{}, s.gateway.CancelJob(r.Context(), id)
 }
 
 // errStopped is Flink's answer, with its status, to a mode that it has taken out.
-var errStopped = &refusal{http.StatusPermanentRedirect, "jobs are not ended by mode=stop any more: use mode=cancel, or POST …/stop for an end with a savepoint"}
+var errStopped = &refusal{http.StatusPermanentRedirect, "mode=stop is not supported any more: use mode=cancel, or POST …/stop to stop the job with a savepoint"}
 
 // stopJob answers GET …/yarn-stop, which is mode=stop through YARN's proxy.
 func (s *Server) stopJob(r *http.Request) (any, error) {

@@ -61,7 +61,7 @@ func (o *operations) look(kind, trigger string) (restapi.AsynchronousResult, err
 			return result, nil
 		}
 	}
-	return restapi.AsynchronousResult{}, &refusal{http.StatusNotFound, fmt.Sprintf("there is no operation %s: they are known for %s", trigger, o.keep)}
+	return restapi.AsynchronousResult{}, &refusal{http.StatusNotFound, fmt.Sprintf("there is no operation %s: REST forgets an operation after %s", trigger, o.keep)}
 }
 
 func (o *operations) expire(now time.Time) {
@@ -91,7 +91,7 @@ func (s *Server) dataSetDeletion(r *http.Request) (any, error) {
 // trigger checks the path's trigger, if it has one.
 func trigger(r *http.Request) error {
 	if text := r.PathValue("trigger"); text != "" && !isID(text) {
-		return badRequest("%q is no id of an operation: it has 32 hex digits", text)
+		return badRequest("%q is not an operation's id: the id has 32 hex digits", text)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (s *Server) sessionProgram(r *http.Request) (Session, string, error) {
 
 func parseProgram(text string) (string, error) {
 	if len(text) != 64 || strings.Trim(text, "0123456789abcdef") != "" {
-		return "", badRequest("%q is no program: it is named by its SHA-256, 64 hex digits", text)
+		return "", badRequest("%q is not a program's id: the id is the SHA-256 of the program, 64 hex digits in lower case", text)
 	}
 	return text, nil
 }
@@ -179,7 +179,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 
 func add(r *http.Request, session Session, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
 	if name == "" || name == "/" || name != path.Base(name) || strings.HasPrefix(name, ".") || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
-		return msg.ProgramDetails{}, badRequest("%q is no name for a program: give that of its file, as in ?name=wordcount", name)
+		return msg.ProgramDetails{}, badRequest("%q is not a name for a program: give the name of its file, for example ?name=wordcount", name)
 	}
 	added, err := session.AddProgram(r.Context(), name, sha256, content)
 	if cut := cutShort(err); cut != nil {
@@ -240,7 +240,7 @@ func addQuery(b *restapi.RunRequest, query url.Values) error {
 	if text := query.Get("parallelism"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return badRequest("parallelism %q is no number", text)
+			return badRequest("parallelism %q is not a number", text)
 		}
 		b.Parallelism = n
 	}
@@ -261,7 +261,7 @@ func runOf(b restapi.RunRequest, sha256 string) (ProgramRun, error) {
 	maps.Copy(run.Options, b.Options)
 	switch {
 	case b.Savepoint != "":
-		return run, notYet("a job cannot begin from a savepoint yet: leave out savepointPath")
+		return run, notYet("savepoints are not supported yet: leave out savepointPath")
 	case b.Parallelism < 0:
 		return run, badRequest("parallelism must be at least 1, not %d", b.Parallelism)
 	case b.Parallelism > 0:

@@ -240,7 +240,7 @@ func TestSessionsRefuse(t *testing.T) {
 				checkAnswer(t, name, w)
 			}
 			none := askSession(nil, test.method, test.path, "", strings.NewReader(test.body))
-			if none.Code != http.StatusNotFound || !strings.Contains(none.Body.String(), "no session") {
+			if none.Code != http.StatusNotFound || !strings.Contains(none.Body.String(), "not a session") {
 				t.Errorf("without a session: status %d: %s", none.Code, none.Body)
 			}
 		})

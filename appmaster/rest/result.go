@@ -43,7 +43,7 @@ func (s *Server) collect(r *http.Request) (any, error) {
 	var cursor int64
 	if text := r.URL.Query().Get("cursor"); text != "" {
 		if cursor, err = strconv.ParseInt(text, 10, 64); err != nil || cursor < 0 {
-			return nil, badRequest("%q is no cursor: begin with 0 and go on with %s", text, restapi.HeaderNext)
+			return nil, badRequest("%q is not a cursor: begin with 0, and continue with the value of header %s", text, restapi.HeaderNext)
 		}
 	}
 	page, err := s.gateway.CollectPage(r.Context(), id, r.PathValue("name"), cursor, wait)
@@ -69,7 +69,7 @@ func longPoll(r *http.Request) (ids.JobID, time.Duration, error) {
 	}
 	wait, err := time.ParseDuration(text)
 	if err != nil || wait < 0 {
-		return "", 0, badRequest("%q is no time to wait: write it as 10s", text)
+		return "", 0, badRequest("%q is not a duration: write for example 10s", text)
 	}
 	return id, min(wait, maxWait), nil
 }

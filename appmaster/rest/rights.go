@@ -92,7 +92,7 @@ func (c caller) String() string {
 	case c.token:
 		return "the holder of the cluster's token"
 	}
-	return "a user without a name"
+	return "a user whose name is unknown"
 }
 
 func (g Rights) allow(c caller, need access) bool {
@@ -131,16 +131,16 @@ func (s *Server) permit(r *http.Request, c caller, need access) error {
 		return nil
 	}
 	if need != view && c.ticket && s.config.Rights.all(caller{name: c.name}) {
-		return &refusal{http.StatusForbidden, fmt.Sprintf("a ticket for HTTP lets %s look, and change what yarn.modify.acls says; programs and results are for who shows the cluster's token or comes by YARN's: use the bobbin command", c)}
+		return &refusal{http.StatusForbidden, fmt.Sprintf("with a ticket for HTTP, %s may only view the cluster, and change it if yarn.modify.acls allows it; programs and results need the cluster's token or a token of YARN: use the bobbin command", c)}
 	}
 	switch need {
 	case view:
-		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not view this application: its owner can name who may with yarn.view.acls", c)}
+		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not view this application: its owner can allow it with yarn.view.acls", c)}
 	case modify:
-		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not change this application: its owner can name who may with yarn.modify.acls", c)}
+		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not change this application: its owner can allow it with yarn.modify.acls", c)}
 	case run:
-		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not run programs here, which run as the application's owner: he can name who may with yarn.modify.acls", c)}
+		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not run programs here, because they run as the application's owner: the owner can allow it with yarn.modify.acls", c)}
 	default:
-		return &refusal{http.StatusForbidden, fmt.Sprintf("results are for the application's owner alone, and %s is not the owner", c)}
+		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not fetch results: only the application's owner may, and in a session the users in yarn.modify.acls", c)}
 	}
 }

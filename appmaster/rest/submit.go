@@ -10,7 +10,7 @@ import (
 // session is the part of the cluster that takes jobs and programs.
 func (s *Server) session() (Session, error) {
 	if s.config.Session == nil {
-		return nil, &refusal{http.StatusNotFound, "this cluster is no session, and takes no jobs and programs: start one with bobbin session start"}
+		return nil, &refusal{http.StatusNotFound, "this cluster is not a session, and takes no jobs or programs: start a session with bobbin session start"}
 	}
 	return s.config.Session, nil
 }
@@ -34,7 +34,7 @@ func (s *Server) submitJob(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if body.ClientHeartbeatTimeout < 0 {
-		return nil, badRequest("clientHeartbeatTimeout must not be negative, as %d", body.ClientHeartbeatTimeout)
+		return nil, badRequest("clientHeartbeatTimeout must not be negative: it is %d", body.ClientHeartbeatTimeout)
 	}
 	if err := session.SubmitJob(r.Context(), body); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Server) noSavepoints(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err
 	}
-	return nil, notYet("there are no savepoints yet")
+	return nil, notYet("savepoints are not supported yet")
 }
 
 func notYet(text string) error { return &refusal{http.StatusNotImplemented, text} }

@@ -55,7 +55,7 @@ func (h *HadoopFS) Obtain(ctx context.Context) (Obtained, error) {
 	for i, g := range grants {
 		switch {
 		case g.err != nil:
-			faults = append(faults, fmt.Errorf("obtain token of %s: %w", h.Roots[i], g.err))
+			faults = append(faults, fmt.Errorf("obtain delegation token of %s: %w", h.Roots[i], g.err))
 		case g.token != nil:
 			all.Credentials.Tokens[g.token.Service] = g.token
 			if all.Ends.IsZero() || g.ends.Before(all.Ends) {
@@ -86,7 +86,7 @@ func (h *HadoopFS) obtain(ctx context.Context, root string) grant {
 	}
 	ends, err := h.Files.RenewDelegationToken(ctx, root, token)
 	if err != nil {
-		return grant{err: fmt.Errorf("ask for its end as its renewer %s: %w", h.Renewer, err), former: former}
+		return grant{err: fmt.Errorf("renew it as %s to learn when it ends: %w", h.Renewer, err), former: former}
 	}
 	if former = h.prolong(ctx, root, former); len(former) < maxFormer {
 		former = append(former, token)

@@ -33,7 +33,7 @@ func (m *Manager) logFailure(e tellFailure) {
 		"principal": m.config.Principal, "ends": stamp(e.Ends), "again": stamp(e.Again),
 	})
 	if e.Ended {
-		log.Error("delegation tokens cannot be obtained, and there are none that live")
+		log.Error("delegation tokens cannot be obtained, and all former ones have ended")
 		return
 	}
 	log.Warn("delegation tokens cannot be obtained")
@@ -42,13 +42,13 @@ func (m *Manager) logFailure(e tellFailure) {
 func (m *Manager) logEnd(e tellEnd) {
 	log := m.logger.WithFields(logrus.Fields{
 		"service": e.Service, "ends": stamp(e.Ends),
-		"remedy": fmt.Sprintf("start it with a keytab: %s, %s", config.KerberosKeytab, config.KerberosPrincipal),
+		"remedy": fmt.Sprintf("start the application with a keytab: %s, %s", config.KerberosKeytab, config.KerberosPrincipal),
 	})
 	if e.Ended {
-		log.Error("delegation token has ended, and what needs it fails from now on")
+		log.Error("delegation token has ended, and everything that needs it fails from now on")
 		return
 	}
-	log.Warn("delegation token will end, and the application die with it, then at the latest")
+	log.Warn("delegation token will end, and the application fails then at the latest")
 }
 
 // stamp writes a time as logs have it, without what is below a second; "none" for zero.

@@ -67,7 +67,7 @@ func New(config Config, provider Provider, own *creds.Credentials, distribute Di
 	tokens := own.Only(creds.KindHDFSDelegation)
 	first, err := shortest(tokens, config.RenewInterval)
 	if err != nil {
-		m.logger.WithError(err).Warn("delegation token does not tell when it ends")
+		m.logger.WithError(err).Warn("cannot read when a delegation token ends")
 	}
 	m.current.Store(tokens)
 	m.loop = actor.New[event, effect](newCore(config, provider != nil, tokens, first), woken{})

@@ -196,7 +196,7 @@ func TestLaterAttemptWaitsForNewTokens(t *testing.T) {
 		}
 		loud := 0
 		for _, entry := range hook.AllEntries() {
-			if entry.Level == logrus.ErrorLevel && strings.Contains(entry.Message, "none that live") {
+			if entry.Level == logrus.ErrorLevel && strings.Contains(entry.Message, "all former ones have ended") {
 				loud++
 			}
 		}

@@ -37,7 +37,7 @@ func shortest(c *creds.Credentials, interval time.Duration) (life, error) {
 		token := c.Tokens[alias]
 		about, err := identifier.DecodeDelegation(token)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("read end of %v: %w", token, err))
+			faults = append(faults, fmt.Errorf("read the lifetime of %v: %w", token, err))
 			continue
 		}
 		if ends := about.Ends(interval); first.ends.IsZero() || ends.Before(first.ends) {

@@ -51,7 +51,7 @@ func (d *Drivers) relieve() {
 	if !found {
 		return
 	}
-	why := fmt.Sprintf("it was ended because the ApplicationMaster's container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or plan less",
+	why := fmt.Sprintf("it was ended because the ApplicationMaster's container was about to exceed its memory: the program held %d MB, and its share is %d MB; raise %s (now %dm), or plan smaller jobs",
 		victim.Resident.Megabytes(), shareMB, config.JobManagerProcessSize, containerMB)
 	p := byPID[victim.ID]
 	p.killed.CompareAndSwap(nil, &why)

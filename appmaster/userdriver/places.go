@@ -49,7 +49,7 @@ func (p *places) enter(ctx context.Context, program msg.Program) (*place, error)
 	ctx, end := context.WithTimeout(ctx, placeTime)
 	defer end()
 	if p.free.Acquire(ctx, 1) != nil {
-		return nil, fmt.Errorf("%w: %d programs run beside the master, which is as many as may: wait until one has ended, or end one that does not; bobbin status and GET /v1/drivers show them", msg.ErrNotReady, p.most)
+		return nil, fmt.Errorf("%w: %d programs run beside the ApplicationMaster, which is the maximum: wait until one ends, or end one; bobbin status and GET /v1/drivers list them", msg.ErrNotReady, p.most)
 	}
 	taken := &place{
 		places: p, left: make(chan struct{}),

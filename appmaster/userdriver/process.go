@@ -103,7 +103,7 @@ func (p *Process) Reason(err error) error {
 		return fmt.Errorf("%w\n%s", err, plan.Stack)
 	}
 	if errors.Is(err, msg.ErrJobTooLarge) {
-		return fmt.Errorf("%w: a program beside it brings jobs of at most %.1f MiB encoded: raise %s, or divide the job",
+		return fmt.Errorf("%w: a program that runs in its container may submit jobs of at most %.1f MiB encoded: raise %s, or divide the job",
 			msg.ErrJobTooLarge, float64(p.drivers.config.Limits.Job)/(1<<20), config.JobManagerProcessSize)
 	}
 	if why := p.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {

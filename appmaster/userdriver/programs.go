@@ -22,7 +22,7 @@ import (
 const planTime = 4 * time.Minute
 
 // errSlowPlan ends a program that takes longer.
-var errSlowPlan = fmt.Errorf("%w: it has executed no job in %s", msg.ErrBadProgram, planTime)
+var errSlowPlan = fmt.Errorf("%w: it executed no job within %s", msg.ErrBadProgram, planTime)
 
 // Store keeps the programs of a session. Its methods may be called from any goroutine.
 type Store interface {

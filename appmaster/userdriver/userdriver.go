@@ -98,7 +98,7 @@ func (d *Drivers) Note(log, what string) {
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
-		d.logger.WithError(err).Warn("a line is missing in the log of the program")
+		d.logger.WithError(err).Warn("cannot write a line to the program's log")
 	}
 }
 

@@ -87,11 +87,11 @@ type Acknowledged struct{ From, To int64 }
 func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 	switch {
 	case sequence != b.arrived:
-		return Acknowledged{}, fmt.Errorf("%w: batch %d came where %d was due", errOutOfOrder, sequence, b.arrived)
+		return Acknowledged{}, fmt.Errorf("%w: batch %d arrived instead of batch %d", errOutOfOrder, sequence, b.arrived)
 	case b.arrived-b.acked >= MaxOutstanding:
 		return Acknowledged{}, fmt.Errorf("%w: more than %d batches without acknowledgement", errOutOfOrder, MaxOutstanding)
 	case len(records) > operator.MaxCollectBatch:
-		return Acknowledged{}, fmt.Errorf("%w: batch of %d bytes, at most %d", errOutOfOrder, len(records), operator.MaxCollectBatch)
+		return Acknowledged{}, fmt.Errorf("%w: a batch has %d bytes, more than %d", errOutOfOrder, len(records), operator.MaxCollectBatch)
 	case b.total+int64(len(records)) > maxTotal:
 		return Acknowledged{}, fmt.Errorf("%w: more than %d MiB; write it to files with a file sink instead", ErrTooLarge, maxTotal>>20)
 	}
@@ -141,7 +141,7 @@ func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 	cursor = max(cursor, b.start)
 	end := b.base + int64(len(b.batches))
 	if cursor < b.base || cursor > end {
-		return msg.CollectPage{}, Acknowledged{}, fmt.Errorf("%w: batch %d, there are %d to %d", msg.ErrResultGone, cursor, b.base, end)
+		return msg.CollectPage{}, Acknowledged{}, fmt.Errorf("%w: batch %d was asked for, and batches %d to %d are left", msg.ErrResultGone, cursor, b.base, end)
 	}
 	for ; b.base < cursor; b.base++ {
 		b.size -= len(b.batches[0])

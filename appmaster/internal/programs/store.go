@@ -177,7 +177,7 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 	if err != nil {
 		err = fmt.Errorf("%w: %s: %w", msg.ErrBadProgram, name, err)
 	} else if sha256 != "" && sha256 != received.SHA256 {
-		err = fmt.Errorf("%w: %s has the SHA-256 %s, not %s: it was not sent as it is", msg.ErrBadProgram, name, received.SHA256, sha256)
+		err = fmt.Errorf("%w: %s has the SHA-256 %s, but the request names %s: upload the program again", msg.ErrBadProgram, name, received.SHA256, sha256)
 	}
 	if err != nil {
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
@@ -268,9 +268,9 @@ func (s *Store) forget(sha256 string) error {
 	defer s.mu.Unlock()
 	switch k := s.known[sha256]; {
 	case k == nil:
-		return fmt.Errorf("%w: %s is none of the session's", msg.ErrProgramNotFound, sha256)
+		return fmt.Errorf("%w: the session does not have %s", msg.ErrProgramNotFound, sha256)
 	case k.jobs > 0:
-		return fmt.Errorf("%w: %d jobs of %s run", msg.ErrProgramInUse, k.jobs, k.Name)
+		return fmt.Errorf("%w: %d jobs use %s", msg.ErrProgramInUse, k.jobs, k.Name)
 	}
 	delete(s.known, sha256)
 	return nil
@@ -285,7 +285,7 @@ func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 			return nil
 		}
 		if oldest == "" {
-			return fmt.Errorf("%w: jobs of %d run, which is as many as may", msg.ErrTooManyPrograms, s.most)
+			return fmt.Errorf("%w: jobs of %d programs run, which is the maximum: try again when jobs have ended", msg.ErrTooManyPrograms, s.most)
 		}
 		if err := s.cache.Release(ctx, oldest); err != nil {
 			return err

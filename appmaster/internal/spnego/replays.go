@@ -47,13 +47,13 @@ func (r *replays) first(user string, request digest, now time.Time) error {
 	defer r.mu.Unlock()
 	r.expire(now)
 	if _, before := r.seen[n.request]; before {
-		return fmt.Errorf("%w: it has been used before", ErrRefused)
+		return fmt.Errorf("%w: it was used before", ErrRefused)
 	}
 	if r.of[n.user] >= maxOfUser {
-		return fmt.Errorf("%w: %s has sent too many within %v", ErrRefused, user, memorable)
+		return fmt.Errorf("%w: %s has sent too many tickets within %v", ErrRefused, user, memorable)
 	}
 	if len(r.order) >= maxSeen {
-		return fmt.Errorf("%w: too many users have come within %v", ErrRefused, memorable)
+		return fmt.Errorf("%w: all users together have sent too many tickets within %v", ErrRefused, memorable)
 	}
 	r.seen[n.request] = struct{}{}
 	r.of[n.user]++

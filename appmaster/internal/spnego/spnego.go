@@ -32,7 +32,7 @@ var (
 	ErrNoKey = errors.New("keytab has no key of the principal")
 	// ErrRefused says that a client's token is no ticket for the service, or is
 	// worth nothing any more, as one that has let its user in.
-	ErrRefused = errors.New("ticket of Kerberos is refused")
+	ErrRefused = errors.New("refused the Kerberos ticket")
 )
 
 const (
@@ -110,7 +110,7 @@ func (s *Service) Accept(token []byte) (Ticket, error) {
 		return Ticket{}, fmt.Errorf("%w: it names no service", ErrRefused)
 	}
 	if s.realm != "" && request.Ticket.Realm != s.realm { // which says whose key it is sealed with
-		return Ticket{}, fmt.Errorf("%w: it is of realm %s, and the service of %s", ErrRefused, request.Ticket.Realm, s.realm)
+		return Ticket{}, fmt.Errorf("%w: it is of realm %s, and the service is of realm %s", ErrRefused, request.Ticket.Realm, s.realm)
 	}
 	// Tickets that are bound to addresses are refused, as no address is given.
 	if _, err := request.Verify(s.keys, clockSkew, types.HostAddress{}, &s.name); err != nil {
@@ -118,11 +118,11 @@ func (s *Service) Accept(token []byte) (Ticket, error) {
 	}
 	part := request.Ticket.DecryptedEncPart
 	if request.Authenticator.CRealm != part.CRealm {
-		return Ticket{}, fmt.Errorf("%w: a ticket of realm %s in the name of %s", ErrRefused, part.CRealm, request.Authenticator.CRealm)
+		return Ticket{}, fmt.Errorf("%w: its client is of realm %s, and its authenticator of realm %s", ErrRefused, part.CRealm, request.Authenticator.CRealm)
 	}
 	answer, err := answerTo(request, wrapped)
 	if err != nil {
-		return Ticket{}, fmt.Errorf("answer ticket of Kerberos: %w", err)
+		return Ticket{}, fmt.Errorf("answer Kerberos ticket: %w", err)
 	}
 	return Ticket{
 		Client: part.CName.PrincipalNameString() + "@" + part.CRealm,
@@ -144,7 +144,7 @@ func unwrap(token []byte) (request *messages.APReq, wrapped bool, err error) {
 	var outer spnego.SPNEGOToken
 	if outer.Unmarshal(token) == nil {
 		if !outer.Init {
-			return nil, false, errors.New("it is not the first token")
+			return nil, false, errors.New("it is not the client's first SPNEGO token")
 		}
 		token, wrapped = outer.NegTokenInit.MechTokenBytes, true
 	}
@@ -153,7 +153,7 @@ func unwrap(token []byte) (request *messages.APReq, wrapped bool, err error) {
 		return nil, false, err
 	}
 	if !inner.IsAPReq() {
-		return nil, false, errors.New("it holds no ticket")
+		return nil, false, errors.New("the token holds no Kerberos ticket")
 	}
 	return &inner.APReq, wrapped, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // isNotBuilt tells whether an answer says that there is no such path, or takes it for another's.
 func isNotBuilt(e *flinkrest.Endpoint, answer bobbintest.Answer) bool {
-	return strings.Contains(answer.Body, `"not found: GET `) || !strings.Contains(e.Path, ":jobid") && strings.Contains(answer.Body, "is no job id")
+	return strings.Contains(answer.Body, `"not found: GET `) || !strings.Contains(e.Path, ":jobid") && strings.Contains(answer.Body, "is not a job id")
 }
 
 // asFlinks asks a session, which has a job in each of three states, what a real Flink was asked,
