@@ -117,7 +117,7 @@ func (c *Client) repair(ctx context.Context, err error) (again bool, repairError
 	case errors.Is(err, yarnrpc.ErrInvalidApplicationMasterRequest):
 		id, ok := expectedResponseID(err)
 		if ok {
-			c.log.WarnContext(ctx, "response ids differ: taking over yarn's", "attempt", c.attempt, "response_id", id)
+			c.log.WarnContext(ctx, "response ids differ: continuing with yarn's", "attempt", c.attempt, "response_id", id)
 			c.core.expect(id)
 		}
 		return ok, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNotMaster says that YARN has not started this process as an ApplicationMaster.
-var ErrNotMaster = errors.New("this process is not an ApplicationMaster that YARN has started")
+var ErrNotMaster = errors.New("YARN did not start this process as an ApplicationMaster")
 
 // FromContainer is FromConf for a process that YARN has started as an
 // ApplicationMaster. It takes the attempt and the token of the container from the

@@ -24,10 +24,10 @@ const (
 var (
 	// ErrUpdateOutstanding says that YARN has not answered the last update of this
 	// container yet. YARN takes one at a time.
-	ErrUpdateOutstanding = errors.New("an update of the container is outstanding")
+	ErrUpdateOutstanding = errors.New("an earlier update of the container is not answered yet")
 	// ErrUpdateUseless says that the update changes nothing, or that it raises one
 	// resource and lowers another. YARN would refuse it or never answer.
-	ErrUpdateUseless = errors.New("the update is neither an increase nor a decrease")
+	ErrUpdateUseless = errors.New("the update changes nothing, or raises one resource and lowers another")
 )
 
 // ContainerUpdate is a requested change of a container (UpdateContainerRequest).
@@ -65,7 +65,7 @@ type UpdateError struct {
 }
 
 func (e *UpdateError) Error() string {
-	return fmt.Sprintf("update %s of version %d of %s, whose version is %d: %s",
+	return fmt.Sprintf("update %s for version %d of %s, which has version %d: %s",
 		e.Update.Type, e.Update.Version, e.Update.Container, e.CurrentVersion, e.Reason)
 }
 

@@ -74,7 +74,7 @@ func (n *ShortNames) Short(principal string) (string, error) {
 			continue
 		}
 		if !n.mit && strings.ContainsAny(result, "/@") {
-			return "", fmt.Errorf("map principal %s: rule %s gives %s, which is no simple name: let the rule remove the host and the realm", principal, rule.text, result)
+			return "", fmt.Errorf("map principal %s: rule %s returns %s, which is not a simple name: make the rule remove the host and the realm", principal, rule.text, result)
 		}
 		if rule.lower {
 			result = strings.ToLower(result)
@@ -84,7 +84,7 @@ func (n *ShortNames) Short(principal string) (string, error) {
 	if n.mit {
 		return principal, nil
 	}
-	return "", fmt.Errorf("map principal %s: %w: add one for its realm", principal, ErrNoRule)
+	return "", fmt.Errorf("map principal %s: %w: add a rule for its realm", principal, ErrNoRule)
 }
 
 // noRealm is what Java's null reads as where a rule names the realm of a name that
@@ -134,7 +134,7 @@ func parseNameRules(text string) ([]nameRule, error) {
 	for text = strings.TrimSpace(text); text != ""; {
 		groups := ruleGrammar.FindStringSubmatchIndex(text)
 		if groups == nil {
-			return nil, fmt.Errorf("%q is no rule", text)
+			return nil, fmt.Errorf("%q is not a rule", text)
 		}
 		group := func(i int) (string, bool) {
 			if groups[2*i] < 0 {
@@ -159,7 +159,7 @@ func newNameRule(group func(int) (string, bool)) (rule nameRule, err error) {
 	}
 	number, _ := group(2)
 	if rule.components, err = strconv.Atoi(number); err != nil {
-		return rule, fmt.Errorf("%q is no number of components", number)
+		return rule, fmt.Errorf("%q is not a number of components", number)
 	}
 	rule.format, _ = group(3)
 	if match, ok := group(4); ok {
@@ -179,7 +179,7 @@ func newNameRule(group func(int) (string, bool)) (rule nameRule, err error) {
 	_, rule.repeat = group(7)
 	_, rule.lower = group(8)
 	if rule.repeat && rule.from.MatchString("") {
-		return rule, errors.New("s/…/…/g of an expression that matches the empty text, which Go counts otherwise than Java")
+		return rule, errors.New("s/…/…/g with an expression that matches the empty text: Go and Java count such matches differently")
 	}
 	return rule, nil
 }
@@ -218,7 +218,7 @@ func fillFormat(format string, parts []string) (string, error) {
 		number := rest[:len(rest)-len(format)]
 		n, err := strconv.Atoi(number)
 		if err != nil || n >= len(parts) {
-			return "", fmt.Errorf("$%s in its format is none of $0 to $%d", number, len(parts)-1)
+			return "", fmt.Errorf("its format contains $%s, which is not one of $0 to $%d", number, len(parts)-1)
 		}
 		filled.WriteString(parts[n])
 	}

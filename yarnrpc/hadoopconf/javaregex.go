@@ -17,7 +17,7 @@ func compileJava(expression string) (*regexp.Regexp, error) {
 	}
 	compiled, err := regexp.Compile(expression)
 	if err != nil {
-		return nil, fmt.Errorf("regular expression %q: %w: write it with what Go and Java have in common", expression, err)
+		return nil, fmt.Errorf("regular expression %q: %w: use only syntax that Go and Java share", expression, err)
 	}
 	return compiled, nil
 }
@@ -36,7 +36,7 @@ func refuseJavaOnly(expression string) error {
 			i += end + 1
 		case rest[0] == '\\':
 			if len(rest) > 1 && '1' <= rest[1] && rest[1] <= '9' {
-				return errors.New("a backreference: Go has none")
+				return errors.New("a backreference, which Go does not support")
 			}
 			i++
 		case set && rest[0] == '[':
@@ -54,7 +54,7 @@ func refuseJavaOnly(expression string) error {
 				i++
 			}
 		case strings.HasPrefix(rest, "(?P"):
-			return errors.New("a group named in Go's way: write (?<name>…)")
+			return errors.New("a group name in Go's syntax: write (?<name>…)")
 		case strings.HasPrefix(rest, "(?"):
 			flags, _, _ := strings.Cut(rest, ")")
 			flags, _, _ = strings.Cut(flags, ":")
@@ -102,7 +102,7 @@ func parseJavaReplacement(text string, from *regexp.Regexp) (javaReplacement, er
 		case '$':
 			group, length := groupReference(text[i+1:], from)
 			if group < 0 {
-				return bad("$ without a group of the expression: write \\$ for the sign itself")
+				return bad("a $ that names no group of the expression: write \\$ for a plain $")
 			}
 			parts = append(parts, replacementPart{"", group})
 			i += 1 + length

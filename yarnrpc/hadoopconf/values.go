@@ -41,7 +41,7 @@ func (c *Conf) Lookup(name string) (value string, ok bool, err error) {
 	}
 	value, err = c.expand(raw)
 	if err != nil {
-		return "", true, &ValueError{name, raw, c.SourceOf(name), "a value that can be substituted: " + err.Error()}
+		return "", true, &ValueError{name, raw, c.SourceOf(name), "a value whose variables can be resolved: " + err.Error()}
 	}
 	return strings.TrimSpace(value), true, nil
 }

@@ -17,7 +17,7 @@ import (
 
 // ErrUnreachable says that no DataNode of a block is known or reachable. The DataNodes may just be
 // starting, or be lost.
-var ErrUnreachable = errors.New("no DataNode that has the block can be reached")
+var ErrUnreachable = errors.New("no DataNode with the block can be reached")
 
 // clientName is who DataNodes note as their client.
 const clientName = "bobbin"
@@ -169,7 +169,7 @@ func (r *BlockReader) send(before []byte, m proto.Message) error {
 func (r *BlockReader) take(at int64, data []byte) error {
 	skip := r.offset - at
 	if skip < 0 || skip >= int64(len(data)) {
-		return fmt.Errorf("%w: %d bytes at %d, and %d of %d were wanted", errPacket, len(data), at, r.offset, r.block.Length)
+		return fmt.Errorf("%w: %d bytes at offset %d, but the read is at offset %d of %d", errPacket, len(data), at, r.offset, r.block.Length)
 	}
 	r.rest = data[skip:min(int64(len(data)), r.block.Length-at)]
 	return nil
@@ -206,7 +206,7 @@ func (r *BlockReader) failure() error {
 	id := r.block.located.GetB().GetBlockId()
 	switch {
 	case r.last == nil:
-		return fmt.Errorf("read block %d: %w: the NameNode knows of none", id, ErrUnreachable)
+		return fmt.Errorf("read block %d: %w: the NameNode lists none", id, ErrUnreachable)
 	case !r.met:
 		return fmt.Errorf("read block %d: %w: %w", id, ErrUnreachable, r.last)
 	default:

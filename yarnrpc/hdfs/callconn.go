@@ -139,7 +139,7 @@ func (c *callConn) Read(b []byte) (int, error) {
 	defer c.mu.Unlock()
 	if len(c.answer) == 0 {
 		if len(c.calls) == 0 {
-			return 0, fmt.Errorf("read from NameNode %s: there is no call to answer", c.address)
+			return 0, fmt.Errorf("read from NameNode %s: no call waits for an answer", c.address)
 		}
 		call := c.calls[0]
 		c.calls = c.calls[1:]

@@ -52,7 +52,7 @@ func dataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	if class := conf.Get(resolver); class != "" && class != trustsNobody {
 		return DataTransfer{}, &hadoopconf.ValueError{
 			Name: resolver, Value: class, Source: conf.SourceOf(resolver),
-			Want: "no value: which channels a Java class trusts cannot be known here",
+			Want: "no value: this client cannot know which channels a Java class trusts",
 		}
 	}
 	switch suite := conf.Get(suites); suite {
@@ -87,14 +87,14 @@ func dataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 // ErrOtherProtection says that a DataNode closed the connection after the first message. It does
 // that if only one of DataNode and client wants a login. If both want a login and have no
 // protection in common, the error is sasl.ErrProtection.
-var ErrOtherProtection = errors.New("compare its dfs.data.transfer.protection with that here")
+var ErrOtherProtection = errors.New("compare its dfs.data.transfer.protection with this client's")
 
 // ErrBlockToken says that a DataNode has refused the token of a block, for example because it has
 // expired. Open the file again to get new tokens.
-var ErrBlockToken = errors.New("the token of the block was refused")
+var ErrBlockToken = errors.New("the DataNode refused the token of the block")
 
 // errUnknownKey is a DataNode's answer to a login by a key that is too old for it.
-var errUnknownKey = errors.New("the data encryption key is unknown")
+var errUnknownKey = errors.New("the DataNode does not know the data encryption key")
 
 // transfer opens the connections of a Dialer to DataNodes.
 type transfer struct {
@@ -289,7 +289,7 @@ func (c *tokenConn) logIn() (complete bool, err error) {
 			return false, fmt.Errorf("log in with a block token of user %q: %w", holder, err)
 		}
 	case !c.options.AllowSimpleFallback:
-		return false, errors.New("log in: the NameNode gave no token for the block, as an open cluster's (see ipc.client.fallback-to-simple-auth-allowed)")
+		return false, errors.New("log in: the NameNode gave no token for the block, as in an open cluster (see ipc.client.fallback-to-simple-auth-allowed)")
 	}
 	if _, err := opened.Write(c.operation); err != nil {
 		return false, err
@@ -307,7 +307,7 @@ func (c *tokenConn) Read(b []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	case opened == nil:
-		return 0, errors.New("it has not been asked anything")
+		return 0, errors.New("no operation was sent")
 	}
 	return opened.Read(b)
 }

@@ -20,15 +20,15 @@ import (
 // ErrPipeline says that the connection to a DataNode broke while a file was written. The
 // library's Close of the file ends its goroutines for the block. Close fails because not all
 // packets were acknowledged.
-var ErrPipeline = errors.New("the block is not written to its end")
+var ErrPipeline = errors.New("the block was not written completely")
 
 // ErrChecksum says that a block differs from the bytes that were written. The library then reads
 // from another DataNode, if there is one.
-var ErrChecksum = errors.New("the block does not fit its checksums")
+var ErrChecksum = errors.New("the block does not match its checksums")
 
 // ErrRefused says that a DataNode refuses to send a block: it does not have the block, or has it
 // from before the last write. If it refuses the token, the error is ErrBlockToken.
-var ErrRefused = errors.New("the DataNode refuses the block")
+var ErrRefused = errors.New("the DataNode refuses to send the block")
 
 // blockConn is what the library takes for a connection to a DataNode. Its errors say which
 // DataNode. Of a block that is read no byte is given out before its packet was compared with
@@ -163,7 +163,7 @@ func (c *blockConn) readsBlocks() bool {
 // login, it takes the operation for one.
 func (c *blockConn) explain(err error) error {
 	if c.noLogin && !c.heard && hungUp(err) {
-		return fmt.Errorf("%w: it may want a login: %w", err, ErrOtherProtection)
+		return fmt.Errorf("%w: perhaps the DataNode requires a login: %w", err, ErrOtherProtection)
 	}
 	return err
 }
@@ -246,7 +246,7 @@ func (s *blockStream) packet() (err error) {
 	body := int(binary.BigEndian.Uint32(s.piece)) - itself
 	begin := lengths + int(binary.BigEndian.Uint16(s.piece[itself:]))
 	if body < 0 || body > maxPacket {
-		return fmt.Errorf("%w: %d bytes of at most %d", errPacket, body, maxPacket)
+		return fmt.Errorf("%w: %d bytes, not between 0 and %d", errPacket, body, maxPacket)
 	}
 	if s.piece, err = appendRead(s.piece, s.from, begin-lengths+body); err != nil {
 		return err
@@ -257,11 +257,11 @@ func (s *blockStream) packet() (err error) {
 	}
 	length := int(header.GetDataLen())
 	if length < 0 || s.sums.size(length)+length != body {
-		return fmt.Errorf("%w: %d bytes for %d of the block", errPacket, body, length)
+		return fmt.Errorf("%w: %d bytes of checksums and data for %d bytes of the block", errPacket, body, length)
 	}
 	sums, data := s.piece[begin:len(s.piece)-length], s.piece[len(s.piece)-length:]
 	if !s.sums.fit(sums, data) {
-		return fmt.Errorf("%w: among the %d bytes from %d", ErrChecksum, length, header.GetOffsetInBlock())
+		return fmt.Errorf("%w: in the %d bytes from offset %d", ErrChecksum, length, header.GetOffsetInBlock())
 	}
 	s.at, s.data = header.GetOffsetInBlock(), data
 	if header.GetLastPacketInBlock() {
@@ -286,7 +286,7 @@ func checksumsOf(p *hdfspb.ChecksumProto) (*checksums, error) {
 		c.table = crc32.MakeTable(crc32.Castagnoli)
 	}
 	if c.chunk < 1 {
-		return nil, fmt.Errorf("%w: checksums of %d bytes each", errPacket, c.chunk)
+		return nil, fmt.Errorf("%w: one checksum for %d bytes", errPacket, c.chunk)
 	}
 	return c, nil
 }

@@ -63,7 +63,7 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 	}
 	challenge, err := exchange(conn, magic, hello)
 	if hungUp(err) { // it takes the magic for a version
-		return nil, fmt.Errorf("%w: it may want no login: %w", err, ErrOtherProtection)
+		return nil, fmt.Errorf("%w: perhaps the DataNode expects no login: %w", err, ErrOtherProtection)
 	}
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 		return nil, err
 	}
 	if chosen := proof.GetCipherOption(); len(chosen) > len(answer.GetCipherOption()) {
-		return nil, fmt.Errorf("%w: cipher suite %v, which was not offered", sasl.ErrChallenge, chosen[0].GetSuite())
+		return nil, fmt.Errorf("%w: the DataNode chose cipher suite %v, which was not offered", sasl.ErrChallenge, chosen[0].GetSuite())
 	}
 	return protect(conn, layer, proof.GetCipherOption())
 }
@@ -95,7 +95,7 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 func protect(conn net.Conn, layer sasl.Layer, options []*hdfspb.CipherOptionProto) (net.Conn, error) {
 	switch qop := sasl.Protects(layer); {
 	case len(options) > 0 && qop != sasl.QOPPrivacy:
-		return nil, fmt.Errorf("%w: a cipher under %s", sasl.ErrChallenge, qop)
+		return nil, fmt.Errorf("%w: the DataNode chose a cipher for protection %s", sasl.ErrChallenge, qop)
 	case len(options) > 0:
 		return newCipherConn(conn, layer, options[0])
 	case layer != nil:
@@ -139,7 +139,7 @@ func refusal(reply *hdfspb.DataTransferEncryptorMessageProto) error {
 }
 
 // errRefused is in the error for a DataNode that gives no better reason.
-var errRefused = errors.New("the login was refused")
+var errRefused = errors.New("the DataNode refused the login")
 
 // unbuffered reads no byte too many: what follows a message is read elsewhere.
 type unbuffered struct{ io.Reader }

@@ -129,7 +129,7 @@ type cipherConn struct {
 // newCipherConn takes the keys that the DataNode has chosen out of their wrappers.
 func newCipherConn(conn net.Conn, layer sasl.Layer, option *hdfspb.CipherOptionProto) (*cipherConn, error) {
 	if suite := option.GetSuite(); suite != hdfspb.CipherSuiteProto_AES_CTR_NOPADDING {
-		return nil, fmt.Errorf("%w: cipher suite %v, which was not offered", sasl.ErrChallenge, suite)
+		return nil, fmt.Errorf("%w: the DataNode chose cipher suite %v, which was not offered", sasl.ErrChallenge, suite)
 	}
 	// In and out are the DataNode's, and wrapped in this order.
 	out, err := keyStream(layer, option.GetInKey(), option.GetInIv())

@@ -36,7 +36,7 @@ func (n *NameNode) DelegationToken(ctx context.Context, service, renewer string)
 	request := &commonpb.GetDelegationTokenRequestProto{Renewer: proto.String(renewer)}
 	var response commonpb.GetDelegationTokenResponseProto
 	if err := n.rpc.Call(ctx, "getDelegationToken", request, &response); err != nil {
-		return nil, fmt.Errorf("get delegation token of %s, for %q to renew: %w", service, renewer, err)
+		return nil, fmt.Errorf("get delegation token of %s with renewer %q: %w", service, renewer, err)
 	}
 	if response.GetToken() == nil {
 		return nil, fmt.Errorf("get delegation token of %s: %w", service, ErrNoDelegationTokens)

@@ -230,7 +230,7 @@ func (c *conn) moved(n int, err error) error {
 }
 
 func (c *conn) silent() {
-	c.end(fmt.Errorf("no byte has moved in %s: %w", c.dialer.options.Silence, os.ErrDeadlineExceeded))
+	c.end(fmt.Errorf("no byte was transferred for %s: %w", c.dialer.options.Silence, os.ErrDeadlineExceeded))
 }
 
 // end closes the connection for a reason, the first of which stays.

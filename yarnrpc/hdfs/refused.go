@@ -21,10 +21,10 @@ import (
 var (
 	// ErrEncryptionZone says that a file lies in an HDFS encryption zone and cannot be
 	// read, made or extended.
-	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone, whose files this client does not encrypt or decrypt: use a place outside")
+	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone, which this client does not support: use a path outside the zone")
 	// ErrErasureCoded says that an erasure coding policy stripes a file, which cannot be
 	// read, made or extended.
-	ErrErasureCoded = errors.New("file is erasure coded, and this client knows no stripes: use a copy in a directory with replication")
+	ErrErasureCoded = errors.New("file is erasure coded, which this client does not support: use a copy in a directory with replication")
 )
 
 // unknownCryptoVersion is how a NameNode refuses a new file in an encryption zone to a
@@ -117,7 +117,7 @@ func (c *callConn) uncreate(ctx context.Context, request wire.Request, refused e
 	}
 	remove := &hdfspb.DeleteRequestProto{Src: asked.Src, Recursive: proto.Bool(false)}
 	if err := c.rpc.Call(ctx, methodDelete, remove, new(hdfspb.DeleteResponseProto)); err != nil {
-		return fmt.Errorf("%w (an empty file is left: %w)", refused, err)
+		return fmt.Errorf("%w (an empty file remains: %w)", refused, err)
 	}
 	return refused
 }

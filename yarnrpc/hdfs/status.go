@@ -78,7 +78,7 @@ func described(operation, path string, p *hdfspb.HdfsFileStatusProto, err error)
 }
 
 // errImpossible is a NameNode that tells what no file has: Hadoop counts bytes in a signed long.
-var errImpossible = errors.New("the NameNode tells of a file or a block of more than 2^63 bytes")
+var errImpossible = errors.New("the NameNode reports a file or a block of more than 2^63 bytes")
 
 // possible refuses numbers that are negative here, or become so when they are added.
 func possible(length int64, blocks []Block) error {
@@ -122,7 +122,7 @@ func (n *NameNode) List(ctx context.Context, path string, blocks bool) iter.Seq2
 }
 
 // errNoProgress is a NameNode that has more entries and gives none that come after the last.
-var errNoProgress = errors.New("the NameNode gives the same entries again")
+var errNoProgress = errors.New("the NameNode lists the same entries again")
 
 func (n *NameNode) list(ctx context.Context, path, after string, blocks bool) (part []Status, more bool, err error) {
 	request := &hdfspb.GetListingRequestProto{Src: proto.String(path), StartAfter: []byte(after), NeedLocation: proto.Bool(blocks)}

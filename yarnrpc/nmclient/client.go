@@ -37,14 +37,14 @@ import (
 // Errors of calls, for errors.Is, beside those of package yarnrpc.
 var (
 	// ErrNoToken says that SetTokens has not received an NM token for the node.
-	ErrNoToken = errors.New("there is no NM token for the node")
+	ErrNoToken = errors.New("no NM token for the node")
 	// ErrTokenExpired says that a container was not started in time
 	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms, 10 min). YARN has
 	// taken it back or is about to.
 	ErrTokenExpired = errors.New("the container's token has expired")
 	// ErrNotTold says that a NodeManager's answer leaves out the container: the node does
 	// not have it.
-	ErrNotTold = errors.New("the NodeManager does not tell of the container")
+	ErrNotTold = errors.New("the NodeManager does not report the container")
 	// ErrClosed says that the Client was closed before the call.
 	ErrClosed = errors.New("node manager client is closed")
 )

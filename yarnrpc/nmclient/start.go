@@ -70,7 +70,7 @@ func (c *Client) startOn(ctx context.Context, on records.NodeID, pending []Launc
 		// of this one.
 		failed, lookup := c.unknown(ctx, on, failed)
 		if lookup != nil {
-			return allOf(on, failed.containers(), fmt.Errorf("%w; looking for it: %w", lost, lookup))
+			return allOf(on, failed.containers(), fmt.Errorf("%w; then query its status: %w", lost, lookup))
 		}
 		pending = among(pending, failed)
 		switch {

@@ -199,7 +199,7 @@ func parseCardinality(text string) (PlacementConstraint, error) {
 		return nil, err
 	}
 	if low > high {
-		return nil, syntaxError("the least cardinality %d is above the greatest, %d", low, high)
+		return nil, syntaxError("the minimum cardinality %d is above the maximum, %d", low, high)
 	}
 	scope, tags, err := tagsOf(words[:last])
 	return orNil(Among(scope, low, high, tags...), err)

@@ -58,7 +58,7 @@ func ExampleExitStatus_Countable() {
 	}
 	// Output:
 	// 1: the process exited with code 1; counts as a failure: true
-	// PREEMPTED: taken away by the scheduler; counts as a failure: false
+	// PREEMPTED: preempted by the scheduler; counts as a failure: false
 }
 
 // What a container with two GPUs is asked for with.

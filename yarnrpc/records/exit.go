@@ -66,7 +66,7 @@ func (s ExitStatus) Countable() bool {
 func (s ExitStatus) describe() (name, reason string) {
 	switch s {
 	case ExitSuccess:
-		return "SUCCESS", "the process ended well"
+		return "SUCCESS", "the process ended without error"
 	case ExitUnknown:
 		return "INVALID", "the container runs, or never ran"
 	case ExitAborted:
@@ -74,9 +74,9 @@ func (s ExitStatus) describe() (name, reason string) {
 	case ExitDisksFailed:
 		return "DISKS_FAILED", "the node's disks failed"
 	case ExitPreempted:
-		return "PREEMPTED", "taken away by the scheduler"
+		return "PREEMPTED", "preempted by the scheduler"
 	case ExitExceededVirtualMemory:
-		return "KILLED_EXCEEDED_VMEM", "killed for using more virtual memory than it may"
+		return "KILLED_EXCEEDED_VMEM", "killed for using more virtual memory than its limit"
 	case ExitExceededPhysicalMemory:
 		return "KILLED_EXCEEDED_PMEM", "killed for using more memory than it asked for"
 	case ExitKilledByAppMaster:
@@ -86,11 +86,11 @@ func (s ExitStatus) describe() (name, reason string) {
 	case ExitKilledAfterAppCompletion:
 		return "KILLED_AFTER_APP_COMPLETION", "killed because its application has ended"
 	case ExitKilledByContainerScheduler:
-		return "KILLED_BY_CONTAINER_SCHEDULER", "an opportunistic container that had to make room"
+		return "KILLED_BY_CONTAINER_SCHEDULER", "an opportunistic container, killed to make room"
 	case ExitKilledForExcessLogs:
-		return "KILLED_FOR_EXCESS_LOGS", "killed for writing more logs than it may"
+		return "KILLED_FOR_EXCESS_LOGS", "killed for writing more logs than its limit"
 	case ExitForceKilled:
-		return "", "the process was killed (SIGKILL), by the kernel if the node is out of memory"
+		return "", "the process was killed (SIGKILL); the kernel does this if the node is out of memory"
 	case ExitTerminated:
 		return "", "the process was asked to end (SIGTERM)"
 	case ExitLost:

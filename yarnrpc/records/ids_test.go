@@ -175,9 +175,9 @@ func TestURLs(t *testing.T) {
 
 func TestExitStatusesExplainThemselves(t *testing.T) {
 	for status, want := range map[ExitStatus][2]string{
-		ExitSuccess:                {"SUCCESS", "the process ended well"},
+		ExitSuccess:                {"SUCCESS", "the process ended without error"},
 		3:                          {"3", "the process exited with code 3"},
-		ExitForceKilled:            {"137", "the process was killed (SIGKILL), by the kernel if the node is out of memory"},
+		ExitForceKilled:            {"137", "the process was killed (SIGKILL); the kernel does this if the node is out of memory"},
 		ExitExceededPhysicalMemory: {"KILLED_EXCEEDED_PMEM", "killed for using more memory than it asked for"},
 	} {
 		if got := [2]string{status.String(), status.Reason()}; got != want {

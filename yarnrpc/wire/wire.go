@@ -165,7 +165,7 @@ func (e *FrameError) Error() string {
 	if e.Head == nil {
 		return fmt.Sprintf("frame of %d bytes is over the limit of %d", e.Length, e.Limit)
 	}
-	text := fmt.Sprintf("frame length %d is not from 1 to %d (bytes %q)", e.Length, e.Limit, e.Head)
+	text := fmt.Sprintf("frame length %d is not between 1 and %d (first bytes %q)", e.Length, e.Limit, e.Head)
 	if guess := e.guess(); guess != "" {
 		text += ": " + guess
 	}
@@ -184,9 +184,9 @@ func (e *FrameError) guess() string {
 	case string(e.Head) == "SSH-":
 		return "the peer is an SSH server"
 	case printable(e.Head):
-		return "the peer answers in text, so it is no Hadoop RPC server"
+		return "the peer answers in text, so it is not a Hadoop RPC server"
 	default:
-		return "the peer is no Hadoop RPC server, or the limit is too low"
+		return "the peer is not a Hadoop RPC server, or the limit is too low"
 	}
 }
 

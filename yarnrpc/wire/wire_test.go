@@ -167,7 +167,7 @@ func TestLengthsThatCannotBeAreExplained(t *testing.T) {
 		bytes string
 		want  string
 	}{
-		"nothing":        {"\x00\x00\x00\x00", "no Hadoop RPC server"},
+		"nothing":        {"\x00\x00\x00\x00", "not a Hadoop RPC server"},
 		"over the limit": {"\x7f\xff\xff\xff", "the limit is too low"},
 		"HTTP":           {"HTTP/1.1 400 Bad Request", "speaks HTTP"},
 		"TLS alert":      {"\x15\x03\x01\x00\x02\x02\x46", "TLS alert"},

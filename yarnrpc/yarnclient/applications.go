@@ -60,7 +60,7 @@ func (c *Client) Submit(ctx context.Context, application records.SubmissionConte
 	id := application.ID
 	if place := application.Place; len(place.Hosts) > 0 && len(place.Racks) == 0 {
 		// YARN would take it, and never start a strict one.
-		return records.ApplicationReport{}, fmt.Errorf("submit %s: hosts %v without racks for the ApplicationMaster: name each one's, NodeReport.Rack, too", id, place.Hosts)
+		return records.ApplicationReport{}, fmt.Errorf("submit %s: the ApplicationMaster's place has hosts %v but no racks: add the rack of each host (NodeReport.Rack)", id, place.Hosts)
 	}
 	request := &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: pbconv.SubmissionContextProto(application)}
 	submit := true

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoToken says that the ResourceManager's answer holds no token.
-var ErrNoToken = errors.New("the answer holds no token")
+var ErrNoToken = errors.New("the ResourceManager's answer holds no token")
 
 // DelegationToken asks for a delegation token (getDelegationToken). With it, the client's
 // user or a program that has the token logs in to the ResourceManagers without Kerberos.

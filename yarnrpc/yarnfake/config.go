@@ -80,7 +80,7 @@ func (c Config) withDefaults() (cluster, error) {
 	case c.Nodes < 0:
 		return cluster{}, fmt.Errorf("start fake cluster: %d nodes: want 1 or more", c.Nodes)
 	case c.Minimum.MemoryMB <= 0 || c.Minimum.VCores <= 0 || !c.Minimum.Fits(c.Maximum):
-		return cluster{}, fmt.Errorf("start fake cluster: minimum %s is not between nothing and the maximum %s", c.Minimum, c.Maximum)
+		return cluster{}, fmt.Errorf("start fake cluster: minimum %s is not between 0 and the maximum %s", c.Minimum, c.Maximum)
 	}
 	qops, err := sasl.ParseProtection(c.Protection)
 	if err != nil {

@@ -118,7 +118,7 @@ func prepare(c Container, p places) error {
 // localize copies a file that has not changed since the resource was written.
 func localize(r records.LocalResource, to string) error {
 	if r.URL.Scheme != "file" || r.Type != records.LocalFile {
-		return fmt.Errorf("%s %s: this cluster copies nothing but plain files with file: locations", r.Type, r.URL)
+		return fmt.Errorf("%s %s: this cluster copies only plain files from file: URLs", r.Type, r.URL)
 	}
 	from, err := os.Open(r.URL.Path)
 	if err != nil {

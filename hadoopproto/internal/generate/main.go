@@ -34,7 +34,7 @@ const (
 )
 
 func main() {
-	check := flag.Bool("check", false, "write nothing; fail if the committed code is not what would be written")
+	check := flag.Bool("check", false, "write nothing; fail if the committed code is out of date")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, *check)
