@@ -72,7 +72,7 @@ func (a *Auth) tokenFor(ctx context.Context, address string) (token *creds.Token
 		}
 	}
 	if a.RequireLogin && !a.AllowSimpleFallback && token == nil && a.Login == nil {
-		return nil, fmt.Errorf("authenticate: %w, and hadoop.security.authentication is kerberos: run kinit, name a keytab, or pass a token on", ErrNoLogin)
+		return nil, fmt.Errorf("authenticate: %w, but hadoop.security.authentication is kerberos: run kinit, set a keytab, or pass on a token", ErrNoLogin)
 	}
 	return token, nil
 }

@@ -107,15 +107,15 @@ func classes() []class {
 		{remote: is(ErrRetriable, ErrNMNotYetReady, ErrSafeMode, ErrNoDataNodes), Verdict: Verdict{"overloaded or starting", RetrySame, NotExecuted, false}},
 		{remote: is(ErrInvalidToken), Verdict: Verdict{"token refused", Reauth, NotExecuted, false}},
 		{remote: is(ErrSASL), Verdict: Verdict{"login refused by one host", Permanent, NotExecuted, true}}, // its keytab, or its clock
-		{remote: is(ErrNoSuchMethod, ErrNoSuchProtocol, ErrVersionMismatch), Verdict: Verdict{"another release", Permanent, NotExecuted, false}},
+		{remote: is(ErrNoSuchMethod, ErrNoSuchProtocol, ErrVersionMismatch), Verdict: Verdict{"different Hadoop release", Permanent, NotExecuted, false}},
 		{remote: isRefusedConnection, Verdict: Verdict{"connection refused by the server", Permanent, NotExecuted, false}},
 		{remote: func(*RemoteError) bool { return true }, Verdict: Verdict{"exception", Permanent, Answered, false}},
 
 		// What became of the call on its way. The caller's leaving comes first, since a
 		// network's errors may say no more than that.
-		{errors: []error{context.Canceled, context.DeadlineExceeded}, Verdict: Verdict{"caller left", Permanent, InDoubt, false}},
-		{errors: []error{wire.ErrMalformed}, Verdict: Verdict{"nonsense from one host", Permanent, InDoubt, true}},
-		{match: isA[*wire.FrameError], Verdict: Verdict{"one host is no Hadoop server", Permanent, InDoubt, true}}, // a wrong port
+		{errors: []error{context.Canceled, context.DeadlineExceeded}, Verdict: Verdict{"caller canceled or timed out", Permanent, InDoubt, false}},
+		{errors: []error{wire.ErrMalformed}, Verdict: Verdict{"malformed answer from one host", Permanent, InDoubt, true}},
+		{match: isA[*wire.FrameError], Verdict: Verdict{"one host is not a Hadoop server", Permanent, InDoubt, true}}, // a wrong port
 		{
 			errors: []error{
 				sasl.ErrMismatch, sasl.ErrNotMutual, sasl.ErrChallenge, sasl.ErrProtection, sasl.ErrEncryptionType, ErrNoCommonAuth,
@@ -124,13 +124,13 @@ func classes() []class {
 			Verdict: Verdict{"login failed at one host", Permanent, NotExecuted, true},
 		},
 		{errors: []error{ErrNoLogin}, Verdict: Verdict{"no login", Permanent, NotExecuted, false}}, // nor is there one for another server
-		{match: isA[*kerberos.ServerMismatchError], Verdict: Verdict{"another server than meant", Permanent, NotExecuted, true}},
-		{errors: []error{kerberos.ErrClockSkew}, Verdict: Verdict{"wrong clock", Permanent, NotExecuted, false}}, // ours, as the KDC's is everybody's
+		{match: isA[*kerberos.ServerMismatchError], Verdict: Verdict{"unexpected server principal", Permanent, NotExecuted, true}},
+		{errors: []error{kerberos.ErrClockSkew}, Verdict: Verdict{"clock skew", Permanent, NotExecuted, false}}, // ours, as the KDC's is everybody's
 		{
 			errors:  []error{kerberos.ErrUnknownClient, kerberos.ErrWrongKey, kerberos.ErrLocked},
 			Verdict: Verdict{"login refused by the kdc", Permanent, NotExecuted, false},
 		},
-		{errors: []error{kerberos.ErrKDC}, Verdict: Verdict{"kdc away", RetrySame, NotExecuted, false}},
+		{errors: []error{kerberos.ErrKDC}, Verdict: Verdict{"no kdc answers", RetrySame, NotExecuted, false}},
 		{errors: []error{kerberos.ErrExpired, kerberos.ErrNoTicket}, Verdict: Verdict{"no valid ticket", Reauth, NotExecuted, false}},
 		{
 			errors:  []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, ErrConnectTimeout},
@@ -147,7 +147,7 @@ func classes() []class {
 
 		// What says that the client is not set up, or that a connection was tampered with:
 		// no token to be found, a request too large, a wrong sequence number.
-		{match: func(error) bool { return true }, Verdict: Verdict{"failure of the client's", Permanent, InDoubt, false}},
+		{match: func(error) bool { return true }, Verdict: Verdict{"client failure", Permanent, InDoubt, false}},
 	}
 }
 

@@ -15,7 +15,7 @@ var (
 	ErrStandby                         = errors.New("server is not the active one")
 	ErrRetriable                       = errors.New("server asks to try again later")
 	ErrSafeMode                        = errors.New("NameNode is in safe mode")
-	ErrNoDataNodes                     = errors.New("NameNode knows of no DataNode")
+	ErrNoDataNodes                     = errors.New("NameNode has no live DataNode")
 	ErrQuota                           = errors.New("quota of a directory is exceeded")
 	ErrInvalidToken                    = errors.New("token is unknown, expired or made with another key")
 	ErrAccessControl                   = errors.New("access denied")
@@ -30,9 +30,9 @@ var (
 	ErrInvalidApplicationMasterRequest = errors.New("application master broke the protocol")
 	ErrInvalidResourceRequest          = errors.New("resource request is not allowed")
 	ErrInvalidBlacklistRequest         = errors.New("blacklist request is not allowed")
-	ErrInvalidContainerRelease         = errors.New("container is not the caller's to release")
+	ErrInvalidContainerRelease         = errors.New("container to release does not belong to the caller")
 	ErrNMNotYetReady                   = errors.New("node manager is not ready yet")
-	ErrInvalidContainer                = errors.New("node manager does not take the container")
+	ErrInvalidContainer                = errors.New("node manager rejects the container")
 	ErrInvalidAuxService               = errors.New("node manager does not have the auxiliary service")
 	ErrYarn                            = errors.New("yarn refused the request")
 )
@@ -48,10 +48,10 @@ var (
 	ErrConnectTimeout = errors.New("no connection in time")
 	// ErrNoCommonAuth says that client and server have no authentication method in common. A server
 	// that wants no login is such a server too, unless Auth.AllowSimpleFallback is set.
-	ErrNoCommonAuth = errors.New("no common way to authenticate")
+	ErrNoCommonAuth = errors.New("no common authentication method")
 	// ErrNoLogin says that the cluster wants a login (Auth.RequireLogin) and the client has neither
 	// a token nor a Login. Nothing was sent.
-	ErrNoLogin = errors.New("there is neither a token for the server nor a Kerberos login")
+	ErrNoLogin = errors.New("no token for the server and no Kerberos login")
 )
 
 // RemoteError is an exception in the server's answer (org.apache.hadoop.ipc.RemoteException).
@@ -156,13 +156,13 @@ func (e *RemoteError) Is(target error) bool {
 func refused(user UserInformation, unproven bool, err error) error {
 	switch {
 	case errors.Is(err, ErrInvalidToken):
-		return fmt.Errorf("%w: the token has ended, or was canceled: whoever handed it on must get a new one", err)
+		return fmt.Errorf("%w: the token has expired or was canceled: the program that passed it on must get a new one", err)
 	case !errors.Is(err, ErrAccessControl):
 		return err
 	case unproven && !isAuthorization(err):
-		return fmt.Errorf("%w: the server wants a login: set hadoop.security.authentication to kerberos, as the cluster's own core-site.xml does", err)
+		return fmt.Errorf("%w: the server requires a login: set hadoop.security.authentication to kerberos, as in the cluster's core-site.xml", err)
 	case user.Real != "":
-		return fmt.Errorf("%w: have %s allowed to act for %s (hadoop.proxyuser.%[2]s.hosts, and .users or .groups, in the server's core-site.xml)", err, user.Real, user.Effective)
+		return fmt.Errorf("%w: allow %s to act for %s: set hadoop.proxyuser.%[2]s.hosts, and .users or .groups, in the server's core-site.xml", err, user.Real, user.Effective)
 	default:
 		return err
 	}

@@ -135,7 +135,7 @@ func (h *handshake) fallBack() error {
 	if h.o.AllowSimpleFallback {
 		return nil
 	}
-	return fmt.Errorf("authenticate: %w: the server takes no token or ticket (see ipc.client.fallback-to-simple-auth-allowed)", ErrNoCommonAuth)
+	return fmt.Errorf("authenticate: %w: the server accepts neither tokens nor tickets (see ipc.client.fallback-to-simple-auth-allowed)", ErrNoCommonAuth)
 }
 
 // pick chooses the first way that is open to us.
@@ -158,7 +158,7 @@ func (h *handshake) pick(offers []*commonpb.RpcSaslProto_SaslAuth) (*commonpb.Rp
 	if h.o.Login != nil {
 		ours = append(ours, "a kerberos login")
 	}
-	return nil, fmt.Errorf("authenticate: %w: the client has %s, the server takes %q", ErrNoCommonAuth, strings.Join(ours, " and "), theirs)
+	return nil, fmt.Errorf("authenticate: %w: the client has %s, the server accepts %q", ErrNoCommonAuth, strings.Join(ours, " and "), theirs)
 }
 
 // digest logs in with the token.
@@ -184,7 +184,7 @@ func (h *handshake) loginKerberos(ctx context.Context, offer *commonpb.RpcSaslPr
 	}
 	layer, err := h.login(offer, &sasl.GSSAPI{Ticket: ticket, QOPs: h.o.QOPs}, ticket)
 	if errors.Is(err, ErrSASL) {
-		err = fmt.Errorf("%w: the server does not take the ticket: its keytab has not the key that the kdc has, or its clock is off; its log says which", err)
+		err = fmt.Errorf("%w: the server rejects the ticket: its keytab does not have the kdc's key, or its clock is wrong; see the server's log", err)
 	}
 	if err != nil {
 		h.o.Login.Forget(service)
@@ -255,7 +255,7 @@ func (h *handshake) exchange(before []byte, m *commonpb.RpcSaslProto) (*commonpb
 		return nil, refused(h.o.User, false, remoteError(h.address, "", response.Failure))
 	}
 	if response.CallID != wire.CallSASL {
-		return nil, fmt.Errorf("authenticate: %w: answer to call %d", wire.ErrMalformed, response.CallID)
+		return nil, fmt.Errorf("authenticate: %w: unexpected answer to call %d", wire.ErrMalformed, response.CallID)
 	}
 	var reply commonpb.RpcSaslProto
 	if err := response.Decode(&reply); err != nil {
@@ -276,5 +276,5 @@ func (h *handshake) send(before []byte, m *commonpb.RpcSaslProto) error {
 }
 
 func unexpectedState(m *commonpb.RpcSaslProto) error {
-	return fmt.Errorf("authenticate: %w: the server's state is %v", wire.ErrMalformed, m.GetState())
+	return fmt.Errorf("authenticate: %w: unexpected state %v of the server", wire.ErrMalformed, m.GetState())
 }

@@ -185,7 +185,7 @@ func TestARefusedConnectionSaysWhatHelps(t *testing.T) {
 		"a server that wants a login": {"AccessControlException", "", false, "set hadoop.security.authentication to kerberos"},
 		"somebody who may not act for others": {
 			"authorize.AuthorizationException", "bob", true,
-			"AuthorizationException: no: have bob allowed to act for me (hadoop.proxyuser.bob.hosts, ",
+			"AuthorizationException: no: allow bob to act for me: set hadoop.proxyuser.bob.hosts, ",
 		},
 		"somebody who has no access": {"authorize.AuthorizationException", "", true, "AuthorizationException: no"},
 	} {

@@ -124,7 +124,7 @@ func (s *settings) patience(name string) time.Duration {
 	v := s.milliseconds(name)
 	if v < 0 && v != -time.Millisecond {
 		s.keep(&hadoopconf.ValueError{
-			Name: name, Value: s.conf.Get(name), Source: s.conf.SourceOf(name), Want: "a time in milliseconds, or -1 for ever",
+			Name: name, Value: s.conf.Get(name), Source: s.conf.SourceOf(name), Want: "a time in milliseconds, or -1 for no limit",
 		})
 	}
 	return v

@@ -93,14 +93,14 @@ func (c *Conn) explain(readErr error) error {
 // take hands an answer to the call it is for. It reports whether more can follow.
 func (c *Conn) take(r wire.Response) bool {
 	if len(r.ClientID) > 0 && string(r.ClientID) != string(c.identity.client[:]) {
-		c.end(fmt.Errorf("%w: answer for another client", wire.ErrMalformed), true)
+		c.end(fmt.Errorf("%w: an answer for another client", wire.ErrMalformed), true)
 		return false
 	}
 	if r.CallID < 0 {
 		// Not about a call: the server refuses the connection, and that before any call was
 		// executed, unless it has answered one.
 		if r.Failure == nil {
-			c.end(fmt.Errorf("%w: answer to call %d", wire.ErrMalformed, r.CallID), true)
+			c.end(fmt.Errorf("%w: unexpected answer to call %d", wire.ErrMalformed, r.CallID), true)
 		} else {
 			c.end(refused(c.o.User, c.o.Login == nil && !c.o.RequireLogin, c.remote("", r.Failure)), c.answered)
 		}
@@ -116,7 +116,7 @@ func (c *Conn) take(r wire.Response) bool {
 		call.outcome <- outcome{response: r}
 	} else {
 		// Its caller has left; the answer is late.
-		c.log.Debug("answer without a caller dropped", "call", r.CallID)
+		c.log.Debug("dropped an answer whose caller has left", "call", r.CallID)
 	}
 	select {
 	case <-c.ended:

@@ -61,7 +61,7 @@ func TestAServerThatTakesNoTicketIsToBlame(t *testing.T) {
 		t.Run(class, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, err := yarnrpc.Dial(t.Context(), "server:1", (&refusing{t: t, class: class}).options(&alices{}))
-				const want = "GSS initiate failed: the server does not take the ticket: its keytab"
+				const want = "GSS initiate failed: the server rejects the ticket: its keytab"
 				if !errors.Is(err, yarnrpc.ErrSASL) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "rm/server") {
 					t.Errorf("got %v, want it to name the server, and %q", err, want)
 				}

@@ -51,14 +51,14 @@ func (h *handshake) checkServer(ctx context.Context, principal string) error {
 func (h *handshake) reverseName(ctx context.Context) (string, error) {
 	address, is := h.conn.RemoteAddr().(*net.TCPAddr)
 	if !is {
-		return "", fmt.Errorf("no name of %v", h.conn.RemoteAddr())
+		return "", fmt.Errorf("no name found for %v", h.conn.RemoteAddr())
 	}
 	names, err := net.DefaultResolver.LookupAddr(ctx, address.IP.String())
 	if err != nil {
 		return "", err
 	}
 	if len(names) == 0 {
-		return "", fmt.Errorf("no name of %v", address)
+		return "", fmt.Errorf("no name found for %v", address)
 	}
 	return strings.TrimSuffix(names[0], "."), nil
 }

@@ -183,26 +183,26 @@ func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
 		"overloaded or starting":    {refuse(ipc + "RetriableException"), byFirst, byFirst},
 		"token refused":             {wrongToken, byFirst, byFirst},
 		"login refused by one host": {func(t *testing.T, p *pair) { p.first = unwelcome(t, sasl) }, bySecond, bySecond},
-		"another release":           {refuse(ipc + "RpcNoSuchMethodException"), refused, refused},
+		"different Hadoop release":  {refuse(ipc + "RpcNoSuchMethodException"), refused, refused},
 		"connection refused by the server": {func(t *testing.T, p *pair) {
 			p.first = unwelcome(t, "org.apache.hadoop.security.authorize.AuthorizationException")
 		}, refused, refused},
 		"exception": {refuse(yarn + "YarnException"), refused, refused},
-		"caller left": {func(_ *testing.T, p *pair) {
+		"caller canceled or timed out": {func(_ *testing.T, p *pair) {
 			p.options.RPCTimeout = -1
 			p.fake.Delay(often, time.Hour)
 			p.fake.Delay(once, time.Hour)
 		}, inDoubt, inDoubt},
-		"nonsense from one host":       {func(_ *testing.T, p *pair) { p.first = says([]byte("\x00\x00\x00\x04\xff\xff\xff\xff")) }, bySecond, inDoubt},
-		"one host is no Hadoop server": {http, bySecond, inDoubt},
-		"login failed at one host":     {login(refuseTicket(errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN)), bySecond, bySecond},
-		"another server than meant":    {login(func(l *kerberosLogin) { l.server = "rm3" }), bySecond, bySecond},
-		"wrong clock":                  {login(func(l *kerberosLogin) { l.clock = l.clock.Add(20 * time.Minute) }), refused, refused},
+		"malformed answer from one host":  {func(_ *testing.T, p *pair) { p.first = says([]byte("\x00\x00\x00\x04\xff\xff\xff\xff")) }, bySecond, inDoubt},
+		"one host is not a Hadoop server": {http, bySecond, inDoubt},
+		"login failed at one host":        {login(refuseTicket(errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN)), bySecond, bySecond},
+		"unexpected server principal":     {login(func(l *kerberosLogin) { l.server = "rm3" }), bySecond, bySecond},
+		"clock skew":                      {login(func(l *kerberosLogin) { l.clock = l.clock.Add(20 * time.Minute) }), refused, refused},
 		"login refused by the kdc": {login(func(l *kerberosLogin) {
 			l.refuse = func(string) int32 { return errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN }
 		}), refused, refused},
 		"no login":          {func(_ *testing.T, p *pair) { p.options.RequireLogin = true }, refused, refused},
-		"kdc away":          {login(func(l *kerberosLogin) { l.kdcs = []string{"127.0.0.1:1"} }), byFirst, byFirst},
+		"no kdc answers":    {login(func(l *kerberosLogin) { l.kdcs = []string{"127.0.0.1:1"} }), byFirst, byFirst},
 		"no valid ticket":   {login(refuseTicket(errorcode.KRB_AP_ERR_TKT_EXPIRED)), byFirst, byFirst},
 		"unreachable":       {dialling(syscall.ECONNREFUSED), bySecond, bySecond},
 		"unknown host":      {dialling(&net.DNSError{Err: "no such host", Name: "rm1", IsNotFound: true}), bySecond, bySecond},
@@ -212,7 +212,7 @@ func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
 		"network failure": {func(_ *testing.T, p *pair) {
 			p.first = p.breaks(&net.OpError{Op: "read", Err: errors.New("cable pulled")})
 		}, bySecond, inDoubt},
-		"failure of the client's": {func(_ *testing.T, p *pair) {
+		"client failure": {func(_ *testing.T, p *pair) {
 			p.options.Token = func(context.Context, string) (*creds.Token, error) { return nil, errors.New("no such file") }
 		}, refused, refused},
 	}

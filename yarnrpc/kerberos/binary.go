@@ -7,7 +7,7 @@ import (
 )
 
 // errTruncated is a length or a field that reaches beyond the end of its file.
-var errTruncated = errors.New("damaged: a field reaches beyond its end")
+var errTruncated = errors.New("damaged: a field is cut off")
 
 // byteReader takes fields off the front of data, in network byte order. After the
 // first that is not there, err is errTruncated and all others are zero.

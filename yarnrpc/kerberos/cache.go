@@ -65,9 +65,9 @@ func ReadCache(path string) (*Cache, error) {
 	data, err := readCacheFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("read credential cache %s: %w: %w (KRB5CCNAME names another cache)", path, err, ErrNoTicket)
+		return nil, fmt.Errorf("read credential cache %s: %w: %w (or set KRB5CCNAME to another cache)", path, err, ErrNoTicket)
 	case errors.Is(err, secretfile.ErrExposed):
-		return nil, fmt.Errorf("read credential cache %s: %w; or name another cache with KRB5CCNAME, and run kinit", path, err)
+		return nil, fmt.Errorf("read credential cache %s: %w; or set KRB5CCNAME to another cache and run kinit", path, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read credential cache %s: %w", path, err)

@@ -218,7 +218,7 @@ func TestFindCache(t *testing.T) {
 		"a keyring":                    {configured: "KEYRING:persistent:%{uid}", remedy: "KEYRING:persistent:" + uid + " (default_ccache_name)"},
 		"memory":                       {variable: "MEMORY:x", remedy: "MEMORY:x (KRB5CCNAME)"},
 		"the API of macOS":             {variable: "API:1234", remedy: "log in with a keytab"},
-		"a token that is not known":    {configured: "FILE:%{LIBDIR}/x", remedy: "%{LIBDIR} is not known"},
+		"a token that is not known":    {configured: "FILE:%{LIBDIR}/x", remedy: "%{LIBDIR} is not supported"},
 		"a token that does not end":    {configured: "FILE:%{uid", remedy: "no closing }"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ type CacheTypeError struct {
 // Error names the remedy.
 func (e *CacheTypeError) Error() string {
 	return fmt.Sprintf("credential cache %s (%s): caches of type %s cannot be read, only files:"+
-		" set KRB5CCNAME=FILE:/tmp/krb5cc_%d, run kinit again, or log in with a keytab", e.Name, e.Source, e.Type, e.uid)
+		" set KRB5CCNAME=FILE:/tmp/krb5cc_%d and run kinit again, or log in with a keytab", e.Name, e.Source, e.Type, e.uid)
 }
 
 // FindCache returns the path of the credential cache file: from KRB5CCNAME, or else
@@ -127,6 +127,6 @@ func tokenValue(token string) (string, error) {
 	case "null":
 		return "", nil
 	default:
-		return "", fmt.Errorf("%%{%s} is not known here: write the path itself", token)
+		return "", fmt.Errorf("%%{%s} is not supported: write the path instead", token)
 	}
 }

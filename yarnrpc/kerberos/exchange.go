@@ -25,9 +25,9 @@ const (
 
 var (
 	// ErrKDC says that no KDC of the realm answers.
-	ErrKDC = errors.New("no kdc of the realm answers: start one, or correct its address in krb5.conf; only TCP is spoken")
+	ErrKDC = errors.New("no kdc of the realm answers over TCP: start one, or correct its address in krb5.conf")
 	// ErrReply says that a KDC's answer breaks the protocol or does not match the request.
-	ErrReply = errors.New("bad answer of the kdc")
+	ErrReply = errors.New("bad answer from the kdc")
 	// ErrClockSkew says that the clocks of this machine and of the KDC or server differ too much.
 	// The limit is usually 5 minutes.
 	ErrClockSkew = errors.New("the clocks differ too much: set this machine's clock")
@@ -36,7 +36,7 @@ var (
 	// ErrUnknownService says that the KDC does not know the service.
 	ErrUnknownService = errors.New("the kdc does not know this service: check the host's name and its realm ([domain_realm] of krb5.conf)")
 	// ErrWrongKey says that the keytab's key differs from the KDC's.
-	ErrWrongKey = errors.New("the key is not the one that the kdc has: export the keytab anew")
+	ErrWrongKey = errors.New("the key differs from the kdc's: export the keytab anew")
 	// ErrExpired says that a ticket has expired.
 	ErrExpired = errors.New("the ticket has expired: run kinit")
 	// ErrLocked says that the account may not log in.
@@ -65,8 +65,8 @@ func meaning(code int32) error {
 }
 
 var (
-	errNoCommonType = errors.New("the kdc and this client have no encryption type in common: give the account keys of aes256-cts")
-	errRefused      = errors.New("the kdc refuses")
+	errNoCommonType = errors.New("the kdc and this client have no encryption type in common: give the account an aes256-cts key")
+	errRefused      = errors.New("the kdc refuses the request")
 )
 
 // refusal adds to an error what it means, if it is a KDC's own word. Its text comes from the KDC.
@@ -175,7 +175,7 @@ func decryptReply(part types.EncryptedData, key types.EncryptionKey, usage uint3
 		return plain, fmt.Errorf("%w: %w", ErrReply, err)
 	}
 	if part.EType != key.KeyType || len(part.Cipher) < kind.GetConfounderByteSize()+kind.GetHMACBitLength()/8 {
-		return plain, fmt.Errorf("%w: %d bytes encrypted with type %d, where the key is of type %d", ErrReply, len(part.Cipher), part.EType, key.KeyType)
+		return plain, fmt.Errorf("%w: %d bytes encrypted with type %d, but the key has type %d", ErrReply, len(part.Cipher), part.EType, key.KeyType)
 	}
 	b, err := crypto.DecryptEncPart(part, key, usage)
 	if err != nil {

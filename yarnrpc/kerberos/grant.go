@@ -92,7 +92,7 @@ func login(ctx context.Context, conf *Config, client name, keys *keytab.Keytab) 
 	}
 	service := name{request.ReqBody.SName, client.realm}
 	if !(name{reply.CName, reply.CRealm}).equal(client) || !(name{part.SName, part.SRealm}).equal(service) || part.Nonce != request.ReqBody.Nonce {
-		return nil, fmt.Errorf("%w: a ticket of %v for %v", ErrReply, name{reply.CName, reply.CRealm}, name{part.SName, part.SRealm})
+		return nil, fmt.Errorf("%w: it holds a ticket of %v for %v", ErrReply, name{reply.CName, reply.CRealm}, name{part.SName, part.SRealm})
 	}
 	if time.Since(part.AuthTime).Abs() > conf.LibDefaults.Clockskew {
 		return nil, fmt.Errorf("%w: kdc %s", skewed(part.AuthTime), kdc)
@@ -193,7 +193,7 @@ func obtain(ctx context.Context, conf *Config, tgt *grant, service name) (*grant
 		}
 		at, realm = got, got.ticket.SName.NameString[1]
 	}
-	return nil, fmt.Errorf("%w: more than %d realms on the way", ErrReply, maxReferrals)
+	return nil, fmt.Errorf("%w: more than %d referrals to other realms", ErrReply, maxReferrals)
 }
 
 // renew makes a renewable ticket live longer, RFC 4120 §3.3.
@@ -235,7 +235,7 @@ func exchange(ctx context.Context, conf *Config, with *grant, realm string, serv
 	if !(name{reply.CName, reply.CRealm}).equal(with.client) || part.Nonce != request.ReqBody.Nonce ||
 		!got.equal(name{reply.Ticket.SName, reply.Ticket.Realm}) ||
 		!part.SName.Equal(service) && !(isTicketGranting(part.SName) && !renewal) {
-		return nil, fmt.Errorf("%w: a ticket of %v for %v", ErrReply, name{reply.CName, reply.CRealm}, got)
+		return nil, fmt.Errorf("%w: it holds a ticket of %v for %v", ErrReply, name{reply.CName, reply.CRealm}, got)
 	}
 	return newGrant(with.client, reply.Ticket, part), nil
 }

@@ -65,7 +65,7 @@ func ReadKeytab(path string) (*Keytab, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read keytab %s: %w; make one with kadmin ktadd, or ktpass on Active Directory", path, err)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("read keytab %s: %w; it must be readable for the user of this process alone", path, err)
+		return nil, fmt.Errorf("read keytab %s: %w; it must be readable only for the user of this process", path, err)
 	case err != nil:
 		return nil, fmt.Errorf("read keytab %s: %w", path, err)
 	}
@@ -128,7 +128,7 @@ func readKeytabKey(entry []byte) (*keytabKey, error) {
 	k.Enctype = int32(r.uint16())
 	key := r.bytes(uint32(r.uint16()))
 	if r.err == nil && !keyFits(k.Enctype, key) {
-		return nil, fmt.Errorf("damaged: %d bytes are no key of %s", len(key), EnctypeName(k.Enctype))
+		return nil, fmt.Errorf("damaged: %d bytes are not a key of %s", len(key), EnctypeName(k.Enctype))
 	}
 	if r.err == nil && len(r.data) >= 4 {
 		if kvno := r.uint32(); kvno != 0 {
@@ -208,12 +208,12 @@ func (k *Keytab) Login(p Principal, c *Config) (*keytab.Keytab, *config.Config, 
 		return fail("it has keys only of %s: use one of these, or add this one with ktadd", k.holders())
 	}
 	if len(intersect(held, defaultEnctypes())) == 0 {
-		return fail("it has keys of %s only, which this program cannot use: export AES keys (ktadd -e aes256-cts-hmac-sha1-96:normal)", enctypeNames(held))
+		return fail("it has only keys of %s, which this program cannot use: export AES keys (ktadd -e aes256-cts-hmac-sha1-96:normal)", enctypeNames(held))
 	}
 	asked := intersect(c.LibDefaults.DefaultTktEnctypeIDs, held)
 	if len(asked) == 0 {
-		return fail("it has keys of %s only, and krb5.conf permits %s: export such keys with ktadd,"+
-			" or add to permitted_enctypes and default_tkt_enctypes what the realm still allows",
+		return fail("it has only keys of %s, but krb5.conf permits only %s: export permitted keys with ktadd,"+
+			" or add types that the realm allows to permitted_enctypes and default_tkt_enctypes",
 			enctypeNames(held), enctypeNames(c.LibDefaults.DefaultTktEnctypeIDs))
 	}
 

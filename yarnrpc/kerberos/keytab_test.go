@@ -58,11 +58,11 @@ func TestLoginAsksForWhatTheKeytabHas(t *testing.T) {
 		"in the default realm":            {file: "mixed", conf: "default_realm = EXAMPLE.TEST", principal: "alice", asked: []int32{18, 20, 19, 23}, kvno: 2},
 		"the newest version":              {file: "mixed", principal: "nn/nn1.example@EXAMPLE.TEST", asked: []int32{18}, kvno: 3},
 		"RC4 alone":                       {file: "rc4", principal: "alice@EXAMPLE.TEST", asked: []int32{23}, kvno: 7},
-		"RC4 alone where it is forbidden": {file: "rc4", conf: modern, principal: "alice@EXAMPLE.TEST", reason: "export such keys with ktadd"},
+		"RC4 alone where it is forbidden": {file: "rc4", conf: modern, principal: "alice@EXAMPLE.TEST", reason: "export permitted keys with ktadd"},
 		"AES-SHA2 alone":                  {file: "sha2", conf: modern, principal: "alice@EXAMPLE.TEST", asked: []int32{20, 19}, kvno: 300},
 		"AES-SHA2 alone before Windows": {
 			file: "sha2", conf: "default_tkt_enctypes = rc4-hmac aes256-sha1", principal: "alice@EXAMPLE.TEST",
-			reason: "krb5.conf permits arcfour-hmac, aes256-cts-hmac-sha1-96",
+			reason: "krb5.conf permits only arcfour-hmac, aes256-cts-hmac-sha1-96",
 		},
 		"nobody of that name":  {file: "mixed", principal: "bob@EXAMPLE.TEST", reason: "aes128-cts-hmac-sha256-128, arcfour-hmac), nn/nn1.example@EXAMPLE.TEST (kvno 2: aes256-cts-hmac-sha1-96; kvno 3: aes256-cts-hmac-sha1-96): use"},
 		"nobody of that realm": {file: "rc4", principal: "alice@OTHER.TEST", reason: "keys only of alice@EXAMPLE.TEST (kvno 7: arcfour-hmac): use"},

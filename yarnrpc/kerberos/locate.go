@@ -16,7 +16,7 @@ import (
 type lookup func(ctx context.Context, service, proto, name string) (cname string, records []*net.SRV, err error)
 
 // errNoRecords is a realm that neither krb5.conf nor DNS says the KDCs of.
-var errNoRecords = errors.New("krb5.conf has no kdc for it, and DNS no _kerberos records")
+var errNoRecords = errors.New("krb5.conf has no kdc for it, and DNS has no _kerberos records")
 
 // locate gives the KDCs of a realm, host:port each, in the order in which to ask them:
 // those of krb5.conf in any, or else those that DNS knows.

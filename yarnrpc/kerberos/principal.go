@@ -89,11 +89,11 @@ func (e *ServerMismatchError) Error() string {
 	name, wantedRealm, _ := strings.Cut(e.Want, "@")
 	switch {
 	case e.Want == "" && e.Property != "":
-		return fmt.Sprintf("server advertises Kerberos principal %s, but %s is not set: add it to the site file, as the cluster has it", e.Advertised, e.Property)
+		return fmt.Sprintf("server advertises Kerberos principal %s, but %s is not set: add it to the site file, with the cluster's value", e.Advertised, e.Property)
 	case e.Want == "":
 		return fmt.Sprintf("server advertises Kerberos principal %s, but the Hadoop configuration has no principal for it: set it in the site file", e.Advertised)
 	case name == advertised && wantedRealm != "":
-		return fmt.Sprintf("server %s is in realm %s by krb5.conf, but %s %s: correct [domain_realm] or default_realm of krb5.conf, or name another file (KRB5_CONFIG)", advertised, realm, wants, e.Want)
+		return fmt.Sprintf("server %s is in realm %s according to krb5.conf, but %s %s: correct [domain_realm] or default_realm of krb5.conf, or set KRB5_CONFIG to another file", advertised, realm, wants, e.Want)
 	}
 	return fmt.Sprintf("server advertises Kerberos principal %s, but %s %s: correct the site file, or the reverse DNS of the server", e.Advertised, wants, e.Want)
 }

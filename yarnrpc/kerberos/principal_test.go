@@ -105,11 +105,11 @@ func TestCheckServer(t *testing.T) {
 		})
 	}
 	for text, mismatch := range map[string]ServerMismatchError{
-		"nn/a@R, but the Hadoop configuration has no principal for it":    {Advertised: "nn/a@R"},
-		"nn/a@R, but p.principal is not set: add it":                      {Advertised: "nn/a@R", Property: "p.principal"},
-		"nn/a@R, but p.principal is hdfs/a@R: correct the site file":      {Advertised: "nn/a@R", Want: "hdfs/a@R", Property: "p.principal"},
-		"nn/a is in realm R by krb5.conf, but p.principal is nn/a@S: cor": {Advertised: "nn/a@R", Want: "nn/a@S", Property: "p.principal"},
-		"but the Hadoop configuration wants nn/*@S":                       {Advertised: "nn/a@R", Want: "nn/*@S"},
+		"nn/a@R, but the Hadoop configuration has no principal for it":              {Advertised: "nn/a@R"},
+		"nn/a@R, but p.principal is not set: add it":                                {Advertised: "nn/a@R", Property: "p.principal"},
+		"nn/a@R, but p.principal is hdfs/a@R: correct the site file":                {Advertised: "nn/a@R", Want: "hdfs/a@R", Property: "p.principal"},
+		"nn/a is in realm R according to krb5.conf, but p.principal is nn/a@S: cor": {Advertised: "nn/a@R", Want: "nn/a@S", Property: "p.principal"},
+		"but the Hadoop configuration wants nn/*@S":                                 {Advertised: "nn/a@R", Want: "nn/*@S"},
 	} {
 		if got := mismatch.Error(); !strings.Contains(got, text) {
 			t.Errorf("got %q, want %q in it", got, text)

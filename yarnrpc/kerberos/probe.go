@@ -58,7 +58,7 @@ func (c *Config) Probe(ctx context.Context, who Principal) ([]KDC, error) {
 		case refusal.Unmarshal(reply) == nil:
 			kdc.Clock = refusal.STime.Add(time.Duration(refusal.Susec) * time.Microsecond)
 		default:
-			kdc.Err = fmt.Errorf("%w: it does not refuse what no KDC may grant", ErrReply)
+			kdc.Err = fmt.Errorf("%w: it does not refuse to renew without a ticket", ErrReply)
 		}
 		kdcs = append(kdcs, kdc)
 	}

@@ -77,7 +77,7 @@ func (s *cacheSource) next(ctx context.Context, conf *Config, now *grant) (*gran
 	}
 	switch at := time.Now(); {
 	case !best.valid(at):
-		return nil, fmt.Errorf("%w: that of %v in %s ended at %s", ErrExpired, best.client, s.path, best.end.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: the ticket of %v in %s expired at %s", ErrExpired, best.client, s.path, best.end.Format(time.RFC3339))
 	case best.fresh(at) || !best.renewable.After(best.end):
 		return best, nil
 	}
@@ -103,7 +103,7 @@ func (s *cacheSource) read() error {
 		return err
 	}
 	if s.found != nil && cache.Principal != s.found.client.principal() {
-		return fmt.Errorf("read credential cache %s: the tickets are of %v now, and this login is of %v", s.path, cache.Principal, s.found.client)
+		return fmt.Errorf("read credential cache %s: the tickets now belong to %v, but this login is for %v", s.path, cache.Principal, s.found.client)
 	}
 	found := &grant{
 		client: name{cache.tgt.Client.PrincipalName, cache.tgt.Client.Realm},

@@ -73,7 +73,7 @@ func (d *DigestMD5) Next(challenge []byte) ([]byte, error) {
 		b = appendQuoted(b, "cipher", d.login.cipher)
 	}
 	if len(b) > maxDigestMessage {
-		return nil, fmt.Errorf("answer digest challenge: token of %d bytes is too long to log in with", len(d.User))
+		return nil, fmt.Errorf("answer digest challenge: a token of %d bytes is too long for a login", len(d.User))
 	}
 	return b, nil
 }
@@ -147,7 +147,7 @@ func chooseCipher(ours, offered []string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("%w: ciphers: ours %v (there are %v), the server's %v", ErrProtection, ours, known, offered)
+	return "", fmt.Errorf("%w: the client accepts the ciphers %v of %v, the server offers %v", ErrProtection, ours, known, offered)
 }
 
 func (d *DigestMD5) nonce() string {
@@ -160,7 +160,7 @@ func (d *DigestMD5) nonce() string {
 // Finish checks that the server knows the password too.
 func (d *DigestMD5) Finish(token []byte) (Layer, error) {
 	if !d.answered {
-		return nil, fmt.Errorf("finish digest login: %w: success before a challenge", ErrChallenge)
+		return nil, fmt.Errorf("finish digest login: %w: the server reports success before a challenge", ErrChallenge)
 	}
 	ds, err := parseDirectives(token)
 	if err != nil {

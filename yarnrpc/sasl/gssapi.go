@@ -78,7 +78,7 @@ const (
 // Start returns the token with the ticket. The server's offer has no challenge.
 func (g *GSSAPI) Start(challenge []byte) ([]byte, error) {
 	if len(challenge) > 0 || g.step != gssStart {
-		return nil, fmt.Errorf("start kerberos login: %w: a challenge where there is none", ErrChallenge)
+		return nil, fmt.Errorf("start kerberos login: %w: an unexpected challenge", ErrChallenge)
 	}
 	if len(g.Ticket.Ticket.SName.NameString) == 0 {
 		return nil, fmt.Errorf("start kerberos login: %w: the ticket names no service", ErrChallenge)
@@ -127,7 +127,7 @@ func (g *GSSAPI) Next(challenge []byte) (response []byte, err error) {
 	case gssOffer:
 		response, err = g.settle(challenge)
 	default:
-		err = fmt.Errorf("%w: a challenge too many", ErrChallenge)
+		err = fmt.Errorf("%w: an unexpected challenge", ErrChallenge)
 	}
 	if err != nil {
 		g.step = gssStart
@@ -148,18 +148,18 @@ func (g *GSSAPI) verify(token []byte) error {
 	case tokenError:
 		var refusal messages.KRBError
 		if err := refusal.Unmarshal(body); err != nil {
-			return fmt.Errorf("%w: an error that cannot be read", ErrNotMutual)
+			return fmt.Errorf("%w: an error that cannot be decoded", ErrNotMutual)
 		}
 		return fmt.Errorf("%w: %w", ErrNotMutual, refusal)
 	default:
-		return fmt.Errorf("%w: a token of kind %x", ErrNotMutual, kind)
+		return fmt.Errorf("%w: a token of unexpected kind %x", ErrNotMutual, kind)
 	}
 	proof, err := openReply(body, g.Ticket.Key)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotMutual, err)
 	}
 	if proof.CTime.Unix() != g.authenticator.CTime.Unix() || proof.Cusec != g.authenticator.Cusec {
-		return fmt.Errorf("%w: it answers another request", ErrNotMutual)
+		return fmt.Errorf("%w: it answers a different request", ErrNotMutual)
 	}
 	key, subkey := g.authenticator.SubKey, byte(0)
 	if proof.Subkey.KeyType != 0 {
@@ -214,7 +214,7 @@ func (g *GSSAPI) settle(challenge []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(offer) != 4 {
-		return nil, fmt.Errorf("%w: an offer of %d bytes", ErrChallenge, len(offer))
+		return nil, fmt.Errorf("%w: an offer of protection with %d bytes", ErrChallenge, len(offer))
 	}
 	var offered []string
 	for _, q := range []QOP{QOPAuthentication, QOPIntegrity, QOPPrivacy} {
@@ -234,7 +234,7 @@ func (g *GSSAPI) settle(challenge []byte) ([]byte, error) {
 	if qop != QOPAuthentication {
 		limit := int(binary.BigEndian.Uint32(offer) & 0xffffff)
 		if limit < minBuffer {
-			return nil, fmt.Errorf("%w: a buffer of %d bytes", ErrChallenge, limit)
+			return nil, fmt.Errorf("%w: a message limit of %d bytes", ErrChallenge, limit)
 		}
 		binary.BigEndian.PutUint32(answer, defaultMaxBuffer)
 		g.layer = &gssLayer{sealed: qop == QOPPrivacy, maxMessage: limit - gssOverhead}
@@ -246,10 +246,10 @@ func (g *GSSAPI) settle(challenge []byte) ([]byte, error) {
 // Finish checks that the server has accepted the login.
 func (g *GSSAPI) Finish(token []byte) (Layer, error) {
 	if g.step != gssEnd {
-		return nil, fmt.Errorf("finish kerberos login: %w: success before all steps were taken", ErrNotMutual)
+		return nil, fmt.Errorf("finish kerberos login: %w: the server reports success before all steps", ErrNotMutual)
 	}
 	if len(token) > 0 {
-		return nil, fmt.Errorf("finish kerberos login: %w: %d bytes with the success", ErrChallenge, len(token))
+		return nil, fmt.Errorf("finish kerberos login: %w: %d unexpected bytes with the success", ErrChallenge, len(token))
 	}
 	if g.layer == nil {
 		return nil, nil
@@ -274,7 +274,7 @@ func unframeToken(token []byte) (kind [2]byte, body []byte, err error) {
 	header := len(gssMechanism) + len(kind)
 	if len(rest) > 0 || frame.Class != asn1.ClassApplication || frame.Tag != 0 || !frame.IsCompound ||
 		len(frame.Bytes) < header || string(frame.Bytes[:len(gssMechanism)]) != string(gssMechanism) {
-		return kind, nil, fmt.Errorf("%w: no token of kerberos", ErrChallenge)
+		return kind, nil, fmt.Errorf("%w: not a kerberos token", ErrChallenge)
 	}
 	copy(kind[:], frame.Bytes[len(gssMechanism):])
 	return kind, frame.Bytes[header:], nil

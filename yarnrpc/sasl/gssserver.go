@@ -43,7 +43,7 @@ func (s *GSSAPIServer) Next(token []byte) (challenge []byte, done bool, err erro
 		challenge, err = s.accept(token)
 	case gssReply:
 		if len(token) > 0 {
-			err = fmt.Errorf("%w: %d bytes where none are due", ErrChallenge, len(token))
+			err = fmt.Errorf("%w: %d unexpected bytes", ErrChallenge, len(token))
 			break
 		}
 		offer := make([]byte, 4)
@@ -55,7 +55,7 @@ func (s *GSSAPIServer) Next(token []byte) (challenge []byte, done bool, err erro
 	case gssOffer:
 		return nil, true, nil
 	default:
-		err = fmt.Errorf("%w: a message too many", ErrChallenge)
+		err = fmt.Errorf("%w: an unexpected message", ErrChallenge)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("answer kerberos login: %w", err)

@@ -17,7 +17,7 @@ import (
 
 // ErrEncryptionType says that the mechanism does not support the ticket's session key.
 // RC4 and DES keys use another form of tokens.
-var ErrEncryptionType = errors.New("the session key of the ticket is not of AES: give the service's account keys of aes256-cts or aes128-cts")
+var ErrEncryptionType = errors.New("the session key of the ticket is not an AES key: give the service's account a key of aes256-cts or aes128-cts")
 
 // EncryptionTypes returns the numbers of the supported encryption types of session keys,
 // best first.
@@ -41,7 +41,7 @@ func profile(key types.EncryptionKey) (kind etype.EType, withCipher bool, err er
 	case etypeID.AES256_CTS_HMAC_SHA384_192:
 		size, withCipher = 32, true
 	default:
-		return nil, false, fmt.Errorf("%w: it is of type %d", ErrEncryptionType, key.KeyType)
+		return nil, false, fmt.Errorf("%w: its type is %d", ErrEncryptionType, key.KeyType)
 	}
 	if len(key.KeyValue) != size {
 		return nil, false, fmt.Errorf("%w: a key of %d bytes and type %d", ErrChallenge, len(key.KeyValue), key.KeyType)

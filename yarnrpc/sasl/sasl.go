@@ -30,7 +30,7 @@ var (
 	ErrTampered = errors.New("protected message was changed, lost or repeated")
 	// ErrExhausted says that a layer has numbered 2^32 messages in one direction and cannot
 	// number more.
-	ErrExhausted = errors.New("all numbers of protected messages are used: log in on another connection")
+	ErrExhausted = errors.New("all sequence numbers are used: log in on another connection")
 )
 
 // Mechanism is the client's side of one authentication. One goroutine calls its methods in
@@ -98,5 +98,5 @@ func choose(ours []QOP, offered []string) (QOP, error) {
 			return q, nil
 		}
 	}
-	return "", fmt.Errorf("%w: ours %v, the server's %v (see hadoop.rpc.protection, or dfs.data.transfer.protection of DataNodes)", ErrProtection, ours, offered)
+	return "", fmt.Errorf("%w: the client accepts %v, the server offers %v (see hadoop.rpc.protection, or dfs.data.transfer.protection of DataNodes)", ErrProtection, ours, offered)
 }

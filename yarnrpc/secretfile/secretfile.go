@@ -13,7 +13,7 @@ import (
 )
 
 // ErrExposed says that other users can read or write a file. The text of the error has the remedy.
-var ErrExposed = errors.New("the file is not this user's alone")
+var ErrExposed = errors.New("the file may be exposed to other users")
 
 // exposed are the permissions that a group or others must not have.
 const exposed = 0o077
@@ -40,7 +40,7 @@ func Open(path string) (*os.File, error) {
 
 func check(info fs.FileInfo, path string) error {
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: it is no regular file", ErrExposed)
+		return fmt.Errorf("%w: it is not a regular file", ErrExposed)
 	}
 	owner, known := ownerOf(info)
 	if !known {
@@ -55,7 +55,7 @@ func judge(owner, self int, mode fs.FileMode, path string) error {
 	case owner != self && owner != 0:
 		return fmt.Errorf("%w: it belongs to the user with uid %d, and this process runs as uid %d: use a file of your own", ErrExposed, owner, self)
 	case mode.Perm()&exposed != 0:
-		return fmt.Errorf("%w: others can read or write it, as its mode is %#o: run chmod 600 %s", ErrExposed, mode.Perm(), path)
+		return fmt.Errorf("%w: other users can read or write it with mode %#o: run chmod 600 %s", ErrExposed, mode.Perm(), path)
 	}
 	return nil
 }

@@ -69,8 +69,8 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 			"no krb5.conf":            {none.With("KRB5_CONFIG"), byAlice("security.kerberos.krb5-conf.path=/nowhere/k.conf"), []string{"/nowhere/k.conf", "krb5.conf"}},
 			"no rule for the user":    {alice, options("flink.hadoop.hadoop.security.auth_to_local=RULE:[1:$1@$0](.*@OTHER.TEST)s/@.*//"), []string{"alice@" + cluster.Realm, "hadoop.security.auth_to_local"}},
 			"a client without":        {alice, options("flink.hadoop.hadoop.security.authentication=simple"), []string{"SIMPLE", "set hadoop.security.authentication to kerberos"}},
-			"less protection":         {alice, options("flink.hadoop.hadoop.rpc.protection=authentication"), []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "ours [auth], the server's [auth-conf]", "hadoop.rpc.protection"}},
-			"less on the way of data": {alice, options("flink.hadoop.dfs.data.transfer.protection=authentication"), []string{"write to DataNode 127.0.0", `log in with a block token of user "alice"`, "ours [auth], the server's [auth-conf]", "dfs.data.transfer.protection"}},
+			"less protection":         {alice, options("flink.hadoop.hadoop.rpc.protection=authentication"), []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "the client accepts [auth], the server offers [auth-conf]", "hadoop.rpc.protection"}},
+			"less on the way of data": {alice, options("flink.hadoop.dfs.data.transfer.protection=authentication"), []string{"write to DataNode 127.0.0", `log in with a block token of user "alice"`, "the client accepts [auth], the server offers [auth-conf]", "dfs.data.transfer.protection"}},
 			"another ResourceManager": {
 				alice, options("flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm),
 				[]string{" on localhost:", ": authenticate: server advertises Kerberos principal rm/localhost@" + cluster.Realm, "yarn.resourcemanager.principal is yarn/localhost@" + cluster.Realm, "correct the site file"},
@@ -81,7 +81,7 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 			},
 			"a server of another realm": {
 				alice, options("flink.hadoop.dfs.namenode.kerberos.principal=nn/_HOST@OTHER.TEST"),
-				[]string{": authenticate: server nn/localhost is in realm " + cluster.Realm + " by krb5.conf", "nn/localhost@OTHER.TEST", "[domain_realm]"},
+				[]string{": authenticate: server nn/localhost is in realm " + cluster.Realm + " according to krb5.conf", "nn/localhost@OTHER.TEST", "[domain_realm]"},
 			},
 			"nobody who renews tokens": {
 				alice, options("flink.yarn.resourcemanager.principal=", "flink.yarn.resourcemanager.principal.pattern=rm/*"),
@@ -91,7 +91,7 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 				none, append(by("bob", c.Keytab("bob")), "--proxy-user", "alice"),
 				[]string{
 					": AuthorizationException: User: bob@" + cluster.Realm + " is not allowed to impersonate alice",
-					"have bob allowed to act for alice (hadoop.proxyuser.bob.hosts",
+					"allow bob to act for alice: set hadoop.proxyuser.bob.hosts",
 				},
 			},
 			"tokens do not act for others": {
@@ -103,7 +103,7 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 				none.With("HADOOP_TOKEN_FILE_LOCATION=" + dead.write(t)), nil,
 				[]string{"HDFS_DELEGATION_TOKEN", "can't be found in cache", "must get a new one"},
 			},
-			"tokens for HDFS alone": {none.With("HADOOP_TOKEN_FILE_LOCATION=" + halves.write(t)), nil, []string{"neither a token for the server nor a Kerberos login", "kinit"}},
+			"tokens for HDFS alone": {none.With("HADOOP_TOKEN_FILE_LOCATION=" + halves.write(t)), nil, []string{"no token for the server and no Kerberos login", "kinit"}},
 			"a keytab of no place":  {alice, byAlice("yarn.security.kerberos.ship-local-keytab=false"), []string{"localized-keytab-path", "absolute path on the nodes"}},
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -77,7 +77,7 @@ func TestASecureCluster(t *testing.T) {
 		}{
 			{
 				"cpw -randkey nn/localhost", "SaslException", "its keytab or its clock",
-				[]string{c.NameNodeAddress(), "alice@" + cluster.Realm, nn, "the server does not take the ticket: its keytab", "its clock is off"},
+				[]string{c.NameNodeAddress(), "alice@" + cluster.Realm, nn, "the server rejects the ticket: its keytab", "its clock is wrong"},
 			},
 			{
 				"renprinc -force nn/localhost gone/localhost", "the kdc does not know this service", "[domain_realm]",
