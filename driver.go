@@ -34,7 +34,7 @@ var (
 	errJobFailed = errors.New("job did not finish")
 	// errJobLeft is a job after one whose Execute has returned before its end, by its
 	// context mostly: what is said of that one could be taken for this one's.
-	errJobLeft = errors.New("an earlier job was left before its end: a program has to wait for each of its jobs, or run detached")
+	errJobLeft = errors.New("an earlier Execute returned before the end of its job: wait for each job, or run detached")
 )
 
 // runDriver runs the driver for the client at the other end of the socket.

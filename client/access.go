@@ -31,7 +31,7 @@ func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.
 	}
 	access, err := readAccess(ctx, c.Files, staging.Dir(home, id.String()))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w: was it staged in another directory (%s)?", ErrNoAccess, err, config.YarnStagingDirectory)
+		err = fmt.Errorf("%w: %w; if it was staged in another directory, name that (%s)", ErrNoAccess, err, config.YarnStagingDirectory)
 	}
 	if err != nil {
 		err = fmt.Errorf("reach %s: %w", id, err)
@@ -56,7 +56,7 @@ func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, 
 	case err != nil:
 		err = fmt.Errorf("%w: %w", ErrNoAccess, err)
 	case access.Application != path.Base(dir):
-		err = fmt.Errorf("%w: %s is of application %q", ErrNoAccess, uri, access.Application)
+		err = fmt.Errorf("%w: %s belongs to application %q", ErrNoAccess, uri, access.Application)
 	}
 	return access, err
 }
@@ -74,21 +74,21 @@ func parseAccess(name string, content []byte) (access launch.Access, err error) 
 func ReadAccess(path string) (access launch.Access, err error) {
 	file, err := secretfile.Open(path)
 	if err != nil {
-		return access, fmt.Errorf("read access to a cluster: %s: %w", path, err)
+		return access, fmt.Errorf("read access file %s: %w", path, err)
 	}
 	defer file.Close() // read only: nothing to lose
 	content, err := io.ReadAll(io.LimitReader(file, maxAccess+1))
 	if err == nil && len(content) > maxAccess {
-		err = fmt.Errorf("%s is too large: it is no copy of a cluster's %s", path, launch.AccessFile)
+		err = fmt.Errorf("%s is too large for an access file (%s): write one with bobbin session access", path, launch.AccessFile)
 	}
 	if err != nil {
-		return access, fmt.Errorf("read access to a cluster: %w", err)
+		return access, fmt.Errorf("read access file: %w", err)
 	}
 	if access, err = parseAccess(path, content); err != nil {
-		return access, fmt.Errorf("read access to a cluster: %w", err)
+		return access, fmt.Errorf("read access file: %w", err)
 	}
 	if access.Address == "" || access.Token == "" || len(access.Authority) == 0 {
-		return access, fmt.Errorf("read access to a cluster: %s is no copy of a cluster's %s", path, launch.AccessFile)
+		return access, fmt.Errorf("read access file: %s is not an access file (%s): write one with bobbin session access", path, launch.AccessFile)
 	}
 	return access, nil
 }
@@ -98,15 +98,15 @@ func ReadAccess(path string) (access launch.Access, err error) {
 func WriteAccess(path string, access launch.Access) error {
 	content, err := json.Marshal(access)
 	if err != nil {
-		return fmt.Errorf("write access to a cluster: %w", err)
+		return fmt.Errorf("write access file: %w", err)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("write access to a cluster: %w", err)
+		return fmt.Errorf("write access file: %w", err)
 	}
 	_, err = file.Write(append(content, '\n'))
 	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("write access to a cluster: %w", errors.Join(err, os.Remove(path)))
+		return fmt.Errorf("write access file: %w", errors.Join(err, os.Remove(path)))
 	}
 	return nil
 }

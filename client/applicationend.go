@@ -97,7 +97,7 @@ type unknownError struct{ id records.ApplicationID }
 
 func (e unknownError) Unwrap() error { return yarnrpc.ErrApplicationNotFound }
 func (e unknownError) Error() string {
-	return e.id.String() + " is not known to YARN: bobbin applications --all lists those that are"
+	return e.id.String() + " is not known to YARN: bobbin applications --all lists the known applications"
 }
 
 // Access reads how the owner reaches the ApplicationMaster, which it has staged

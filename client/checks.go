@@ -53,8 +53,8 @@ func CheckHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
 	}
 	if c.Duration(config.YarnHeartbeatInterval) >= expiry {
 		return &config.Fault{
-			What:   fmt.Sprintf("option %s: YARN gives up an ApplicationMaster that it has not heard of for %v (%s)", c.Told(config.YarnHeartbeatInterval), expiry, key),
-			Remedy: "want less than that",
+			What:   fmt.Sprintf("option %s: YARN ends an ApplicationMaster that sends no heartbeat for %v (%s)", c.Told(config.YarnHeartbeatInterval), expiry, key),
+			Remedy: "set a shorter interval",
 		}
 	}
 	return nil

@@ -101,9 +101,9 @@ func TestHeartbeatsThatYARNWouldMissAreRefused(t *testing.T) {
 	}{
 		{&hadoopconf.Conf{}, nil, ""},
 		{&hadoopconf.Conf{}, []string{"yarn.heartbeat.interval=9 min"}, ""},
-		{&hadoopconf.Conf{}, []string{"yarn.heartbeat.interval=10 min"}, "not heard of for 10m0s"},
+		{&hadoopconf.Conf{}, []string{"yarn.heartbeat.interval=10 min"}, "sends no heartbeat for 10m0s"},
 		{slow, []string{"yarn.heartbeat.interval=19"}, ""},
-		{slow, []string{"yarn.heartbeat.interval=20"}, "not heard of for 20s (yarn.am.liveness-monitor.expiry-interval-ms)"},
+		{slow, []string{"yarn.heartbeat.interval=20"}, "sends no heartbeat for 20s (yarn.am.liveness-monitor.expiry-interval-ms)"},
 	} {
 		err := CheckHeartbeats(options(t, c.options...), c.conf)
 		if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), c.says)) {
@@ -133,7 +133,7 @@ func TestWhatElseIsAskedForIsCheckedToo(t *testing.T) {
 		{"yarn.io/gpu", "5", "TaskExecutor asks for 5 of yarn.io/gpu, YARN's largest container has 4: lower it (external-resource.*.amount"},
 		{"disk", "10", ""},
 		{"disk", "11", "asks for 11Gi of disk, YARN's largest container has 10Gi"},
-		{"yarn.io/fpga", "1", "yarn.io/fpga, which YARN does not give out: name another (external-resource.*.yarn.config-key): YARN has disk, yarn.io/gpu"},
+		{"yarn.io/fpga", "1", "yarn.io/fpga, which YARN does not offer: name another (external-resource.*.yarn.config-key): YARN has disk, yarn.io/gpu"},
 	} {
 		err := within(t, maximum, "external-resources=x", "external-resource.x.amount="+c.amount, "external-resource.x.yarn.config-key="+c.kind)
 		if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, ErrResources) || !strings.Contains(err.Error(), c.says)) {

@@ -261,7 +261,7 @@ func (c *ClusterClient) send(ctx context.Context, method, path string, value any
 }
 
 // errAnswer says that what answers is no ApplicationMaster of this release, or answers another question.
-var errAnswer = errors.New("the answer is not what was asked for")
+var errAnswer = errors.New("unexpected answer")
 
 // decode reads a JSON answer: errAnswer.
 func decode(path string, answer any) func(*http.Response) error {

@@ -29,7 +29,7 @@ func (c *ClusterClient) HasProgram(ctx context.Context, sha256 string) (bool, er
 }
 
 // errStalled says that an ApplicationMaster takes no more of an upload.
-var errStalled = fmt.Errorf("it has taken nothing for %v", requestTimeout)
+var errStalled = fmt.Errorf("the ApplicationMaster has accepted no data for %v", requestTimeout)
 
 // UploadProgram uploads a program, from which jobs can be submitted then. It takes as long
 // as the program is large, if the ApplicationMaster goes on to take it. progress is called

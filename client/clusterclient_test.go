@@ -268,9 +268,9 @@ func TestAnAnswerOfAnotherKindIsTold(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{200, "0", about + ": the answer is not what was asked for: it is a JSON number"},
-		{200, `{"state":{}}`, about + `: the answer is not what was asked for: its field "state" is a JSON object`},
-		{200, "", about + ": the answer is not what was asked for: it is empty"},
+		{200, "0", about + ": unexpected answer: it is a JSON number"},
+		{200, `{"state":{}}`, about + `: unexpected answer: its field "state" is a JSON object`},
+		{200, "", about + ": unexpected answer: it is empty"},
 		{202, "0", about + ": Accepted (202)"},
 		{307, "", about + ": Temporary Redirect (307)"},
 	} {

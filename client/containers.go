@@ -47,7 +47,7 @@ func ContainersOf(c config.Config) (Containers, error) {
 	}
 	var faults []error
 	if asked.Master.MemoryMB < leastMaster {
-		faults = append(faults, fmt.Errorf("%w: %d MB, want %s of %dm or more (-jm)",
+		faults = append(faults, fmt.Errorf("%w: %d MB: set %s to %dm or more (-jm)",
 			ErrMasterTooSmall, asked.Master.MemoryMB, config.JobManagerProcessSize, leastMaster))
 	}
 	if _, err := memory.SlotMB(int(asked.Worker.MemoryMB), asked.Slots); err != nil {
@@ -93,9 +93,9 @@ func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
 		most, known := types[name]
 		switch {
 		case !known:
-			refused.What = fmt.Sprintf("the TaskExecutor asks for %s, which YARN does not give out", name)
+			refused.What = fmt.Sprintf("the TaskExecutor asks for %s, which YARN does not offer", name)
 			refused.Remedy = fmt.Sprintf("name another (external-resource.*.yarn.config-key): YARN has %s",
-				cmp.Or(strings.Join(slices.Sorted(maps.Keys(types)), ", "), "memory and vcores alone"))
+				cmp.Or(strings.Join(slices.Sorted(maps.Keys(types)), ", "), "only memory and vcores"))
 		case !(records.Resource{}).With(name, asked[name]).Fits(maximum):
 			refused.What = fmt.Sprintf("the TaskExecutor asks for %s of %s, YARN's largest container has %s", asked[name], name, most)
 			refused.Remedy = "lower it (external-resource.*.amount)"
@@ -113,7 +113,7 @@ func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
 // wait all the same. Flink's YarnClusterDescriptor#validateClusterResources warns of the same.
 func (c Containers) crowded(nodes []records.NodeReport) string {
 	if len(nodes) == 0 {
-		return "the cluster has no node that runs: the application waits for one"
+		return "the cluster has no running node: the application waits for one"
 	}
 	var most, next int64 // free memory of the two emptiest nodes, in MB
 	for _, node := range nodes {
@@ -123,11 +123,11 @@ func (c Containers) crowded(nodes []records.NodeReport) string {
 	master, worker := c.Master.MemoryMB, c.Worker.MemoryMB
 	switch {
 	case master > most:
-		return fmt.Sprintf("no node has the ApplicationMaster's %d MB free now, the emptiest has %d MB: the application waits until others end", master, most)
+		return fmt.Sprintf("no node has %d MB free for the ApplicationMaster now, the emptiest has %d MB: the application waits until others end", master, most)
 	case worker > most:
-		return fmt.Sprintf("no node has a TaskExecutor's %d MB free now, the emptiest has %d MB: jobs wait until others end", worker, most)
+		return fmt.Sprintf("no node has %d MB free for a TaskExecutor now, the emptiest has %d MB: jobs wait until others end", worker, most)
 	case master+worker > most && min(master, worker) > next:
-		return fmt.Sprintf("no nodes have the ApplicationMaster's %d MB and a TaskExecutor's %d MB free now, the emptiest has %d MB: jobs wait until others end", master, worker, most)
+		return fmt.Sprintf("no nodes have %d MB free for the ApplicationMaster and %d MB for a TaskExecutor now, the emptiest has %d MB: jobs wait until others end", master, worker, most)
 	}
 	return ""
 }

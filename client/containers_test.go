@@ -19,16 +19,16 @@ func TestPeopleHearThatThereIsNoRoomNow(t *testing.T) {
 		free    []int64 // of each node, of its 4096 MB
 		says    string
 	}{
-		{"no node runs", nil, nil, "no node that runs"},
+		{"no node runs", nil, nil, "no running node"},
 		{"all is on one node", nil, []int64{1536}, ""},
 		{"each has a node of its own", nil, []int64{512, 1024}, ""},
 		{"the order of nodes is all the same", nil, []int64{100, 1024, 200, 512}, ""},
-		{"the master has none", nil, []int64{511, 300}, "the ApplicationMaster's 512 MB free now, the emptiest has 511 MB"},
-		{"a worker has none", nil, []int64{1023, 512}, "a TaskExecutor's 1024 MB free now, the emptiest has 1023 MB"},
-		{"they have one place for two", nil, []int64{1535, 511}, "the ApplicationMaster's 512 MB and a TaskExecutor's 1024 MB free now, the emptiest has 1535 MB"},
+		{"the master has none", nil, []int64{511, 300}, "512 MB free for the ApplicationMaster now, the emptiest has 511 MB"},
+		{"a worker has none", nil, []int64{1023, 512}, "1024 MB free for a TaskExecutor now, the emptiest has 1023 MB"},
+		{"they have one place for two", nil, []int64{1535, 511}, "512 MB free for the ApplicationMaster and 1024 MB for a TaskExecutor now, the emptiest has 1535 MB"},
 		{"two nodes that are as empty", []string{"jobmanager.memory.process.size=1g"}, []int64{1024, 1024}, ""},
 		{"a node that has given out more than it has", nil, []int64{-100}, "the emptiest has 0 MB"},
-		{"options count", []string{"taskmanager.memory.process.size=2g"}, []int64{1536}, "a TaskExecutor's 2048 MB"},
+		{"options count", []string{"taskmanager.memory.process.size=2g"}, []int64{1536}, "2048 MB free for a TaskExecutor"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var nodes []records.NodeReport

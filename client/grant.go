@@ -196,7 +196,7 @@ func (c *Cluster) doWithoutTokens(ctx context.Context, g grant) error {
 			return err
 		}
 		if held == nil {
-			return fmt.Errorf("reach %s from the cluster: %w there, as options have none obtained (%s, %s, %s): name a keytab (%s), or leave them out",
+			return fmt.Errorf("reach %s from the cluster: %w, because options switch the tokens off (%s, %s, %s): name a keytab (%s), or remove these options",
 				root, yarnrpc.ErrNoLogin, config.YarnTokenServices, config.DelegationTokensEnabled, config.HadoopFSProviderEnabled, config.KerberosKeytab)
 		}
 	}

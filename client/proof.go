@@ -62,9 +62,9 @@ func (k keytab) check() error {
 	path := k.there
 	switch {
 	case k.ship && (!fs.ValidPath(path) || filepath.Base(path) != path || path == "." || path == launch.BobbinLink):
-		return fmt.Errorf("%s is %s: name a file of its own, without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
+		return fmt.Errorf("%s is %s: give an unused file name without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
 	case !k.ship && !filepath.IsAbs(path):
-		return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, as %s is false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
+		return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, because %s is false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (s *shipment) public(ctx context.Context, files shipFiles, key config.Strin
 			return launch.Resource{}, fmt.Errorf("ship %s (%s): %w", info.URI, key, err)
 		}
 		if status.Mode&right == 0 {
-			return launch.Resource{}, refuseShip(key, info.URI, fmt.Sprintf("YARN gives it to nobody, as %s (%s) keeps others out: hadoop fs -chmod o+%s %[1]s", at, status.Mode, letter))
+			return launch.Resource{}, refuseShip(key, info.URI, fmt.Sprintf("YARN cannot share it, because %s (%s) denies access to other users: hadoop fs -chmod o+%s %[1]s", at, status.Mode, letter))
 		}
 	}
 	found := resourceOf(info)

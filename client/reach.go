@@ -165,9 +165,9 @@ func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*C
 		}
 		return reached, err
 	case c.Conf.SecurityEnabled():
-		return nil, fmt.Errorf("reach %s: %w: YARN gives user %s no token for it; its owner can name who may look (%s)", id, ErrNoAccess, c.User, config.YarnViewACLs)
+		return nil, fmt.Errorf("reach %s: %w: YARN gives user %s no token for it; its owner can give you access (%s)", id, ErrNoAccess, c.User, config.YarnViewACLs)
 	case report.User != c.User:
-		return nil, fmt.Errorf("reach %s: %w: it is user %s's, and without Kerberos %s cannot prove who he is; look at it through YARN's web page", id, ErrNoAccess, report.User, c.User)
+		return nil, fmt.Errorf("reach %s: %w: it belongs to user %s, and without Kerberos user %s cannot prove an identity; use YARN's web page", id, ErrNoAccess, report.User, c.User)
 	}
 	access, err := c.Access(ctx, id)
 	if err != nil {

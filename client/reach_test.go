@@ -154,7 +154,7 @@ func TestWhoCannotReachAnApplicationIsToldWhy(t *testing.T) {
 		want    error
 		says    string
 	}{
-		"another user of an open cluster": {seenBy(t, "bob", fake, fake.Conf()), ErrNoAccess, "user alice's"},
+		"another user of an open cluster": {seenBy(t, "bob", fake, fake.Conf()), ErrNoAccess, "belongs to user alice"},
 		"a user whom YARN gives no token": {seenBy(t, "bob", fake, secure), ErrNoAccess, "yarn.view.acls"},
 		"its owner, whom it gives none":   {seenBy(t, "alice", fake, secure), ErrNoAccess, "no token"},
 	} {

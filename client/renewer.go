@@ -24,7 +24,7 @@ var errNoRenewer = errors.New("yarn.resourcemanager.principal is not set: add it
 // class of its own (AbstractDelegationTokenIdentifier#setRenewer).
 func unnamed(err error, renewer string) error {
 	if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is && remote.Class == "java.lang.RuntimeException" {
-		return fmt.Errorf("%w; %s is to renew it (yarn.resourcemanager.principal): the NameNode needs a rule for that name (hadoop.security.auth_to_local)", err, renewer)
+		return fmt.Errorf("%w; %s renews the token (yarn.resourcemanager.principal): the NameNode needs a rule for this name (hadoop.security.auth_to_local)", err, renewer)
 	}
 	return err
 }
@@ -59,7 +59,7 @@ func (g *grant) rejected(err error, conf *hadoopconf.Conf) error {
 	}
 	for _, alias := range slices.Sorted(maps.Keys(g.credentials.Tokens)) {
 		if why := WrongRenewer(conf, g.credentials.Tokens[alias]); why != "" {
-			err = fmt.Errorf("%w; %s: have the token issued with that renewer", err, why)
+			err = fmt.Errorf("%w; %s: get a token whose renewer is the ResourceManager", err, why)
 		}
 	}
 	return err
@@ -79,7 +79,7 @@ func WrongRenewer(conf *hadoopconf.Conf, token *creds.Token) string {
 	if err != nil || about.Renewer == name {
 		return ""
 	}
-	return fmt.Sprintf("the token for %s names %q as who may renew it, and the ResourceManager %s is %q", token.Service, about.Renewer, principal, name)
+	return fmt.Sprintf("the token for %s names %q as its renewer, but the user name of the ResourceManager %s is %q", token.Service, about.Renewer, principal, name)
 }
 
 // resourceManager is its principal, and the user name that the cluster has for it.

@@ -114,7 +114,7 @@ func (m manifest) remote() []string {
 // readShipment looks at the files of a manifest. own is our binary.
 func readShipment(ctx context.Context, files shipFiles, named manifest, own program.Program) (*shipment, error) {
 	s := &shipment{dirs: make(map[string]bool), known: make(map[string]dfs.Status), links: map[string]string{
-		launch.BobbinLink: "ours", launch.ProgramLink: "ours", named.keytab: "ours",
+		launch.BobbinLink: "Bobbin's", launch.ProgramLink: "Bobbin's", named.keytab: "Bobbin's",
 		"launch_container.sh": "YARN's", "container_tokens": "YARN's", "tmp": "YARN's",
 	}}
 	for _, dir := range named.provided {
@@ -188,7 +188,7 @@ func (s *shipment) put(key config.StringKey, p parcel, from string) error {
 	for at := link; at != "."; at = path.Dir(at) {
 		other, taken := s.links[at]
 		if taken || at == link && s.dirs[at] {
-			return refuseShip(key, from, fmt.Sprintf("containers have %q already, %s: rename it", at, cmp.Or(other, "a directory")))
+			return refuseShip(key, from, fmt.Sprintf("containers already have %q (%s): rename it", at, cmp.Or(other, "a directory")))
 		}
 		if at != link {
 			s.dirs[at] = true
@@ -267,7 +267,7 @@ func (s *shipment) addLocal(ctx context.Context, key config.StringKey, name stri
 		case entry.IsDir():
 			return nil
 		case !info.Mode().IsRegular():
-			return refuseShip(key, file, "it is no file, and no directory but a link: copy here what it means")
+			return refuseShip(key, file, "it is a link to a directory, or not a regular file: copy its content")
 		}
 		relative, err := filepath.Rel(root, file)
 		if err != nil {

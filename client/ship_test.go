@@ -238,7 +238,7 @@ func TestWhatOthersMayNotReadIsNotProvided(t *testing.T) {
 		mode   fs.FileMode
 		says   string
 	}{
-		"lib/dict/words":      {"yarn.provided.lib.dirs=/lib", 0o640, "(-rw-r-----) keeps others out: hadoop fs -chmod o+r " + remoteRoot + "/lib/dict/words"},
+		"lib/dict/words":      {"yarn.provided.lib.dirs=/lib", 0o640, "(-rw-r-----) denies access to other users: hadoop fs -chmod o+r " + remoteRoot + "/lib/dict/words"},
 		"lib/dict":            {"yarn.provided.lib.dirs=/lib", 0o750, "-chmod o+x " + remoteRoot + "/lib/dict"},
 		"apps":                {"yarn.provided.usrlib.dir=/apps/usrlib", 0o754, "-chmod o+x " + remoteRoot + "/apps"},
 		"apps/usrlib/m/model": {"yarn.provided.usrlib.dir=/apps/usrlib", 0o600, "-chmod o+r " + remoteRoot + "/apps/usrlib/m/model"},
@@ -346,7 +346,7 @@ func TestShipmentIsRefused(t *testing.T) {
 		{"a file that is not there", "yarn.ship-files=DIR/none", "no such file"},
 		{"two of one name", "yarn.ship-files=DIR/one.txt;DIR/one.txt", "one.txt"},
 		{"a file in place of a directory", "yarn.ship-files=DIR/conf;DIR/sub/conf", "conf"},
-		{"one of our names", "yarn.ship-files=hdfs:///old/bobbin", "ours"},
+		{"one of our names", "yarn.ship-files=hdfs:///old/bobbin", "Bobbin's"},
 		{"no archive", "yarn.ship-archives=DIR/one.txt", ".tar.gz"},
 		{"a directory in place of an archive", "yarn.ship-archives=DIR/conf.zip", "directory"},
 		{"libraries under another name", "yarn.provided.usrlib.dir=/apps", "called usrlib"},

@@ -43,11 +43,11 @@ func (c *Cluster) begin(ctx context.Context, p *plan, known facts) (*Application
 	var err error
 	app.staged, err = staging.New(c.Files, p.home, p.replication).Begin(ctx, known.id.String(), p.files(known.ship)...)
 	if errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("%w: have the directory %s made for user %s, or name another (%s)",
+		err = fmt.Errorf("%w: create the directory %s for user %s, or name another (%s)",
 			err, p.home, c.User, config.YarnStagingDirectory)
 	}
 	if errors.Is(err, staging.ErrExposed) {
-		err = fmt.Errorf("%w; or name a directory that is user %s's alone (%s)", err, c.User, config.YarnStagingDirectory)
+		err = fmt.Errorf("%w; or name a directory that only user %s can write to (%s)", err, c.User, config.YarnStagingDirectory)
 	}
 	if err != nil {
 		return nil, err

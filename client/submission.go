@@ -71,5 +71,5 @@ func (s *Submission) Withdraw(ctx context.Context, from *ClusterClient) error {
 		s.unanswered = false
 		return nil
 	}
-	return fmt.Errorf("%w: job %s may run, as the session did not answer: %w", ErrLeftBehind, s.job.Job, err)
+	return fmt.Errorf("%w: job %s may still run, because the session did not answer: %w", ErrLeftBehind, s.job.Job, err)
 }

@@ -91,7 +91,7 @@ func (g *grant) advice(c *Cluster, p proof) string {
 	case LosesAttempts:
 		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, Replaces)
 	case LosesAttemptsElsewhere:
-		return fmt.Sprintf("YARN can start another ApplicationMaster until %s: the ResourceManager gets no new tokens for where it is staged, %s, which is not on fs.defaultFS", until, home)
+		return fmt.Sprintf("YARN can start another ApplicationMaster until %s: the ResourceManager gets no new tokens for the staging directory %s, which is not on fs.defaultFS", until, home)
 	default:
 		return ""
 	}
@@ -105,9 +105,9 @@ func (g *grant) adviceWithout(c *Cluster, p proof) string {
 	}
 	switch home := p.uses[0]; {
 	case c.Conf.Get(Replaces) != "true":
-		return fmt.Sprintf("the client obtains no tokens (%s): NodeManagers cannot fetch the application's files, unless the ResourceManager gets some (%s)", config.YarnTokenServices, Replaces)
+		return fmt.Sprintf("the client obtains no tokens (%s): NodeManagers cannot fetch the application's files, unless the ResourceManager gets tokens (%s)", config.YarnTokenServices, Replaces)
 	case !OnDefaultFS(c.Files, home):
-		return fmt.Sprintf("the client obtains no tokens (%s), and the ResourceManager none for where the application is staged, %s, which is not on fs.defaultFS: NodeManagers cannot fetch its files", config.YarnTokenServices, home)
+		return fmt.Sprintf("the client obtains no tokens (%s), and the ResourceManager gets none for the staging directory %s, which is not on fs.defaultFS: NodeManagers cannot fetch the application's files", config.YarnTokenServices, home)
 	default:
 		return ""
 	}

@@ -59,7 +59,7 @@ func runApplication(ctx context.Context, c *call) error {
 // noOtherTarget refuses a target that the command does not have.
 func noOtherTarget(c *cli.Context) error {
 	if name := targetFlag().name; c.IsSet(name) && c.String(name) != config.TargetApplication {
-		return fmt.Errorf("%w: bobbin run-application is -t %s; bobbin run -t %s has the other targets", ErrUsage, config.TargetApplication, c.String(name))
+		return fmt.Errorf("%w: bobbin run-application always uses -t %s: for -t %s use bobbin run", ErrUsage, config.TargetApplication, c.String(name))
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func unknownFlag(word, name, before string, known map[string]bool) error {
 	}
 	slices.Sort(names)
 	if before != "" {
-		word += fmt.Sprintf(" behind %q", before)
+		word += fmt.Sprintf(" after %q", before)
 	}
 	nearest := config.Nearest(name, names)
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, name) }); i >= 0 {

@@ -27,7 +27,7 @@ func cancelCommand(bind binder) *cli.Command {
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(func(ctx context.Context, c *call) error {
 			if c.line.Bool("withSavepoint") {
-				return fmt.Errorf("%w: there are no savepoints yet: cancel the job without -s", ErrUsage)
+				return fmt.Errorf("%w: savepoints are not supported yet: cancel the job without -s", ErrUsage)
 			}
 			return withJob(ctx, c, cancel)
 		}),
@@ -98,7 +98,7 @@ func withJob(ctx context.Context, c *call, do func(ctx context.Context, c *call,
 	case isJob(strings.ToLower(job)):
 		return fmt.Errorf("%w: the digits of a job id are in lower case: write %s", ErrUsage, strings.ToLower(job))
 	default:
-		return fmt.Errorf("%w: %q is no job id: a job id has 32 hex digits, and bobbin list shows those of the jobs that run", ErrUsage, job)
+		return fmt.Errorf("%w: %q is no job id: a job id has 32 hex digits; bobbin list prints the ids of running jobs", ErrUsage, job)
 	}
 	master, done, err := c.reach(ctx)
 	if err != nil {

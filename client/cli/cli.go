@@ -151,7 +151,7 @@ func commandOf(commands []*cli.Command, name string) *cli.Command {
 // before them.
 func unknownCommand(prefix string, commands []*cli.Command, name string) error {
 	if prefix == "" && (name == "savepoint" || name == "checkpoint") { // Flink's
-		return fmt.Errorf("%w: bobbin %s: there are no %ss yet", ErrUsage, name, name)
+		return fmt.Errorf("%w: bobbin %s: %ss are not supported yet", ErrUsage, name, name)
 	}
 	var names []string
 	for _, command := range commands {

@@ -69,12 +69,12 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a command misspelt", "rnu ./job", `usage: unknown command "rnu": did you mean run?`},
 		{"a flag before the command", "-t local run ./job", "usage: -t stands before the command: write bobbin COMMAND -t, see bobbin --help"},
 		{"help on a command that is none", "help rnu", `usage: unknown command "rnu": did you mean run?`},
-		{"a command of Flink's that there is not yet", "savepoint 00000000000000000000000000000000", "usage: bobbin savepoint: there are no savepoints yet"},
+		{"a command of Flink's that there is not yet", "savepoint 00000000000000000000000000000000", "usage: bobbin savepoint: savepoints are not supported yet"},
 		{"no program", "run -t yarn-per-job", "usage: bobbin run needs a program: bobbin run -t yarn-per-job ./program [arguments]"},
 		{"a flag misspelt", "run --paralelism 4 ./job", "usage: unknown flag --paralelism: did you mean --parallelism? See --help"},
 		{
 			"a program taken for a value", "run -p ./job --input x",
-			`usage: unknown flag --input behind "-p ./job": see --help`,
+			`usage: unknown flag --input after "-p ./job": see --help`,
 		},
 		{"a flag without its value", "run -p", "usage: flag -p needs a value"},
 		{"a switch with a value", "run -d=maybe ./job", `usage: invalid boolean value "maybe" for -d: parse error`},
@@ -132,14 +132,14 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a command below another that is none", "session xyzzy", `usage: unknown command "session xyzzy": see bobbin session --help`},
 		{"a flag below another misspelt", "session start --detachd", "usage: unknown flag --detachd: did you mean --detached? See --help"},
 		{"words behind session start", "session start now", `usage: bobbin session start takes no arguments: leave out "now"`},
-		{"an option that is written down and cannot be", "session start -D yarn.tags=a@@b", `usage: option yarn.tags holds "@@", which the file of properties cannot hold: give it in conf/bobbin.yaml`},
+		{"an option that is written down and cannot be", "session start -D yarn.tags=a@@b", `usage: option yarn.tags holds "@@", which the session file cannot hold: set it in conf/bobbin.yaml`},
 		{"a job of no id", "cancel", "usage: bobbin cancel needs one job id; bobbin list shows them"},
-		{"a job's id that is none", "stop 17", `usage: "17" is no job id: a job id has 32 hex digits, and bobbin list shows those of the jobs that run`},
-		{"a savepoint", "cancel -s 00000000000000000000000000000000", "usage: there are no savepoints yet: cancel the job without -s"},
+		{"a job's id that is none", "stop 17", `usage: "17" is no job id: a job id has 32 hex digits; bobbin list prints the ids of running jobs`},
+		{"a savepoint", "cancel -s 00000000000000000000000000000000", "usage: savepoints are not supported yet: cancel the job without -s"},
 		{"an application of nothing", "run-application -d", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
 		{
 			"an application elsewhere", "run-application -t yarn-session ./job",
-			"usage: bobbin run-application is -t yarn-application; bobbin run -t yarn-session has the other targets",
+			"usage: bobbin run-application always uses -t yarn-application: for -t yarn-session use bobbin run",
 		},
 		{"an application of nothing, as Flink wants it", "run-application -t yarn-application", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
 		{"info of nothing", "info", "usage: bobbin info needs a program: bobbin info ./program [arguments]"},
@@ -219,7 +219,7 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 			t.Errorf("%s '': exit code %d, %q", line, code, stderr)
 		}
 	}
-	const want = "bobbin: program /none/job: no such file or directory: build it, or correct the path; one that is on the cluster is hdfs:///none/job\n"
+	const want = "bobbin: program /none/job: no such file or directory: build it, or correct the path; for a file on HDFS write hdfs:///none/job\n"
 	if code, _, stderr := command(t, nil, "run-application", "/none/job"); code != ExitFailed || stderr != want {
 		t.Errorf("a path of the cluster: exit code %d, %q", code, stderr)
 	}
@@ -281,7 +281,7 @@ func TestFlinksConfigurationIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	later := filepath.Join(dir, "config.yaml") + ": not yet: high-availability.type, execution.checkpointing.interval, state.backend.type\n"
+	later := filepath.Join(dir, "config.yaml") + ": not supported yet: high-availability.type, execution.checkpointing.interval, state.backend.type\n"
 	for _, c := range []struct {
 		name  string
 		env   map[string]string
@@ -291,7 +291,7 @@ func TestFlinksConfigurationIsRead(t *testing.T) {
 	}{
 		{"Flink's", map[string]string{"FLINK_CONF_DIR": dir}, "info", 3, later},
 		{"Flink's, for who wants to know little", map[string]string{"FLINK_CONF_DIR": dir}, "warn", 3, ""},
-		{"Flink's, for who looks closer", map[string]string{"FLINK_CONF_DIR": dir}, "debug", 3, later + filepath.Join(dir, "config.yaml") + ": not used here: env.java.opts.all\n"},
+		{"Flink's, for who looks closer", map[string]string{"FLINK_CONF_DIR": dir}, "debug", 3, later + filepath.Join(dir, "config.yaml") + ": not used by Bobbin: env.java.opts.all\n"},
 		{"both", map[string]string{"FLINK_CONF_DIR": dir, "BOBBIN_CONF_DIR": own}, "debug", 5, ""},
 	} {
 		var errs bytes.Buffer

@@ -128,7 +128,7 @@ func (c *call) find(ctx context.Context) (site run.Site, cfg config.Config, done
 func (c *call) openMeant(ctx context.Context, cfg config.Config) (*client.Cluster, error) {
 	cluster, err := c.open(ctx, cfg)
 	if errors.Is(err, fs.ErrNotExist) && masterAddress(c.line) != "" {
-		err = fmt.Errorf("%w; or name the file that bobbin session access writes where there is YARN (%s)", err, config.RESTAccessFile)
+		err = fmt.Errorf("%w; or name an access file (%s); bobbin session access writes one on a machine with YARN", err, config.RESTAccessFile)
 	}
 	return cluster, err
 }
@@ -145,7 +145,7 @@ func (c *call) findSite(ctx context.Context, on *client.Cluster, cfg config.Conf
 	}
 	path := cfg.String(config.RESTAccessFile)
 	if path == "" {
-		return nil, fmt.Errorf("%w: -t %s needs %s, the file that bobbin session access writes where there is YARN", ErrUsage, config.TargetRemote, config.RESTAccessFile)
+		return nil, fmt.Errorf("%w: -t %s needs an access file (%s); bobbin session access writes one on a machine with YARN", ErrUsage, config.TargetRemote, config.RESTAccessFile)
 	}
 	return run.Elsewhere(path, masterAddress(c.line))
 }

@@ -44,7 +44,7 @@ func listOf(ctx context.Context, c *call) error {
 		told["jobs"], told["error"] = []any{}, err.Error()
 		return errors.Join(err, c.encode(told))
 	}
-	fmt.Fprintf(c.Err, "%s has ended, and its jobs are not kept:\n", idle.Report.ID)
+	fmt.Fprintf(c.Err, "%s has ended, and the list of its jobs is gone:\n", idle.Report.ID)
 	return run.Printed{Err: errors.Join(err, writeReport(c.Err, idle.Report))}
 }
 

@@ -47,7 +47,7 @@ func TestAnEndedApplicationTellsItsEnd(t *testing.T) {
 	}
 	// Scripts read jobs from the output of list: what is no job stands beside it.
 	code, stdout, stderr = command(t, s.env, "list", "-a", "-id", id)
-	if diff := cmp.Diff(id+" has ended, and its jobs are not kept:\n"+facts, stderr); code != ExitFailed || stdout != "" || diff != "" {
+	if diff := cmp.Diff(id+" has ended, and the list of its jobs is gone:\n"+facts, stderr); code != ExitFailed || stdout != "" || diff != "" {
 		t.Errorf("list: exit code %d, stdout %q (-want +got):\n%s", code, stdout, diff)
 	}
 	for line, want := range map[string]int{"status -o json -id " + id: ExitOK, "list -a -o json -id " + id: ExitFailed} {
@@ -124,8 +124,8 @@ func TestAnEndedSessionIsTidiedUp(t *testing.T) {
 func TestWhoHasNoApplicationIsToldSo(t *testing.T) {
 	s := startFakeSession(t)
 	s.finish(t, records.FinalSucceeded, "")
-	const want = "bobbin: usage: bobbin list needs a running application: name it with -id (user alice has none that runs; " +
-		"bobbin applications lists those of others), or start a session with bobbin session start\n"
+	const want = "bobbin: usage: bobbin list needs a running application: name it with -id (user alice has no running application; " +
+		"bobbin applications lists those of other users), or start a session with bobbin session start\n"
 	if code, _, stderr := command(t, s.env, "list"); code != ExitUsage || stderr != want {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}

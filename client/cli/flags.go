@@ -134,19 +134,19 @@ func yarnName(name string) string {
 func foreign(name string) string {
 	switch name {
 	case "c", "class", "C", "classpath", "j", "jarfile":
-		return "names what a JVM loads, and a program here is one executable file: leave it out"
+		return "is for JVM programs, and a Bobbin program is one executable file: leave the flag out"
 	case "py", "python", "pyfs", "pyFiles", "pym", "pyModule", "pyreq", "pyRequirements", "pyarch", "pyArchives", "pyexec", "pyExecutable", "pyclientexec", "pyClientExecutable", "pypath", "pythonpath":
-		return "is for programs in Python, and a program here is one executable file: leave it out"
+		return "is for Python programs, and a Bobbin program is one executable file: leave the flag out"
 	case "fromSavepoint", "type", "n", "allowNonRestoredState", "cm", "claimMode", "rm", "restoreMode":
-		return "is about savepoints, which there are none of yet: leave it out"
+		return "is about savepoints, which are not supported yet: leave the flag out"
 	case "a", "arguments":
-		return "gives a program's arguments, which here stand behind the program"
+		return "is not needed: write the program's arguments after the program"
 	case "e", "executor":
-		return "is an old name for -t: write that"
+		return "is an old name for -t: use -t"
 	case "v", "verbose":
-		return "has no counterpart: -D logging.level=debug logs more, and bobbin --version prints the version"
+		return "is not supported: -D logging.level=debug logs more, and bobbin --version prints the version"
 	case "yq", "yarnquery":
-		return "prints what YARN has, which here bobbin session query does"
+		return "prints the nodes and queues of YARN: use bobbin session query"
 	}
 	return ""
 }

@@ -107,7 +107,7 @@ func TestRunTakesFlinksFlags(t *testing.T) {
 // TestAnApplicationGoesOnWithoutItsClient would catch a script for Flink that is refused, and
 // one whose user waits for an end that does not come.
 func TestAnApplicationGoesOnWithoutItsClient(t *testing.T) {
-	const told = "execution.shutdown-on-attached-exit has no effect once this command has returned: the application ends by itself\n"
+	const told = "execution.shutdown-on-attached-exit has no effect: this command returns before the first job starts\n"
 	for _, line := range []string{"run-application -sae ./none", "run -t yarn-application -sae ./none"} {
 		if _, _, stderr := command(t, nil, strings.Fields(line)...); stderr != told+"bobbin: program ./none: no such file or directory: build it, or correct the path\n" {
 			t.Errorf("%s: stderr %q", line, stderr)
@@ -131,25 +131,25 @@ func TestAnApplicationGoesOnWithoutItsClient(t *testing.T) {
 // why there is none.
 func TestFlinksOtherFlagsAreExplained(t *testing.T) {
 	for line, want := range map[string]string{
-		"run -c org.example.Main ./job":                          "flag -c of Flink names what a JVM loads, and a program here is one executable file: leave it out",
-		"run -j job.jar":                                         "flag -j of Flink names what a JVM loads, and a program here is one executable file: leave it out",
-		"run -py job.py":                                         "flag -py of Flink is for programs in Python, and a program here is one executable file: leave it out",
-		"run --fromSavepoint hdfs:///saved ./job":                "flag --fromSavepoint of Flink is about savepoints, which there are none of yet: leave it out",
-		"run -s hdfs:///saved ./job":                             "-s hdfs:///saved: there are no savepoints yet to start from",
-		"run-application -s /saved ./job":                        "-s /saved: there are no savepoints yet to start from",
-		"run-application -cm claim hdfs:///job":                  "flag -cm of Flink is about savepoints, which there are none of yet: leave it out",
-		"run -e yarn-per-job ./job":                              "flag -e of Flink is an old name for -t: write that",
-		"run -t yarn-session -a input ./wordcount":               "flag -a of Flink gives a program's arguments, which here stand behind the program",
-		"run -C file:///lib.jar ./job":                           "flag -C of Flink names what a JVM loads, and a program here is one executable file: leave it out",
-		"run -n ./job":                                           "flag -n of Flink is about savepoints, which there are none of yet: leave it out",
-		"run -rm claim ./job":                                    "flag -rm of Flink is about savepoints, which there are none of yet: leave it out",
-		"run -v ./job":                                           "flag -v of Flink has no counterpart: -D logging.level=debug logs more, and bobbin --version prints the version",
-		"run -yq":                                                "flag -yq of Flink prints what YARN has, which here bobbin session query does",
-		"run --yarnquery":                                        "flag --yarnquery of Flink prints what YARN has, which here bobbin session query does",
-		"cancel -type native " + string(runningJob):              "flag -type of Flink is about savepoints, which there are none of yet: leave it out",
-		"savepoint -type native -detached " + string(runningJob): "bobbin savepoint: there are no savepoints yet",
-		"savepoint -d hdfs:///saved -j job.jar":                  "bobbin savepoint: there are no savepoints yet",
-		"checkpoint -full " + string(runningJob):                 "bobbin checkpoint: there are no checkpoints yet",
+		"run -c org.example.Main ./job":                          "flag -c of Flink is for JVM programs, and a Bobbin program is one executable file: leave the flag out",
+		"run -j job.jar":                                         "flag -j of Flink is for JVM programs, and a Bobbin program is one executable file: leave the flag out",
+		"run -py job.py":                                         "flag -py of Flink is for Python programs, and a Bobbin program is one executable file: leave the flag out",
+		"run --fromSavepoint hdfs:///saved ./job":                "flag --fromSavepoint of Flink is about savepoints, which are not supported yet: leave the flag out",
+		"run -s hdfs:///saved ./job":                             "-s hdfs:///saved: savepoints are not supported yet; here -s is the number of slots",
+		"run-application -s /saved ./job":                        "-s /saved: savepoints are not supported yet; here -s is the number of slots",
+		"run-application -cm claim hdfs:///job":                  "flag -cm of Flink is about savepoints, which are not supported yet: leave the flag out",
+		"run -e yarn-per-job ./job":                              "flag -e of Flink is an old name for -t: use -t",
+		"run -t yarn-session -a input ./wordcount":               "flag -a of Flink is not needed: write the program's arguments after the program",
+		"run -C file:///lib.jar ./job":                           "flag -C of Flink is for JVM programs, and a Bobbin program is one executable file: leave the flag out",
+		"run -n ./job":                                           "flag -n of Flink is about savepoints, which are not supported yet: leave the flag out",
+		"run -rm claim ./job":                                    "flag -rm of Flink is about savepoints, which are not supported yet: leave the flag out",
+		"run -v ./job":                                           "flag -v of Flink is not supported: -D logging.level=debug logs more, and bobbin --version prints the version",
+		"run -yq":                                                "flag -yq of Flink prints the nodes and queues of YARN: use bobbin session query",
+		"run --yarnquery":                                        "flag --yarnquery of Flink prints the nodes and queues of YARN: use bobbin session query",
+		"cancel -type native " + string(runningJob):              "flag -type of Flink is about savepoints, which are not supported yet: leave the flag out",
+		"savepoint -type native -detached " + string(runningJob): "bobbin savepoint: savepoints are not supported yet",
+		"savepoint -d hdfs:///saved -j job.jar":                  "bobbin savepoint: savepoints are not supported yet",
+		"checkpoint -full " + string(runningJob):                 "bobbin checkpoint: checkpoints are not supported yet",
 	} {
 		if code, _, stderr := command(t, nil, strings.Fields(line)...); code != ExitUsage || stderr != "bobbin: usage: "+want+"\n" {
 			t.Errorf("%s: exit code %d, stderr %q", line, code, stderr)

@@ -258,7 +258,7 @@ func TestAnAddressIsNoReasonToTrustSomebody(t *testing.T) {
 	bob["HADOOP_USER_NAME"] = "bob"
 	for _, line := range []string{"status -m " + s.access.Address, "cancel -m " + s.access.Address + " " + string(runningJob)} {
 		code, stdout, stderr := command(t, bob, strings.Fields(line)...)
-		want := fmt.Sprintf("no running application of user bob has its REST endpoint at %s: if you mean %s of user alice, which says that it has, name it with -id", s.access.Address, s.id)
+		want := fmt.Sprintf("no running application of user bob has its REST endpoint at %s: %s of user alice claims to have it; to use that application, name it with -id", s.access.Address, s.id)
 		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) || len(s.did) > 0 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q; the session did %v", line, code, stdout, stderr, s.did)
 		}
@@ -282,7 +282,7 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 		{"by its id, with what old scripts have for an address", "status -m yarn-cluster -yid " + s.id.String(), ""},
 		{"by what old scripts have for an address", "status -m yarn-cluster", none},
 		{"by an id that is none", "status -id 17", `usage: "17" is no application id (--applicationId), such as application_1700000000000_0001; bobbin applications lists them`},
-		{"by an address that is nobody's", "status -m 127.0.0.1:1", "no running application has its REST endpoint at 127.0.0.1:1: bobbin applications lists them, -id names one"},
+		{"by an address that is nobody's", "status -m 127.0.0.1:1", "no running application has its REST endpoint at 127.0.0.1:1: bobbin applications lists the ids; name one with -id"},
 		{"by an address that is none", "status -m here", "usage: -m here: want host:port"},
 	} {
 		_, stdout, stderr := command(t, s.env, strings.Fields(c.line)...)
@@ -311,7 +311,7 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	if err := sessionfile.Write(s.path, sessionfile.Session{Application: gone}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, stderr := command(t, s.env, "status"); !strings.HasSuffix(stderr, " is not known to YARN: bobbin applications --all lists those that are; "+s.path+" still names it: bobbin session stop removes that file\n") {
+	if _, _, stderr := command(t, s.env, "status"); !strings.HasSuffix(stderr, " is not known to YARN: bobbin applications --all lists the known applications; "+s.path+" still names it: bobbin session stop removes that file\n") {
 		t.Errorf("by the file of a session that is gone: stderr %q", stderr)
 	}
 	if _, _, stderr := command(t, s.env, "status", "-id", gone.String()); strings.Contains(stderr, s.path) {
@@ -448,7 +448,7 @@ func TestJobsAreCancelled(t *testing.T) {
 	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if code, _, stderr := command(t, s.env, "cancel", "-s", "hdfs:///saved", string(runningJob)); code != ExitUsage || stderr != "bobbin: usage: there are no savepoints yet: cancel the job without -s\n" {
+	if code, _, stderr := command(t, s.env, "cancel", "-s", "hdfs:///saved", string(runningJob)); code != ExitUsage || stderr != "bobbin: usage: savepoints are not supported yet: cancel the job without -s\n" {
 		t.Errorf("with a savepoint: exit code %d, stderr %q", code, stderr)
 	}
 	if code, _, stderr := command(t, s.env, "cancel", "-m", "yarn-cluster", "-yid", s.id.String(), string(runningJob)); code != ExitOK || len(s.did) != 2 {
@@ -491,9 +491,9 @@ func TestASessionIsStopped(t *testing.T) {
 		},
 		"by a word": func(t *testing.T, s *fakeSession) (int, string) {
 			code, _, stderr := commandWith(t, s.env, strings.NewReader("what?\n\nhelp\n shop\n stop \n"), "session", "attach")
-			const help = "Words: help, stop (ends the session and its jobs), quit (the same); Ctrl-C leaves it\n"
-			want := "attached to session " + s.id.String() + "\n" + help + `"what?" is no word here. ` + help + help +
-				`"shop" is no word here: did you mean stop?` + "\nstopping session " + s.id.String() + "\n"
+			const help = "Words: help, stop (stops the session and its jobs), quit (the same). Ctrl-C leaves the session running\n"
+			want := "attached to session " + s.id.String() + "\n" + help + `unknown word "what?". ` + help + help +
+				`unknown word "shop": did you mean stop?` + "\nstopping session " + s.id.String() + "\n"
 			if diff := cmp.Diff(want, stderr[:min(len(want), len(stderr))]); diff != "" {
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}

@@ -61,7 +61,7 @@ func printLogs(ctx context.Context, c *call) (err error) {
 	case errors.Is(err, yarnrpc.ErrApplicationNotFound): // YARN has forgotten it, HDFS may not have
 		err = logs.Aggregated(ctx, cluster.Files, cluster.Conf, cluster.User, id, wanted.visit)
 		if errors.Is(err, logs.ErrNotAggregated) {
-			return fmt.Errorf("%s is not known to YARN, and HDFS has no logs of it by user %s: bobbin applications --all lists those that YARN knows", id, cluster.User)
+			return fmt.Errorf("%s is not known to YARN, and HDFS has no logs of it for user %s: bobbin applications --all lists the known applications", id, cluster.User)
 		}
 	case err != nil:
 	case report.State.Terminal():
@@ -111,7 +111,7 @@ func awaitCollection(ctx context.Context, say *progress.Printer, report records.
 			return nil
 		}
 		say.Waiting(&wait, fmt.Sprintf("%s waits for YARN to collect its logs", report.ID),
-			fmt.Sprintf("YARN says %s. After %s this command prints the logs that are there", report.Logs, collectionTime))
+			fmt.Sprintf("log aggregation is %s. After %s this command prints the logs that are there", report.Logs, collectionTime))
 		select {
 		case <-ticker.C:
 		case <-deadline.C:
@@ -253,5 +253,5 @@ func (f *logFilter) missed(id records.ApplicationID) error {
 	if len(shown) > most {
 		shown, more = shown[:most], fmt.Sprintf(" and %d more", len(shown)-most)
 	}
-	return fmt.Errorf("no such log of %s; there are: %s%s", id, strings.Join(shown, ", "), more)
+	return fmt.Errorf("%s has no such log; it has: %s%s", id, strings.Join(shown, ", "), more)
 }

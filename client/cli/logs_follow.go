@@ -136,7 +136,7 @@ func (f *following) await(ctx context.Context, running []records.ContainerReport
 		return err
 	}
 	f.awaited = true
-	_, err = fmt.Fprintf(f.stderr, "%s is waited for\n", f.wanted.container)
+	_, err = fmt.Fprintf(f.stderr, "waiting for %s\n", f.wanted.container)
 	return err
 }
 

@@ -55,7 +55,7 @@ func TestTheWaitForLogsIsTold(t *testing.T) {
 				}
 				want := ""
 				if c.lasts > 0 {
-					want = fmt.Sprintf("application_1_0002 waits for YARN to collect its logs since %s: YARN says RUNNING. After 30s this command prints the logs that are there\n", began.Local().Format(time.TimeOnly))
+					want = fmt.Sprintf("application_1_0002 waits for YARN to collect its logs since %s: log aggregation is RUNNING. After 30s this command prints the logs that are there\n", began.Local().Format(time.TimeOnly))
 				}
 				if out.String() != want {
 					t.Errorf("printed %q, want %q", out.String(), want)
@@ -97,7 +97,7 @@ func TestAContainerIsWaitedForWithoutALogServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text := told.String(); !strings.Contains(text, logs.ErrPlain.Error()) || strings.Count(text, "container_1_0001_01_000002 is waited for\n") != 1 {
+	if text := told.String(); !strings.Contains(text, logs.ErrPlain.Error()) || strings.Count(text, "waiting for container_1_0001_01_000002\n") != 1 {
 		t.Errorf("told: %s", text)
 	}
 }

@@ -49,10 +49,10 @@ func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []st
 		}
 	}
 	if len(later) > 0 && (level == "info" || level == "debug") {
-		fmt.Fprintf(out, "%s: not yet: %s\n", file.Source, strings.Join(later, ", "))
+		fmt.Fprintf(out, "%s: not supported yet: %s\n", file.Source, strings.Join(later, ", "))
 	}
 	if len(never) > 0 && level == "debug" {
-		fmt.Fprintf(out, "%s: not used here: %s\n", file.Source, strings.Join(never, ", "))
+		fmt.Fprintf(out, "%s: not used by Bobbin: %s\n", file.Source, strings.Join(never, ", "))
 	}
 }
 

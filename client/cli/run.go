@@ -133,7 +133,7 @@ func (c *call) runOptions() (config.Config, error) {
 // here: no number of slots has a slash in it, and every path of a cluster has.
 func noSavepoint(c *cli.Context) error {
 	if path := c.String("slots"); strings.Contains(path, "/") {
-		return fmt.Errorf("%w: -s %s: there are no savepoints yet to start from", ErrUsage, path)
+		return fmt.Errorf("%w: -s %s: savepoints are not supported yet; here -s is the number of slots", ErrUsage, path)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ command there.
 
 func sessionAccess(ctx context.Context, c *call) (err error) {
 	if c.line.Args().Len() != 1 {
-		return fmt.Errorf("%w: %s needs the name of a file to be written", ErrUsage, c.line.Command.HelpName)
+		return fmt.Errorf("%w: %s needs the name of the file to write", ErrUsage, c.line.Command.HelpName)
 	}
 	master, done, err := c.reach(ctx)
 	if err != nil {
@@ -116,6 +116,6 @@ func sessionAccess(ctx context.Context, c *call) (err error) {
 	if c.json {
 		return c.encode(map[string]any{"application": master.Application(), "address": access.Address, "file": path})
 	}
-	fmt.Fprintf(c.Err, "commands with -m %s -D %s=%s mean session %s\n", access.Address, config.RESTAccessFile, path, master)
+	fmt.Fprintf(c.Err, "commands with -m %s -D %s=%s use session %s\n", access.Address, config.RESTAccessFile, path, master)
 	return nil
 }

@@ -44,8 +44,8 @@ func TestTheFileOfAnotherClusterIsNotMeant(t *testing.T) {
 		says  string // "": nothing
 	}{
 		"its own":         {here, ""},
-		"another cluster": {sessionfile.Owner{ResourceManagers: "elsewhere:8032", User: "alice"}, " is on ResourceManager elsewhere:8032, and HADOOP_CONF_DIR names " + here.ResourceManagers},
-		"another user":    {sessionfile.Owner{ResourceManagers: here.ResourceManagers, User: "bob"}, " is user bob's, and this command is user alice's"},
+		"another cluster": {sessionfile.Owner{ResourceManagers: "elsewhere:8032", User: "alice"}, " is on ResourceManager elsewhere:8032, but HADOOP_CONF_DIR names " + here.ResourceManagers},
+		"another user":    {sessionfile.Owner{ResourceManagers: here.ResourceManagers, User: "bob"}, " belongs to user bob, but this command runs as user alice"},
 	} {
 		if err := sessionfile.Write(s.path, sessionfile.Session{Application: s.id, Owner: c.owner}); err != nil {
 			t.Fatal(err)

@@ -34,13 +34,13 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 		{"for scripts", "status -o json -D rest.access-file=" + path, `"jobsRunning":2`, ""},
 		{"its jobs", "list -r -t remote -D rest.access-file=" + path, string(runningJob), ""},
 		{"to cancel one", "cancel -D rest.access-file=" + path + " " + string(runningJob), "is being cancelled", ""},
-		{"by its address alone", "status -m " + s.access.Address, "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
-		{"by the target and its address", "status -t remote -m " + s.access.Address, "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
-		{"by the target and its address, to run", "run -t remote -m " + s.access.Address + " ./job", "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
+		{"by its address alone", "status -m " + s.access.Address, "", "or name an access file (rest.access-file); bobbin session access writes one on a machine with YARN\n"},
+		{"by the target and its address", "status -t remote -m " + s.access.Address, "", "or name an access file (rest.access-file); bobbin session access writes one on a machine with YARN\n"},
+		{"by the target and its address, to run", "run -t remote -m " + s.access.Address + " ./job", "", "or name an access file (rest.access-file); bobbin session access writes one on a machine with YARN\n"},
 		{"by what Flink's old scripts have for an address", "status -m yarn-cluster -t remote -D rest.access-file=" + path, "application    " + s.id.String() + "\n", ""},
-		{"by the target alone", "status -t remote", "", "usage: -t remote needs rest.access-file"},
-		{"to attend it", "session attach -D rest.access-file=" + path, "", "there is no YARN to ask"},
-		{"by a file that is none", "status -D rest.access-file=" + path + ".none", "", "read access to a cluster: " + path + ".none: no such file or directory\n"},
+		{"by the target alone", "status -t remote", "", "usage: -t remote needs an access file (rest.access-file)"},
+		{"to attend it", "session attach -D rest.access-file=" + path, "", "its YARN is not available on this machine"},
+		{"by a file that is none", "status -D rest.access-file=" + path + ".none", "", "read access file " + path + ".none: no such file or directory\n"},
 	} {
 		code, stdout, stderr := command(t, nil, strings.Fields(c.line)...)
 		if !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) || (code == ExitOK) != (c.stderr == "") {
@@ -57,7 +57,7 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 	if err := os.WriteFile(other, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, stderr := command(t, nil, "status", "-D", "rest.access-file="+other); !strings.Contains(stderr, other+" is no copy of a cluster's access.json") {
+	if _, _, stderr := command(t, nil, "status", "-D", "rest.access-file="+other); !strings.Contains(stderr, other+" is not an access file (access.json)") {
 		t.Errorf("by another file: %q", stderr)
 	}
 }

@@ -50,7 +50,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 	report, err := master.Report(ctx)
 	switch {
 	case errors.Is(err, run.ErrYARNAway):
-		fmt.Fprintln(c.Err, "YARN does not answer: what it knows of the application is left out")
+		fmt.Fprintln(c.Err, "YARN does not answer: the output lacks its report of the application")
 	case err != nil && !errors.Is(err, run.ErrNoYARN):
 		return err
 	}

@@ -12,7 +12,7 @@ func TestStatusDoesWithoutYARN(t *testing.T) {
 	s.yarn.Delay("getApplicationReport", 0) // how the master is reached
 	s.yarn.Delay("getApplicationReport", time.Hour)
 	code, stdout, stderr := command(t, s.env, "status", "-id", s.id.String(), "-D", "client.timeout=2s")
-	if code != ExitOK || !strings.HasSuffix(stderr, "YARN does not answer: what it knows of the application is left out\n") {
+	if code != ExitOK || !strings.HasSuffix(stderr, "YARN does not answer: the output lacks its report of the application\n") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 	if !strings.HasPrefix(stdout, "application    "+s.id.String()+"\n") || !strings.Contains(stdout, "slots          2, 1 of them free\n") {

@@ -150,7 +150,7 @@ func candidatesFor(ctx context.Context, cluster *client.Cluster, cfg config.Conf
 	case err != nil: // that of who has named none says enough
 		return "bobbin applications lists them"
 	case len(found) == 0:
-		return "user " + cluster.User + " has none that runs; bobbin applications lists those of others"
+		return "user " + cluster.User + " has no running application; bobbin applications lists those of other users"
 	}
 	slices.SortFunc(found, func(a, b records.ApplicationReport) int { return b.Started.Compare(a.Started) })
 	const most = 5
@@ -181,8 +181,8 @@ func applicationAt(ctx context.Context, cluster *client.Cluster, address string)
 		return found[i].ID, nil
 	}
 	if len(found) == 0 {
-		return records.ApplicationID{}, fmt.Errorf("no running application has its REST endpoint at %s: bobbin applications lists them, -id names one", address)
+		return records.ApplicationID{}, fmt.Errorf("no running application has its REST endpoint at %s: bobbin applications lists the ids; name one with -id", address)
 	}
-	return records.ApplicationID{}, fmt.Errorf("no running application of user %s has its REST endpoint at %s: if you mean %s of user %s, which says that it has, name it with -id",
+	return records.ApplicationID{}, fmt.Errorf("no running application of user %s has its REST endpoint at %s: %s of user %s claims to have it; to use that application, name it with -id",
 		cluster.User, address, found[0].ID, found[0].User)
 }

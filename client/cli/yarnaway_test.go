@@ -32,7 +32,7 @@ func TestASessionIsToldToEndWithoutYARN(t *testing.T) {
 			s.alone = true
 			words := append(strings.Fields(line), "-o", "json", "-D", "client.timeout=1s", "-id", s.id.String())
 			code, stdout, stderr := commandWith(t, s.env, strings.NewReader(input), words...)
-			if code != ExitOK || !strings.Contains(stdout, `"state":"ENDING"`) || !strings.HasSuffix(stderr, "session "+s.id.String()+" was told to end; YARN cannot be asked\n") {
+			if code != ExitOK || !strings.Contains(stdout, `"state":"ENDING"`) || !strings.HasSuffix(stderr, "session "+s.id.String()+" accepted the stop; YARN does not answer\n") {
 				t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 			}
 			if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {

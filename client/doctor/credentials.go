@@ -65,7 +65,7 @@ func (v *visit) checkLoginFile(tokensAlone bool) []Finding {
 	case v.config.String(config.KerberosKeytab) != "":
 		return v.checkKeytab()
 	case tokensAlone:
-		return []Finding{ok("there is no ticket: the tokens have to do")}
+		return []Finding{ok("there is no ticket: tokens are used")}
 	case !v.config.Bool(config.KerberosUseTicketCache):
 		return nil // there is no login, which is an error elsewhere
 	}
@@ -78,9 +78,9 @@ func (v *visit) checkKeytab() []Finding {
 	if err != nil {
 		return []Finding{failed(oneLine(err), "name the keytab by --keytab; kadmin's ktadd makes one, or ktpass on Active Directory")}
 	}
-	remedy := "name by --principal who has keys in it: " + join(keytab.Principals())
+	remedy := "name one of its principals with --principal: " + join(keytab.Principals())
 	if principal == "" {
-		return []Finding{failed("nothing says whose key to take of keytab "+path, remedy)}
+		return []Finding{failed("no principal is named for keytab "+path, remedy)}
 	}
 	login, err := kerberos.FromKeytab(v.krb5, principal, path)
 	if err != nil {
@@ -97,7 +97,7 @@ func (v *visit) checkCache() Finding {
 	path, err := kerberos.FindCache(v.Getenv, v.krb5)
 	if unreachable, is := errors.AsType[*kerberos.CacheTypeError](err); is {
 		return failed(
-			fmt.Sprintf("the tickets are in %s (%s): only files can be read", unreachable.Name, unreachable.Source),
+			fmt.Sprintf("the tickets are in %s (%s), but Bobbin reads only files", unreachable.Name, unreachable.Source),
 			fmt.Sprintf("set KRB5CCNAME=FILE:/tmp/krb5cc_%d, and run kinit", os.Getuid()))
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (v *visit) checkCache() Finding {
 	}
 	cache, err := kerberos.ReadCache(path)
 	if errors.Is(err, kerberos.ErrNoTicket) {
-		return failed("there is no ticket in "+path, "run kinit; KRB5CCNAME names another file, --keytab logs in without")
+		return failed("there is no ticket in "+path, "run kinit, name another file with KRB5CCNAME, or log in with --keytab")
 	}
 	if err != nil {
 		return failed(oneLine(err), "run kinit")
@@ -113,9 +113,9 @@ func (v *visit) checkCache() Finding {
 	now, who, ticket := v.Now(), cache.Principal.String(), cache.TGT
 	switch {
 	case !now.Before(ticket.End):
-		return failed(fmt.Sprintf("the ticket of %s in %s has expired %s ago, at %s", who, path, rounded(now.Sub(ticket.End)), moment(ticket.End)), "run kinit "+who)
+		return failed(fmt.Sprintf("the ticket of %s in %s expired %s ago, at %s", who, path, rounded(now.Sub(ticket.End)), moment(ticket.End)), "run kinit "+who)
 	case now.Before(ticket.Start.Add(-v.krb5.LibDefaults.Clockskew)): // a KDC's clock may be ahead
-		return failed(fmt.Sprintf("the ticket of %s in %s is valid from %s on, which is yet to come", who, path, moment(ticket.Start)), "set this machine's clock")
+		return failed(fmt.Sprintf("the ticket of %s in %s is not valid before %s", who, path, moment(ticket.Start)), "set this machine's clock")
 	}
 	text := fmt.Sprintf("%s has a ticket of %s (%s) until %s, for %s", path, who, kerberos.EnctypeName(ticket.Enctype), moment(ticket.End), rounded(ticket.End.Sub(now)))
 	if ticket.RenewTill.After(ticket.End) {

@@ -172,7 +172,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 		},
 		"too small a master": {
 			func(m *machine) { m.options["jobmanager.memory.process.size"] = "32m" },
-			"options", Failed, "too small for the ApplicationMaster: 32 MB, want jobmanager.memory.process.size of 64m or more", "ask for more memory",
+			"options", Failed, "too small for the ApplicationMaster: 32 MB: set jobmanager.memory.process.size to 64m or more", "ask for more memory",
 		},
 		"too small a worker, beside such a master": {
 			func(m *machine) {
@@ -220,14 +220,14 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.kerberized("127.0.0.1:1")
 				m.env["KRB5_CONFIG"] = m.file("krb5.conf", "[libdefaults]\nclockskew = soon\n")
 			},
-			"krb5", Failed, "krb5.conf:2", "correct that place",
+			"krb5", Failed, "krb5.conf:2", "correct the file",
 		},
 		"a krb5.conf that includes what is not there": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")
 				m.env["KRB5_CONFIG"] = m.file("krb5.conf", "include /nowhere/more.conf\n")
 			},
-			"krb5", Failed, "krb5.conf:1", "correct that place",
+			"krb5", Failed, "krb5.conf:1", "correct the file",
 		},
 		"no default realm": {
 			func(m *machine) {
@@ -253,14 +253,14 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.kerberized("127.0.0.1:1")
 				m.patient.Now = func() time.Time { return time.Date(2029, 5, 9, 15, 10, 54, 0, time.UTC) }
 			},
-			"credentials", Failed, "alice.ccache has expired 2h0m ago", "run kinit alice@EXAMPLE.TEST",
+			"credentials", Failed, "alice.ccache expired 2h0m ago", "run kinit alice@EXAMPLE.TEST",
 		},
 		"a ticket of tomorrow": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")
 				m.patient.Now = func() time.Time { return time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC) }
 			},
-			"credentials", Failed, "yet to come", "clock",
+			"credentials", Failed, "is not valid before", "clock",
 		},
 		"a ticket of a KDC whose clock is a little ahead": {
 			func(m *machine) {
@@ -300,7 +300,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.kerberized("127.0.0.1:1")
 				m.options["security.kerberos.login.keytab"] = mit + "sha2.keytab"
 			},
-			"credentials", Failed, "nothing says whose key to take of keytab ", "--principal who has keys in it: alice@EXAMPLE.TEST",
+			"credentials", Failed, "no principal is named for keytab ", "its principals with --principal: alice@EXAMPLE.TEST",
 		},
 		"whose keytab": {
 			func(m *machine) {
@@ -321,7 +321,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.kerberized("127.0.0.1:1")
 				m.keytab(mit+"sha2.keytab", "bob")
 			},
-			"credentials", Failed, "bob@EXAMPLE.TEST", "--principal who has keys in it: alice@EXAMPLE.TEST",
+			"credentials", Failed, "bob@EXAMPLE.TEST", "its principals with --principal: alice@EXAMPLE.TEST",
 		},
 		"a keytab that all can read": {
 			func(m *machine) {
@@ -365,14 +365,14 @@ func TestEachIllnessIsFound(t *testing.T) {
 		},
 		"a host that nobody knows": {
 			func(m *machine) { m.properties["yarn.resourcemanager.address"] = "rm.example.test:8032" },
-			"names", Failed, "rm.example.test is not known (yarn.resourcemanager.address, core-site.xml:3)", "/etc/hosts",
+			"names", Failed, "no address is known for rm.example.test (yarn.resourcemanager.address, core-site.xml:3)", "/etc/hosts",
 		},
 		"a principal by an address": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")
 				m.properties["yarn.resourcemanager.principal"] = "rm/_HOST@EXAMPLE.TEST"
 			},
-			"names", Warning, "taken to be rm/127.0.0.1@EXAMPLE.TEST", "host name",
+			"names", Warning, "expects the principal rm/127.0.0.1@EXAMPLE.TEST", "host name",
 		},
 		"a ResourceManager that is down": {
 			func(*machine) {},
@@ -444,9 +444,9 @@ func TestNamesThatAreInOrder(t *testing.T) {
 		text   string
 	}{
 		"an open cluster needs no way back": {map[string]string{"rm": "10.0.0.1"}, false, "rm is 10.0.0.1"},
-		"there and back":                    {map[string]string{"rm": "10.0.0.1", "10.0.0.1": "RM"}, true, "rm is 10.0.0.1, and back"},
-		"back to the longer name":           {map[string]string{"rm": "10.0.0.1", "10.0.0.1": "rm.example.test"}, true, "which is rm.example.test"},
-		"no way back":                       {map[string]string{"rm": "10.0.0.1"}, true, "taken to be rm/rm@EXAMPLE.TEST"},
+		"there and back":                    {map[string]string{"rm": "10.0.0.1", "10.0.0.1": "RM"}, true, "rm is 10.0.0.1, and the address is that name"},
+		"back to the longer name":           {map[string]string{"rm": "10.0.0.1", "10.0.0.1": "rm.example.test"}, true, "whose name is rm.example.test"},
+		"no way back":                       {map[string]string{"rm": "10.0.0.1"}, true, "expects the principal rm/rm@EXAMPLE.TEST"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -488,7 +488,7 @@ func TestALivelyYARN(t *testing.T) {
 	m, _ := faked(t, yarnfake.Config{Nodes: 3})
 	got := m.examine()
 	m.wants(got, "resourcemanager", OK, "answers: no login, no protection", "")
-	m.wants(got, "queue", OK, "queue root.default is RUNNING, alice may submit", "")
+	m.wants(got, "queue", OK, "queue root.default is RUNNING, and user alice may submit", "")
 	m.wants(got, "queue", OK, "active NodeManagers: 3", "")
 	m.wants(got, "queue", OK, "up to 8192 MB and 8 vcores", "")
 }
@@ -533,7 +533,7 @@ func TestAWebServerInPlaceOfTheResourceManager(t *testing.T) {
 	defer server.Close()
 	m := newMachine(t)
 	m.properties["yarn.resourcemanager.address"] = server.Listener.Addr().String()
-	m.wants(m.examine(), "resourcemanager", Failed, "the peer speaks HTTP", "the port of its RPC")
+	m.wants(m.examine(), "resourcemanager", Failed, "the peer speaks HTTP", "the server's RPC port")
 }
 
 // TestOneOfAPairMayBeDown would catch an alarm about a pair that does its work.
@@ -582,7 +582,7 @@ func TestWhatIsSeenOnTheWayIsTold(t *testing.T) {
 		v := &visit{conf: new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": tc.authentication})}
 		warned := false
 		for _, f := range v.judge("ResourceManager", []answer{{name: "rm:8032", opened: tc.opened}}, "") {
-			warned = warned || f.Status == Warning && strings.Contains(f.Text, "rm:8032 sees keys and tokens") && strings.Contains(f.Remedy, "hadoop.rpc.protection")
+			warned = warned || f.Status == Warning && strings.Contains(f.Text, "rm:8032: the protection is not privacy") && strings.Contains(f.Remedy, "hadoop.rpc.protection")
 		}
 		if warned != tc.warns {
 			t.Errorf("%s, %+v: a warning is given: %t, want %t", tc.authentication, tc.opened, warned, tc.warns)

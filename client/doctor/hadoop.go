@@ -36,7 +36,7 @@ func (v *visit) checkOptions(context.Context) []Finding {
 	v.config, v.containers = c, asked
 	names := slices.Sorted(maps.Keys(c.Set()))
 	if len(names) == 0 {
-		return []Finding{ok("none is set: the defaults count")}
+		return []Finding{ok("no option is set: the defaults apply")}
 	}
 	return []Finding{ok("set: " + strings.Join(names, ", "))}
 }
@@ -44,7 +44,7 @@ func (v *visit) checkOptions(context.Context) []Finding {
 // optionFaults has a finding for each fault of options.
 func optionFaults(err error) (findings []Finding) {
 	for _, err := range separate(err) {
-		f := failed(oneLine(err), "correct it there; docs/OPTIONS.md lists the options")
+		f := failed(oneLine(err), "correct the option; docs/OPTIONS.md lists the options")
 		if fault, is := errors.AsType[*config.Fault](err); is {
 			f = failed(fault.Text(), fault.Remedy)
 		}
@@ -65,12 +65,12 @@ func (v *visit) checkHadoop(context.Context) []Finding {
 		if value == "" {
 			return []Finding{failed("neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set", remedy)}
 		}
-		return []Finding{failed(fmt.Sprintf("%s is %s, which is no directory that can be read", variable, value), remedy)}
+		return []Finding{failed(fmt.Sprintf("%s is %s, which is not a readable directory", variable, value), remedy)}
 	}
 	env, err := v.environment()
 	switch _, unparsed := errors.AsType[*hadoopconf.ParseError](err); {
 	case unparsed:
-		return []Finding{failed(oneLine(err), "correct the file, or fetch it anew from the cluster")}
+		return []Finding{failed(oneLine(err), "correct the file, or fetch it again from the cluster")}
 	case errors.Is(err, fs.ErrNotExist):
 		return []Finding{failed(oneLine(err), "fetch core-site.xml, hdfs-site.xml and yarn-site.xml from the cluster")}
 	case err != nil:
@@ -102,7 +102,7 @@ func (v *visit) files() string {
 func (v *visit) addresses() Finding {
 	rms, err := v.conf.ResourceManagers()
 	if err != nil {
-		return failed(oneLine(err), "correct yarn-site.xml, or fetch it anew from the cluster")
+		return failed(oneLine(err), "correct yarn-site.xml, or fetch it again from the cluster")
 	}
 	v.rms = rms
 	var addresses, unset []string
@@ -112,9 +112,9 @@ func (v *visit) addresses() Finding {
 			unset = append(unset, property)
 		}
 	}
-	text := "YARN is at " + strings.Join(addresses, " and ") + ", files are by default on " + v.conf.Get("fs.defaultFS")
+	text := "YARN is at " + strings.Join(addresses, " and ") + "; the default file system is " + v.conf.Get("fs.defaultFS")
 	if unset != nil {
-		return warning(text+", and no file says so of YARN: it is looked for on this machine", "set "+strings.Join(unset, ", ")+" in yarn-site.xml")
+		return warning(text+", but no file sets the address of YARN: Bobbin looks for it on this machine", "set "+strings.Join(unset, ", ")+" in yarn-site.xml")
 	}
 	return ok(text)
 }
@@ -134,7 +134,7 @@ func (v *visit) addressProperty(rm hadoopconf.ResourceManager) string {
 // security tells what the configuration wants, and what that is worth.
 func (v *visit) security() Finding {
 	if !v.secure() {
-		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): it believes that you are %s, and anybody else who says so; nothing is hidden on the wire", v.env.User))
+		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): you are user %s, anybody else can also act as this user, and nothing on the network is encrypted", v.env.User))
 	}
-	return ok("the cluster wants Kerberos, with protection " + v.conf.Get("hadoop.rpc.protection") + " (hadoop.security.authentication, hadoop.rpc.protection)")
+	return ok("the cluster requires Kerberos, with protection " + v.conf.Get("hadoop.rpc.protection") + " (hadoop.security.authentication, hadoop.rpc.protection)")
 }

@@ -29,11 +29,11 @@ func (v *visit) checkKrb5(context.Context) []Finding {
 	case errors.Is(err, fs.ErrNotExist) && !unread:
 		return []Finding{failed("there is no "+files, "install the realm's krb5.conf there, or name it with KRB5_CONFIG ("+config.Krb5ConfPath.Name()+")")}
 	case err != nil:
-		return []Finding{failed(oneLine(err), "correct that place, or name another file with KRB5_CONFIG")}
+		return []Finding{failed(oneLine(err), "correct the file, or name another file with KRB5_CONFIG")}
 	}
 	v.krb5 = c
 	if c.LibDefaults.DefaultRealm == "" {
-		return []Finding{warning(files+" has no default realm: names without a realm mean nothing", "set default_realm in [libdefaults]")}
+		return []Finding{warning(files+" has no default realm: names without a realm are invalid", "set default_realm in [libdefaults]")}
 	}
 	return []Finding{ok(files + ": the default realm is " + c.LibDefaults.DefaultRealm)}
 }
@@ -56,7 +56,7 @@ func (v *visit) checkKDCs(ctx context.Context) []Finding {
 	}
 	kdcs, err := v.krb5.Probe(ctx, who)
 	if err != nil {
-		return []Finding{failed(oneLine(err), "set kdc of "+realm+" in [realms] of krb5.conf, or have DNS name it (_kerberos._tcp."+strings.ToLower(realm)+")")}
+		return []Finding{failed(oneLine(err), "set kdc of "+realm+" in [realms] of krb5.conf, or add it to DNS (_kerberos._tcp."+strings.ToLower(realm)+")")}
 	}
 	answered := false
 	for _, kdc := range kdcs {
@@ -67,7 +67,7 @@ func (v *visit) checkKDCs(ctx context.Context) []Finding {
 		f := v.judgeClock(kdc)
 		if kdc.Err != nil {
 			f = failed(fmt.Sprintf("KDC %s of %s does not answer: %s", kdc.Address, realm, cause(kdc.Err)),
-				"have it started, correct its address ([realms] of krb5.conf), or have the firewall opened for TCP")
+				"start it, correct its address ([realms] of krb5.conf), or open the firewall for TCP")
 			if answered {
 				f.Status = Warning
 			}
@@ -89,7 +89,7 @@ func (v *visit) judgeClock(kdc kerberos.KDC) Finding {
 		direction = "ahead of"
 	}
 	text = fmt.Sprintf("the clock of KDC %s is %s %s this machine's; %s are allowed", kdc.Address, rounded(ahead), direction, rounded(limit))
-	const remedy = "set this machine's clock, and keep it by NTP (chronyc makestep)"
+	const remedy = "set this machine's clock, and keep it right with NTP (chronyc makestep)"
 	if ahead.Abs() > limit {
 		return failed(text, remedy)
 	}
@@ -108,5 +108,5 @@ func (v *visit) checkLogin(ctx context.Context) []Finding {
 	if _, err := v.who.Login.Ticket(ctx, "krbtgt/"+who.Realm+"@"+who.Realm); err != nil {
 		return []Finding{failed(fmt.Sprintf("%s cannot log in: %s", who, cause(err)), v.remedy(err))}
 	}
-	return []Finding{ok("the KDC takes " + who.String() + " and gives tickets")}
+	return []Finding{ok("the KDC accepts " + who.String() + " and gives tickets")}
 }

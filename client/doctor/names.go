@@ -57,10 +57,10 @@ func (v *visit) checkName(ctx context.Context, host string, server named) Findin
 		addresses, err = v.Resolver.LookupHost(ctx, host)
 		if unknown, is := errors.AsType[*net.DNSError](err); err != nil && !(is && unknown.IsNotFound) {
 			return failed(fmt.Sprintf("%s cannot be looked up (%s): %s", host, v.place(server.property), oneLine(err)),
-				"see that DNS answers (/etc/resolv.conf), or have /etc/hosts know the name")
+				"check that DNS answers (/etc/resolv.conf), or add the name to /etc/hosts")
 		}
 		if len(addresses) == 0 {
-			return failed(fmt.Sprintf("%s is not known (%s)", host, v.place(server.property)), "correct the name, or have DNS or /etc/hosts know it")
+			return failed(fmt.Sprintf("no address is known for %s (%s)", host, v.place(server.property)), "correct the name, or add it to DNS or /etc/hosts")
 		}
 		text = host + " is " + strings.Join(addresses, ", ")
 	}
@@ -69,15 +69,15 @@ func (v *visit) checkName(ctx context.Context, host string, server named) Findin
 	}
 	backward, err := v.Resolver.LookupAddr(ctx, addresses[0])
 	if err != nil || len(backward) == 0 {
-		f := ok(fmt.Sprintf("%s, which has no name: its principal is taken to be %s", text, strings.Replace(server.principal, "_HOST", strings.ToLower(host), 1)))
+		f := ok(fmt.Sprintf("%s, which has no name in DNS: Bobbin expects the principal %s", text, strings.Replace(server.principal, "_HOST", strings.ToLower(host), 1)))
 		if net.ParseIP(host) != nil { // principals have names
-			f = warning(f.Text, "name the server by its host name ("+server.property+"), or have DNS know the address")
+			f = warning(f.Text, "name the server by its host name ("+server.property+"), or add the address to DNS")
 		}
 		return f
 	}
 	name := strings.TrimSuffix(backward[0], ".")
 	if strings.EqualFold(name, host) {
-		return ok(text + ", and back")
+		return ok(text + ", and the address is that name")
 	}
-	return ok(fmt.Sprintf("%s, which is %s: its principal may have either (%s)", text, name, server.principal))
+	return ok(fmt.Sprintf("%s, whose name is %s: the principal may contain either name (%s)", text, name, server.principal))
 }

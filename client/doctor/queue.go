@@ -38,13 +38,13 @@ func (v *visit) admission(ctx context.Context, rm yarn) Finding {
 	refusal, refused := errors.AsType[*client.Refusal](err)
 	switch {
 	case refused && name == "":
-		return warning("no queue is named, and "+refusal.What+": YARN must place the application by rules of its own", refusal.Remedy)
+		return warning("no queue is named, and "+refusal.What+": YARN must choose a queue by its placement rules", refusal.Remedy)
 	case refused:
 		return failed(refusal.What, refusal.Remedy)
 	case err != nil:
 		return failed("the ResourceManager does not describe the queue: "+cause(err), v.remedy(err))
 	}
-	return ok(fmt.Sprintf("queue %s is %s, %s may submit to it; it is worth %s of its parent queue, up to %s, and %s of that is in use",
+	return ok(fmt.Sprintf("queue %s is %s, and user %s may submit to it; its capacity is %s of its parent queue, its maximum is %s, and %s of its capacity is in use",
 		queue.Path, queue.State, v.who.User, percent(queue.Capacity), percent(queue.MaximumCapacity), percent(queue.CurrentCapacity)))
 }
 
@@ -53,9 +53,9 @@ func (v *visit) nodes(ctx context.Context, rm yarn) Finding {
 	metrics, err := rm.ClusterMetrics(ctx)
 	switch {
 	case err != nil:
-		return failed("the ResourceManager does not count its nodes: "+cause(err), v.remedy(err))
+		return failed("the ResourceManager does not report its nodes: "+cause(err), v.remedy(err))
 	case metrics.Active == 0:
-		return failed("no NodeManager is active: applications would wait", "the administrator's: yarn node -list -all")
+		return failed("no NodeManager is active: applications would wait", "ask the administrator to run yarn node -list -all")
 	}
 	return ok(fmt.Sprintf("active NodeManagers: %d", metrics.Active))
 }
@@ -81,7 +81,7 @@ func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
 	if findings != nil {
 		return findings
 	}
-	return []Finding{ok(fmt.Sprintf("containers of up to %d MB and %d vcores are granted: those of the options fit", created.Maximum.MemoryMB, created.Maximum.VCores))}
+	return []Finding{ok(fmt.Sprintf("YARN grants containers of up to %d MB and %d vcores: those of the options fit", created.Maximum.MemoryMB, created.Maximum.VCores))}
 }
 
 // separate takes joined errors apart.

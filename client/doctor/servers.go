@@ -39,7 +39,7 @@ func (v *visit) checkResourceManagers(ctx context.Context) []Finding {
 			v.active = v.rms[i].Client
 		}
 	}
-	return v.judge("ResourceManager", answers, "the administrator's: yarn rmadmin -getAllServiceState")
+	return v.judge("ResourceManager", answers, "ask the administrator to run yarn rmadmin -getAllServiceState")
 }
 
 func (v *visit) askResourceManager(ctx context.Context, rm hadoopconf.ResourceManager) answer {
@@ -120,14 +120,14 @@ func (v *visit) checkNameNodes(ctx context.Context) []Finding {
 		return []Finding{failed(refusal.Kind.Error()+": "+refusal.What, refusal.Remedy)}
 	}
 	if err != nil {
-		return []Finding{failed(oneLine(err), "correct fs.defaultFS, dfs.nameservices and what belongs to them, or fetch them anew from the cluster")}
+		return []Finding{failed(oneLine(err), "correct fs.defaultFS, dfs.nameservices and what belongs to them, or fetch them again from the cluster")}
 	}
 	answers := make([]answer, len(addresses))
 	together(len(addresses), func(i int) {
 		answers[i] = v.askNameNode(ctx, authority, addresses[i])
 		answers[i].property = property
 	})
-	return v.judge("NameNode", answers, "the administrator's: hdfs haadmin -getAllServiceState")
+	return v.judge("NameNode", answers, "ask the administrator to run hdfs haadmin -getAllServiceState")
 }
 
 func (v *visit) askNameNode(ctx context.Context, authority, address string) answer {
@@ -157,20 +157,20 @@ func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 		name := what + " " + a.name
 		switch {
 		case a.err == nil && v.secure() && a.opened.Method == methodSimple:
-			findings = append(findings, warning(name+" wants no login, though the configuration does", "ask why: its hadoop.security.authentication is not kerberos"))
+			findings = append(findings, warning(name+" requires no login, but the configuration does", "ask the administrator: the server's hadoop.security.authentication is not kerberos"))
 		case a.err == nil:
 			findings = append(findings, ok(name+" "+part(answers)+": "+agreed(a.opened)+v.acting()))
 			if v.secure() && a.opened.QOP != sasl.QOPPrivacy {
-				findings = append(findings, warning("whoever listens on the way to "+name+" sees keys and tokens: the protection is not privacy",
-					"the administrator's: hadoop.rpc.protection, in core-site.xml of servers and clients"))
+				findings = append(findings, warning("others on the network can read keys and tokens sent to "+name+": the protection is not privacy",
+					"ask the administrator to set hadoop.rpc.protection to privacy in core-site.xml of servers and clients"))
 			}
 		case a.standby && len(answers) == 1: // a NameNode: only of a pair's ResourceManagers it is asked
 			findings = append(findings, failed(fmt.Sprintf("%s (%s) is standby, and the active one is not named", name, v.place(a.property)),
-				"name the nameservice that both are of, as the cluster's own core-site.xml does"))
+				"name the nameservice of both, as the cluster's own core-site.xml does"))
 		case a.standby:
 			findings = append(findings, ok(name+" is standby"))
 		case a.unasked && active:
-			findings = append(findings, ok(name+" takes no clients: it is standby, or down"))
+			findings = append(findings, ok(name+" accepts no clients: it is standby, or down"))
 		default:
 			f := failed(fmt.Sprintf("%s (%s) does not work: %s", name, v.place(a.property), cause(a.err)), v.remedy(a.err))
 			if active {

@@ -48,24 +48,24 @@ func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Findi
 	trial := strings.TrimSuffix(where, "/") + "/.bobbin-doctor-" + rand.Text()
 	err = fsys.MkdirMode(ctx, trial, 0o700)
 	if errors.Is(err, fs.ErrPermission) && where != home {
-		return []Finding{failed(fmt.Sprintf("%s does not exist, and %s may not make it", home, v.who.User),
-			fmt.Sprintf("have it made by HDFS's administrator: hdfs dfs -mkdir -p %[1]s; hdfs dfs -chown %[2]s %[1]s", pathOf(home), v.who.User))}
+		return []Finding{failed(fmt.Sprintf("%s does not exist, and user %s may not create it", home, v.who.User),
+			fmt.Sprintf("ask HDFS's administrator to create it: hdfs dfs -mkdir -p %[1]s; hdfs dfs -chown %[2]s %[1]s", pathOf(home), v.who.User))}
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return []Finding{failed(fmt.Sprintf("%s may not write in %s", v.who.User, home),
-			fmt.Sprintf("have it given to you (hdfs dfs -chown %s %s), or name another directory (%s)", v.who.User, pathOf(home), config.YarnStagingDirectory))}
+		return []Finding{failed(fmt.Sprintf("user %s may not write to %s", v.who.User, home),
+			fmt.Sprintf("ask for its ownership (hdfs dfs -chown %s %s), or name another directory (%s)", v.who.User, pathOf(home), config.YarnStagingDirectory))}
 	}
 	if err != nil {
-		return []Finding{failed("make a directory in "+where+": "+cause(err), v.remedy(err))}
+		return []Finding{failed("create a directory in "+where+": "+cause(err), v.remedy(err))}
 	}
 	findings := v.tryFile(ctx, fsys, where, trial)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.patience()) // of its own: time may be up, and the user gone
 	defer cancel()
 	if err := fsys.RemoveAll(ctx, trial); err != nil {
-		findings = append(findings, warning("the trial cannot be removed: "+cause(err), "hdfs dfs -rm -r "+pathOf(trial)))
+		findings = append(findings, warning("the test directory cannot be removed: "+cause(err), "hdfs dfs -rm -r "+pathOf(trial)))
 	}
 	if where != home {
-		findings = append(findings, ok(home+" does not exist yet; the first submission can make it"))
+		findings = append(findings, ok(home+" does not exist yet; the first submission can create it"))
 	}
 	return findings
 }
@@ -77,14 +77,14 @@ func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Fi
 	began := v.Now()
 	err := fsys.WriteFile(ctx, file, content, 0o600)
 	if err != nil {
-		return []Finding{failed("write a file in "+where+": "+cause(err), v.remedyAtDataNodes(err, "see that DataNodes are up, with room, and that a firewall allows their addresses"))}
+		return []Finding{failed("write a file in "+where+": "+cause(err), v.remedyAtDataNodes(err, "check that DataNodes run and have room, and that the firewall allows their addresses"))}
 	}
 	got, err := fsys.ReadFile(ctx, file, int64(len(content)))
 	if err == nil && !bytes.Equal(got, content) {
-		err = errors.New("it is not what was written")
+		err = errors.New("the content differs from what was written")
 	}
 	if err != nil {
-		return []Finding{failed("read a file in "+where+": "+cause(err), v.remedyAtDataNodes(err, "see that a firewall allows the DataNodes' addresses"))}
+		return []Finding{failed("read a file in "+where+": "+cause(err), v.remedyAtDataNodes(err, "check that the firewall allows the DataNodes' addresses"))}
 	}
 	findings := []Finding{ok("a file was written in " + where + ", and read")}
 	if info, err := fsys.Stat(ctx, file); err == nil {
@@ -98,7 +98,7 @@ func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Fi
 func (v *visit) remedyAtDataNodes(err error, otherwise string) string {
 	switch {
 	case errors.Is(err, sasl.ErrProtection), errors.Is(err, hdfs.ErrOtherProtection):
-		return "set dfs.data.transfer.protection in hdfs-site.xml to what the DataNodes have"
+		return "set dfs.data.transfer.protection in hdfs-site.xml to the DataNodes' value"
 	case errors.Is(err, filesystem.ErrEncryptionZone):
 		return v.remedy(err)
 	default:
@@ -114,7 +114,7 @@ func judgeFileClock(given, before, after time.Time) []Finding {
 		return nil
 	}
 	return []Finding{warning("the NameNode's clock and this machine's differ by "+rounded(off),
-		"keep both by NTP: tokens and files are dated by them")}
+		"keep both right with NTP: they date tokens and files")}
 }
 
 // nearest is a directory, or the nearest above it that exists.

@@ -86,12 +86,12 @@ func TestThePlaceForStagedFiles(t *testing.T) {
 	}{
 		"in order":                 {true, shelf{writable: home}, OK, "a file was written in " + home, ""},
 		"can be made":              {false, shelf{writable: "hdfs://nn:8020/user"}, OK, "does not exist yet", ""},
-		"cannot be made":           {false, shelf{writable: home}, Failed, home + " does not exist, and alice may not make it", "hdfs dfs -mkdir -p /user/alice; hdfs dfs -chown alice /user/alice"},
-		"another's":                {true, shelf{writable: "hdfs://nn:8020/user/bob"}, Failed, "alice may not write in " + home, "yarn.staging-directory"},
-		"full":                     {true, shelf{writable: home, full: errors.New("no DataNode has room")}, Failed, "no DataNode has room", "DataNodes are up"},
+		"cannot be made":           {false, shelf{writable: home}, Failed, home + " does not exist, and user alice may not create it", "hdfs dfs -mkdir -p /user/alice; hdfs dfs -chown alice /user/alice"},
+		"another's":                {true, shelf{writable: "hdfs://nn:8020/user/bob"}, Failed, "user alice may not write to " + home, "yarn.staging-directory"},
+		"full":                     {true, shelf{writable: home, full: errors.New("no DataNode has room")}, Failed, "no DataNode has room", "DataNodes run"},
 		"of another protection":    {true, shelf{writable: home, full: fmt.Errorf("log in: %w", sasl.ErrProtection)}, Failed, "no common quality", "set dfs.data.transfer.protection"},
 		"of another mind":          {true, shelf{writable: home, full: fmt.Errorf("EOF: %w", hdfs.ErrOtherProtection)}, Failed, "EOF", "set dfs.data.transfer.protection"},
-		"damages what it is given": {true, shelf{writable: home, damaged: true}, Failed, "not what was written", "DataNodes"},
+		"damages what it is given": {true, shelf{writable: home, damaged: true}, Failed, "differs from what was written", "DataNodes"},
 		"keeps what it has":        {true, shelf{writable: home, left: errors.New("read only")}, Warning, "cannot be removed: read only", "hdfs dfs -rm -r /user/alice/.bobbin-doctor-"},
 	} {
 		t.Run(name, func(t *testing.T) {

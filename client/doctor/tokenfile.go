@@ -10,7 +10,7 @@ import (
 )
 
 // newTokens is what helps against tokens that serve no longer.
-const newTokens = "have the launcher that wrote the file get new tokens, or unset " + creds.FileVariable
+const newTokens = "get new tokens from the launcher that wrote the file, or unset " + creds.FileVariable
 
 // tokenFile looks at the tokens that another launcher has handed on, if one has. A token that
 // was canceled, or that nobody has renewed, only its server knows for dead: later checks log in
@@ -47,7 +47,7 @@ func (v *visit) judgeToken(path string, token *creds.Token) Finding {
 	}
 	text += " of " + about.Owner
 	if !v.Now().Before(about.Max) {
-		return failed(text+", which ended for good at "+moment(about.Max), newTokens)
+		return failed(text+", whose maximum lifetime ended at "+moment(about.Max), newTokens)
 	}
 	return ok(text + fmt.Sprintf(", which ends at %s at the latest", moment(about.Max)))
 }

@@ -88,11 +88,11 @@ func (v *visit) tryToken(ctx context.Context, fsys issuer, root, renewer string)
 		f, end := v.tryHeld(ctx, fsys, root, held)
 		return []Finding{f}, end
 	case v.who.Login == nil:
-		return []Finding{failed("you were handed no token for "+root, "run kinit, or name a keytab ("+config.KerberosKeytab.Name()+")")}, ends
+		return []Finding{failed("the launcher passed in no token for "+root, "run kinit, or name a keytab ("+config.KerberosKeytab.Name()+")")}, ends
 	}
 	token, err := fsys.DelegationToken(ctx, root, renewer)
 	if errors.Is(err, dfs.ErrNoTokens) {
-		return []Finding{ok(root + " is open: it wants no token")}, ends
+		return []Finding{ok(root + " is open: it needs no token")}, ends
 	}
 	if err != nil {
 		return []Finding{failed(fmt.Sprintf("%s gives user %s no token: %s", root, v.who.User, cause(err)), v.remedy(err))}, ends
@@ -103,7 +103,7 @@ func (v *visit) tryToken(ctx context.Context, fsys issuer, root, renewer string)
 	}
 	findings = []Finding{ok(fmt.Sprintf("%s gives user %s a token; %s may renew it until %s", root, v.who.User, about.Renewer, moment(about.Max)))}
 	if err := fsys.CancelDelegationToken(ctx, root, token); err != nil {
-		findings = append(findings, warning("the token cannot be canceled: "+cause(err), "nothing need be done: it ends by itself within a day"))
+		findings = append(findings, warning("the token cannot be canceled: "+cause(err), "do nothing: it ends by itself within a day"))
 	}
 	return findings, about.Max
 }
@@ -116,16 +116,16 @@ func (v *visit) tryHeld(ctx context.Context, fsys issuer, root string, held *cre
 		return failed(oneLine(err), newTokens), ends
 	}
 	if _, err := fsys.Stat(ctx, root); err != nil {
-		return failed(fmt.Sprintf("%s does not take the token that you were handed: %s", root, cause(err)), v.remedy(err)), ends
+		return failed(fmt.Sprintf("%s rejects the token that the launcher passed in: %s", root, cause(err)), v.remedy(err)), ends
 	}
 	if why := client.WrongRenewer(v.conf, held); why != "" {
-		return failed("YARN takes no job: "+why, "have the launcher get a token with that renewer, or unset "+creds.FileVariable), ends
+		return failed("YARN accepts no job: "+why, "get a token whose renewer is the ResourceManager, or unset "+creds.FileVariable), ends
 	}
 	interval, err := v.conf.TokenRenewInterval()
 	if err != nil {
 		return failed(oneLine(err), "correct it"), ends
 	}
-	return ok("the token for " + root + " that you were handed is passed on"), about.Ends(interval)
+	return ok("a job gets the token for " + root + " that the launcher passed in"), about.Ends(interval)
 }
 
 // keytabOfMaster tells how the ApplicationMaster gets a keytab, if it gets one.
@@ -135,7 +135,7 @@ func (v *visit) keytabOfMaster() (Finding, bool) {
 	case v.config.String(config.KerberosKeytab) == "":
 		return Finding{}, false
 	case v.who.RealUser != "":
-		return ok(fmt.Sprintf("the keytab stays here: it is %s's, and the job is %s's", v.who.RealUser, v.who.User)), true
+		return ok(fmt.Sprintf("the keytab stays on this machine: it belongs to %s, and the job runs as %s", v.who.RealUser, v.who.User)), true
 	}
 	if err := client.CheckKeytab(v.config); err != nil {
 		return failed(oneLine(err), "correct "+config.YarnLocalizedKeytabPath.Name()), true
@@ -143,7 +143,7 @@ func (v *visit) keytabOfMaster() (Finding, bool) {
 	if v.config.Bool(config.YarnShipLocalKeytab) {
 		return ok("the keytab is sent to the ApplicationMaster, which finds it as " + path), true
 	}
-	return ok("the ApplicationMaster takes the keytab that lies on its node as " + path + ": see that it is there, for the container's user to read"), true
+	return ok("the ApplicationMaster reads the keytab " + path + " of its node: check that each node has it, and that the container's user can read it"), true
 }
 
 // life tells how long a job can live whose tokens end for good at a time. Its files are staged on fs.defaultFS, or
@@ -153,17 +153,17 @@ func (v *visit) life(ends time.Time, onDefaultFS bool) []Finding {
 		return nil
 	}
 	keeps := v.config.String(config.KerberosKeytab) != "" && v.who.RealUser == ""
-	last := fmt.Sprintf("a job of now can run as long as it likes, but YARN may start no second ApplicationMaster after %s at the latest: ", moment(ends))
+	last := fmt.Sprintf("a job that starts now can run without limit, but YARN may start no second ApplicationMaster after %s at the latest: ", moment(ends))
 	switch client.LossOf(v.conf, keeps, v.config.Int(config.YarnApplicationAttempts), onDefaultFS) {
 	case client.LosesHDFS:
-		return []Finding{ok(fmt.Sprintf("a job of now can use HDFS until %s at the latest; one with a keytab as long as it likes (%s)", moment(ends), config.KerberosKeytab))}
+		return []Finding{ok(fmt.Sprintf("a job that starts now can use HDFS until %s at the latest; a job with a keytab has no such limit (%s)", moment(ends), config.KerberosKeytab))}
 	case client.LosesAttempts:
 		return []Finding{warning(last+"as far as this machine knows, the ResourceManager gets no new tokens",
-			"have "+client.Replaces+" set on the ResourceManager, and hadoop.proxyuser.* for its user on the NameNodes; then set it here, too")}
+			"ask the administrator to set "+client.Replaces+" on the ResourceManager, and hadoop.proxyuser.* for its user on the NameNodes; then set it on this machine, too")}
 	case client.LosesAttemptsElsewhere:
-		return []Finding{warning(last+"the ResourceManager gets new tokens for fs.defaultFS alone, and files are staged elsewhere",
+		return []Finding{warning(last+"the ResourceManager gets new tokens only for fs.defaultFS, and files are staged elsewhere",
 			"name a directory on fs.defaultFS ("+config.YarnStagingDirectory.Name()+")")}
 	default:
-		return []Finding{ok("a job can run as long as it likes: the ApplicationMaster gets new tokens with the keytab")}
+		return []Finding{ok("a job can run without limit: the ApplicationMaster gets new tokens with the keytab")}
 	}
 }

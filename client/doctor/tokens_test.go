@@ -70,7 +70,7 @@ func TestTokensThatWereHandedOn(t *testing.T) {
 		"an empty file": {func(m *machine) { m.tokens() }, "credentials", Warning, "holds no tokens", "the launcher"},
 		"a token of yesterday": {
 			func(m *machine) { m.tokens(tokenUntil("ha-hdfs:ns", now.Add(-24*time.Hour))) },
-			"credentials", Failed, "HDFS_DELEGATION_TOKEN for ha-hdfs:ns of alice@EXAMPLE.TEST, which ended for good", "get new tokens",
+			"credentials", Failed, "HDFS_DELEGATION_TOKEN for ha-hdfs:ns of alice@EXAMPLE.TEST, whose maximum lifetime ended", "get new tokens",
 		},
 		"an identifier that is none": {
 			func(m *machine) {
@@ -186,10 +186,10 @@ func TestTokensForAJobAreTried(t *testing.T) {
 		end          time.Time
 	}{
 		"it is":                {desk{end: end}, new(kerberos.Login), OK, "rm may renew it until " + moment(end), "", end},
-		"it was handed on":     {desk{held: tokenUntil("a", end)}, nil, OK, "is passed on", "", end},
-		"nobody renews it":     {desk{held: tokenFor("", "a", end)}, nil, OK, "is passed on", "", end.Add(-6 * 24 * time.Hour)},
-		"YARN cannot renew it": {desk{held: tokenFor("bob", "a", end)}, nil, Failed, `the token for a names "bob"`, "that renewer", time.Time{}},
-		"it is dead":           {desk{held: tokenUntil("a", end), dead: dead}, nil, Failed, "hdfs://a/ does not take the token that you were handed: InvalidToken: gone", "get new tokens", time.Time{}},
+		"it was handed on":     {desk{held: tokenUntil("a", end)}, nil, OK, "the token for hdfs://a/ that the launcher passed in", "", end},
+		"nobody renews it":     {desk{held: tokenFor("", "a", end)}, nil, OK, "the token for hdfs://a/ that the launcher passed in", "", end.Add(-6 * 24 * time.Hour)},
+		"YARN cannot renew it": {desk{held: tokenFor("bob", "a", end)}, nil, Failed, `the token for a names "bob"`, "whose renewer is the ResourceManager", time.Time{}},
+		"it is dead":           {desk{held: tokenUntil("a", end), dead: dead}, nil, Failed, "hdfs://a/ rejects the token that the launcher passed in: InvalidToken: gone", "get new tokens", time.Time{}},
 		"it was not":           {desk{}, nil, Failed, "no token for hdfs://a/", "kinit", time.Time{}},
 		"the cluster is open":  {desk{refuses: fmt.Errorf("get: %w", dfs.ErrNoTokens)}, new(kerberos.Login), OK, "is open", "", time.Time{}},
 		"it is refused":        {desk{refuses: refused}, new(kerberos.Login), Failed, "gives user alice no token: AccessControlException: no", "access", time.Time{}},
@@ -234,14 +234,14 @@ func TestHowLongAJobCanLive(t *testing.T) {
 		texts      []string
 	}{
 		"without a keytab":              {nil, nil, "", false, OK, []string{"can use HDFS until " + moment(end) + " at the latest;"}},
-		"with one":                      {map[string]string{keytab: "k"}, nil, "", false, OK, []string{"which finds it as krb5.keytab", "as long as it likes: the ApplicationMaster"}},
-		"with one on the nodes":         {map[string]string{keytab: "k", shipped: "false", place: "/etc/k"}, nil, "", false, OK, []string{"on its node as /etc/k"}},
+		"with one":                      {map[string]string{keytab: "k"}, nil, "", false, OK, []string{"which finds it as krb5.keytab", "without limit: the ApplicationMaster"}},
+		"with one on the nodes":         {map[string]string{keytab: "k", shipped: "false", place: "/etc/k"}, nil, "", false, OK, []string{"the keytab /etc/k of its node"}},
 		"with one nowhere":              {map[string]string{keytab: "k", shipped: "false"}, nil, "", false, Failed, []string{"absolute path"}},
-		"with one for somebody else":    {map[string]string{keytab: "k"}, nil, "carol", false, OK, []string{"stays here: it is carol's", "can use HDFS until " + moment(end) + " at the latest;"}},
+		"with one for somebody else":    {map[string]string{keytab: "k"}, nil, "carol", false, OK, []string{"it belongs to carol", "can use HDFS until " + moment(end) + " at the latest;"}},
 		"with one and second attempts":  {map[string]string{keytab: "k", attempts: "2"}, nil, "", false, Warning, []string{"no second ApplicationMaster after " + moment(end) + " at the latest"}},
-		"with one and all that helps":   {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", false, OK, []string{"as long as it likes: the ApplicationMaster"}},
+		"with one and all that helps":   {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", false, OK, []string{"without limit: the ApplicationMaster"}},
 		"second attempts and no keytab": {map[string]string{attempts: "2"}, nil, "", false, OK, []string{"can use HDFS until " + moment(end) + " at the latest;"}},
-		"with one, staged elsewhere":    {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", true, Warning, []string{"no second ApplicationMaster after " + moment(end), "for fs.defaultFS alone"}},
+		"with one, staged elsewhere":    {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", true, Warning, []string{"no second ApplicationMaster after " + moment(end), "only for fs.defaultFS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)

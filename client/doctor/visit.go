@@ -104,7 +104,7 @@ func protection(q sasl.QOP) string {
 	case sasl.QOPPrivacy:
 		return "privacy"
 	default:
-		return "authentication, which ends with the login"
+		return "authentication, which protects only the login"
 	}
 }
 

@@ -18,7 +18,7 @@ type application struct{ Request }
 // run returns once the cluster runs.
 func (r application) run(ctx context.Context) error {
 	if r.endsWithClient {
-		r.Line("%s has no effect once this command has returned: the application ends by itself", config.ShutdownOnAttachedExit)
+		r.Line("%s has no effect: this command returns before the first job starts", config.ShutdownOnAttachedExit)
 	}
 	bobbin, err := client.Binary(r.Executable, r.Config)
 	if err != nil {
@@ -26,7 +26,7 @@ func (r application) run(ctx context.Context) error {
 	}
 	found, err := client.ProgramOf(r.Program)
 	if errors.Is(err, fs.ErrNotExist) && path.IsAbs(r.Program) {
-		return fmt.Errorf("%w; one that is on the cluster is hdfs://%s", err, r.Program)
+		return fmt.Errorf("%w; for a file on HDFS write hdfs://%s", err, r.Program)
 	}
 	if err != nil {
 		return err

@@ -45,11 +45,11 @@ func (a *attendance) words() []string { return []string{"help", "stop", "quit"} 
 
 // help is what people are told.
 func (a *attendance) help() string {
-	leave := "Ctrl-C leaves it"
+	leave := "Ctrl-C leaves the session running"
 	if a.owner {
-		leave = "and so does Ctrl-C"
+		leave = "Ctrl-C also stops the session"
 	}
-	return "Words: help, stop (ends the session and its jobs), quit (the same); " + leave
+	return "Words: help, stop (stops the session and its jobs), quit (the same). " + leave
 }
 
 // look is what YARN says of a session.
@@ -86,7 +86,7 @@ func (a *attendance) attend(ctx context.Context) error {
 			if !open { // the session goes on without words
 				words = nil
 				if terminal.Is(a.in) {
-					a.Line("no more words are taken")
+					a.Line("the input has ended: the session continues")
 				}
 				continue
 			}
@@ -110,7 +110,7 @@ func (a *attendance) attend(ctx context.Context) error {
 			case l.err == nil:
 				seen = time.Now()
 			case context.Cause(ctx) == nil && time.Since(seen) > monitorPatience:
-				return fmt.Errorf("%s is not known to go on: %w", a.id, l.err)
+				return fmt.Errorf("cannot tell whether %s still runs: %w", a.id, l.err)
 			}
 		case <-ctx.Done():
 			return a.interrupted(ctx)
@@ -125,9 +125,9 @@ func (a *attendance) answer(word string) {
 	case word == "help":
 		a.Line("%s", a.help())
 	case nearest != "":
-		a.Line("%q is no word here: did you mean %s?", word, nearest)
+		a.Line("unknown word %q: did you mean %s?", word, nearest)
 	default:
-		a.Line("%q is no word here. %s", word, a.help())
+		a.Line("unknown word %q. %s", word, a.help())
 	}
 }
 
@@ -143,7 +143,7 @@ func (a *attendance) read(ctx context.Context, words chan<- string) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		a.Line("words cannot be read any more: %v", err)
+		a.Line("cannot read more words: %v", err)
 	}
 }
 
@@ -166,15 +166,15 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 	report, err := a.cluster.AwaitEnd(ctx, a.id)
 	switch {
 	case client.Unheard(err):
-		return a.ending("YARN cannot be asked")
+		return a.ending("YARN does not answer")
 	case errors.Is(err, context.DeadlineExceeded): // stopTime is over, after Ctrl-C
-		return a.ending("YARN has not said yet that it has ended")
+		return a.ending("YARN has not reported its end yet")
 	case err != nil:
 		return a.goesOn(ctx, err)
 	}
 	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
 	if err := a.cluster.Sweep(ctx, a.id); err != nil {
-		a.Line("the files staged for %s stay until the next bobbin gc: %v", a.id, err)
+		a.Line("cannot remove the staged files of %s; bobbin gc removes them: %v", a.id, err)
 	}
 	return a.ended(report)
 }
@@ -182,7 +182,7 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 // ending tells that the session has been told to end, though its end is not known, and lets later commands forget it.
 func (a *attendance) ending(unknown string) error {
 	a.Outcome.State = stateEnding
-	a.Line("session %s was told to end; %s", a.id, unknown)
+	a.Line("session %s accepted the stop; %s", a.id, unknown)
 	return sessionfile.Remove(a.file, a.id)
 }
 

@@ -26,7 +26,7 @@ type witness struct {
 func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deployment) (*client.Application, error) {
 	d.Done, d.Uploading = w.done, w.uploading
 	if d.Config.IsSet(config.HighAvailabilityClusterID) {
-		w.Line("%s has no effect: there is no high availability yet", config.HighAvailabilityClusterID)
+		w.Line("%s has no effect: high availability is not supported yet", config.HighAvailabilityClusterID)
 	}
 	app, err := on.Deploy(ctx, d)
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deplo
 			return nil, errors.Join(err, failed)
 		}
 		if errors.Is(err, ErrInterrupted) {
-			w.Line("killed %s and removed what was staged for it", app.ID)
+			w.Line("killed %s and removed its staged files", app.ID)
 		}
 		return nil, err
 	}

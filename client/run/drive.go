@@ -143,7 +143,7 @@ func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.
 // to its end. One that ends well all the same is content with that.
 func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) error {
 	for {
-		failure := msg.NewFailure(fmt.Sprintf("job %s is the second of this program, and -t %s runs one: execute one job, or use -t %s or -t %s",
+		failure := msg.NewFailure(fmt.Sprintf("job %s is the second job of this program, but -t %s runs only one: execute one job, or use -t %s or -t %s",
 			graph.Name, config.TargetPerJob, config.TargetSession, config.TargetLocal), "")
 		refused := r.failed(failure, "")
 		if err := d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: failure}); err != nil {

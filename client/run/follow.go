@@ -208,7 +208,7 @@ func (r *runner) sign(ctx context.Context, a attempt, last time.Time) time.Time 
 	case client.Unreachable(err):
 		return last
 	default:
-		r.Line("the job does not hear that its client lives: %v", err)
+		r.Line("this client's heartbeat to the job failed: %v", err)
 	}
 	return now
 }
@@ -286,10 +286,10 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	if refused, is := errors.AsType[*client.StatusError](cause); is {
 		switch refused.Status {
 		case http.StatusNotFound:
-			return fmt.Errorf("%s has ended and is forgotten, for its age or for the room of others: %w. Longer: %s and %s",
+			return fmt.Errorf("%s has ended, and the ApplicationMaster has dropped its result, because of its age or for lack of memory: %w. To keep results longer, raise %s or %s",
 				job.name, cause, config.JobStoreExpirationTime, config.JobManagerProcessSize)
 		case http.StatusGone:
-			return fmt.Errorf("%s does not wait for this client any more, which did not read on for too long: %w. %s", job.name, cause, job.goOn)
+			return fmt.Errorf("%s no longer waits for this client, which read no results for too long: %w. %s", job.name, cause, job.goOn)
 		}
 	}
 	return fmt.Errorf("%s runs but cannot be followed: %w. %s", job.name, cause, job.goOn)

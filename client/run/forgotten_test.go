@@ -29,8 +29,8 @@ func TestAJobThatIsNotKeptIsNotSaidToRun(t *testing.T) {
 		text   string
 		want   string
 	}{
-		{"a job that is forgotten", http.StatusNotFound, msg.ErrJobNotFound.Error(), "has ended and is forgotten"},
-		{"a result that was let go of", http.StatusGone, msg.ErrResultGone.Error(), "does not wait for this client"},
+		{"a job that is forgotten", http.StatusNotFound, msg.ErrJobNotFound.Error(), "has ended, and the ApplicationMaster has dropped its result"},
+		{"a result that was let go of", http.StatusGone, msg.ErrResultGone.Error(), "no longer waits for this client"},
 		{"a master that is broken", http.StatusInternalServerError, "broken", "runs but cannot be followed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 // there; what it collected is lost.
 func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
-		t.Line("%s has a new ApplicationMaster: the job begins anew", t.app.ID)
+		t.Line("%s has a new ApplicationMaster: the job starts again", t.app.ID)
 		return msg.JobEnded{}, cause
 	}
 	report, err := t.on.Report(ctx, t.app.ID)
@@ -111,11 +111,11 @@ func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 		return msg.JobEnded{}, errors.Join(cause, t.on.Sweep(ctx, t.app.ID))
 	}
 	if slices.ContainsFunc(t.graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
-		err := fmt.Errorf("%s is %s (%s), but what it collected was not fetched before it ended: run it again, or write files",
+		err := fmt.Errorf("%s is %s (%s), but it ended before this client fetched the collected results: run the job again, or write to files",
 			t.app.ID, report.State, report.FinalStatus)
 		return msg.JobEnded{}, errors.Join(err, t.on.Sweep(ctx, t.app.ID))
 	}
-	t.Line("its counters are not known: %s ended before they were fetched", t.app.ID)
+	t.Line("the counters are unknown: %s ended before this client fetched them", t.app.ID)
 	return msg.JobEnded{Status: msg.JobFinished, Duration: report.Finished.Sub(report.Started)}, nil
 }
 
@@ -128,7 +128,7 @@ func (t *perJob) settle(ctx context.Context) error {
 	t.done("application ended")
 	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
 	if err := t.on.Sweep(ctx, t.app.ID); err != nil {
-		t.Line("the files staged for %s stay until the next bobbin gc: %v", t.app.ID, err)
+		t.Line("cannot remove the staged files of %s; bobbin gc removes them: %v", t.app.ID, err)
 	}
 	if report.FinalStatus != records.FinalSucceeded {
 		return client.Ended(report)

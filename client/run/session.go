@@ -162,7 +162,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 // lost knows that jobs do not outlive the ApplicationMaster that runs them.
 func (s *session) lost(_ context.Context, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
-		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the last one: run it again", s.site)
+		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the previous one: run it again", s.site)
 	}
 	return msg.JobEnded{}, cause
 }
@@ -172,7 +172,7 @@ func (s *session) settle(context.Context) error { return nil }
 
 // waits says how long a job waits for a slot, which the session was told when it was started.
 func (s *session) waits() string {
-	return fmt.Sprintf("in the session's %s", config.SlotRequestTimeout)
+	return fmt.Sprintf("within the session's %s", config.SlotRequestTimeout)
 }
 
 func (s *session) report(ctx context.Context) (records.ApplicationReport, error) {

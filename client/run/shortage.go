@@ -53,6 +53,6 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 	if s.why == "" {
 		return false
 	}
-	r.Waiting(&s.Wait, "job waits for slots", fmt.Sprintf("%s. It fails if none comes %s", s.why, a.job.slotWait))
+	r.Waiting(&s.Wait, "job waits for slots", fmt.Sprintf("%s. The job fails if no slot comes %s", s.why, a.job.slotWait))
 	return true
 }

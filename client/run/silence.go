@@ -56,7 +56,7 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 		}
 	case lasts > longWait && !s.muted:
 		r.Waiting(&s.Wait, fmt.Sprintf("%s: its ApplicationMaster has not answered", report.ID),
-			fmt.Sprintf("YARN says it is %s, attempt %d, and may start another or end it", report.State, report.Attempt.Attempt))
+			fmt.Sprintf("YARN says it is %s, attempt %d; YARN may start another attempt or end the application", report.State, report.Attempt.Attempt))
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ type Site interface {
 
 var (
 	// ErrNoYARN says that nothing is known of a cluster but what its REST endpoint says.
-	ErrNoYARN = errors.New("there is no YARN to ask")
+	ErrNoYARN = errors.New("its YARN is not available on this machine")
 	// ErrYARNAway says that nothing more is known for now.
 	ErrYARNAway = errors.New("YARN does not answer")
 )

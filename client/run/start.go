@@ -37,7 +37,7 @@ func StartSession(ctx context.Context, r Request, file string, given map[string]
 		}
 		r.Line("session %s is ready: %s", app.ID, r.Outcome.TrackingURL)
 		if detached {
-			r.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
+			r.Line("To run a job: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
 			return nil
 		}
 		a := (&onYARN{cluster: on, id: app.ID}).attendance(file, r.In, r.Journal)

@@ -14,7 +14,7 @@ import (
 
 // States of a session beside YARN's.
 const (
-	// stateEnding is that of one that has been told to end, where YARN cannot be asked.
+	// stateEnding is that of one that has been told to end, where YARN does not answer.
 	stateEnding = "ENDING"
 	// stateUnknown is that of one that YARN has forgotten.
 	stateUnknown = "UNKNOWN"
@@ -25,7 +25,7 @@ const (
 func Attach(ctx context.Context, session Site, file string, in io.Reader, detached bool, j *Journal) error {
 	on, is := session.(*onYARN)
 	if !is {
-		return fmt.Errorf("attach to %s: %w, which tells how a session ends: bobbin status shows how it is", session, ErrNoYARN)
+		return fmt.Errorf("attach to %s: %w, and only YARN reports the end of a session: use bobbin status", session, ErrNoYARN)
 	}
 	j.Outcome.Application = on.Application()
 	report, err := on.Report(ctx)

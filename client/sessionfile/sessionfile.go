@@ -24,13 +24,13 @@ import (
 
 // errInvalid says that a file does not hold what is written there. Its remedy is to
 // delete the file, which the text names.
-var errInvalid = errors.New("no file of a session")
+var errInvalid = errors.New("not a session file")
 
 // ErrForeign is an ErrInvalid: the file is another user's, who has to remove it.
 var ErrForeign = fmt.Errorf("%w of this user", errInvalid)
 
 // ErrElsewhere says that a file's session is on another cluster, or another user's there.
-var ErrElsewhere = errors.New("session is not of this cluster and user")
+var ErrElsewhere = errors.New("session belongs to another cluster or user")
 
 // Keys of the file. The first two are Flink's (FlinkYarnSessionCli).
 const (
@@ -60,10 +60,10 @@ type Owner struct {
 // Of checks that a session is of a cluster and user: ErrElsewhere.
 func (s Session) Of(o Owner) error {
 	if s.Owner.ResourceManagers != "" && s.Owner.ResourceManagers != o.ResourceManagers {
-		return fmt.Errorf("%w: %s is on ResourceManager %s, and HADOOP_CONF_DIR names %s", ErrElsewhere, s.Application, s.Owner.ResourceManagers, o.ResourceManagers)
+		return fmt.Errorf("%w: %s is on ResourceManager %s, but HADOOP_CONF_DIR names %s", ErrElsewhere, s.Application, s.Owner.ResourceManagers, o.ResourceManagers)
 	}
 	if s.Owner.User != "" && s.Owner.User != o.User {
-		return fmt.Errorf("%w: %s is user %s's, and this command is user %s's", ErrElsewhere, s.Application, s.Owner.User, o.User)
+		return fmt.Errorf("%w: %s belongs to user %s, but this command runs as user %s", ErrElsewhere, s.Application, s.Owner.User, o.User)
 	}
 	return nil
 }
@@ -82,19 +82,19 @@ func Read(path string) (Session, error) {
 		return Session{}, invalid(path, "it is a symbolic link")
 	}
 	if err != nil {
-		return Session{}, fmt.Errorf("read session: %w", err)
+		return Session{}, fmt.Errorf("read session file: %w", err)
 	}
 	defer file.Close() // read only: nothing to lose
 	info, err := file.Stat()
 	if err != nil {
-		return Session{}, fmt.Errorf("read session: %w", err)
+		return Session{}, fmt.Errorf("read session file: %w", err)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.Mode().IsRegular():
 		return Session{}, invalid(path, "it is no regular file")
 	case ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
-		return Session{}, fmt.Errorf("%w: %s: it belongs to another user, of uid %d; have it removed, name another directory (%s), or the application with -id",
+		return Session{}, fmt.Errorf("%w: %s: it belongs to another user (uid %d); ask that user to remove it, name another directory (%s), or name the application with -id",
 			ErrForeign, path, stat.Uid, config.YarnPropertiesFileLocation)
 	case info.Size() > maxFile:
 		return Session{}, invalid(path, "it is too large")
@@ -102,7 +102,7 @@ func Read(path string) (Session, error) {
 	text := make([]byte, info.Size())
 	n, err := file.ReadAt(text, 0)
 	if n < len(text) {
-		return Session{}, fmt.Errorf("read session: %w", err)
+		return Session{}, fmt.Errorf("read session file: %w", err)
 	}
 	s, err := parse(string(text))
 	if err != nil {
@@ -145,7 +145,7 @@ func Check(options map[string]string) error {
 			return fmt.Errorf("option %s holds bytes that are no UTF-8: give it in UTF-8", name)
 		}
 		if strings.Contains(name+"="+options[name]+"=", separator) || strings.HasPrefix(options[name], "@") || strings.HasSuffix(options[name], "@") {
-			return fmt.Errorf("option %s holds %q, which the file of properties cannot hold: give it in conf/%s", name, separator, config.FileName)
+			return fmt.Errorf("option %s holds %q, which the session file cannot hold: set it in conf/%s", name, separator, config.FileName)
 		}
 	}
 	return nil
@@ -159,7 +159,7 @@ func Write(path string, s Session) (err error) {
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
 	if err != nil {
-		return fmt.Errorf("write down session: %w", err)
+		return fmt.Errorf("write session file: %w", err)
 	}
 	_, err = temporary.WriteString(format(s))
 	err = errors.Join(err, temporary.Close())
@@ -167,7 +167,7 @@ func Write(path string, s Session) (err error) {
 		err = os.Rename(temporary.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("write down session: %w", errors.Join(err, os.Remove(temporary.Name())))
+		return fmt.Errorf("write session file: %w", errors.Join(err, os.Remove(temporary.Name())))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func format(s Session) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
 		definitions = append(definitions, name+"="+s.Options[name])
 	}
-	lines := []string{"# Session of Bobbin that commands mean which name none.\n", property(keyApplication, s.Application.String())}
+	lines := []string{"# The Bobbin session for commands that name no application.\n", property(keyApplication, s.Application.String())}
 	for _, fact := range [][2]string{{keyResourceManagers, s.Owner.ResourceManagers}, {keyUser, s.Owner.User}} {
 		if fact[1] != "" {
 			lines = append(lines, property(fact[0], fact[1]))

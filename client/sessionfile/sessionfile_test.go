@@ -70,8 +70,8 @@ func TestASessionBelongsToACluster(t *testing.T) {
 		says    string // "": nothing
 	}{
 		"its own":                   {s, owner, ""},
-		"another cluster":           {s, Owner{"rm3:8032", "alice"}, "on ResourceManager rm1:8032,rm2:8032, and HADOOP_CONF_DIR names rm3:8032"},
-		"another user":              {s, Owner{owner.ResourceManagers, "bob"}, "user alice's, and this command is user bob's"},
+		"another cluster":           {s, Owner{"rm3:8032", "alice"}, "on ResourceManager rm1:8032,rm2:8032, but HADOOP_CONF_DIR names rm3:8032"},
+		"another user":              {s, Owner{owner.ResourceManagers, "bob"}, "belongs to user alice, but this command runs as user bob"},
 		"a file that does not tell": {session(nil), owner, ""},
 	} {
 		err := c.session.Of(c.asks)

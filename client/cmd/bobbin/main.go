@@ -63,6 +63,6 @@ func interrupt(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 		cancel(run.ErrTerminated)
 	}
 	<-signals
-	fmt.Fprintln(os.Stderr, "bobbin: interrupted again: an application that it began may be left; bobbin applications shows it, bobbin kill ends it")
+	fmt.Fprintln(os.Stderr, "bobbin: interrupted again: an application that this command started may still run; bobbin applications lists it, bobbin kill ends it")
 	os.Exit(cli.ExitInterrupted)
 }

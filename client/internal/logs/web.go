@@ -21,15 +21,15 @@ import (
 
 var (
 	// errNoLogin says that a web server wants Kerberos, and that the client has none.
-	errNoLogin = fmt.Errorf("it wants Kerberos (hadoop.http.authentication.type), and there is no login: run kinit, or name a keytab (%s)", config.KerberosKeytab)
+	errNoLogin = fmt.Errorf("the server requires Kerberos (hadoop.http.authentication.type), and there is no login: run kinit, or name a keytab (%s)", config.KerberosKeytab)
 	// errSentOn says that a web server sends the client on to another one. Whoever changes what
 	// passes on plain HTTP can say so, and would have the client show tickets to any server.
-	errSentOn = errors.New("no redirection is followed: it may be an attacker's. If the log server is meant, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
+	errSentOn = errors.New("Bobbin follows no redirection, because an attacker can forge one. If this is the log server, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
 	// ErrPlain says that a web server is to be asked by plain HTTP in a cluster whose policy is
 	// TLS: whoever listens would have the logs, and whoever changes what passes the ticket.
-	ErrPlain = errors.New("this is plain HTTP, and yarn.http.policy is HTTPS_ONLY. If it is the log server, name it by https in the Hadoop configuration (yarn.log.server.web-service.url)")
+	ErrPlain = errors.New("this is plain HTTP, but yarn.http.policy is HTTPS_ONLY. If this is the log server, name it with https in the Hadoop configuration (yarn.log.server.web-service.url)")
 	// errRefused says that a web server lets nobody in by the ticket that it was shown.
-	errRefused = errors.New("either its owner may not see this (yarn.view.acls), or the server does not have the key that the KDC has for it (hadoop.http.authentication.kerberos.keytab), or the clocks differ")
+	errRefused = errors.New("either the ticket's owner may not see the logs (yarn.view.acls), or the server's keytab does not match the KDC (hadoop.http.authentication.kerberos.keytab), or the clocks differ")
 )
 
 // Web asks YARN's web servers: those of nodes, where YARN says that they are, and the log
@@ -103,7 +103,7 @@ func (w Web) get(ctx context.Context, address string, query url.Values, accept s
 	case code == http.StatusOK:
 		return read(response.Body)
 	case code/100 == 3:
-		return fmt.Errorf("%s sends on to %.200q: %w", address, response.Header.Get("Location"), errSentOn)
+		return fmt.Errorf("%s redirects to %.200q: %w", address, response.Header.Get("Location"), errSentOn)
 	case code == http.StatusServiceUnavailable:
 		return fmt.Errorf("%s: %w", address, errStarting)
 	case ticket != nil && (code == http.StatusUnauthorized || code == http.StatusForbidden):

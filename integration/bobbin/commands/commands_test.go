@@ -17,7 +17,7 @@ func TestCommandsNameApplicationsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, clusters.Bob)
 	const unknown = "application_1_0001"
-	refused(t, u, []string{unknown + " is not known to YARN, and HDFS has no logs of it by user " + u.Name}, "logs", unknown)
+	refused(t, u, []string{unknown + " is not known to YARN, and HDFS has no logs of it for user " + u.Name}, "logs", unknown)
 	refused(t, u, []string{unknown + " is not known to YARN: bobbin applications --all lists"}, "kill", unknown)
 }
 
@@ -82,7 +82,7 @@ func TestCommandsFollowAnApplication(t *testing.T) {
 		t.Errorf("logs of one that has just been killed: %s", got)
 	}
 	got = u.Run(t, "logs", "--file", "nothing.log", application)
-	if got.Code != 1 || !strings.Contains(got.Stderr, "no such log of "+application+"; there are: ") || !strings.Contains(got.Stderr, " jobmanager.log, ") {
+	if got.Code != 1 || !strings.Contains(got.Stderr, application+" has no such log; it has: ") || !strings.Contains(got.Stderr, " jobmanager.log, ") {
 		t.Errorf("a log that is not there: %s", got)
 	}
 }

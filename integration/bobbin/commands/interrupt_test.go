@@ -79,7 +79,7 @@ func TestAFullQueueIsToldAndInterrupted(t *testing.T) {
 				waiting.Signal(t, os.Interrupt)
 				got := interrupted(t, waiting)
 				application := got.Application(t)
-				if !strings.Contains(got.Stderr, "killed "+application+" and removed what was staged for it") {
+				if !strings.Contains(got.Stderr, "killed "+application+" and removed its staged files") {
 					t.Errorf("want the clean-up told, got %s", got)
 				}
 				if app := u.App(t, application); app.State != "KILLED" {

@@ -32,7 +32,7 @@ func TestWhatTheClusterWouldRefuseIsRefusedFirst(t *testing.T) {
 		{"too small a worker", count("-tm", "200m", "-s", "4"), []string{"200 MB for 4 slots", "taskmanager.memory.process.size of", "or more", "-tm, -s"}},
 		{
 			"a staging directory of somebody else", count("-D", "yarn.staging-directory=/user/alice/closed"),
-			[]string{"permission denied for user " + u.Name, "/user/alice/closed made for user " + u.Name, "yarn.staging-directory"},
+			[]string{"permission denied for user " + u.Name, "/user/alice/closed for user " + u.Name, "yarn.staging-directory"},
 		},
 	})
 }
@@ -47,7 +47,7 @@ func TestUserWithoutAHomeIsToldSo(t *testing.T) {
 	u := suite.Stranger(t, alice.Cluster)
 	refuseAll(t, u, []refusal{{
 		"a job", bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", "/tmp/homeless-out"),
-		[]string{"/user/" + u.Name + " made for user " + u.Name, "yarn.staging-directory"},
+		[]string{"/user/" + u.Name + " for user " + u.Name, "yarn.staging-directory"},
 	}})
 }
 

@@ -54,7 +54,7 @@ func TestSecondJobIsRefused(t *testing.T) {
 	alice.Write(t, dir+"/text", "to be\n")
 	got := alice.Run(t, bobbintest.Small("-o", "json", suite.Program(t, "faulty"), "twice", dir+"/text", dir+"/out")...)
 	report := got.JSON(t)
-	const refusal = "job faulty is the second of this program, and -t yarn-per-job runs one: execute one job, or use -t yarn-session or -t local"
+	const refusal = "job faulty is the second job of this program, but -t yarn-per-job runs only one: execute one job, or use -t yarn-session or -t local"
 	if got.Code != 1 || countLines(got.Stderr, refusal) != 1 || report.Error != refusal || report.JobStatus != "FINISHED" {
 		t.Errorf("want the first job finished and the second refused, got %s", got)
 	}

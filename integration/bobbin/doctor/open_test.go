@@ -48,7 +48,7 @@ func TestWhatIsWrongOnAnOpenCluster(t *testing.T) {
 			alice, []string{"-D", "taskmanager.memory.process.size=100g"}, "queue", "TaskExecutor asks for 102400 MB", "-tm",
 		},
 		"the port of web pages": {
-			alice, []string{"-D", "flink.yarn.resourcemanager.address=" + c.RMWebAddress()}, "resourcemanager", "HTTP", "port of its RPC",
+			alice, []string{"-D", "flink.yarn.resourcemanager.address=" + c.RMWebAddress()}, "resourcemanager", "HTTP", "server's RPC port",
 		},
 		"the port of another server": {
 			alice, []string{"-D", "flink.yarn.resourcemanager.address=" + c.NameNodeAddress()}, "resourcemanager", "Unknown protocol", "port of another service",
@@ -57,17 +57,17 @@ func TestWhatIsWrongOnAnOpenCluster(t *testing.T) {
 			alice, []string{"-D", "flink.hadoop.fs.defaultFS=hdfs://127.0.0.1:1"}, "namenode", "127.0.0.1:1 (fs.defaultFS, ", "correct its address",
 		},
 		"a host that is not there": {
-			alice, []string{"-D", "flink.hadoop.fs.defaultFS=hdfs://nowhere.invalid:8020"}, "names", "nowhere.invalid is not known (fs.defaultFS", "/etc/hosts",
+			alice, []string{"-D", "flink.hadoop.fs.defaultFS=hdfs://nowhere.invalid:8020"}, "names", "no address is known for nowhere.invalid (fs.defaultFS", "/etc/hosts",
 		},
 		"no home": {
-			alice.With("HADOOP_USER_NAME=stranger"), nil, "staging", "/user/stranger does not exist, and stranger may not make it",
+			alice.With("HADOOP_USER_NAME=stranger"), nil, "staging", "/user/stranger does not exist, and user stranger may not create it",
 			"hdfs dfs -mkdir -p /user/stranger; hdfs dfs -chown stranger /user/stranger",
 		},
 		"a home of another's": {
 			alice.With("HADOOP_USER_NAME=stranger"),
 			[]string{"-D", "yarn.staging-directory=/user/alice"},
 			"staging",
-			"stranger may not write in " + "hdfs://" + c.NameNodeAddress() + "/user/alice", "yarn.staging-directory",
+			"user stranger may not write to " + "hdfs://" + c.NameNodeAddress() + "/user/alice", "yarn.staging-directory",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestAPairOfEachServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = examine(t, alice, "-D", "client.timeout=30s") // a third of it passes
-	e.wants(t, "resourcemanager", doctor.Warning, "does not work: connect: connection refused", "have the server started")
+	e.wants(t, "resourcemanager", doctor.Warning, "does not work: connect: connection refused", "start the server")
 	e.well(t, "queue")
 	e.wants(t, "namenode", doctor.Warning, "no answer in time", "does not answer")
 	e.wants(t, "namenode", doctor.Warning, "(dfs.ha.namenodes.", "")

@@ -38,12 +38,12 @@ func TestASecureCluster(t *testing.T) {
 	t.Run("a keytab with keys of before", func(t *testing.T) { oldKeytab(t, alice) })
 	t.Run("a keytab of somebody else", func(t *testing.T) {
 		e := examine(t, alice, "--principal", "alice", "--keytab", c.Keytab("bob"))
-		e.wants(t, "credentials", doctor.Failed, "it has keys only of bob@"+cluster.Realm, "who has keys in it: bob@"+cluster.Realm)
+		e.wants(t, "credentials", doctor.Failed, "it has keys only of bob@"+cluster.Realm, "its principals with --principal: bob@"+cluster.Realm)
 		e.wants(t, "login", doctor.Skipped, `the check "Kerberos credentials" has failed`, "")
 	})
 	t.Run("another realm", func(t *testing.T) {
 		e := examine(t, alice, "--principal", "alice@OTHER.TEST", "--keytab", c.Keytab("alice"))
-		e.wants(t, "credentials", doctor.Failed, "alice@OTHER.TEST", "who has keys in it: alice@"+cluster.Realm)
+		e.wants(t, "credentials", doctor.Failed, "alice@OTHER.TEST", "its principals with --principal: alice@"+cluster.Realm)
 	})
 	t.Run("a setting that is wrong", func(t *testing.T) {
 		for name, tc := range map[string]struct{ option, check, text, remedy string }{
@@ -51,7 +51,7 @@ func TestASecureCluster(t *testing.T) {
 			"less protection than the DataNodes'": {"flink.hadoop.dfs.data.transfer.protection=authentication", "staging", "no common quality of protection", "set dfs.data.transfer.protection"},
 			"a server of another name":            {"flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm, "resourcemanager", "rm/localhost@" + cluster.Realm, "principal"},
 			"a client without Kerberos":           {"flink.hadoop.hadoop.security.authentication=simple", "resourcemanager", "AccessControlException", "set hadoop.security.authentication to kerberos"},
-			"a home of another's":                 {"yarn.staging-directory=/user/bob", "staging", "alice may not write in", "yarn.staging-directory"},
+			"a home of another's":                 {"yarn.staging-directory=/user/bob", "staging", "user alice may not write to", "yarn.staging-directory"},
 			"a queue that is closed to her":       {"yarn.application.queue=" + clusters.Closed, "queue", "user alice may not submit to root.closed", "choose one of root.default"},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -123,11 +123,11 @@ func others(t *testing.T, alice *bobbintest.User, byKeytab []string) {
 	e.well(t, "credentials", "resourcemanager", "namenode", "staging", "tokens")
 	e.wants(t, "namenode", doctor.OK, "alice may act for bob", "")
 	e.wants(t, "tokens", doctor.OK, "gives user bob a token", "")
-	e.wants(t, "tokens", doctor.OK, "the keytab stays here: it is alice's, and the job is bob's", "")
+	e.wants(t, "tokens", doctor.OK, "the keytab stays on this machine: it belongs to alice, and the job runs as bob", "")
 
 	e = examine(t, alice, "--principal", "bob", "--keytab", alice.Cluster.Keytab("bob"), "--proxy-user", "alice")
 	for _, server := range []string{"resourcemanager", "namenode"} {
-		e.wants(t, server, doctor.Failed, "User: bob@"+cluster.Realm+" is not allowed to impersonate alice", "have bob allowed to act for alice: hadoop.proxyuser.bob.hosts")
+		e.wants(t, server, doctor.Failed, "User: bob@"+cluster.Realm+" is not allowed to impersonate alice", "allow bob to act for alice: set hadoop.proxyuser.bob.hosts")
 	}
 
 	bearer := alice.With("KRB5CCNAME=FILE:" + filepath.Join(t.TempDir(), "none"))
@@ -136,7 +136,7 @@ func others(t *testing.T, alice *bobbintest.User, byKeytab []string) {
 	e.well(t, "credentials", "resourcemanager", "namenode", "staging", "tokens")
 	e.wants(t, "credentials", doctor.OK, "holds a HDFS_DELEGATION_TOKEN for ", "")
 	e.wants(t, "namenode", doctor.OK, "logged in by a token, protection privacy", "")
-	e.wants(t, "tokens", doctor.OK, "that you were handed is passed on", "")
+	e.wants(t, "tokens", doctor.OK, "that the launcher passed in", "")
 
 	held.cancel(t)
 	e = examine(t, bearer.With("HADOOP_TOKEN_FILE_LOCATION="+held.write(t)))
@@ -154,7 +154,7 @@ func expiredTicket(t *testing.T, alice *bobbintest.User) {
 		if e.checks["credentials"].Status != doctor.Failed {
 			return false, nil
 		}
-		e.wants(t, "credentials", doctor.Failed, "has expired", "run kinit alice@"+cluster.Realm)
+		e.wants(t, "credentials", doctor.Failed, " expired ", "run kinit alice@"+cluster.Realm)
 		return true, nil
 	})
 }
@@ -168,7 +168,7 @@ func oldKeytab(t *testing.T, alice *bobbintest.User) {
 	}
 	e := examine(t, alice, "--principal", "fred", "--keytab", old)
 	e.well(t, "credentials", "kdc")
-	e.wants(t, "login", doctor.Failed, "fred@"+cluster.Realm+" cannot log in", "export the keytab anew")
+	e.wants(t, "login", doctor.Failed, "fred@"+cluster.Realm+" cannot log in", "export the keytab again")
 	if err := c.Kadmin(t.Context(), "delprinc -force fred"); err != nil {
 		t.Fatal(err)
 	}

@@ -76,8 +76,8 @@ func TestAJobUsesTwoFileSystems(t *testing.T) {
 		t.Parallel()
 		home := alice.Conf(t).Get("fs.defaultFS")
 		examine(t, alice, onBoth, 0, home+"/ gives user alice a token", away+"/ gives user alice a token")
-		examine(t, bearer(forBoth), onBoth, 0, "the token for "+home+"/ that you were handed is passed on", "the token for "+away+"/ that you were handed is passed on")
-		examine(t, bearer(forHome), onBoth, 1, "you were handed no token for "+away)
+		examine(t, bearer(forBoth), onBoth, 0, "a job gets the token for "+home+"/ that the launcher passed in", "a job gets the token for "+away+"/ that the launcher passed in")
+		examine(t, bearer(forHome), onBoth, 1, "the launcher passed in no token for "+away)
 		examine(t, bearer(withAway(t, forBoth, deadAway(t, alice))), onBoth, 1, away, "can't be found in cache", "get new tokens")
 	})
 }

@@ -116,7 +116,7 @@ func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 	client := u.Start(t, append([]string{"run"}, suite.SlowJob(t, u).Args...)...)
 	client.Says(t, "job is RUNNING")
 	bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0].Kill(t)
-	want := fmt.Sprintf("%s has a new ApplicationMaster, and the job was lost with the last one: run it again", id)
+	want := fmt.Sprintf("%s has a new ApplicationMaster, and the job was lost with the previous one: run it again", id)
 	if got := client.Wait(t); got.Code != 1 || !strings.Contains(got.Stderr, want) {
 		t.Errorf("want exit code 1 and %q: %s", want, got)
 	}

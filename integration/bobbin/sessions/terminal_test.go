@@ -56,11 +56,11 @@ func TestWordsAreTakenInATerminal(t *testing.T) {
 	t.Parallel()
 	u, path := person(t)
 	screen, id := opened(t, u, narrow)
-	const help = "Words: help, stop (ends the session and its jobs), quit (the same); and so does Ctrl-C"
+	const help = "Words: help, stop (stops the session and its jobs), quit (the same). Ctrl-C also stops the session"
 	for _, word := range []struct{ typed, answer string }{
 		{"help", help},
-		{"shop", `"shop" is no word here: did you mean stop?`},
-		{"list", `"list" is no word here. ` + help},
+		{"shop", `unknown word "shop": did you mean stop?`},
+		{"list", `unknown word "list". ` + help},
 	} {
 		screen.Types(t, word.typed+"\n")
 		awaitPrompt(t, screen, "> "+word.typed, word.answer)

@@ -43,7 +43,7 @@ func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
 		t.Errorf("cancel: %s", got)
 	}
 	stopped := u.Run(t, "session", "stop", "-o", "json", "-D", patience)
-	if stopped.Code != 0 || !strings.Contains(stopped.Stdout, `"state":"ENDING"`) || !strings.Contains(stopped.Stderr, id+" was told to end") {
+	if stopped.Code != 0 || !strings.Contains(stopped.Stdout, `"state":"ENDING"`) || !strings.Contains(stopped.Stderr, id+" accepted the stop") {
 		t.Errorf("stop: %s", stopped)
 	}
 	if err := c.Restart(t.Context(), "resourcemanager"); err != nil {
