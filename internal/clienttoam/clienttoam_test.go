@@ -107,14 +107,14 @@ func TestOthersAreRefused(t *testing.T) {
 		text  string
 		told  error // the client
 	}{
-		"a token made with another key":                 {key, clienttoamtest.Token(t, otherKey, attempt, "bob"), clienttoam.ErrRefused, "does not fit", clienttoam.ErrUnproven},
-		"bob's password under alice's name":             {key, renamed, clienttoam.ErrRefused, "does not fit", clienttoam.ErrUnproven},
-		"a token for the attempt before":                {key, clienttoamtest.Token(t, otherKey, earlier, "bob"), clienttoam.ErrRefused, "report again", clienttoam.ErrUnproven},
-		"a token for nobody":                            {key, clienttoamtest.Token(t, key, attempt, ""), clienttoam.ErrRefused, "nobody", clienttoam.ErrUnproven},
+		"a token made with another key":                 {key, clienttoamtest.Token(t, otherKey, attempt, "bob"), clienttoam.ErrRefused, "does not match", clienttoam.ErrUnproven},
+		"bob's password under alice's name":             {key, renamed, clienttoam.ErrRefused, "does not match", clienttoam.ErrUnproven},
+		"a token for the attempt before":                {key, clienttoamtest.Token(t, otherKey, earlier, "bob"), clienttoam.ErrRefused, "report from YARN again", clienttoam.ErrUnproven},
+		"a token for nobody":                            {key, clienttoamtest.Token(t, key, attempt, ""), clienttoam.ErrRefused, "names no user", clienttoam.ErrUnproven},
 		"a token with an identifier that is none":       {key, garbled, clienttoam.ErrRefused, "identifier", clienttoam.ErrUnproven},
 		"a token while YARN has not given the key":      {nil, good, clienttoam.ErrNoKey, "", clienttoam.ErrNoKey},
 		"a token made with an empty key, which is none": {[]byte{}, clienttoamtest.Token(t, nil, attempt, "bob"), clienttoam.ErrNoKey, "", clienttoam.ErrNoKey},
-		"bob's identifier without its password":         {key, &creds.Token{Identifier: good.Identifier}, clienttoam.ErrRefused, "does not fit", clienttoam.ErrUnproven},
+		"bob's identifier without its password":         {key, &creds.Token{Identifier: good.Identifier}, clienttoam.ErrRefused, "does not match", clienttoam.ErrUnproven},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

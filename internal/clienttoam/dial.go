@@ -16,7 +16,7 @@ import (
 )
 
 // ErrUnproven says that who answers did not prove to be the ApplicationMaster.
-var ErrUnproven = errors.New("the ApplicationMaster did not prove itself")
+var ErrUnproven = errors.New("the ApplicationMaster did not prove its identity")
 
 const (
 	// probe asks for something that is the same for everybody.
@@ -46,7 +46,7 @@ func Dial(ctx context.Context, address string, token *creds.Token) (net.Conn, er
 	})
 	if err := introduce(ctx, conn, address, token); err != nil {
 		_ = plain.Close() // the fault is told already
-		return nil, fmt.Errorf("prove to %s who we are: %w", address, err)
+		return nil, fmt.Errorf("authenticate to %s with YARN's token: %w", address, err)
 	}
 	return conn, nil
 }
@@ -75,13 +75,13 @@ func introduce(ctx context.Context, conn *tls.Conn, address string, token *creds
 	case err == nil && hmac.Equal(got, want) && status == http.StatusOK:
 		return nil
 	case err == nil && hmac.Equal(got, want):
-		return fmt.Errorf("%w: the ApplicationMaster takes it and answers with status %d: does a rule of hadoop.security.auth_to_local give you a name?", ErrRefused, status)
+		return fmt.Errorf("%w: the ApplicationMaster accepts its proof, but answers with status %d; check that a rule of hadoop.security.auth_to_local gives you a user name", ErrRefused, status)
 	case status == http.StatusServiceUnavailable:
 		return ErrNoKey
 	case status == http.StatusUnauthorized:
-		return fmt.Errorf("%w: it refuses the token of YARN, which may be for an earlier attempt", ErrUnproven)
+		return fmt.Errorf("%w: it refuses YARN's token; the token may be for an earlier attempt", ErrUnproven)
 	}
-	return fmt.Errorf("%w: it answers with status %d and without the proof that only it can make: somebody may sit in between", ErrUnproven, status)
+	return fmt.Errorf("%w: its answer with status %d has no valid proof; an attacker may sit between you and it", ErrUnproven, status)
 }
 
 // exchange sends the client's proof, and gives what was answered, which proves
@@ -109,7 +109,7 @@ func exchange(ctx context.Context, conn *tls.Conn, address string, token *creds.
 		return 0, "", err
 	}
 	if reader.Buffered() > 0 {
-		return 0, "", fmt.Errorf("%w: it answers more than it was asked", ErrUnproven)
+		return 0, "", fmt.Errorf("%w: it sends data after its answer to HEAD", ErrUnproven)
 	}
 	return response.StatusCode, response.Header.Get(AnswerHeader), nil
 }

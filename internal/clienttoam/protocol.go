@@ -31,7 +31,7 @@ const (
 )
 
 // errConnection says that a connection is none that a proof can be bound to.
-var errConnection = errors.New("proofs need a connection of TLS 1.3")
+var errConnection = errors.New("proofs need a TLS 1.3 connection")
 
 // prove makes one side's proof for a connection.
 func prove(password []byte, by side, on *tls.ConnectionState) ([]byte, error) {

@@ -22,7 +22,7 @@ var (
 	// not yet.
 	ErrNoKey = errors.New("the ApplicationMaster does not have the key for YARN's tokens yet")
 	// ErrRefused says that a client did not prove that a token is his.
-	ErrRefused = errors.New("token of YARN is refused")
+	ErrRefused = errors.New("YARN's token is refused")
 )
 
 // AlgorithmKey is Hadoop's property that names how tokens' passwords are made;
@@ -87,11 +87,11 @@ func (v *Verifier) Verify(authorization string, on *tls.ConnectionState) (name, 
 	case err != nil:
 		return "", "", fmt.Errorf("%w: %w", ErrRefused, err)
 	case about.Attempt != v.attempt: // has another key
-		return "", "", fmt.Errorf("%w: it is for %s and this is %s: ask YARN for the application's report again", ErrRefused, about.Attempt, v.attempt)
+		return "", "", fmt.Errorf("%w: it is for attempt %s, and this is attempt %s; get the application's report from YARN again", ErrRefused, about.Attempt, v.attempt)
 	case !hmac.Equal(sent.proof, want):
-		return "", "", fmt.Errorf("%w: the proof does not fit the token and this connection", ErrRefused)
+		return "", "", fmt.Errorf("%w: the proof does not match the token and this connection", ErrRefused)
 	case about.Client == "":
-		return "", "", fmt.Errorf("%w: it names nobody", ErrRefused)
+		return "", "", fmt.Errorf("%w: it names no user", ErrRefused)
 	}
 	own, err := prove(password, server, on)
 	if err != nil {

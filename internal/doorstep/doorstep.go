@@ -37,7 +37,7 @@ const (
 )
 
 // errTooMuch says that a peer has sent more than Bytes without saying who it is.
-var errTooMuch = errors.New("peer sends too much before it is known")
+var errTooMuch = errors.New("peer sent too many bytes before it proved its identity")
 
 // Listener is a listener whose connections are strangers until Prove. Its methods may
 // be called from any goroutine.
@@ -256,7 +256,7 @@ func (s *stranger) Read(p []byte) (int, error) {
 	if left <= 0 { // or two have read at once
 		s.served(0, 0)
 		s.Close()
-		return 0, fmt.Errorf("read %d bytes of %s: %w", Bytes, s.RemoteAddr(), errTooMuch)
+		return 0, fmt.Errorf("read %d bytes from %s: %w", Bytes, s.RemoteAddr(), errTooMuch)
 	}
 	n, err := s.Conn.Read(p[:min(left, len(p))])
 	s.served(n, 0)

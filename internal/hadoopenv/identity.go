@@ -64,7 +64,7 @@ func (e Environment) Identify(getenv func(string) string, options config.Config)
 	proxied := cmp.Or(options.String(config.ProxyUser), getenv(proxyUserVariable))
 	if proxied != "" && proxied != who.User {
 		if e.Conf.SecurityEnabled() && who.Login == nil {
-			return who, fmt.Errorf("act as %s: %w: tokens are their owner's alone; run kinit, or name a keytab (%s)", proxied, ErrNoLogin, config.KerberosKeytab)
+			return who, fmt.Errorf("act as %s: %w: tokens work only for their owner; run kinit, or name a keytab (%s)", proxied, ErrNoLogin, config.KerberosKeytab)
 		}
 		who.User, who.RealUser = proxied, who.User
 	}
@@ -96,7 +96,7 @@ func (e Environment) identifySecure(who *Identity, getenv func(string) string, o
 		principal = who.Login.Principal().String()
 	}
 	if who.User, err = names.Short(principal); err != nil {
-		return "", fmt.Errorf("name %s on the cluster: %w", principal, err)
+		return "", fmt.Errorf("map %s to a user name: %w", principal, err)
 	}
 	bearer = owner // of whom the cluster may not know
 	if short, err := names.Short(owner); err == nil {
@@ -125,13 +125,13 @@ func logIn(conf *kerberos.Config, getenv func(string) string, options config.Con
 	case keytab != "" && principal != "":
 		return kerberos.FromKeytab(conf, principal, keytab)
 	case keytab != "":
-		return nil, fmt.Errorf("log in with keytab %s: name whose key to take of it (%s)", keytab, config.KerberosPrincipal)
+		return nil, fmt.Errorf("log in with keytab %s: name the principal whose key to use (%s)", keytab, config.KerberosPrincipal)
 	case principal != "":
 		return nil, fmt.Errorf("log in as %s: name the keytab that holds its key (%s)", principal, config.KerberosKeytab)
 	case !options.Bool(config.KerberosUseTicketCache) && tokens:
 		return nil, nil
 	case !options.Bool(config.KerberosUseTicketCache):
-		return nil, fmt.Errorf("%w: name a keytab (%s), or let the ticket of kinit be used (%s)", ErrNoLogin, config.KerberosKeytab, config.KerberosUseTicketCache)
+		return nil, fmt.Errorf("%w: name a keytab (%s), or allow kinit's ticket (%s)", ErrNoLogin, config.KerberosKeytab, config.KerberosUseTicketCache)
 	}
 	path, err := kerberos.FindCache(getenv, conf)
 	if err == nil {
