@@ -59,7 +59,7 @@ func parseFile(path string, data []byte) (Layer, error) {
 }
 
 func tooLarge(path string, data []byte) error {
-	return fmt.Errorf("%s: %d bytes, more than %d: %w", path, len(data), maxFile, ErrInvalid)
+	return fmt.Errorf("%s: %d bytes, want at most %d: %w", path, len(data), maxFile, ErrInvalid)
 }
 
 // flatten visits the single values under a node with their dotted names.
@@ -75,7 +75,7 @@ func flatten(node *yaml.Node, name string, visit func(name string, node *yaml.No
 				continue
 			}
 			if len(name)+1+len(key.Value) > maxName {
-				visit(name, key, fmt.Errorf("a name of more than %d bytes: %w", maxName, ErrInvalid))
+				visit(name, key, fmt.Errorf("a name has more than %d bytes: %w", maxName, ErrInvalid))
 				continue
 			}
 			flatten(node.Content[i+1], strings.TrimPrefix(name+"."+key.Value, "."), visit)

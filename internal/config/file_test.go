@@ -11,7 +11,7 @@ import (
 func TestNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("{a: ", 1000) + "{b: 1, c: 2}" + strings.Repeat("}", 1000)
-	if _, err := parseFile("conf.yaml", []byte("slot: 1\nx: "+deep)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "conf.yaml:2: a name of more than 256 bytes") {
+	if _, err := parseFile("conf.yaml", []byte("slot: 1\nx: "+deep)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "conf.yaml:2: a name has more than 256 bytes") {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -161,7 +161,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExecutionAttached, Default: "true", Origin: flink + ": set by its CLI", Doc: "Whether `bobbin run` follows the job to its end. `-d` sets it to false."},
 	{Key: ClientTimeout, Default: "30 s", Range: Range{Above: "0"}, Origin: flink + ": 60 s", Doc: "How long the client and a planning program retry a server that does not answer: ResourceManager (unless `yarn.resourcemanager.connect.max-wait.ms` is configured), NameNode, ApplicationMaster. If an ApplicationMaster has answered before, they wait for it, or for its successor, until YARN ends the application. `bobbin doctor` gives each server a third of this time."},
 	{Key: ClientHeartbeatInterval, Default: "30 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Time between the heartbeats of a client whose job ends with it (`-sae`)."},
-	{Key: ClientHeartbeatTimeout, Default: "180 s", Range: Range{Above: "0"}, Origin: flink, Doc: "With `-sae`, the cluster cancels a job when its client has been silent for this time. For other jobs: when a job waits for its results to be read, and nobody has asked for the job for this time, the results are dropped."},
+	{Key: ClientHeartbeatTimeout, Default: "180 s", Range: Range{Above: "0"}, Origin: flink, Doc: "With `-sae`, the cluster cancels a job when its client has been silent for this time. For other jobs: if a job's results wait for a client, and no client asks for the job for this time, the cluster drops the results."},
 	{Key: ShutdownOnAttachedExit, Default: "false", Origin: flink, Doc: "Whether a followed job ends with its client, however the client ends. The flag `-sae`."},
 	{Key: ShutdownOnFinish, Default: "true", Origin: flink, Doc: "Whether the cluster of `run-application` ends with its program and the program's jobs. If not, it stays until you stop it."},
 	{Key: ParallelismDefault, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Parallelism of operators that set none. The flag `-p`."},
@@ -187,7 +187,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExternalResource, Origin: flink, Doc: "For each resource in `external-resources`: `external-resource.NAME.yarn.config-key` is its type in YARN, such as `yarn.io/gpu`. `external-resource.NAME.amount` is the amount for each container, in the type's units. Without a type, nothing is requested. `.driver-factory.class` and `.param.*`, which load a class into Flink, have no effect: the program finds the devices itself."},
 	{Key: YarnMasterPort, Default: "0", Origin: flink, Doc: "Ports on which the ApplicationMaster accepts TaskExecutors. 0: any port."},
 	{Section: "Files", Key: YarnStagingDirectory, Origin: flink, Doc: "Directory of `.bobbin`, which has the staged files. If it is not set: the user's home directory."},
-	{Key: YarnShipFiles, Origin: flink, Doc: "Files and directories for the working directory of all containers, under their own names, separated by `;`. Local ones are uploaded once into the cache. Ones on HDFS stay there."},
+	{Key: YarnShipFiles, Origin: flink, Doc: "Files and directories for the working directory of all containers, under their own names, separated by `;`. Local ones are uploaded once into the cache. Files on HDFS stay there."},
 	{Key: YarnShipArchives, Origin: flink, Doc: "Archives for all containers (.zip, .jar, .tar, .tar.gz, .tgz), separated by `;`. YARN unpacks each into a directory with the archive's name."},
 	{Key: YarnProvidedLibDirs, Origin: flink, Doc: "Directories on HDFS, separated by `;`. All containers find their files in the working directory. Nodes cache the files for all users and applications (PUBLIC), so everybody must be able to read the files and all directories above. If one of the files is the same `bobbin` as the client's, the client does not upload its own."},
 	{Key: YarnProvidedUsrlib, Origin: flink, Doc: "A directory on HDFS with the name `usrlib`. All containers find it under that name. The rules of `yarn.provided.lib.dirs` apply."},
@@ -236,7 +236,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: DelegationTokensRenewalRatio, Default: "0.75", Range: Range{Above: "0", Below: "1"}, Origin: flink, Doc: "Part of the tokens' life after which the ApplicationMaster gets new ones with the keytab."},
 	{Key: DelegationTokensRetryBackoff, Default: "1 h", Range: Range{Above: "0"}, Origin: flink, Doc: "Longest pause after a failure to get new tokens. If half of the old tokens' remaining life is shorter, the pause is that half."},
 
-	{Section: "High availability", Key: HighAvailabilityClusterID, Origin: flink, Doc: "Name for a cluster's high-availability data. The flag `-z`. It has no effect before high availability is supported."},
+	{Section: "High availability", Key: HighAvailabilityClusterID, Origin: flink, Doc: "Name for a cluster's high-availability data. The flag `-z`. It has no effect yet: high availability is not supported."},
 
 	{Section: "Heartbeats and registration", Key: HeartbeatInterval, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Time between the heartbeats of roles."},
 	{Key: HeartbeatTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A role that is silent for this time counts as lost, even if its machine answers. A closed connection is noticed at once."},

@@ -52,6 +52,6 @@ func compare(a, b any) int {
 	case Bytes:
 		return cmp.Compare(a, b.(Bytes))
 	default:
-		panic(fmt.Sprintf("config: a %T is neither more nor less than another", a))
+		panic(fmt.Sprintf("config: values of type %T have no order", a))
 	}
 }

@@ -105,7 +105,7 @@ func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 		return nil, fmt.Errorf("receive frame of %d bytes on control socket, want 1 to %d: %w", size, codec.MaxMessage, ErrFrame)
 	}
 	if int64(size) > int64(c.most) {
-		return nil, fmt.Errorf("receive message of %d bytes on control socket, at most %d: %w", size, c.most, ErrTooLong)
+		return nil, fmt.Errorf("receive message of %d bytes on control socket, want at most %d: %w", size, c.most, ErrTooLong)
 	}
 	c.frame.Reset()
 	if hold != nil {

@@ -12,7 +12,7 @@ import (
 // within the limits that o sets.
 func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 	if o.User == "" {
-		return hdfs.DialerOptions{}, errors.New("no user is given to act as")
+		return hdfs.DialerOptions{}, errors.New("no user is set")
 	}
 	access, err := hdfs.FromConf(o.Conf, authority, o.User)
 	if err != nil {

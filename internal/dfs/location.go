@@ -59,7 +59,7 @@ func (f *FS) locate(uri string) (location, error) {
 			return location{}, fmt.Errorf("resolve %s: %w", uri, err)
 		}
 		if at.scheme == schemeHDFS && base.scheme != schemeHDFS {
-			return location{}, fmt.Errorf("resolve %s: it names no NameNode, and the default file system is %s", uri, base)
+			return location{}, fmt.Errorf("resolve %s: it names no NameNode, and the default file system is %s; write hdfs://host/path", uri, base)
 		}
 		at.scheme, at.authority = base.scheme, base.authority
 	}

@@ -22,7 +22,7 @@ var (
 	// errNotDirectory is the error of listing a file.
 	errNotDirectory = errors.New("is not a directory")
 	// errNoBlock is a file whose length the NameNode tells and whose blocks it does not.
-	errNoBlock = errors.New("the NameNode tells of no block with the rest: is the file still being written?")
+	errNoBlock = errors.New("the NameNode lists no block with the rest of the file; another program may still be writing it")
 )
 
 // remote is one HDFS cluster, or one of its nameservices.
@@ -225,7 +225,7 @@ func (r *remote) create(ctx context.Context, path string, o CreateOptions) (io.W
 	}
 	target, err := doOrUndo(ctx, r.connection, create, func(client *colinmarc.Client, target *colinmarc.FileWriter) {
 		if err := errors.Join(target.Close(), client.Remove(path)); err != nil {
-			r.log.WithError(err).WithField("path", path).Warn("file that was made too late is left behind")
+			r.log.WithError(err).WithField("path", path).Warn("could not remove a file that was created after its caller had given up")
 		}
 	})
 	if err != nil {

@@ -215,7 +215,7 @@ func (w *watched) check() {
 
 func (w *watched) lose(silent time.Duration) {
 	w.closed = true
-	w.lost = fmt.Errorf("%w: nothing of what was sent to %s was acknowledged for %s",
+	w.lost = fmt.Errorf("%w: %s has acknowledged no data for %s",
 		errUnreachable, w.RemoteAddr(), silent.Round(time.Second))
 	if w.reset != nil {
 		w.reset()

@@ -181,7 +181,7 @@ func (s *Stream) read(h Handler) {
 		}
 		if !s.fence.Admits(f.token, f.message) {
 			s.dropped.Add(1)
-			s.logger.WithField("message", msg.Kind(f.message)).Debug("message under another fencing token dropped")
+			s.logger.WithField("message", msg.Kind(f.message)).Debug("message with another fencing token dropped")
 			continue
 		}
 		h.Receive(f.message)
