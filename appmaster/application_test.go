@@ -271,7 +271,7 @@ func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 				t.Errorf("run = %+v, %v", s.outcome, err)
 			}
 			said, err := os.ReadFile(filepath.Join(s.env.logDir, "driver.stderr"))
-			if told := strings.Count(string(said), "bobbin: warning: the job can hardly fit"); err != nil || told != test.told {
+			if told := strings.Count(string(said), "bobbin: warning: the job may not fit"); err != nil || told != test.told {
 				t.Errorf("it is told %d times of 2 jobs, want %d: %q, %v", told, test.told, said, err)
 			}
 		})

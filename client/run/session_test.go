@@ -35,7 +35,7 @@ func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 		var out bytes.Buffer
 		job := session{site: &onYARN{cluster: cluster}, reached: reached, Request: Request{Journal: NewJournal(&out, time.Now(), false)}}
 		job.adviseOnSize(t.Context(), slots)
-		if strings.HasPrefix(out.String(), "the job can hardly fit: its 10000 slots take 5000 TaskExecutors of 1024 MB") != says || !says && out.Len() > 0 {
+		if strings.HasPrefix(out.String(), "the job may not fit: its 10000 slots take 5000 TaskExecutors of 1024 MB") != says || !says && out.Len() > 0 {
 			t.Errorf("%d slots: %q", slots, out.String())
 		}
 	}

@@ -22,7 +22,7 @@ func TestAJobThatCanHardlyFitIsToldSoAndSubmitted(t *testing.T) {
 	bobbin, job := executable(t, program.Native(), ""), executable(t, program.Native(), mark(jobgraph.ProtocolVersion))
 	for slots, warning := range map[int]string{
 		2:  "",
-		80: "the job can hardly fit: its 80 slots take 80 TaskExecutors of 1024 MB, 82432 MB in all, and the nodes have 16384 MB together. ",
+		80: "the job may not fit: its 80 slots take 80 TaskExecutors of 1024 MB, 82432 MB in all, and the nodes have 16384 MB together. ",
 	} {
 		var out bytes.Buffer
 		r := Request{Program: job, Executable: bobbin, Journal: NewJournal(&out, time.Now(), false)}
@@ -38,7 +38,7 @@ func TestAJobThatCanHardlyFitIsToldSoAndSubmitted(t *testing.T) {
 			t.Errorf("%d slots: YARN says %s, %v", slots, report.State, err)
 		}
 		_, said, submitted := strings.Cut(out.String(), "submitted "+got.application+"\n")
-		if !submitted || strings.HasPrefix(said, "the job can hardly fit: ") != (warning != "") || !strings.HasPrefix(said, warning) {
+		if !submitted || strings.HasPrefix(said, "the job may not fit: ") != (warning != "") || !strings.HasPrefix(said, warning) {
 			t.Errorf("%d slots: printed\n%s", slots, &out)
 		}
 	}

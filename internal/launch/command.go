@@ -22,4 +22,4 @@ func Command(role, sha256, log string) string {
 }
 
 // notStarted is what YARN tells of a container whose binary is not proven.
-const notStarted = BobbinLink + " is not started: the SHA-256 of its file on this node is not that of what was submitted, or the node has no sha256sum (coreutils)"
+const notStarted = BobbinLink + " is not started: the SHA-256 of its file on this node differs from that of the submitted file, or the node has no sha256sum (coreutils)"

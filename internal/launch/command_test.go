@@ -58,9 +58,9 @@ func TestOnlyTheBinaryThatWasSubmittedIsStarted(t *testing.T) {
 			change: func(dir string) error {
 				return os.WriteFile(filepath.Join(dir, launch.BobbinLink), bytes.Replace(good, []byte("echo"), []byte("evil"), 1), 0o700)
 			},
-			says: "not that of what was submitted",
+			says: "differs from that of the submitted file",
 		},
-		"no file":                        {change: func(dir string) error { return os.Remove(filepath.Join(dir, launch.BobbinLink)) }, says: "not that of what was submitted"},
+		"no file":                        {change: func(dir string) error { return os.Remove(filepath.Join(dir, launch.BobbinLink)) }, says: "differs from that of the submitted file"},
 		"a node without coreutils":       {environment: []string{"PATH=/nowhere"}, says: "no sha256sum (coreutils)"},
 		"one whose hash nobody has told": {unknown: true, starts: true},
 	} {

@@ -29,7 +29,7 @@ func ReadCredentials(file string) (Held, error) {
 	}
 	held := Held{Secret: found.Secrets[SecretCredentials]}
 	if held.Secret == nil {
-		return Held{}, fmt.Errorf("read credentials: %s holds no secret %s", file, SecretCredentials)
+		return Held{}, fmt.Errorf("read credentials: %s has no secret %s", file, SecretCredentials)
 	}
 	if tokens := found.Only(creds.KindHDFSDelegation); len(tokens.Tokens) > 0 {
 		held.Tokens = tokens.Marshal()

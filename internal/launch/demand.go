@@ -38,7 +38,7 @@ func (d Demand) TooLarge(nodesMB int64) string {
 	if need <= nodesMB {
 		return ""
 	}
-	return fmt.Sprintf("the job can hardly fit: its %d slots take %d TaskExecutors of %d MB, %d MB in all, and the nodes have %d MB together. "+
-		"It runs as far as its parts fit one after the other, and fails when a slot does not come in %v (%s); less: -p, -tm, or more slots each (-s)",
+	return fmt.Sprintf("the job may not fit: its %d slots take %d TaskExecutors of %d MB, %d MB in all, and the nodes have %d MB together. "+
+		"Its parts run one after the other if they fit, and the job fails if it gets no slot within %v (%s); lower -p or -tm, or raise -s",
 		d.Slots, workers, d.WorkerMB, need, nodesMB, d.Wait, config.SlotRequestTimeout)
 }

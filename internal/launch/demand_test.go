@@ -16,8 +16,8 @@ func TestAJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const says = "the job can hardly fit: its 80 slots take 40 TaskExecutors of 2048 MB, 82432 MB in all, and the nodes have 16384 MB together. " +
-		"It runs as far as its parts fit one after the other, and fails when a slot does not come in 5m0s (slot.request.timeout); less: -p, -tm, or more slots each (-s)"
+	const says = "the job may not fit: its 80 slots take 40 TaskExecutors of 2048 MB, 82432 MB in all, and the nodes have 16384 MB together. " +
+		"Its parts run one after the other if they fit, and the job fails if it gets no slot within 5m0s (slot.request.timeout); lower -p or -tm, or raise -s"
 	if got := DemandOf(c, 80).TooLarge(16384); got != says {
 		t.Errorf("%q, want %q", got, says)
 	}

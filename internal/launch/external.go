@@ -49,12 +49,12 @@ func externalResources(c config.Config) (records.ResourceValues, error) {
 		case given[name+externalAmount] == "":
 			return invalid(option, "it is not set, though %s names %s", config.ExternalResources, name)
 		case err != nil || amount < 1:
-			return invalid(option, "%q is not a whole number from 1 up", given[name+externalAmount])
+			return invalid(option, "%q is not a whole number of at least 1", given[name+externalAmount])
 		case inYARN == records.ResourceMemory || inYARN == records.ResourceVCores:
-			return invalid(string(config.ExternalResource)+name+externalYarn, "%s has options of its own", inYARN)
+			return invalid(string(config.ExternalResource)+name+externalYarn, "%s has its own options", inYARN)
 		}
 		if _, twice := amounts[inYARN]; twice {
-			return invalid(string(config.ExternalResource)+name+externalYarn, "another resource is %s, too", inYARN)
+			return invalid(string(config.ExternalResource)+name+externalYarn, "another external resource is also %s", inYARN)
 		}
 		amounts[inYARN] = records.ResourceAmount{Value: amount}
 	}

@@ -231,7 +231,7 @@ func Encode[T AppMaster | TaskExecutor](v T) (string, error) {
 	}
 	value := base64.StdEncoding.EncodeToString(packed.Bytes())
 	if len(value) > maxEncoded {
-		return "", fmt.Errorf("encode %s: %w: options and Hadoop configuration take %d bytes, %d at most; leave out of HADOOP_CONF_DIR what clients do not need",
+		return "", fmt.Errorf("encode %s: %w: options and Hadoop configuration take %d bytes, and the limit is %d; remove from HADOOP_CONF_DIR what clients do not need",
 			Variable, ErrTooLarge, len(value), maxEncoded)
 	}
 	return value, nil

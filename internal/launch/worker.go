@@ -45,13 +45,13 @@ func PlaceOf(c config.Config) (WorkerPlace, error) {
 		return place, fmt.Errorf("option %s: %w: %w", config.YarnWorkerPlacement, config.ErrInvalid, err)
 	}
 	if place.ExecutionType != "" {
-		return place, fmt.Errorf("option %s: %w: YARN has no constraints for opportunistic containers (%s)",
+		return place, fmt.Errorf("option %s: %w: YARN does not support constraints for opportunistic containers (%s)",
 			config.YarnWorkerPlacement, config.ErrInvalid, config.YarnWorkerExecution)
 	}
 	if place.NodeLabel != "" {
 		tags, ok := constraint.(records.TagConstraint)
 		if !ok {
-			return place, fmt.Errorf("option %s: %w: YARN takes a node label (%s) with one constraint on tags alone",
+			return place, fmt.Errorf("option %s: %w: YARN supports a node label (%s) only with a single constraint on tags",
 				config.YarnWorkerPlacement, config.ErrInvalid, config.YarnWorkerNodeLabel)
 		}
 		tags.Partition = place.NodeLabel
