@@ -260,7 +260,7 @@ func TestAWithdrawnJobDoesNotRun(t *testing.T) {
 	graph := *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", nil)
 	submission := restapi.JobSubmission{Job: testJob, Graph: graph, Program: restapi.ProgramID{Name: "counting", SHA256: hash}}
 	s.refused(http.StatusNotFound, http.MethodPatch, "/jobs/"+string(testJob)+"?mode=cancel", nil)
-	if text := s.refused(http.StatusGone, http.MethodPost, "/jobs", submission); !strings.Contains(text, "cancelled before it came") {
+	if text := s.refused(http.StatusGone, http.MethodPost, "/jobs", submission); !strings.Contains(text, "cancelled before the cluster received it") {
 		t.Errorf("the late submission is refused with %q", text)
 	}
 	var jobs struct{ Jobs []any }

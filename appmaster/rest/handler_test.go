@@ -458,7 +458,7 @@ func TestPage(t *testing.T) {
 		"word &lt;count&gt;", "panic: &lt;boom&gt;", "main.explode()", "read -&gt; split", "4.9 KB",
 		"count (2/2) on node2", "container_1_0001_01_000002", `class="FAILED"`, "1 of 4 slots free",
 		"waits for slots since " + pageTime(start.Add(time.Second)) + ": it needs 6 slots and has 2; other jobs hold 1; " +
-			"containers asked of YARN: 1, since " + pageTime(start.Add(2*time.Second)),
+			"containers requested from YARN: 1, since " + pageTime(start.Add(2*time.Second)),
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("page lacks %q", want)

@@ -335,7 +335,7 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 		words = "2026-01-02 03:05:05 : 00000000000000000000000000000002 : words (RUNNING)\n"
 		old   = "2026-01-02 02:04:05 : 00000000000000000000000000000003 : old (FINISHED)\n"
 	)
-	const waits = " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers asked of YARN: 2, since 03:04:06"
+	const waits = " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers requested from YARN: 2, since 03:04:06"
 	const (
 		end       = "--------------------------------------------------------------\n"
 		running   = "------------------ Running/Restarting Jobs -------------------\n" + words + end
@@ -380,7 +380,7 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 	s := startFakeSession(t)
 	s.write(t, nil)
-	const line = "waits          job " + string(waitingJob) + " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers asked of YARN: 2, since 03:04:06\n"
+	const line = "waits          job " + string(waitingJob) + " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers requested from YARN: 2, since 03:04:06\n"
 	if code, stdout, stderr := command(t, s.env, "status"); code != ExitOK || strings.Count(stdout, "waits ") != 1 || !strings.Contains(stdout, "\n"+line) {
 		t.Errorf("exit code %d, stderr %q, stdout %q", code, stderr, stdout)
 	}

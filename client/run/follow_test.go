@@ -410,7 +410,7 @@ func TestAShortageIsToldWhileItLasts(t *testing.T) {
 				since time.Duration
 				have  int
 			}{{0, 0}, {0, 1}, {2 * time.Minute, 1}} {
-				fmt.Fprintf(&want, "job waits for slots since %s: it needs 3 slots and has %d; other jobs hold 2; containers asked of YARN: 1, since %s. The job fails if no slot comes %s\n",
+				fmt.Fprintf(&want, "job waits for slots since %s: it needs 3 slots and has %d; other jobs hold 2; containers requested from YARN: 1, since %s. The job fails if no slot comes %s\n",
 					s.began.Add(told.since).Local().Format(time.TimeOnly), told.have, s.began.Local().Format(time.TimeOnly), fails)
 			}
 			if diff := cmp.Diff(want.String(), out.String()); diff != "" {

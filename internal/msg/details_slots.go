@@ -56,9 +56,9 @@ func (s SlotSupply) Explain(d SlotDemand, clock func(time.Time) string) string {
 	case s.Refused != "":
 		parts = append(parts, "YARN gives no more containers: "+s.Refused)
 	case s.Requested > 0:
-		parts = append(parts, fmt.Sprintf("containers asked of YARN: %d, since %s", s.Requested, clock(s.RequestedSince)))
+		parts = append(parts, fmt.Sprintf("containers requested from YARN: %d, since %s", s.Requested, clock(s.RequestedSince)))
 	case s.Starting == 0:
-		parts = append(parts, "no containers are asked for")
+		parts = append(parts, "no containers are requested")
 	}
 	if s.Starting > 0 {
 		parts = append(parts, fmt.Sprintf("workers starting: %d", s.Starting))

@@ -15,11 +15,11 @@ func TestWhatAJobWaitsForIsSaid(t *testing.T) {
 		held   int
 		want   string
 	}{
-		"another job holds all": {SlotSupply{Total: 4, Requested: 2, RequestedSince: asked}, 0, "it needs 4 slots and has 0; other jobs hold 4; containers asked of YARN: 2, since 03:04:05"},
-		"it has some itself":    {SlotSupply{Total: 4, Free: 1, Requested: 1, RequestedSince: asked}, 3, "it needs 4 slots and has 3; containers asked of YARN: 1, since 03:04:05"},
+		"another job holds all": {SlotSupply{Total: 4, Requested: 2, RequestedSince: asked}, 0, "it needs 4 slots and has 0; other jobs hold 4; containers requested from YARN: 2, since 03:04:05"},
+		"it has some itself":    {SlotSupply{Total: 4, Free: 1, Requested: 1, RequestedSince: asked}, 3, "it needs 4 slots and has 3; containers requested from YARN: 1, since 03:04:05"},
 		"they are coming":       {SlotSupply{Starting: 2}, 0, "it needs 4 slots and has 0; workers starting: 2"},
-		"some are coming":       {SlotSupply{Starting: 1, Requested: 1, RequestedSince: asked}, 0, "it needs 4 slots and has 0; containers asked of YARN: 1, since 03:04:05; workers starting: 1"},
-		"there may be no more":  {SlotSupply{Total: 2}, 2, "it needs 4 slots and has 2; no containers are asked for"},
+		"some are coming":       {SlotSupply{Starting: 1, Requested: 1, RequestedSince: asked}, 0, "it needs 4 slots and has 0; containers requested from YARN: 1, since 03:04:05; workers starting: 1"},
+		"there may be no more":  {SlotSupply{Total: 2}, 2, "it needs 4 slots and has 2; no containers are requested"},
 		"YARN refuses":          {SlotSupply{Requested: 1, RequestedSince: asked, Refused: "too large"}, 0, "it needs 4 slots and has 0; YARN gives no more containers: too large"},
 	} {
 		if got := c.supply.Explain(SlotDemand{Needed: 4, Held: c.held}, clock); got != c.want {

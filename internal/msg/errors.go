@@ -23,7 +23,7 @@ var (
 	ErrJobEnded = errors.New("job has ended")
 	// ErrJobWithdrawn says that the job was cancelled before the cluster received it. The
 	// job never started.
-	ErrJobWithdrawn = errors.New("job was cancelled before it came")
+	ErrJobWithdrawn = errors.New("job was cancelled before the cluster received it")
 	// ErrProgramNotFound says that the cluster does not have this program.
 	ErrProgramNotFound = errors.New("program not found")
 	// ErrProgramInUse says that a job of this program runs.
