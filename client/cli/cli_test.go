@@ -176,7 +176,7 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 // people, a local run that takes a program from the path that a run on YARN
 // does not, and one that runs whatever there is.
 func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
-	const wanted = "a program is one executable file, which go build makes of a main that calls bobbin.Main"
+	const wanted = "a program is one executable file, which go build makes from a main that calls bobbin.Main"
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, file := range map[string]struct {
@@ -191,16 +191,16 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"true":   "program true: no such file or directory in this directory, and PATH is not searched: name its file with the path",
+		"true":   "program true: no such file or directory in this directory, and bobbin does not search PATH; give the path of the file",
 		"./none": "program ./none: no such file or directory: build it, or correct the path",
 		dir:      "program " + dir + " is a directory: name the program's executable file",
-		"./data": "program ./data is not executable: build it with go build, or chmod +x",
+		"./data": "program ./data is not executable: build it with go build, or run chmod +x",
 		"job":    "program job: built for another platform than " + runtime.GOOS + "/" + runtime.GOARCH,
 		// What follows info refuses in the same words.
 		"/bin/ls":   "program /bin/ls: not built with the Bobbin SDK: its main must call bobbin.Main",
-		"./script":  "program ./script: no program: it is a text file; " + wanted,
-		"./words":   "program ./words: no program: it is a text file; " + wanted,
-		"./job.jar": "program ./job.jar: no program: it is a jar, or another archive, and there is no JVM here; " + wanted,
+		"./script":  "program ./script: not a program: it is a text file; " + wanted,
+		"./words":   "program ./words: not a program: it is a text file; " + wanted,
+		"./job.jar": "program ./job.jar: not a program: it is a jar or another archive, and Bobbin has no JVM; " + wanted,
 	} {
 		code, _, stderr := command(t, nil, "run", "-t", "local", name)
 		if diff := cmp.Diff("bobbin: "+want+"\n", stderr); diff != "" || code != ExitFailed {

@@ -85,7 +85,7 @@ func TestBadProgramsAreRefusedBeforeTheClusterIsAsked(t *testing.T) {
 	})}
 	for name, c := range map[string]struct{ program, says string }{
 		"without the SDK":      {executable(t, program.Native(), ""), ": not built with the Bobbin SDK: its main must call bobbin.Main"},
-		"for another platform": {executable(t, elf.EM_S390, mark(jobgraph.ProtocolVersion)), ", the cluster runs " + runtime.GOARCH + ": build it with GOARCH=" + runtime.GOARCH},
+		"for another platform": {executable(t, elf.EM_S390, mark(jobgraph.ProtocolVersion)), ", and the cluster runs " + runtime.GOARCH + "; build it with GOARCH=" + runtime.GOARCH},
 		"of another protocol version": {
 			executable(t, program.Native(), mark(jobgraph.ProtocolVersion+1)),
 			fmt.Sprintf(": built with another protocol version: the program has %d, this bobbin has %d; build both from the same release",
@@ -104,7 +104,7 @@ func TestBadProgramsAreRefusedBeforeTheClusterIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, stderr := command(t, env, "run", "-t", "yarn-per-job", script)
-	if diff := cmp.Diff("bobbin: program "+script+": no program: it is a text file; a program is one executable file, which go build makes of a main that calls bobbin.Main\n", stderr); diff != "" {
+	if diff := cmp.Diff("bobbin: program "+script+": not a program: it is a text file; a program is one executable file, which go build makes from a main that calls bobbin.Main\n", stderr); diff != "" {
 		t.Errorf("a script (-want +got):\n%s", diff)
 	}
 }

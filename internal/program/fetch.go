@@ -70,7 +70,7 @@ func Verify(path, want string) error {
 func fetch(ctx context.Context, files Files, p msg.Program, path string) (int64, error) {
 	info, err := files.Stat(ctx, p.URI)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("%w: submit the job again, which uploads the program anew", err)
+		return 0, fmt.Errorf("%w: submit the job again, and it uploads the program again", err)
 	}
 	if err != nil {
 		return 0, err
@@ -89,7 +89,7 @@ func fetch(ctx context.Context, files Files, p msg.Program, path string) (int64,
 	case err != nil:
 		return 0, err
 	case size != info.Size:
-		return 0, fmt.Errorf("%w: of %d bytes %d were read", ErrChanged, info.Size, size)
+		return 0, fmt.Errorf("%w: want %d bytes, read %d", ErrChanged, info.Size, size)
 	case sum != p.SHA256:
 		return 0, fmt.Errorf("%w: its SHA-256 is %s", ErrChanged, sum)
 	}

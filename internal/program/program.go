@@ -30,7 +30,7 @@ var (
 	// ErrNotBuiltWithSDK says that the file does not carry the SDK's mark.
 	ErrNotBuiltWithSDK = errors.New("not built with the Bobbin SDK")
 	// ErrNoProgram says that the file is no executable of any platform.
-	ErrNoProgram = errors.New("no program")
+	ErrNoProgram = errors.New("not a program")
 	// ErrPlatform says that the file does not run on the cluster's platform.
 	ErrPlatform = errors.New("built for another platform")
 	// ErrProtocolVersion says that program and client were built from versions
@@ -127,7 +127,7 @@ func locate(path string) (string, error) {
 	info, err := os.Stat(absolute)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == path:
-		return "", fmt.Errorf("program %s: %w in this directory, and PATH is not searched: name its file with the path", path, cause(err))
+		return "", fmt.Errorf("program %s: %w in this directory, and bobbin does not search PATH; give the path of the file", path, cause(err))
 	case err != nil:
 		return "", fmt.Errorf("program %s: %w: build it, or correct the path", path, cause(err))
 	case info.IsDir():
@@ -136,7 +136,7 @@ func locate(path string) (string, error) {
 		if err := checkKind(absolute); err != nil {
 			return "", fmt.Errorf("program %s: %w", path, err)
 		}
-		return "", fmt.Errorf("program %s is not executable: build it with go build, or chmod +x", path)
+		return "", fmt.Errorf("program %s is not executable: build it with go build, or run chmod +x", path)
 	}
 	return absolute, nil
 }
@@ -236,7 +236,7 @@ func CheckPlatform(head []byte, machine elf.Machine) error {
 		order = binary.BigEndian
 	}
 	if built := elf.Machine(order.Uint16(head[HeadSize-2:])); built != machine {
-		return fmt.Errorf("%w: %s, the cluster runs %s: build it with GOARCH=%s", ErrPlatform, goarch(built), goarch(machine), goarch(machine))
+		return fmt.Errorf("%w: it is for %s, and the cluster runs %s; build it with GOARCH=%s", ErrPlatform, goarch(built), goarch(machine), goarch(machine))
 	}
 	return nil
 }
@@ -244,12 +244,12 @@ func CheckPlatform(head []byte, machine elf.Machine) error {
 // kindOf tells by the first bytes of a file that it is no executable, where it is of a kind
 // that people take for one.
 func kindOf(head []byte) error {
-	const wanted = "a program is one executable file, which go build makes of a main that calls bobbin.Main"
+	const wanted = "a program is one executable file, which go build makes from a main that calls bobbin.Main"
 	switch {
 	case len(head) == 0:
 		return fmt.Errorf("%w: the file is empty; %s", ErrNoProgram, wanted)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return fmt.Errorf("%w: it is a jar, or another archive, and there is no JVM here; %s", ErrNoProgram, wanted)
+		return fmt.Errorf("%w: it is a jar or another archive, and Bobbin has no JVM; %s", ErrNoProgram, wanted)
 	case bytes.IndexFunc(head, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) && !unicode.IsSpace(r) }) < 0:
 		return fmt.Errorf("%w: it is a text file; %s", ErrNoProgram, wanted)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrUnclear says of an application that nobody can tell whether it still needs its files.
-var ErrUnclear = errors.New("whether it still runs is not known")
+var ErrUnclear = errors.New("it is not known whether the application still runs")
 
 // Collection says what Collect removes.
 type Collection struct {
@@ -99,7 +99,7 @@ func (o *oddities) note(err error) bool {
 // with is err after all of them.
 func (o *oddities) with(err error) error {
 	if o.more > 0 {
-		return errors.Join(o.first, fmt.Errorf("%d more stay for such reasons", o.more), err)
+		return errors.Join(o.first, fmt.Errorf("%d more applications stay for the same reason", o.more), err)
 	}
 	return errors.Join(o.first, err)
 }
@@ -111,7 +111,7 @@ func (a *Area) collectApplication(ctx context.Context, c Collection, dir filesys
 		err = a.fs.RemoveAll(ctx, dir.URI)
 	}
 	if err != nil {
-		return Removed{}, fmt.Errorf("remove what is staged for %s: %w", path.Base(dir.URI), err)
+		return Removed{}, fmt.Errorf("remove the staged files of %s: %w", path.Base(dir.URI), err)
 	}
 	return Removed{dir.URI, size, dir.ModTime}, nil
 }
@@ -150,7 +150,7 @@ func (a *Area) collectCache(ctx context.Context, c Collection, used map[string]b
 			gone, err = a.dispose(ctx, entry.URI, sha256)
 		}
 		if err != nil {
-			return removed, fmt.Errorf("remove %s of the cache: %w", entry.URI, err)
+			return removed, fmt.Errorf("remove %s from the cache: %w", entry.URI, err)
 		}
 		if gone {
 			removed = append(removed, Removed{entry.URI, size, entry.ModTime})

@@ -12,7 +12,7 @@ import (
 
 // ErrExposed says that others than the user can put files of theirs where containers take
 // what they run from. The text names the place, its owner, its mode and the remedy.
-var ErrExposed = errors.New("others could put there what your containers run")
+var ErrExposed = errors.New("other users could put files there that your containers run")
 
 // guard refuses an area in which others could place something, once an application's
 // directory is there: one that they have made, or may write to; and a home in which everybody
@@ -72,7 +72,7 @@ func (a *Area) private(ctx context.Context, dir string) error {
 // own refuses what is not the user's alone.
 func (a *Area) own(s dfs.Status) error {
 	if !s.Own {
-		return exposed(s, fmt.Sprintf("it is not yours: find out who has made it, and remove it (hadoop fs -rm -r %s)", s.URI))
+		return exposed(s, fmt.Sprintf("you do not own it: find out who created it, and remove it (hadoop fs -rm -r %s)", s.URI))
 	}
 	return shared(s, fmt.Sprintf(", and remove what they may have put there (hadoop fs -rm -r %s/cache)", a.root))
 }
@@ -85,9 +85,9 @@ func shared(s dfs.Status, more string) error {
 	case s.Mode&0o022 == 0:
 		return nil
 	case s.ACL:
-		return exposed(s, fmt.Sprintf("its ACL lets others write: take it away (hadoop fs -setfacl -b %[1]s; hadoop fs -chmod go-w %[1]s)%s", s.URI, more))
+		return exposed(s, fmt.Sprintf("its ACL lets other users write: remove the ACL (hadoop fs -setfacl -b %[1]s; hadoop fs -chmod go-w %[1]s)%s", s.URI, more))
 	default:
-		return exposed(s, fmt.Sprintf("others may write: close it (hadoop fs -chmod go-w %s)%s", s.URI, more))
+		return exposed(s, fmt.Sprintf("other users may write to it: forbid that (hadoop fs -chmod go-w %s)%s", s.URI, more))
 	}
 }
 
@@ -97,7 +97,7 @@ func Replaceable(s dfs.Status) error {
 	if s.Mode&0o002 == 0 || s.Mode&fs.ModeSticky != 0 {
 		return nil
 	}
-	return exposed(s, fmt.Sprintf("everybody may replace what is in it: close it (hadoop fs -chmod o-w %s)", s.URI))
+	return exposed(s, fmt.Sprintf("every user may replace what is in it: forbid that (hadoop fs -chmod o-w %s)", s.URI))
 }
 
 func exposed(s dfs.Status, why string) error {

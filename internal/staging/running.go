@@ -59,7 +59,7 @@ func (r *Running) Holds(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list what is held in the cache: %w", err)
+		return nil, fmt.Errorf("list the held files of the cache: %w", err)
 	}
 	var held []string
 	for _, f := range files {
