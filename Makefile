@@ -9,18 +9,18 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# go knows better than make what has changed.
+# No prerequisites: go finds out what has changed.
 .PHONY: build
 build: ## build static binaries: bin/bobbin and bin/examples/*
 	$(GOBUILD) -o bin/ ./client/cmd/bobbin
 	$(GOBUILD) -o bin/examples/ ./examples/...
 
 .PHONY: demo
-demo: build ## count the words of a text (SIZE=100m) in one process; needs Go alone
+demo: build ## count the words of a text (SIZE=100m) in one process; needs only Go
 	scripts/demo $(SIZE)
 
 .PHONY: demo-yarn
-demo-yarn: build ## the same on a real HDFS and YARN, which it fetches, starts and stops
+demo-yarn: build ## run the same job on a real HDFS and YARN, which it fetches, starts and stops
 	scripts/demo-yarn $(SIZE)
 
 .PHONY: test
@@ -36,15 +36,15 @@ integration: ## run the tests against a real Hadoop, which it starts and stops
 	scripts/test integration
 
 .PHONY: test-long
-test-long: ## test with the tests that take minutes, too: each Hadoop under each protection; an hour
+test-long: ## also run the tests that take minutes, such as each Hadoop release with each protection; an hour
 	BOBBIN_TEST_LONG=1 scripts/test
 
 .PHONY: test-repeat
-test-repeat: ## run the tests ten times at one commit, five of them on a busy machine, and log each run
+test-repeat: ## run all tests ten times, five of them on a busy machine, and log each run
 	scripts/test-repeat
 
 .PHONY: race
-race: ## run the unit tests ten times over, in changing order, with the race detector
+race: ## run the unit tests ten times in random order, with the race detector
 	$(UNIT) go test -race -shuffle=on -count=10
 
 .PHONY: fuzz
@@ -56,11 +56,11 @@ bench: build ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; h
 	scripts/bench
 
 .PHONY: bench-submit
-bench-submit: build ## its part on sessions and submission, beside Flink 1.20, which it fetches; eight minutes
+bench-submit: build ## measure only sessions and submission, and Flink 1.20, which it fetches; eight minutes
 	scripts/bench -only session,submit -o docs/BENCHMARKS.md
 
 .PHONY: cover
-cover: ## show which lines the unit tests reach: coverage.html
+cover: ## write coverage.html, which shows the lines that unit tests reach
 	$(UNIT) go test -coverprofile=coverage.out
 	go tool cover -html=coverage.out -o coverage.html
 	go tool cover -func=coverage.out | tail -n 1
@@ -70,11 +70,11 @@ lint: ## run the linters
 	scripts/lint
 
 .PHONY: generate
-generate: ## regenerate the code for messages
+generate: ## regenerate code and pages, such as protobuf messages and docs/OPTIONS.md
 	go generate ./...
 
 .PHONY: verify-generate
-verify-generate: ## check that generated code is current
+verify-generate: ## check that generated code and pages are current
 	scripts/verify-generate
 
 .PHONY: cluster-up
@@ -82,9 +82,9 @@ cluster-up: ## start a real HDFS and YARN on this machine
 	scripts/cluster up
 
 .PHONY: cluster-down
-cluster-down: ## stop it and remove its data
+cluster-down: ## stop that cluster and remove its data
 	scripts/cluster down
 
 .PHONY: clean
-clean: ## remove what the build and the tests made
+clean: ## remove the output of build and tests
 	rm -rf bin out coverage.out coverage.html

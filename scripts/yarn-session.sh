@@ -1,6 +1,6 @@
 #!/bin/sh
-# Flink's command of this name: starts a session on YARN, attaches to one (-id), or tells
-# what YARN has for one (-q). Its flags are those of `bobbin session start`, which it runs.
+# Does what Flink's command of this name does: starts a session on YARN, attaches to a session (-id), or prints YARN's
+# resources (-q). It runs `bobbin session start` and takes the same flags.
 #
 #   scripts/yarn-session.sh -d -nm nightly -jm 1g -tm 4g -s 4
 set -eu
