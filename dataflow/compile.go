@@ -15,7 +15,7 @@ import (
 // ErrNotDeterministic says that a plan function gave two different plans for the
 // same arguments.
 var ErrNotDeterministic = errors.New("the plan function gives a different plan each time it runs: " +
-	"it must depend on nothing but its arguments (no clock, no randomness, no map order)")
+	"it must depend only on its arguments (no clock, no random numbers, no order of a map)")
 
 // PlanPanic is the panic of a plan function, as an error.
 type PlanPanic struct {

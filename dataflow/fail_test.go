@@ -122,7 +122,7 @@ func TestCollectedElementsFitTheirBatches(t *testing.T) {
 		t.Errorf("%d elements, error %v", len(got), err)
 	}
 	_, err = env.Execute(t.Context(), collectRepeated, operator.MaxCollectBatch/10)
-	if !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), "write files instead") {
+	if !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), "write the elements to files instead") {
 		t.Errorf("error %v, want a permanent one that names the remedy", err)
 	}
 }

@@ -80,7 +80,7 @@ func (r *registry) add(name string, job Executable) {
 		panic("dataflow: a job needs a name")
 	}
 	if _, ok := r.jobs[name]; ok {
-		panic(fmt.Sprintf("dataflow: two jobs are registered as %q; give one another name", name))
+		panic(fmt.Sprintf("dataflow: two jobs are registered as %q; rename one of them", name))
 	}
 	r.jobs[name] = job
 }
@@ -92,5 +92,5 @@ func (r *registry) find(name string) (Executable, error) {
 		return job, nil
 	}
 	known := slices.Sorted(maps.Keys(r.jobs))
-	return nil, fmt.Errorf("job %q: %w, which knows: %s", name, ErrUnknownJob, strings.Join(known, ", "))
+	return nil, fmt.Errorf("job %q: %w; registered jobs: %s", name, ErrUnknownJob, strings.Join(known, ", "))
 }

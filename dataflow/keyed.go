@@ -21,7 +21,7 @@ func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
 	if set.codec != nil {
 		given, ok := set.codec.(Codec[K])
 		if !ok {
-			s.out.node.plan.fault(errors.New("key by: option WithCodec has the codec of another type than the key's"))
+			s.out.node.plan.fault(errors.New("key by: option WithCodec has a codec for another type than the key's"))
 		}
 		k.codec = func() (Codec[K], error) { return given, nil }
 	}

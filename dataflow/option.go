@@ -93,7 +93,7 @@ func (p *Plan) settle(operator string, allowed optionKind, options []Option) set
 	var s settings
 	for _, o := range options {
 		if o.kind&allowed == 0 {
-			p.fault(fmt.Errorf("%s: option %v does not apply here", operator, o.kind))
+			p.fault(fmt.Errorf("%s: option %v does not apply to this operator", operator, o.kind))
 			continue
 		}
 		o.apply(&s)

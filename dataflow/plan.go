@@ -82,7 +82,7 @@ func (p *Plan) check() error {
 	}
 	for _, n := range p.nodes {
 		if n.out != nil && n.out.consumers == 0 {
-			faults = append(faults, fmt.Errorf("nothing takes the elements of %q: give them to a sink or leave it out", n.name))
+			faults = append(faults, fmt.Errorf("no operator takes the elements of %q: connect it to a sink, or remove it", n.name))
 		}
 	}
 	return errors.Join(faults...)

@@ -74,7 +74,7 @@ func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem)
 			}
 			for _, other := range dirs {
 				if within(dir, other) || within(other, dir) {
-					return nil, fmt.Errorf("output %s and output %s overlap: choose another for one of them", other, dir)
+					return nil, fmt.Errorf("output %s and output %s overlap: change one of them", other, dir)
 				}
 			}
 			if err := output.Check(ctx, fsys, dir, n.output.mode); err != nil {

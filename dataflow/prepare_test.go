@@ -37,7 +37,7 @@ func TestPrepareRefusesBadInputAndOutput(t *testing.T) {
 		want string
 	}{
 		"missing input":               {copyArgs{[]string{"/none"}, []string{"/out"}, false}, "input /none: "},
-		"compressed input":            {copyArgs{[]string{"/zip"}, []string{"/out"}, false}, "compressed files are not read yet: unpack it first (mem:///zip/a.gz)"},
+		"compressed input":            {copyArgs{[]string{"/zip"}, []string{"/out"}, false}, "compressed files are not supported yet: decompress the file first (mem:///zip/a.gz)"},
 		"output that exists":          {copyArgs{[]string{"/in"}, []string{"/full"}, false}, "output mem:///full: output exists already"},
 		"output that is a file":       {copyArgs{[]string{"/in"}, []string{"/file"}, true}, "output mem:///file is a file"},
 		"input inside the output":     {copyArgs{[]string{"/in"}, []string{"/in"}, true}, "input mem:///in/a lies in the output mem:///in"},

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrDetached says that there is no result because the job runs detached.
-var ErrDetached = errors.New("the job runs detached: its result is not known")
+var ErrDetached = errors.New("the job runs detached, so its result is not available")
 
 // Result is the result of an executed job.
 type Result struct {
@@ -41,7 +41,7 @@ func (r *Result) collect(name string, epoch int, records []byte) error {
 	for len(records) > 0 {
 		length, n := binary.Uvarint(records)
 		if n <= 0 || length > uint64(len(records)-n) {
-			return fmt.Errorf("collect %s: %w: a record of %d bytes where %d follow", name, codec.ErrCorrupt, length, len(records)-max(n, 0))
+			return fmt.Errorf("collect %s: %w: a record should have %d bytes, and only %d follow", name, codec.ErrCorrupt, length, len(records)-max(n, 0))
 		}
 		end := n + int(length)
 		have.records = append(have.records, records[n:end:end])

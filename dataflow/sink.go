@@ -56,7 +56,7 @@ func NewCollector[T any](name string, o ...Option) Collector[T] {
 	if set := p.settle("collector "+name, optionCodec, o); set.codec != nil {
 		given, ok := set.codec.(Codec[T])
 		if !ok {
-			p.fault(fmt.Errorf("collector %s: option WithCodec has the codec of another type", name))
+			p.fault(fmt.Errorf("collector %s: option WithCodec has a codec for another type", name))
 		}
 		c.codec = func() (Codec[T], error) { return given, nil }
 	}
@@ -114,7 +114,7 @@ func (b *batch) add(ctx context.Context) {
 	size := len(b.record) + binary.MaxVarintLen32
 	if size > operator.MaxCollectBatch {
 		b.chain.fail(operator.Permanent(fmt.Errorf(
-			"collect: an element has %d bytes, at most %d can be collected: write files instead", len(b.record), operator.MaxCollectBatch-binary.MaxVarintLen32)))
+			"collect: an element has %d bytes, at most %d can be collected: write the elements to files instead", len(b.record), operator.MaxCollectBatch-binary.MaxVarintLen32)))
 		return
 	}
 	if len(b.records)+size > operator.MaxCollectBatch {

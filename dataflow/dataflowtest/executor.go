@@ -67,7 +67,7 @@ func (e *executor) compileAgain(g jobgraph.JobGraph) (*dataflow.Compiled, error)
 		return nil, err
 	}
 	if compiled.Graph.Digest != g.Digest {
-		return nil, fmt.Errorf("job %s has digest %s, planned again %s", g.Job, g.Digest, compiled.Graph.Digest)
+		return nil, fmt.Errorf("job %s has digest %s, but planned again it has %s", g.Job, g.Digest, compiled.Graph.Digest)
 	}
 	return compiled, nil
 }

@@ -22,13 +22,13 @@ import (
 var (
 	// ErrEncryptionZone says that a file lies in an HDFS encryption zone. Its
 	// bytes would be read as ciphertext, so it is refused.
-	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone, where nothing is read or written yet: use a place outside")
+	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone, which is not supported yet: use a directory outside the zone")
 	// ErrErasureCoded says that an erasure coding policy stripes the file. The HDFS client
 	// cannot read such files.
-	ErrErasureCoded = errors.New("file is erasure coded, which is not read or written yet: use a copy in a directory with replication")
+	ErrErasureCoded = errors.New("file is erasure coded, which is not supported yet: use a copy in a directory with replication")
 	// ErrQuota says that a write would exceed a quota of the directory: on names, on space, or
 	// on one storage type.
-	ErrQuota = errors.New("the directory's quota is exceeded: remove something, have the quota raised (hdfs dfsadmin), or write elsewhere")
+	ErrQuota = errors.New("the directory's quota is exceeded: delete files, ask an administrator to raise the quota (hdfs dfsadmin), or choose another directory")
 	// ErrNotEmpty says that a directory was not removed because it is not empty.
 	ErrNotEmpty = errors.New("directory is not empty")
 	// ErrTooLarge says that a file has more bytes than the caller takes.

@@ -64,7 +64,7 @@ func (g *JobGraph) Validate() error {
 	case len(g.Vertices) == 0:
 		return fmt.Errorf("%w: no vertices", ErrInvalid)
 	case len(g.Vertices) > MaxVertices || len(g.Edges) > MaxEdges:
-		return fmt.Errorf("%w: %d vertices and %d edges, at most %d and %d are run as one job: divide it",
+		return fmt.Errorf("%w: %d vertices and %d edges, a job has at most %d and %d: divide the job",
 			ErrInvalid, len(g.Vertices), len(g.Edges), MaxVertices, MaxEdges)
 	}
 	inputs, err := g.validateEdges()
@@ -80,9 +80,9 @@ func (g *JobGraph) Validate() error {
 		case v.Source == (len(inputs[i]) > 0):
 			return fmt.Errorf("%w: vertex %d %q must read either splits or edges", ErrInvalid, i, v.Name)
 		case v.Collect != "" && v.Parallelism != 1:
-			return fmt.Errorf("%w: vertex %d %q collects with parallelism %d", ErrInvalid, i, v.Name, v.Parallelism)
+			return fmt.Errorf("%w: vertex %d %q collects with parallelism %d, want 1", ErrInvalid, i, v.Name, v.Parallelism)
 		case v.Collect != "" && collects[v.Collect]:
-			return fmt.Errorf("%w: vertex %d %q collects %q, as another one does", ErrInvalid, i, v.Name, v.Collect)
+			return fmt.Errorf("%w: vertex %d %q collects %q, and so does another vertex", ErrInvalid, i, v.Name, v.Collect)
 		}
 		collects[v.Collect] = true
 		if subtasks += v.Parallelism; subtasks > MaxSubtasks {
@@ -91,7 +91,7 @@ func (g *JobGraph) Validate() error {
 		for _, s := range v.Splits {
 			for _, p := range s.Parts {
 				if p.Offset < 0 || p.Length < 0 || p.Length > p.FileLength-p.Offset {
-					return fmt.Errorf("%w: vertex %d %q reads %d bytes from %d of %s, which has %d", ErrInvalid, i, v.Name, p.Length, p.Offset, s.URI(p), p.FileLength)
+					return fmt.Errorf("%w: vertex %d %q reads %d bytes from offset %d of %s, which has %d bytes", ErrInvalid, i, v.Name, p.Length, p.Offset, s.URI(p), p.FileLength)
 				}
 			}
 		}

@@ -8,8 +8,8 @@ func (g *JobGraph) Warnings() []string {
 	var warnings []string
 	for _, v := range g.Vertices {
 		if v.Source && len(v.Splits) == 0 {
-			warnings = append(warnings, fmt.Sprintf("warning: job %s reads nothing in %s: its input holds no data, or no files "+
-				"(of a directory those are read that lie right in it, and whose names do not begin with _ or .)", g.Name, v.Name))
+			warnings = append(warnings, fmt.Sprintf("warning: job %s reads nothing in %s: its input has no files, or only empty files "+
+				"(from a directory, Bobbin reads only the files directly in it whose names do not begin with _ or .)", g.Name, v.Name))
 		}
 	}
 	return warnings

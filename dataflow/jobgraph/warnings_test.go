@@ -12,7 +12,7 @@ func TestAnInputWithoutFilesIsWarnedOf(t *testing.T) {
 		{Name: "read", Source: true, Splits: []Split{{}}}, {Name: "count"}, {Name: "read more", Source: true},
 	}}
 	got := g.Warnings()
-	if len(got) != 1 || !strings.HasPrefix(got[0], "warning: job words reads nothing in read more: its input holds no data, or no files (of a directory ") {
+	if len(got) != 1 || !strings.HasPrefix(got[0], "warning: job words reads nothing in read more: its input has no files, or only empty files (from a directory, ") {
 		t.Errorf("warnings %q", got)
 	}
 }

@@ -87,7 +87,7 @@ func TestErrorsOfCalls(t *testing.T) {
 		"closed":        {unanswered(hdfs.ErrDialerClosed), ErrClosed, "closed"},
 		"no right":      {&yarnrpc.RemoteError{Method: "rename2", Class: "org.apache.hadoop.security.AccessControlException"}, fs.ErrPermission, "for user me"},
 		"not there":     {&fs.PathError{Op: "stat", Path: "/x", Err: fs.ErrNotExist}, fs.ErrNotExist, "not exist"},
-		"encrypted":     {&fs.PathError{Op: "create", Path: "/x", Err: hdfs.ErrEncryptionZone}, filesystem.ErrEncryptionZone, "use a place outside"},
+		"encrypted":     {&fs.PathError{Op: "create", Path: "/x", Err: hdfs.ErrEncryptionZone}, filesystem.ErrEncryptionZone, "use a directory outside the zone"},
 		"striped":       {fmt.Errorf("read: %w", hdfs.ErrErasureCoded), filesystem.ErrErasureCoded, "with replication"},
 		"a quota":       {&yarnrpc.RemoteError{Method: "create", Class: "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", Message: "of /dir"}, filesystem.ErrQuota, "of /dir"},
 		"in use":        {fmt.Errorf("remove: %w", hdfs.ErrNotEmpty), filesystem.ErrNotEmpty, "not empty"},

@@ -97,7 +97,7 @@ func (r *Reader) Read(ctx context.Context, split jobgraph.Split, line func([]byt
 // checkUnchanged compares a file with what it was when it was listed.
 func checkUnchanged(info filesystem.FileInfo, part jobgraph.Part) error {
 	if info.Size != part.FileLength || info.ModTime.UnixMilli() != part.FileModTime {
-		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, modified %s, now %d bytes, modified %s", info.URI, ErrChanged,
+		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, modified at %s; now it has %d bytes, modified at %s", info.URI, ErrChanged,
 			part.FileLength, time.UnixMilli(part.FileModTime).UTC().Format(timeFormat), info.Size, info.ModTime.UTC().Format(timeFormat)))
 	}
 	return nil
@@ -107,9 +107,9 @@ func checkUnchanged(info filesystem.FileInfo, part jobgraph.Part) error {
 func notRead(uri string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return operator.Permanent(fmt.Errorf("read %s: %w: it is gone", uri, ErrChanged))
+		return operator.Permanent(fmt.Errorf("read %s: %w: the file does not exist any more", uri, ErrChanged))
 	case errors.Is(err, filesystem.ErrTooLarge):
-		return operator.Permanent(fmt.Errorf("read %s: %w: it has grown", uri, ErrChanged))
+		return operator.Permanent(fmt.Errorf("read %s: %w: the file has grown", uri, ErrChanged))
 	default:
 		return operator.OfFiles(fmt.Errorf("read input: %w", err))
 	}
@@ -238,6 +238,6 @@ func (s *scan) endOfFile() error {
 }
 
 func (s *scan) tooLong() error {
-	return operator.Permanent(fmt.Errorf("read %s: %w: the one at byte %d has more than %d bytes",
+	return operator.Permanent(fmt.Errorf("read %s: %w: the line at byte %d has more than %d bytes",
 		s.uri, ErrLineTooLong, s.first, s.reader.options.MaxLine))
 }

@@ -99,7 +99,7 @@ func (a *readAhead) run(part jobgraph.Part, size int) error {
 // wraps it, such as that of a DataNode that has hung up, is about something else.
 func readError(file filesystem.FileInfo, position int64, err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // those that wrap them are not meant
-		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, now it ends at %d", file.URI, ErrChanged, file.Size, position))
+		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, and now ends at byte %d", file.URI, ErrChanged, file.Size, position))
 	}
 	return operator.OfFiles(fmt.Errorf("read %s at %d: %w", file.URI, position, err))
 }

@@ -12,7 +12,7 @@ import (
 
 // ErrCommitBegun says that a job's commit had begun before the job ended. The files that the commit
 // has moved away may be the only copy of the old content.
-var ErrCommitBegun = errors.New("the commit had begun: what was there before, and what was to replace it, lie in _temporary")
+var ErrCommitBegun = errors.New("the commit had begun: the old files and the files to replace them are in _temporary")
 
 // Discard removes the job's files below _temporary after the job has ended without a result.
 // Otherwise they would count against the directory's quota. If the job has committed, Discard does

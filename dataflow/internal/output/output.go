@@ -39,7 +39,7 @@ const (
 )
 
 // ErrExists says that the output directory holds something already.
-var ErrExists = errors.New("output exists already: remove it, choose another, or have the sink replace it with dataflow.Overwrite()")
+var ErrExists = errors.New("output exists already: remove it, choose another, or pass dataflow.Overwrite() to the sink to replace it")
 
 // Mode says how a job treats an existing output.
 type Mode int
@@ -75,7 +75,7 @@ func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mod
 	}
 	if mode == Replace {
 		if slices.ContainsFunc(entries, func(e filesystem.FileInfo) bool { return path.Base(e.URI) == staging }) {
-			return fmt.Errorf("output %s is the home directory of a user, it holds %s: choose a directory of its own", dir, staging)
+			return fmt.Errorf("output %s is a user's home directory, because it contains %s: choose another directory", dir, staging)
 		}
 		return nil
 	}
@@ -104,7 +104,7 @@ func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt 
 // refused adds what to do about an output that may not be written.
 func refused(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: have the directory made writable, or choose another output", err)
+		return fmt.Errorf("%w: ask for permission to write there, or choose another output", err)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoMatch says that a glob matches nothing.
-var ErrNoMatch = errors.New("no file matches this pattern: name files that are there, in quotes so that the shell leaves it alone")
+var ErrNoMatch = errors.New("no file matches this pattern: name existing files, and quote the pattern so that the shell does not expand it")
 
 // glob gives the files that the matches of a pattern in Hadoop's syntax name: "*", "?", "[a-z]",
 // "[^a]", "{a,b}", and "\" before a character that stands for itself. No file is given twice.
@@ -165,7 +165,7 @@ func fits(pattern, name string) (bool, error) {
 const maxAlternatives = 1 << 12
 
 // ErrTooMany says that the braces of a glob expand to too many patterns.
-var ErrTooMany = errors.New("its braces stand for more than 4096 patterns: name fewer, or use * and ?")
+var ErrTooMany = errors.New("its braces expand to more than 4096 patterns: use fewer alternatives, or * and ?")
 
 // alternatives spells out the "{a,b}" of a pattern, nested ones too.
 func alternatives(pattern string) ([]string, error) {

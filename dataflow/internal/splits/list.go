@@ -101,7 +101,7 @@ func (l *lister) take(ctx context.Context, part []filesystem.Entry, rights map[s
 }
 
 // ErrVanished says that a file or a directory was removed during the listing.
-var ErrVanished = errors.New("vanished while it was listed: run the job again")
+var ErrVanished = errors.New("vanished during the listing: run the job again")
 
 // vanished gives the error of asking for something that was found. Where that is gone, the error is
 // not fs.ErrNotExist: it must not pass for an alternative of a pattern that names nothing.

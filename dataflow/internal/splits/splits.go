@@ -21,7 +21,7 @@ import (
 )
 
 // ErrCompressed says that an input is a compressed file.
-var ErrCompressed = errors.New("compressed files are not read yet: unpack it first")
+var ErrCompressed = errors.New("compressed files are not supported yet: decompress the file first")
 
 const (
 	// smallest and largest bound the size of splits, in bytes: below, a split
@@ -114,9 +114,9 @@ func refused(input string, err error) error {
 	remedy := ""
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		remedy = ": name a file, a directory or a pattern that is there"
+		remedy = ": name an existing file or directory, or a pattern that matches"
 	case errors.Is(err, fs.ErrPermission):
-		remedy = ": have it made readable, or read what is"
+		remedy = ": ask for permission to read it, or choose another input"
 	}
 	return fmt.Errorf("input %s: %w%s", input, err, remedy)
 }

@@ -87,6 +87,6 @@ func silent(t *testing.T, u *bobbintest.User, server string, args ...string) {
 	}
 	// No answer, or no connection where one begins with a login.
 	if !strings.Contains(lines[0], "localhost:") || !strings.Contains(lines[0], "tried for ") && !strings.Contains(lines[0], " tries in ") && !strings.Contains(lines[0], " in time") {
-		t.Errorf("%v: %q tells neither where nor for how long", args, lines[0])
+		t.Errorf("%v: %q names neither the server nor the time", args, lines[0])
 	}
 }

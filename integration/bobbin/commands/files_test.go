@@ -39,18 +39,18 @@ func TestBadFilesAreRefusedWhilePlanning(t *testing.T) {
 	refuseAll(t, u, []refusal{
 		{
 			"a missing input", count(dir+"/nothing", dir+"/out"),
-			[]string{"input " + dir + "/nothing", uri(dir + "/nothing"), "file does not exist: name a file, a directory or a pattern that is there"},
+			[]string{"input " + dir + "/nothing", uri(dir + "/nothing"), "file does not exist: name an existing file or directory, or a pattern that matches"},
 		},
-		{"somebody else's file", count(closed+"/secret", dir+"/out"), []string{uri(closed + "/secret"), denied + ": have it made readable"}},
+		{"somebody else's file", count(closed+"/secret", dir+"/out"), []string{uri(closed + "/secret"), denied + ": ask for permission to read it"}},
 		{"a file among somebody else's", count(closed+"/*", dir+"/out"), []string{closed + "/", denied}},
 		{"somebody else's directory", count(closed+"/room", dir+"/out"), []string{uri(closed + "/room"), denied}},
 		{
 			"an output that exists", count(dir+"/text", dir+"/done"),
-			[]string{"output " + uri(dir+"/done"), "exists already: remove it, choose another, or have the sink replace it with dataflow.Overwrite()"},
+			[]string{"output " + uri(dir+"/done"), "exists already: remove it, choose another, or pass dataflow.Overwrite() to the sink to replace it"},
 		},
 		{
 			"an output in somebody else's directory", count(dir+"/text", closed+"/room/out"),
-			[]string{uri(closed + "/room/out"), denied + ": have the directory made writable"},
+			[]string{uri(closed + "/room/out"), denied + ": ask for permission to write there"},
 		},
 	})
 	if got := u.Output(t, dir+"/done"); len(got) != 1 || got[0] != "or\t1" {

@@ -43,7 +43,7 @@ func leftOf(t *testing.T, u *bobbintest.User) left {
 func unchanged(t *testing.T, u *bobbintest.User, before left) {
 	t.Helper()
 	if diff := cmp.Diff(before, leftOf(t, u)); diff != "" {
-		t.Errorf("something is left behind (-before +after):\n%s", diff)
+		t.Errorf("the command left files or applications behind (-before +after):\n%s", diff)
 	}
 }
 

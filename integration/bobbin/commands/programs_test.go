@@ -21,7 +21,7 @@ func TestBadPlansAreRefused(t *testing.T) {
 	mode := func(mode string) []string { return bobbintest.Small(faulty, mode, dir+"/text", dir+"/out") }
 	before := leftOf(t, u)
 	refuseAll(t, u, []refusal{
-		{"a plan that differs each time", mode("two-plans"), []string{"job faulty", "a different plan each time", "no clock, no randomness, no map order"}},
+		{"a plan that differs each time", mode("two-plans"), []string{"job faulty", "a different plan each time", "no clock, no random numbers, no order of a map"}},
 		{"a plan that is refused", mode("plan-error"), []string{"plan job faulty: the plan is refused"}},
 		{"a driver that executes nothing", mode("no-execute"), []string{"faulty", "no job was executed", "must call env.Execute"}},
 		{"a driver that fails", mode("driver-error"), []string{"the driver does not feel like it"}},

@@ -22,7 +22,7 @@ func TestAnEncryptionZoneIsRefused(t *testing.T) {
 		return bobbintest.Small(suite.Program(t, "wordcount"), "--input", input, "--output", output)
 	}
 	before := leftOf(t, u)
-	refused(t, u, []string{secret, "lies in an HDFS encryption zone", "use a place outside"}, count(zone+"/words", dir+"/out")...)
+	refused(t, u, []string{secret, "lies in an HDFS encryption zone", "use a directory outside the zone"}, count(zone+"/words", dir+"/out")...)
 	unchanged(t, u, before)
 	got := u.Run(t, count(dir+"/text", zone+"/out")...) // planning does not write
 	if got.Code != 1 || countLines(got.Stderr, "lies in an HDFS encryption zone") != 1 || countLines(got.Stderr, "restart") != 0 {
