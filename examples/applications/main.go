@@ -23,9 +23,9 @@ import (
 )
 
 func main() {
-	states := flag.String("states", "", "of these states, such as `RUNNING,ACCEPTED`")
-	queue := flag.String("queue", "", "of this `queue`")
-	user := flag.String("user", "", "of this `user`")
+	states := flag.String("states", "", "list only applications in these `states`, such as RUNNING,ACCEPTED")
+	queue := flag.String("queue", "", "list only applications in this `queue`")
+	user := flag.String("user", "", "list only applications of this `user`")
 	flag.Parse()
 	var wanted yarnclient.Filter
 	for _, state := range list(*states) {

@@ -96,7 +96,7 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	err := yarn.Kill(ctx, id, "its client has left")
+	err := yarn.Kill(ctx, id, "its client has ended")
 	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
 		return nil
 	}

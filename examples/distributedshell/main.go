@@ -83,16 +83,16 @@ func runMaster(file string) error {
 func runClient(args []string) error {
 	var job Job
 	flags := flag.NewFlagSet("distributedshell", flag.ExitOnError)
-	flags.IntVar(&job.Copies, "copies", 1, "run so many `copies` of the command")
-	flags.IntVar(&job.Retries, "retries", 2, "repeat a copy that fails so many `times`")
-	flags.Int64Var(&job.Size.MemoryMB, "memory", 128, "of each copy, in `MiB`")
-	flags.IntVar(&job.Size.VCores, "vcores", 1, "of each copy, `number`")
+	flags.IntVar(&job.Copies, "copies", 1, "run this `number` of copies of the command")
+	flags.IntVar(&job.Retries, "retries", 2, "repeat a copy that fails up to this `number` of times")
+	flags.Int64Var(&job.Size.MemoryMB, "memory", 128, "memory of each copy's container, in `MiB`")
+	flags.IntVar(&job.Size.VCores, "vcores", 1, "`number` of virtual cores of each copy's container")
 	queue := flags.String("queue", "default", "submit to this `queue`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if job.Command = flags.Arg(0); flags.NArg() != 1 || job.Copies < 1 || job.Retries < 0 {
-		return fmt.Errorf("want one command, one copy or more and no negative retries: see %s -help", flags.Name())
+		return fmt.Errorf("want one command, at least one copy, and retries of 0 or more: see %s -help", flags.Name())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -27,7 +27,7 @@ func main() {
 
 func run(args []string) error {
 	flags := flag.NewFlagSet("gentext", flag.ExitOnError)
-	size := flags.String("size", "10m", "bytes to write in all, with k, m or g")
+	size := flags.String("size", "10m", "total size in bytes, with k, m or g")
 	files := flags.Int("files", 1, "number of files")
 	seed := flags.Uint64("seed", 1, "seed of the text")
 	if err := flags.Parse(args); err != nil {

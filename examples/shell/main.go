@@ -70,7 +70,7 @@ func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 		return none, err
 	}
 	if conf.SecurityEnabled() {
-		return none, errors.New("this cluster has Kerberos, where ResourceManagers keep the tokens of unmanaged masters: use distributedshell")
+		return none, errors.New("this cluster has Kerberos, where the ResourceManager sends no token for an unmanaged ApplicationMaster: use distributedshell")
 	}
 	o, err := yarnclient.FromConf(conf, cmp.Or(os.Getenv("HADOOP_USER_NAME"), os.Getenv("USER")))
 	if err != nil {
@@ -98,7 +98,7 @@ func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	err := yarn.Kill(ctx, id, "its master, shell, has left")
+	err := yarn.Kill(ctx, id, "its ApplicationMaster, shell, has ended")
 	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
 		return nil
 	}

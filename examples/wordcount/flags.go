@@ -10,15 +10,15 @@ import (
 const usage = `Usage: wordcount --input URI... [--output URI [--overwrite]]
 
 Counts the words of text files: runs of ASCII letters, digits and "_", with
-letters lowered. Writes lines of a word, a tab and its count.
+in lower case. Writes one line per word: the word, a tab and its count.
 
   --input URI...   files, directories or globs; may be repeated
   --output URI     directory for the result; without it the counts are printed
-  --overwrite      replace an output that exists
+  --overwrite      replace an existing output
   --help           show this
 
 A path without a scheme is on the default file system of the Hadoop
-configuration, or on the local disk where there is none.
+configuration. Without a configuration it is on the local disk.
 `
 
 // errHelp says that the user asked for the usage.
@@ -54,7 +54,7 @@ func parse(arguments []string) (Args, error) {
 				args.Output = value
 			}
 		case "":
-			return args, wrong("%q stands before any flag", argument)
+			return args, wrong("%q comes before any flag", argument)
 		default:
 			return args, wrong("unknown flag %s", name)
 		}
@@ -70,7 +70,7 @@ func check(args Args, arguments []string) error {
 	case slices.Contains(args.Input, ""):
 		return wrong("--input is empty")
 	case args.Output == "" && slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "--output") }):
-		return wrong("--output names no directory")
+		return wrong("--output needs a directory")
 	case args.Output == "" && args.Overwrite:
 		return wrong("--overwrite needs an --output")
 	}
