@@ -85,11 +85,11 @@ func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	}
 	page := pageOf(t, open(t), options{only: []string{"submit"}, flink: strings.TrimSpace(string(home))})
 	if version := regexp.MustCompile(`Flink is 1\.20\.\d+, on java \d+`); !version.MatchString(page) {
-		t.Errorf("the page does not tell Flink's version:\n%s", page)
+		t.Errorf("the page does not name Flink's version:\n%s", page)
 	}
 	compared := regexp.MustCompile(`(?m)^\| [^|]+ \| [\d.]+ (ms|MiB) +\| [\d.]+ (ms|MiB) +\| \d+\.\d+ +\|`)
 	if rows := compared.FindAllString(strings.ReplaceAll(page, "**", ""), -1); len(rows) != 12 {
-		t.Errorf("%d rows compare both, want 12:\n%s", len(rows), page)
+		t.Errorf("%d rows compare Bobbin and Flink, want 12:\n%s", len(rows), page)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestContainersAreWatched(t *testing.T) {
 		t.Errorf("masters are %v", seen.masters)
 	}
 	if before, is := seen.peaks["container_before"]; is {
-		t.Errorf("a process that was there before is watched: %+v", before)
+		t.Errorf("a process that existed before is watched: %+v", before)
 	}
 	// The race detector multiplies what a process holds.
 	one, two := seen.peaks["container_1"], seen.peaks["container_2"]

@@ -38,7 +38,7 @@ func checkKept(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return fmt.Errorf("keep measurements in %s: it is no regular file", path)
+		return fmt.Errorf("keep measurements in %s: it is not a regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("keep measurements: %w", err)
 	}

@@ -100,7 +100,7 @@ func TestAFileThatCannotBeKeptIsToldFirst(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-only", "cold", "-o", dir}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "no regular file") || out.Len() > 0 {
+	if code := run(t.Context(), []string{"-only", "cold", "-o", dir}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "not a regular file") || out.Len() > 0 {
 		t.Errorf("exit code %d, stderr %q", code, errs.String()) // before a cluster is started, which would be told here
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

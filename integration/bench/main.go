@@ -75,12 +75,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.bin, "bin", "bin", "`directory` with what scripts/bench has built")
-	flags.IntVar(&o.runs, "runs", 0, "`number` of runs of each measurement at most; 0 for what it should have")
-	flags.IntVar(&o.calls, "calls", 0, "`number` of calls in a run at most; 0 for what it should have")
+	flags.StringVar(&o.bin, "bin", "bin", "`directory` of the programs that scripts/bench has built")
+	flags.IntVar(&o.runs, "runs", 0, "maximum `number` of runs of each measurement; 0 for its default")
+	flags.IntVar(&o.calls, "calls", 0, "maximum `number` of calls in a run; 0 for its default")
 	flags.StringVar(&o.flink, "flink", "", "`directory` of Flink's distribution, to measure it beside Bobbin")
-	flags.StringVar(&o.file, "o", "", "`file` to keep the page in, section by section; with -only, to replace those sections in")
-	flags.Func("only", "`sections` to measure, of "+strings.Join(names, ","), func(list string) error {
+	flags.StringVar(&o.file, "o", "", "`file` to write the page to, section by section; with -only, only those sections are replaced")
+	flags.Func("only", "measure only these `sections`, of "+strings.Join(names, ","), func(list string) error {
 		o.only = strings.Split(list, ",")
 		for _, name := range o.only {
 			if !slices.Contains(names, name) {

@@ -46,7 +46,7 @@ func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (_ *rig, er
 	}
 	for _, name := range []string{"bobbin", "rusage", "examples/wordcount", "examples/gentext"} {
 		if _, err := os.Stat(r.program(name)); err != nil {
-			return nil, fmt.Errorf("%w: scripts/bench builds what is measured", err)
+			return nil, fmt.Errorf("%w: run scripts/bench, which builds the programs to measure", err)
 		}
 	}
 	if r.scratch, err = os.MkdirTemp("", "bobbin-bench-"); err != nil {

@@ -119,7 +119,7 @@ func newMaster(ctx context.Context, r *rig) (_ *master, err error) {
 	return m, nil
 }
 
-// submit makes the application, and waits until YARN has a token for its master.
+// submit makes the application, and waits until YARN has a token for its ApplicationMaster.
 func (m *master) submit(ctx context.Context) (report records.ApplicationReport, err error) {
 	yarn := m.rig.client.YARN
 	created, err := yarn.NewApplication(ctx)

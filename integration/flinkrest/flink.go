@@ -71,7 +71,7 @@ func prepare(ctx context.Context, home, scratch, more string) (*flink, error) {
 	f := &flink{home: home, scratch: scratch}
 	dist, err := filepath.Glob(filepath.Join(home, "lib", "flink-dist-*.jar"))
 	if err != nil || len(dist) != 1 {
-		return nil, errors.Join(err, fmt.Errorf("%q is no distribution of Flink: give what scripts/flink prints", home))
+		return nil, errors.Join(err, fmt.Errorf("%q has no Flink distribution: give the folder that scripts/flink prints", home))
 	}
 	f.dist = dist[0]
 	f.version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f.dist), "flink-dist-"), ".jar")
@@ -282,7 +282,7 @@ func (f *flink) stop() (err error) {
 		select {
 		case <-p.ended:
 		case <-late.C:
-			err = errors.Join(err, fmt.Errorf("the %s did not end for %v and was killed", p.name, endTime), p.cmd.Process.Kill())
+			err = errors.Join(err, fmt.Errorf("the %s did not end within %v and was killed", p.name, endTime), p.cmd.Process.Kill())
 			<-p.ended
 		}
 		late.Stop()

@@ -13,7 +13,7 @@ func TestNothingStaysWhereThereIsNoFlink(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	var stderr bytes.Buffer
-	if code := run(t.Context(), []string{"-flink", "/nowhere"}, &stderr); code != 1 || !strings.Contains(stderr.String(), "is no distribution of Flink") || strings.Contains(stderr.String(), "logs") {
+	if code := run(t.Context(), []string{"-flink", "/nowhere"}, &stderr); code != 1 || !strings.Contains(stderr.String(), "has no Flink distribution") || strings.Contains(stderr.String(), "logs") {
 		t.Errorf("exit code %d: %s", code, &stderr)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {

@@ -145,10 +145,10 @@ func TestOptionsReachYARN(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.option, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, row.seen(one)); diff != "" {
-				t.Errorf("YARN has something else (-want +got):\n%s", diff)
+				t.Errorf("YARN reports other values (-want +got):\n%s", diff)
 			}
 			if cmp.Equal(row.want, row.seen(other)) {
-				t.Errorf("YARN has %v of an application without the option, too: the test shows nothing", row.want)
+				t.Errorf("YARN reports %v also for an application without the option, so the test shows nothing", row.want)
 			}
 		})
 	}

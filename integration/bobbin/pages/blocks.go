@@ -51,7 +51,7 @@ func parse(content string) (page, error) {
 		}
 	}
 	if all := strings.Count(content, failsMark); all != marks {
-		return page{}, fmt.Errorf("%d of %d marks %s stand directly above no block of commands", all-marks, all, failsMark)
+		return page{}, fmt.Errorf("%d of %d marks %s are not directly above a block of commands", all-marks, all, failsMark)
 	}
 	return p, nil
 }

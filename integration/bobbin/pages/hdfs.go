@@ -23,7 +23,7 @@ const asHDFS = "BOBBIN_PAGES_HDFS"
 // hdfs is the command: `hdfs dfs` with -put, -cat, -ls or -mkdir -p.
 func hdfs(ctx context.Context, args []string, out io.Writer) (err error) {
 	if len(args) < 3 || args[0] != "dfs" {
-		return fmt.Errorf("hdfs %q: want dfs and a command with its arguments", args)
+		return fmt.Errorf("hdfs %q: want hdfs dfs -COMMAND ARGUMENTS", args)
 	}
 	log := logrus.New()
 	cluster, err := client.Open(ctx, os.Getenv, config.Config{}, log)
@@ -56,14 +56,14 @@ func hdfs(ctx context.Context, args []string, out io.Writer) (err error) {
 	case verb == "-mkdir" && len(args) == 2 && args[0] == "-p":
 		return files.MkdirAll(ctx, args[1])
 	default:
-		return fmt.Errorf("hdfs dfs %s %q: the tests' own hdfs cannot do this", verb, args)
+		return fmt.Errorf("hdfs dfs %s %q: the tests' hdfs command does not support this", verb, args)
 	}
 }
 
 // put copies a file, or a folder of files, to where nothing is.
 func put(ctx context.Context, files *dfs.FS, local, uri string) error {
 	if _, err := files.Stat(ctx, uri); err == nil {
-		return fmt.Errorf("put: %s is there already", uri)
+		return fmt.Errorf("put: %s exists already", uri)
 	}
 	entries, err := os.ReadDir(local)
 	if err != nil { // a file
@@ -106,7 +106,7 @@ func cat(ctx context.Context, files *dfs.FS, pattern string, out io.Writer) erro
 		}
 	}
 	if !found {
-		return fmt.Errorf("cat: no file is called %s", pattern)
+		return fmt.Errorf("cat: no file matches %s", pattern)
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (l *ledger) allow(application, outcome, told string) error {
 	default: // SUCCEEDED, FINISHED, or on the way there
 		return nil
 	}
-	return fmt.Errorf("%s; where that is to be seen, %s stands above the block", told, failsMark)
+	return fmt.Errorf("%s; if the page shows this failure, put %s above the block", told, failsMark)
 }
 
 // close says what is wrong at the page's end.
@@ -90,11 +90,11 @@ func (l *ledger) close() error {
 	var faults []error
 	for _, app := range l.last {
 		if !app.ended() {
-			faults = append(faults, fmt.Errorf("application %s (%s) is left: %s", app.ID, app.Name, app.State))
+			faults = append(faults, fmt.Errorf("application %s (%s) still runs: %s", app.ID, app.Name, app.State))
 		}
 	}
 	if l.marks > 0 && len(l.failed) == 0 {
-		faults = append(faults, fmt.Errorf("%s stands on the page, and nothing has failed", failsMark))
+		faults = append(faults, fmt.Errorf("%s is on the page, but nothing has failed", failsMark))
 	}
 	return errors.Join(faults...)
 }

@@ -241,7 +241,7 @@ func TestTheLedgerJudges(t *testing.T) {
 		"is killed":                {[]step{{kills, app("KILLED", "KILLED")}}, ""},
 		"is killed by nobody":      {[]step{{plain, app("KILLED", "KILLED")}}, "KILLED"},
 		"job is canceled":          {[]step{{cancels, app("RUNNING", "UNDEFINED", "CANCELED")}, {plain, app("FINISHED", "SUCCEEDED")}}, ""},
-		"is left":                  {[]step{{plain, app("RUNNING", "UNDEFINED")}}, "is left"},
+		"is left":                  {[]step{{plain, app("RUNNING", "UNDEFINED")}}, "still runs"},
 		"mark without a failure":   {[]step{{marked, app("FINISHED", "SUCCEEDED")}}, "nothing has failed"},
 	} {
 		t.Run(name, func(t *testing.T) {

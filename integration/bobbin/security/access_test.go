@@ -90,7 +90,7 @@ func checkHeld(t *testing.T, d *bobbintest.Dawdler) {
 	for _, p := range bobbintest.ProcessesIn(t, d.Application, bobbintest.TaskHost) {
 		for _, name := range []string{launch.TokenFileVariable, launch.Variable} {
 			if value := p.Variable(t, name); value != "" {
-				t.Errorf("task host %d is told what its worker is: %s=%s", p.PID, name, value)
+				t.Errorf("task host %d has its worker's environment variable: %s=%s", p.PID, name, value)
 			}
 		}
 	}

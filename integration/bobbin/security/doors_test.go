@@ -105,7 +105,7 @@ func tryDoors(t *testing.T, d *bobbintest.Dawdler) {
 	} {
 		err := knock(t, c.address, c.shows)
 		if open := err == nil; open != c.open {
-			t.Errorf("%s: the door is open: %t, want %t; %v", c.who, open, c.open, err)
+			t.Errorf("%s: the connection is accepted: %t, want %t; %v", c.who, open, c.open, err)
 		}
 	}
 }

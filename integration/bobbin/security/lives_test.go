@@ -122,7 +122,7 @@ func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
 		return !alive
 	})
 	if said(t, log, "application master cannot go on", amrm.ErrAttemptGone.Error()) != 1 || said(t, log, "process ends", "code=2") != 1 {
-		t.Errorf("the lost master has not ended because it is none any more: %s", log)
+		t.Errorf("the log does not say that the lost ApplicationMaster ended because its attempt was gone: %s", log)
 	}
 	if master := d.First(t, bobbintest.ApplicationMaster); node(t, master) == host {
 		t.Errorf("%s of the second attempt is on the lost node", master)
@@ -161,7 +161,7 @@ func TestAJobOutlivesItsTokens(t *testing.T) {
 	watch(t, d, began.Add(life-time.Minute))
 	for _, p := range bobbintest.Processes(t, d.Application) {
 		if node(t, p) == lost {
-			t.Errorf("%s on the lost node works on for a master that is gone", p)
+			t.Errorf("%s on the lost node continues to work for a lost ApplicationMaster", p)
 		}
 	}
 	d.First(t, bobbintest.TaskExecutor).Kill(t)
@@ -198,21 +198,21 @@ func TestAJobOutlivesAnOutageOfTheKDC(t *testing.T) {
 
 	watch(t, d, began.Add(outageBegins))
 	if failed() != 0 || obtained() != 1 {
-		t.Errorf("before the outage %d tries for tokens have failed and %d not, want one try", failed(), obtained())
+		t.Errorf("before the outage %d requests for tokens failed and %d succeeded, want one request", failed(), obtained())
 	}
 	if err := c.Stop(t.Context(), "kdc"); err != nil {
 		t.Fatal(err)
 	}
 	watch(t, d, began.Add(outageEnds))
 	if failed() == 0 || obtained() != 1 {
-		t.Errorf("in the outage %d tries for tokens have failed, and they were obtained %d times", failed(), obtained()-1)
+		t.Errorf("during the outage %d requests for tokens failed, and %d succeeded", failed(), obtained()-1)
 	}
 	if err := c.Restart(t.Context(), "kdc"); err != nil {
 		t.Fatal(err)
 	}
 	back := time.Now()
 	wait.Until(t, "new tokens are obtained", func() bool { return obtained() == 2 })
-	cluster.Figure(t, "%d tries for tokens failed in the outage; new ones were there %v after it", failed(), time.Since(back).Round(time.Second))
+	cluster.Figure(t, "%d requests for tokens failed during the outage; new tokens came %v after it", failed(), time.Since(back).Round(time.Second))
 	d.First(t, bobbintest.ApplicationMaster).Kill(t)
 	d.AwaitSuccessor(t)
 	d.First(t, bobbintest.TaskExecutor).Kill(t)

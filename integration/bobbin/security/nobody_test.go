@@ -21,7 +21,7 @@ import (
 // command line, which everybody may read, and one in a file that is open to all.
 func tryAsNobody(t *testing.T, d *bobbintest.Dawdler) {
 	if os.Getuid() != 0 {
-		t.Fatal("only root can be somebody else: run the tests as root")
+		t.Fatal("only root can run processes as another user: run the tests as root")
 	}
 	enter(t, d.User.Cluster)
 	listed := asNobody(t, "ps", "-efww")
@@ -48,7 +48,7 @@ func tryAsNobody(t *testing.T, d *bobbintest.Dawdler) {
 			}
 			// Files of application visibility lie there, and go with the application; other jobs of alice's share the others.
 			if filepath.Base(file) == launch.KeytabFile && !strings.Contains(file, "/appcache/"+d.Application+"/filecache/") {
-				t.Errorf("the keytab is localized as %s, for other applications, too", file)
+				t.Errorf("the keytab is localized as %s, which other applications can read", file)
 			}
 			if _, err := try("cat", file); err == nil {
 				t.Errorf("nobody reads %s, of %s", file, p)

@@ -23,7 +23,7 @@ func TestAnotherUserMayChangeWhatIsLent(t *testing.T) {
 	ofShown, ofLent := borrower.Report(t, shown.Application), borrower.Report(t, lent.Application)
 
 	if _, err := ask(t, addressOf(ofLent), ofShown.ClientToAMToken, http.MethodGet, "/jobs"); !errors.Is(err, clienttoam.ErrUnproven) {
-		t.Errorf("the token for one application at another's door: %v", err)
+		t.Errorf("the token for one application at another application: %v", err)
 	}
 	for _, c := range []struct {
 		of           records.ApplicationReport

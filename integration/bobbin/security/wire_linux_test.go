@@ -63,18 +63,18 @@ func TestNothingCanBeReadOnTheWireOrInLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d frames with %d MB have passed, none is missing, looked through for %d patterns", found.Frames, found.Bytes>>20, len(patterns))
+	t.Logf("%d frames with %d MB recorded, none missing, searched for %d patterns", found.Frames, found.Bytes>>20, len(patterns))
 	if _, seen := found.Places["control"]; !seen {
-		t.Error("the recording does not hold what has passed in the clear")
+		t.Error("the recording lacks the text that was sent in the clear")
 	}
 	delete(found.Places, "control")
 	for at, want := range least { // or it proves nothing that nothing is found
 		if got := found.To[at]; got < want {
-			t.Errorf("%d bytes are recorded that went to %s, less than %d", got, at, want)
+			t.Errorf("%d bytes to %s are recorded, want at least %d", got, at, want)
 		}
 	}
 	for name, where := range found.Places {
-		t.Errorf("%s can be read on the wire, %s", name, where)
+		t.Errorf("%s is readable on the wire, %s", name, where)
 	}
 	checkLogs(t, d, patterns)
 }

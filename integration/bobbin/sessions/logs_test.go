@@ -48,7 +48,7 @@ func TestLogsOfASessionAreFollowed(t *testing.T) {
 	}
 	all := u.Run(t, "logs", id)
 	if diff := cmp.Diff(content(all.Stdout), content(got.Stdout)); all.Code != 0 || diff != "" {
-		t.Errorf("what was followed is not what there is (-logs +followed): exit code %d\n%.3000s", all.Code, diff)
+		t.Errorf("the followed log differs from the log (-logs +followed): exit code %d\n%.3000s", all.Code, diff)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestAMasterKeepsNothingOfItsJobs(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
 	master, idle := manyJobs(t, suite.Plain(), 50)
-	wait.Until(t, fmt.Sprintf("the master, which had %d KiB before its jobs, has %d more at most", idle, footing), func() bool {
+	wait.Until(t, fmt.Sprintf("the ApplicationMaster had %d KiB before its jobs, and at most %d more during them", idle, footing), func() bool {
 		return master.Memory(t) <= idle+footing
 	})
 }

@@ -99,7 +99,7 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 	wait.For(t, "the master holds what may be held", func() (bool, error) {
 		return master.Memory(t) > began+(12<<10), nil
 	})
-	t.Logf("the master has %d KiB before its first job, %d with a result that nobody reads", began, master.Memory(t))
+	t.Logf("the ApplicationMaster has %d KiB before its first job, %d with a result that no client reads", began, master.Memory(t))
 
 	// Others who want as much as they can get.
 	var accepted []ids.JobID
@@ -111,14 +111,14 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 		case http.StatusServiceUnavailable:
 			refused++
 			if !strings.Contains(answer.Body, "jobmanager.memory.process.size") || !strings.Contains(answer.Body, "submit it again") {
-				t.Fatalf("refused without a remedy: %s", answer)
+				t.Fatalf("the refusal names no remedy: %s", answer)
 			}
 		default:
 			t.Fatal(answer)
 		}
 	}
 	if len(accepted) == 0 || len(accepted) > 5 {
-		t.Errorf("%d of 100 jobs of 10 results are taken in, whose least are 10 MiB each", len(accepted))
+		t.Errorf("%d of 100 jobs are accepted, each with 10 results of at least 10 MiB", len(accepted))
 	}
 	for name, g := range map[string]*jobgraph.JobGraph{
 		"a graph of 16 MB":    waiting(0, 70_000),
@@ -129,7 +129,7 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 		if _, answer := hand.submit(g); answer.Status/100 != 4 {
 			t.Errorf("%s: %s", name, answer)
 		} else if answer.Status == http.StatusRequestEntityTooLarge && !strings.Contains(answer.Body, "jobmanager.memory.process.size") {
-			t.Errorf("%s: refused without a remedy: %s", name, answer)
+			t.Errorf("%s: the refusal names no remedy: %s", name, answer)
 		}
 	}
 	var many sync.WaitGroup
@@ -137,13 +137,13 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 		many.Go(func() {
 			for range 4 {
 				if _, answer := hand.submit(waiting(0, 8000)); answer.Status != http.StatusAccepted && answer.Status != http.StatusServiceUnavailable {
-					t.Errorf("a graph as large as may be, nearly: %s", answer)
+					t.Errorf("a graph slightly below the limit: %s", answer)
 				}
 			}
 		})
 	}
 	many.Wait()
-	cluster.Figure(t, "a master of 256 MB that is asked for more than that holds %d KiB, and held %d at most", master.Memory(t), master.Peak(t))
+	cluster.Figure(t, "an ApplicationMaster of 256 MB that receives more data than that holds %d KiB, and held at most %d", master.Memory(t), master.Peak(t))
 
 	client.Signal(t, syscall.SIGCONT) // it reads at the speed of one that has little room
 	want := fmt.Sprintf("%d bytes, sha256 %x\n", len(text), sha256.Sum256([]byte(text)))

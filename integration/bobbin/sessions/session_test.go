@@ -140,7 +140,7 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 		t.Errorf("listed are %+v", listed)
 	}
 	if diff := cmp.Diff(listed, jobs(t, u, "-a", "-m", address)); diff != "" {
-		t.Errorf("by its address, others are listed (-id +m):\n%s", diff)
+		t.Errorf("with its address the list differs (-id +m):\n%s", diff)
 	}
 	if app := u.App(t, id); app.State != "RUNNING" {
 		t.Errorf("after its jobs it is %s", app.State)
@@ -154,7 +154,7 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 	}
 	u.CheckGone(t, id)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is still written down: %v", err)
+		t.Errorf("its properties file still exists: %v", err)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestJobsOfASessionAreCancelled(t *testing.T) {
 		}
 		becomes(t, u, holder.Job, "CANCELED")
 		if left := u.Names(t, holds.Output); len(left) > 0 {
-			t.Errorf("in the cancelled job's output lie %v", left)
+			t.Errorf("the cancelled job's output still has %v", left)
 		}
 	})
 	checkRuns(t, u, id)

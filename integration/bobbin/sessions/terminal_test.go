@@ -46,7 +46,7 @@ func checkEnded(t *testing.T, u *bobbintest.User, id, path string) {
 	}
 	u.CheckGone(t, id)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is still written down: %v", err)
+		t.Errorf("its properties file still exists: %v", err)
 	}
 }
 

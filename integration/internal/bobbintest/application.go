@@ -143,6 +143,6 @@ func (u *User) CheckGone(t testing.TB, application string) {
 		return app.RunningContainers <= 0 && app.AllocatedMB <= 0, nil // -1 once it has ended
 	})
 	if left := u.Staging(t).Applications; slices.Contains(left, application) {
-		t.Errorf("the staging directory of %s is left: %v", application, left)
+		t.Errorf("the staging directory of %s still exists: %v", application, left)
 	}
 }

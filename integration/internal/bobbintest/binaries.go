@@ -69,7 +69,7 @@ func (b *binaries) path(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("find program %s: it is neither in examples nor in integration/internal/programs: %w", name, err)
+		return "", fmt.Errorf("find program %s in examples and integration/internal/programs: %w", name, err)
 	}
 	return path, nil
 }

@@ -53,7 +53,7 @@ func (o Outcome) JSON(t testing.TB) Report {
 	lines := strings.Split(strings.TrimSpace(o.Stdout), "\n")
 	var report Report
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &report); err != nil {
-		t.Fatalf("the last line of stdout is no JSON object: %v\n%s", err, o)
+		t.Fatalf("the last line of stdout is not a JSON object: %v\n%s", err, o)
 	}
 	return report
 }
@@ -63,7 +63,7 @@ func (o Outcome) Application(t testing.TB) string {
 	t.Helper()
 	id := applicationPattern().FindString(o.Stderr + o.Stdout)
 	if id == "" {
-		t.Fatalf("no application is named\n%s", o)
+		t.Fatalf("the output names no application\n%s", o)
 	}
 	return id
 }

@@ -28,7 +28,7 @@ func (u *User) Curl(t testing.TB, args ...string) (a Answer) {
 	end := strings.LastIndexByte(got.Stdout, '\n')
 	status, err := strconv.Atoi(got.Stdout[end+1:])
 	if got.Code != 0 || err != nil { // one that knows no --negotiate ends at once
-		t.Fatalf("curl, which must have GSSAPI as Debian's has (scripts/prepare --all), with %v: %v: %s", args, err, got)
+		t.Fatalf("curl with GSSAPI, such as Debian's (scripts/prepare --all), with %v: %v: %s", args, err, got)
 	}
 	a.Status, a.Body = status, got.Stdout[:end]
 	for line := range strings.Lines(got.Stderr) {

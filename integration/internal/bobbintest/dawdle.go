@@ -167,7 +167,7 @@ func (s *Suite) DawdleAtLast(t testing.TB, u *User, unlucky string, flags ...str
 		if try == 5 || !Ended(app) || !strings.Contains(app.Diagnostics, unlucky) {
 			return d.reached(t)
 		}
-		t.Logf("%s has ended, and is submitted anew: %s", d.Application, unlucky)
+		t.Logf("%s has ended; the test submits the job again: %s", d.Application, unlucky)
 	}
 }
 
@@ -309,7 +309,7 @@ func (d *Dawdler) Processes(t testing.TB, role Role) map[string]Process {
 	found := make(map[string]Process)
 	for _, p := range ProcessesIn(t, d.Application, role) {
 		if other, twice := found[p.Container]; twice {
-			t.Fatalf("two processes are %s of %s: %d and %d", role, p.Container, other.PID, p.PID)
+			t.Fatalf("two processes have the role %s of %s: %d and %d", role, p.Container, other.PID, p.PID)
 		}
 		found[p.Container] = p
 	}

@@ -110,6 +110,6 @@ func (r *Tap) Got() []byte {
 func (r *Tap) Check(t testing.TB, text string, out, back bool) {
 	t.Helper()
 	if sent, got := r.Saw(text); sent != out || got != back {
-		t.Errorf("%q is seen on the way out: %t, back: %t; want %t, %t", text, sent, got, out, back)
+		t.Errorf("%q is in the requests: %t, in the answers: %t; want %t, %t", text, sent, got, out, back)
 	}
 }

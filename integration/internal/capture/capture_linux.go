@@ -46,7 +46,7 @@ type Capture struct {
 func Start(dir string, scope Scope) (*Capture, error) {
 	fd, err := open(scope)
 	if err != nil {
-		return nil, fmt.Errorf("listen on the loopback interface, as only root may: %w", err)
+		return nil, fmt.Errorf("capture on the loopback interface, which only root may do: %w", err)
 	}
 	file, err := os.CreateTemp(dir, "loopback-")
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *Capture) record() error {
 			return out.Flush()
 		}
 		if written += 4 + n; n == maxFrame || written > maxRecord {
-			return fmt.Errorf("%w: a frame has %d bytes, and %d have passed", ErrIncomplete, n, written)
+			return fmt.Errorf("%w: too large: a frame has %d bytes, and the recording %d", ErrIncomplete, n, written)
 		}
 		binary.BigEndian.PutUint32(frame, uint32(n))
 		if _, err := out.Write(frame[:4+n]); err != nil {

@@ -27,7 +27,7 @@ const leastSecret = 8
 // wherever in a longer text it stands. One that is shorter than 8 bytes would be found everywhere and is an error.
 func Secret(name string, secret []byte) ([]Pattern, error) {
 	if len(secret) < leastSecret {
-		return nil, fmt.Errorf("secret %s has %d bytes, too few to look for", name, len(secret))
+		return nil, fmt.Errorf("secret %s has only %d bytes, too few to search for", name, len(secret))
 	}
 	lower := hex.AppendEncode(nil, secret)
 	patterns := []Pattern{{name, secret}, {name + " in hexadecimal", lower}, {name + " in hexadecimal", bytes.ToUpper(lower)}}
@@ -60,7 +60,7 @@ func Search(recording io.Reader, patterns []Pattern) (Found, error) {
 	}
 	for _, p := range patterns {
 		if len(p.Text) < 2 {
-			return Found{}, fmt.Errorf("pattern %s has %d bytes, too few to look for", p.Name, len(p.Text))
+			return Found{}, fmt.Errorf("pattern %s has only %d bytes, too few to search for", p.Name, len(p.Text))
 		}
 		start := startOf(p.Text)
 		s.begins[start] = true

@@ -95,7 +95,7 @@ func (c *Cluster) detach() error {
 // StartDetached is Start for a cluster that outlives this process, until Down ends it. It needs Config.Dir.
 func StartDetached(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.Dir == "" {
-		return nil, errors.New("start cluster: a cluster that outlives its starter needs a folder of its own")
+		return nil, errors.New("start cluster: no folder is given; give one with --dir")
 	}
 	cfg.outlive = true
 	return Start(ctx, cfg)
@@ -118,7 +118,7 @@ func Attach(ctx context.Context, dir string) (*Cluster, error) {
 func Find(dir string) (*Cluster, error) {
 	s, err := readSpec(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("attach to cluster in %s: %w; start one with: scripts/cluster up --dir %s", dir, ErrNotRunning, dir)
+		return nil, fmt.Errorf("attach to cluster in %s: %w; start it with: scripts/cluster up --dir %s", dir, ErrNotRunning, dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("attach to cluster in %s: %w", dir, err)
@@ -126,7 +126,7 @@ func Find(dir string) (*Cluster, error) {
 	c := &Cluster{spec: s, log: discard(), http: newWebClient()}
 	for _, d := range s.Daemons {
 		if _, ok := c.pid(d); !ok {
-			return nil, fmt.Errorf("attach to cluster in %s: %w: %s has ended; start it anew with: scripts/cluster up --dir %s", dir, ErrNotRunning, d.Name, dir)
+			return nil, fmt.Errorf("attach to cluster in %s: %w: %s has ended; start the cluster again with: scripts/cluster up --dir %s", dir, ErrNotRunning, d.Name, dir)
 		}
 	}
 	return c, nil
@@ -315,14 +315,14 @@ func claimDir(dir string) (path string, temp bool, err error) {
 	}
 	old, err := readSpec(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", false, fmt.Errorf("folder %s holds something that is no cluster; name another, or empty it", path)
+		return "", false, fmt.Errorf("folder %s has files that are not a cluster's; name another folder, or empty it", path)
 	}
 	if err != nil {
 		return "", false, err
 	}
 	for _, d := range old.Daemons {
 		if _, ok := (&Cluster{spec: old}).pid(d); ok {
-			return "", false, fmt.Errorf("a cluster is running there (%s); stop it with: scripts/cluster down --dir %s", d.Name, path)
+			return "", false, fmt.Errorf("a cluster runs there already (%s); stop it with: scripts/cluster down --dir %s", d.Name, path)
 		}
 	}
 	if err := reap(path); err != nil { // containers that outlived their NodeManager

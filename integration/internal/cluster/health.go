@@ -23,7 +23,7 @@ func (c *Cluster) waitReady(ctx context.Context, daemons ...daemon) error {
 				return nil
 			}
 			if _, ok := c.pid(d); !ok {
-				return fmt.Errorf("%w: it has ended", wait.ErrGivenUp)
+				return fmt.Errorf("%w: the process has ended", wait.ErrGivenUp)
 			}
 			return err
 		})
@@ -56,7 +56,7 @@ func (c *Cluster) ready(ctx context.Context, d daemon) error {
 	case keyCenter, zooKeeper:
 		return listening(ctx, d.Web)
 	default:
-		return fmt.Errorf("%w: kind of daemon %q is unknown", wait.ErrGivenUp, d.Kind)
+		return fmt.Errorf("%w: unknown kind of daemon %q", wait.ErrGivenUp, d.Kind)
 	}
 }
 
@@ -108,7 +108,7 @@ func (c *Cluster) hasRoom(nn daemon, live string) error {
 		}
 	}
 	if with < wanted {
-		return fmt.Errorf("it knows the disks of %d datanodes, and %d run", with, wanted)
+		return fmt.Errorf("the namenode knows the disks of %d datanodes, but %d run", with, wanted)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (c *Cluster) resourceManagerReady(ctx context.Context, d daemon) error {
 	case "STANDBY":
 		return listening(ctx, c.spec.resourceManagerAddress(d, "admin.address"))
 	default:
-		return fmt.Errorf("it is %s", strings.ToLower(info.HAState))
+		return fmt.Errorf("state is %s", strings.ToLower(info.HAState))
 	}
 }
 
@@ -214,5 +214,5 @@ func (c *Cluster) nodeManagerReady(ctx context.Context, d daemon) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the resourcemanager does not know it as running")
+	return fmt.Errorf("the resourcemanager does not list the node as running")
 }

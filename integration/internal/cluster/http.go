@@ -93,7 +93,7 @@ func jmxURL(host, bean string) string {
 func (j jmx[T]) bean() (T, error) {
 	if len(j.Beans) == 0 {
 		var none T
-		return none, errors.New("the bean is not there yet")
+		return none, errors.New("the MBean does not exist yet")
 	}
 	return j.Beans[0], nil
 }

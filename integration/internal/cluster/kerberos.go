@@ -55,10 +55,10 @@ func (k Kerberos) validate() error {
 		return err
 	}
 	if k.TicketLife < time.Second || k.RenewLife < k.TicketLife {
-		return fmt.Errorf("tickets that live %s and can be renewed for %s: want at least a second, and the second not shorter", k.TicketLife, k.RenewLife)
+		return fmt.Errorf("ticket lifetime %s and renewable lifetime %s: want at least 1s, and the renewable lifetime not below the lifetime", k.TicketLife, k.RenewLife)
 	}
 	if k.ClockSkew < time.Second {
-		return fmt.Errorf("clocks that differ by %s: want at least a second", k.ClockSkew)
+		return fmt.Errorf("clock skew %s: want at least 1s", k.ClockSkew)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func placesOfMachine() (places, error) {
 // take waits until there is room, and writes the cluster's entry. A cluster that many tests wait for does not wait, but counts.
 func (p places) take(ctx context.Context, dir string, atOnce bool, log logrus.FieldLogger) error {
 	told := false
-	return wait.Poll(ctx, "a place for one more cluster", func() error {
+	return wait.Poll(ctx, "room for one more cluster", func() error {
 		alive, err := p.try(ctx, dir, atOnce)
 		if err != nil {
 			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
@@ -67,7 +67,7 @@ func (p places) take(ctx context.Context, dir string, atOnce bool, log logrus.Fi
 			log.WithFields(logrus.Fields{"alive": alive, "limit": p.limit}).Info("waiting for another cluster to end")
 			told = true
 		}
-		return fmt.Errorf("%d are alive, %s allows %d: %v", len(alive), LimitVariable, p.limit, alive)
+		return fmt.Errorf("%d clusters run, %s allows %d: %v", len(alive), LimitVariable, p.limit, alive)
 	})
 }
 

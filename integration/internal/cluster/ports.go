@@ -55,7 +55,7 @@ func claimPorts() (*ports, error) {
 		}
 		return p, nil
 	}
-	return nil, fmt.Errorf("find free ports: in each %d of %d to %d is one that is taken", blockPorts, firstPort, lastPort)
+	return nil, fmt.Errorf("find free ports: each range of %d ports between %d and %d contains a port in use", blockPorts, firstPort, lastPort)
 }
 
 // claimBlock fails with EADDRINUSE when one of the ports is taken on any address: a cluster that outlives the process which
@@ -100,7 +100,7 @@ func (p *ports) on(host string) string {
 		return address
 	}
 	if p.err == nil {
-		p.err = fmt.Errorf("find a free port on %s: all of the cluster's are taken", host)
+		p.err = fmt.Errorf("find a free port on %s: all ports of the cluster are in use", host)
 	}
 	return ""
 }

@@ -62,7 +62,7 @@ func begun(pid int) error {
 	env, unreadable := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	ended, gone := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 	if unreadable == nil && len(env) == 0 && gone == nil && ended != pid {
-		return errors.New("its environment is not there yet")
+		return errors.New("the process has no environment yet")
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (c *Cluster) signal(d daemon, sig syscall.Signal) error {
 func (c *Cluster) waitGone(ctx context.Context, d daemon) error {
 	return wait.Poll(ctx, d.Name+" to end", func() error {
 		if pid, ok := c.pid(d); ok {
-			return fmt.Errorf("pid %d is alive", pid)
+			return fmt.Errorf("process %d still runs", pid)
 		}
 		return nil
 	})
@@ -179,7 +179,7 @@ func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
 	return wait.Poll(ctx, d.Name+" to stop", func() error {
 		pid, ok := c.pid(d)
 		if !ok {
-			return fmt.Errorf("%w: it has ended", wait.ErrGivenUp)
+			return fmt.Errorf("%w: the process has ended", wait.ErrGivenUp)
 		}
 		threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "stat"))
 		if err != nil {
@@ -191,7 +191,7 @@ func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
 				continue // the thread has ended
 			}
 			if !stopped(stat) {
-				return fmt.Errorf("a thread runs: %s", stat)
+				return fmt.Errorf("a thread still runs: %s", stat)
 			}
 		}
 		return nil

@@ -238,7 +238,7 @@ func TestStartRefusesAFolderThatIsNotAClusters(t *testing.T) {
 	if err := os.WriteFile(precious, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := claimDir(dir); err == nil || !strings.Contains(err.Error(), "no cluster") {
+	if _, _, err := claimDir(dir); err == nil || !strings.Contains(err.Error(), "not a cluster's") {
 		t.Errorf("error %v, want one that says the folder holds no cluster", err)
 	}
 	if _, err := os.Stat(precious); err != nil {
@@ -251,7 +251,7 @@ func TestDifferences(t *testing.T) {
 	want := map[string]string{"same": "1", "changed": "2", "lost": "3", "hidden": "secret"}
 	got := map[string]string{"same": "1", "changed": "20", "hidden": "<redacted>", "further": "4"}
 	diff := strings.Join(differences(want, got), "; ")
-	if diff != `changed is "20", not "2"; lost is "", not "3"` {
+	if diff != `changed is "20", want "2"; lost is "", want "3"` {
 		t.Errorf("got %s", diff)
 	}
 }

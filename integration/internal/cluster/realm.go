@@ -205,5 +205,5 @@ func findSystemProgram(name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not installed; scripts/prepare --all installs it, or says how to", name)
+	return "", fmt.Errorf("%s is not installed; run scripts/prepare --all, which installs it or prints the command to do so", name)
 }

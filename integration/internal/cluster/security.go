@@ -35,7 +35,7 @@ func (c *Cluster) verifySecurity(ctx context.Context) error {
 			return fmt.Errorf("read back the security of the %s: %w", name, err)
 		}
 		if diff := slices.DeleteFunc(slices.Clone(got.Methods), func(m string) bool { return m == "TOKEN" || m == want }); len(diff) > 0 || !slices.Contains(got.Methods, want) {
-			return fmt.Errorf("the %s lets clients in by %v, not by %s", name, got.Methods, want)
+			return fmt.Errorf("the %s authenticates clients with %v, want %s", name, got.Methods, want)
 		}
 		if !c.Secure() {
 			continue
@@ -45,7 +45,7 @@ func (c *Cluster) verifySecurity(ctx context.Context) error {
 			return err
 		}
 		if slices.Sort(qops); !slices.Equal(got.QOPs, qops) {
-			return fmt.Errorf("the %s offers the protection %v, not %v", name, got.QOPs, qops)
+			return fmt.Errorf("the %s offers the protection %v, want %v", name, got.QOPs, qops)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func (k kind) mainClass() string {
 	case zooKeeper:
 		return "org.apache.zookeeper.server.ZooKeeperServerMain"
 	default:
-		panic(fmt.Sprintf("kind of daemon %q has no class", string(k)))
+		panic(fmt.Sprintf("daemons of kind %q have no main class", string(k)))
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *spec) daemon(name string) (daemon, error) {
 	for _, d := range s.Daemons {
 		names = append(names, d.Name)
 	}
-	return daemon{}, fmt.Errorf("no daemon is named %q; there are %v", name, names)
+	return daemon{}, fmt.Errorf("no daemon is named %q; the daemons are %v", name, names)
 }
 
 // write makes the folder's content: configuration for clients and daemons, and the spec itself, last.
@@ -222,7 +222,7 @@ func readSpec(dir string) (*spec, error) {
 		return nil, fmt.Errorf("read %s: %w", specFile(dir), err)
 	}
 	if abs, err := filepath.Abs(dir); err != nil || abs != s.Dir {
-		return nil, errors.Join(err, fmt.Errorf("%s is of a cluster made in %s: a cluster's folder cannot be moved", specFile(dir), s.Dir))
+		return nil, errors.Join(err, fmt.Errorf("%s belongs to a cluster made in %s: a cluster's folder cannot be moved", specFile(dir), s.Dir))
 	}
 	return &s, nil
 }

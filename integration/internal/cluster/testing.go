@@ -19,7 +19,7 @@ const (
 )
 
 // LongReason is what a long test says that is skipped. No other test may be.
-const LongReason = "takes minutes: make test-long runs it, as does " + LongVariable + "=1"
+const LongReason = "takes minutes: to run it, use make test-long or set " + LongVariable + "=1"
 
 // Long skips a test that takes minutes, unless the long ones are to run.
 func Long(t testing.TB) {

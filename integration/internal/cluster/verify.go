@@ -32,13 +32,13 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 		maps.Copy(given, c.spec.YARN)
 		maps.Copy(given, d.YARN)
 	case keyCenter, zooKeeper:
-		return fmt.Errorf("%s has no settings of Hadoop's", d.Name)
+		return fmt.Errorf("%s has no Hadoop settings", d.Name)
 	}
 	if d.Kind == nameNode || d.Kind == resourceManager {
 		delete(given, "hadoop.http.filter.initializers") // they put one there that takes their tokens, too
 	}
 	if diff := differences(given, effective); len(diff) > 0 {
-		return fmt.Errorf("%s runs with other settings than it was given: %s", d.Name, strings.Join(diff, "; "))
+		return fmt.Errorf("%s runs with wrong settings: %s", d.Name, strings.Join(diff, "; "))
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func differences(want, got map[string]string) []string {
 	var diff []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if value := got[name]; value != want[name] && value != redacted {
-			diff = append(diff, fmt.Sprintf("%s is %q, not %q", name, value, want[name]))
+			diff = append(diff, fmt.Sprintf("%s is %q, want %q", name, value, want[name]))
 		}
 	}
 	return diff
@@ -81,7 +81,7 @@ func (c *Cluster) verifyCluster(ctx context.Context) error {
 		return fmt.Errorf("read back the nodes: %w", err)
 	}
 	if len(nodes) != c.spec.NodeManagers {
-		return fmt.Errorf("the resourcemanager has %d nodes, not %d", len(nodes), c.spec.NodeManagers)
+		return fmt.Errorf("the resourcemanager has %d nodes, want %d", len(nodes), c.spec.NodeManagers)
 	}
 	memory, err := strconv.Atoi(c.spec.YARN["yarn.nodemanager.resource.memory-mb"])
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Cluster) verifyCluster(ctx context.Context) error {
 	}
 	for _, n := range nodes {
 		if n.AvailMemoryMB+n.UsedMemoryMB != memory {
-			return fmt.Errorf("node %s has %d MB, not %d", n.ID, n.AvailMemoryMB+n.UsedMemoryMB, memory)
+			return fmt.Errorf("node %s has %d MB, want %d", n.ID, n.AvailMemoryMB+n.UsedMemoryMB, memory)
 		}
 	}
 	if err := c.verifySecurity(ctx); err != nil {

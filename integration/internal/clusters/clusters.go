@@ -161,7 +161,7 @@ func run(t testing.TB) folder {
 	t.Helper()
 	dir := os.Getenv(RunVariable)
 	if dir == "" {
-		t.Fatalf("%s is not set: the package's TestMain must call clusters.Main", RunVariable)
+		t.Fatalf("%s is not set: call clusters.Main in the package's TestMain", RunVariable)
 	}
 	return folder(dir)
 }

@@ -127,7 +127,7 @@ func (k Kind) config(data string) (cluster.Config, error) {
 	case Hasty:
 		hasty(&cfg)
 	default:
-		return cfg, fmt.Errorf("no kind of cluster is called %q; there are %v", k, Kinds())
+		return cfg, fmt.Errorf("no kind of cluster is called %q; the kinds are %v", k, Kinds())
 	}
 	return cfg, nil
 }

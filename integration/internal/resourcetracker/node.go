@@ -13,7 +13,7 @@ import (
 
 // ErrRefused is a node that the ResourceManager does not want: it is excluded, too
 // small, or of too old a version. The error's text has the reason.
-var ErrRefused = errors.New("the ResourceManager does not want the node")
+var ErrRefused = errors.New("the ResourceManager refuses the node")
 
 // Node is a simulated NodeManager. Register and Beat are for one goroutine at a time,
 // which owns it; the other methods may be called from any, also meanwhile.

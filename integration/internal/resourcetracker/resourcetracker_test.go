@@ -135,7 +135,7 @@ func TestTheLifeOfANode(t *testing.T) {
 		t.Errorf("it has %s, want %s", got, want)
 	}
 	if !n.Complete(containerID(1, 1), 3, "oops") || n.Complete(containerID(1, 1), 4, "") || n.Complete(containerID(9, 9), 0, "") {
-		t.Error("a container completes once, and one that is not there never")
+		t.Error("a container completes once, and an unknown one never")
 	}
 	m.next = &yarnpb.NodeHeartbeatResponseProto{
 		ContainersToCleanup:   each([]records.ContainerID{containerID(1, 1), containerID(1, 2), containerID(8, 8)}, containerIDProto),

@@ -79,7 +79,7 @@ func (s *state) answered(r heartbeatResponse) {
 	for _, app := range r.Ended {
 		for id := range s.containers {
 			if id.Attempt.Application == app {
-				s.complete(id, records.ExitKilledAfterAppCompletion, "Container killed as its application has ended")
+				s.complete(id, records.ExitKilledAfterAppCompletion, "Container killed because its application has ended")
 			}
 		}
 	}

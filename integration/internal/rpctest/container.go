@@ -75,7 +75,7 @@ func lead(ctx context.Context, name string, scenario Scenario) error {
 	}
 	defer m.Close()
 	if scenario == nil {
-		err = fmt.Errorf("there is no scenario %q", name)
+		err = fmt.Errorf("unknown scenario %q", name)
 	} else {
 		err = scenario(ctx, &Contained{Master: m, Conf: conf, Attempt: o.RM.Attempt, Dir: os.Getenv(dirVariable)})
 	}

@@ -68,12 +68,12 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("testrun", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.BoolVar(&o.long, "long", os.Getenv(cluster.LongVariable) == "1", "with the tests that take minutes")
-	flags.IntVar(&o.lanes, "lanes", lanesByDefault, "`NUMBER` of suites at a time")
-	flags.StringVar(&o.out, "out", filepath.Join("out", "test"), "`FOLDER` for the programs of the tests and for logs")
+	flags.BoolVar(&o.long, "long", os.Getenv(cluster.LongVariable) == "1", "also run the tests that take minutes")
+	flags.IntVar(&o.lanes, "lanes", lanesByDefault, "run this `NUMBER` of suites at a time")
+	flags.StringVar(&o.out, "out", filepath.Join("out", "test"), "`FOLDER` for the tests' programs and logs")
 	flags.BoolVar(&o.verbose, "v", false, "print all events as they come")
-	flags.BoolVar(&o.list, "list", false, "print the suites and end")
-	only := flags.String("only", "", "`REGEXP` of the names of the suites to run")
+	flags.BoolVar(&o.list, "list", false, "list the suites and run none")
+	only := flags.String("only", "", "run only suites whose names match `REGEXP`")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -81,7 +81,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("-only: %w", err)
 	}
 	if o.lanes < 1 || flags.NArg() > 0 {
-		return o, fmt.Errorf("want at least one lane and no arguments, got %d and %q", o.lanes, flags.Args())
+		return o, fmt.Errorf("want -lanes of at least 1 and no arguments, got %d and %q", o.lanes, flags.Args())
 	}
 	return o, nil
 }
@@ -95,7 +95,7 @@ func (o options) chosen(ctx context.Context) ([]suite, error) {
 	chosen := append(unit(all), integration(all, o.long)...)
 	chosen = slices.DeleteFunc(chosen, func(s suite) bool { return !o.only.MatchString(s.name) })
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no suite is called %s", o.only)
+		return nil, fmt.Errorf("no suite has a name that matches %s", o.only)
 	}
 	for _, s := range chosen {
 		if len(s.packages) == 0 {

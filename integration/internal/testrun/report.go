@@ -92,19 +92,19 @@ func (s summary) print(w io.Writer) (good bool) {
 		}
 	}
 	if !good {
-		fmt.Fprintf(w, "=== failed: %s\n", cmp.Or(strings.Join(failed, ", "), "tests were skipped that must run, or programs had races"))
+		fmt.Fprintf(w, "=== failed: %s\n", cmp.Or(strings.Join(failed, ", "), "required tests were skipped, or programs had races"))
 	}
 	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", counts["pass"], counts["fail"], counts["skip"])
 	return good
 }
 
 func (s summary) printMinutes(w io.Writer) {
-	fmt.Fprintln(w, "=== minutes")
+	fmt.Fprintln(w, "=== minutes of each suite")
 	sorted := slices.SortedFunc(slices.Values(s.outcomes), func(a, b *outcome) int { return cmp.Compare(b.took, a.took) })
 	for _, o := range sorted {
 		fmt.Fprintf(w, "%5.1f  %s\n", o.took.Minutes(), o.suite.name)
 	}
-	fmt.Fprintf(w, "%5.1f  in all\n", s.took.Minutes())
+	fmt.Fprintf(w, "%5.1f  total\n", s.took.Minutes())
 }
 
 func (s summary) printSlowest(w io.Writer) {

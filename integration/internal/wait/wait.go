@@ -94,7 +94,7 @@ func Poll(ctx context.Context, what string, condition func() error) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s, %v long: %w (last seen: %w)", what, time.Since(began).Round(time.Second), context.Cause(ctx), err)
+			return fmt.Errorf("wait for %s, after %v: %w (last seen: %w)", what, time.Since(began).Round(time.Second), context.Cause(ctx), err)
 		}
 	}
 }

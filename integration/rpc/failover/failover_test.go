@@ -69,7 +69,7 @@ func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
 		}
 		// Nearly all of them had sent a call.
 		if l.doubt.Load() == 0 {
-			t.Errorf("no call is in doubt, of %d callers whose server was killed: the test does not tell whether any is repeated", failers)
+			t.Errorf("no call of %d callers is in doubt after their server was killed: the test cannot tell whether calls are repeated", failers)
 		}
 		awaitOneOfEach(t, c)
 	})
@@ -188,7 +188,7 @@ func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second strin
 	t.Logf("%d applications; of the calls not to be repeated %d were in doubt and %d not executed",
 		len(l.submitted), l.doubt.Load(), l.lost.Load())
 	if again, may := l.again.Load(), l.unsent.Load()-l.lost.Load(); again > may {
-		t.Errorf("calls not to be repeated were made again %d times, and %d times it was known that nobody had executed them", again, may)
+		t.Errorf("calls that must not be repeated were repeated %d times, and only %d times it was known that no server had executed them", again, may)
 	}
 	l.checkApplications(ctx, t)
 	if how.giveBack != nil {
@@ -297,7 +297,7 @@ func (l *load) fail(ctx context.Context) error {
 		l.lost.Add(1)
 	case errors.Is(err, yarnrpc.ErrApplicationAttemptNotFound):
 	default:
-		return fmt.Errorf("neither an answer nor its absence: %w", err)
+		return fmt.Errorf("want ErrApplicationAttemptNotFound or no answer, got: %w", err)
 	}
 	return nil
 }
@@ -389,7 +389,7 @@ func (l *load) checkApplications(ctx context.Context, t *testing.T) {
 	for _, r := range reports {
 		times[r.Name]++
 		if name, ours := l.submitted[r.ID]; !ours || name != r.Name {
-			t.Errorf("there is %s, %q, which nobody has submitted so", r.ID, r.Name)
+			t.Errorf("the cluster has %s with name %q, which the test did not submit", r.ID, r.Name)
 		}
 	}
 	for id, name := range l.submitted {

@@ -31,7 +31,7 @@ func newMaster(t *testing.T, c *cluster.Cluster, patience time.Duration) (*rpcte
 func checkBooks(t *testing.T, c *cluster.Cluster, m *rpctest.Master, app records.ApplicationID, want int) {
 	t.Helper()
 	if m.Surplus != 0 || m.RM.Outstanding(rpctest.Key()) != 0 || len(m.Completed) != 0 {
-		t.Errorf("%d containers came that nobody wanted, and %d are outstanding; of those that were to run, these ended: %v",
+		t.Errorf("%d containers came without a request, and %d are outstanding; of the containers that should run, these ended: %v",
 			m.Surplus, m.RM.Outstanding(rpctest.Key()), m.Completed)
 	}
 	wait.For(t, fmt.Sprintf("YARN counts %d containers", want), func() (bool, error) { // those of a node once that has registered

@@ -227,7 +227,7 @@ func making(f *dfs.FS, uri string) *job {
 			return err
 		}
 		if _, err := f.Stat(ctx, uri); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("what was removed is there: %w", err)
+			return fmt.Errorf("a removed file still exists: %w", err)
 		}
 		return nil
 	}}

@@ -243,7 +243,7 @@ func (l leg) run(t *testing.T, c *cluster.Cluster, home string) {
 	for name, writes := range map[string]bool{l.name: true, "java": false} {
 		sent, got := socket.Saw(string(content(name, 3*blockSize)[1000:1032]))
 		if sent != (writes && l.readable) || got != l.readable {
-			t.Errorf("a file of %s is seen on the way out: %t, back: %t", name, sent, got)
+			t.Errorf("a file of %s is in the requests: %t, in the answers: %t", name, sent, got)
 		}
 	}
 }
@@ -281,7 +281,7 @@ func asTheNameNodeSays(t *testing.T, c *cluster.Cluster, home string) {
 		t.Error(err)
 	}
 	if sent, got := socket.Saw(string(content("said", blockSize)[1000:1032])); sent || got {
-		t.Errorf("the file is seen on the way out: %t, back: %t", sent, got)
+		t.Errorf("the file is in the requests: %t, in the answers: %t", sent, got)
 	}
 	if private, _ := socket.Saw("qop=auth-conf"); !private {
 		t.Error("nobody has logged in at a DataNode")

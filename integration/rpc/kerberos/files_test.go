@@ -37,7 +37,7 @@ func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 		for _, secret := range []string{name, text, "getFileInfo", "rename2"} {
 			sent, got := socket.Saw(secret)
 			if sent != readable || got && !readable {
-				t.Errorf("%q is seen on the way out: %t, back: %t; want %t", secret, sent, got, readable)
+				t.Errorf("%q is in the requests: %t, in the answers: %t; want %t", secret, sent, got, readable)
 			}
 		}
 		if sent, got := socket.Saw("GSSAPI"); !sent || !got {

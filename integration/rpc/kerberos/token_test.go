@@ -117,10 +117,10 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		o.Dial = forger.dial
 		_, err = rpctest.NameNode(t, c, o).Locate(t.Context(), path, 0, 1)
 		if forger.changed.Load() == 0 {
-			t.Error("the answer was not changed on its way")
+			t.Error("the answer was not changed in transit")
 		}
 		if refused := errors.Is(err, sasl.ErrTampered); refused != (qop == sasl.QOPIntegrity) {
-			t.Errorf("the answer that was changed on its way: %v", err)
+			t.Errorf("the answer that was changed in transit: %v", err)
 		}
 	})
 }

@@ -141,7 +141,7 @@ func TestAKilledResourceManagerGetsBackEachAskOnce(t *testing.T) {
 	o.RM.Blacklist(nil, c.NodeManagers())
 	o.until("all have come", o.Has(6))
 	if app, err := c.RM().App(t.Context(), o.id.String()); err != nil || app.RunningContainers != 6 || o.Surplus != 0 {
-		t.Errorf("YARN says %+v, %v; %d came that nobody wanted", app, err, o.Surplus)
+		t.Errorf("YARN says %+v, %v; %d came without a request", app, err, o.Surplus)
 	}
 }
 

@@ -66,7 +66,7 @@ func TestAQueueGetsBackWhatItWasPromised(t *testing.T) {
 	}
 	for _, id := range o.preempt.Negotiable {
 		if _, ours := o.Running[id]; !ours {
-			t.Errorf("%s is wanted back, and is not ours", id)
+			t.Errorf("the ResourceManager wants %s back, which is not ours", id)
 		}
 	}
 	o.RM.Release(o.preempt.Negotiable[0])

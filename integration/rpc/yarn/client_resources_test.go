@@ -73,7 +73,7 @@ func TestResourceTypesAndProfiles(t *testing.T) {
 		t.Errorf("profiles are %+v", profiles)
 	}
 	if _, err := client.ResourceProfile(t.Context(), "none"); !errors.Is(err, yarnrpc.ErrYarn) {
-		t.Errorf("error for a profile that there is not: %v", err)
+		t.Errorf("error for an unknown profile: %v", err)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report.User != clusters.Alice {
-		t.Errorf("the bearer of the token is %s to the ResourceManager", report.User)
+		t.Errorf("the ResourceManager takes the bearer of the token for %s", report.User)
 	}
 	if app, err := c.RM().App(ctx, report.ID.String()); err != nil || app.User != clusters.Alice {
 		t.Errorf("the ResourceManager says user %s, %v", app.User, err)

@@ -99,10 +99,10 @@ func TestAFailedAttemptIsFollowedByTheNext(t *testing.T) {
 	}
 	attempt.Attempt = 9
 	if err := client.FailAttempt(t.Context(), attempt); !errors.Is(err, yarnrpc.ErrApplicationAttemptNotFound) {
-		t.Errorf("error for failing an attempt that there is not: %v", err)
+		t.Errorf("error for failing an unknown attempt: %v", err)
 	}
 	if _, err := client.Attempt(t.Context(), attempt); !errors.Is(err, yarnrpc.ErrApplicationAttemptNotFound) {
-		t.Errorf("error for an attempt that there is not: %v", err)
+		t.Errorf("error for an unknown attempt: %v", err)
 	}
 }
 
@@ -140,10 +140,10 @@ func TestAContainerIsSignalled(t *testing.T) {
 	rpctest.Await(t, client, report.ID, "ended", rpctest.Ended)
 	id.ID = 99
 	if err := client.SignalContainer(t.Context(), id, records.SignalForcefulShutdown); err == nil {
-		t.Error("a container that there is not was signalled")
+		t.Error("signalling an unknown container gave no error")
 	}
 	if _, err := client.Container(t.Context(), id); !errors.Is(err, yarnrpc.ErrContainerNotFound) {
-		t.Errorf("error for a container that there is not: %v", err)
+		t.Errorf("error for an unknown container: %v", err)
 	}
 }
 

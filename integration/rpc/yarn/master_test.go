@@ -82,7 +82,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 	m.RM.SetAsk(amrm.Ask{Key: later, Capability: unit, Count: 1})
 	m.Await(t, "the next ask is served", "", func() bool { return m.RM.Outstanding(later) == 0 })
 	if len(m.Running) != 1 || m.Surplus != 0 {
-		t.Errorf("%d containers have come, and %d that nobody wanted, want one", len(m.Running), m.Surplus)
+		t.Errorf("%d containers have come, and %d without a request, want one", len(m.Running), m.Surplus)
 	}
 
 	if err := m.RM.Finish(ctx, records.FinalSucceeded, "all is well", ""); err != nil {

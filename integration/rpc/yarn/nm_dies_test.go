@@ -77,13 +77,13 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-outcome; err == nil || !yarnrpc.MaybeSent(err) || !strings.Contains(err.Error(), it.ID.String()) {
-		t.Errorf("a call that was on its way: %v", err)
+		t.Errorf("a call that was under way: %v", err)
 	}
 	if err := nodes.Restart(t.Context(), it.Node, it.ID); err == nil || yarnrpc.MaybeSent(err) {
-		t.Errorf("a call of a NodeManager that is gone: %v", err)
+		t.Errorf("a call to a NodeManager that has ended: %v", err)
 	}
 	if failed, _ := errors.AsType[nmclient.Failures](nodes.StopAll(t.Context(), it)); len(failed) != 1 || yarnrpc.MaybeSent(failed[0]) {
-		t.Errorf("a stop at a NodeManager that is gone: %v", failed)
+		t.Errorf("a stop at a NodeManager that has ended: %v", failed)
 	}
 
 	if err := c.Restart(t.Context(), name); err != nil {

@@ -111,7 +111,7 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 	localize("new.txt", resource, records.LocalizationCompleted)
 	localize("gone.txt", stale, records.LocalizationFailed)
 	if states["gone.txt"].Diagnostics == "" {
-		t.Error("why a file failed is not told")
+		t.Error("the report does not say why a file failed")
 	}
 	if got := working(t, c, it.ID, "new.txt"); got != "hello" {
 		t.Errorf("the container finds %q", got)
@@ -124,10 +124,10 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 	statuses, err := m.NM.LocalizationStatuses(t.Context(), it.Node, it.ID, other)
 	failed, _ := errors.AsType[nmclient.Failures](err)
 	if len(statuses) != 1 || len(failed) != 1 || !errors.Is(failed.Of(other), nmclient.ErrNotTold) {
-		t.Errorf("of a container that is there and one that is not: %+v, %v", statuses, err)
+		t.Errorf("of a known and an unknown container: %+v, %v", statuses, err)
 	}
 	if err := m.NM.Localize(t.Context(), it.Node, other, nil); !errors.Is(err, yarnrpc.ErrYarn) || yarnrpc.MaybeSent(err) {
-		t.Errorf("into a container that is not there: %v", err)
+		t.Errorf("into an unknown container: %v", err)
 	}
 	if err := m.NM.Stop(t.Context(), it.Node, it.ID); err != nil {
 		t.Error(err)
@@ -198,7 +198,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 
 	reinitialize(2, nmclient.CommitAtOnce)
 	if err := m.NM.Commit(t.Context(), it.Node, it.ID); !errors.Is(err, yarnrpc.ErrYarn) {
-		t.Errorf("commit of what was committed at once: %v", err)
+		t.Errorf("commit after an automatic commit: %v", err)
 	}
 
 	before := rpctest.Processes(t, version(2))

@@ -148,7 +148,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		for _, container := range r.Allocated {
 			node := f.byID[container.Node]
 			if node == nil {
-				t.Fatalf("%s is on %s, which was not asked for", container.ID, container.Node)
+				t.Fatalf("%s is on %s, which was not requested", container.ID, container.Node)
 			}
 			checkTokens(t, node, container, m.RM.NMTokens()[container.Node])
 			node.Start(container)

@@ -114,7 +114,7 @@ func replaceToken(t *testing.T, c *cluster.Cluster) {
 	container := allocate(t, m, 1)[0]
 	launch := run("exec sleep 1000")
 	if err := nm.Start(t.Context(), container, launch); !errors.Is(err, yarnrpc.ErrInvalidToken) {
-		t.Errorf("with the token of before: %v", err)
+		t.Errorf("with the old token: %v", err)
 	}
 	nm.SetTokens(m.RM.NMTokens())
 	if err := nm.Start(t.Context(), container, launch); err != nil {

@@ -81,7 +81,7 @@ func Fetch(ctx context.Context, version string) (Jars, error) {
 		version = DefaultVersion
 	}
 	if !versionPattern.MatchString(version) {
-		return Jars{}, fmt.Errorf("hadoop version %q is not a version such as %s", version, DefaultVersion)
+		return Jars{}, fmt.Errorf("hadoop version %q: want a version such as %s", version, DefaultVersion)
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -159,7 +159,7 @@ func download(ctx context.Context, jars Jars) error {
 		return fmt.Errorf("%w\n%s", err, tail(out, 2000))
 	}
 	if !present(done) {
-		return fmt.Errorf("maven ended well but copied no jar\n%s", tail(out, 2000))
+		return fmt.Errorf("maven succeeded but copied no jar\n%s", tail(out, 2000))
 	}
 	return os.Rename(done, jars.Dir)
 }

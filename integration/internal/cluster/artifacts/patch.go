@@ -25,7 +25,7 @@ var patchSources embed.FS
 func (j Jars) Patched(ctx context.Context, java string) (Jars, error) {
 	j, err := j.patched(ctx, java)
 	if err != nil {
-		return Jars{}, fmt.Errorf("compile what stands for native code of hadoop %s: %w", j.Version, err)
+		return Jars{}, fmt.Errorf("compile the Java replacements for native code of hadoop %s: %w", j.Version, err)
 	}
 	return j, nil
 }

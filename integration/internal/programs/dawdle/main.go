@@ -72,14 +72,14 @@ func firstWord(line []byte) []byte {
 func main() {
 	bobbin.Main(func(ctx context.Context, env *dataflow.Env) error {
 		flags := flag.NewFlagSet("dawdle", flag.ContinueOnError)
-		pause := flags.Duration("pause", 200*time.Millisecond, "time for a line while the gate is closed")
-		repeat := flags.Int("repeat", 0, "copy each line `N` times over")
+		pause := flags.Duration("pause", 200*time.Millisecond, "time to wait at each line while the gate is closed")
+		repeat := flags.Int("repeat", 0, "write each line `N` times")
 		if err := flags.Parse(env.Args()); err != nil {
 			return err
 		}
 		args := flags.Args()
 		if len(args) < 3 {
-			return fmt.Errorf("want a gate, an output and inputs, got %d arguments", len(args))
+			return fmt.Errorf("usage: dawdle GATE OUTPUT INPUT…, got %d arguments", len(args))
 		}
 		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:], Pause: *pause, Repeat: *repeat})
 		if err != nil {

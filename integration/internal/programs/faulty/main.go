@@ -99,7 +99,7 @@ func main() {
 	bobbin.Main(func(ctx context.Context, env *dataflow.Env) error {
 		args := env.Args()
 		if len(args) != 3 {
-			return fmt.Errorf("want a mode, an input and an output, got %d arguments", len(args))
+			return fmt.Errorf("usage: faulty MODE INPUT OUTPUT, got %d arguments", len(args))
 		}
 		if args[0] == "no-execute" {
 			return nil

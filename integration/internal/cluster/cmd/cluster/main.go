@@ -36,31 +36,31 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := &cli.App{
 		Name:      "cluster",
-		Usage:     "a real HDFS and YARN on this machine",
+		Usage:     "run a real HDFS and YARN on this machine",
 		Writer:    stdout,
 		ErrWriter: stderr,
 		Commands: []*cli.Command{
 			{
 				Name:   "up",
-				Usage:  "start a cluster; return when it is healthy",
+				Usage:  "start a cluster, and wait until it is healthy",
 				Flags:  append([]cli.Flag{dirFlag()}, sizeFlags()...),
 				Action: up,
 			},
 			{
 				Name:   "fetch",
-				Usage:  "bring Hadoop's jars onto this machine, some 100 MB",
+				Usage:  "download Hadoop's jars, about 100 MB",
 				Flags:  []cli.Flag{versionFlag(), allFlag()},
 				Action: fetch,
 			},
 			{
 				Name:   "archive",
-				Usage:  "keep Hadoop's classes as java needs them, 100 MB, so that clusters start sooner",
+				Usage:  "make an archive of Hadoop's classes, 100 MB, so that clusters start sooner",
 				Flags:  []cli.Flag{versionFlag(), allFlag()},
 				Action: archive,
 			},
 			{Name: "down", Usage: "stop a cluster and remove its data", Flags: []cli.Flag{dirFlag()}, Action: down},
-			{Name: "status", Usage: "say whether a cluster runs, and where", Flags: []cli.Flag{dirFlag()}, Action: status},
-			{Name: "env", Usage: "print the shell commands that point clients at a cluster", Flags: []cli.Flag{dirFlag()}, Action: env},
+			{Name: "status", Usage: "print the addresses of a running cluster", Flags: []cli.Flag{dirFlag()}, Action: status},
+			{Name: "env", Usage: "print shell commands that set HADOOP_CONF_DIR to a cluster's configuration", Flags: []cli.Flag{dirFlag()}, Action: env},
 			{
 				Name:            "fs",
 				Usage:           "run one of Hadoop's file commands on a cluster: cluster fs [--dir FOLDER] -ls /",
@@ -83,17 +83,17 @@ func dirFlag() cli.Flag {
 
 func sizeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "nodemanagers", Usage: "their `NUMBER`", Value: 2},
+		&cli.IntFlag{Name: "nodemanagers", Usage: "`NUMBER` of NodeManagers", Value: 2},
 		&cli.IntFlag{Name: "memory", Usage: "`MB` that each NodeManager offers", Value: 4096},
 		&cli.IntFlag{Name: "vcores", Usage: "`NUMBER` of cores that each NodeManager offers", Value: 8},
 		versionFlag(),
-		&cli.StringSliceFlag{Name: "user", Usage: "`NAME` of a user to make a home folder for on HDFS; may be repeated"},
-		&cli.StringFlag{Name: "kerberos", Usage: "make the cluster secure, with this `PROTECTION` of calls and data: authentication, integrity or privacy; alone it means the first"},
-		&cli.BoolFlag{Name: "ha", Usage: "two ResourceManagers and ZooKeeper"},
-		&cli.BoolFlag{Name: "namenode-ha", Usage: "two NameNodes, the first of them active"},
-		&cli.BoolFlag{Name: "other-hdfs", Usage: "a second HDFS, hdfs://" + cluster.OtherNameservice + "/"},
-		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
-		&cli.StringSliceFlag{Name: "hdfs", Usage: "the same of hdfs-site.xml"},
+		&cli.StringSliceFlag{Name: "user", Usage: "make a home folder on HDFS for the user `NAME`; may be repeated"},
+		&cli.StringFlag{Name: "kerberos", Usage: "make the cluster secure, with this `PROTECTION` of calls and data: authentication (the default), integrity or privacy"},
+		&cli.BoolFlag{Name: "ha", Usage: "start two ResourceManagers and ZooKeeper"},
+		&cli.BoolFlag{Name: "namenode-ha", Usage: "start two NameNodes; the first one is active"},
+		&cli.BoolFlag{Name: "other-hdfs", Usage: "start a second HDFS, hdfs://" + cluster.OtherNameservice + "/"},
+		&cli.StringSliceFlag{Name: "yarn", Usage: "add `PROPERTY=VALUE` to yarn-site.xml; may be repeated"},
+		&cli.StringSliceFlag{Name: "hdfs", Usage: "add `PROPERTY=VALUE` to hdfs-site.xml; may be repeated"},
 	}
 }
 
@@ -160,7 +160,7 @@ func properties(c *cli.Context, flag string) (map[string]string, error) {
 }
 
 func allFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "all", Usage: "those of " + strings.Join(artifacts.Releases(), ", ") + " too"}
+	return &cli.BoolFlag{Name: "all", Usage: "also for " + strings.Join(artifacts.Releases(), ", ")}
 }
 
 // versions are those that --version and --all name.
