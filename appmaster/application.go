@@ -21,8 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// application runs the application's program beside this process, and is the cluster of that
-// program's jobs, as userdriver.Cluster has it. Make it with newApplication.
+// application runs the application's program beside this process. It is the userdriver.Cluster on which
+// that program's jobs run. Make it with newApplication.
 type application struct {
 	*Component
 	env     environment
@@ -38,7 +38,7 @@ func newApplication(component *Component, env environment, s staged, tokens *tok
 	return a
 }
 
-// Submit takes a job of the program in.
+// Submit submits a job of the program to the Dispatcher.
 func (a *application) Submit(ctx context.Context, _ userdriver.Program, job ids.JobID, graph *jobgraph.JobGraph) error {
 	if text := a.staged.hardlyFits(a.env.config, graph); text != "" {
 		a.drivers.Note(userdriver.Log, "warning: "+text)
@@ -48,8 +48,8 @@ func (a *application) Submit(ctx context.Context, _ userdriver.Program, job ids.
 	})
 }
 
-// run runs the program. The cluster ends with it and its jobs, unless it shall stay
-// (execution.shutdown-on-application-finish).
+// run runs the program. The cluster ends when the program and its jobs have ended, unless
+// execution.shutdown-on-application-finish is false.
 func (a *application) run(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
 	taken()
 	driving, stop := context.WithCancelCause(ctx)
@@ -75,7 +75,7 @@ func (a *application) run(ctx context.Context, taken func()) (dispatcher.Outcome
 	outcome, err := a.Dispatcher.Outcome(ctx)
 	stop(nil)
 	running.Wait()
-	if finished != nil { // whoever has ended the cluster then, it did what it was for
+	if finished != nil { // the program's outcome counts, also if a client shut the cluster down meanwhile
 		outcome = *finished
 	}
 	return outcome, err
@@ -83,7 +83,7 @@ func (a *application) run(ctx context.Context, taken func()) (dispatcher.Outcome
 
 // drive runs the program and its jobs to their end. An error is the cause of ctx.
 func (a *application) drive(ctx context.Context) (dispatcher.Outcome, error) {
-	// The program lists inputs by them.
+	// The program needs tokens to list its inputs.
 	if err := a.tokens.Ready(ctx); err != nil {
 		return dispatcher.Outcome{}, err
 	}
@@ -114,19 +114,19 @@ func (a *application) drive(ctx context.Context) (dispatcher.Outcome, error) {
 	case !errors.Is(why, io.EOF):
 		a.drivers.Note(userdriver.Log, failed(last, process.Reason(why)).Diagnostics)
 		return failed(last, process.Explain(why)), nil
-	case detached: // it did not wait for its jobs
+	case detached: // the program did not wait for its jobs
 		outcome, err := a.Dispatcher.AwaitJobs(ctx)
 		if err == nil && outcome.Diagnostics != "" {
 			a.drivers.Note(userdriver.Log, outcome.Diagnostics)
 		}
 		return outcome, err
-	default: // it knows how they ended, and is content
+	default: // the program waited for its jobs, and exited with success
 		return dispatcher.Outcome{Status: msg.ApplicationSucceeded}, nil
 	}
 }
 
-// failed is how an application ends whose program has failed: as the program's last job, if that did not
-// finish and the program has nothing to say beside that.
+// failed returns the outcome of an application whose program has failed. If the program says only that it
+// exited, and its last job was cancelled or failed, that job's outcome is the application's.
 func failed(last msg.JobEnded, why error) dispatcher.Outcome {
 	if errors.Is(why, driver.ErrExit) && (last.Status == msg.JobCanceled || last.Status == msg.JobFailed) {
 		return dispatcher.OutcomeOf(last)

@@ -30,12 +30,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// getWorkers makes what gets workers for a master whose ports are open: connectYARN, but for tests.
-// start makes what a worker is started with; users, who may be nil, get the key for clients.
+// getWorkers makes the provider of workers for a master whose ports are open. It is connectYARN, except in
+// tests. start makes the launch context of a worker. users gets the key that verifies clients' tokens; it
+// may be nil.
 type getWorkers func(m *master, s staged, start yarnworkers.Launch, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error)
 
-// build makes an ApplicationMaster of its parts, in order; only those that listen have begun. After an
-// error nothing is left open.
+// build makes the parts of an ApplicationMaster, in order. Of these parts only the listeners are active
+// when build returns. After an error everything is closed.
 func build(ctx context.Context, start time.Time, env environment, logger logrus.FieldLogger, workers getWorkers) (_ *master, err error) {
 	m := &master{env: env, logger: logger}
 	defer func() {
@@ -56,8 +57,8 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	if err = announce(ctx, m.files, env.launch.StagingDir, m.ports.access(start, env)); err != nil {
 		return nil, err
 	}
-	// The tokens go to workers, which start with them, and to users' programs. Both are there by the time
-	// that the manager runs.
+	// The manager passes tokens to workers, which start with them, and to users' programs. m.component and
+	// m.drivers are set before the manager runs.
 	m.tokens, err = newTokenManager(env, m.files, func(ctx context.Context, tokens msg.Secret) error {
 		if m.drivers != nil {
 			m.drivers.UpdateTokens(tokens)
@@ -90,18 +91,18 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	endpoint.Room, endpoint.AnswersMemory = budget.NewRoom(shares.Requests, env.config), shares.Answers
 	programs := describePrograms(env, shares, m.tokens)
 	switch env.launch.Mode {
-	case launch.PerJob: // its program has planned where the client runs
+	case launch.PerJob: // the program has planned on the client's machine
 		m.mode = &perJob{m.component, env, staged}
 	case launch.Application:
-		programs.Limits.Job = int(shares.Jobs / 2) // it is alone, and a job's text takes half as much as the job
+		programs.Limits.Job = int(shares.Jobs / 2) // only this program submits jobs, and a job's text takes half as much as the job
 		a := newApplication(m.component, env, staged, m.tokens, programs, logger)
 		m.mode, m.drivers = a, a.drivers
 	case launch.Session:
-		programs.Limits.Job, programs.Limits.Hold = endpoint.Room.Largest(), endpoint.Room.Hold // with requests, which bring the same
+		programs.Limits.Job, programs.Limits.Hold = endpoint.Room.Largest(), endpoint.Room.Hold // jobs of programs share the room with requests
 		s := newSession(m.component, store, settling, programs, env.workDir, shares.Programs, logger)
 		m.mode, m.drivers, endpoint.Session = s, s.drivers, s
 	}
-	if m.roles, err = newRoleServer(m.component.Mux, m.ports.authority, env.config, logger); err != nil { //nolint:contextcheck // it lives as long as the process
+	if m.roles, err = newRoleServer(m.component.Mux, m.ports.authority, env.config, logger); err != nil { //nolint:contextcheck // the server lives as long as the process
 		return nil, err
 	}
 	endpoint.TLS, endpoint.Token, endpoint.Options = m.ports.front.RESTServerTLS(), m.ports.token, env.config
@@ -110,7 +111,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	return m, nil
 }
 
-// connectYARN gets workers from YARN.
+// connectYARN makes the provider that gets workers from YARN.
 func connectYARN(m *master, s staged, start yarnworkers.Launch, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 	clients, err := yarnworkers.Connect(m.env.hadoop, m.env.container.Attempt, m.env.credentials, m.logger)
 	if err != nil {
@@ -138,7 +139,7 @@ func connectYARN(m *master, s staged, start yarnworkers.Launch, users *clienttoa
 	return yarnworkers.New(c, m.logger)
 }
 
-// openStore finds the programs of a session's earlier attempts; nil in other modes.
+// openStore finds the programs of a session's earlier attempts. In other modes it returns nil.
 func openStore(ctx context.Context, env environment, files *dfs.FS) (*programs.Store, error) {
 	if env.launch.Mode != launch.Session {
 		return nil, nil
@@ -148,7 +149,7 @@ func openStore(ctx context.Context, env environment, files *dfs.FS) (*programs.S
 	return store, store.Recover(ctx)
 }
 
-// describeCluster says what the roles are for. store is a session's, or nil.
+// describeCluster configures the roles. store is a session's, or nil.
 func describeCluster(env environment, memory int64, files *dfs.FS, store *programs.Store, settling settling) ComponentConfig {
 	c := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.ends, JobMemory: memory, Files: files}
 	if store != nil {
@@ -160,7 +161,7 @@ func describeCluster(env environment, memory int64, files *dfs.FS, store *progra
 	return c
 }
 
-// describePrograms says how users' programs run beside this process.
+// describePrograms configures users' programs, which run beside this process.
 func describePrograms(env environment, shares budget.Shares, tokens *tokenmanager.Manager) userdriver.Config {
 	return userdriver.Config{
 		Application: env.container.Attempt.Application.String(),
@@ -175,7 +176,7 @@ func describePrograms(env environment, shares budget.Shares, tokens *tokenmanage
 	}
 }
 
-// newRoleServer makes the server of workers' streams.
+// newRoleServer makes the server for workers' streams.
 func newRoleServer(mux *rolerpc.Mux, authority *pki.Authority, options config.Config, logger logrus.FieldLogger) (*rolerpc.Server, error) {
 	identity, err := authority.IssueApplicationMaster(time.Now())
 	if err != nil {

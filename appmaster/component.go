@@ -23,14 +23,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
-// Component is the roles of a cluster, wired: ResourceManager, Dispatcher, and a
-// JobMaster for each job (Flink's DispatcherResourceManagerComponent). The
-// ApplicationMaster runs one over YARN, the minicluster one over goroutines.
-// Make it with NewComponent and run it once with Run.
+// Component connects the roles of a cluster: ResourceManager, Dispatcher, and a JobMaster for each job
+// (Flink's DispatcherResourceManagerComponent). The ApplicationMaster runs a Component over YARN, the
+// minicluster runs one over goroutines. Make it with NewComponent and run it once with Run.
 type Component struct {
 	ResourceManager *resourcemanager.ResourceManager
 	Dispatcher      *dispatcher.Dispatcher
-	// Mux takes the streams of TaskExecutors to their roles.
+	// Mux passes the streams of TaskExecutors to their roles.
 	Mux *rolerpc.Mux
 
 	config       config.Config
@@ -45,23 +44,23 @@ type ComponentConfig struct {
 	Config config.Config
 	Worker resourcemanager.WorkerResourceSpec
 	Mode   dispatcher.Mode
-	// JobMemory is what all jobs may take of this process' memory, in bytes: see
-	// dispatcher.Config. 0: nobody bounds it, as the process is its user's own.
+	// JobMemory is the part of this process' memory that all jobs together may take, in bytes: see
+	// dispatcher.Config. 0: no bound, for a process that belongs to its user.
 	JobMemory int64
-	// Files are those of the jobs: what one has begun to write that ends without a result is
-	// removed from there, before it is told to have ended. nil: it stays. In a cluster for one
-	// job (dispatcher.Detached, dispatcher.Attached), and for jobs that end with their cluster,
-	// it stays until DiscardOutputs.
+	// Files is the file system that jobs write to. If a job ends without a result, the Component removes
+	// its unfinished output there before it reports the end. If Files is nil, the output stays. In a
+	// cluster for one job (dispatcher.Detached, dispatcher.Attached), and for jobs that end with their
+	// cluster, it stays until DiscardOutputs.
 	Files filesystem.FileSystem
-	// JobEnded hears, once for each job that the Dispatcher has taken in, that nothing of
-	// it runs any more; nil: nobody does. It must not block.
+	// JobEnded is called once for each job that the Dispatcher has accepted, when nothing of the job runs
+	// any more. It must not block. It may be nil.
 	JobEnded func(dispatcher.Submission)
 }
 
-// jobMasterTarget begins the names of the streams to JobMasters.
+// jobMasterTarget is the prefix of the names of streams to JobMasters.
 const jobMasterTarget = "jobmaster/"
 
-// NewComponent wires the roles. Workers come from the provider.
+// NewComponent makes and connects the roles. Workers come from the provider.
 func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, logger logrus.FieldLogger) (*Component, error) {
 	slotMemoryMB, err := memory.SlotMB(c.Worker.MemoryMB, c.Worker.Slots)
 	if err != nil {
@@ -90,8 +89,8 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 	return component, nil
 }
 
-// Run runs all roles until ctx ends, its cause, or until one of them cannot go
-// on, whose error it gives. It waits for all of them.
+// Run runs all roles until ctx ends, and returns its cause, or until a role fails, and returns its error.
+// It waits for all roles.
 func (c *Component) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.ResourceManager.Run(ctx) })
@@ -99,13 +98,14 @@ func (c *Component) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// DiscardOutputs removes what jobs without a result have begun to write: those that end with their cluster, and
-// the job of a cluster for one. It takes cluster.services.shutdown-timeout at most. Nobody may call it before YARN
-// has recorded the cluster's end: another attempt may have taken over, whose job has the same id.
+// DiscardOutputs removes the unfinished output of jobs without a result: of jobs that end with their
+// cluster, and of the job of a cluster for one job. It takes cluster.services.shutdown-timeout at most. It
+// must not be called before YARN has recorded the cluster's end: until then another attempt may run, and
+// its job has the same id.
 func (c *Component) DiscardOutputs(ctx context.Context) { c.outputs.discardAll(ctx) }
 
-// Submit has the Dispatcher take a job in, unless its options and those of the cluster contradict each other: the error
-// wraps config.ErrInvalid, and nobody finds a job.
+// Submit submits a job to the Dispatcher. If the job's options contradict those of the cluster, the error
+// wraps config.ErrInvalid, and the Dispatcher does not list the job.
 func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
 	if _, err := jobmaster.Configured(c.config, s.Graph); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 	return runningJobMaster{master, c, s}, nil
 }
 
-// runningJobMaster takes its leave of the ResourceManager when it ends.
+// runningJobMaster disconnects from the ResourceManager when it ends.
 type runningJobMaster struct {
 	*jobmaster.JobMaster
 	component  *Component
@@ -159,18 +159,18 @@ func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Resu
 	return details, results, err
 }
 
-// managedMB is what the operators in one slot may hold.
+// managedMB is the memory that the operators in one slot may hold.
 func (c *Component) managedMB() int {
 	return memory.HostOf(c.slotMemoryMB, memory.OptionsFrom(c.config)).Managed.Megabytes()
 }
 
-// resourceManagerLink brings a JobMaster's messages to the ResourceManager.
+// resourceManagerLink passes a JobMaster's messages to the ResourceManager.
 type resourceManagerLink struct {
 	rm     *resourcemanager.ResourceManager
 	master *jobmaster.JobMaster
 }
 
-// Tell hands a message over.
+// Tell passes a message on.
 func (l *resourceManagerLink) Tell(ctx context.Context, m msg.Message) error {
 	switch m := m.(type) {
 	case msg.RegisterJobMaster:
@@ -184,8 +184,7 @@ func (l *resourceManagerLink) Tell(ctx context.Context, m msg.Message) error {
 	}
 }
 
-// acceptAtJobMaster takes in a TaskExecutor's stream to the JobMaster that it is
-// for.
+// acceptAtJobMaster connects a TaskExecutor's stream to the JobMaster that it names.
 func (c *Component) acceptAtJobMaster(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	job := ids.JobID(strings.TrimPrefix(s.Target(), jobMasterTarget))
 	found, running := c.Dispatcher.JobMaster(job)

@@ -17,20 +17,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// discardsAtOnce bounds the jobs whose outputs are cleaned up side by side at the end of a
-// cluster: one whose HDFS is away holds up few others.
+// discardsAtOnce is how many jobs have their outputs removed at the same time when a cluster ends. A job
+// whose HDFS does not answer then delays few others.
 const discardsAtOnce = 16
 
-// outputs removes what jobs without a result have begun to write. Make it with newOutputs; its
-// methods may be called from any goroutine.
+// outputs removes the unfinished output of jobs without a result. Make it with newOutputs. Its methods may
+// be called from any goroutine.
 type outputs struct {
 	files  filesystem.FileSystem // nil: nothing is removed
-	alone  bool                  // the cluster is for one job, which another attempt may have taken over
+	alone  bool                  // the cluster is for one job, and another attempt may already run that job
 	config config.Config
 	logger logrus.FieldLogger
 
 	mu   sync.Mutex                       // guards open
-	open map[ids.JobID]*jobgraph.JobGraph // of jobs that may have written, and neither finished nor been cleaned up
+	open map[ids.JobID]*jobgraph.JobGraph // jobs that may have written, have not finished, and whose output was not removed
 }
 
 func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
@@ -40,16 +40,16 @@ func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
 	}
 }
 
-// begin says that a job may write from now on, or has written in an earlier attempt of the application.
+// begin notes that a job may write from now on, or has written in an earlier attempt of the application.
 func (o *outputs) begin(job ids.JobID, graph *jobgraph.JobGraph) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.open[job] = graph
 }
 
-// end says how a job has ended. Nothing of it runs any more, but for tasks on workers that are taken
-// for dead. If it has no result its parts go: they count against the quota that may have failed it.
-// Those of a cluster for one job stay until discardAll.
+// end notes how a job has ended. Nothing of the job runs any more, except tasks on workers that are
+// presumed dead. If the job has no result, end removes its parts, because they count against the quota that
+// may have failed the job. The parts of a cluster for one job stay until discardAll.
 func (o *outputs) end(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, status msg.JobStatus) {
 	if status != msg.JobFinished {
 		if o.alone {
@@ -62,9 +62,9 @@ func (o *outputs) end(ctx context.Context, job ids.JobID, graph *jobgraph.JobGra
 	delete(o.open, job)
 }
 
-// discardAll removes what is left of the jobs without a result as the cluster ends. YARN must have
-// recorded that end: until then this attempt may be one that was given up, whose successor runs
-// the same job. A worker that has not ended yet may begin to write again, and that stays.
+// discardAll removes the output of all jobs without a result when the cluster ends. YARN must have recorded
+// that end: until then YARN may have given up this attempt, and the next attempt runs the same job. If a
+// worker has not ended yet, it may write again, and that output stays.
 func (o *outputs) discardAll(ctx context.Context) {
 	o.mu.Lock()
 	open := maps.Clone(o.open)
@@ -79,11 +79,11 @@ func (o *outputs) discardAll(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = group.Wait() // each fault is logged
+	_ = group.Wait() // discard logs each error
 }
 
-// discard removes what one job has begun to write. An HDFS that is away must not keep the job, or
-// the cluster, from ending.
+// discard removes the unfinished output of one job. If HDFS does not answer, the job and the cluster must
+// end nevertheless.
 func (o *outputs) discard(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph) {
 	if o.files == nil {
 		return

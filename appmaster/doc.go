@@ -1,7 +1,6 @@
-// Package appmaster is the process that YARN starts for an application. Main
-// reads its environment, build makes its parts in order, and master runs them and
-// ends them in order. What a cluster is for is a mode: perJob, application, session.
-// Component wires the roles; the minicluster uses it too.
+// Package appmaster is the process that YARN starts for an application. Main reads its environment, build
+// makes its parts in order, and master runs them and ends them in order. The types perJob, application and
+// session are the modes of a cluster. Component connects the roles; the minicluster uses it too.
 //
-// Of the roles only this package knows more than one. It never runs user code.
+// This package is the only one that imports several roles. It never runs user code.
 package appmaster

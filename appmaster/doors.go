@@ -16,8 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// doors describes who else than its owner may come to REST: by YARN's proxy, and on
-// a Kerberized cluster by tokens of YARN and tickets. What belongs to the owner is left out.
+// doors configures REST's access for users other than the owner: through YARN's proxy, and on a cluster
+// with Kerberos by YARN's tokens and by Kerberos tickets. The caller adds the owner's access.
 func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (rest.Config, error) {
 	rights, err := rightsOf(env.launch.User, env.config, env.hadoop)
 	if err != nil {
@@ -52,16 +52,16 @@ func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (res
 	return c, err
 }
 
-// rightsOf is what users may by the options and by YARN's own rules. Those of YARN
-// count where names are proven and ACLs are in use: yarn.admin.acl then, if the
-// configuration sets it, as Hadoop's default is everybody. Views by the proxy are
-// for those who may look if ACLs are in use, or if the options have one.
+// rightsOf returns the users' rights by Bobbin's options and by YARN's rules. YARN's rules count only on a
+// cluster with Kerberos where yarn.acl.enable is true. Then yarn.admin.acl counts if the configuration sets
+// it, because Hadoop's default is everybody. Through the proxy, everybody may view unless ACLs are in use
+// or yarn.view.acls is set.
 func rightsOf(owner string, options config.Config, hadoop *hadoopconf.Conf) (rest.Rights, error) {
 	r := rest.Rights{
 		Owner:    owner,
 		View:     rest.ParseACL(options.String(config.YarnViewACLs)),
 		Modify:   rest.ParseACL(options.String(config.YarnModifyACLs)),
-		Enforced: options.IsSet(config.YarnViewACLs), // and be it to name nobody
+		Enforced: options.IsSet(config.YarnViewACLs), // also if it names nobody
 	}
 	inUse, err := hadoop.Bool("yarn.acl.enable")
 	if err != nil {
@@ -77,8 +77,8 @@ func rightsOf(owner string, options config.Config, hadoop *hadoopconf.Conf) (res
 	return r, nil
 }
 
-// clusterRealm is the realm whose users have their names without it: that of the
-// ResourceManager. A node's krb5.conf need not tell, nor be there.
+// clusterRealm is the realm of the ResourceManager. Users of this realm have short names without a realm. A
+// node need not have a krb5.conf that names it.
 func clusterRealm(hadoop *hadoopconf.Conf) string {
 	_, realm, _ := strings.Cut(hadoop.Get("yarn.resourcemanager.principal"), "@")
 	return realm

@@ -19,13 +19,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// environment is what the process finds in its environment.
+// environment is the process' input: its environment variables, and the files that they name.
 type environment struct {
 	container   records.ContainerID
-	host        string // of the NodeManager, which other nodes reach this process by
+	host        string // of the NodeManager; other nodes reach this process by it
 	logDir      string
-	workDir     string   // of the container; "": that of this process
-	variables   []string // all that this process has
+	workDir     string   // of the container; "": the process' working directory
+	variables   []string // all variables of this process
 	launch      launch.AppMaster
 	ends        dispatcher.Mode // when the Dispatcher ends the cluster
 	config      config.Config
@@ -65,7 +65,7 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	return env, env.identifyProgram()
 }
 
-// endsOf says when the Dispatcher ends a cluster.
+// endsOf returns when the Dispatcher ends a cluster.
 func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
 	switch {
 	case l.Mode == launch.PerJob && l.Attached:
@@ -80,8 +80,9 @@ func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
 	return 0, fmt.Errorf("%w: mode %q is unknown; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
 
-// identifyProgram looks at an application's program, which runs in this container: at whether it is what the client has
-// submitted or, if that has not read it as it was on HDFS, at what it is.
+// identifyProgram verifies that an application's program, which runs in this container, is the file that
+// the client submitted. If the client did not read the program, because it was on HDFS, identifyProgram
+// determines its hash.
 func (env *environment) identifyProgram() error {
 	path := filepath.Join(env.workDir, launch.ProgramLink)
 	switch {
@@ -98,13 +99,14 @@ func (env *environment) identifyProgram() error {
 	return nil
 }
 
-// forOthers are the options for workers and users' programs: without the master's own variables.
+// forOthers returns the options for workers and users' programs: without the variables that are only for
+// the ApplicationMaster.
 func (env environment) forOthers() config.Config {
 	return env.config.Without(config.ContainerMasterEnv)
 }
 
-// logIn makes the login from the keytab that the client has sent, or told of; nil where
-// there is none.
+// logIn makes the login from the keytab that the client has sent, or whose path it has sent. Without a
+// keytab it returns nil.
 func logIn(s launch.Security, getenv func(string) string) (*kerberos.Login, error) {
 	if s.Principal == "" {
 		return nil, nil
@@ -120,14 +122,14 @@ func logIn(s launch.Security, getenv func(string) string) (*kerberos.Login, erro
 		return nil, err
 	}
 	login, err := kerberos.FromKeytab(conf, s.Principal, s.Keytab)
-	if err != nil && filepath.IsAbs(s.Keytab) { // was not sent
+	if err != nil && filepath.IsAbs(s.Keytab) { // the client did not send the keytab
 		err = fmt.Errorf("%w; the keytab must lie on each node, readable for containers, or the client must send it (%s)", err, config.YarnShipLocalKeytab)
 	}
 	return login, err
 }
 
-// handed is how this process reaches HDFS. Where it can log in it does: what tokens it was
-// started with may be long dead, as YARN gives each attempt the first one's.
+// handed returns how this process reaches HDFS. If the process can log in, it does: the tokens that it was
+// started with may have ended, because YARN gives each attempt the tokens of the first.
 func (env environment) handed(logger logrus.FieldLogger) dfs.Handed {
 	h := dfs.Handed{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Logger: logger}
 	if env.login != nil {

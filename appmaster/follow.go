@@ -11,10 +11,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// waitTime is how long one question for a job's end or its next page waits.
+// waitTime is how long one request for a job's end or its next page waits.
 const waitTime = 10 * time.Second
 
-// Wait waits for a job's end: msg.ErrJobNotFound.
+// Wait waits for a job's end. Error: msg.ErrJobNotFound.
 func (c *Component) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, error) {
 	for {
 		ended, err := c.Dispatcher.JobResult(ctx, job, waitTime)
@@ -24,8 +24,8 @@ func (c *Component) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, erro
 	}
 }
 
-// collect hands over what a job collects under a name, until its end. A batch of a
-// new epoch voids what came before.
+// collect passes on what a job collects under a name, until its end. A batch of a new epoch voids the
+// batches of earlier epochs.
 func (c *Component) collect(ctx context.Context, job ids.JobID, name string, take func(epoch int, records []byte) error) error {
 	cursor := int64(0)
 	for {
@@ -43,9 +43,9 @@ func (c *Component) collect(ctx context.Context, job ids.JobID, name string, tak
 	}
 }
 
-// Follow follows a job to its end. collected takes what it collects, one call at a
-// time. A job that does not finish is no error here: the answer says so. When ctx ends
-// or collected gives an error, the job goes on by itself.
+// Follow waits for a job's end. It calls collected with what the job collects, one call at a time. If the
+// job fails, the answer says so, and there is no error. If ctx ends or collected returns an error, Follow
+// returns, and the job continues.
 func (c *Component) Follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error) (msg.JobEnded, error) {
 	following, stop := context.WithCancelCause(ctx)
 	var followers sync.WaitGroup
@@ -62,7 +62,7 @@ func (c *Component) Follow(ctx context.Context, job ids.JobID, graph *jobgraph.J
 				defer one.Unlock()
 				return collected(v.Collect, epoch, records)
 			})
-			// A job without its result, or one that never began: Wait tells why.
+			// The result is gone, or the job never began: Wait returns the reason.
 			if err != nil && !errors.Is(err, msg.ErrResultGone) && !errors.Is(err, msg.ErrNotReady) {
 				stop(err)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// gateway answers REST: the Dispatcher about jobs, the ResourceManager about workers.
+// gateway answers REST's questions: the Dispatcher about jobs, the ResourceManager about workers.
 type gateway struct {
 	*dispatcher.Dispatcher
 	workers *resourcemanager.ResourceManager

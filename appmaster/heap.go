@@ -5,30 +5,29 @@ import (
 	"time"
 )
 
-// settleTime is how long after the end of a job its heap is returned, if no other job ends
-// meanwhile. The next one has to fetch it anew from the system, some ms of work, so that jobs
-// which follow each other are left alone.
+// settleTime is the time from the end of a job to the return of its heap to the system, if no other job
+// ends meanwhile. The next job must get memory from the system again, which takes some ms. So the heap
+// stays while jobs follow each other.
 const settleTime = 10 * time.Second
 
-// settling returns heap that jobs have left to the system, in a session, which may be idle for
-// hours beside other people's containers. Go by itself takes minutes for that. Make it with
-// newSettling.
+// settling returns the heap of ended jobs to the system. A session may be idle for hours beside other
+// users' containers, and Go by itself takes minutes to return memory. Make it with newSettling.
 type settling struct {
 	ended chan struct{} // has room for one; never closed
 }
 
 func newSettling() settling { return settling{make(chan struct{}, 1)} }
 
-// jobEnded says that a job has ended; it does not block.
+// jobEnded notes that a job has ended. It does not block.
 func (s settling) jobEnded() {
 	select {
 	case s.ended <- struct{}{}:
-	default: // it has been said
+	default: // the note is there already
 	}
 }
 
-// run calls release, debug.FreeOSMemory but for tests, once after each series of jobs, until ctx
-// ends.
+// run calls release once after each series of jobs, until ctx ends. release is debug.FreeOSMemory, except
+// in tests.
 func (s settling) run(ctx context.Context, release func()) {
 	timer := time.NewTimer(settleTime)
 	defer timer.Stop()

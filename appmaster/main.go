@@ -19,8 +19,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Exit codes of the process, Flink's (ClusterEntrypoint); those above 255 are
-// what is left of them.
+// Exit codes of the process, as in Flink's ClusterEntrypoint. Of a code above 255 the system keeps the
+// lowest byte.
 const (
 	exitOK      = 0
 	exitStartup = 1
@@ -30,13 +30,12 @@ const (
 	exitStuck   = -17 & 0xff // JvmShutdownSafeguard
 )
 
-// stopTime is how long the process may take to end once it was told to by
-// SIGTERM; Flink's JvmShutdownSafeguard. YARN is less patient
-// (yarn.nodemanager.sleep-delay-before-sigkill.ms, 250 ms).
+// stopTime is how long the process may take to end after SIGTERM, as in Flink's JvmShutdownSafeguard. YARN
+// waits less before it sends SIGKILL (yarn.nodemanager.sleep-delay-before-sigkill.ms, 250 ms).
 const stopTime = 5 * time.Second
 
-// Main runs an ApplicationMaster to the end of its application, and gives the
-// exit code. It is called once, by main.
+// Main runs an ApplicationMaster to the end of its application, and returns the exit code. main calls it
+// once.
 func Main(start time.Time, getenv func(string) string) int {
 	env, err := readEnvironment(getenv)
 	if err != nil {
@@ -58,20 +57,19 @@ func Main(start time.Time, getenv func(string) string) int {
 	return code
 }
 
-// errTerminated is the cause of an end by SIGTERM: another attempt may follow,
-// so nothing outside is touched.
+// errTerminated is the cause of an end by SIGTERM. Another attempt may follow, so this process changes
+// nothing outside itself.
 var errTerminated = errors.New("container is stopped")
 
-// run runs the application under the life that YARN gives the process.
+// run runs the application until it ends or YARN sends SIGTERM.
 func run(start time.Time, env environment, logger *logrus.Logger) int {
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	return guard(signalled, logger, func(ctx context.Context) int { return runApplication(ctx, start, env, logger) })
 }
 
-// guard runs f until it returns, under a context that ends with errTerminated
-// when signalled does. What does not end in time then is left to the end of the
-// process.
+// guard runs f until it returns, under a context that ends with errTerminated when signalled ends. If f
+// does not return within stopTime after that, guard returns, and the end of the process stops f.
 func guard(signalled context.Context, logger logrus.FieldLogger, f func(context.Context) int) int {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(signalled))
 	defer cancel(nil)
@@ -104,7 +102,7 @@ func runApplication(ctx context.Context, start time.Time, env environment, logge
 		return exitUnknown
 	case err != nil:
 		logger.WithError(err).Error("application master cannot start")
-		fmt.Fprintln(os.Stderr, "appmaster:", err) // YARN shows it to the owner
+		fmt.Fprintln(os.Stderr, "appmaster:", err) // YARN shows stderr to the owner
 		return exitStartup
 	}
 	outcome, err := m.run(ctx)

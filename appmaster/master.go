@@ -20,14 +20,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
-// mode is what a cluster of one mode does by itself.
+// mode is the behaviour of one kind of cluster.
 type mode interface {
-	// run does what the cluster is for, and waits until it has to end. It calls taken
-	// when the Dispatcher has what clients may ask for.
+	// run does the work of the cluster, and waits until the cluster has to end. It calls taken when the
+	// Dispatcher can answer clients' questions.
 	run(ctx context.Context, taken func()) (dispatcher.Outcome, error)
 }
 
-// master is an ApplicationMaster: its parts, in the order in which build makes them. Run it once.
+// master is an ApplicationMaster. Its fields are in the order in which build makes them. Run it once.
 type master struct {
 	env       environment
 	logger    logrus.FieldLogger
@@ -38,23 +38,23 @@ type master struct {
 	yarn      io.Closer // the connections to YARN; nil where workers come from elsewhere
 	component *Component
 	mode      mode
-	drivers   *userdriver.Drivers // of an application or a session; nil
+	drivers   *userdriver.Drivers // of an application or a session; otherwise nil
 	roles     *rolerpc.Server
 	rest      *rest.Server
 }
 
-// run serves until the cluster has to end, and ends it. An error says that the process must end
-// without touching anything.
+// run serves until the cluster has to end, and ends it. After an error the process must end without
+// changing anything outside itself.
 func (m *master) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group, running := errgroup.WithContext(ctx)
 	serving, stopServing := context.WithCancel(running)
 	defer stopServing()
 	served := make(chan struct{})
-	taken := make(chan struct{}) // closed when the Dispatcher has the job: until then REST would say that there is none
+	taken := make(chan struct{}) // closed when the Dispatcher has the job; before that REST would answer that there is no job
 	group.Go(func() error { return m.tokens.Run(running) })
 	group.Go(func() error {
-		// Workers that start with dead tokens are of no use. Until then YARN is told
-		// nothing, and knows after how long to give this attempt up.
+		// Workers that start with expired tokens are useless. Until the tokens are ready, the process does
+		// not register with YARN, and YARN gives the attempt up if this takes too long.
 		if err := m.tokens.Ready(running); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (m *master) run(ctx context.Context) (dispatcher.Outcome, error) {
 		case <-taken:
 			return m.rest.Serve(serving, m.ports.rest)
 		case <-serving.Done():
-			return nil // the group has the cause
+			return nil // the group returns the cause
 		}
 	})
 	var outcome dispatcher.Outcome
@@ -84,12 +84,12 @@ func (m *master) run(ctx context.Context) (dispatcher.Outcome, error) {
 		var err error
 		if outcome, err = m.mode.run(running, sync.OnceFunc(func() { close(taken) })); err == nil {
 			stopServing()
-			<-served // the last answer is out
+			<-served // REST has sent its last answer
 			err = m.end(running, outcome)
 		}
 		switch {
 		case errors.Is(err, actor.ErrStopped):
-			return nil // the component says why
+			return nil // the component returns the reason
 		case err != nil:
 			return err
 		}
@@ -108,21 +108,21 @@ func (m *master) run(ctx context.Context) (dispatcher.Outcome, error) {
 	return outcome, err
 }
 
-// errEnded ends the parts of an application that has ended in order.
+// errEnded stops the parts of an application that has ended normally.
 var errEnded = errors.New("application has ended")
 
-// end ends the cluster: the workers, then the registration with YARN and, when YARN has recorded
-// the end, what another attempt would need until then: what jobs without a result have begun to
-// write, and the staged files.
+// end ends the cluster: first the workers, then the registration with YARN. When YARN has recorded the end,
+// no other attempt follows, and end removes the unfinished output of jobs and the staged files.
 func (m *master) end(ctx context.Context, outcome dispatcher.Outcome) error {
-	// However long YARN is away: its record is all that is left of the job.
+	// This waits as long as YARN does not answer: YARN's record of the outcome is all that remains of the
+	// job.
 	if err := m.component.ResourceManager.Shutdown(ctx, outcome.Status, outcome.Diagnostics); err != nil {
 		return err
 	}
 	m.component.DiscardOutputs(ctx)
-	// An HDFS that is away must not keep the process, to which YARN leaves ten minutes now
-	// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). What stays is
-	// harmless, and gc removes it.
+	// If HDFS does not answer, the process must end nevertheless. YARN gives it ten minutes now
+	// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). Files that stay are
+	// harmless, and bobbin gc removes them.
 	ctx, cancel := context.WithTimeout(ctx, m.env.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
 	if err := m.files.RemoveAll(ctx, m.env.launch.StagingDir); err != nil {

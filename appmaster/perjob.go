@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// perJob runs the staged job, with which the cluster ends.
+// perJob runs the staged job. The cluster ends with it.
 type perJob struct {
 	*Component
 	env    environment
@@ -24,7 +24,7 @@ func (j *perJob) run(ctx context.Context, taken func()) (dispatcher.Outcome, err
 		Job: j.staged.Job.ID, Graph: &j.staged.graph, Program: j.env.launch.ProgramRef,
 		Detached: !j.env.launch.Attached, ClientTimeout: j.clientTimeout(),
 	})
-	if errors.Is(err, jobgraph.ErrInvalid) || errors.Is(err, msg.ErrJobTooLarge) { // another attempt would find the same
+	if errors.Is(err, jobgraph.ErrInvalid) || errors.Is(err, msg.ErrJobTooLarge) { // another attempt would fail in the same way
 		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
 	}
 	if err != nil {
@@ -34,7 +34,8 @@ func (j *perJob) run(ctx context.Context, taken func()) (dispatcher.Outcome, err
 	return j.Dispatcher.Outcome(ctx)
 }
 
-// clientTimeout is how long the client of a job may be silent whose cluster ends with it.
+// clientTimeout is how long a client may send no heartbeat before its job ends; 0 if the job does not end
+// with its client.
 func (j *perJob) clientTimeout() time.Duration {
 	if j.env.launch.Attached && j.env.config.Bool(config.ShutdownOnAttachedExit) {
 		return j.env.config.Duration(config.ClientHeartbeatTimeout)

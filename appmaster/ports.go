@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// ports are those of this process, and what it is known by there.
+// ports are the open ports of this process, and its credentials there.
 type ports struct {
 	roles     net.Listener // for workers
 	rest      net.Listener
@@ -25,7 +25,8 @@ type ports struct {
 	token     pki.Token        // of the owner, for REST
 }
 
-// openPorts opens the ports. After an error those that are open are there to be closed.
+// openPorts opens the ports. After an error it returns the ports that are open, so that the caller closes
+// them.
 func openPorts(ctx context.Context, env environment) (p ports, err error) {
 	if p.roles, err = listen(ctx, env.host, env.config.Ports(config.YarnMasterPort)); err != nil {
 		return p, err
@@ -59,7 +60,7 @@ func listen(ctx context.Context, host string, ports config.Ports) (net.Listener,
 
 var errNoPort = errors.New("the port range is empty")
 
-// access is how the owner reaches REST.
+// access returns what the owner needs to reach REST.
 func (p ports) access(start time.Time, env environment) launch.Access {
 	return launch.Access{
 		Address: p.rest.Addr().String(), Authority: p.front.Authority(), Token: p.token.Reveal(), AMStart: start.UnixMilli(),
@@ -67,7 +68,7 @@ func (p ports) access(start time.Time, env environment) launch.Access {
 	}
 }
 
-// announce tells the owner how to reach REST, before YARN tells that the
+// announce writes the access file, which tells the owner how to reach REST, before YARN reports that the
 // application runs.
 func announce(ctx context.Context, files *dfs.FS, stagingDir string, access launch.Access) error {
 	content, err := json.Marshal(access)

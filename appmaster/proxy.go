@@ -13,10 +13,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// proxies are the addresses from which YARN's web proxy may ask REST: of
-// yarn.web-proxy.address, else of all ResourceManagers' web servers
-// (AmFilterInitializer). One that cannot be found is refused by REST, and the
-// application runs without it. own is the node's name.
+// proxies returns the addresses from which YARN's web proxy may send requests to REST: those of
+// yarn.web-proxy.address, or otherwise of all ResourceManagers' web servers (AmFilterInitializer). If a
+// host cannot be resolved, REST refuses the proxy there, and the application runs nevertheless. own is the
+// node's name.
 func proxies(ctx context.Context, conf *hadoopconf.Conf, own string, logger logrus.FieldLogger) []netip.Addr {
 	const unknown = "cannot find the address of YARN's web proxy, and REST will refuse the proxy"
 	hosts, err := proxyHosts(conf)
@@ -42,7 +42,7 @@ func proxies(ctx context.Context, conf *hadoopconf.Conf, own string, logger logr
 func proxyHosts(conf *hadoopconf.Conf) ([]string, error) {
 	if address := conf.Get("yarn.web-proxy.address"); address != "" {
 		host, _, err := net.SplitHostPort(address)
-		if err != nil { // Hadoop does not insist on the port
+		if err != nil { // Hadoop accepts an address without a port
 			host = address
 		}
 		return []string{host}, nil
@@ -62,8 +62,8 @@ func proxyHosts(conf *hadoopconf.Conf) ([]string, error) {
 	return hosts, nil
 }
 
-// resolve finds the addresses of a host. The wildcard address, Hadoop's default
-// for a ResourceManager, stands for this node (NetUtils#getConnectAddress).
+// resolve returns the addresses of a host. The wildcard address, Hadoop's default for a ResourceManager,
+// means this node (NetUtils#getConnectAddress).
 func resolve(ctx context.Context, host, own string) ([]netip.Addr, error) {
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -87,13 +87,13 @@ func resolve(ctx context.Context, host, own string) ([]netip.Addr, error) {
 	return addresses, nil
 }
 
-// proxyOrigins are the addresses by which browsers reach YARN's proxy, as host:port.
+// proxyOrigins returns the addresses by which browsers reach YARN's proxy, as host:port.
 func proxyOrigins(hadoop *hadoopconf.Conf) []string {
 	if address := hadoop.Get("yarn.web-proxy.address"); address != "" {
 		return []string{address}
 	}
 	rms, err := hadoop.ResourceManagers()
-	if err != nil { // proxies has told
+	if err != nil { // proxies has logged the error
 		return nil
 	}
 	var origins []string

@@ -18,8 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// session is what a session does for its users, as rest.Session has it, and for the programs that
-// it runs, as userdriver.Cluster has it. Make it with newSession.
+// session implements rest.Session for its users, and userdriver.Cluster for the programs that it runs. Make
+// it with newSession.
 type session struct {
 	*Component
 	store    *programs.Store
@@ -28,7 +28,8 @@ type session struct {
 	settling settling
 }
 
-// newSession makes a session, which runs so many programs at a time. They lie in dir while they run.
+// newSession makes a session that runs at most the given number of programs at a time. Running programs lie
+// in dir.
 func newSession(component *Component, store *programs.Store, settling settling, c userdriver.Config, dir string, most int, logger logrus.FieldLogger) *session {
 	s := &session{Component: component, store: store, settling: settling}
 	s.drivers = userdriver.New(c, s, logger)
@@ -36,7 +37,7 @@ func newSession(component *Component, store *programs.Store, settling settling, 
 	return s
 }
 
-// run runs what its users bring over REST until it is shut down.
+// run runs the jobs and programs that users submit over REST, until the session is shut down.
 func (s *session) run(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
 	taken()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -50,26 +51,26 @@ func (s *session) run(ctx context.Context, taken func()) (dispatcher.Outcome, er
 	return s.Dispatcher.Outcome(ctx)
 }
 
-// SubmitJob takes a job in whose program the session has.
+// SubmitJob submits a job of a program that the session has.
 func (s *session) SubmitJob(ctx context.Context, job restapi.JobSubmission) error {
 	return s.submit(ctx, job.Program.SHA256, dispatcher.Submission{
 		Job: job.Job, Graph: &job.Graph, Detached: !job.Attached, ClientTimeout: job.ClientTimeout(),
 	})
 }
 
-// Submit takes a job of a program in that the session runs.
+// Submit submits a job of a program that the session runs.
 func (s *session) Submit(ctx context.Context, p userdriver.Program, job ids.JobID, graph *jobgraph.JobGraph) error {
 	return s.submit(ctx, p.SHA256, dispatcher.Submission{Job: job, Graph: graph, Detached: true})
 }
 
-// submit holds a program for a job until the job has ended.
+// submit submits a job, and holds its program until the job has ended.
 func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Submission) error {
 	var err error
 	if job.Program, err = s.store.Hold(ctx, sha256); err != nil {
 		return err
 	}
 	if err = context.Cause(ctx); err == nil {
-		// Whoever leaves from here on must not leave in doubt whether the job holds the program.
+		// From here on the end of ctx must not make it unclear whether the job holds the program.
 		err = s.Component.Submit(context.WithoutCancel(ctx), job)
 	}
 	if err != nil {
@@ -78,40 +79,40 @@ func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Subm
 	return err
 }
 
-// Programs lists the session's programs.
+// Programs returns the session's programs.
 func (s *session) Programs(context.Context) ([]msg.ProgramDetails, error) {
 	return s.store.List(), nil
 }
 
-// Program looks for a program that need not be uploaded.
+// Program returns a program that need not be uploaded.
 func (s *session) Program(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
 	return s.store.Find(ctx, sha256)
 }
 
-// AddProgram takes a program in.
+// AddProgram adds a program.
 func (s *session) AddProgram(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
 	return s.store.Add(ctx, name, sha256, content)
 }
 
-// RemoveProgram takes a program away of which no job runs.
+// RemoveProgram removes a program that no running job uses.
 func (s *session) RemoveProgram(ctx context.Context, sha256 string) error {
 	return s.store.Remove(ctx, sha256)
 }
 
-// PlanProgram lets a program plan its first job, and ends it.
+// PlanProgram runs a program until it has planned its first job, and ends it.
 func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (jobgraph.JobGraph, error) {
 	return s.programs.Plan(ctx, userdriver.Run(run))
 }
 
-// RunProgram lets a program run beside the master, and gives the id of its first job.
+// RunProgram runs a program beside the ApplicationMaster, and returns the id of its first job.
 func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobID, error) {
 	return s.programs.Run(ctx, userdriver.Run(run))
 }
 
-// Drivers lists the programs that run beside the master, the oldest first.
+// Drivers returns the programs that run beside the ApplicationMaster, the oldest first.
 func (s *session) Drivers(context.Context) ([]msg.DriverDetails, error) {
 	return s.programs.List(), nil
 }
 
-// EndDriver ends one of them, and waits for that. Its jobs go on.
+// EndDriver ends a program, and waits for its end. Its jobs continue.
 func (s *session) EndDriver(ctx context.Context, id string) error { return s.programs.End(ctx, id) }

@@ -13,14 +13,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// maxStaged bounds what the client has staged, in bytes: a job's splits are most of
-// it.
+// maxStaged is the largest size of the staged file, in bytes. Most of the file are a job's splits.
 const maxStaged = 256 << 20
 
-// staged is what the client has staged.
+// staged is the content of the file that the client has staged.
 type staged struct {
 	launch.Staged
-	graph jobgraph.JobGraph // of Job, where there is one
+	graph jobgraph.JobGraph // of Job; empty if there is no job
 }
 
 func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged, error) {
@@ -36,7 +35,7 @@ func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged,
 	return s, nil
 }
 
-// errNoJob is a cluster for one job for which none was staged.
+// errNoJob says that the cluster is for one job, and no job is staged.
 var errNoJob = errors.New("it has no job")
 
 // decodeStaged reads the content of launch.StagedFile.
@@ -52,7 +51,7 @@ func decodeStaged(content []byte, mode launch.Mode) (s staged, err error) {
 	return s, err
 }
 
-// nodeReports gives the nodes as the driver takes them.
+// nodeReports returns the nodes as the worker provider expects them.
 func (s staged) nodeReports() []records.NodeReport {
 	reports := make([]records.NodeReport, len(s.Nodes))
 	for i, node := range s.Nodes {
@@ -65,10 +64,10 @@ func (s staged) nodeReports() []records.NodeReport {
 	return reports
 }
 
-// hardlyFits says of a job that the nodes which run have too little memory for it, or "". The
-// client has submitted a program, and did not know its jobs.
+// hardlyFits returns a warning if the running nodes have too little memory for a job, and otherwise "". The
+// client could not check this: it submitted a program and did not know its jobs.
 func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
-	if len(s.Nodes) == 0 { // they are not known
+	if len(s.Nodes) == 0 { // the client did not send the nodes
 		return ""
 	}
 	var have int64

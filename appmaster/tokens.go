@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// newTokenManager makes the manager of the tokens that workers reach HDFS by, which distribute
-// takes to them. It obtains new ones where this process can log in, unless options forbid it.
+// newTokenManager makes the manager of the tokens for HDFS. distribute passes new tokens to workers and
+// programs. If this process can log in, the manager obtains new tokens, unless options forbid it.
 func newTokenManager(env environment, files *dfs.FS, distribute func(context.Context, msg.Secret) error, logger logrus.FieldLogger) (*tokenmanager.Manager, error) {
 	settings := tokenmanager.Configured(env.config)
 	var err error

@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// workerSpec is what every worker of the cluster looks like.
+// workerSpec is the size of each worker of the cluster.
 func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
 	return resourcemanager.WorkerResourceSpec{
 		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: launch.WorkerVCores(c), Slots: c.Int(config.TaskSlots),
@@ -32,8 +32,8 @@ type workerLauncher struct {
 	resources map[string]records.LocalResource
 }
 
-// hasProgram tells whether all jobs of the cluster are of one program, which workers
-// localize. A session's workers fetch what their jobs need.
+// hasProgram reports whether all jobs of the cluster are of one program. Workers then localize that
+// program. A session's workers fetch the programs of their jobs.
 func (env environment) hasProgram() bool { return env.launch.Mode != launch.Session }
 
 func newWorkerLauncher(env environment, shipped []launch.Shipped, authority *pki.Authority, address string, tokens func() *creds.Credentials) (*workerLauncher, error) {
@@ -55,7 +55,7 @@ func newWorkerLauncher(env environment, shipped []launch.Shipped, authority *pki
 	return l, launch.Localize(l.resources, shipped)
 }
 
-// launch makes the launch context of one. It may be called from any goroutine.
+// launch makes the launch context of one worker. It may be called from any goroutine.
 func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spec resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 	credentials, err := l.authority.IssueTaskExecutor(ids.ResourceID(id.String()), time.Now())
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// progress is how far the jobs of a cluster are, as YARN shows it of its application. The
-// zero value says 0.
+// progress is the progress of a cluster's jobs, which YARN shows for its application. The zero value is
+// progress 0.
 type progress struct{ bits atomic.Uint32 }
 
-// share is what was seen last, from 0 to 1. It does not block.
+// share returns the last progress, from 0 to 1. It does not block.
 func (p *progress) share() float32 { return math.Float32frombits(p.bits.Load()) }
 
 func (p *progress) set(share float32) { p.bits.Store(math.Float32bits(share)) }
 
-// watch looks at the jobs again and again, until ctx ends: beside the heartbeats, which
-// must not wait for them.
+// watch reads the jobs at each interval until ctx ends. It runs beside the heartbeats to YARN, because
+// these must not wait for the jobs.
 func (p *progress) watch(ctx context.Context, every time.Duration, jobs func(context.Context) ([]msg.JobOverview, error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		if overviews, err := jobs(ctx); err == nil { // else they are being started: the next look will tell
+		if overviews, err := jobs(ctx); err == nil { // after an error the next tick asks again
 			p.set(shareOf(overviews))
 		}
 		select {
@@ -35,8 +35,8 @@ func (p *progress) watch(ctx context.Context, every time.Duration, jobs func(con
 	}
 }
 
-// shareOf is the share of finished tasks of the jobs that have not ended. Without any there
-// is nothing to do: 1, as Flink has it of all applications.
+// shareOf is the share of finished tasks in all tasks of the jobs that have not ended. Without such jobs it
+// is 1, which Flink reports for all applications.
 func shareOf(jobs []msg.JobOverview) float32 {
 	finished, total := 0, 0
 	for _, job := range jobs {
