@@ -1,5 +1,5 @@
-// Package budget divides the memory of the ApplicationMaster's container, estimates what jobs take of
-// it, and admits what fits.
+// Package budget divides the memory of the ApplicationMaster's container, estimates how much of it jobs
+// take, and admits jobs and requests that fit.
 //
 //	container: jobmanager.memory.process.size
 //	├─ this process' heap, Go's soft limit: 80 %, or 50 % where users' programs run beside it
@@ -8,16 +8,16 @@
 //	│   ├─  5 % answers that are being written
 //	│   └─ the rest is for what does not grow: the program itself with its clients of YARN and HDFS,
 //	│      some 15 MB; 64 KB for each worker's stream; two views while they are composed, each of which
-//	│      takes some four times its answer's length; and garbage, of which Go's collector needs room for
-//	│      a third of the heap, or it does nothing but collect
+//	│      takes some four times its answer's length; and garbage: Go's collector needs a third of the
+//	│      heap for it, or it only collects
 //	├─ users' programs: 25 %, for one in an application and for four in a session
 //	└─ program text, stacks, the kernel's share
 //
 // # Why a text counts by its length
 //
-// A Room bounds how long a text is, and does not look into it. It sets aside five times as much for what is
-// decoded (growth). The figures are those of TestJobsTakeNoMoreThanTheirRoom and TestWhatForgedJobsTake,
-// memory that is held for each byte of text; what decoding takes beside that is garbage at once:
+// A Room bounds the length of a text, and does not look into it. For what is decoded it sets aside five
+// times as much (growth). The figures are from TestJobsTakeNoMoreThanTheirRoom and TestWhatForgedJobsTake:
+// memory that stays in use for each byte of text. Everything else that decoding takes is garbage at once.
 //
 //	                                               JSON   CBOR
 //	10,000 files, one in a split     2.0, 1.6 MB    1.5    1.6
@@ -25,14 +25,15 @@
 //	3,000 vertices, edges, options   0.6, 0.4 MB    2.2    2.7
 //	a forged job: a vertex a number, or null        66     120
 //
-// So all jobs that an encoder of ours writes fit: names alone make an element long. A forged text does not.
-// A bound that is safe against it, of 120 in place of five, would leave 0.2 MiB for a job with -jm 512m,
-// which is less than a tenth of 10,000 files. A scan of each text before it is decoded would keep out nobody:
-// the right to submit a job is the right to run a program (package rest), a program that submits
-// jobs runs already, and either can end this process at once, as the same user of the operating system.
+// So every job that Bobbin's encoder writes fits, because names alone make an element long. A forged text
+// does not fit. A safe bound against forged texts would be 120 instead of five. It would leave 0.2 MiB for
+// a job with -jm 512m, less than a tenth of 10,000 files. A scan of each text before decoding would keep
+// nobody out: the right to submit a job is the right to run a program (package rest), a program that
+// submits jobs runs already, and either can end this process at once, as the same user of the operating
+// system.
 //
-// Shares, estimates and Jobs are pure. A Room waits, and may be used from any
-// goroutine. The package starts no goroutines. It imports no role, and must never.
+// Shares, estimates and Jobs are pure. A Room waits, and may be used from any goroutine. The package starts
+// no goroutines. It must never import a role.
 package budget
 
 import (
@@ -50,23 +51,24 @@ const (
 )
 
 const (
-	// sessionPrograms bounds the users' programs that a session runs at once; more wait.
+	// sessionPrograms is how many users' programs a session runs at the same time; more wait.
 	sessionPrograms = 4
-	// leastProgramMB is what a program needs to plan at all.
+	// leastProgramMB is the memory that a program needs to plan anything.
 	leastProgramMB = 24
 )
 
-// Shares are how an ApplicationMaster's memory is divided.
+// Shares is how an ApplicationMaster's memory is divided.
 type Shares struct {
 	ContainerMB int
-	LimitMB     int // Go's soft limit of this process; 0: what it was started with
-	Programs    int // users' programs that run beside this process at once
+	LimitMB     int // Go's soft limit of this process; 0: the limit that it was started with
+	Programs    int // users' programs that run beside this process at the same time
 	ProgramMB   int // Go's soft limit of each
-	// What jobs take together, what is being read, and answers that are being written, in bytes.
+	// Memory for all jobs, for requests that are being read, and for answers that are being written, in
+	// bytes.
 	Jobs, Requests, Answers int64
 }
 
-// Of divides the container of a cluster of one mode.
+// Of divides the container of a cluster of the given mode.
 func Of(mode launch.Mode, options config.Config) Shares {
 	container := options.Memory(config.JobManagerProcessSize).Megabytes()
 	s := Shares{ContainerMB: container}
@@ -75,7 +77,7 @@ func Of(mode launch.Mode, options config.Config) Shares {
 		s.Programs = 1
 	case launch.Session:
 		s.Programs = sessionPrograms
-	case launch.PerJob: // its program has planned where the client runs
+	case launch.PerJob: // the program has planned on the client's machine
 	}
 	heapMB := container * launch.MasterHeapShare / 100
 	if s.Programs > 0 {

@@ -7,35 +7,34 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Estimates of the memory that an unfinished job takes at most, in bytes, beside its texts.
+// Estimates of the most memory that an unfinished job takes, in bytes, without its texts.
 const (
-	// masterSize is of a JobMaster whose job is empty: 50 KiB with the nodes that it sets
-	// aside, the failures that it remembers, and its counters.
+	// masterSize is for the JobMaster of an empty job: 50 KiB, plus the nodes that it sets aside, the
+	// failures that it remembers, and its counters.
 	masterSize = 64<<10 + msg.MaxJobFailures + msg.MaxJobCounters
-	// subtaskSize is of a subtask in all lists of its job, with its share of a region, of a
-	// slot, of a message that deploys it, and with a few counters and a failure.
+	// subtaskSize is for a subtask in all lists of its job, with its share of a region, of a slot and of a
+	// deployment message, and with a few counters and a failure.
 	subtaskSize = 1 << 10
-	// plannedSize is of a vertex with the maps that it is counted in, linkSize of an edge.
+	// plannedSize is for a vertex with its entries in maps, linkSize for an edge.
 	plannedSize, linkSize = 1 << 10, 256
-	// splitSize is of a split and its places in the queues, partSize of one of its parts in a list
-	// that has room for as many again; hostSize of a host's name there.
+	// splitSize is for a split and its places in the queues. partSize is for one of its parts, in a list
+	// that has room for twice as many. hostSize is for a host's name there.
 	splitSize, partSize, hostSize = 128, 128, 64
-	// textSize is of a text in a list.
+	// textSize is for a text in a list.
 	textSize = 32
 )
 
-// Estimates of the memory that an ended job takes, in bytes, beside its texts.
+// Estimates of the memory that an ended job takes, in bytes, without its texts.
 const (
 	endedSize     = 1 << 10 // with its maps, and its places in the Dispatcher's
 	vertexSize    = 512
 	exceptionSize = 128
 )
 
-// entrySize is of an entry of a map or a list, in bytes, beside its texts.
+// entrySize is for an entry of a map or a list, in bytes, without its texts.
 const entrySize = 64
 
-// GraphSize estimates what a valid graph and its JobMaster take at most, in bytes, without
-// results.
+// GraphSize estimates the most memory that a valid graph and its JobMaster take, in bytes, without results.
 func GraphSize(g *jobgraph.JobGraph) int64 {
 	size := int64(masterSize + len(g.Job) + len(g.Name) + len(g.Args) + len(g.Digest))
 	for name, value := range g.Config {
@@ -65,7 +64,7 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 	return size
 }
 
-// EndedSize estimates what is left of a job that has ended, in bytes, without results.
+// EndedSize estimates the memory that an ended job keeps, in bytes, without results.
 func EndedSize(d *msg.JobDetails) int64 {
 	size := endedSize + len(d.Name) + entrySize*(len(d.Timestamps)+len(d.Steps))
 	for _, v := range d.Vertices {

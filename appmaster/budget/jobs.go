@@ -14,34 +14,35 @@ import (
 //
 //	├─ reserved, for each job that has not ended
 //	│   ├─ its graph and its JobMaster, by estimate of the most that they become
-//	│   └─ of each result that it collects, what may be held of it
+//	│   └─ for each result that it collects, the most that may be held of it
 //	├─ kept: what is left of jobs that have ended, by estimate
 //	└─ free
 //
-// A job is admitted when there is room for the most that it may become, so that none has
-// to be ended for its memory later. A job that ends leaves no more than was reserved.
-// Plain state, made with NewJobs; one goroutine may use it.
+// A job is admitted if there is room for the most that it may become. So no job has to be ended later for
+// its memory. A job that ends keeps no more than it had reserved. Jobs is plain state, made with NewJobs.
+// One goroutine may use it.
 type Jobs struct {
-	most     int64 // 0: nobody bounds it
+	most     int64 // 0: no bound
 	reserved int64
 }
 
-// NewJobs makes an account of so many bytes; 0: nobody bounds them.
+// NewJobs makes an account of the given number of bytes; 0: no bound.
 func NewJobs(most int64) Jobs { return Jobs{most: most} }
 
 // Reservation is what a job reserves until it ends.
 type Reservation struct {
-	Bytes int64 // all of it
+	Bytes int64 // all that is reserved
 	Each  int   // bytes that may be held of each of its results
 }
 
-// resultShare of what is free goes to the results of a job at most, beyond the least that
-// they need, so that the next jobs get some as well.
+// resultShare bounds what a job's results get beyond the least that they need: a quarter of what is free,
+// so that the next jobs get some as well.
 const resultShare = 4
 
-// Admit makes room for a job. Nothing is held of the results of one that is not attached. So many
-// bytes are kept of jobs that have ended; yield lets go of as many of these as are lacking, if that
-// can be had, and tells how many are kept then. msg.ErrNoMemory, msg.ErrJobTooLarge.
+// Admit reserves memory for a job. A job that is not attached gets none for results. kept is how many bytes
+// ended jobs keep. If bytes are lacking, Admit calls yield. yield frees as many bytes of ended jobs, if
+// that is possible, and returns how many bytes ended jobs keep then. Errors: msg.ErrNoMemory,
+// msg.ErrJobTooLarge.
 func (a *Jobs) Admit(job ids.JobID, graph *jobgraph.JobGraph, attached bool, kept int64, yield func(lacking int64) (kept int64)) (Reservation, error) {
 	size, results := GraphSize(graph), int64(0)
 	if attached {
@@ -70,7 +71,7 @@ func (a *Jobs) Admit(job ids.JobID, graph *jobgraph.JobGraph, attached bool, kep
 	return a.reserve(size, results, collect.LeastBuffered+beyond), nil
 }
 
-// reserve reserves a job of that size, of each of whose results so much may be held.
+// reserve reserves the given size for a job, and each bytes for each of its results.
 func (a *Jobs) reserve(size, results, each int64) Reservation {
 	if results == 0 {
 		each = 0
@@ -80,15 +81,15 @@ func (a *Jobs) reserve(size, results, each int64) Reservation {
 	return r
 }
 
-// Release gives back what a job has reserved.
+// Release returns a job's reservation to the account.
 func (a *Jobs) Release(r Reservation) { a.reserved -= r.Bytes }
 
-// Reserved is what all jobs have reserved, in bytes.
+// Reserved returns what all jobs have reserved, in bytes.
 func (a *Jobs) Reserved() int64 { return a.reserved }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// resultsOf counts what a job collects.
+// resultsOf counts the results that a job collects.
 func resultsOf(g *jobgraph.JobGraph) (n int64) {
 	for _, v := range g.Vertices {
 		if v.Collect != "" {

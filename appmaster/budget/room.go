@@ -12,35 +12,37 @@ import (
 )
 
 const (
-	// RoomTime is how long a text waits for room: less than clients wait for answers.
+	// RoomTime is how long a text waits for room. Clients wait longer for answers.
 	RoomTime = 30 * time.Second
-	// Connections are as many as REST takes at a time; each may bring smallText without room.
+	// Connections is how many connections REST accepts at a time. Each may bring smallText without room.
 	Connections = 1024
-	// MiddleText is how long a text is, in bytes, that does not wait for large ones.
+	// MiddleText is the length up to which a text does not wait for large ones, in bytes.
 	MiddleText = 64 << 10
-	// smallText is how long a text is, in bytes, that does not wait for room.
+	// smallText is the length up to which a text does not wait for room, in bytes.
 	smallText = 1 << 10
-	// growth is how much more memory than its text a job takes that is decoded, at most: see the package's comment.
+	// growth is how much more memory than its text a decoded job takes at most: see the package's comment.
 	growth = 5
-	// smallMemory is what small texts take at most, in bytes.
+	// smallMemory is the most memory that small texts take, in bytes.
 	smallMemory = Connections * smallText * (1 + growth)
-	// middleShare is the part of the room that is for texts up to MiddleText alone.
+	// middleShare is the fraction of the room that is only for texts up to MiddleText: an eighth.
 	middleShare = 8
 )
 
-// Room admits what is being read: bodies of requests, and jobs of users' programs. It bounds the
-// memory that they take which are held at once, with what is decoded from them. Of its memory,
-// smallMemory is set apart: a sign of life never waits. What is left holds 1/(1+growth) of its size
-// in texts, an eighth of them for those up to MiddleText, which do not wait for somebody's large
-// job, and the rest for larger ones, each of which has half of it at most, so that one that comes
-// slowly leaves room for others. Make one with NewRoom; its methods may be called from any goroutine.
+// Room admits what is being read: bodies of requests, and jobs of users' programs. It bounds the memory of
+// all texts that are held at the same time, with what is decoded from them.
+//
+// Of its memory, smallMemory is set apart, so that a heartbeat never waits. 1/(1+growth) of the rest holds
+// texts. An eighth of that is for texts up to MiddleText, which then do not wait for another user's large
+// job. The remaining part is for larger texts. Each of these takes half of it at most, so that a text that
+// arrives slowly leaves room for others. Make a Room with NewRoom. Its methods may be called from any
+// goroutine.
 type Room struct {
 	middle, large *semaphore.Weighted
 	most          int64 // bytes of a text
 }
 
-// NewRoom divides so much memory, in bytes. 0: as much as two of the largest texts that
-// rest.server.max-content-length allows need, and sixteen of MiddleText.
+// NewRoom divides the given memory, in bytes. 0: enough for two of the largest texts that
+// rest.server.max-content-length allows, and for sixteen of MiddleText.
 func NewRoom(memory int64, options config.Config) *Room {
 	option := int64(options.Memory(config.RESTMaxContentLength))
 	if memory == 0 {
@@ -52,11 +54,11 @@ func NewRoom(memory int64, options config.Config) *Room {
 	return &Room{semaphore.NewWeighted(middle), semaphore.NewWeighted(large), min(option, large/2)}
 }
 
-// Largest is how long a text may be, in bytes.
+// Largest returns the largest length of a text, in bytes.
 func (r *Room) Largest() int { return int(r.most) }
 
-// Hold waits for room for a text of so many bytes as it comes, Largest at most. leave gives the room
-// back. The error is the cause of ctx, or wraps msg.ErrNotReady: others leave no room.
+// Hold waits for room for a text of the given number of bytes, encoded, Largest at most. leave gives the
+// room back. The error is the cause of ctx, or wraps msg.ErrNotReady if other texts leave no room.
 func (r *Room) Hold(ctx context.Context, bytes int) (leave func(), err error) {
 	room, n := r.large, int64(bytes)
 	switch {

@@ -1,7 +1,6 @@
-// Package collect buffers what a job collects for its client: batches of records
-// that the collecting task hands to the JobMaster and the client reads page by
-// page. The JobMaster owns a Buffer while the job runs, the Dispatcher after it
-// has ended.
+// Package collect buffers what a job collects for its client. The collecting task sends batches of records
+// to the JobMaster, and the client reads them page by page. The JobMaster owns a Buffer while the job runs,
+// the Dispatcher after the job has ended.
 //
 // A Buffer is plain state: no I/O, no clock, no goroutine, no lock.
 package collect
@@ -14,19 +13,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Limits of one collected result, in bytes where nothing else is said.
+// Limits of one collected result, in bytes unless the comment has another unit.
 const (
-	// MaxBuffered is the most that is held between the task and the client.
+	// MaxBuffered is the most that a Buffer holds between the task and the client.
 	MaxBuffered = 16 << 20
-	// LeastBuffered is the least that a task can go on with, which waits then for the
-	// client after each MaxOutstanding batches.
+	// LeastBuffered is the least room with which a task can continue. The task then waits for the client
+	// after each MaxOutstanding batches.
 	LeastBuffered = MaxOutstanding * operator.MaxCollectBatch
-	// maxTotal is what a job may collect in all.
+	// maxTotal is the most that a job may collect.
 	maxTotal = 100 << 20
 	// MaxOutstanding is the number of batches that a task may send before the
 	// first of them is acknowledged.
 	MaxOutstanding = 4
-	// maxPage is what a page holds at most, but for a batch that is larger.
+	// maxPage is the largest page, except a page of one larger batch.
 	maxPage = 1 << 20
 )
 
@@ -38,28 +37,27 @@ var (
 	errOutOfOrder = errors.New("collected batch breaks the protocol")
 )
 
-// Results are the buffers of a job, by the names of what it collects.
+// Results are the buffers of a job, by the names of its results.
 type Results map[string]*Buffer
 
-// DropRead lets go of the results whose last pages were given: they are held because an
-// answer may be lost. Who asks again all the same gets msg.ErrResultGone.
+// DropRead drops the results whose last pages were given. They are held only because an answer may be lost.
+// A later request for them gets msg.ErrResultGone.
 func (r Results) DropRead() {
 	//bobbin:anyorder each buffer is emptied by itself
 	for _, b := range r {
 		if b.drained {
-			b.Drop() // the job has ended: there is nobody to acknowledge to
+			b.Drop() // the job has ended: no task waits for an acknowledgement
 		}
 	}
 }
 
-// Buffer holds the part of a result that the client has not read. Batches are
-// numbered across epochs; a page's cursor is the number of its first batch. Make
-// it with New.
+// Buffer holds the part of a result that the client has not read. Batches are numbered across epochs. A
+// page's cursor is the number of its first batch. Make it with New.
 type Buffer struct {
 	limit   int // of size
 	epoch   int
 	start   int64    // number of the epoch's first batch
-	base    int64    // number of batches[0]; those before it were read
+	base    int64    // number of batches[0]; earlier batches were read or dropped
 	batches [][]byte // oldest first
 	size    int      // bytes in batches
 	total   int64    // bytes of the epoch
@@ -69,9 +67,9 @@ type Buffer struct {
 	drained bool // whether the last page was given
 }
 
-// New makes an empty buffer that holds so many bytes at most, or LeastBuffered if that is
-// more, without which its task would not go on. 0 is for a result that no client comes
-// for: nothing of it is held, and its task never waits.
+// New makes an empty buffer of the given limit in bytes, but at least LeastBuffered, because the task could
+// not continue with less. 0 is for a result that no client reads: the buffer holds nothing, and the task
+// never waits.
 func New(limit int) *Buffer {
 	if limit > 0 {
 		limit = max(limit, LeastBuffered)
@@ -79,11 +77,11 @@ func New(limit int) *Buffer {
 	return &Buffer{limit: limit}
 }
 
-// Acknowledged are the sequence numbers From ≤ n < To of batches for whose
-// successors there is room now; the caller tells the task.
+// Acknowledged is a range of batches, by sequence numbers From ≤ n < To. The task may send as many more.
+// The caller acknowledges the range to the task.
 type Acknowledged struct{ From, To int64 }
 
-// Add takes the next batch of the collecting task: ErrTooLarge, errOutOfOrder.
+// Add adds the next batch of the collecting task. Errors: ErrTooLarge, errOutOfOrder.
 func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 	switch {
 	case sequence != b.arrived:
@@ -105,38 +103,36 @@ func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 	return b.acknowledge(), nil
 }
 
-// Reset begins a new epoch, because the collecting task starts over: what it
-// sent before is void.
+// Reset begins a new epoch, because the collecting task starts again: what it sent before is void.
 func (b *Buffer) Reset() {
 	next := b.base + int64(len(b.batches))
 	*b = Buffer{limit: b.limit, epoch: b.epoch + 1, start: next, base: next}
 }
 
-// Stalled tells whether the collecting task waits for the client to read.
+// Stalled reports whether the collecting task waits for the client to read.
 func (b *Buffer) Stalled() bool { return b.acked < b.arrived }
 
-// Drop lets go of everything that is held, because no client is there to read
-// it, and makes room. Who reads on all the same gets msg.ErrResultGone.
+// Drop drops all batches, because no client will read them, and makes room. A later request for them gets
+// msg.ErrResultGone.
 func (b *Buffer) Drop() Acknowledged {
 	b.base += int64(len(b.batches))
 	b.batches, b.size = nil, 0
 	return b.acknowledge()
 }
 
-// End says that no batch follows: the job has ended.
+// End notes that no batch follows, because the job has ended.
 func (b *Buffer) End() { b.ended = true }
 
-// Drained tells whether the last page was given: the client has everything.
+// Drained reports whether the last page was given: the client has everything.
 func (b *Buffer) Drained() bool { return b.drained }
 
-// Size is how many bytes are held.
+// Size returns how many bytes are held.
 func (b *Buffer) Size() int { return b.size }
 
-// Page gives the batches from a cursor on, which may be none, and drops those
-// before it: the client has them. A cursor of an earlier epoch stands for the
-// beginning of this one. Reading the same cursor again gives the same batches,
-// and perhaps more. msg.ErrResultGone says that the client went past the cursor
-// before, or that Drop did.
+// Page returns the batches from a cursor on, possibly none, and drops the earlier ones, because the client
+// has them. A cursor of an earlier epoch means the beginning of this epoch. A request with the same cursor
+// returns the same batches, and perhaps more. The error is msg.ErrResultGone if the client has read past
+// the cursor before, or Drop was called.
 func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 	cursor = max(cursor, b.start)
 	end := b.base + int64(len(b.batches))
@@ -145,7 +141,7 @@ func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 	}
 	for ; b.base < cursor; b.base++ {
 		b.size -= len(b.batches[0])
-		b.batches[0] = nil // lets go of it before the slice is copied
+		b.batches[0] = nil // frees the batch although the slice's array stays
 		b.batches = b.batches[1:]
 	}
 	page := msg.CollectPage{Epoch: b.epoch, Next: cursor}
@@ -163,7 +159,7 @@ func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 
 func (b *Buffer) acknowledge() Acknowledged {
 	a := Acknowledged{From: b.acked, To: b.acked}
-	// Those still on their way must fit in.
+	// There must be room for batches that are still on their way.
 	if b.size <= max(b.limit-LeastBuffered, 0) {
 		a.To = b.arrived
 	}

@@ -1,23 +1,22 @@
-// Package patience says until when a role waits for others of whom nothing is heard, where
-// its own process may be stopped meanwhile: then it hears nobody, and holds that against
-// nobody.
+// Package patience computes deadlines for peers that a role waits for, in a process that may be stopped
+// meanwhile. A stopped process receives nothing, and must not blame its peers for that.
 //
-// A role steps when something happens, and at the latest when it is to be woken. One that
-// steps long after that was stopped: for as long as it is late, and perhaps before that, which
-// it cannot tell, for up to the time that was left until it was to be woken. So a role that
-// waits for somebody is woken in intervals, and not only when it would give him up. Messages
-// that came meanwhile are taken one by one in its next steps. So before the first of these it
-// puts its deadlines off.
+// A role steps when something happens, and at the latest at its alarm. If it steps long after its alarm,
+// its process was stopped: for as long as the step is late, and perhaps longer. The role cannot tell how
+// much longer; it is at most the time from the last step to the alarm. So a role that waits for a peer sets
+// its alarm at intervals, and not only at the deadline. Messages that arrived while the process was stopped
+// are taken one by one in the next steps. So the role postpones its deadlines before it takes the first of
+// them.
 package patience
 
 import "time"
 
-// overslept is how late a step is at least in a process that was stopped, and not only busy.
-// Roles wait for seconds at least, by default: two for a worker to come back.
+// overslept is the delay of a step from which the process counts as stopped, and not only busy. By default
+// roles wait for seconds at least: two for a worker to come back.
 const overslept = 500 * time.Millisecond
 
-// Late tells for how long a process was stopped at least that steps now and was to be woken
-// at the given time; zero if it was not stopped, or was not to be woken, which is a zero time.
+// Late returns how long the process was stopped at least, if it steps now and had its alarm at wake. It
+// returns zero if the process was not stopped, or if wake is zero: there was no alarm.
 func Late(now, wake time.Time) time.Duration {
 	if late := now.Sub(wake); !wake.IsZero() && late >= overslept {
 		return late
@@ -25,28 +24,29 @@ func Late(now, wake time.Time) time.Duration {
 	return 0
 }
 
-// Deadline is when somebody is given up who is waited for. The zero Deadline has passed.
+// Deadline is when a role gives up a peer that it waits for. The zero Deadline has passed.
 type Deadline struct {
 	at        time.Time
 	allowance time.Duration
-	granted   bool // it was put off to leave more than was left
+	granted   bool // Excuse has already extended it to atLeast
 }
 
-// After gives a Deadline: whoever was heard of at a time may be silent for so long.
+// After returns the Deadline of a peer that was last heard from at a time, and may be silent for the
+// allowance.
 func After(heard time.Time, allowance time.Duration) Deadline {
 	return Deadline{at: heard.Add(allowance), allowance: allowance}
 }
 
-// At is when it passes.
+// At returns the time of the deadline.
 func (d Deadline) At() time.Time { return d.at }
 
-// Passed tells whether it has.
+// Passed reports whether the deadline has passed.
 func (d Deadline) Passed(now time.Time) bool { return !now.Before(d.at) }
 
-// Excuse puts a deadline off, by the time for which the process was stopped as Late tells it.
-// At least as much is left as is given, in which what came meanwhile is read; but where less
-// was left that is granted once only, or a process that is always late would wait for ever. Nobody has more time than at first,
-// and what had passed before the process was stopped is not put off.
+// Excuse postpones a deadline by late, the time for which the process was stopped. At least atLeast is left
+// then, in which the role reads the messages that arrived meanwhile. If less was left, that extension is
+// granted only once, because otherwise a process that is always late would wait for ever. No peer gets more
+// than its allowance, and a deadline that had passed before the stop is not postponed.
 func (d Deadline) Excuse(now time.Time, late, atLeast time.Duration) Deadline {
 	left := d.at.Add(late).Sub(now)
 	if left < 0 {

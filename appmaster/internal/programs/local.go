@@ -19,8 +19,8 @@ func detailsOf(e staging.Entry) msg.ProgramDetails {
 	}
 }
 
-// Fetch copies a program to a new file in a local directory, from where it can be
-// started, as program.Fetch does. The caller removes it.
+// Fetch copies a program to a new file in a local directory, from where it can be started. It works as
+// program.Fetch. The caller removes the file.
 func (s *Store) Fetch(ctx context.Context, p msg.Program, dir string) (path string, err error) {
 	path, err = filepath.Abs(filepath.Join(dir, p.Name+"-"+ids.Random()))
 	if err == nil {

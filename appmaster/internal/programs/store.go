@@ -1,6 +1,5 @@
-// Package programs keeps the programs that a session runs jobs of. They lie in the
-// owner's cache on HDFS, by content: each is uploaded once, and later sessions find it
-// there.
+// Package programs keeps the programs of a session's jobs. They lie in the owner's cache on HDFS, by
+// content: each program is uploaded once, and later sessions find it there.
 //
 // A Store starts no goroutines. The package must never import a role.
 package programs
@@ -25,11 +24,11 @@ import (
 )
 
 const (
-	// maxUploads bounds programs that are received at once, as each holds a few MB of
+	// maxUploads is how many programs are received at the same time, because each upload holds a few MB of
 	// HDFS packets; more wait.
 	maxUploads = 4
-	// maxPrograms bounds those that a session knows, and thereby holds in the cache: one
-	// that runs for months sees a new build of a program every day.
+	// maxPrograms is how many programs a session knows, and thereby holds in the cache. A session that runs
+	// for months sees a new build of a program every day.
 	maxPrograms = 256
 )
 
@@ -40,21 +39,21 @@ type Store struct {
 	machine elf.Machine
 	most    int // programs: maxPrograms
 	uploads *semaphore.Weighted
-	// changing is held, over calls to HDFS too, by who changes what the session holds of
-	// the cache; it waits under a context, as no mutex does.
+	// changing is held while a method changes which programs the session holds in the cache, also during
+	// its calls to HDFS. It is a semaphore, because a mutex does not stop waiting when a context ends.
 	changing *semaphore.Weighted
 
 	mu       sync.Mutex // guards what follows
 	known    map[string]*known
-	uses     uint64                   // so far, of all
-	arriving map[string]chan struct{} // by hash: uploads under way; closed when they have ended
+	uses     uint64                   // uses of all programs so far
+	arriving map[string]chan struct{} // uploads in progress, by hash; closed when they have ended
 }
 
 // known is a program that the session holds in the cache.
 type known struct {
 	msg.ProgramDetails
-	jobs int    // that are made of it and have not ended
-	used uint64 // last, by the Store's uses
+	jobs int    // jobs of the program that have not ended
+	used uint64 // the Store's uses at its last use
 }
 
 // New makes the Store of a session. Programs must be built for machine.
@@ -66,7 +65,7 @@ func New(cache *staging.Running, files filesystem.FileSystem, machine elf.Machin
 	}
 }
 
-// Recover finds the programs of the session's earlier ApplicationMaster.
+// Recover finds the programs of the session's earlier ApplicationMasters.
 func (s *Store) Recover(ctx context.Context) error {
 	held, err := s.cache.Holds(ctx)
 	if err != nil {
@@ -76,7 +75,7 @@ func (s *Store) Recover(ctx context.Context) error {
 		entry, err := s.cache.Find(ctx, sha256)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // its upload was not finished
-		case errors.Is(err, staging.ErrExposed): // a user who asks for it is told
+		case errors.Is(err, staging.ErrExposed): // a user who requests the program gets the error
 		case err != nil:
 			return fmt.Errorf("recover programs: %w", err)
 		default:
@@ -86,7 +85,7 @@ func (s *Store) Recover(ctx context.Context) error {
 	return nil
 }
 
-// List gives the session's programs, by name.
+// List returns the session's programs, by name.
 func (s *Store) List() []msg.ProgramDetails {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +99,8 @@ func (s *Store) List() []msg.ProgramDetails {
 	return list
 }
 
-// Find describes a program that need not be uploaded: one of the session's, or one
-// that its owner has in the cache. msg.ErrProgramNotFound.
+// Find describes a program that need not be uploaded: a program of the session, or one that its owner has
+// in the cache. Error: msg.ErrProgramNotFound.
 func (s *Store) Find(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
 	s.mu.Lock()
 	k := s.known[sha256]
@@ -116,9 +115,9 @@ func (s *Store) Find(ctx context.Context, sha256 string) (msg.ProgramDetails, er
 	return detailsOf(entry), nil
 }
 
-// Add takes a program in. With a hash it is only read if it is not there, nor on its way
-// from somebody else, and refused if it has another. For it the session may let go of the
-// one that was used longest ago. msg.ErrBadProgram, msg.ErrTooManyPrograms.
+// Add adds a program. If a hash is given, Add reads the content only if the program is not in the cache and
+// no other request is uploading it, and it refuses a program with another hash. To make room, the session
+// may forget the program that was used longest ago. Errors: msg.ErrBadProgram, msg.ErrTooManyPrograms.
 func (s *Store) Add(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
 	if sha256 == "" {
 		return s.receive(ctx, name, "", content)
@@ -135,7 +134,7 @@ func (s *Store) Add(ctx context.Context, name, sha256 string, content io.Reader)
 	return details, err
 }
 
-// arrives waits until nobody else uploads a program, and keeps others from it until
+// arrives waits until no other request uploads the program, and keeps others from uploading it until
 // arrived is called.
 func (s *Store) arrives(ctx context.Context, sha256 string) (arrived func(), err error) {
 	done := make(chan struct{})
@@ -196,14 +195,14 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 	return s.learn(entry).ProgramDetails, nil
 }
 
-// Hold gives a program for a job, which ends with Release: msg.ErrProgramNotFound,
+// Hold returns a program for a job, and keeps it until Release. Errors: msg.ErrProgramNotFound,
 // msg.ErrTooManyPrograms.
 func (s *Store) Hold(ctx context.Context, sha256 string) (msg.Program, error) {
 	details, err := s.hold(ctx, sha256, 1)
 	return details.Program, err
 }
 
-// hold makes a program that is in the cache one of the session's, for some jobs.
+// hold makes a program in the cache one of the session's, and counts the given number of jobs of it.
 func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramDetails, error) {
 	if details, is := s.use(sha256, jobs); is {
 		return details, nil
@@ -215,7 +214,7 @@ func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramD
 	if details, is := s.use(sha256, jobs); is {
 		return details, nil
 	}
-	if _, err := s.cache.Find(ctx, sha256); err != nil { // no other is to go for nothing
+	if _, err := s.cache.Find(ctx, sha256); err != nil { // do not forget another program if this one is not there
 		return msg.ProgramDetails{}, notFound(sha256, err)
 	}
 	if err := s.makeRoom(ctx, sha256); err != nil {
@@ -233,7 +232,7 @@ func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramD
 	return details, nil
 }
 
-// use counts jobs of a program of the session.
+// use adds a number of jobs to a program of the session.
 func (s *Store) use(sha256 string, jobs int) (msg.ProgramDetails, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,11 +246,11 @@ func (s *Store) use(sha256 string, jobs int) (msg.ProgramDetails, bool) {
 	return k.ProgramDetails, true
 }
 
-// Release says that a job has ended which Hold was called for.
+// Release notes that a job has ended for which Hold was called.
 func (s *Store) Release(sha256 string) { s.use(sha256, -1) }
 
-// Remove takes a program away, also from the cache unless another application uses
-// it: msg.ErrProgramNotFound, msg.ErrProgramInUse.
+// Remove removes a program, also from the cache unless another application uses it. Errors:
+// msg.ErrProgramNotFound, msg.ErrProgramInUse.
 func (s *Store) Remove(ctx context.Context, sha256 string) error {
 	if err := s.changing.Acquire(ctx, 1); err != nil {
 		return err
@@ -276,8 +275,8 @@ func (s *Store) forget(sha256 string) error {
 	return nil
 }
 
-// makeRoom lets go of those programs that no job runs of and that were used longest ago,
-// until the session may know another one. Who calls it has changing.
+// makeRoom forgets programs that no job uses, those that were used longest ago first, until the session may
+// know another one. The caller holds changing.
 func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 	for {
 		oldest, full := s.oldest(sha256)
@@ -293,8 +292,9 @@ func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 	}
 }
 
-// oldest forgets the program that was used longest ago and of which no job runs, and gives
-// its hash, if there are too many for another one; "" if there is none.
+// oldest checks whether the session knows too many programs to add another one. If it does, oldest forgets
+// the program that no job uses and that was used longest ago, and returns its hash; "" if each program has
+// jobs.
 func (s *Store) oldest(another string) (sha256 string, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
