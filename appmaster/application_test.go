@@ -289,7 +289,7 @@ func TestAProgramOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 			// These tests hold more than that by themselves.
 			s := applicationOf(t, nil, map[string]string{config.JobManagerProcessSize.Name(): "64m"}, true, word)
 			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed ||
-				!strings.Contains(s.outcome.Diagnostics, "of its share of 56 MB; raise jobmanager.memory.process.size (now 64m)") {
+				!strings.Contains(s.outcome.Diagnostics, "and its share is 56 MB; raise jobmanager.memory.process.size (now 64m)") {
 				t.Errorf("run = %+v, %v; want FAILED with the option to raise", s.outcome, err)
 			}
 		})

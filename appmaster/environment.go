@@ -38,7 +38,7 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	env := environment{host: getenv("NM_HOST")}
 	env.logDir, _, _ = strings.Cut(getenv("LOG_DIRS"), ",")
 	if env.host == "" || env.logDir == "" {
-		return env, errors.New("NM_HOST or LOG_DIRS is not set; only YARN can start this process")
+		return env, errors.New("NM_HOST or LOG_DIRS is not set; this process is started by YARN, not by hand")
 	}
 	var err error
 	if env.container, err = records.ParseContainerID(getenv("CONTAINER_ID")); err != nil {
