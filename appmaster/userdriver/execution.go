@@ -15,19 +15,19 @@ import (
 type execution struct {
 	*Process
 	words chan said
-	some  bool         // whether a job was taken in
-	last  msg.JobEnded // how the last job ended, if it was waited for or not taken in
+	some  bool         // whether the cluster has accepted a job
+	last  msg.JobEnded // how the last job ended, if the program waited for it or the cluster refused it
 }
 
-// said is what a program says: a job, or why no other follows.
+// said is what a program has sent: a job, or the reason why no other follows.
 type said struct {
 	graph jobgraph.JobGraph
 	err   error
 }
 
-// Serve runs jobs until the program ends, and gives the reason, as driver.Next has it: io.EOF of
-// one that has ended well. last is how its last job ended, if that was waited for or not taken in.
-// Serve closes the program's connection, and leaves jobs that run then to themselves. It is called once.
+// Serve runs jobs until the program ends, and returns the reason as driver.Next does: io.EOF if the program
+// has succeeded. last is how its last job ended, if the program waited for it or the cluster refused it.
+// Serve closes the program's connection. Jobs that still run continue. Call it once.
 func (p *Process) Serve(ctx context.Context) (last msg.JobEnded, err error) {
 	x := execution{Process: p, words: make(chan said)}
 	err = x.serve(ctx)
@@ -39,7 +39,7 @@ func (x *execution) serve(ctx context.Context) error {
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	defer cancel(nil)
-	// Whatever is being told or heard then ends with ctx.
+	// This ends all sending and receiving with ctx.
 	context.AfterFunc(ctx, func() { _ = x.driver.HangUp() })
 	listening.Go(func() { x.listen(ctx) }) // ends with the program, at the latest with ctx
 	for {
@@ -61,7 +61,7 @@ func (x *execution) serve(ctx context.Context) error {
 	}
 }
 
-// listen hears what the program says, until it says why no other word follows.
+// listen receives jobs from the program, until no other follows.
 func (x *execution) listen(ctx context.Context) {
 	for {
 		graph, err := x.driver.Next(ctx)
@@ -76,17 +76,17 @@ func (x *execution) listen(ctx context.Context) {
 	}
 }
 
-// tell tells the program something. It need not hear that: how it ended, Next says.
+// tell sends a message to the program. It ignores errors, because Next reports how the program ended.
 func (x *execution) tell(m msg.Message) { _ = x.driver.Tell(m) }
 
-// execute runs one job. A program that ends meanwhile is an error; one that says more
-// has several jobs executed at once, which nothing could tell apart.
+// execute runs one job. It returns an error if the program ends meanwhile, or executes a second job:
+// messages about two jobs could not be told apart.
 func (x *execution) execute(ctx context.Context, graph *jobgraph.JobGraph) error {
 	for _, warning := range graph.Warnings() {
 		x.drivers.Note(x.program.Log, warning)
 	}
 	job, err := x.submit(ctx, graph)
-	x.driver.Release() // the Dispatcher has room of its own for it
+	x.driver.Release() // the Dispatcher has reserved its own memory for the job
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -115,7 +115,7 @@ func (x *execution) submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.J
 	return job, err
 }
 
-// follow tells the program what its job collects, and how it ends.
+// follow sends the program what its job collects, and how the job ends.
 func (x *execution) follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph) error {
 	following, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -140,7 +140,7 @@ func (x *execution) follow(ctx context.Context, job ids.JobID, graph *jobgraph.J
 		select {
 		case o := <-outcomes:
 			if errors.Is(o.err, errNotHeard) {
-				continue // it has ended, and its last word says how
+				continue // the program has ended, and listen receives the reason
 			}
 			if o.err != nil {
 				return o.err
@@ -151,7 +151,7 @@ func (x *execution) follow(ctx context.Context, job ids.JobID, graph *jobgraph.J
 		case tokens := <-x.tokens:
 			x.tell(msg.UpdateTokens{Tokens: tokens})
 		case next := <-x.words:
-			_ = x.driver.HangUp() // the follower may be telling one that does not listen
+			_ = x.driver.HangUp() // the follower may be sending to a program that does not receive
 			if next.err != nil {
 				return next.err
 			}
@@ -162,8 +162,8 @@ func (x *execution) follow(ctx context.Context, job ids.JobID, graph *jobgraph.J
 	}
 }
 
-// errNotHeard is a program that has ended while its job goes on.
+// errNotHeard says that the program has ended while its job continues.
 var errNotHeard = errors.New("the program has ended")
 
-// errSeveralJobs is a program that does not wait for the end of its job.
+// errSeveralJobs says that a program does not wait for the end of its job.
 var errSeveralJobs = errors.New("the program executes several jobs at once: let each Execute return before the next, or run them detached")

@@ -10,12 +10,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
-// sampleInterval is how often the memory of programs is looked at: often, as a plan of many
-// files can grow by a container's size between two looks of the NodeManager, which then
-// ends the master with them.
+// sampleInterval is how often the package measures the memory of programs. It is short because a plan of
+// many files can exceed the container's size between two checks of the NodeManager, which then kills the
+// ApplicationMaster too.
 const sampleInterval = 200 * time.Millisecond
 
-// Watch ends programs that hold too much, until ctx ends.
+// Watch ends programs that hold too much memory, until ctx ends.
 func (d *Drivers) Watch(ctx context.Context) {
 	ticker := time.NewTicker(sampleInterval)
 	defer ticker.Stop()
@@ -29,8 +29,8 @@ func (d *Drivers) Watch(ctx context.Context) {
 	}
 }
 
-// relieve kills the program that is furthest over its share, if the container is about to exceed
-// its memory.
+// relieve kills the program that is furthest above its share, if the container is about to exceed its
+// memory.
 func (d *Drivers) relieve() {
 	containerMB, shareMB := d.config.Limits.ContainerMB, d.config.Limits.EachMB+memory.Overhead
 	d.mu.Lock()

@@ -18,33 +18,33 @@ import (
 // placeTime is how long a program may wait for others to end.
 const placeTime = time.Minute
 
-// errProgramEnded ends a program that somebody does not want any more.
+// errProgramEnded is the cause of a program's end on request.
 var errProgramEnded = fmt.Errorf("%w: by request", msg.ErrDriverEnded)
 
-// places are those for the programs that a session runs beside the master; when all are taken,
-// programs wait. Make them with newPlaces; the methods may be called from any goroutine.
+// places are the places for programs that a session runs beside the ApplicationMaster. When all are taken,
+// programs wait. Make them with newPlaces. Their methods may be called from any goroutine.
 type places struct {
 	most int
 	free *semaphore.Weighted
 
-	mu    sync.Mutex // guards taken, and what is in it
+	mu    sync.Mutex // guards taken and its places
 	taken map[string]*place
 }
 
-// place is one that is taken. Whoever has taken it leaves it.
+// place is a place that a program has taken. The caller of enter calls leave.
 type place struct {
 	*places
 	details msg.DriverDetails // without its memory
 	pid     int               // 0 until its process runs
 	end     context.CancelCauseFunc
-	left    chan struct{} // closed when it has been left
+	left    chan struct{} // closed by leave
 }
 
 func newPlaces(most int) *places {
 	return &places{most: most, free: semaphore.NewWeighted(int64(most)), taken: make(map[string]*place)}
 }
 
-// enter waits for a place for a program: msg.ErrNotReady.
+// enter waits for a place for a program. Error: msg.ErrNotReady.
 func (p *places) enter(ctx context.Context, program msg.Program) (*place, error) {
 	ctx, end := context.WithTimeout(ctx, placeTime)
 	defer end()
@@ -61,7 +61,7 @@ func (p *places) enter(ctx context.Context, program msg.Program) (*place, error)
 	return taken, nil
 }
 
-// leave gives the place back: the program has ended.
+// leave gives the place back when the program has ended.
 func (p *place) leave() {
 	p.mu.Lock()
 	delete(p.taken, p.details.ID)
@@ -70,8 +70,7 @@ func (p *place) leave() {
 	close(p.left)
 }
 
-// under gives a context that ends with ctx, and with errProgramEnded when somebody has the
-// program ended.
+// under returns a context that ends with ctx, and with errProgramEnded when stop is called for the program.
 func (p *place) under(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	p.mu.Lock()
@@ -80,21 +79,21 @@ func (p *place) under(ctx context.Context) (context.Context, context.CancelCause
 	return ctx, end
 }
 
-// named takes in which program it is.
+// named sets the program of the place.
 func (p *place) named(program msg.Program) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.details.Program = program
 }
 
-// begun takes in that the program's process runs.
+// begun notes that the program's process runs.
 func (p *place) begun(pid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pid = pid
 }
 
-// submitted takes in a job of the program.
+// submitted counts a job of the program.
 func (p *place) submitted(job ids.JobID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +121,7 @@ func (p *places) list() []msg.DriverDetails {
 	return list
 }
 
-// stop has a program ended, and waits for that: msg.ErrDriverNotFound.
+// stop ends a program, and waits for its end. Error: msg.ErrDriverNotFound.
 func (p *places) stop(ctx context.Context, id string) error {
 	p.mu.Lock()
 	taken := p.taken[id]

@@ -17,11 +17,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Log is the name of the logs of an application's program, without what ends it. That of a session's
-// program follows it.
+// Log is the name of an application's program logs, without suffix. The name of a session's program follows
+// it.
 const Log = "driver"
 
-// suffixStderr ends the name of the log of a program's standard error.
+// suffixStderr is the suffix of the log of a program's standard error.
 const suffixStderr = ".stderr"
 
 // Program is a program to start.
@@ -30,29 +30,29 @@ type Program struct {
 	SHA256    string // of the file, lower-case hex
 	Arguments []string
 	Options   config.Config
-	Detached  bool      // Execute returns once the job runs
-	Job       ids.JobID // of its first job; "": any
-	Log       string    // name of its logs, without what ends it
-	// submitted hears of each job whether it was taken in; nil: nobody does.
+	Detached  bool      // Execute returns when the job runs
+	Job       ids.JobID // id of its first job; "": any
+	Log       string    // name of its logs, without suffix
+	// submitted is called for each job, with an error if the cluster has refused the job. It may be nil.
 	submitted func(ids.JobID, error)
 }
 
-// Process is a program that runs. Close ends it.
+// Process is a running program. Close ends it.
 type Process struct {
 	drivers *Drivers
 	program Program
 	driver  *driver.Driver
-	tokens  chan msg.Secret        // that it is to be told; the last ones alone, so it has room for one
-	tail    logging.Tail           // what it has printed last
-	killed  atomic.Pointer[string] // why this process has killed it; nil
+	tokens  chan msg.Secret        // to be sent to the program; only the newest tokens wait, so it has room for one
+	tail    logging.Tail           // the end of what it has printed on stderr
+	killed  atomic.Pointer[string] // why this process has killed it, or nil
 	logs    []io.Closer
-	after   []func() error // what is to be done when it has ended, in reverse order
+	after   []func() error // called in reverse order when it has ended
 }
 
 // Start starts a program.
 func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err error) {
 	p := &Process{drivers: d, program: program, tokens: make(chan msg.Secret, 1)}
-	d.add(p) // before it is told how it reaches files, so that it misses no tokens
+	d.add(p) // before Reach is called, so that the program misses no tokens
 	defer func() {
 		if err != nil {
 			d.remove(p)
@@ -79,14 +79,14 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 	return p, err
 }
 
-// environment is a program's: that of this process without what is its own, and the limit of the
-// program's memory.
+// environment is a program's environment: that of this process without its own variables, and with the
+// limit of the program's memory.
 func environment(own []string, limitMB int) []string {
 	return append(launch.ChildEnvironment(own), "GOMEMLIMIT="+strconv.Itoa(limitMB)+"MiB")
 }
 
-// Explain puts the end of what a program has printed behind an error that says nothing
-// but that it has failed.
+// Explain adds the end of what a program has printed to an error that says only that the program has
+// failed.
 func (p *Process) Explain(err error) error {
 	text := p.tail.String()
 	if errors.Is(err, driver.ErrExit) && text != "" && p.killed.Load() == nil {
@@ -95,8 +95,8 @@ func (p *Process) Explain(err error) error {
 	return p.Reason(err)
 }
 
-// Reason adds to an error what the program has told this process alone, and what this process
-// has done to it: nothing that the program has printed.
+// Reason adds to an error what the program has sent over its connection, and why this process killed the
+// program. It adds nothing that the program has printed.
 func (p *Process) Reason(err error) error {
 	var plan *driver.PlanError
 	if errors.As(err, &plan) && plan.Stack != "" {
@@ -112,7 +112,7 @@ func (p *Process) Reason(err error) error {
 	return err
 }
 
-// Close ends the program, if it has not ended, and waits for it.
+// Close ends the program, if it has not ended, and waits for its end.
 func (p *Process) Close() error {
 	return errors.Join(p.driver.Close(), p.closeLogs(), runAll(p.after))
 }

@@ -21,43 +21,43 @@ import (
 // planTime is how long a program may take until it executes its first job.
 const planTime = 4 * time.Minute
 
-// errSlowPlan ends a program that takes longer.
+// errSlowPlan is the cause of the end of a program that takes longer.
 var errSlowPlan = fmt.Errorf("%w: it executed no job within %s", msg.ErrBadProgram, planTime)
 
 // Store keeps the programs of a session. Its methods may be called from any goroutine.
 type Store interface {
-	// Hold keeps a program from being removed until it is released as often.
+	// Hold keeps a program from being removed. Release must be called as often as Hold.
 	Hold(ctx context.Context, sha256 string) (msg.Program, error)
 	Release(sha256 string)
-	// Fetch makes a file of a program that is held, which the caller removes.
+	// Fetch makes a local file of a program that is held. The caller removes the file.
 	Fetch(ctx context.Context, program msg.Program, dir string) (path string, err error)
 }
 
-// Run is a program of a session that somebody wants to run.
+// Run is a request to run a program of a session.
 type Run struct {
 	SHA256    string
 	Arguments []string
 	Job       ids.JobID         // of the first job; "": any
-	Options   map[string]string // over those of the session
+	Options   map[string]string // override those of the session
 }
 
-// Programs plans and runs what the users of a session ask for, a few programs at a time. Make it
-// with NewPrograms; Run owns the programs that go on after their first job. Its methods may be
-// called from any goroutine.
+// Programs plans and runs the programs that the users of a session request, a few at a time. Make it with
+// NewPrograms. Serve owns the programs that continue after their first job. The methods may be called from
+// any goroutine.
 type Programs struct {
 	drivers *Drivers
 	store   Store
 	dir     string // for programs that run
 	places  *places
-	started chan func(context.Context) // from RunProgram to Serve; never closed
+	started chan func(context.Context) // from Run to Serve; never closed
 }
 
-// NewPrograms makes Programs, of which so many run at a time. They lie in dir while they run.
+// NewPrograms makes Programs that run at most the given number at a time. Running programs lie in dir.
 func NewPrograms(drivers *Drivers, store Store, dir string, most int) *Programs {
 	return &Programs{drivers: drivers, store: store, dir: dir, places: newPlaces(most), started: make(chan func(context.Context))}
 }
 
-// Serve runs programs until ctx ends, its cause. It waits for them.
+// Serve runs programs until ctx ends, and returns its cause. It waits for the programs.
 func (p *Programs) Serve(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -71,14 +71,15 @@ func (p *Programs) Serve(ctx context.Context) error {
 	}
 }
 
-// List describes the programs that run, the oldest first.
+// List returns the running programs, the oldest first.
 func (p *Programs) List() []msg.DriverDetails { return p.places.list() }
 
-// End ends one of them, and waits for that. Its jobs go on. msg.ErrDriverNotFound, msg.ErrNotReady.
+// End ends a program, and waits for its end. Its jobs continue. Errors: msg.ErrDriverNotFound,
+// msg.ErrNotReady.
 func (p *Programs) End(ctx context.Context, id string) error { return p.places.stop(ctx, id) }
 
-// Plan lets a program plan its first job, and ends it. The error wraps msg.ErrNotReady, or
-// msg.ErrBadProgram where it is the program's.
+// Plan runs a program until it has planned its first job, and ends it. The error wraps msg.ErrNotReady, or
+// msg.ErrBadProgram if the program causes it.
 func (p *Programs) Plan(ctx context.Context, run Run) (graph jobgraph.JobGraph, err error) {
 	at, err := p.places.enter(ctx, msg.Program{SHA256: run.SHA256})
 	if err != nil {
@@ -89,7 +90,7 @@ func (p *Programs) Plan(ctx context.Context, run Run) (graph jobgraph.JobGraph, 
 	defer stop(nil)
 	ctx, end := context.WithTimeoutCause(ctx, planTime, errSlowPlan)
 	defer end()
-	started, err := p.start(ctx, at, run, Program{}) // a job that collects something cannot run detached, but has a plan
+	started, err := p.start(ctx, at, run, Program{}) // not detached: a job that collects something cannot run detached, but has a plan
 	if err != nil {
 		return graph, err
 	}
@@ -98,22 +99,22 @@ func (p *Programs) Plan(ctx context.Context, run Run) (graph jobgraph.JobGraph, 
 	return graph, badProgram(ctx, started.Explain(err))
 }
 
-// Run lets a program run as a driver that does not wait for its jobs, and gives
-// the first one's id. The program goes on then, until it ends by itself or with Serve. Errors are
-// those of Plan and of Cluster.Submit.
+// Run runs a program as a driver that does not wait for its jobs, and returns the id of the first. The
+// program then continues until it ends by itself or with Serve. Errors are those of Plan and of
+// Cluster.Submit.
 func (p *Programs) Run(ctx context.Context, run Run) (ids.JobID, error) {
 	type answer struct {
 		job ids.JobID
 		err error
 	}
-	first := make(chan answer, 1) // what comes later nobody waits for
+	first := make(chan answer, 1) // nothing receives later answers
 	tell := func(a answer) {
 		select {
 		case first <- a:
 		default:
 		}
 	}
-	at, err := p.places.enter(ctx, msg.Program{SHA256: run.SHA256}) // first: who waits is a request, and of those there are only so many
+	at, err := p.places.enter(ctx, msg.Program{SHA256: run.SHA256}) // before the program starts: REST bounds the requests that may wait here
 	if err != nil {
 		return "", err
 	}
@@ -132,13 +133,13 @@ func (p *Programs) Run(ctx context.Context, run Run) (ids.JobID, error) {
 	select {
 	case a := <-first:
 		return a.job, a.err
-	case <-ctx.Done(): // it goes on all the same
+	case <-ctx.Done(): // the program continues
 		return "", context.Cause(ctx)
 	}
 }
 
-// drive runs a program to its end, and tells of each job whether it was taken in. An error
-// is why it did not end well.
+// drive runs a program to its end. For each job it calls submitted. It returns an error if the program
+// fails.
 func (p *Programs) drive(ctx context.Context, at *place, run Run, submitted func(ids.JobID, error)) (err error) {
 	ctx, end := at.under(ctx)
 	defer end(nil)
@@ -164,7 +165,7 @@ func (p *Programs) drive(ctx context.Context, at *place, run Run, submitted func
 	return nil
 }
 
-// start starts a program of the session, for which there is a place.
+// start starts a program of the session that has a place.
 func (p *Programs) start(ctx context.Context, at *place, run Run, program Program) (_ *Process, err error) {
 	if program.Options, err = p.drivers.config.Options.With(config.Layer{Source: "request", Values: run.Options}); err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func (p *Programs) start(ctx context.Context, at *place, run Run, program Progra
 	return started, nil
 }
 
-// badProgram marks the errors that are the program's, unless ctx has ended.
+// badProgram marks errors that the program causes, unless ctx has ended.
 func badProgram(ctx context.Context, err error) error {
 	var plan *driver.PlanError
 	switch {

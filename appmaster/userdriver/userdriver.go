@@ -1,14 +1,15 @@
-// Package userdriver runs users' programs that plan, beside the ApplicationMaster: an
-// application's, and those that a session is asked to run.
+// Package userdriver runs users' programs that plan jobs, beside the ApplicationMaster: an application's
+// program, and those that a session's users run.
 //
-// Each program is a child of this process, with a control connection (package driver), an
-// environment without what is the master's own, and two logs. It plans jobs, which the package
-// gives to its Cluster, and tells the program what becomes of them. All programs share the
-// master's container: the package ends the one that takes too much of it.
+// Each program is a child process, with a control connection (package driver), an environment without the
+// ApplicationMaster's own variables, and two logs. The program plans jobs. The package submits them to its
+// Cluster, and tells the program what becomes of them. All programs share the ApplicationMaster's
+// container: if the container is about to exceed its memory, the package ends the program furthest above
+// its share.
 //
-// A program has one goroutine that listens to it and one that follows its job, for as long as
-// Serve runs; Programs owns one for each program that goes on after its first job. The package
-// imports no role, and must never.
+// A program has one goroutine that receives from it and one that follows its job, for as long as Serve
+// runs. Programs owns one goroutine for each program that continues after its first job. The package must
+// never import a role.
 package userdriver
 
 import (
@@ -28,44 +29,44 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Cluster is where the jobs of programs run, the Dispatcher's side. Its methods are called from
-// any goroutine.
+// Cluster is the cluster on which the programs' jobs run. Its methods are called from any goroutine.
 type Cluster interface {
-	// Submit takes a job of a program in.
+	// Submit submits a job of a program.
 	Submit(ctx context.Context, p Program, job ids.JobID, graph *jobgraph.JobGraph) error
-	// Follow waits for the end of a job, and hands over what it collects, one call at a time. How
-	// the job ends is no error. Follow gives an error of collected as it is.
+	// Follow waits for the end of a job. It calls collected with what the job collects, one call at a time.
+	// A failed job is not an error. Follow returns an error of collected unchanged.
 	Follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error) (msg.JobEnded, error)
 }
 
 // Config describes how programs run.
 type Config struct {
-	Application string        // its id, which programs are told
-	Options     config.Config // those that they plan under
-	Environment []string      // of this process; programs have it without what is this process' own
-	LogDir      string        // for what they print
+	Application string        // its id, which programs get
+	Options     config.Config // of the cluster; programs plan with them
+	Environment []string      // of this process; programs get it without the process' own variables
+	LogDir      string        // for programs' logs
 	Limits      Limits
-	// Reach says how programs reach files from now on. It may be called from any goroutine.
+	// Reach returns how programs reach files from now on. It may be called from any goroutine.
 	Reach func() *msg.Reach
 }
 
-// Limits bound what programs take of the master's container.
+// Limits bound what programs take of the ApplicationMaster's container.
 type Limits struct {
-	ContainerMB int // all of it
+	ContainerMB int // the whole container
 	EachMB      int // Go's soft limit of a program's memory (GOMEMLIMIT)
-	Job         int // bytes of a job, as it is encoded; 0: what a message may have
-	// Hold waits for room for a job of so many bytes before it is read; nil: there is room.
+	Job         int // largest encoded job, in bytes; 0: the largest message
+	// Hold waits for room for a job of the given number of bytes before the job is read; nil: there is
+	// always room.
 	Hold func(ctx context.Context, bytes int) (leave func(), err error)
 }
 
-// Drivers starts programs, and keeps those that run, for what all of them must hear. Make it with
-// New; its methods may be called from any goroutine.
+// Drivers starts programs, and keeps the running ones, so that all of them get new tokens. Make it with
+// New. Its methods may be called from any goroutine.
 type Drivers struct {
 	config  Config
 	cluster Cluster
 	logger  logrus.FieldLogger
 
-	mu      sync.Mutex // guards running, and that each has its driver
+	mu      sync.Mutex // guards running, and the field driver of each
 	running map[*Process]struct{}
 }
 
@@ -74,7 +75,7 @@ func New(c Config, cluster Cluster, logger logrus.FieldLogger) *Drivers {
 	return &Drivers{config: c, cluster: cluster, logger: logger, running: make(map[*Process]struct{})}
 }
 
-// UpdateTokens leaves new tokens for each program, in place of those that it has not been told
+// UpdateTokens leaves new tokens for each program, in place of tokens that the program has not received
 // yet. It does not wait.
 func (d *Drivers) UpdateTokens(tokens msg.Secret) {
 	d.mu.Lock()
@@ -88,9 +89,8 @@ func (d *Drivers) UpdateTokens(tokens msg.Secret) {
 	}
 }
 
-// Note appends to the standard error of a program, whose logs have that name, why it failed, or
-// what may be wrong with a job of it: people look there, and the program has told its master
-// alone.
+// Note appends a line to the standard error log with the given name: why its program failed, or what may be
+// wrong with a job. The program has reported this only to the ApplicationMaster, and users look in the log.
 func (d *Drivers) Note(log, what string) {
 	file, err := logging.OpenFile(d.config.LogDir, log+suffixStderr)
 	if err == nil {
@@ -114,7 +114,7 @@ func (d *Drivers) remove(p *Process) {
 	delete(d.running, p)
 }
 
-// begun takes in that a program's process runs.
+// begun notes that a program's process runs.
 func (d *Drivers) begun(p *Process, begun *driver.Driver) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// maxSeen bounds the requests that are remembered, and maxOfUser those of one user among them: some seven a second
-	// for as long as they are good.
+	// maxSeen is how many requests are remembered, maxOfUser how many of one user: some seven a second for
+	// as long as they are valid.
 	maxSeen   = 1 << 16
 	maxOfUser = 1 << 12
-	// memorable is how long a request would be good: the client's clock may be ahead, or behind.
+	// memorable is how long a request could be valid: the client's clock may be ahead, or behind.
 	memorable = 2 * clockSkew
 )
 
-// replays remembers requests for as long as they would be good, so that none is taken twice. Each user has a share of
-// its own: who fills his keeps nobody else out. It may be used from any goroutine.
+// replays remembers requests for as long as they are valid, so that none is accepted twice. Each user has a
+// share of his own: a user who fills his share keeps no other user out. It may be used from any goroutine.
 type replays struct {
 	mu   sync.Mutex // guards what follows
 	seen map[digest]struct{}
-	of   map[digest]int // how many are remembered, by user
-	// order is all of them, the oldest first: each is good for equally long.
+	of   map[digest]int // remembered requests, by user
+	// order has all requests, the oldest first, because each is valid for the same time.
 	order []remembered
 }
 
-// digest stands for a request's authenticator or a user's name, whose length others choose.
+// digest is the hash of a request's authenticator or of a user's name. Clients choose the lengths of these.
 type digest [sha256.Size]byte
 
 // remembered is one request.
@@ -39,8 +39,8 @@ func newReplays() *replays {
 	return &replays{seen: make(map[digest]struct{}), of: make(map[digest]int)}
 }
 
-// first is an error for a user's request that has been here before, or that there is no room to remember. Of several
-// calls at once for the same request, one is the first.
+// first remembers a user's request. It returns an error if the request was remembered before, or if there
+// is no room to remember it. If several goroutines call it for the same request, exactly one call succeeds.
 func (r *replays) first(user string, request digest, now time.Time) error {
 	n := remembered{request, sha256.Sum256([]byte(user)), now.Add(memorable)}
 	r.mu.Lock()
@@ -61,7 +61,7 @@ func (r *replays) first(user string, request digest, now time.Time) error {
 	return nil
 }
 
-// expire forgets what would be refused for its age.
+// expire forgets requests that are too old to be accepted.
 func (r *replays) expire(now time.Time) {
 	n := 0
 	for ; n < len(r.order) && now.After(r.order[n].until); n++ {

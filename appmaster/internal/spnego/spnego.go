@@ -1,9 +1,8 @@
-// Package spnego accepts tickets of Kerberos for a service that answers HTTP
-// (RFC 4559): the Negotiator of package rest. Decoding and decryption are
-// gokrb5's. What it leaves out is here: that the client's realm is the
-// ticket's, that no request is taken twice, and the service's own proof.
+// Package spnego accepts Kerberos tickets for an HTTP service (RFC 4559). It implements the Negotiator of
+// package rest. gokrb5 decodes and decrypts. This package adds what gokrb5 leaves out: it checks that the
+// client's realm is the ticket's, it accepts no request twice, and it gives the service's own proof.
 //
-// It starts no goroutine, and imports of ours yarnrpc's kerberos, sasl and secretfile.
+// It starts no goroutine. Of Bobbin's packages it imports only yarnrpc's kerberos, sasl and secretfile.
 package spnego
 
 import (
@@ -30,13 +29,13 @@ import (
 var (
 	// ErrNoKey says that a keytab has no key of the service.
 	ErrNoKey = errors.New("keytab has no key of the principal")
-	// ErrRefused says that a client's token is no ticket for the service, or is
-	// worth nothing any more, as one that has let its user in.
+	// ErrRefused says that a client's token is not a ticket for the service, or is not valid any more, for
+	// example because it was used before.
 	ErrRefused = errors.New("refused the Kerberos ticket")
 )
 
 const (
-	// clockSkew is how far clocks may differ; RFC 4120 §8.2 recommends it.
+	// clockSkew is how far the clocks of client and service may differ; RFC 4120 §8.2 recommends it.
 	clockSkew = 5 * time.Minute
 	// maxKeytab bounds a keytab, in bytes; one with a hundred keys has 10 KiB.
 	maxKeytab = 1 << 20
@@ -45,15 +44,15 @@ const (
 // Service accepts tickets for one principal. It may be used from any goroutine.
 type Service struct {
 	name    types.PrincipalName
-	realm   string // "": any that keys are of
+	realm   string // "": any realm that the keytab has keys of
 	keys    *keytab.Keytab
 	replays *replays
 }
 
-// Load reads the keys of a principal, "HTTP/host@REALM", from a keytab; without
-// a realm, of whatever realm they are. In the principal _HOST stands for the
-// given host's name. The file is read once. Whoever else can read it lets himself
-// in as whom he likes: one that is not this user's alone is secretfile.ErrExposed.
+// Load reads the keys of a principal, "HTTP/host@REALM", from a keytab. Without a realm in the principal,
+// keys of any realm count. _HOST in the principal stands for the given host's name. Load reads the file
+// once. Everyone who can read the keytab can forge tickets of any user, so Load returns
+// secretfile.ErrExposed if other users than this one can read it.
 func Load(path, principal, host string) (*Service, error) {
 	principal = strings.Replace(principal, "_HOST", strings.ToLower(host), 1)
 	content, err := readKeytab(path)
@@ -90,17 +89,17 @@ func readKeytab(path string) ([]byte, error) {
 	return content, err
 }
 
-// Ticket is a ticket whose client has proven to hold it. Once says whether that is news.
+// Ticket is a ticket whose client has proven to hold it. Once reports whether the proof is new.
 type Ticket struct {
 	Client  string // principal
 	Service string // the principal whose key has opened it
-	Answer  []byte // for the client, in the form in which it has asked; nil: it expects none
+	Answer  []byte // for the client, in the form of its request; nil: the client expects none
 
 	proof digest
 }
 
-// Accept gives the ticket that a token holds, as SPNEGO or Kerberos alone (RFC 4178,
-// RFC 4121). Errors are ErrRefused.
+// Accept returns the ticket in a token, which is SPNEGO's or Kerberos' own (RFC 4178, RFC 4121). Errors
+// wrap ErrRefused.
 func (s *Service) Accept(token []byte) (Ticket, error) {
 	request, wrapped, err := unwrap(token)
 	if err != nil {
@@ -109,7 +108,7 @@ func (s *Service) Accept(token []byte) (Ticket, error) {
 	if len(request.Ticket.SName.NameString) == 0 {
 		return Ticket{}, fmt.Errorf("%w: it names no service", ErrRefused)
 	}
-	if s.realm != "" && request.Ticket.Realm != s.realm { // which says whose key it is sealed with
+	if s.realm != "" && request.Ticket.Realm != s.realm { // the ticket's realm says which key encrypts it
 		return Ticket{}, fmt.Errorf("%w: it is of realm %s, and the service is of realm %s", ErrRefused, request.Ticket.Realm, s.realm)
 	}
 	// Tickets that are bound to addresses are refused, as no address is given.
@@ -126,20 +125,22 @@ func (s *Service) Accept(token []byte) (Ticket, error) {
 	}
 	return Ticket{
 		Client: part.CName.PrincipalNameString() + "@" + part.CRealm,
-		// The ticket's name of the service is not sealed: the key tells.
+		// The name of the service in the ticket is not encrypted: the key that decrypts the ticket proves
+		// the name.
 		Service: s.name.PrincipalNameString() + "@" + request.Ticket.Realm,
 		Answer:  answer,
 		proof:   sha256.Sum256(request.EncryptedAuthenticator.Cipher),
 	}, nil
 }
 
-// Once remembers that a ticket lets a user in, by whatever name. ErrRefused: it has done so before with the same proof, or
-// there is no room to remember it. Call it last, for a user who has a right: one who is refused anyway must fill nothing.
+// Once remembers that a ticket lets a user in, by whatever name. It returns ErrRefused if the ticket has
+// done so before with the same proof, or if there is no room to remember it. Call it last, and only for a
+// user who has a right, so that other users fill no memory.
 func (s *Service) Once(user string, t Ticket) error {
 	return s.replays.first(user, t.proof, time.Now())
 }
 
-// unwrap finds the request with the ticket. wrapped: it is in a token of SPNEGO.
+// unwrap finds the request with the ticket. wrapped reports whether it is in an SPNEGO token.
 func unwrap(token []byte) (request *messages.APReq, wrapped bool, err error) {
 	var outer spnego.SPNEGOToken
 	if outer.Unmarshal(token) == nil {
@@ -158,8 +159,9 @@ func unwrap(token []byte) (request *messages.APReq, wrapped bool, err error) {
 	return &inner.APReq, wrapped, nil
 }
 
-// answerTo says that the client is let in, and proves the service to one that asks for that: Hadoop's
-// (AuthenticatedURL) and others do not go on without. Without a key of AES there is no proof.
+// answerTo makes the answer that lets the client in. If the client asks for it, the answer proves the
+// service: Hadoop's client (AuthenticatedURL) and others do not continue without that proof. Without an AES
+// key there is no proof.
 func answerTo(request *messages.APReq, wrapped bool) (answer []byte, err error) {
 	if request.APOptions.At(flags.APOptionMutualRequired) == 1 {
 		asked := request.Authenticator

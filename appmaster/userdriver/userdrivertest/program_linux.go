@@ -1,6 +1,6 @@
-// Package userdrivertest is a user's program for tests of what runs such programs beside the
-// ApplicationMaster. A test's own binary is the program: its TestMain calls Main where the
-// environment says that it was started as a driver.
+// Package userdrivertest is a user's program for tests of packages that run programs beside the
+// ApplicationMaster. A test's own binary is the program: its TestMain calls Main if the environment says
+// that it was started as a driver.
 //
 // Only tests import the package. It starts no goroutines.
 package userdrivertest
@@ -114,7 +114,7 @@ func Main(value string, words []string, plan Plan) int {
 	return 0
 }
 
-// hog holds 200 MB until the master leaves.
+// hog holds 200 MB until the ApplicationMaster closes the connection.
 func hog(conn *control.Conn) {
 	held := make([]byte, 200<<20)
 	for i := range held {
@@ -124,8 +124,8 @@ func hog(conn *control.Conn) {
 	runtime.KeepAlive(held)
 }
 
-// rush executes two jobs at once, the second when what is told of the first has filled its
-// socket, and then listens no more.
+// rush executes two jobs at the same time. It sends the second when messages about the first have filled
+// its socket, and then receives no more.
 func rush(conn *control.Conn, plan Plan, socket net.Conn, start msg.DriverStart, input string) error {
 	graph, err := plan(start, input)
 	if err != nil {
