@@ -14,14 +14,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Mode says when a cluster ends by itself.
+// Mode says when a cluster ends without a request.
 type Mode int
 
 // The modes. Session and Application run many jobs; the others run one.
 const (
-	// Session ends only when it is asked to.
+	// Session ends only on request.
 	Session Mode = iota + 1
-	// Application ends when its driver has ended, however many jobs that ran.
+	// Application ends when its driver has ended, for any number of jobs.
 	Application
 	// Attached ends with its only job, after the client has fetched the result.
 	Attached
@@ -30,35 +30,35 @@ const (
 )
 
 const (
-	// fetchTime is how long an Attached cluster waits after its job's end for a
-	// client that fetches nothing.
+	// fetchTime is how long an Attached cluster waits after its job's end for a client that fetches
+	// nothing.
 	fetchTime = 5 * time.Second
-	// collectTime is that where the client has not read all that the job collected,
-	// which goes with the master: it may be on a busy machine, or behind a slow line.
+	// collectTime is the same time if the client has not read all that the job collected. These records end
+	// with the ApplicationMaster, and the client may be on a busy machine, or behind a slow line.
 	collectTime = time.Minute
-	// maxUnfinished bounds the jobs that have not ended: memory of the ApplicationMaster
-	// goes with them, whether they run or wait for slots.
+	// maxUnfinished is how many jobs may be unfinished, because each takes memory of the ApplicationMaster,
+	// whether it runs or waits for slots.
 	maxUnfinished = 1000
 )
 
 // Config describes a Dispatcher. Begin with Configured.
 type Config struct {
 	Mode Mode
-	// IDs begins the fencing tokens of JobMasters: see ids.NewSequence.
+	// IDs is the prefix of the JobMasters' fencing tokens: see ids.NewSequence.
 	IDs string
-	// Archive says for how long ended jobs are kept where there are many, in half of Memory
-	// at most.
+	// Archive bounds what is kept of ended jobs in a cluster of many jobs. They take half of Memory at
+	// most.
 	Archive Limits
-	// Memory is what all jobs may take together, in bytes: those that run, by estimate, what
-	// they collect, and what is kept of those that have ended. 0: nobody bounds it.
+	// Memory is how much all jobs may take together, in bytes: running jobs by estimate, what they collect,
+	// and what is kept of ended jobs. 0: no bound.
 	Memory int64
-	// ClientInterval is client.heartbeat.interval: clients have it to be heard of after the
-	// process was stopped. The Dispatcher looks in such intervals whether it was; 0: only when
-	// a client is to be given up.
+	// ClientInterval is client.heartbeat.interval. After the process was stopped, clients have this time to
+	// send a heartbeat. The Dispatcher checks at this interval whether the process was stopped; 0: only
+	// when a client's deadline passes.
 	ClientInterval time.Duration
 }
 
-// Configured gives the part of a Config that options decide.
+// Configured returns the part of a Config that options decide.
 func Configured(c config.Config) Config {
 	return Config{
 		Archive: Limits{
@@ -70,28 +70,29 @@ func Configured(c config.Config) Config {
 	}
 }
 
-// core is the Dispatcher's state. Step is the only way it changes; one goroutine
-// may use a core.
+// core is the Dispatcher's state. Only Step changes it. One goroutine may use a core.
 type core struct {
 	config  Config
 	tokens  ids.Sequence
 	jobs    map[ids.JobID]*job
-	order   []ids.JobID // of submission
-	watched []*job      // that run and end with their clients
-	archive archive     // those that have ended
-	// Of jobs that are in none of these no submission may come any more where they have ended,
-	// or were withdrawn: cancelled before they came. The one pushes out none of the other.
+	order   []ids.JobID // in the order of submission
+	watched []*job      // running jobs that end with their clients
+	archive archive     // ended jobs
+	// ended and withdrawn are ids of jobs that are in none of the fields above, and whose submission is
+	// refused: jobs that have ended, and jobs that were cancelled before their submission arrived. They are
+	// apart so that neither kind pushes out the other.
 	ended, withdrawn forgotten
-	// memory is what jobs take; of this the archive has half at most, and beyond that only what
-	// stays, see handoverTime. Nothing is let go of before somebody needs its room, but whole jobs by Limits.
+	// memory is the account of what jobs take. The archive has half of it at most, and beyond that only
+	// jobs that stay, see handoverTime. An ended job is dropped only if another job needs its room, or by
+	// Limits.
 	memory budget.Jobs
-	// unfinished is how the cluster ends if it is to do so as the first of its jobs that
-	// did not finish; nil while each has.
+	// unfinished is the outcome of the first job that did not finish; nil while every ended job has
+	// finished.
 	unfinished *Outcome
-	awaiting   []actor.Question[Outcome] // how all jobs have ended
-	outcome    *Outcome                  // how the cluster ends, once that is settled
+	awaiting   []actor.Question[Outcome] // questions about the outcome of all jobs
+	outcome    *Outcome                  // how the cluster ends; nil until that is decided
 	alarm      time.Time                 // when something is due; zero: never
-	look       time.Time                 // when it is woken at the latest while clients are awaited
+	look       time.Time                 // latest time of the next step while clients are awaited
 
 	// During a step:
 	now     time.Time
@@ -106,28 +107,28 @@ type job struct {
 
 	reserved budget.Reservation // none once it has ended
 
-	clientTimeout time.Duration     // of a job that ends with its client
-	client        patience.Deadline // when the client is given up, while it is awaited: see awaited
+	clientTimeout time.Duration     // only of a job that ends with its client
+	client        patience.Deadline // when the client is given up, if awaited lists the job
 
 	// Of a job that has ended:
 	details *msg.JobDetails
-	results collect.Results // nil where it ended without its JobMaster
-	unread  int             // results that the client has not read to their end
+	results collect.Results // nil if the job ended without its JobMaster
+	unread  int             // number of results that the client has not read to their end
 	fetched bool            // whether the client knows how the job ended
-	until   time.Time       // when it is not kept any longer, in a cluster of many jobs
-	heard   time.Time       // when its client asked last, or else when it ended
+	until   time.Time       // until when it is kept, in a cluster of many jobs
+	heard   time.Time       // time of the client's last request, or of the job's end
 	size    int64           // as archive counts it
 }
 
 // newCore makes a core without jobs.
 func newCore(config Config) *core {
-	if config.Memory > 0 { // the other half is for jobs that run
+	if config.Memory > 0 { // the other half is for running jobs
 		config.Archive.Bytes = min(config.Archive.Bytes, config.Memory/2)
 	}
 	return &core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job), memory: budget.NewJobs(config.Memory)}
 }
 
-// Step takes one event and gives what is to be done about it, in order.
+// Step takes one event and returns its effects, in order.
 func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects = now, nil
 	c.excuse()
@@ -156,7 +157,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 		c.shutDown()
 	case endAsked:
 		c.end(e.Outcome)
-	case woken: // what is due is looked for after each event
+	case woken: // Step does what is due after each event
 	}
 	c.answerAwaiting()
 	c.giveClientsUp()
@@ -165,7 +166,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 	return c.effects
 }
 
-// many tells whether the cluster runs more than one job, and outlives them.
+// many reports whether the cluster runs more than one job, and outlives them.
 func (c *core) many() bool { return c.config.Mode == Session || c.config.Mode == Application }
 
 func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
@@ -216,8 +217,8 @@ func (c *core) submit(s Submission) error {
 	return nil
 }
 
-// current finds the job that a JobMaster speaks of; nil where it is not the
-// job's JobMaster.
+// current returns the unfinished job that a JobMaster's event is about; nil if the sender is not the job's
+// current JobMaster.
 func (c *core) current(id ids.JobID, jobMaster ids.JobMasterID) *job {
 	j := c.jobs[id]
 	if j == nil || j.jobMaster != jobMaster || j.details != nil {
@@ -227,8 +228,8 @@ func (c *core) current(id ids.JobID, jobMaster ids.JobMasterID) *job {
 	return j
 }
 
-// jobMasterFailed makes a job that could not be run one that has failed: people
-// find it in the list, with the reason.
+// jobMasterFailed marks a job that could not be run as FAILED, so that users find it and the reason in the
+// list.
 func (c *core) jobMasterFailed(e jobMasterFailed) {
 	j := c.current(e.Job, e.JobMaster)
 	if j == nil {
@@ -305,14 +306,14 @@ func (c *core) entries() []jobEntry {
 	return entries
 }
 
-// expire forgets old jobs.
+// expire forgets the jobs that the archive's limits exclude.
 func (c *core) expire() {
 	if c.many() {
 		c.forget(c.archive.expire(c.now, c.config.Archive))
 	}
 }
 
-// forget ends what is known of jobs that the archive has let go.
+// forget removes what is known of jobs that the archive has dropped.
 func (c *core) forget(jobs []*job) {
 	if len(jobs) == 0 {
 		return
@@ -325,11 +326,11 @@ func (c *core) forget(jobs []*job) {
 	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })
 }
 
-// Alarm is actor.Core's.
+// Alarm implements actor.Core.
 func (c *core) Alarm() time.Time { return c.alarm }
 
-// nextDue is when something is due next. Once the cluster ends nothing is: else each step from
-// then on would be late.
+// nextDue returns when the next deadline is. When the cluster ends there is none, because each later step
+// would count as late.
 func (c *core) nextDue() time.Time {
 	if c.outcome != nil {
 		return time.Time{}

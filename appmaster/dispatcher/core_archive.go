@@ -7,26 +7,26 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 )
 
-// Limits bound what is kept of jobs that have ended.
+// Limits bound what is kept of ended jobs.
 type Limits struct {
 	Time  time.Duration // jobstore.expiration-time
 	Jobs  int           // jobstore.max-capacity
-	Bytes int64         // jobstore.cache-size; of memory, by estimate
+	Bytes int64         // jobstore.cache-size; an estimate of memory
 }
 
 const (
-	// handoverTime is how long an ended job stays, whoever needs its room, after its client
-	// was heard of: one that reads asks again and again.
+	// handoverTime is how long an ended job stays after the last request of its client, even if other jobs
+	// need its room: a client that reads sends request after request.
 	handoverTime = 30 * time.Second
-	// readingTime is for how long a job whose results were not read to their ends is one of
-	// the last to go: its client may be there and not ask, as people do who read page by page.
+	// readingTime is how long a job with unread results is among the last to be dropped after its client's
+	// last request. A user who reads page by page may pause.
 	readingTime = 10 * time.Minute
 )
 
-// archive holds the jobs that have ended, the oldest first.
+// archive holds the ended jobs, the oldest first.
 type archive struct {
 	jobs []*job
-	size int64 // of all
+	size int64 // of all jobs, in bytes
 }
 
 func (a *archive) add(j *job) {
@@ -34,7 +34,7 @@ func (a *archive) add(j *job) {
 	a.resize(j)
 }
 
-// resize counts again what a job takes.
+// resize estimates a job's memory again.
 func (a *archive) resize(j *job) {
 	a.size -= j.size
 	j.size = budget.EndedSize(j.details)
@@ -44,17 +44,16 @@ func (a *archive) resize(j *job) {
 	a.size += j.size
 }
 
-// stays tells whether an ended job is not to be forgotten for the sake of others.
+// stays reports whether an ended job must not be dropped for other jobs.
 func (j *job) stays(now time.Time) bool { return now.Before(j.heard.Add(handoverTime)) }
 
-// isRead tells whether the client of an ended job may be about to read on in its results.
+// isRead reports whether the client of an ended job may still be reading its results.
 func (j *job) isRead(now time.Time) bool {
 	return j.unread > 0 && now.Before(j.heard.Add(readingTime))
 }
 
-// expire forgets the jobs that are not kept any longer, and gives them: those that are as
-// old as may be, or more than may be; and where they take too much those that may go, but
-// for one, which may be larger by itself.
+// expire drops and returns the jobs that are too old or too many. If the rest take too much memory, it also
+// drops those that may go, but keeps one job, which may be larger than the limit by itself.
 func (a *archive) expire(now time.Time, limits Limits) []*job {
 	n := 0
 	for n < len(a.jobs) && (!now.Before(a.jobs[n].until) || len(a.jobs)-n > limits.Jobs) {
@@ -66,8 +65,8 @@ func (a *archive) expire(now time.Time, limits Limits) []*job {
 	return append(old, a.shrink(now, limits.Bytes, 1)...)
 }
 
-// yield makes so many bytes free, and gives the jobs that it forgets for them. It changes
-// nothing if that cannot be had, as too many jobs stay.
+// yield frees the given number of bytes, and returns the jobs that it drops. If that is impossible, because
+// too many jobs stay, it changes nothing.
 func (a *archive) yield(now time.Time, bytes int64) []*job {
 	most := int64(0)
 	for _, j := range a.jobs {
@@ -81,10 +80,9 @@ func (a *archive) yield(now time.Time, bytes int64) []*job {
 	return a.shrink(now, a.size-bytes, 0)
 }
 
-// shrink lets go of what is missed least until no more than so many bytes are taken: of the
-// pages that clients have, and then of jobs, the oldest first, but last of those that may be
-// being read. Those that stay it keeps, and so many in any case. It gives the jobs that it
-// forgets.
+// shrink frees memory until the jobs take no more than the given number of bytes. First it drops pages that
+// clients have read, then jobs, the oldest first; jobs that clients may be reading are last. It keeps jobs
+// that stay, and at least least jobs. It returns the jobs that it dropped.
 func (a *archive) shrink(now time.Time, bytes int64, least int) (forgotten []*job) {
 	for _, j := range a.jobs {
 		if a.size <= bytes {

@@ -10,10 +10,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Some jobs end with their clients, and an Attached cluster keeps for its job's client what
-// the job has left. A client that is not heard of for too long is given up.
+// Some jobs end with their clients, and an Attached cluster keeps the results of its job for the job's
+// client. A client that sends nothing for too long is given up.
 
-// awaited lists the jobs whose clients are waited for.
+// awaited returns the jobs whose clients have a deadline.
 func (c *core) awaited() []*job {
 	if c.config.Mode == Attached {
 		return slices.Concat(c.watched, c.archive.jobs)
@@ -21,7 +21,7 @@ func (c *core) awaited() []*job {
 	return c.watched
 }
 
-// excuse puts off when clients are given up if the process itself was stopped.
+// excuse postpones the clients' deadlines if the process itself was stopped.
 func (c *core) excuse() {
 	late := patience.Late(c.now, c.alarm)
 	if late == 0 {
@@ -32,9 +32,9 @@ func (c *core) excuse() {
 	}
 }
 
-// nextLook is when a master that waits for clients is woken at the latest; zero: it has no such
-// interval. One that slept until a client is given up would not know of a stop that ends just
-// before that. A step that comes sooner does not put it off.
+// nextLook returns when an ApplicationMaster that waits for clients is woken at the latest; zero: there is
+// no interval. Without the interval it would sleep until a deadline, and miss a stop that ends just before
+// the deadline. An earlier step does not postpone this time.
 func (c *core) nextLook() time.Time {
 	if interval := c.config.ClientInterval; interval > 0 && !c.now.Before(c.look) {
 		c.look = c.now.Add(interval)
@@ -42,8 +42,8 @@ func (c *core) nextLook() time.Time {
 	return c.look
 }
 
-// clientSeen lets a job go on for its client's sake, or stay. A client that has been given up
-// is too late.
+// clientSeen extends the deadline of a job's client, and keeps an ended job for a while. A client that was
+// given up comes too late.
 func (c *core) clientSeen(id ids.JobID) error {
 	j := c.jobs[id]
 	if j == nil {
@@ -56,8 +56,8 @@ func (c *core) clientSeen(id ids.JobID) error {
 	return nil
 }
 
-// giveClientsUp cancels jobs whose clients have gone, and ends an Attached cluster whose
-// client does not come for what its job has left. A cluster that ends takes all jobs with it.
+// giveClientsUp cancels jobs whose clients sent nothing until their deadlines, and ends an Attached cluster
+// whose client does not fetch the results. When the cluster ends, all its jobs end.
 func (c *core) giveClientsUp() {
 	if c.outcome != nil {
 		return
@@ -79,8 +79,8 @@ func (c *core) giveClientsUp() {
 	}
 }
 
-// clientFetched ends an Attached cluster once the client has all that the job
-// left, and otherwise gives it time for the rest.
+// clientFetched ends an Attached cluster if the client has all results of the job. Otherwise it extends the
+// client's deadline.
 func (c *core) clientFetched(j *job) {
 	if c.config.Mode != Attached {
 		return
@@ -91,8 +91,7 @@ func (c *core) clientFetched(j *job) {
 	}
 }
 
-// silence is for how long an Attached cluster waits for the client of its ended job after its
-// last request.
+// silence is how long an Attached cluster waits for the next request of its ended job's client.
 func (j *job) silence() time.Duration {
 	if j.unread > 0 && j.details.Status == msg.JobFinished {
 		return collectTime

@@ -8,17 +8,16 @@ import (
 )
 
 const (
-	// repeatTime is how long an id is remembered: a client that has got no answer to its
-	// submission repeats it, and the job would run twice; or it cancels the job and goes, and a
-	// submission that comes later than that would run. Clients give a submission up after some
-	// minutes, and the master reads none for as long.
+	// repeatTime is how long an id is remembered. A client repeats a submission that got no answer, and the
+	// job would run twice. Or a client cancels the job and ends, and its submission arrives later and would
+	// run. Clients give up a submission after some minutes, and the ApplicationMaster takes less than
+	// repeatTime to read one.
 	repeatTime = 10 * time.Minute
-	// maxForgotten bounds the ids of one kind that are remembered, some 500 KiB.
+	// maxForgotten is how many ids of one kind are remembered, some 500 KiB.
 	maxForgotten = 4096
 )
 
-// forgotten remembers jobs of which no submission may be taken any more. The zero value is
-// ready for use.
+// forgotten remembers jobs whose submissions must be refused. The zero value is ready for use.
 type forgotten struct {
 	jobs  map[ids.JobID]bool
 	order []forgottenJob // the oldest first
@@ -29,8 +28,8 @@ type forgottenJob struct {
 	at time.Time
 }
 
-// add remembers one, in place of the oldest where there are many. One that is remembered is
-// so from now on anew.
+// add remembers a job, and drops the oldest if there are too many. If the job is remembered already, its
+// time starts again.
 func (f *forgotten) add(now time.Time, id ids.JobID) {
 	switch {
 	case f.has(now, id):
@@ -61,8 +60,9 @@ func (f *forgotten) drop() {
 	f.order = f.order[1:]
 }
 
-// withdraw refuses the submission of a job that is not there: its client may have given it up
-// while that is being read. The one job of a cluster comes with the cluster.
+// withdraw refuses later submissions of a job that the cluster does not have: its client may have given the
+// submission up while it is being read. In a cluster for one job it does nothing, because the job comes
+// with the cluster.
 func (c *core) withdraw(id ids.JobID) {
 	switch {
 	case !c.many():

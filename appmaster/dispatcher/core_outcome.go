@@ -9,9 +9,8 @@ import (
 // maxDiagnostics bounds Outcome.Diagnostics, in bytes.
 const maxDiagnostics = 8 << 10
 
-// shutDown ends the cluster on request. Jobs are not cancelled one by one: they
-// end with it. A cluster for one job, or for an application, that has not ended did
-// not do what it was for.
+// shutDown ends the cluster on request. The jobs end with it, and are not cancelled one by one. If a
+// cluster for one job or for an application ends before its job or program, its status is CANCELED.
 func (c *core) shutDown() {
 	switch {
 	case c.config.Mode == Session:
@@ -32,8 +31,8 @@ func (c *core) end(o Outcome) {
 	}
 }
 
-// answerAwaiting tells those that wait for it, once each job has ended, how an application ends
-// that was for them all. It does not ask the archive: the first ones may be forgotten.
+// answerAwaiting answers the questions about the outcome of all jobs, when each job has ended. It does not
+// read the archive, because the archive may have dropped the first jobs.
 func (c *core) answerAwaiting() {
 	if len(c.awaiting) == 0 || len(c.jobs) > len(c.archive.jobs) {
 		return
@@ -48,10 +47,10 @@ func (c *core) answerAwaiting() {
 	c.awaiting = nil
 }
 
-// outcomeOf is how a cluster ends whose only job has ended.
+// outcomeOf returns the outcome of a cluster whose only job has ended.
 func outcomeOf(d *msg.JobDetails) Outcome { return OutcomeOf(resultOf(d)) }
 
-// OutcomeOf is how a cluster ends that was for a job which ended like this.
+// OutcomeOf returns the outcome of a cluster whose only job ended like this.
 func OutcomeOf(e msg.JobEnded) Outcome {
 	switch e.Status {
 	case msg.JobFinished:
@@ -68,8 +67,7 @@ func OutcomeOf(e msg.JobEnded) Outcome {
 	}
 }
 
-// Failed is the outcome of a cluster that did not do what it was for, with what YARN
-// is told of it. more may be "".
+// Failed returns the outcome of a cluster that has failed, with the diagnostics for YARN. more may be "".
 func Failed(text, more string) Outcome {
 	if more != "" {
 		text += "\n" + more
@@ -77,8 +75,7 @@ func Failed(text, more string) Outcome {
 	return Outcome{Status: msg.ApplicationFailed, Diagnostics: strings.ToValidUTF8(text[:min(len(text), maxDiagnostics)], "")}
 }
 
-// failureOf is why a job failed, with the place in its first line; nil for one
-// that did not fail.
+// failureOf returns why a job failed, with the place in its first line; nil if the job did not fail.
 func failureOf(d *msg.JobDetails) *msg.Failure {
 	if d.Status != msg.JobFailed || d.Root == nil {
 		return nil

@@ -1,11 +1,9 @@
-// Package dispatcher is the role that takes jobs in, gives each its JobMaster,
-// and keeps what is left of it when it has ended. It owns the list of jobs, and
-// decides when a cluster for one job ends, and how.
+// Package dispatcher is the role that accepts jobs, starts a JobMaster for each, and keeps what is left of
+// a job after its end. It owns the list of jobs, and decides when and how a cluster for one job ends.
 //
-// Its core is pure; Dispatcher is the loop around it. It owns the
-// loop's goroutine, and for each running job one that runs its JobMaster and one
-// that brings it what the loop says. The package must never import another role:
-// what makes a JobMaster is given from outside.
+// Its core is pure; Dispatcher is the loop around it. The package owns the loop's goroutine, and two for
+// each running job: one runs its JobMaster, the other passes cancellations to it. The package must never
+// import another role: its user passes in the function that makes a JobMaster.
 package dispatcher
 
 import (
@@ -23,30 +21,27 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// JobMaster runs one job. Its methods but Run may be called from any goroutine,
-// and give actor.ErrStopped once the job has ended or is suspended; Details and
-// Overview only once it is suspended.
+// JobMaster runs one job. Its methods except Run may be called from any goroutine. They return
+// actor.ErrStopped once the job has ended or is suspended; Details and Overview only once it is suspended.
 type JobMaster interface {
-	// Run runs the job to its end and gives what is to be kept of it; an error
-	// says that it was suspended. What is left to do after the end may take a while.
+	// Run runs the job to its end and returns what is kept of it. An error says that the job was suspended.
+	// Work that remains after the job's end may take a while.
 	Run(ctx context.Context) (msg.JobDetails, collect.Results, error)
 	// Cancel ends the job as CANCELED.
 	Cancel(ctx context.Context) error
-	// Details and Overview describe the job, once it has ended as it was just before:
-	// the end is told when nothing is left to do, and who lists jobs does not wait for it.
+	// Details and Overview describe the job. After its end they describe it as it was just before, until
+	// Run returns: so a request for the list of jobs does not wait for the work that remains.
 	Details(ctx context.Context) (msg.JobDetails, error)
 	Overview(ctx context.Context) (msg.JobOverview, error)
-	// CollectPage gives a page of a collected result, waiting for its first
-	// record.
+	// CollectPage returns a page of a collected result. It waits for the page's first record.
 	CollectPage(ctx context.Context, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 }
 
-// Starter makes the JobMaster of a job, which does not run yet.
+// Starter makes the JobMaster of a job, without running it.
 type Starter func(StartJobMaster) (JobMaster, error)
 
-// Dispatcher is the role's running form. Make it with New, and run it once with
-// Run; its other methods may be called from any goroutine, before Run too, and
-// give actor.ErrStopped after it.
+// Dispatcher is the running role. Make it with New, and run it once with Run. Its other methods may be
+// called from any goroutine, also before Run. After Run they return actor.ErrStopped.
 type Dispatcher struct {
 	loop   *actor.Loop[event, effect]
 	start  Starter
@@ -58,10 +53,10 @@ type Dispatcher struct {
 	running map[ids.JobID]*runningJob
 }
 
-// runningJob is a job whose JobMaster answers for it.
+// runningJob is a job whose JobMaster answers questions about it.
 type runningJob struct {
 	master   JobMaster
-	cancel   chan struct{} // has room for one: the job is to be cancelled
+	cancel   chan struct{} // a token says that the job is to be cancelled; has room for one
 	archived chan struct{} // closed when the Dispatcher answers for the job
 }
 
@@ -78,11 +73,11 @@ func New(config Config, start Starter, logger logrus.FieldLogger) *Dispatcher {
 	return d
 }
 
-// Run runs the role until ctx ends, and gives its cause. Jobs that run then are
-// suspended. It waits for all that it started.
+// Run runs the role until ctx ends, and returns its cause. Jobs that run then are suspended. It waits for
+// everything that it started.
 func (d *Dispatcher) Run(ctx context.Context) error { return d.loop.Run(ctx, d.startShell) }
 
-// Outcome waits until the cluster has to end, and says how.
+// Outcome waits until the cluster has to end, and returns how.
 func (d *Dispatcher) Outcome(ctx context.Context) (Outcome, error) {
 	select {
 	case <-d.ending:
@@ -94,7 +89,7 @@ func (d *Dispatcher) Outcome(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// JobMaster finds the JobMaster of a running job.
+// JobMaster returns the JobMaster of a running job.
 func (d *Dispatcher) JobMaster(job ids.JobID) (JobMaster, bool) {
 	if r := d.runningJob(job); r != nil {
 		return r.master, true
@@ -108,49 +103,47 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 	return d.running[job]
 }
 
-// Submit takes a job in and starts it. Errors: msg.ErrEnding, msg.ErrJobExists while
-// a job of this id runs, msg.ErrJobEnded when one has, msg.ErrJobWithdrawn when it was
-// cancelled before; msg.ErrTooManyJobs and msg.ErrNoMemory, which may be well later;
-// msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. A job that cannot be started for
-// another reason has FAILED, and is listed.
+// Submit accepts a job and starts it. Errors: msg.ErrEnding; msg.ErrJobExists while a job of this id runs;
+// msg.ErrJobEnded if one has ended; msg.ErrJobWithdrawn if it was cancelled before; msg.ErrTooManyJobs and
+// msg.ErrNoMemory, which may pass; msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. If a job cannot
+// be started for another reason, it is listed as FAILED.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event { return submitAsked{Submission: s, Question: q} })
 	return errors.Join(asking, err)
 }
 
-// CancelJob tells a job to end. Repeating it is harmless, and so is cancelling a
-// CANCELED job. msg.ErrJobNotFound, and a cluster of many jobs takes no submission of it then for
-// some minutes; msg.ErrJobEnded for one that ended otherwise.
+// CancelJob tells a job to end. It may be repeated, and has no effect on a CANCELED job. Errors:
+// msg.ErrJobNotFound, and then a cluster of many jobs refuses a submission of this job for some minutes;
+// msg.ErrJobEnded if the job ended otherwise.
 func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
 	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event { return cancelAsked{Job: job, Question: q} })
 	return errors.Join(asking, err)
 }
 
-// ClientSeen says that a job's client is alive: for as long again as its submission
-// says the job goes on, and one that has ended stays for a while. It does no harm to a
-// job that needs no client.
+// ClientSeen notes that a job's client is alive. A running job continues for its client timeout again, and
+// an ended job stays for a while. The call has no effect on a job that needs no client. Error:
 // msg.ErrJobNotFound.
 func (d *Dispatcher) ClientSeen(ctx context.Context, job ids.JobID) error {
 	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event { return clientSeen{Job: job, Question: q} })
 	return errors.Join(asking, err)
 }
 
-// ShutDown asks for the end of the cluster; see Outcome.
+// ShutDown requests the end of the cluster; see Outcome.
 func (d *Dispatcher) ShutDown(ctx context.Context) error { return d.loop.Post(ctx, shutdownAsked{}) }
 
-// End says how the application has ended that the cluster is for; see Outcome. One
-// that was shut down before keeps its outcome.
+// End sets how the cluster's application has ended; see Outcome. If the cluster was shut down before, its
+// outcome stays.
 func (d *Dispatcher) End(ctx context.Context, o Outcome) error {
 	return d.loop.Post(ctx, endAsked{Outcome: o})
 }
 
-// AwaitJobs waits until each job has ended, and says how an application ends that was for
-// all of them: as the first that did not finish, or as succeeded.
+// AwaitJobs waits until each job has ended, and returns the outcome of an application of these jobs: that
+// of the first that did not finish, or success.
 func (d *Dispatcher) AwaitJobs(ctx context.Context) (Outcome, error) {
 	return actor.Ask(ctx, d.loop, func(q actor.Question[Outcome]) event { return jobsAwaited{Question: q} })
 }
 
-// Jobs lists all jobs in the order of their submission.
+// Jobs returns all jobs in the order of their submission.
 func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
 	entries, err := actor.Ask(ctx, d.loop, func(q actor.Question[[]jobEntry]) event { return jobsAsked{Question: q} })
 	if err != nil {
@@ -158,7 +151,7 @@ func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
 	}
 	jobs := make([]msg.JobOverview, 0, len(entries))
 	for _, e := range entries {
-		if e.Details != nil { // there may be thousands of these, and they don't change
+		if e.Details != nil { // answered here, because there may be thousands of these, and they don't change
 			jobs = append(jobs, overviewOf(e.Details))
 			continue
 		}
@@ -178,7 +171,7 @@ func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
 	return jobs, nil
 }
 
-// JobDetails describes a job: msg.ErrJobNotFound, msg.ErrNotReady.
+// JobDetails describes a job. Errors: msg.ErrJobNotFound, msg.ErrNotReady.
 func (d *Dispatcher) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error) {
 	var details msg.JobDetails
 	err := d.ask(ctx, job, func(j JobMaster) (err error) {
@@ -188,8 +181,7 @@ func (d *Dispatcher) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDeta
 	return details, err
 }
 
-// ask puts a question to a job's JobMaster, or once the job has ended to what is
-// kept of it.
+// ask asks a job's JobMaster. After the job's end it answers from what is kept.
 func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMaster) error, ended func(*msg.JobDetails)) error {
 	if r := d.runningJob(job); r != nil {
 		if err := running(r.master); !errors.Is(err, actor.ErrStopped) {
@@ -224,9 +216,8 @@ func (d *Dispatcher) whenArchived(ctx context.Context, r *runningJob) error {
 	}
 }
 
-// JobResult says how a job ended. While it runs that is waited for up to the
-// given time, and then the answer has the status that it is in.
-// msg.ErrJobNotFound.
+// JobResult returns how a job ended. It waits for the end up to the given time, and then returns the
+// current status. Error: msg.ErrJobNotFound.
 func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
 	if r := d.runningJob(job); r != nil {
 		timer := time.NewTimer(wait)
@@ -256,11 +247,10 @@ func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Dur
 	return resultOf(entry.Details), nil
 }
 
-// CollectPage gives a page of a collected result from a cursor on, waiting for
-// its first record up to the given time: then the page is empty. Asking for a
-// cursor says that everything before it was read. msg.ErrJobNotFound,
-// msg.ErrNotReady, msg.ErrResultNotFound, msg.ErrResultGone. The result of a job
-// that could not be run has ended.
+// CollectPage returns a page of a collected result from a cursor on. It waits for the first record up to
+// the given time, and then returns an empty page. A request for a cursor says that the client has read
+// everything before it. Errors: msg.ErrJobNotFound, msg.ErrNotReady, msg.ErrResultNotFound,
+// msg.ErrResultGone. The result of a job that could not be run has ended.
 func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
 	if r := d.runningJob(job); r != nil {
 		page, err := r.master.CollectPage(ctx, name, cursor, wait)
@@ -277,7 +267,7 @@ func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string
 	return answer.Page, errors.Join(err, answer.Err)
 }
 
-// resultOf is how a job ended, or how far it is. Only a failed job has a failure.
+// resultOf returns how a job ended, or its current state. Only a failed job has a failure.
 func resultOf(d *msg.JobDetails) msg.JobEnded {
 	r := msg.JobEnded{Job: d.ID, Status: d.Status, Counters: d.Counters, Failure: failureOf(d), Steps: d.Steps}
 	if !d.End.IsZero() {
@@ -286,7 +276,7 @@ func resultOf(d *msg.JobDetails) msg.JobEnded {
 	return r
 }
 
-// overviewOf is the line of a list for a job that has ended.
+// overviewOf returns the entry of an ended job in the list of jobs.
 func overviewOf(d *msg.JobDetails) msg.JobOverview {
 	o := msg.JobOverview{
 		ID: d.ID, Name: d.Name, Status: d.Status, Start: d.Start, End: d.End, Modified: d.End,

@@ -14,7 +14,7 @@ type shell struct{ *Dispatcher }
 
 func (d *Dispatcher) startShell(context.Context) actor.Shell[effect] { return shell{d} }
 
-// Perform hands an effect over to the peer that it is for.
+// Perform performs an effect.
 func (s shell) Perform(_ context.Context, e effect) {
 	switch e := e.(type) {
 	case StartJobMaster:
@@ -36,11 +36,11 @@ func (s shell) Perform(_ context.Context, e effect) {
 	case endCluster:
 		s.result = e.Outcome
 		close(s.ending)
-	case reply, jobForgotten, dropped: // the loop's, and for the log only
+	case reply, jobForgotten, dropped: // the loop performs replies; the others are only for the log
 	}
 }
 
-// startJobMaster makes a JobMaster and runs it under the role's life.
+// startJobMaster makes a JobMaster and runs it until the role ends.
 func (s shell) startJobMaster(e StartJobMaster) {
 	id := e.Submission.Job
 	master, err := s.start(e)
@@ -69,8 +69,7 @@ func (s shell) startJobMaster(e StartJobMaster) {
 	s.loop.Go(func(ctx context.Context) { s.passCancel(ctx, id, r) })
 }
 
-// passCancel brings a cancel to a JobMaster, whose mailbox the loop must not
-// wait for. One is enough.
+// passCancel passes one cancellation to a JobMaster. The loop must not wait for the JobMaster's mailbox.
 func (s shell) passCancel(ctx context.Context, id ids.JobID, r *runningJob) {
 	select {
 	case <-r.cancel:

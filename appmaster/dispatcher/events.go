@@ -10,19 +10,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Submission is a job on its way in.
+// Submission is a job to be accepted.
 type Submission struct {
 	Job     ids.JobID
 	Graph   *jobgraph.JobGraph // not changed any more
 	Program msg.Program
-	// Detached says that no client comes for what it collects.
+	// Detached says that no client reads what the job collects.
 	Detached bool
-	// ClientTimeout is how long its client may be silent before it is cancelled
+	// ClientTimeout is how long the job's client may send no heartbeat before the job is cancelled
 	// (client.heartbeat.timeout); 0: for ever.
 	ClientTimeout time.Duration
 }
 
-// Outcome is how the cluster is to end.
+// Outcome is how the cluster has to end.
 type Outcome struct {
 	Status      msg.ApplicationStatus
 	Diagnostics string // root cause, for YARN; at most 8 KiB
@@ -35,26 +35,26 @@ type event interface{ isEvent() }
 
 // The events.
 type (
-	// submitAsked brings a job, and asks whether it is taken.
+	// submitAsked submits a job. The answer says whether it is accepted.
 	submitAsked struct {
 		Submission Submission
 		Question   actor.Question[error]
 	}
-	// jobMasterFailed says that a job's JobMaster could not be made, or ended
-	// without an outcome.
+	// jobMasterFailed says that a job's JobMaster could not be made, or ended without an outcome. The shell
+	// sends it.
 	jobMasterFailed struct {
 		Job       ids.JobID
 		JobMaster ids.JobMasterID
 		Err       error
 	}
-	// jobEnded brings what a JobMaster leaves behind.
+	// jobEnded brings what a JobMaster leaves. The shell sends it.
 	jobEnded struct {
 		Job       ids.JobID
 		JobMaster ids.JobMasterID
 		Details   msg.JobDetails
 		Results   collect.Results
 	}
-	// cancelAsked asks for the end of a job.
+	// cancelAsked requests the end of a job.
 	cancelAsked struct {
 		Job      ids.JobID
 		Question actor.Question[error]
@@ -71,27 +71,26 @@ type (
 	}
 	// jobsAsked asks for all jobs, in the order of their submission.
 	jobsAsked struct{ Question actor.Question[[]jobEntry] }
-	// resultAsked asks as jobAsked does, and says that the client will know then how
-	// the job ended.
+	// resultAsked asks as jobAsked does. It also says that the client knows the outcome from the answer.
 	resultAsked struct {
 		Job      ids.JobID
 		Question actor.Question[jobEntry]
 	}
-	// pageAsked asks for a page of a result that an ended job left.
+	// pageAsked asks for a page of an ended job's result.
 	pageAsked struct {
 		Job      ids.JobID
 		Name     string
 		Cursor   int64
 		Question actor.Question[pageAnswer]
 	}
-	// jobsAwaited asks, once there is no job that has not ended, for the end of an
-	// application that was for them: as the first that did not finish, or as succeeded.
+	// jobsAwaited asks for the outcome of all jobs: that of the first that did not finish, or success. The
+	// answer comes when each job has ended.
 	jobsAwaited struct{ Question actor.Question[Outcome] }
-	// shutdownAsked asks for the end of the cluster.
+	// shutdownAsked requests the end of the cluster.
 	shutdownAsked struct{}
-	// endAsked says how the application has ended that the cluster is for.
+	// endAsked sets how the cluster's application has ended.
 	endAsked struct{ Outcome Outcome }
-	// woken says that the core's alarm rings.
+	// woken says that the core's alarm has come.
 	woken struct{}
 )
 
@@ -112,8 +111,7 @@ func (woken) isEvent()           {}
 // jobEntry is a job as the Dispatcher knows it.
 type jobEntry struct {
 	Job ids.JobID // "" where there is no such job
-	// Details are those of a job that has ended; nil while its JobMaster has
-	// them.
+	// Details describes an ended job; nil while its JobMaster has the details.
 	Details *msg.JobDetails
 }
 
@@ -124,36 +122,35 @@ type pageAnswer struct {
 	Err  error
 }
 
-// effect is something that core.Step wants done.
+// effect is something that core.Step requests.
 //
 //sumtype:decl
 type effect interface{ isEffect() }
 
 // The effects.
 type (
-	// StartJobMaster makes a job's JobMaster and runs it: jobMasterFailed, or later
-	// jobEnded.
+	// StartJobMaster makes a job's JobMaster and runs it. jobMasterFailed or jobEnded follows.
 	StartJobMaster struct {
 		JobMaster  ids.JobMasterID // fencing token of its grant
 		Submission Submission
-		// ResultBytes is what may be held of each collected result: collect.LeastBuffered
-		// or more, which is the least that collect.New makes; 0 of a job without results
-		// that anybody comes for.
+		// ResultBytes is how much of each collected result may be held: collect.LeastBuffered, the least
+		// that collect.New makes, or more; 0 for a job without results, or without a client that reads
+		// them.
 		ResultBytes int
 	}
 	// cancelJob tells a JobMaster to end its job.
 	cancelJob struct {
 		Job ids.JobID
-		Why string // where nobody has asked for it
+		Why string // the reason; "" on request
 	}
-	// jobArchived says that the Dispatcher answers for a job from now on.
+	// jobArchived says that the Dispatcher answers questions about a job from now on.
 	jobArchived struct {
 		Job    ids.JobID
 		Status msg.JobStatus
 	}
-	// jobForgotten says that an ended job is not kept any longer.
+	// jobForgotten says that an ended job is no longer kept.
 	jobForgotten struct{ Job ids.JobID }
-	// endCluster says how the cluster is to end: now, and once.
+	// endCluster says how the cluster has to end, now. It is emitted once.
 	endCluster struct{ Outcome Outcome }
 	// reply answers a question.
 	reply struct{ actor.Reply }

@@ -7,23 +7,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// Config is what a Manager is told.
+// Config configures a Manager.
 type Config struct {
-	// RenewalRatio is security.delegation.tokens.renewal.time-ratio, 0.75: tokens are
-	// obtained anew after this part of what is left of their life.
+	// RenewalRatio is security.delegation.tokens.renewal.time-ratio, 0.75: the Manager obtains new tokens
+	// after this part of the remaining life of the current ones.
 	RenewalRatio float64
-	// RetryBackoff is security.delegation.tokens.renewal.retry.backoff, 1 h: the longest
-	// pause after a try that has failed. Less is taken where the tokens end soon.
+	// RetryBackoff is security.delegation.tokens.renewal.retry.backoff, 1 h: the longest pause after a
+	// failed attempt. If the tokens end soon, the pause is shorter.
 	RetryBackoff time.Duration
-	// RenewInterval is dfs.namenode.delegation.token.renew-interval: tokens that nobody may
-	// renew end with the first.
+	// RenewInterval is dfs.namenode.delegation.token.renew-interval. A token without a renewer ends after
+	// the first interval.
 	RenewInterval time.Duration
-	// Principal is who the provider logs in as, for logs.
+	// Principal is the principal of the provider's login, for logs.
 	Principal string
 }
 
-// Configured gives a Config with what options decide; Principal and RenewInterval are the
-// caller's to fill in.
+// Configured returns a Config with what options decide. The caller sets Principal and RenewInterval.
 func Configured(c config.Config) Config {
 	return Config{
 		RenewalRatio: c.Fraction(config.DelegationTokensRenewalRatio),
@@ -31,7 +30,7 @@ func Configured(c config.Config) Config {
 	}
 }
 
-// Validate reports everything that is wrong with a Config.
+// Validate returns an error with everything that is wrong with a Config.
 func (c Config) Validate() error {
 	err := config.Check(config.DelegationTokensRenewalRatio.Is(c.RenewalRatio), config.DelegationTokensRetryBackoff.Is(c.RetryBackoff))
 	if err != nil {

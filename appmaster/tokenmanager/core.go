@@ -8,31 +8,31 @@ import (
 )
 
 const (
-	// leastPause is the least time from an answer of the provider to the next try,
-	// 10 s: each success makes a token that the NameNode has to remember.
+	// leastPause is the shortest time from an answer of the provider to the next attempt, 10 s, because the
+	// NameNode must remember the token of each success.
 	leastPause = 10 * time.Second
-	// longestOutage is the longest pause between tries while no token lives, 5 min. It
-	// starts with leastPause and doubles: a short outage must not become a long one, nor
-	// a long one a burden for the KDC.
+	// longestOutage is the longest pause between attempts while no token is valid, 5 min. The pause starts
+	// with leastPause and doubles, so that a short outage stays short, and a long one does not burden the
+	// KDC.
 	longestOutage = 5 * time.Minute
-	// lastDay and hourly are when people are told of the end of tokens that nobody can
-	// replace, see core.nextWarning.
+	// lastDay and hourly decide when the manager warns that tokens end which it cannot replace, see
+	// core.nextWarning.
 	lastDay = 24 * time.Hour
 	hourly  = time.Hour
 )
 
-// core decides when tokens are obtained anew, and when people have to hear of their end.
-// Step is the only way it changes; one goroutine may use a core.
+// core decides when to obtain new tokens, and when to warn of their end. Only Step changes it. One
+// goroutine may use a core.
 type core struct {
 	config  Config
-	login   bool // tokens can be obtained
-	first   life // of the tokens that there were from the start
+	login   bool // the process can obtain tokens
+	first   life // of the tokens that the process started with
 	current *creds.Credentials
 
-	ends    time.Time // of the tokens to be replaced next; zero: there are none
-	trying  bool      // obtain is not answered yet
-	outages int       // failures in a row since no token lives
-	usable  bool      // usable was given
+	ends    time.Time // end of the current tokens; zero: there are none
+	trying  bool      // obtain was emitted, and is not answered yet
+	outages int       // consecutive failures since the last token ended
+	usable  bool      // usable was emitted
 	alarm   time.Time // when something is due; zero: never
 
 	// During a step:
@@ -40,12 +40,12 @@ type core struct {
 	effects []effect
 }
 
-// newCore makes a core that begins with these tokens, of which the first ends as it says.
+// newCore makes a core that begins with these tokens. first is the life of the token that ends first.
 func newCore(config Config, login bool, tokens *creds.Credentials, first life) *core {
 	return &core{config: config, login: login, first: first, current: tokens, ends: first.ends}
 }
 
-// Step takes one event and gives what is to be done about it, in order.
+// Step takes one event and returns its effects, in order.
 func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects = now, nil
 	switch e := event.(type) {
@@ -67,11 +67,10 @@ func (c *core) Step(now time.Time, event event) []effect {
 
 func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
-// Alarm is actor.Core's.
+// Alarm implements actor.Core.
 func (c *core) Alarm() time.Time { return c.alarm }
 
-// wake does what is due, unless the alarm was too early: the clock may have been set
-// back.
+// wake does what is due, unless the alarm was too early, because the clock may have been set back.
 func (c *core) wake() {
 	if !c.alarm.IsZero() && !c.now.Before(c.alarm) {
 		c.alarm = time.Time{}
@@ -95,8 +94,8 @@ func (c *core) use() {
 	}
 }
 
-// answered takes new tokens in. Those of file systems that gave none stay as they are,
-// and the next try comes in time for them.
+// answered installs new tokens. If a file system gave no token, its old token stays, and the next attempt
+// is early enough for that.
 func (c *core) answered(o Obtained, err error) {
 	if !o.empty() {
 		c.current = replaced(c.current, o.Credentials)
@@ -121,9 +120,9 @@ func (c *core) answered(o Obtained, err error) {
 	c.alarm = again
 }
 
-// pause is the time from a failure to the next try: half of what is left of the tokens'
-// life, so that there is always another try before they end, but never longer than the
-// configured back-off. Once they have ended it starts short and doubles.
+// pause returns the time from a failure to the next attempt: half of the tokens' remaining life, so that
+// there is always another attempt before they end, but never more than the configured back-off. After their
+// end the pause starts short and doubles.
 func (c *core) pause() time.Duration {
 	pause := c.ends.Sub(c.now) / 2
 	if pause > 0 {
@@ -135,7 +134,7 @@ func (c *core) pause() time.Duration {
 	return min(pause, c.config.RetryBackoff)
 }
 
-// watch tells people, when it is time, that the first tokens end for good.
+// watch warns, when it is time, that the first tokens end and cannot be replaced.
 func (c *core) watch() {
 	if c.first.ends.IsZero() {
 		return
@@ -150,7 +149,7 @@ func (c *core) watch() {
 	c.alarm = c.nextWarning()
 }
 
-// ratioReached is when tokens would be obtained anew if that were possible.
+// ratioReached is when new tokens would be obtained if that were possible.
 func (c *core) ratioReached() time.Time {
 	span := c.first.ends.Sub(c.first.issued)
 	return c.first.issued.Add(time.Duration(float64(span) * c.config.RenewalRatio))
@@ -160,9 +159,8 @@ func (c *core) firstWarning() time.Time {
 	return actor.Earliest(c.ratioReached(), c.first.ends.Add(-lastDay))
 }
 
-// nextWarning is the first of these that is to come: the renewal ratio of the tokens'
-// life, their last day, the beginning of the last tenth of their life and every hour of
-// it, and their end.
+// nextWarning returns the next of these times: the renewal ratio of the tokens' life, the start of their
+// last day, the start of the last tenth of their life and each hour from then on, and their end.
 func (c *core) nextWarning() time.Time {
 	ends := c.first.ends
 	lastTenth := ends.Add(-ends.Sub(c.first.issued) / 10)

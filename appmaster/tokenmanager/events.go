@@ -13,15 +13,15 @@ type event interface{ isEvent() }
 
 // The events.
 type (
-	// started comes first, once.
+	// started is the first event. It comes once.
 	started struct{}
-	// answered is what came of obtain. With an error, Obtained holds what could be had
-	// all the same.
+	// answered is the result of obtain. With an error, Obtained holds the tokens that could be obtained
+	// nevertheless.
 	answered struct {
 		Obtained Obtained
 		Err      error
 	}
-	// woken says that the core's alarm rings.
+	// woken says that the core's alarm has come.
 	woken struct{}
 )
 
@@ -29,30 +29,30 @@ func (started) isEvent()  {}
 func (answered) isEvent() {}
 func (woken) isEvent()    {}
 
-// effect is something that core.Step wants done.
+// effect is something that core.Step requests.
 //
 //sumtype:decl
 type effect interface{ isEffect() }
 
 // The effects.
 type (
-	// obtain asks the provider for tokens, for answered. There is one at a time.
+	// obtain requests tokens from the provider. answered follows. At most one obtain is unanswered.
 	obtain struct{}
-	// install makes tokens the current ones, and has them distributed.
+	// install makes tokens the current ones, and distributes them.
 	install struct {
 		Tokens *creds.Credentials
-		Ends   time.Time // of those that were obtained
+		Ends   time.Time // of the new tokens
 	}
-	// usable says that work which needs the tokens may begin.
+	// usable says that work may begin that needs the tokens.
 	usable struct{}
-	// tellFailure is for people: no tokens could be had, of some file systems at least.
+	// tellFailure logs that no tokens could be obtained, at least for some file systems.
 	tellFailure struct {
 		Err   error
-		Ends  time.Time // when the tokens end that were to be replaced; zero: there are none
-		Ended bool      // that was before now
-		Again time.Time // when it is tried again
+		Ends  time.Time // end of the current tokens; zero: there are none
+		Ended bool      // they have ended
+		Again time.Time // time of the next attempt
 	}
-	// tellEnd is for people: tokens end that nobody can replace, or have ended.
+	// tellEnd logs that tokens end, or have ended, and that the manager cannot replace them.
 	tellEnd struct {
 		Service string // the file system whose token ends first
 		Ends    time.Time

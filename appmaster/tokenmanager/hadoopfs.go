@@ -12,32 +12,32 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// FileSystem issues tokens; a *dfs.FS is one, which has to have a Kerberos login.
+// FileSystem issues tokens. A *dfs.FS with a Kerberos login is one.
 type FileSystem interface {
 	DelegationToken(ctx context.Context, uri, renewer string) (*creds.Token, error)
 	RenewDelegationToken(ctx context.Context, uri string, token *creds.Token) (ends time.Time, err error)
 }
 
-// maxFormer bounds how many former tokens of a file system are kept alive. Of a week, in which
-// one comes every 18 hours, there are ten; more come while another file system is away.
+// maxFormer is how many former tokens of a file system are renewed. A week with a new token every 18 hours
+// has ten; there are more while another file system does not answer.
 const maxFormer = 32
 
-// HadoopFS obtains tokens of Hadoop's file systems (Flink's provider hadoopfs), and keeps those
-// alive that it has obtained before: NodeManagers write an application's logs with the tokens of
-// its first container on their node, and YARN renews none but the client's.
+// HadoopFS obtains tokens of Hadoop's file systems (Flink's provider hadoopfs), and renews those that it
+// has obtained before: NodeManagers write an application's logs with the tokens of its first container on
+// their node, and YARN renews only the client's tokens.
 type HadoopFS struct {
 	Files FileSystem
-	// Roots are a URI of each file system. One that knows no tokens needs none.
+	// Roots has a URI of each file system. A file system without tokens needs none.
 	Roots []string
-	// Renewer is the principal of the login, as the ticket has it: servers make of it
-	// the name by which they know who comes to renew.
+	// Renewer is the principal of the login, as the ticket has it. From it servers derive the user name
+	// that may renew.
 	Renewer string
 
-	former map[string][]*creds.Token // by the roots, the oldest first
+	former map[string][]*creds.Token // by root, the oldest first
 }
 
-// Obtain asks all file systems at the same time, and gives the tokens of those that
-// answer. The error names the others. It must not be called again before it returns.
+// Obtain asks all file systems at the same time, and returns the tokens of those that answer. The error
+// names the others. It must not be called again before it returns.
 func (h *HadoopFS) Obtain(ctx context.Context) (Obtained, error) {
 	grants := make([]grant, len(h.Roots))
 	var asking sync.WaitGroup
@@ -66,19 +66,19 @@ func (h *HadoopFS) Obtain(ctx context.Context) (Obtained, error) {
 	return all, errors.Join(faults...)
 }
 
-// grant is what a file system has answered; all is zero where it knows no tokens.
+// grant is the answer of a file system; zero if it has no tokens.
 type grant struct {
 	token  *creds.Token
 	ends   time.Time
-	former []*creds.Token // that may still live, with the new one
+	former []*creds.Token // former tokens that may still be valid, and the new one
 	err    error
 }
 
-// obtain renews the new token at once: that is how a NameNode tells when it ends.
+// obtain renews the new token at once, because a NameNode tells only then when the token ends.
 func (h *HadoopFS) obtain(ctx context.Context, root string) grant {
 	former := h.former[root]
 	token, err := h.Files.DelegationToken(ctx, root, h.Renewer)
-	if errors.Is(err, dfs.ErrNoTokens) && len(former) == 0 { // it may be that it has none just now
+	if errors.Is(err, dfs.ErrNoTokens) && len(former) == 0 { // a file system that had tokens before may have none only at the moment
 		return grant{}
 	}
 	if err != nil {
@@ -94,8 +94,8 @@ func (h *HadoopFS) obtain(ctx context.Context, root string) grant {
 	return grant{token: token, ends: ends, former: former}
 }
 
-// prolong renews former tokens, and gives those that have not ended for good. What else may go
-// wrong is nobody's concern: the NameNode has just answered, and is asked again the next time.
+// prolong renews former tokens, and returns those that have not ended for good. It ignores other errors:
+// the NameNode has just answered, and the next attempt asks it again.
 func (h *HadoopFS) prolong(ctx context.Context, root string, former []*creds.Token) (alive []*creds.Token) {
 	for _, token := range former {
 		if _, err := h.Files.RenewDelegationToken(ctx, root, token); !errors.Is(err, yarnrpc.ErrInvalidToken) {

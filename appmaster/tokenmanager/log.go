@@ -9,8 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// logStep tells people what became of the tokens. What is obtained is a line a day, what
-// fails one for each try.
+// logStep logs what happened to the tokens: one line a day for success, and one for each failed attempt.
 func (m *Manager) logStep(event event, effects []effect) {
 	m.logger.WithFields(logrus.Fields{"event": fmt.Sprintf("%T", event), "effects": len(effects)}).Debug("event")
 	for _, effect := range effects {
@@ -51,7 +50,7 @@ func (m *Manager) logEnd(e tellEnd) {
 	log.Warn("delegation token will end, and the application fails then at the latest")
 }
 
-// stamp writes a time as logs have it, without what is below a second; "none" for zero.
+// stamp formats a time for logs, in whole seconds; "none" for zero.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "none"

@@ -1,16 +1,14 @@
-// Package tokenmanager keeps the tokens alive by which the processes of a cluster
-// reach HDFS (Flink's DelegationTokenManager). It owns the current tokens of the
-// application: what a container gets that starts now, and what the running ones are
-// sent when there are new ones.
+// Package tokenmanager keeps the tokens valid with which the processes of a cluster reach HDFS (Flink's
+// DelegationTokenManager). It owns the current tokens of the application: a new container starts with them,
+// and running ones are sent each replacement.
 //
-// Where the ApplicationMaster can log in, with a keytab, new tokens are obtained at once
-// and then again and again, so that a job may run for ever. Where it cannot, YARN renews
-// those that the client gave, until their maximum lifetime has passed; the manager
-// then tells people in time when the job will die, and what would help.
+// If the ApplicationMaster can log in with a keytab, the manager obtains new tokens at once and then again
+// and again, so that a job may run for ever. Otherwise YARN renews the client's tokens until their maximum
+// lifetime has passed. The manager then warns in time when the job will fail, and names the remedy.
 //
-// Its core is pure; Manager is the loop around it. It owns the loop's
-// goroutine, one that distributes, and one while a Provider obtains. The package must
-// never import a role: who hears of new tokens is given from outside.
+// Its core is pure; Manager is the loop around it. The package owns the loop's goroutine, one that
+// distributes, and one while a Provider obtains. It must never import a role: the caller passes in a
+// function that distributes tokens.
 package tokenmanager
 
 import (
@@ -26,22 +24,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// obtainTimeout bounds one try, 5 min: more than a NameNode's fail-over takes.
+// obtainTimeout bounds one attempt, 5 min. A NameNode's fail-over takes less.
 const obtainTimeout = 5 * time.Minute
 
 // Provider obtains tokens with the process' own login.
 type Provider interface {
-	// Obtain obtains one for each service. With an error it gives what could be had all
-	// the same; the error names the rest.
+	// Obtain obtains one token for each service. With an error it returns the tokens that it could obtain;
+	// the error names the rest.
 	Obtain(ctx context.Context) (Obtained, error)
 }
 
-// Distribute hands new tokens, as creds.Credentials.Marshal gives them, to all processes
-// that run. An error says that there are none any more.
+// Distribute sends new tokens, in the form of creds.Credentials.Marshal, to all running processes. An error
+// says that there are no processes any more.
 type Distribute func(ctx context.Context, tokens msg.Secret) error
 
-// Manager is the running form. Make it with New, and run it once with Run; its other
-// methods may be called from any goroutine, before Run too.
+// Manager is the running form. Make it with New, and run it once with Run. Its other methods may be called
+// from any goroutine, also before Run.
 type Manager struct {
 	config     Config
 	provider   Provider
@@ -52,9 +50,8 @@ type Manager struct {
 	usable     chan struct{} // closed by the loop, once
 }
 
-// New makes a Manager that begins with the tokens of the process itself; of those it
-// passes on what is for HDFS, and no secrets. Without a provider (nil) it watches over
-// them alone.
+// New makes a Manager that begins with the process' own tokens. It passes on only those for HDFS, and no
+// secrets. Without a provider (nil) it only watches their end.
 func New(config Config, provider Provider, own *creds.Credentials, distribute Distribute, logger logrus.FieldLogger) (*Manager, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -75,13 +72,13 @@ func New(config Config, provider Provider, own *creds.Credentials, distribute Di
 	return m, nil
 }
 
-// Current is what a container gets that starts now: tokens for HDFS, and nothing else.
-// They must not be changed.
+// Current returns the tokens for a new container: those for HDFS, and nothing else. They must not be
+// changed.
 func (m *Manager) Current() *creds.Credentials { return m.current.Load() }
 
-// Ready waits until work may begin that needs the tokens: not at all where those that there
-// were from the start live, or where nothing can be done about it. A later attempt of the
-// ApplicationMaster gets the first one's, which may be long dead, and waits for new ones.
+// Ready waits until work may begin that needs the tokens. It does not wait if the first tokens are valid,
+// or if the manager cannot obtain others. A later attempt of the ApplicationMaster starts with the first
+// one's tokens, which may have ended, and waits for new ones.
 func (m *Manager) Ready(ctx context.Context) error {
 	select {
 	case <-m.usable:
@@ -93,7 +90,7 @@ func (m *Manager) Ready(ctx context.Context) error {
 	}
 }
 
-// Run keeps the tokens alive until ctx ends, and gives its cause. It waits for all that it
+// Run keeps the tokens valid until ctx ends, and returns its cause. It waits for everything that it
 // started.
 func (m *Manager) Run(ctx context.Context) error {
 	if err := m.loop.Post(ctx, started{}); err != nil {

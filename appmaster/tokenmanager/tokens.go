@@ -13,23 +13,22 @@ import (
 
 // Obtained are new tokens.
 type Obtained struct {
-	// Credentials are the tokens, by their services. Nil: there are none.
+	// Credentials has the tokens, by their services. Nil: there are none.
 	Credentials *creds.Credentials
-	// Ends is when the first of them ends unless it is obtained anew; zero: there are
-	// none.
+	// Ends is when the first token ends unless it is replaced; zero: there are none.
 	Ends time.Time
 }
 
 func (o Obtained) empty() bool { return o.Credentials == nil || len(o.Credentials.Tokens) == 0 }
 
-// life is that of a token: YARN renews it again and again until it ends for good.
+// life is the life of a token, which YARN renews until it ends for good.
 type life struct {
 	service      string
 	issued, ends time.Time // zero: there is no token
 }
 
-// shortest is the life of the token that ends first; interval is between two renewals. An error tells of tokens that do
-// not tell; the others count.
+// shortest returns the life of the token that ends first; interval is the time between two renewals. The
+// error names tokens whose end cannot be read; the others count.
 func shortest(c *creds.Credentials, interval time.Duration) (life, error) {
 	var first life
 	var faults []error
@@ -47,8 +46,8 @@ func shortest(c *creds.Credentials, interval time.Duration) (life, error) {
 	return first, errors.Join(faults...)
 }
 
-// replaced is old with new tokens in place of those of the same services. The tokens are
-// shared, the rest is not.
+// replaced returns old with new tokens in place of those of the same services. It shares the tokens with
+// its arguments, and nothing else.
 func replaced(old, with *creds.Credentials) *creds.Credentials {
 	merged := creds.New()
 	//bobbin:anyorder each token keeps its own alias
