@@ -13,34 +13,36 @@ import (
 )
 
 const (
-	// answersMemory is what answers take where nobody says, in bytes.
+	// answersMemory is the memory for answers if Config does not set it, in bytes.
 	answersMemory = 16 << 20
-	// smallAnswer is what the kernel takes of an answer at once, in bytes: it is in nobody's way.
+	// smallAnswer is the size up to which the kernel takes an answer at once, in bytes: such an answer
+	// delays nobody.
 	smallAnswer = 4 << 10
-	// answerPart is written at a time, in bytes.
+	// answerPart is how much is written at a time, in bytes.
 	answerPart = 8 << 10
-	// stallTime is how long a reader may take to have the next part of an answer while others need its memory.
+	// stallTime is how long a reader may take to accept the next part of an answer while other answers need
+	// its memory.
 	stallTime = 100 * time.Millisecond
-	// ownStallTime is that of users who have all rights. Their links may be slow, and take the next part only when
-	// much of what the kernel holds is sent; a page of a result that is cut is read again from its beginning.
+	// ownStallTime is the same time for users who have all rights. Their links may be slow, and accept the
+	// next part only when much of the kernel's buffer is sent. A page of a result that is cut must be read
+	// again from its beginning.
 	ownStallTime = 5 * time.Second
 	// maxLookups is how many answers of a room may ask HDFS at a time.
 	maxLookups = 4
 )
 
-// These end the wait of an answer.
+// errNoRoom and errNoLookup end the wait of an answer.
 var (
 	errNoRoom   = fmt.Errorf("%w: answers to other requests fill the memory for answers: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
 	errNoLookup = fmt.Errorf("%w: other requests for programs wait for HDFS, which answers slowly: ask again", msg.ErrNotReady)
 )
 
-// answerRooms divide the memory of answers: users who have all rights have a room for results and
-// another one for all else, and all other users have the third. So users who may only look neither keep
-// one who may do everything waiting nor have his answers cut; and he can look at his jobs while their
-// results fill his link.
+// answerRooms divide the memory of answers. Users who have all rights have one room for results and one for
+// all other answers. All other users share the third. So users who may only view neither delay a user with
+// all rights nor cause his answers to be cut. And he can view his jobs while their results fill his link.
 type answerRooms struct{ all, results, some *answerRoom }
 
-// newAnswerRooms divides so much memory, in bytes; 0: answersMemory.
+// newAnswerRooms divides the given memory, in bytes; 0: answersMemory.
 func newAnswerRooms(memory int64) answerRooms {
 	if memory == 0 {
 		memory = answersMemory
@@ -52,27 +54,27 @@ func newAnswerRooms(memory int64) answerRooms {
 	}
 }
 
-// answerRoom bounds the memory of all answers that are being written. Nobody knows how long a view will
-// be. So one is composed at a time, and has the turn until there is room for it: no more than that one
-// is there beyond the room. An answer that is no view, as a page of a result, is there before it waits
-// for its turn.
+// answerRoom bounds the memory of all answers that are being written. The length of a view is unknown
+// before it is composed. So only one view is composed at a time: it has the turn until there is room for
+// it, and at most this one view is in memory beyond the room. Other answers, for example a page of a
+// result, are in memory before they wait for their turn.
 //
-// A client that reads slowly keeps its answer until the next one needs the room. Then the answer is cut
-// of which nothing was taken for the longest time, and for the room's stall at least.
+// A client that reads slowly keeps its answer until the next one needs the room. Then the room cuts the
+// answer whose reader has taken nothing for the longest time, and for stall at least.
 //
-// Some answers are small, but HDFS is asked for them, with the connections of the whole process: they have
-// places of their own, and no turn.
+// Some answers are small, but need HDFS, with the connections of the whole process. They have places of
+// their own, and no turn.
 //
-// Make one with newAnswerRoom; any goroutine may use it, by an answer of its own.
+// Make one with newAnswerRoom. Any goroutine may use it, through an answer of its own.
 type answerRoom struct {
 	most    int64 // bytes
 	stall   time.Duration
-	turn    chan struct{} // capacity one: holds a token while an answer has the turn
-	lookups chan struct{} // capacity maxLookups: holds a token for each answer for which HDFS is asked
-	freed   chan struct{} // has a token when room was freed since it was last drawn; the answer that has the turn draws it
+	turn    chan struct{} // capacity 1: holds a token while an answer has the turn
+	lookups chan struct{} // capacity maxLookups: holds a token for each answer that asks HDFS
+	freed   chan struct{} // holds a token if room was freed since the last one was taken; the answer that has the turn takes it
 
 	mu      sync.Mutex // guards what follows
-	held    int64      // bytes of those that are written
+	held    int64      // bytes of the answers in writing
 	writing []*answer
 }
 
@@ -83,11 +85,11 @@ func newAnswerRoom(most int64, stall time.Duration) *answerRoom {
 	}
 }
 
-// answer is that to one request. It waits for its turn; then, once it is composed, for room; then it
-// is written, and leaves. Each of these may be left out. One goroutine calls its methods.
+// answer is the answer to one request. It waits for its turn. When it is composed, it waits for room. Then
+// it is written, and leaves. Each step may be left out. One goroutine calls its methods.
 type answer struct {
 	room  *answerRoom
-	place chan struct{} // the room's turn, or its lookups, where a token is this answer's; or nil
+	place chan struct{} // the room's turn or lookups, whichever holds this answer's token; or nil
 	until time.Time     // when it gives up waiting; zero before it waits
 
 	// Guarded by the room's mutex, while it is written:
@@ -96,15 +98,15 @@ type answer struct {
 	cut   func()    // ends its connection
 }
 
-// await waits for the turn, for budget.RoomTime at most. The error is the cause of ctx, or errNoRoom.
+// await waits for the turn, at most until budget.RoomTime after the answer's first wait. The error is the
+// cause of ctx, or errNoRoom.
 func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.turn, errNoRoom) }
 
-// lookUp waits until HDFS may be asked for the answer, as await does. The error is the cause of ctx, or
-// errNoLookup.
+// lookUp waits until the answer may ask HDFS, as await does. The error is the cause of ctx, or errNoLookup.
 func (a *answer) lookUp(ctx context.Context) error { return a.take(ctx, a.room.lookups, errNoLookup) }
 
-// take waits for a place in the room's turn, or in its lookups, and gives the other one back. The error
-// is the cause of ctx, or that none is left.
+// take waits for a place in the room's turn or lookups, and gives back the other one. The error is the
+// cause of ctx, or none.
 func (a *answer) take(ctx context.Context, place chan struct{}, none error) error {
 	if a.place == place {
 		return nil
@@ -121,9 +123,9 @@ func (a *answer) take(ctx context.Context, place chan struct{}, none error) erro
 	}
 }
 
-// enter waits until there is room for so many bytes, from when it waited first for budget.RoomTime at most,
-// and passes the turn on. One that is larger than the room is alone. cut ends its connection; nobody
-// calls it after leave. The error is the cause of ctx, or errNoRoom.
+// enter waits until there is room for the given number of bytes, at most until budget.RoomTime after the
+// answer's first wait, and passes the turn on. An answer that is larger than the room has the room alone.
+// cut ends its connection; it is not called after leave. The error is the cause of ctx, or errNoRoom.
 func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	if err := a.await(ctx); err != nil {
 		return err
@@ -149,7 +151,7 @@ func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	}
 }
 
-// patience bounds all waiting of an answer, and says what ends it.
+// patience bounds all waiting of an answer. end is the cause when the time is over.
 func (a *answer) patience(ctx context.Context, end error) (context.Context, context.CancelFunc) {
 	if a.until.IsZero() {
 		a.until = time.Now().Add(budget.RoomTime)
@@ -157,7 +159,7 @@ func (a *answer) patience(ctx context.Context, end error) (context.Context, cont
 	return context.WithDeadlineCause(ctx, a.until, end)
 }
 
-// pass gives its place to the next one, if it has one.
+// pass gives the answer's place to the next one, if it has a place.
 func (a *answer) pass() {
 	if a.place != nil {
 		<-a.place
@@ -172,7 +174,7 @@ func (a *answer) progress() {
 	a.moved = time.Now()
 }
 
-// leave gives back all that the answer has, if it has anything.
+// leave gives back everything that the answer holds.
 func (a *answer) leave() {
 	a.pass()
 	a.room.mu.Lock()
@@ -180,7 +182,8 @@ func (a *answer) leave() {
 	a.room.remove(a)
 }
 
-// tryEnter takes an answer in, and cuts those in its way; or it tells how long to wait at most.
+// tryEnter adds an answer to the room, and cuts those that have stalled. If there is no room, it returns
+// how long to wait at most.
 func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,7 +202,7 @@ func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
 	return 0
 }
 
-// remove forgets an answer, unless it was cut before.
+// remove removes an answer, unless it was cut before.
 func (r *answerRoom) remove(one *answer) {
 	i := slices.Index(r.writing, one)
 	if i < 0 {

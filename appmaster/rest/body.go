@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// leastRate is how fast a body must come beyond readTime, in bytes a second: whoever
-	// sends a little now and then keeps no connection for ever.
+	// leastRate is how fast a body must arrive beyond readTime, in bytes a second. A client that sends a
+	// little now and then then cannot keep a connection for ever.
 	leastRate = 32 << 10
-	// driverTime is how long a driver may take until it has planned its job.
+	// driverTime is how long a driver may take to plan its job.
 	driverTime = 5 * time.Minute
-	// uploadTime is how long a program may wait for the uploads of others.
+	// uploadTime is how long a program may wait for other uploads.
 	uploadTime = 5 * time.Minute
 )
 
-// enter waits for room for a request's body, of which so much is read at most.
+// enter waits for room for a request's body. If the request does not tell its length, most is reserved, the
+// largest length.
 func enter(room *budget.Room, request *http.Request, most int64) (leave func(), err error) {
 	if request.ContentLength >= 0 {
 		most = request.ContentLength
@@ -43,9 +44,8 @@ func tooLarge(most int64) error {
 	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: at most %d bytes are accepted; rest.programs.max-size limits a program, rest.server.max-content-length and jobmanager.memory.process.size limit any other body", most)}
 }
 
-// bounded cuts a body that is larger than a route reads, and gives a connection the
-// time that the route needs: for the body as long as it comes fast enough, and then for
-// the answer.
+// bounded limits a body to what its route reads, and gives the connection the time that the route needs:
+// for the body as long as it arrives fast enough, and then for the answer.
 func (s *Server) bounded(route route, h http.Handler) http.Handler {
 	most := route.body
 	if most == 0 {
@@ -56,7 +56,7 @@ func (s *Server) bounded(route route, h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		// What a test's answer cannot be given, no connection is.
+		// A test's ResponseWriter supports no deadlines; each connection does.
 		control := http.NewResponseController(w)
 		body := &timedBody{ReadCloser: r.Body, control: control, answer: route.time + writeTime}
 		_ = control.SetWriteDeadline(time.Now().Add(body.answer))
@@ -66,14 +66,14 @@ func (s *Server) bounded(route route, h http.Handler) http.Handler {
 	return http.MaxBytesHandler(timed, most)
 }
 
-// timedBody is a body that may come for as long as it comes fast enough. What counts is
-// how long it is waited for: a reader may have to wait for its turn, or for HDFS.
+// timedBody is a body that may arrive for as long as it arrives fast enough. Only the time in Read counts,
+// because the reader itself may have to wait for its turn, or for HDFS.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	waited  time.Duration
 	read    int64
-	answer  time.Duration // that an answer may take after the body
+	answer  time.Duration // the time that an answer may take after the body
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
@@ -91,10 +91,10 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readJSON decodes a body. An empty one is as {}.
+// readJSON decodes a body. An empty body means {}.
 func readJSON(r *http.Request, into any) error {
 	var body bytes.Buffer
-	if r.ContentLength > 0 { // there is room for so much: see enter
+	if r.ContentLength > 0 { // enter has reserved room for it
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(r.Body); err != nil {
@@ -113,7 +113,7 @@ func readJSON(r *http.Request, into any) error {
 	return nil
 }
 
-// cutShort is why the rest of a body is not read, if that is the error; nil.
+// cutShort returns why the rest of a body is not read, if err says so; otherwise nil.
 func cutShort(err error) error {
 	if large, is := errors.AsType[*http.MaxBytesError](err); is {
 		return tooLarge(large.Limit)

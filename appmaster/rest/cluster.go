@@ -71,12 +71,12 @@ func (s *Server) taskManagers(r *http.Request) (any, error) {
 	return answer, nil
 }
 
-// taskManagerOf leaves out what a worker of ours does not have: ports of its own, and the
-// parts of a JVM's memory, which are 0.
+// taskManagerOf leaves out what a worker does not have: ports of its own, and the parts of a JVM's memory,
+// which are 0.
 func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) restapi.TaskManagerInfo {
 	process := int64(w.MemoryMB) << 20
 	parts, err := memory.WorkerOf(w.MemoryMB, max(1, w.SlotsTotal), o)
-	if err != nil { // of a size that no worker starts with: no parts are known
+	if err != nil { // no worker starts with such a size, and its parts are unknown
 		parts = memory.Worker{Managed: config.Bytes(process)}
 	}
 	return restapi.TaskManagerInfo{
@@ -101,7 +101,7 @@ func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) restapi.TaskMana
 	}
 }
 
-// shareOf is a share of what a worker has for its slots: so many of them of all.
+// shareOf returns what slots of a worker's slots have of its resources.
 func shareOf(w msg.TaskExecutorDetails, parts memory.Worker, slots, of int) restapi.ResourceProfile {
 	profile := restapi.ResourceProfile{ExtendedResources: map[string]float64{}}
 	if of == 0 {
@@ -149,7 +149,7 @@ func (s *Server) shutDown(r *http.Request) (any, error) {
 	return restapi.Empty{}, s.gateway.ShutDown(r.Context())
 }
 
-// millis is a point in time as Flink writes it: -1 for one that has not come.
+// millis is a point in time in Flink's form: -1 if it has not come.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return -1
@@ -157,7 +157,7 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// elapsed is how long something took, or has taken until now.
+// elapsed is the time from start to end, or until now, in ms; -1 before start.
 func elapsed(start, end, now time.Time) int64 {
 	switch {
 	case start.IsZero():

@@ -12,11 +12,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// hidden stands for a value that may be a secret; Flink's GlobalConfiguration.
+// hidden replaces a value that may be a secret, as in Flink's GlobalConfiguration.
 const hidden = "******"
 
-// mayBeSecret tells whether an option's value is nobody's business but its owner's: it is
-// a variable, or its name has a word that names of secrets have.
+// mayBeSecret reports whether an option's value is only for its owner: the option is a variable, or its
+// name has a word that is usual in names of secrets.
 func mayBeSecret(name string) bool {
 	if strings.HasPrefix(name, string(config.ContainerMasterEnv)) || strings.HasPrefix(name, string(config.ContainerWorkerEnv)) {
 		return true
@@ -28,7 +28,7 @@ func mayBeSecret(name string) bool {
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// shown is a set of options for everybody who may look.
+// shown returns options as every user who may view sees them.
 func shown(options map[string]string) map[string]string {
 	values := make(map[string]string, len(options))
 	for name, value := range options {
@@ -40,7 +40,7 @@ func shown(options map[string]string) map[string]string {
 	return values
 }
 
-// clusterConfig answers GET /jobmanager/config: the options that are in force, given or not.
+// clusterConfig answers GET /jobmanager/config with the options in force, defaults among them.
 func (s *Server) clusterConfig(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (s *Server) jobAccumulators(r *http.Request) (any, error) {
 	return answer, nil
 }
 
-// dataSets answers GET /datasets: no job keeps any beyond its end.
+// dataSets answers GET /datasets. No job keeps data beyond its end.
 func (s *Server) dataSets(*http.Request) (any, error) {
 	return restapi.DataSets{DataSets: []struct{}{}}, nil
 }

@@ -20,21 +20,22 @@ const (
 	maxLesser = 48
 )
 
-// crowd is all connections of a port. Once it is full, or has maxLesser of the lesser ones, the one
-// of these on which nothing has moved for the longest time makes room for the next. A user who is not
-// known yet is not cut while he says who he is: package doorstep has few such connections. So users who
-// may only look do not keep out those who may do everything.
-// Make one with newCrowd; its methods may be called from any goroutine.
+// crowd is the connections of a port. A connection is lesser if its user is known and has not all rights.
+// When the crowd is full, or has maxLesser lesser connections, it cuts the lesser one on which nothing has
+// moved for the longest time. A connection whose user is not known yet is not cut: package doorstep admits
+// few of them. So users who may only view do not keep out users who have all rights.
+//
+// Make one with newCrowd. Its methods may be called from any goroutine.
 type crowd struct {
 	most int
-	left chan struct{} // has a token when one has left since it was last drawn
+	left chan struct{} // holds a token if a member has left since the last token was taken
 
-	mu      sync.Mutex // guards what follows, and of each member what its type says
+	mu      sync.Mutex // guards what follows, and the fields of each member that its type names
 	members map[*member]struct{}
-	lesser  int // how many of them are lesser ones
+	lesser  int // number of lesser members
 }
 
-// newCrowd makes one of at most so many; 0: maxConnections.
+// newCrowd makes a crowd of at most the given number of members; 0: maxConnections.
 func newCrowd(most int) *crowd {
 	if most == 0 {
 		most = maxConnections
@@ -48,16 +49,16 @@ type member struct {
 	crowd *crowd
 
 	// Guarded by the crowd's mutex:
-	moved time.Time // when a byte last came, or went
-	known bool      // its user is
-	all   bool      // and has all rights: it is not cut for others
+	moved time.Time // when a byte was last read or written
+	known bool      // its user is known
+	all   bool      // its user has all rights: it is not cut for others
 }
 
-// lesser tells whether its user is known and has not all rights.
+// lesser reports whether the member's user is known and has not all rights.
 func (m *member) lesser() bool { return m.known && !m.all }
 
-// enter takes a connection in. While there is none to cut it waits, until ctx ends: then the
-// error is its cause.
+// enter makes a connection a member. If the crowd is full and no member can be cut, it waits until ctx
+// ends, and returns its cause.
 func (c *crowd) enter(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	m := &member{Conn: conn, crowd: c}
 	for !c.tryEnter(m) {
@@ -81,8 +82,8 @@ func (c *crowd) tryEnter(m *member) bool {
 	return true
 }
 
-// cutStillest ends the lesser member on which nothing has moved for the longest time, but for one that is spared;
-// false: there is none.
+// cutStillest closes the lesser member on which nothing has moved for the longest time, but never spared.
+// It returns false if there is no such member.
 func (c *crowd) cutStillest(spared *member) bool {
 	var stillest *member
 	for m := range c.members {
@@ -94,11 +95,11 @@ func (c *crowd) cutStillest(spared *member) bool {
 		return false
 	}
 	c.remove(stillest)
-	_ = stillest.Conn.Close() // nobody to tell
+	_ = stillest.Conn.Close() // nothing can use the error
 	return true
 }
 
-// remove takes a member out, unless it was cut before.
+// remove removes a member, unless it was cut before.
 func (c *crowd) remove(m *member) {
 	if _, in := c.members[m]; !in {
 		return
@@ -109,7 +110,7 @@ func (c *crowd) remove(m *member) {
 	}
 }
 
-// admit takes in that a member's user is known, and whether he has all rights.
+// admit notes that a member's user is known, and whether he has all rights.
 func (c *crowd) admit(m *member, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,9 +129,8 @@ func (c *crowd) admit(m *member, all bool) {
 	}
 }
 
-// admit says that a connection is of somebody who is known, and whether he has all rights, now
-// or once before. It is a member, or what lies over one and tells what is below (NetConn);
-// others are left alone.
+// admit notes that the user of a connection is known, and whether he has all rights, now or in an earlier
+// request. conn is a member, or wraps one and gives it by NetConn. Other connections stay as they are.
 func admit(conn net.Conn, all bool) {
 	for {
 		switch c := conn.(type) {
@@ -165,7 +165,7 @@ func (m *member) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the connection, and then leaves the crowd.
+// Close closes the connection, and then leaves the crowd.
 func (m *member) Close() error {
 	err := m.Conn.Close()
 	m.crowd.mu.Lock()
@@ -178,5 +178,5 @@ func (m *member) Close() error {
 	return err
 }
 
-// NetConn is the connection below; package doorstep looks for it.
+// NetConn returns the connection below. Package doorstep calls it.
 func (m *member) NetConn() net.Conn { return m.Conn }

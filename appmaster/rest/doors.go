@@ -22,40 +22,39 @@ import (
 
 // Proxy describes YARN's web proxy.
 type Proxy struct {
-	// Addresses are its own: the only ones that plain HTTP is answered to.
-	// Whoever can open connections from one of them is the proxy, as for every
-	// ApplicationMaster of YARN (AmIpFilter).
+	// Addresses are the proxy's, and REST answers plain HTTP only to them. Every process that can open
+	// connections from one of them counts as the proxy, as for every ApplicationMaster of YARN
+	// (AmIpFilter).
 	Addresses []netip.Addr
-	// Users says that it knows by Kerberos who its users are
-	// (hadoop.http.authentication.type is kerberos), and tells
-	// (WebAppProxyServlet's cookie). Else the names that it tells are what
-	// browsers claim, and count for nothing. The proxy itself asks no ACL.
+	// Users says that the proxy knows its users by Kerberos (hadoop.http.authentication.type is kerberos),
+	// and passes their names on (WebAppProxyServlet's cookie). Otherwise browsers claim the names, and REST
+	// ignores them. The proxy itself checks no ACL.
 	Users bool
-	// Anybody is the name under which ACLs may let those look whom the proxy does
-	// not know (hadoop.http.staticuser.user), as on YARN's own pages.
+	// Anybody is the name of users whom the proxy does not know (hadoop.http.staticuser.user). ACLs may let
+	// this name view, as on YARN's own pages.
 	Anybody string
-	// Changes lets Users whom the ACLs name change something through it
-	// (rest.proxy.changes.enable). To a browser all applications' pages have the proxy's
-	// origin, so that each of them can do then what the user may who looks at it.
+	// Changes lets Users whom the ACLs name change something through the proxy (rest.proxy.changes.enable).
+	// To a browser the pages of all applications have the proxy's origin. So each of these pages can do
+	// what the user may who opens it.
 	Changes bool
-	// Origins are what browsers call it, as host:port. Changes are taken from
-	// its own pages only.
+	// Origins are the proxy's addresses in browsers, as host:port. Only pages of these origins may change
+	// something through the proxy.
 	Origins []string
 }
 
-// proxyUser is the cookie by which the proxy tells who asks; its value is
-// encoded as in a URL's query.
+// proxyUser is the cookie in which the proxy names the user, encoded as in a URL's query.
 const proxyUser = "proxy-user"
 
-// Negotiator accepts Kerberos' tickets for REST (RFC 4559).
+// Negotiator accepts Kerberos tickets for REST (RFC 4559).
 type Negotiator interface {
-	// Accept gives the ticket that a token shows, whose client has proven to hold it.
+	// Accept returns the ticket in a token. The client has proven to hold it.
 	Accept(token []byte) (spnego.Ticket, error)
-	// Once remembers that a ticket lets a user in, and is an error if that is not the first time.
+	// Once remembers that a ticket lets a user in. It returns an error if the same proof did so before.
 	Once(user string, t spnego.Ticket) error
 }
 
-// door says who asks, or why nobody is let in. It may set headers of the answer.
+// door returns the caller of a request, or an error that refuses the request. It may set headers of the
+// answer.
 type door func(header http.Header, r *http.Request) (caller, error)
 
 type callerKey struct{}
@@ -65,7 +64,7 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// behind answers those whom a door lets in.
+// behind passes on the requests that a door accepts.
 func (s *Server) behind(enter door) http.Handler {
 	mux := s.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,29 +87,29 @@ func (s *Server) behind(enter door) http.Handler {
 			s.writeError(w, r, errLongTarget)
 			return
 		}
-		w.Header()["Content-Type"] = nil // write sets that of our answers; http.Redirect writes no body where it is set
+		w.Header()["Content-Type"] = nil // write sets it for our answers; http.Redirect writes no body if it is set
 		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
 }
 
-// errLongTarget refuses a target that net/http might redirect by a header five times as long, which counts nowhere.
+// errLongTarget refuses a target that net/http might redirect: the header could be five times as long as
+// the target, and no room counts it.
 var errLongTarget = &refusal{http.StatusRequestURITooLong, fmt.Sprintf("path and query are longer than %d bytes, the limit for users who may not run programs here", maxRefusal)}
 
-// maxRefused is how many requests of a connection are refused, before it ends, while nobody
-// has asked on it who has a right here. A client that learns by a refusal how to prove who it
-// is needs one of them.
+// maxRefused is how many requests of a connection are refused before the connection ends, as long as no
+// user with a right has used it. A client that learns from a refusal how to authenticate needs one of them.
 const maxRefused = 2
 
-// connection is what a connection remembers: who has proven himself on it, at the
-// TLS door. Its requests come one after another.
+// connection is the state of a connection: the caller who has authenticated on it, at the TLS door. Its
+// requests come one after another.
 type connection struct {
 	conn    net.Conn
 	caller  *caller
-	proved  bool // somebody has asked on it who has a right here
-	refused int  // requests before that
+	proved  bool // a user with a right has used it
+	refused int  // requests refused before that
 }
 
-// prove takes in that somebody asks who has a right here, or all of them.
+// prove notes a request by a user who has a right. all: he has all rights.
 func (c *connection) prove(all bool) {
 	admit(c.conn, all)
 	if !c.proved {
@@ -119,9 +118,9 @@ func (c *connection) prove(all bool) {
 	}
 }
 
-// refuse takes in that a request is refused, and tells whether the connection may have more.
+// refuse notes that a request is refused, and reports whether the connection may have more.
 func (c *connection) refuse(r *http.Request) bool {
-	if r.ContentLength != 0 { // net/http reads on, as far as it is not much, before it answers
+	if r.ContentLength != 0 { // net/http reads the rest of a short body before it answers
 		doorstep.EndWork(c.conn)
 	}
 	c.refused++
@@ -135,18 +134,18 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn})
 }
 
-// asked is an http.Server's ConnState. Once a request has been waited for and has come, it is for us
-// to say who asks, while net/http reads on to learn whether the client is still there. Before that is
-// said a client waits for nothing but a processor; nor does one that has no right here after that.
+// asked is an http.Server's ConnState. When a request has arrived, REST has to find out who sent it, while
+// net/http reads on to learn whether the client is still there. Until then a client waits only for a
+// processor. A client without a right waits for nothing else afterwards either.
 func asked(conn net.Conn, state http.ConnState) {
 	if state == http.StateActive {
 		doorstep.BeginWork(conn)
 	}
 }
 
-// secureDoor is behind TLS, and lets in who proves who he is: by the owner's
-// token, by YARN's, which holds for the whole connection, or by a Kerberos
-// ticket. A request's own proof goes before that of its connection.
+// secureDoor is the door for TLS. It accepts callers who authenticate by the owner's token, by YARN's
+// token, which holds for the whole connection, or by a Kerberos ticket. A request's own proof takes
+// precedence over that of its connection.
 func (s *Server) secureDoor(header http.Header, r *http.Request) (caller, error) {
 	sent := r.Header.Get("Authorization")
 	scheme, credentials, _ := strings.Cut(sent, " ")
@@ -168,8 +167,7 @@ func (s *Server) secureDoor(header http.Header, r *http.Request) (caller, error)
 	return caller{}, s.unauthorized(header, "send the cluster's token as \"Authorization: Bearer …\", or view the cluster through YARN's web proxy")
 }
 
-// unauthorized refuses a caller and tells him by which means he can prove who
-// he is.
+// unauthorized refuses a caller, and names the schemes by which he can authenticate.
 func (s *Server) unauthorized(header http.Header, text string) error {
 	schemes := []string{"Bearer"}
 	if s.config.ClientToAM != nil {
@@ -207,7 +205,7 @@ func (s *Server) negotiate(header http.Header, credentials string) (caller, erro
 	}
 	c, err := s.named(ticket.Client)
 	c.ticket = !s.isOwner(ticket.Service)
-	// A user without a right here is refused as often as he likes, and fills no memory that others need.
+	// A user without a right may be refused any number of times. He must not fill memory that others need.
 	if err == nil && s.config.Rights.any(c) {
 		if err := s.config.Negotiator.Once(c.name, ticket); err != nil {
 			return caller{}, s.unauthorized(header, err.Error())
@@ -219,15 +217,14 @@ func (s *Server) negotiate(header http.Header, credentials string) (caller, erro
 	return c, err
 }
 
-// isOwner tells whether a principal is the owner to the cluster: whoever has its key can do in the owner's name what
-// he likes, here or anywhere.
+// isOwner reports whether a principal is the application's owner on this cluster. The holder of that
+// principal's key can act as the owner anyway.
 func (s *Server) isOwner(principal string) bool {
 	c, err := s.named(principal)
 	return err == nil && s.config.Rights.owns(c.name)
 }
 
-// named is a caller who has proven to be a principal, by the name that the
-// cluster has for him.
+// named returns the caller for a principal, with the cluster's short name for it.
 func (s *Server) named(principal string) (caller, error) {
 	if s.config.ShortName == nil {
 		return caller{name: principal}, nil
@@ -239,7 +236,7 @@ func (s *Server) named(principal string) (caller, error) {
 	return caller{name: name}, nil
 }
 
-// proxyDoor lets YARN's proxy in.
+// proxyDoor is the door for YARN's proxy.
 func (s *Server) proxyDoor(_ http.Header, r *http.Request) (caller, error) {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.Contains(s.config.Proxy.Addresses, from.Addr().Unmap()) {
@@ -254,14 +251,14 @@ func (s *Server) proxyDoor(_ http.Header, r *http.Request) (caller, error) {
 	return caller{proxied: true, name: s.config.Proxy.Anybody}, nil
 }
 
-// errViewsOnly refuses a change by the proxy.
+// errViewsOnly refuses a change through the proxy.
 var errViewsOnly = &refusal{http.StatusForbidden, fmt.Sprintf("through YARN's web proxy you can only view the cluster, because to a browser the pages of all applications are one site: use the bobbin command to change the cluster or to fetch results, or see %s", config.RESTProxyChanges)}
 
-// gets tells whether a request is what a link or a picture asks for, or a script without leave.
+// gets reports whether a link, a picture or a script of another site can cause the request without
+// permission.
 func gets(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// toldUser is who the proxy says that asks; "" where it names nobody, or more
-// than one.
+// toldUser returns the user that the proxy names; "" if it names none, or more than one.
 func toldUser(r *http.Request) string {
 	told := r.CookiesNamed(proxyUser)
 	if len(told) != 1 {
@@ -274,11 +271,12 @@ func toldUser(r *http.Request) string {
 	return name
 }
 
-// checkOrigin refuses what another site's page makes a browser ask: for a
-// change, for a program to be run, and for what only the owner may fetch. By the proxy, which passes on
-// "Origin" and "Content-Type" alone of what browsers tell, changes come by PUT, with
-// the proxy's origin, or by a GET that no page of another site can have asked for, if they
-// are allowed at all; and nothing else but views does.
+// checkOrigin refuses requests that the page of another site can cause: for changes, for running programs,
+// and for data of the owner.
+//
+// The proxy passes on only "Origin" and "Content-Type" of the headers that browsers set. If changes through
+// it are allowed, they come by PUT with the proxy's origin, or by a GET that no page of another site can
+// cause. Everything else through the proxy must be a view.
 func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	origin := r.Header.Get("Origin")
 	get := gets(r)
@@ -291,7 +289,7 @@ func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 		switch {
 		case !s.config.Proxy.Changes || !s.config.Proxy.Users || r.Method != http.MethodPut && !link:
 			return errViewsOnly
-		case !own && (origin != "" || !link): // browsers name no origin with a GET of the same site
+		case !own && (origin != "" || !link): // browsers send no Origin with a GET to the same site
 			return &refusal{http.StatusForbidden, fmt.Sprintf("only pages of YARN's web proxy may change the cluster, not pages of %q", origin)}
 		}
 		return nil
@@ -303,15 +301,15 @@ func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	return nil
 }
 
-// declared tells whether a request has a header that browsers send for a page of another
-// site only if the server has agreed to that (Fetch, CORS-safelisted request-header).
+// declared reports whether a request has a header that browsers send for a page of another site only with
+// the server's permission (Fetch, CORS-safelisted request-header).
 func declared(r *http.Request) bool {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && media == "application/json"
 }
 
-// sameHost tells whether an origin is of a server at host:port, or at a host that
-// has the port of the origin's scheme.
+// sameHost reports whether an origin is the server at host:port, or at host with the default port of the
+// origin's scheme.
 func sameHost(origin, server string) bool {
 	from, err := url.Parse(origin)
 	if err != nil || from.Host == "" {

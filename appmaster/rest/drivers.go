@@ -26,7 +26,7 @@ func (s *Server) drivers(r *http.Request) (any, error) {
 	return answer, nil
 }
 
-// endDriver answers DELETE /drivers/{driver}, when the program has ended.
+// endDriver answers DELETE /drivers/{driver} when the program has ended.
 func (s *Server) endDriver(r *http.Request) (any, error) {
 	session, err := s.session()
 	if err != nil {

@@ -23,15 +23,14 @@ const (
 	firstByteTime = 10 * time.Second
 	// handshakeTime is how long TLS may take after that.
 	handshakeTime = headerTime
-	// descriptorWait is the pause after a connection for which there was no file
-	// descriptor or memory.
+	// descriptorWait is the pause after a connection that failed for lack of a file descriptor or memory.
 	descriptorWait = 100 * time.Millisecond
 	// tlsHandshake is the first byte of a TLS connection; RFC 8446 §5.1.
 	tlsHandshake = 0x16
 )
 
-// entrance divides the connections of one port by their first byte, as TLS begins
-// with a byte that no HTTP method does, and establishes TLS on those that want it.
+// entrance divides the connections of one port by their first byte: no HTTP method begins with TLS' first
+// byte. On TLS connections it performs the handshake.
 type entrance struct {
 	listener net.Listener
 	tls      *tls.Config
@@ -52,8 +51,8 @@ func newEntrance(l net.Listener, secure *tls.Config, all *crowd) *entrance {
 	}
 }
 
-// run accepts connections until the listener fails or is closed. Then, or when
-// ctx ends, it cuts those that have not said a byte, and waits for them.
+// run accepts connections until the listener fails or is closed. When run or ctx ends, it closes the
+// connections that have sent nothing, and waits for them.
 func (e *entrance) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.waiting.Wait()
@@ -71,14 +70,14 @@ func (e *entrance) run(ctx context.Context) error {
 			_ = conn.Close()
 			return err
 		}
-		e.waiting.Go(func() { // ends with the first byte or TLS's handshake, or without them in time
+		e.waiting.Go(func() { // ends with the first byte or the TLS handshake, or by their time limits
 			e.handOver(ctx, entered)
 		})
 	}
 }
 
-// passes tells whether a port can be served on after this error of accepting a
-// connection: it broke off, or the process or the node is short of something.
+// passes reports whether the port can be served on after an error of Accept: the connection broke, or the
+// process or the node is short of a resource.
 func passes(err error) bool {
 	for _, number := range []syscall.Errno{
 		syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
@@ -93,7 +92,7 @@ func passes(err error) bool {
 func (e *entrance) handOver(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	var first [1]byte
-	// Without the deadline the read would fail as well.
+	// If setting the deadline fails, so does the read.
 	_ = conn.SetReadDeadline(time.Now().Add(firstByteTime))
 	_, err := io.ReadFull(conn, first[:])
 	if !stop() || err != nil || conn.SetReadDeadline(time.Time{}) != nil {
@@ -112,7 +111,7 @@ func (e *entrance) handOver(ctx context.Context, conn net.Conn) {
 		}
 		door, begun = e.secure, secured
 	}
-	doorstep.ReaderBounds(begun) // net/http takes maxHeader until somebody is let in
+	doorstep.ReaderBounds(begun) // net/http reads at most maxHeader until a user is let in
 	door.put(begun)
 }
 
@@ -146,17 +145,17 @@ func (q *queue) Accept() (net.Conn, error) {
 	}
 }
 
-// Close leaves the queue to its entrance.
+// Close does nothing: the entrance closes the queue.
 func (q *queue) Close() error   { return nil }
 func (q *queue) Addr() net.Addr { return q.address }
 
-// begunConn is a connection of which the first bytes are read already.
+// begunConn is a connection whose first bytes were already read.
 type begunConn struct {
 	net.Conn
 	begun []byte
 }
 
-// NetConn is the connection below; package doorstep and admit look for it.
+// NetConn returns the connection below. Package doorstep and admit call it.
 func (c *begunConn) NetConn() net.Conn { return c.Conn }
 
 func (c *begunConn) Read(p []byte) (int, error) {
@@ -168,7 +167,7 @@ func (c *begunConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// newErrorLog takes what net/http has to say, mostly of clients that break off.
+// newErrorLog makes the log for net/http's messages, which are mostly about clients that disconnect.
 func newErrorLog(logger logrus.FieldLogger) *log.Logger {
 	return log.New(debugWriter{logger}, "", 0)
 }

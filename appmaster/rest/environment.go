@@ -10,8 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// environment answers GET /jobmanager/environment: of what a JVM would be, that which
-// Go's runtime is.
+// environment answers GET /jobmanager/environment. Go's runtime takes the place of the JVM.
 func (s *Server) environment(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err
@@ -26,8 +25,7 @@ func (s *Server) environment(r *http.Request) (any, error) {
 	}, nil
 }
 
-// requirements answers GET /jobs/{job}/resource-requirements: a job's parallelism is what
-// it was planned with.
+// requirements answers GET /jobs/{job}/resource-requirements. A job's parallelism is the planned one.
 func (s *Server) requirements(r *http.Request) (any, error) {
 	d, err := s.details(r)
 	if err != nil {

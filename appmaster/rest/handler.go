@@ -23,32 +23,32 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// route is one method of one path. Its handler parses the request, asks the
-// gateway, and gives a value: raw is written as it is, anything else as JSON.
+// route is one method of one path. Its handler parses the request, asks the gateway, and returns a value:
+// raw is written unchanged, anything else as JSON.
 type route struct {
 	pattern string // of http.ServeMux
 	access  access
 	status  int // of success
 	handle  func(*http.Request) (any, error)
-	body    int64         // most bytes of a body that are read; 0: none is worth reading
-	held    bool          // the body is held in memory
+	body    int64         // largest body that is read, in bytes; 0: the route needs no body
+	held    bool          // the whole body is held in memory
 	time    time.Duration // how long an answer may take beyond writeTime
-	asks    bool          // HDFS, which may take its time; the answer is small
+	asks    bool          // the handler asks HDFS, which may be slow; the answer is small
 }
 
-// reads says that a route holds a body of so many bytes.
+// reads returns the route with a body of at most the given number of bytes, held in memory.
 func (r route) reads(bytes int64) route {
 	r.body, r.held = bytes, true
 	return r
 }
 
-// passes says that a route passes a body of so many bytes on as it comes.
+// passes returns the route with a body of at most the given number of bytes, passed on as it arrives.
 func (r route) passes(bytes int64) route {
 	r.body = bytes
 	return r
 }
 
-// takes says how long an answer may take.
+// takes returns the route with more time for an answer.
 func (r route) takes(d time.Duration) route {
 	r.time = d
 	return r
@@ -61,7 +61,7 @@ type raw struct {
 	body        []byte
 }
 
-// routes lists everything that is answered, below "/" and "/v1/".
+// routes returns all routes, below "/" and "/v1/".
 func (s *Server) routes() []route {
 	const ok, accepted = http.StatusOK, http.StatusAccepted
 	on := func(pattern string, access access, status int, handle func(*http.Request) (any, error)) route {
@@ -87,8 +87,8 @@ func (s *Server) routes() []route {
 		on("GET /jobs/metrics", view, ok, s.jobsMetrics),
 		on("GET /jobs/{job}", view, ok, s.job),
 		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
-		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),             // YARN's proxy passes no other method on but GET
-		on("GET /jobs/{job}/yarn-cancel", modify, accepted, s.cancelJob), // for proxies that pass on GET alone
+		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),             // YARN's proxy passes on only GET and PUT
+		on("GET /jobs/{job}/yarn-cancel", modify, accepted, s.cancelJob), // for proxies that pass on only GET
 		on("GET /jobs/{job}/yarn-stop", modify, accepted, s.stopJob),     // likewise
 		on("GET /jobs/{job}/status", view, ok, s.jobStatus),
 		on("GET /jobs/{job}/plan", view, ok, s.jobPlan),
@@ -120,7 +120,7 @@ func (s *Server) routes() []route {
 	}, s.programRoutes("/programs/{program}"), s.programRoutes("/jars/{program}"))
 }
 
-// programRoutes are those of one program, under our name and under Flink's.
+// programRoutes returns the routes of one program, under Bobbin's name and under Flink's.
 func (s *Server) programRoutes(path string) []route {
 	return []route{
 		{pattern: "GET " + path, access: view, status: http.StatusOK, handle: s.program, asks: true},
@@ -131,8 +131,7 @@ func (s *Server) programRoutes(path string) []route {
 	}
 }
 
-// mux routes requests to the handlers of those routes that their caller has the
-// right to.
+// mux routes requests to the handlers, each with its limits.
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range s.routes() {
@@ -147,21 +146,21 @@ func (s *Server) mux() http.Handler {
 	return mux
 }
 
-// looks tells whether a route's answer is at hand, and may be large.
+// looks reports whether a route's answer needs no waiting, and may be large.
 func (r route) looks() bool { return r.access == view && r.body == 0 && r.time == 0 && !r.asks }
 
-// reply is an answer as it is written.
+// reply is an answer in the form in which it is written.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// handler writes what a route's function gives.
+// handler writes what a route's function returns.
 func (s *Server) handler(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		one := s.answer(r, route.access)
-		defer one.leave() // also of a handler that panics
+		defer one.leave() // also if the handler panics
 		if value, err := s.handle(route, r, one); err != nil {
 			s.write(w, r, s.failed(r, err), one)
 		} else {
@@ -170,7 +169,7 @@ func (s *Server) handler(route route) http.Handler {
 	})
 }
 
-// handle refuses a request before it waits for anything, so that a caller without the right waits for nothing.
+// handle checks the caller's right first, so that a caller without the right waits for nothing.
 func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) {
 	c := callerOf(r.Context())
 	if err := s.permit(r, c, route.access); err != nil {
@@ -209,8 +208,8 @@ func (s *Server) replyOf(r *http.Request, status int, value any) reply {
 	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)                  // names have arrows in them, and no browser takes this for a page
-	if err := encoder.Encode(value); err != nil { // a value of ours that has no JSON form
+	encoder.SetEscapeHTML(false)                  // names contain arrows, and the content type keeps browsers from reading it as a page
+	if err := encoder.Encode(value); err != nil { // the value has no JSON form
 		status = http.StatusInternalServerError
 		body.Reset()
 		body.WriteString(`{"errors":["answer cannot be encoded as JSON"]}`)
@@ -219,7 +218,7 @@ func (s *Server) replyOf(r *http.Request, status int, value any) reply {
 	return reply{status, http.Header{"Content-Type": {"application/json; charset=UTF-8"}}, body.Bytes()}
 }
 
-// answer makes the answer to a request. It neither waits nor is written yet.
+// answer makes the answer to a request. It does not wait, and writes nothing.
 func (s *Server) answer(r *http.Request, access access) *answer {
 	switch {
 	case !s.config.Rights.all(callerOf(r.Context())):
@@ -230,7 +229,7 @@ func (s *Server) answer(r *http.Request, access access) *answer {
 	return &answer{room: s.answers.all}
 }
 
-// write writes an answer, which counts until its reader has it, unless it is small.
+// write writes an answer. A large answer counts against its room until the reader has it.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, one *answer) {
 	if len(told.body) <= smallAnswer {
 		one.leave()
@@ -250,13 +249,13 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, one *
 	}
 }
 
-// cutter ends the connection on which an answer is written.
+// cutter returns a function that ends the connection of an answer.
 func cutter(w http.ResponseWriter) func() {
 	control := http.NewResponseController(w)
 	return func() { _ = control.SetWriteDeadline(time.Now()) }
 }
 
-// refusal is an error whose status is decided where it arises.
+// refusal is an error with its HTTP status.
 type refusal struct {
 	status int
 	text   string
@@ -299,12 +298,12 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(w, r, s.failed(r, err), s.answer(r, view))
 }
 
-// maxRefusal bounds the text of a refusal, in bytes: JSON makes six of each at most, so that the answer
-// is small.
+// maxRefusal is the largest text of a refusal, in bytes. JSON makes at most six bytes of each, so that the
+// answer is small.
 const maxRefusal = 600
 
-// failed tells of an error: in full to callers who have all rights, and cut short to others, whose refusals
-// are small then, and neither wait for room nor take any.
+// failed returns the answer for an error. Callers with all rights get the full text. Other callers get a
+// short text, so that these answers are small, and neither wait for room nor take any.
 func (s *Server) failed(r *http.Request, err error) reply {
 	status := statusOf(err)
 	logger := s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "peer": r.RemoteAddr, "status": status, "err": err})

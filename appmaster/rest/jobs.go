@@ -15,8 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// executionStates and jobStatuses are all that Flink counts; some of them ours
-// never have.
+// executionStates and jobStatuses return all states that Flink counts. Bobbin's jobs never have some of
+// them.
 func executionStates() []msg.ExecutionState {
 	return []msg.ExecutionState{
 		msg.ExecutionCreated, msg.ExecutionScheduled, msg.ExecutionDeploying, msg.ExecutionRunning,
@@ -32,7 +32,7 @@ func jobStatuses() []msg.JobStatus {
 	}
 }
 
-// slotSharingGroup is the one that all vertices are in.
+// slotSharingGroup is the group of all vertices.
 const slotSharingGroup = "00000000000000000000000000000000"
 
 // jobID reads the path's job id.
@@ -45,8 +45,8 @@ func parseJobID(text string) (ids.JobID, error) {
 	return ids.JobID(text), nil
 }
 
-// identified checks the path's job and trigger, as far as it has them: what is no id is refused
-// before it matters what it stands for.
+// identified checks the form of the path's job and trigger, if it has them, so that a malformed id is
+// refused first.
 func identified(r *http.Request) error {
 	if text := r.PathValue("job"); text != "" {
 		if _, err := parseJobID(text); err != nil {
@@ -56,7 +56,7 @@ func identified(r *http.Request) error {
 	return trigger(r)
 }
 
-// isID tells whether a text is formed as ids are.
+// isID reports whether a text has the form of an id.
 func isID(text string) bool { return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == "" }
 
 func (s *Server) details(r *http.Request) (msg.JobDetails, error) {
@@ -79,8 +79,8 @@ func (s *Server) jobs(r *http.Request) (any, error) {
 	return answer, nil
 }
 
-// jobsMetrics answers GET /jobs/metrics, where Flink has sums over jobs: there are no metrics
-// of that kind, as in a Flink whose jobs have none yet.
+// jobsMetrics answers GET /jobs/metrics. Flink answers with sums over jobs. Bobbin has no such metrics, and
+// answers as a Flink whose jobs have none yet.
 func (s *Server) jobsMetrics(r *http.Request) (any, error) {
 	for _, list := range r.URL.Query()["agg"] {
 		for mode := range strings.SplitSeq(list, ",") {
@@ -182,8 +182,8 @@ func (s *Server) jobPlan(r *http.Request) (any, error) {
 	return restapi.JobPlanInfo{Plan: restapi.PlanOfJob(d)}, nil
 }
 
-// jobExceptions answers GET …/exceptions?maxExceptions=N: the N newest of the job's
-// history, and as many tasks, or all that are kept.
+// jobExceptions answers GET …/exceptions?maxExceptions=N with the N newest entries of the job's history,
+// and as many tasks. Without N it returns all that are kept.
 func (s *Server) jobExceptions(r *http.Request) (any, error) {
 	most := math.MaxInt
 	if text := r.URL.Query().Get("maxExceptions"); text != "" {
@@ -209,7 +209,7 @@ func (s *Server) jobExceptions(r *http.Request) (any, error) {
 
 func exceptionsOf(d msg.JobDetails) restapi.JobExceptions {
 	answer := restapi.JobExceptions{
-		AllExceptions: []restapi.TaskException{}, // as in Flink, as long as there is no root
+		AllExceptions: []restapi.TaskException{}, // Flink sends an empty list while there is no root
 		History:       restapi.ExceptionHistory{Entries: make([]restapi.ExceptionInfo, 0, len(d.Exceptions))},
 	}
 	if d.Root != nil {
@@ -228,7 +228,7 @@ func exceptionsOf(d msg.JobDetails) restapi.JobExceptions {
 	return answer
 }
 
-// taskExceptions tells of the tasks that are FAILED.
+// taskExceptions returns the failures of the tasks that are FAILED.
 func taskExceptions(d msg.JobDetails) []restapi.TaskException {
 	told := make([]restapi.TaskException, 0, len(d.TaskFailures))
 	for _, e := range d.TaskFailures {
@@ -249,7 +249,7 @@ func tasksIn(d msg.JobDetails, state msg.ExecutionState) int {
 	return n
 }
 
-// exceptionName stands for the Java class: user code that panicked has a stack.
+// exceptionName takes the place of a Java class: "panic" if user code panicked, and so left a stack.
 func exceptionName(f msg.Failure) string {
 	if f.Stack != "" {
 		return "panic"
@@ -293,8 +293,8 @@ func causeOf(class, stackTrace string) *restapi.FailureCause {
 	return &restapi.FailureCause{Class: class, StackTrace: stackTrace, Serialized: []byte{}}
 }
 
-// cancelJob is Flink's PATCH /jobs/:jobid?mode=cancel, the only mode there is. Flink answers the
-// one that there was with errStopped.
+// cancelJob answers Flink's PATCH /jobs/:jobid?mode=cancel, the only mode. Flink has removed mode=stop, and
+// answers it with errStopped.
 func (s *Server) cancelJob(r *http.Request) (any, error) {
 	id, err := jobID(r)
 	if err != nil {
@@ -310,10 +310,10 @@ func (s *Server) cancelJob(r *http.Request) (any, error) {
 	return restapi.Empty{}, s.gateway.CancelJob(r.Context(), id)
 }
 
-// errStopped is Flink's answer, with its status, to a mode that it has taken out.
+// errStopped is Flink's answer, with its status, to the mode that it has removed.
 var errStopped = &refusal{http.StatusPermanentRedirect, "mode=stop is not supported any more: use mode=cancel, or POST …/stop to stop the job with a savepoint"}
 
-// stopJob answers GET …/yarn-stop, which is mode=stop through YARN's proxy.
+// stopJob answers GET …/yarn-stop, which means mode=stop through YARN's proxy.
 func (s *Server) stopJob(r *http.Request) (any, error) {
 	if _, err := jobID(r); err != nil {
 		return nil, err

@@ -11,13 +11,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// maxOperations bounds those that are kept; the oldest go first.
+// maxOperations is how many operations are kept; the oldest are dropped first.
 const maxOperations = 1000
 
-// operations are what was asked for in one request and is looked at in others, by the id
-// of its trigger (Flink's CompletedOperationCache). They are kept for
-// rest.async.store-duration. An operation that takes time would be IN_PROGRESS
-// meanwhile; there is none yet.
+// operations are asynchronous operations: one request starts an operation, and others read its state by the
+// trigger's id (Flink's CompletedOperationCache). They are kept for rest.async.store-duration. An operation
+// that takes time would be IN_PROGRESS at first; there are none yet.
 type operations struct {
 	keep time.Duration
 
@@ -25,15 +24,15 @@ type operations struct {
 	all []operation
 }
 
-// operation is one that has ended.
+// operation is an operation that has ended.
 type operation struct {
 	trigger string
-	kind    string // so that one is not found where another was triggered
+	kind    string // an operation is found only under its own kind
 	ended   time.Time
 	err     error
 }
 
-// triggered is the answer to a trigger.
+// triggered adds an operation that has ended, and returns the answer to its trigger.
 func (o *operations) triggered(kind string, err error) restapi.TriggerResponse {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,7 +46,7 @@ func (o *operations) triggered(kind string, err error) restapi.TriggerResponse {
 	return restapi.TriggerResponse{ID: done.trigger}
 }
 
-// look is how an operation goes.
+// look returns the state of an operation.
 func (o *operations) look(kind, trigger string) (restapi.AsynchronousResult, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,11 +71,11 @@ func (o *operations) expire(now time.Time) {
 	o.all = slices.Delete(o.all, 0, n)
 }
 
-// dataSetDeletion is a kind of operation.
+// dataSetDeletion is the kind of operation that deletes a dataset.
 const dataSetDeletion = "dataset"
 
-// deleteDataSet answers DELETE /datasets/{dataset}: as no job keeps one, there is nothing to
-// do, and as in Flink that is no failure.
+// deleteDataSet answers DELETE /datasets/{dataset}. No job keeps a dataset, so there is nothing to delete.
+// As in Flink that is not a failure.
 func (s *Server) deleteDataSet(*http.Request) (any, error) {
 	return s.operations.triggered(dataSetDeletion, nil), nil
 }
@@ -88,7 +87,7 @@ func (s *Server) dataSetDeletion(r *http.Request) (any, error) {
 	return s.operations.look(dataSetDeletion, r.PathValue("trigger"))
 }
 
-// trigger checks the path's trigger, if it has one.
+// trigger checks the form of the path's trigger, if it has one.
 func trigger(r *http.Request) error {
 	if text := r.PathValue("trigger"); text != "" && !isID(text) {
 		return badRequest("%q is not an operation's id: the id has 32 hex digits", text)
@@ -96,7 +95,7 @@ func trigger(r *http.Request) error {
 	return nil
 }
 
-// rescaling answers what Flink has switched off, too (FLINK-12312).
+// rescaling refuses the request. Flink has disabled rescaling too (FLINK-12312).
 func (s *Server) rescaling(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// maxPageJobs bounds the jobs that the page shows in full, newest first.
+// maxPageJobs is how many jobs the page shows in full, the newest first.
 const maxPageJobs = 20
 
 // pageData is what the page shows.
@@ -21,13 +21,13 @@ type pageData struct {
 	Overview restapi.ClusterOverview
 	Workers  []msg.TaskExecutorDetails
 	Jobs     []msg.JobDetails
-	More     int                  // jobs that are left out
+	More     int                  // number of jobs that are left out
 	Waits    map[ids.JobID]string // what jobs wait for
 	Now      time.Time
 }
 
-// page is for people: everything there is at a glance. It has no script, no
-// cookie and only relative links, so that it works below /proxy/<application>/.
+// page answers GET / with the state of the cluster for people. It has no script, no cookie and only
+// relative links, so that it works below /proxy/<application>/.
 func (s *Server) page(r *http.Request) (any, error) {
 	workers, err := s.gateway.TaskExecutors(r.Context())
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Server) page(r *http.Request) (any, error) {
 		}
 		details, err := s.gateway.JobDetails(r.Context(), j.ID)
 		if err != nil {
-			continue // it was forgotten or is being started: the next page has it
+			continue // the job was dropped, or is starting and appears on the next page
 		}
 		data.Jobs = append(data.Jobs, details)
 	}
@@ -79,7 +79,7 @@ func (s *Server) page(r *http.Request) (any, error) {
 	}, nil
 }
 
-// pageTime is a time as the page has it.
+// pageTime formats a time for the page.
 func pageTime(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
 func took(start, end, now time.Time) string {
@@ -92,7 +92,7 @@ func took(start, end, now time.Time) string {
 	return end.Sub(start).Round(10 * time.Millisecond).String()
 }
 
-// sizeOf writes bytes for people.
+// sizeOf formats a number of bytes for people.
 func sizeOf(n int64) string {
 	const units = "KMGTPE"
 	if n < 1<<10 {

@@ -18,27 +18,26 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// Session is what REST asks of a cluster that takes its users' jobs and programs.
-// Errors that it tells apart: those of package msg, jobgraph.ErrInvalid, and
-// actor.ErrStopped.
+// Session is what REST needs of a cluster that accepts jobs and programs of its users. REST distinguishes
+// these errors: those of package msg, jobgraph.ErrInvalid, and actor.ErrStopped.
 type Session interface {
-	// SubmitJob takes in a job that has an id.
+	// SubmitJob submits a job. The job has an id.
 	SubmitJob(ctx context.Context, job restapi.JobSubmission) error
-	// Programs lists those of which the session can run jobs.
+	// Programs returns the programs of which the session can run jobs.
 	Programs(ctx context.Context) ([]msg.ProgramDetails, error)
-	// Program looks for one by its hash that need not be uploaded.
+	// Program returns a program that need not be uploaded, by its hash.
 	Program(ctx context.Context, sha256 string) (msg.ProgramDetails, error)
-	// AddProgram takes one in. It reads nothing if there is one of this hash, which may
-	// be "".
+	// AddProgram adds a program. If the session has a program with this hash, AddProgram reads nothing. The
+	// hash may be "".
 	AddProgram(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error)
 	RemoveProgram(ctx context.Context, sha256 string) error
-	// PlanProgram lets a program plan its first job.
+	// PlanProgram runs a program until it has planned its first job.
 	PlanProgram(ctx context.Context, run ProgramRun) (jobgraph.JobGraph, error)
-	// RunProgram lets a program run, and waits for its first job.
+	// RunProgram runs a program, and waits for its first job.
 	RunProgram(ctx context.Context, run ProgramRun) (ids.JobID, error)
-	// Drivers lists the programs that run beside the master, also when they plan.
+	// Drivers returns the programs that run beside the ApplicationMaster, also those that only plan.
 	Drivers(ctx context.Context) ([]msg.DriverDetails, error)
-	// EndDriver ends one of them, and waits for that. Its jobs go on.
+	// EndDriver ends a program, and waits for its end. Its jobs continue.
 	EndDriver(ctx context.Context, id string) error
 }
 
@@ -47,14 +46,14 @@ type ProgramRun struct {
 	SHA256    string
 	Arguments []string
 	Job       ids.JobID         // of the first job; "": any
-	Options   map[string]string // over those of the session
+	Options   map[string]string // override those of the session
 }
 
 func programOf(p msg.ProgramDetails) restapi.Program {
 	return restapi.Program{ID: p.SHA256, Name: p.Name, Size: p.Size, Uploaded: p.Uploaded.UnixMilli()}
 }
 
-// listed are the session's programs.
+// listed returns the session's programs.
 func (s *Server) listed(r *http.Request) ([]msg.ProgramDetails, error) {
 	session, err := s.session()
 	if err != nil {
@@ -146,9 +145,9 @@ func (s *Server) addProgram(r *http.Request) (any, error) {
 	return programOf(added), nil
 }
 
-// uploadJar answers POST /jars/upload, whose body is a form with one file. Clients of
-// Flink take what follows the last "/" of filename for the jar's id: programs lie in
-// directories that are named by their hashes.
+// uploadJar answers POST /jars/upload, whose body is a form with one file. Flink's clients take the part of
+// filename after the last "/" for the jar's id. That works because each program lies in a directory that
+// has its hash as name.
 func (s *Server) uploadJar(r *http.Request) (any, error) {
 	session, err := s.session()
 	if err != nil {
@@ -159,7 +158,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 		return nil, badRequest("upload a program as a form with one file: %v", err)
 	}
 	for {
-		part, err := form.NextRawPart() // a program is no text that could be encoded (RFC 7578 §4.7)
+		part, err := form.NextRawPart() // a raw part, because a program is not encoded text (RFC 7578 §4.7)
 		if cut := cutShort(err); cut != nil {
 			return nil, cut
 		}
@@ -188,7 +187,7 @@ func add(r *http.Request, session Session, name, sha256 string, content io.Reade
 	return added, err
 }
 
-// maxName bounds a program's name, in bytes: HDFS takes 255.
+// maxName is the largest length of a program's name, in bytes. HDFS accepts 255.
 const maxName = 200
 
 // planProgram answers GET and POST …/plan.
@@ -217,8 +216,7 @@ func (s *Server) runProgram(r *http.Request) (any, error) {
 	return restapi.RunAnswer{Job: job}, nil
 }
 
-// programRun reads what is to be run, from the body and from the query, which Flink
-// takes as well.
+// programRun reads what is to be run, from the body and from the query, as Flink does.
 func (s *Server) programRun(r *http.Request) (Session, ProgramRun, error) {
 	session, sha256, err := s.sessionProgram(r)
 	if err != nil {
@@ -235,7 +233,7 @@ func (s *Server) programRun(r *http.Request) (Session, ProgramRun, error) {
 	return session, run, err
 }
 
-// addQuery takes in what the query says over the body.
+// addQuery overrides the body with the query.
 func addQuery(b *restapi.RunRequest, query url.Values) error {
 	if text := query.Get("parallelism"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -278,8 +276,8 @@ func runOf(b restapi.RunRequest, sha256 string) (ProgramRun, error) {
 	return run, nil
 }
 
-// splitWords divides a line at its spaces, but for those between quotes, single or
-// double, which are left out; Flink's ProgramArgs do so.
+// splitWords splits a line at its spaces, except between single or double quotes. It removes the quotes.
+// Flink's ProgramArgs do the same.
 func splitWords(line string) []string {
 	var words []string
 	var word strings.Builder

@@ -1,10 +1,9 @@
-// Package rest answers HTTP for the ApplicationMaster: Flink's monitoring paths
-// in Flink's JSON shapes, a few of our own for the client, and one page for
-// people.
+// Package rest answers HTTP for the ApplicationMaster: Flink's monitoring paths in Flink's JSON shapes, a
+// few paths of Bobbin's own for the client, and one page for people.
 //
-// It owns the port, and goroutines that all end with Serve: one that accepts
-// connections, one for each connection, and those of net/http. Handlers ask a
-// Gateway and never see a role's state. The package must never import a role.
+// It owns the port, and goroutines that all end with Serve: one that accepts connections, one for each
+// connection, and those of net/http. Handlers ask a Gateway and never see a role's state. The package must
+// never import a role.
 package rest
 
 import (
@@ -26,58 +25,58 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// Gateway is what REST asks of the ApplicationMaster. Errors that it tells
-// apart: those of package msg, and actor.ErrStopped.
+// Gateway is what REST needs of the ApplicationMaster. REST distinguishes these errors: those of package
+// msg, and actor.ErrStopped.
 type Gateway interface {
 	Jobs(ctx context.Context) ([]msg.JobOverview, error)
 	JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error)
 	CancelJob(ctx context.Context, job ids.JobID) error
-	// ClientSeen says that a job's client is alive.
+	// ClientSeen notes that a job's client is alive.
 	ClientSeen(ctx context.Context, job ids.JobID) error
-	// Blocklist lists the nodes that jobs have set aside, by name.
+	// Blocklist returns the nodes that jobs have set aside, by name.
 	Blocklist(ctx context.Context) ([]msg.BlockedNode, error)
 	// JobResult waits for the end of a job up to the given time.
 	JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error)
 	// CollectPage waits for the first record of a page up to the given time.
 	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 	TaskExecutors(ctx context.Context) ([]msg.TaskExecutorDetails, error)
-	// SlotSupply tells what jobs have of slots, and what they wait for.
+	// SlotSupply returns the slots that jobs have, and those that they wait for.
 	SlotSupply(ctx context.Context) (msg.SlotSupply, error)
 	ShutDown(ctx context.Context) error
 }
 
 // Config describes a Server.
 type Config struct {
-	// TLS is the certificate of the door for users: pki.Credentials.RESTServerTLS.
+	// TLS has the certificate of the door for users: pki.Credentials.RESTServerTLS.
 	TLS *tls.Config
-	// Token is what the owner proves himself with.
+	// Token authenticates the owner.
 	Token pki.Token
-	// ClientToAM lets other users in by tokens of YARN; nil: nobody.
+	// ClientToAM lets other users in by YARN's tokens; nil: none.
 	ClientToAM *clienttoam.Verifier
-	// Negotiator lets users in by tickets of Kerberos; nil: nobody.
+	// Negotiator lets users in by Kerberos tickets; nil: none.
 	Negotiator Negotiator
-	// ShortName gives the user name of a principal
-	// (hadoop.security.auth_to_local); nil: the principal itself.
+	// ShortName returns the user name of a principal (hadoop.security.auth_to_local); nil: the principal
+	// itself.
 	ShortName func(principal string) (string, error)
-	// Rights say what those may whose names are known.
+	// Rights are the rights of users whose names are known.
 	Rights Rights
 	// Proxy is YARN's web proxy.
 	Proxy Proxy
 	// Version and Revision are those of this build.
 	Version, Revision string
-	// Options are the cluster's: they are shown, and bound what is taken.
+	// Options are the cluster's. REST shows them, and they bound what it accepts.
 	Options config.Config
-	// Room is for requests' bodies while they are read; nil: as Options say, budget.NewRoom.
+	// Room is for requests' bodies while they are read; nil: the Room of budget.NewRoom by Options.
 	Room *budget.Room
-	// AnswersMemory is for answers that are being written, in bytes; 0: 16 MiB.
+	// AnswersMemory is the memory for answers that are being written, in bytes; 0: 16 MiB.
 	AnswersMemory int64
-	// Session takes jobs and programs; nil: nobody does.
+	// Session accepts jobs and programs; nil: the cluster accepts none.
 	Session Session
 
 	maxConnections int // 0: maxConnections
 }
 
-// maxProgram is how large a program may be, in bytes.
+// maxProgram is the largest size of a program, in bytes.
 func (c Config) maxProgram() int64 { return int64(c.Options.Memory(config.RESTMaxProgramSize)) }
 
 // Limits of what one client can make the server hold.
@@ -87,14 +86,14 @@ const (
 	writeTime  = maxWait + budget.RoomTime + 30*time.Second // a long poll, then the wait for room, then the reader
 	idleTime   = time.Minute
 	maxHeader  = 16 << 10          // bytes
-	maxBody    = budget.MiddleText // bytes, but for the paths that say otherwise
-	// closeTime is how long answers that are being written may take when the
-	// server stops: the one that the client ends the cluster with, above all.
+	maxBody    = budget.MiddleText // bytes, except for paths that set another limit
+	// closeTime is how long answers that are being written may take when the server stops. The most
+	// important one is the answer to the request that ends the cluster.
 	closeTime = 2 * time.Second
 )
 
-// Server answers on one port through two doors: TLS to the owner and to users who
-// prove who they are, plain HTTP to YARN's proxy.
+// Server answers on one port through two doors: TLS for the owner and for users who authenticate, plain
+// HTTP for YARN's proxy.
 type Server struct {
 	config  Config
 	gateway Gateway
@@ -116,15 +115,14 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 	}
 }
 
-// Serve answers until ctx ends, and then finishes what it is answering. It
-// closes the listener and waits for all that it started. An error says that the
-// port cannot be served any more.
+// Serve answers until ctx ends, and then finishes the answers in progress. It closes the listener and waits
+// for everything that it started. An error says that the port cannot be served any more.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	entrance := newEntrance(l, s.config.TLS, newCrowd(s.config.maxConnections))
 	users := s.httpServer(s.behind(s.secureDoor))
 	proxy := s.httpServer(s.behind(s.proxyDoor))
-	// The proxy opens a connection for each request, and is known by its address alone:
-	// whoever else calls from there keeps none.
+	// The proxy opens a connection for each request, and only its address identifies it. Other callers from
+	// that address must not keep connections.
 	proxy.SetKeepAlivesEnabled(false)
 	ended := make(chan error, 2)
 	go func() { ended <- users.Serve(entrance.secure) }()
@@ -137,7 +135,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	case failed := <-accepting:
 		close(accepting)
-		if ctx.Err() == nil { // else it has ended for that
+		if ctx.Err() == nil { // otherwise the end of ctx is the reason
 			err = fmt.Errorf("accept on %s: %w", l.Addr(), failed)
 		}
 	}
@@ -149,7 +147,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			_ = server.Close() // cuts those that did not finish in time
 		}
 	}
-	if accept := <-accepting; accept != nil { // that its listener is closed is no news
+	if accept := <-accepting; accept != nil { // it reports that its listener is closed, which is expected
 		s.logger.WithError(accept).Debug("port is closed")
 	}
 	for range 2 {
@@ -171,7 +169,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          newErrorLog(s.logger),
-		// Else "OPTIONS *" would be answered before the door.
+		// Otherwise "OPTIONS *" would be answered before the door.
 		DisableGeneralOptionsHandler: true,
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// maxWait bounds the query parameter wait of long polls.
+// maxWait is the largest value of the query parameter wait of long polls.
 const maxWait = 30 * time.Second
 
-// result answers GET /jobs/{job}/result?wait=10s. An attached cluster ends when
-// it has answered with the end of its job.
+// result answers GET /jobs/{job}/result?wait=10s. An attached cluster ends after an answer with the end of
+// its job.
 func (s *Server) result(r *http.Request) (any, error) {
 	id, wait, err := longPoll(r)
 	if err != nil {
@@ -33,8 +33,8 @@ func (s *Server) result(r *http.Request) (any, error) {
 	return result, nil
 }
 
-// collect answers GET /jobs/{job}/collect/{name}?cursor=0&wait=10s. Asking for a
-// cursor says that everything before it has arrived.
+// collect answers GET /jobs/{job}/collect/{name}?cursor=0&wait=10s. A request for a cursor says that
+// everything before it has arrived.
 func (s *Server) collect(r *http.Request) (any, error) {
 	id, wait, err := longPoll(r)
 	if err != nil {

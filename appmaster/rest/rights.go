@@ -7,28 +7,27 @@ import (
 	"strings"
 )
 
-// access says which right a route takes.
+// access is the right that a route needs.
 type access int
 
 const (
-	view   access = iota + 1 // looks and changes nothing
+	view   access = iota + 1 // reads, and changes nothing
 	modify                   // changes something
-	own                      // gives the owner's data away, and ends what waits for that
+	own                      // reads the owner's data; an attached cluster ends after that
 	run                      // runs code as the owner, who may do all of the above
 )
 
-// ACL says who has a right, in the form of Hadoop's AccessControlList:
-// "user1,user2 group1,group2", "*" for everybody, "" for nobody.
+// ACL names the users who have a right, in the form of Hadoop's AccessControlList: "user1,user2
+// group1,group2", "*" for everybody, "" for nobody.
 //
-// Groups do not count here: which groups a user is in is for the
-// ResourceManager to know. It decides who may view before it issues a token for
-// this door (package clienttoam), and so views are open to groups as well.
+// Groups do not count here, because only the ResourceManager knows a user's groups. It decides who may view
+// before it issues a token for this door (package clienttoam), and so groups can view as well.
 type ACL struct {
 	everybody bool
 	users     []string
 }
 
-// ParseACL reads an ACL. Every text is one.
+// ParseACL reads an ACL. Every text is valid.
 func ParseACL(text string) ACL {
 	if strings.TrimSpace(text) == "*" {
 		return ACL{everybody: true}
@@ -43,45 +42,42 @@ func ParseACL(text string) ACL {
 	return a
 }
 
-// names tells whether a user has the right by his own name.
+// names reports whether the ACL names a user.
 func (a ACL) names(user string) bool { return user != "" && slices.Contains(a.users, user) }
 
-// allows tells whether a user has the right; "" is somebody whose name is not
-// known.
+// allows reports whether a user has the right; "" is a user whose name is not known.
 func (a ACL) allows(user string) bool {
 	return a.everybody || a.names(user)
 }
 
-// Rights say what users may who have proven who they are. Of whom nothing is
-// known, the zero Rights let look who comes by YARN's proxy, and let nobody
-// else do anything.
+// Rights are the rights of users who have authenticated. The zero Rights let callers through YARN's proxy
+// view, and allow nothing else.
 type Rights struct {
-	// Owner is the short name of whose application it is. He may do everything, but for what he
-	// asks with a ticket for HTTP: then he may look, and change what Modify and Admins say. By YARN's
-	// proxy he may look and, where Proxy.Changes allows it, change.
+	// Owner is the short name of the application's owner. He may do everything, with two exceptions. With a
+	// ticket for HTTP he may view, and change what Modify and Admins allow. Through YARN's proxy he may
+	// view and, if Proxy.Changes allows it, change.
 	Owner string
-	// View may look (yarn.view.acls), Modify may cancel jobs and end the
-	// cluster (yarn.modify.acls), and Admins both (yarn.admin.acl). Results are
-	// the owner's alone.
+	// View may view (yarn.view.acls), Modify may cancel jobs and end the cluster (yarn.modify.acls), and
+	// Admins may do both (yarn.admin.acl). Only the owner may fetch results, and users to whom Shared gives
+	// all rights.
 	View, Modify, Admins ACL
-	// Shared says that users whom Modify names may run programs, as a session's may.
-	// Programs run as the owner, so that these users may do all that he may. Who is
-	// somebody to whom an ACL is open that names everybody must not be as much, nor who
-	// comes with a ticket for HTTP.
+	// Shared says that users whom Modify names may run programs, as in a session. Programs run as the
+	// owner, so these users may do everything that he may. An ACL of "*" does not give this right, and
+	// neither does a ticket for HTTP.
 	Shared bool
-	// Enforced says that YARN's proxy, too, shows the application only to those
-	// who may look.
+	// Enforced says that only users who may view can view through YARN's proxy too.
 	Enforced bool
 }
 
-// caller is who asks.
+// caller is the sender of a request.
 type caller struct {
-	name    string // short name; "" where nobody vouches for one
-	token   bool   // shows the owner's token
-	viewer  bool   // YARN has let him look
-	proxied bool   // comes by YARN's proxy
-	// ticket says that a ticket for a service vouches for the name, whose key is not the owner's: whoever has that
-	// key can make a ticket in any name, and on nodes where containers of all users run as one, each of them has it.
+	name    string // short name; "" if it is not proven
+	token   bool   // sends the owner's token
+	viewer  bool   // YARN lets him view
+	proxied bool   // comes through YARN's proxy
+	// ticket says that the proof of the name is a ticket for a service whose key is not the owner's. The
+	// holder of that key can forge a ticket in any name. On nodes where containers of all users run as one
+	// user, each container can read the key.
 	ticket bool
 }
 
@@ -109,18 +105,18 @@ func (g Rights) allow(c caller, need access) bool {
 	return false
 }
 
-// any tells whether somebody may do anything at all.
+// any reports whether a caller has any right.
 func (g Rights) any(c caller) bool { return g.allow(c, view) || g.allow(c, modify) }
 
 func (g Rights) owns(name string) bool { return name != "" && name == g.Owner }
 
-// all tells whether somebody has all rights: the owner, or a user who may run programs as the owner. Nobody has them by
-// YARN's proxy, whose node may run processes of others.
+// all reports whether a caller has all rights: the owner, or a user who may run programs as the owner. A
+// caller through YARN's proxy never has them, because other users' processes may run on the proxy's node.
 func (g Rights) all(c caller) bool {
 	return c.token || !c.ticket && !c.proxied && (g.owns(c.name) || g.Shared && g.Modify.names(c.name))
 }
 
-// permit is an error for a caller who lacks the right to a route.
+// permit returns an error if a caller lacks the right to a route.
 func (s *Server) permit(r *http.Request, c caller, need access) error {
 	if need != view {
 		if err := s.checkOrigin(r, c, need); err != nil {

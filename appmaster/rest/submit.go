@@ -7,7 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// session is the part of the cluster that takes jobs and programs.
+// session returns the part of the cluster that accepts jobs and programs.
 func (s *Server) session() (Session, error) {
 	if s.config.Session == nil {
 		return nil, &refusal{http.StatusNotFound, "this cluster is not a session, and takes no jobs or programs: start a session with bobbin session start"}
@@ -42,7 +42,7 @@ func (s *Server) submitJob(r *http.Request) (any, error) {
 	return restapi.JobSubmitted{JobURL: "/jobs/" + string(body.Job)}, nil
 }
 
-// clientHeartbeat keeps a job going that ends with its client.
+// clientHeartbeat keeps a job alive that ends with its client.
 func (s *Server) clientHeartbeat(r *http.Request) (any, error) {
 	id, err := jobID(r)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Server) clientHeartbeat(r *http.Request) (any, error) {
 	return restapi.Empty{}, s.gateway.ClientSeen(r.Context(), id)
 }
 
-// stopUntilNow answers who wants a job to end with a savepoint.
+// stopUntilNow refuses a request to stop a job with a savepoint.
 func (s *Server) stopUntilNow(r *http.Request) (any, error) {
 	if _, err := jobID(r); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package resttest serves what a test has in place of an ApplicationMaster by the real REST endpoint, with a certificate
-// and an owner's token of its own, for tests of those who ask there.
+// Package resttest serves a test's Gateway through the real REST endpoint, with a certificate and an
+// owner's token of its own. It is for tests of REST's clients.
 //
 // Its one goroutine ends with the test. Only tests import it.
 package resttest
@@ -18,8 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// Serve serves on a port of 127.0.0.1 until the test ends, and gives how the owner gets in. The certificate and the token
-// of config are set here; what else it has opens more doors than the owner's.
+// Serve serves on a port of 127.0.0.1 until the test ends, and returns how the owner gets in. It sets the
+// certificate and the token of config. Other fields of config may open REST to other users.
 func Serve(t testing.TB, g rest.Gateway, config rest.Config) launch.Access {
 	t.Helper()
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())
