@@ -10,33 +10,32 @@ import (
 	"strings"
 )
 
-// Got is an answer of ours.
+// Got is an answer of Bobbin's.
 type Got struct {
 	Status int
 	Type   string // Content-Type
 	Body   []byte
 }
 
-// Comparison collects where answers of ours differ from those of a corpus. A difference is a line:
-// a place, a colon, and what is different there. The place is an endpoint with a field of its
-// answer, or with a case:
+// Comparison collects where answers of ours differ from those of a corpus. A difference is a line: a place,
+// a colon, and the difference. The place is an endpoint with a field of its answer, or with a case:
 //
 //	GET /jobs/:jobid $.vertices[].name: missing
 //	GET /jobs/:jobid (an unknown job): status 400, Flink's is 404
 //	GET /jobs/metrics: not built
 //
-// An endpoint that answers with 501 is not built either.
+// An endpoint that answers with 501 counts as not built.
 //
-// It is not for several goroutines at once.
+// One goroutine at a time may use a Comparison.
 type Comparison struct {
 	corpus *Corpus
 	learner
 
-	found  map[string]map[string]bool // what is different, by place; places without a difference were looked at
-	beyond map[string]map[string]bool // what we have beyond Flink, likewise
+	found  map[string]map[string]bool // differences, by place; a place without one was compared and is equal
+	beyond map[string]map[string]bool // what Bobbin adds to Flink, likewise
 }
 
-// NewComparison makes one to which nothing was added.
+// NewComparison makes an empty Comparison.
 func NewComparison(c *Corpus) *Comparison {
 	return &Comparison{
 		corpus: c, learner: learner{slices.Collect(maps.Values(c.Flink.Values))},
@@ -44,7 +43,7 @@ func NewComparison(c *Corpus) *Comparison {
 	}
 }
 
-// note says that a place was looked at, and if what is not "", that it differs.
+// note notes that a place was compared, and if what is not "", its difference.
 func note(places map[string]map[string]bool, place, what string) {
 	if places[place] == nil {
 		places[place] = make(map[string]bool)
@@ -54,10 +53,10 @@ func note(places map[string]map[string]bool, place, what string) {
 	}
 }
 
-// notBuilt is the text of a missing endpoint.
+// notBuilt is the difference of a missing endpoint.
 const notBuilt = "not built"
 
-// Beyond adds an endpoint of ours, which Flink may have or not.
+// Beyond adds an endpoint of ours, whether Flink has it or not.
 func (c *Comparison) Beyond(method, path string) {
 	place := method + " " + path
 	if !c.corpus.Known(method, path) {
@@ -65,11 +64,10 @@ func (c *Comparison) Beyond(method, path string) {
 	}
 }
 
-// Missing adds an endpoint of Flink's that we do not have.
+// Missing adds an endpoint of Flink's that Bobbin does not have.
 func (c *Comparison) Missing(e *Endpoint) { note(c.found, e.Method+" "+e.Path, notBuilt) }
 
-// Add compares an answer of ours with the one that was recorded of the same case. It fails if
-// there is none.
+// Add compares an answer of ours with the recorded answer of the same case. It fails if there is none.
 func (c *Comparison) Add(e *Endpoint, of string, got Got) error {
 	i := slices.IndexFunc(e.Answers, func(a Answer) bool { return a.Case == of })
 	if i < 0 {
@@ -113,8 +111,8 @@ func (c *Comparison) Add(e *Endpoint, of string, got Got) error {
 	return nil
 }
 
-// shapesOf gives the shape of one answer, and that of all which are successes if it is one, or
-// refusals.
+// shapesOf returns the shape of one answer, and that of all answers of the endpoint that are successes, or
+// refusals, like it.
 func (c *Comparison) shapesOf(e *Endpoint, want Answer) (here, all *shape, err error) {
 	here, all = newShape(), newShape()
 	for _, a := range e.Answers {
@@ -133,7 +131,7 @@ func (c *Comparison) shapesOf(e *Endpoint, want Answer) (here, all *shape, err e
 	return here, all, nil
 }
 
-// sameType compares media types with their parameters, whose case does not matter.
+// sameType compares media types with their parameters, without regard to case.
 func sameType(got, want string) bool {
 	a, parameters, err := mime.ParseMediaType(got)
 	b, others, failed := mime.ParseMediaType(want)
@@ -143,8 +141,8 @@ func sameType(got, want string) bool {
 	return a == b && maps.EqualFunc(parameters, others, strings.EqualFold)
 }
 
-// compare looks at a value of ours at a place. here is what Flink's answers of the same case have
-// there, nil or empty if they have nothing; all is what its answers of all cases have.
+// compare compares a value of ours at a place. here is the shape of Flink's answers of the same case there,
+// nil or empty if they have nothing; all is the shape of its answers of all cases.
 func (c *Comparison) compare(place string, here, all *shape, value any) {
 	if all == nil || len(all.kinds) == 0 {
 		return
@@ -183,7 +181,7 @@ func (c *Comparison) compare(place string, here, all *shape, value any) {
 	}
 }
 
-// compareFields looks at the fields of an object.
+// compareFields compares the fields of an object.
 func (c *Comparison) compareFields(place string, here, all *shape, object map[string]any) {
 	wanted := here
 	if here == nil || here.objects == 0 {
@@ -217,7 +215,7 @@ func (c *Comparison) compareFields(place string, here, all *shape, object map[st
 	}
 }
 
-// element is the shape of elements; nil has none.
+// element returns the shape of elements; nil for a nil shape.
 func (s *shape) element() *shape {
 	if s == nil {
 		return nil
@@ -225,8 +223,7 @@ func (s *shape) element() *shape {
 	return s.elem
 }
 
-// kindFault says what is wrong with a kind; "" if nothing is. Where Flink has only ever given
-// null, anything may stand.
+// kindFault returns what is wrong with a kind, or "". If Flink has only sent null, any kind is right.
 func (s *shape) kindFault(kind string) string {
 	if s.kinds[kind] || kind == kindInteger && s.kinds[kindNumber] || len(s.kinds) == 1 && s.kinds[kindNull] {
 		return ""
@@ -234,7 +231,7 @@ func (s *shape) kindFault(kind string) string {
 	return kind + ", Flink's is " + strings.Join(slices.Sorted(maps.Keys(s.kinds)), " or ")
 }
 
-// words are places whose texts are values of one of Flink's enumerations.
+// words are the places whose texts are values of one of Flink's enumerations.
 var words = map[string]string{
 	"GET /jobs $.jobs[].status":                                                             "JobStatus",
 	"GET /jobs/overview $.jobs[].state":                                                     "JobStatus",
@@ -259,7 +256,7 @@ var words = map[string]string{
 	"GET /datasets/delete/:triggerid $.status.id":                                           "QueueStatus",
 }
 
-// compareWord looks at a text whose place has a closed set of them.
+// compareWord compares a text whose place allows only certain texts.
 func (c *Comparison) compareWord(place, text string) {
 	if name, is := words[place]; is && !slices.Contains(c.corpus.Flink.Values[name], text) {
 		note(c.found, place, "no value of Flink's "+name)

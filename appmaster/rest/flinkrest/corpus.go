@@ -1,10 +1,10 @@
 // Package flinkrest compares REST answers with those of a real Flink.
 //
-// The folder corpus holds what a Flink cluster has answered, a file for each method of each path;
-// scripts/record-flink-rest writes it. A shape is what the recorded answers of a path have in
-// common: fields, types, values. A Comparison takes our answers and says where they differ. The
-// differences that are known are listed: missing.txt has what is not built yet and may only shrink,
-// deliberate.txt what is to stay otherwise, ours.txt what we have beyond Flink.
+// The folder corpus holds the answers of a Flink cluster, a file for each method of each path;
+// scripts/record-flink-rest writes it. A shape is what the recorded answers of a path have in common:
+// fields, types, values. A Comparison compares our answers with the shapes and returns the differences.
+// Lists name the known differences: missing.txt has what is not built yet and may only shrink,
+// deliberate.txt has differences that stay, ours.txt has what Bobbin adds to Flink.
 //
 // The package starts no goroutines. Only tests and the recorder import it.
 package flinkrest
@@ -21,15 +21,15 @@ import (
 //go:embed corpus/*.json
 var corpusFiles embed.FS
 
-// Corpus is what a Flink cluster has answered.
+// Corpus is the recorded answers of a Flink cluster.
 type Corpus struct {
 	Flink     Flink
 	Endpoints []Endpoint
 }
 
-// Flink is the cluster that was recorded, and what its own classes say of its REST API.
+// Flink describes the recorded cluster, and what Flink's own classes say of its REST API.
 type Flink struct {
-	Command string              `json:"command"` // that has recorded it
+	Command string              `json:"command"` // the command that recorded it
 	Version string              `json:"version"`
 	Java    string              `json:"java"`
 	Paths   []string            `json:"paths"`  // method and template, as in "GET /jobs/:jobid"
@@ -45,7 +45,7 @@ type Endpoint struct {
 
 // Answer is an answer to one request.
 type Answer struct {
-	Case    string          `json:"case"`    // what was asked about, as in "a job that has failed"
+	Case    string          `json:"case"`    // the subject of the request, as in "a job that has failed"
 	Request string          `json:"request"` // path and query
 	Sent    json.RawMessage `json:"sent,omitempty"`
 	Status  int             `json:"status"`
@@ -54,16 +54,16 @@ type Answer struct {
 	Text    string          `json:"text,omitempty"` // the beginning of a body that is not JSON
 }
 
-// FlinkFile is the name of the file with the Flink of a corpus. Every other file has an Endpoint.
+// FlinkFile is the name of the corpus file with the Flink. Every other file has an Endpoint.
 const FlinkFile = "flink.json"
 
-// FileOf is the name of the file of an endpoint.
+// FileOf returns the name of an endpoint's file.
 func FileOf(method, path string) string {
 	name := strings.ToLower(method) + strings.NewReplacer("/", "_", ":", "").Replace(path)
 	return strings.TrimSuffix(name, "_") + ".json"
 }
 
-// Recorded is the corpus of this repository.
+// Recorded returns the corpus of this repository.
 func Recorded() (*Corpus, error) {
 	files, err := fs.Sub(corpusFiles, "corpus")
 	if err != nil {
@@ -98,8 +98,8 @@ func ReadCorpus(files fs.FS) (*Corpus, error) {
 	return c, nil
 }
 
-// Same gives the form of a path that is equal for Flink's names of variables and ours:
-// "/jobs/:jobid" and "/jobs/{job}" are "/jobs/*".
+// Same returns a form of a path that is equal for Flink's names of variables and ours: "/jobs/:jobid" and
+// "/jobs/{job}" are "/jobs/*".
 func Same(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -110,7 +110,8 @@ func Same(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// Find looks for an endpoint by method and path, whose variables may be Flink's or ours; nil: Flink has none.
+// Find returns the endpoint of a method and path, whose variables may be Flink's or ours; nil: Flink has
+// none.
 func (c *Corpus) Find(method, path string) *Endpoint {
 	for i, e := range c.Endpoints {
 		if e.Method == method && Same(e.Path) == Same(path) {
@@ -120,13 +121,14 @@ func (c *Corpus) Find(method, path string) *Endpoint {
 	return nil
 }
 
-// Known tells whether Flink has an endpoint. Of some that it does not have, refusals are recorded.
+// Known reports whether Flink has an endpoint. The corpus also has refusals for some endpoints that Flink
+// does not have.
 func (c *Corpus) Known(method, path string) bool {
 	e := c.Find(method, path)
 	return e != nil && (slices.Contains(c.Flink.Paths, e.Method+" "+e.Path) || e.Answers[0].Status < 300)
 }
 
-// Values that were asked for as a job, a subtask and so on, and that nothing has.
+// Values that stand for a job, a subtask and so on that does not exist.
 const (
 	NoID      = "ffffffffffffffffffffffffffffffff"
 	NoNumber  = "999999"
@@ -135,9 +137,9 @@ const (
 	Malformed = "xyz"
 )
 
-// Replay gives the path and query of the request behind an answer, for another cluster: the
-// template's variables have their values there. Those that nothing has stay as they are, unless
-// values has another for them. It tells whether there is a value for each.
+// Replay returns the path and query of an answer's request for another cluster: values replace the
+// template's variables. Values that stand for nothing stay unless values has another. Replay reports
+// whether each variable has a value.
 func (e *Endpoint) Replay(a Answer, values map[string]string) (request string, is bool) {
 	path, query, asks := strings.Cut(a.Request, "?")
 	recorded := strings.Split(path, "/")

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// The numbers of lines in missing.txt and deliberate.txt. Both may only go down: gaps are
-// there to be filled, and Flink's users expect Flink's answers. If one has to go up, its reason
-// belongs into the commit.
+// The numbers of lines in missing.txt and deliberate.txt. Both may only decrease: gaps are to be filled,
+// and Flink's users expect Flink's answers. A commit that increases one gives the reason.
 const (
 	known      = 51
 	deliberate = 16
@@ -18,14 +17,14 @@ const (
 //go:embed missing.txt deliberate.txt ours.txt
 var lists embed.FS
 
-// Lists are the differences that are known.
+// Lists are the known differences.
 type Lists struct {
 	Missing    []string // what is not built yet
-	Deliberate []string // what is otherwise than in Flink, and stays so
+	Deliberate []string // differences from Flink that stay
 	Ours       []string // what Flink does not have
 }
 
-// KnownLists are those of this repository.
+// KnownLists returns the lists of this repository.
 func KnownLists() (l Lists, err error) {
 	for name, list := range map[string]*[]string{"missing.txt": &l.Missing, "deliberate.txt": &l.Deliberate, "ours.txt": &l.Ours} {
 		text, err := lists.ReadFile(name)
@@ -37,7 +36,7 @@ func KnownLists() (l Lists, err error) {
 	return l, nil
 }
 
-// lines are those of a list that are neither empty nor comments.
+// lines returns the lines of a list that are neither empty nor comments.
 func lines(list string) (found []string) {
 	for line := range strings.Lines(list) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -47,9 +46,8 @@ func lines(list string) (found []string) {
 	return found
 }
 
-// Faults compares what was found with the lists. A fault is a difference, or something of ours,
-// that is on no list, and an entry that is not true: its place was looked at, and does not differ
-// so.
+// Faults compares what was found with the lists. A fault is a difference or an addition that is on no list,
+// or an entry that is not true: its place was compared, and does not differ in that way.
 func (c *Comparison) Faults(l Lists) (faults []string) {
 	different := slices.Concat(l.Missing, l.Deliberate)
 	for _, line := range unlisted(c.found, different) {
@@ -67,7 +65,7 @@ func (c *Comparison) Faults(l Lists) (faults []string) {
 	return faults
 }
 
-// unlisted are the lines of what was found that a list does not have.
+// unlisted returns the lines of what was found that a list does not have.
 func unlisted(found map[string]map[string]bool, list []string) (lines []string) {
 	for _, place := range slices.Sorted(maps.Keys(found)) {
 		for _, what := range slices.Sorted(maps.Keys(found[place])) {
@@ -79,7 +77,7 @@ func unlisted(found map[string]map[string]bool, list []string) (lines []string) 
 	return lines
 }
 
-// Unseen are the entries whose places were not looked at.
+// Unseen returns the entries whose places were not compared.
 func (c *Comparison) Unseen(l Lists) (entries []string) {
 	for _, entry := range slices.Concat(l.Missing, l.Deliberate, l.Ours) {
 		place, _, is := cutEntry(entry)
@@ -92,5 +90,5 @@ func (c *Comparison) Unseen(l Lists) (entries []string) {
 	return entries
 }
 
-// cutEntry divides a line at its first ": ", which no template has.
+// cutEntry splits a line at its first ": ". No template contains that.
 func cutEntry(line string) (place, what string, is bool) { return strings.Cut(line, ": ") }

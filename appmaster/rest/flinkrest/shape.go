@@ -20,7 +20,7 @@ const (
 	kindObject  = "object"
 )
 
-// shape is what values at one place of an endpoint's answers have in common.
+// shape is what the values at one place of an endpoint's answers have in common.
 type shape struct {
 	kinds   map[string]bool
 	objects int               // how many values were objects
@@ -28,15 +28,15 @@ type shape struct {
 	present int               // of a field: how many objects had it
 	elem    *shape            // of arrays, and of objects that are maps; nil: none was seen
 	isMap   bool              // names of fields are data
-	closed  bool              // names of fields are states: all are there, and no other
+	closed  bool              // names of fields are states: all of them are there, and no other names
 	time    bool              // a point in time, in ms since 1970, was seen
-	amount  bool              // a number above 0 was seen that is no point in time
-	noID    bool              // a text was seen that is no id of 32 hex digits
+	amount  bool              // a number above 0 was seen that is not a point in time
+	noID    bool              // a text was seen that is not an id of 32 hex digits
 }
 
 func newShape() *shape { return &shape{kinds: make(map[string]bool), fields: make(map[string]*shape)} }
 
-// decode reads a value with its numbers as they are written.
+// decode reads a value, with its numbers unchanged.
 func decode(body []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
@@ -75,32 +75,32 @@ const (
 	latest   = 9_999_999_999_999
 )
 
-// isTime tells whether a number can be a point in time of these decades.
+// isTime reports whether a number can be such a point in time.
 func isTime(n json.Number) bool {
 	ms, err := n.Int64()
 	return err == nil && ms >= earliest && ms <= latest
 }
 
-// isAmount tells whether a number is above 0, and no point in time.
+// isAmount reports whether a number is above 0, and not a point in time.
 func isAmount(n json.Number) bool {
 	v, err := n.Float64()
 	return err == nil && v > 0 && !isTime(n)
 }
 
-// isID tells whether a text is formed as the ids of jobs, vertices and operations are.
+// isID reports whether a text has the form of an id of a job, vertex or operation.
 func isID(text string) bool { return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == "" }
 
-// dynamicNames are fields whose objects have names that are data.
+// dynamicNames are fields of objects whose names are data.
 var dynamicNames = []string{
 	"user-config", "failureLabels", "extendedResources", "accumulator-results", "serialized-user-task-accumulators",
 }
 
-// learner makes shapes of recorded values.
+// learner makes shapes from recorded values.
 type learner struct {
 	states [][]string // values of Flink's enumerations
 }
 
-// add takes a recorded value in. name is that of its field.
+// add adds a recorded value to a shape. name is that of its field.
 func (l learner) add(s *shape, name string, value any) {
 	s.kinds[kindOf(value)] = true
 	switch value := value.(type) {
@@ -140,7 +140,7 @@ func (l learner) addElement(s *shape, element any) {
 	l.add(s.elem, "", element)
 }
 
-// isMap tells whether an object's names are data: texts of users, or ids.
+// isMap reports whether an object's names are data: texts of users, or ids.
 func isMap(name string, object map[string]any) bool {
 	if slices.Contains(dynamicNames, name) {
 		return true
@@ -153,7 +153,7 @@ func isMap(name string, object map[string]any) bool {
 	return len(object) > 0
 }
 
-// namesStates tells whether an object has a number for each of several states.
+// namesStates reports whether an object has a field for each of several states.
 func (l learner) namesStates(object map[string]any) bool {
 	for _, states := range l.states {
 		strangers := 0
@@ -169,5 +169,5 @@ func (l learner) namesStates(object map[string]any) bool {
 	return false
 }
 
-// fewStates is how many names at least make an object one of states.
+// fewStates is the least number of names of an object of states.
 const fewStates = 4
