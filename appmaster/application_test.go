@@ -57,7 +57,7 @@ func plan(start msg.DriverStart, input string) (jobgraph.JobGraph, error) {
 	return compiled.Prepare(context.Background(), files, nil)
 }
 
-// ownHash is what the program of these tests is known by.
+// ownHash is the hash of these tests' program.
 var ownHash = sync.OnceValues(func() (string, error) {
 	own, err := program.InspectBobbin(os.Args[0], program.Native())
 	return own.SHA256, err
@@ -72,7 +72,7 @@ func testProgram(t *testing.T) string {
 	return hash
 }
 
-// input makes a file of lines, which drivers and workers read.
+// input makes a file of lines, for drivers and workers.
 func input(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "input")
@@ -82,7 +82,7 @@ func input(t *testing.T, text string) string {
 	return "file://" + file
 }
 
-// differing is a text of so many lines, of which no two are the same.
+// differing is a text of the given number of lines, all different.
 func differing(lines int) string {
 	var text strings.Builder
 	for n := range lines {
@@ -114,8 +114,8 @@ func applicationOf(t *testing.T, change func(*master), options map[string]string
 	}, change)
 }
 
-// roomy are options in whose container there is room for this process, whatever else it
-// tests, unless they say otherwise.
+// roomy returns options with a container large enough for this process and all that it tests, unless the
+// options have another size.
 func roomy(t *testing.T, options map[string]string) config.Config {
 	t.Helper()
 	c, err := config.New(
@@ -128,9 +128,9 @@ func roomy(t *testing.T, options map[string]string) config.Config {
 	return c
 }
 
-// TestAnApplicationEndsAsItsProgramDoes would catch a program whose failure YARN shows as
-// a success, or without its reason, which its standard error does not have either, and one that has been killed and
-// is waited for.
+// TestAnApplicationEndsAsItsProgramDoes would catch a failed program that YARN shows as a success, a
+// failure whose reason neither YARN nor the program's standard error shows, and an ApplicationMaster that
+// waits for a killed program.
 func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 	t.Parallel()
 	lines, broken, many := input(t, "x\ny\nx\n"), input(t, "x\nboom\n"), input(t, differing(150_000))
@@ -188,8 +188,9 @@ func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 	}
 }
 
-// TestAJobThatReadsNothingIsToldWhereItsProgramPrints would catch a job of nothing that nobody is told of, as its program runs
-// beside the master: the application's, or one that REST has started in a session.
+// TestAJobThatReadsNothingIsToldWhereItsProgramPrints would catch a job without input for which the log has
+// no warning. Its program runs beside the ApplicationMaster: the application's, or one that REST has
+// started in a session.
 func TestAJobThatReadsNothingIsToldWhereItsProgramPrints(t *testing.T) {
 	t.Parallel()
 	count := "count=" + input(t, "")
@@ -212,8 +213,8 @@ func TestAJobThatReadsNothingIsToldWhereItsProgramPrints(t *testing.T) {
 	}
 }
 
-// TestAnApplicationMayStay would catch a cluster that ends with its program though it
-// shall not, and one that forgets how that ended.
+// TestAnApplicationMayStay would catch a cluster that ends with its program although it must stay, and one
+// that does not keep the program's outcome.
 func TestAnApplicationMayStay(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
@@ -236,7 +237,7 @@ func TestAnApplicationMayStay(t *testing.T) {
 	}
 }
 
-// hearing closes a channel when it hears a message.
+// hearing closes a channel when the message is logged.
 type hearing struct {
 	message string
 	heard   chan struct{}
@@ -251,8 +252,8 @@ func (h hearing) Fire(entry *logrus.Entry) error {
 	return nil
 }
 
-// TestAnApplicationsJobThatCanHardlyFitIsToldSo would catch a program whose job waits for slots that the
-// nodes have no memory for, and whose user hears nothing of it.
+// TestAnApplicationsJobThatCanHardlyFitIsToldSo would catch a job that waits for slots for which the nodes
+// have no memory, without a warning for its user.
 func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	t.Parallel()
 	lines := input(t, "x\ny\nx\n")
@@ -278,15 +279,14 @@ func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	}
 }
 
-// TestAProgramOverItsShareIsEndedBeforeTheContainer would catch a plan that has YARN end the
-// ApplicationMaster, and in a session everybody's jobs, and a user who is not told which
-// option to raise.
+// TestAProgramOverItsShareIsEndedBeforeTheContainer would catch a plan for whose memory YARN kills the
+// ApplicationMaster, with all jobs of a session, and an error without the option to raise.
 func TestAProgramOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"hog", "hog-at-once"} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
-			// These tests hold more than that by themselves.
+			// This process holds more than 64 MB by itself.
 			s := applicationOf(t, nil, map[string]string{config.JobManagerProcessSize.Name(): "64m"}, true, word)
 			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed ||
 				!strings.Contains(s.outcome.Diagnostics, "and its share is 56 MB; raise jobmanager.memory.process.size (now 64m)") {
@@ -296,7 +296,7 @@ func TestAProgramOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 	}
 }
 
-// TestAShutDownEndsTheProgram would catch a driver that goes on without its cluster.
+// TestAShutDownEndsTheProgram would catch a driver that continues without its cluster.
 func TestAShutDownEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	s := applicationOf(t, nil, nil, true, "hang")
@@ -308,9 +308,8 @@ func TestAShutDownEndsTheProgram(t *testing.T) {
 	}
 }
 
-// TestAFailedProgramEndsAsItsJob would catch an application that was cancelled and that
-// YARN shows as a failure of its program, and a program's own error that is hidden behind
-// a job's.
+// TestAFailedProgramEndsAsItsJob would catch a cancelled application that YARN shows as a failed program,
+// and a program's own error that a job's error hides.
 func TestAFailedProgramEndsAsItsJob(t *testing.T) {
 	t.Parallel()
 	exit, plan := fmt.Errorf("%w: exit status 1", driver.ErrExit), &driver.PlanError{Message: "cursed"}

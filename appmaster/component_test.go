@@ -22,7 +22,7 @@ import (
 
 const testJob = ids.JobID("0123456789abcdef0123456789abcdef")
 
-// cluster is a Component over workers, running.
+// cluster is a running Component over workers.
 type cluster struct {
 	*Component
 	workers *workers
@@ -84,9 +84,8 @@ func (c *cluster) result(t *testing.T) msg.JobEnded {
 	}
 }
 
-// TestAJobRunsToItsEnd runs one over two workers with one slot each. It would
-// catch a role that does not hear of another, and a message that does not
-// survive its encoding.
+// TestAJobRunsToItsEnd runs a job over two workers with one slot each. It would catch roles that do not
+// reach each other, and a message that changes in its encoding.
 func TestAJobRunsToItsEnd(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\nx\n", "/in/b": "x\n"})
@@ -134,8 +133,8 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAJobSurvivesItsWorker would catch a JobMaster that is not told of a lost
-// worker, and a ResourceManager that gets no other.
+// TestAJobSurvivesItsWorker would catch a JobMaster that does not learn of a lost worker, and a
+// ResourceManager that gets no replacement.
 func TestAJobSurvivesItsWorker(t *testing.T) {
 	t.Parallel()
 	reading, goOn := make(chan struct{}, 100), make(chan struct{})
@@ -162,7 +161,7 @@ func TestAJobSurvivesItsWorker(t *testing.T) {
 	}
 }
 
-// TestFailuresReachTheOwner would catch a job that ends without its reason.
+// TestFailuresReachTheOwner would catch a failed job without its reason.
 func TestFailuresReachTheOwner(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\nboom\n"})
@@ -186,8 +185,7 @@ func TestFailuresReachTheOwner(t *testing.T) {
 	}
 }
 
-// TestACancelledJobAndAClusterThatIsShutDown would catch orders of the owner that
-// do not arrive.
+// TestACancelledJobAndAClusterThatIsShutDown would catch requests of the owner that have no effect.
 func TestACancelledJobAndAClusterThatIsShutDown(t *testing.T) {
 	t.Parallel()
 	reading, goOn := make(chan struct{}, 100), make(chan struct{})
@@ -226,8 +224,8 @@ func TestACancelledJobAndAClusterThatIsShutDown(t *testing.T) {
 	}
 }
 
-// TestADriverThatFailsEndsTheRoles would catch an ApplicationMaster that goes on
-// though YARN has given it up.
+// TestADriverThatFailsEndsTheRoles would catch an ApplicationMaster that continues although YARN has given
+// it up.
 func TestADriverThatFailsEndsTheRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorkers(t, dataflowtest.NewFiles(nil))
@@ -247,8 +245,7 @@ func TestADriverThatFailsEndsTheRoles(t *testing.T) {
 	}
 }
 
-// TestWorkersTooSmallForTheirSlots would catch a cluster whose every worker dies
-// at once.
+// TestWorkersTooSmallForTheirSlots would catch a cluster whose workers all fail at once.
 func TestWorkersTooSmallForTheirSlots(t *testing.T) {
 	t.Parallel()
 	_, err := NewComponent(ComponentConfig{

@@ -16,15 +16,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 )
 
-// Parts that the job of these tests has begun to write, and another one.
+// Unfinished parts of these tests' job, and of another job.
 const (
 	ourPart   = "_temporary/" + string(testJob) + "/1/part-00000"
 	theirPart = "_temporary/other/1/part-00000"
 )
 
 // TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded would catch an ApplicationMaster that YARN has given up,
-// and whose job takes away what the same job has written under the next one; parts that stay though
-// nobody comes for them; and those of a job that has succeeded, or of another, that are taken, too.
+// and that removes what the next attempt of the same job has written. It would also catch unfinished parts
+// that stay after the last attempt, and parts of a finished job or of another job that are removed.
 func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 	t.Parallel()
 	away := errors.New("YARN is away")
@@ -73,9 +73,9 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 	}
 }
 
-// TestJobsThatEndWithTheirClusterLeaveNothing would catch a session, or an application, that leaves at
-// its end what its jobs have begun to write. It would also catch an attempt that YARN has given up and
-// that removes what its successor writes.
+// TestJobsThatEndWithTheirClusterLeaveNothing would catch a session or an application that leaves
+// unfinished output of its jobs at its end. It would also catch an attempt that YARN has given up and that
+// removes what its successor writes.
 func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -124,7 +124,7 @@ func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 	}
 }
 
-// idle is a cluster that does nothing by itself.
+// idle is a cluster that does nothing without a request.
 type idle struct{ *Component }
 
 func (i idle) run(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
@@ -132,7 +132,8 @@ func (i idle) run(ctx context.Context, taken func()) (dispatcher.Outcome, error)
 	return i.Dispatcher.Outcome(ctx)
 }
 
-// recordsEnd is how YARN answers to the end of an application. Before that both parts must be in its output.
+// recordsEnd is YARN's answer to the end of an application. Before it, both parts must be in the job's
+// output.
 func recordsEnd(t *testing.T, out string, answer error) func(context.Context) error {
 	return func(context.Context) error {
 		if got := there(out, ourPart, theirPart); len(got) < 2 {
@@ -155,7 +156,7 @@ func written(t *testing.T, files ...string) string {
 	return dir
 }
 
-// there gives those of the files that are in a directory.
+// there returns those of the files that exist in a directory.
 func there(dir string, files ...string) (found []string) {
 	for _, file := range files {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
@@ -165,8 +166,8 @@ func there(dir string, files ...string) (found []string) {
 	return found
 }
 
-// TestAJobWithoutAResultLeavesNothingInItsOutput would catch parts that fill the quota which has failed
-// their job, a clean-up that the next run does not wait for, and one that takes the files of others.
+// TestAJobWithoutAResultLeavesNothingInItsOutput would catch unfinished parts that fill the quota which has
+// failed their job, a removal for which the next run does not wait, and a removal of others' files.
 func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 	t.Parallel()
 	const theirs, ours, marker = "/out/" + theirPart, "/out/" + ourPart, "/out/_committing-" + string(testJob) + "-1"
@@ -237,8 +238,8 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 	}
 }
 
-// TestOthersAreListedWhileTheRestOfAJobIsRemoved would catch a list of all jobs that hangs for as long
-// as HDFS takes to remove what one of them has begun to write, and an end that is told before.
+// TestOthersAreListedWhileTheRestOfAJobIsRemoved would catch a list of all jobs that waits while HDFS
+// removes one job's output, and an end that is reported before the removal.
 func TestOthersAreListedWhileTheRestOfAJobIsRemoved(t *testing.T) {
 	t.Parallel()
 	const ours = "/out/" + ourPart

@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// secured is what a Kerberized cluster's configuration says of names.
+// secured is the part of a Kerberized cluster's configuration that concerns names.
 func secured() map[string]string {
 	return map[string]string{
 		"hadoop.security.authentication": "kerberos",
@@ -24,7 +24,7 @@ func secured() map[string]string {
 	}
 }
 
-// carriedConf is a configuration as a client hands it over.
+// carriedConf is a configuration in the form in which a client sends it.
 func carriedConf(t *testing.T, properties map[string]string) *hadoopconf.Conf {
 	t.Helper()
 	empty, err := hadoopconf.Parse([]byte("<configuration/>"))
@@ -93,8 +93,8 @@ func with(properties map[string]string, more ...string) map[string]string {
 	return properties
 }
 
-// TestDoorsOpenWithKerberosAlone would catch names that are believed on a cluster
-// where anybody can have any.
+// TestDoorsOpenWithKerberosAlone would catch names that are trusted on a cluster where every user can claim
+// any name.
 func TestDoorsOpenWithKerberosAlone(t *testing.T) {
 	t.Parallel()
 	env := testEnvironment(t, "file:///staging")
@@ -127,8 +127,8 @@ func TestDoorsOpenWithKerberosAlone(t *testing.T) {
 	}
 }
 
-// TestAnHTTPKeytabIsReadAtTheStart would catch a keytab that is found missing when
-// the first user comes.
+// TestAnHTTPKeytabIsReadAtTheStart would catch a missing keytab that is only noticed at the first user's
+// request.
 func TestAnHTTPKeytabIsReadAtTheStart(t *testing.T) {
 	t.Parallel()
 	env := testEnvironment(t, "file:///staging")

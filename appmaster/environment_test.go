@@ -17,7 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// containerVariables are what YARN gives the process.
+// containerVariables are the variables that YARN gives the process.
 func containerVariables(t *testing.T) map[string]string {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "container_tokens")
@@ -89,8 +89,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestAnApplicationsProgramIsWhatWasSubmitted would catch a driver that runs though its file was changed on its way over
-// HDFS.
+// TestAnApplicationsProgramIsWhatWasSubmitted would catch a driver that runs although its file was changed
+// on HDFS after the submission.
 func TestAnApplicationsProgramIsWhatWasSubmitted(t *testing.T) {
 	t.Parallel()
 	content := []byte("the program")

@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// TestDriversFitBesideTheMaster would catch a container that YARN ends for its memory
-// because of the drivers that run in it, and a driver that gets what is the master's.
+// TestDriversFitBesideTheMaster would catch a container that YARN kills because its drivers take too much
+// memory, and a driver that gets memory meant for the ApplicationMaster.
 func TestDriversFitBesideTheMaster(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -18,9 +18,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestJobsTakeNoMoreThanIsReserved would catch an estimate of what a job takes when it is taken
-// in that time has passed by: a master then takes in more jobs than its memory holds. It begins
-// with a job's graph and ends before its deployment; what tasks add later is no part of it.
+// TestJobsTakeNoMoreThanIsReserved would catch an estimate that no longer covers what a job takes: an
+// ApplicationMaster then accepts more jobs than its memory holds. The test measures from the job's graph to
+// the moment before its deployment. What tasks add later is not part of it.
 func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
@@ -84,7 +84,7 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 	}
 }
 
-// deaf is a ResourceManager that answers nothing.
+// deaf is a ResourceManager that never answers.
 type deaf struct{}
 
 func (deaf) Tell(context.Context, msg.Message) error { return nil }
@@ -108,7 +108,7 @@ func reading(splits, parallelism int) jobgraph.JobGraph {
 // inUse is the memory that is in use, in bytes.
 func inUse() int64 {
 	runtime.GC()
-	runtime.GC() // what the first has found to finalize
+	runtime.GC() // frees what the first call finalized
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

@@ -17,8 +17,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/testing/heldtest"
 )
 
-// TestJobsTakeNoMoreThanTheirRoom would catch a job as planners write it that takes more memory decoded than a room
-// sets aside for its text, and a job that is refused for its length though a session of the default size must run it.
+// TestJobsTakeNoMoreThanTheirRoom would catch a planner's job that takes more memory decoded than a room
+// sets aside for its text, and a job that is too long although a session of the default size must run it.
 // It prints the figures of the package's comment.
 func TestJobsTakeNoMoreThanTheirRoom(t *testing.T) {
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerProcessSize.Name(): "512m"}})
@@ -57,7 +57,8 @@ func TestJobsTakeNoMoreThanTheirRoom(t *testing.T) {
 	}
 }
 
-// TestWhatForgedJobsTake prints what a forged job takes, which no room sets aside: see the package's comment.
+// TestWhatForgedJobsTake prints what a forged job takes. No room sets that aside: see the package's
+// comment.
 func TestWhatForgedJobsTake(t *testing.T) {
 	const many = 1 << 17
 	text := []byte(`{"vertices":[` + strings.Repeat("0,", many-1) + "0]}")
@@ -77,7 +78,7 @@ func TestWhatForgedJobsTake(t *testing.T) {
 	}
 }
 
-// files is a job of 5,000 slots that reads so many files, each of these in one split.
+// files is a job of 5,000 slots that reads the given number of files, with each of them in one split.
 func files(many, inSplit int) jobgraph.JobGraph {
 	v := jobgraph.Vertex{Name: "read", Operators: []string{"read"}, Parallelism: 5000, Source: true}
 	for i := range many {
@@ -91,7 +92,7 @@ func files(many, inSplit int) jobgraph.JobGraph {
 	return jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "count", Name: "count", Args: []byte("{}"), Vertices: []jobgraph.Vertex{v}}
 }
 
-// wide is a job of so many vertices, edges and options.
+// wide is a job of the given number of vertices, edges and options.
 func wide(many int) jobgraph.JobGraph {
 	g := jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "wide", Name: "wide", Args: []byte("{}"), Config: make(map[string]string)}
 	for i := range many {

@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// TestTheRoomIsNoLargerThanItsMemory would catch bodies that fill more than there is for them,
-// with what is decoded from them and what every connection may bring beside.
+// TestTheRoomIsNoLargerThanItsMemory would catch bodies that take more than their memory, with what is
+// decoded from them and with the small texts of all connections.
 func TestTheRoomIsNoLargerThanItsMemory(t *testing.T) {
 	t.Parallel()
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): "100m"}})
@@ -33,8 +33,8 @@ func TestTheRoomIsNoLargerThanItsMemory(t *testing.T) {
 	}
 }
 
-// TestBodiesShareTheMastersMemory would catch an option for large jobs by which requests
-// alone fill a small master, and one that says less and is not heard.
+// TestBodiesShareTheMastersMemory would catch an option that lets requests alone fill a small
+// ApplicationMaster, and a smaller option that has no effect.
 func TestBodiesShareTheMastersMemory(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

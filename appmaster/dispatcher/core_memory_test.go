@@ -19,7 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// collecting is a graph that collects so many results.
+// collecting is a graph that collects the given number of results.
 func collecting(results int) *jobgraph.JobGraph {
 	g := graph()
 	for i := range results {
@@ -30,8 +30,7 @@ func collecting(results int) *jobgraph.JobGraph {
 	return g
 }
 
-// filled is what a job leaves of a result of which nothing was read: that many bytes, or
-// as many as its task may send.
+// filled is an unread result of the given size, or of as many bytes as its task may send.
 func filled(t interface{ Fatal(...any) }, limit, size int) *collect.Buffer {
 	b := collect.New(limit)
 	acknowledged := int64(0)
@@ -48,10 +47,9 @@ func filled(t interface{ Fatal(...any) }, limit, size int) *collect.Buffer {
 	return b
 }
 
-// TestJobsStayWithinTheirMemory runs random sessions. It would catch a master whose memory
-// jobs can fill by what they are, collect and leave; memory that is not given back when a
-// result was read or a job is forgotten, after which a session refuses all jobs; and a job
-// that is refused though there is room.
+// TestJobsStayWithinTheirMemory runs random sessions. It would catch jobs whose graphs, results and remains
+// exceed the memory; memory that is not given back when a result was read or a job is dropped, so that a
+// session finally refuses all jobs; and a job that is refused although there is room.
 func TestJobsStayWithinTheirMemory(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,8 +151,8 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 	})
 }
 
-// TestAJobWithoutRoomIsToldWhatToDo would catch an answer that nobody can act on, and one
-// that has scripts try for ever what cannot succeed.
+// TestAJobWithoutRoomIsToldWhatToDo would catch an error without a remedy, and an error that makes scripts
+// retry for ever what cannot succeed.
 func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
 	core := newCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
@@ -194,10 +192,10 @@ func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 	}
 }
 
-// TestRoomIsMadeOldestFirst would catch a new job that has the results forgotten which a
-// client is reading, or what a client has not heard of yet; a session that refuses jobs
-// for the sake of old ones, or because somebody asks for one of them again and again; and
-// one that forgets jobs in vain.
+// TestRoomIsMadeOldestFirst would catch a new job for which the Dispatcher drops results that a client is
+// reading, or an outcome that a client does not know yet; a session that refuses jobs because of old ones,
+// or because a client requests one of them again and again; and a session that drops jobs although that
+// does not make enough room.
 func TestRoomIsMadeOldestFirst(t *testing.T) {
 	t.Parallel()
 	core := newCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
@@ -243,7 +241,7 @@ func TestRoomIsMadeOldestFirst(t *testing.T) {
 		}
 	}
 	now = now.Add(handoverTime)
-	_, _ = step(pageAsked{Job: "b", Name: "r0"}) // its client reads on, though slowly
+	_, _ = step(pageAsked{Job: "b", Name: "r0"}) // its client continues to read, but slowly
 	if forgotten, err := submit("large", 2); forgotten != "" || !errors.Is(err, msg.ErrNoMemory) {
 		t.Errorf("the oldest is being read, and the other is not enough: forgotten %q, error %v", forgotten, err)
 	}
@@ -252,10 +250,10 @@ func TestRoomIsMadeOldestFirst(t *testing.T) {
 	}
 }
 
-// TestWhatYieldsFirst would catch a page that is dropped though nobody needs its room, after
-// which a client that was asleep has lost its result; one that is held when others go for
-// it; and a result that is forgotten while a person reads it, who needs longer for a page
-// than a program, or that outlasts all others as nobody ever reads it.
+// TestWhatYieldsFirst would catch a page that is dropped although no job needs its room, so that a client
+// that was asleep has lost its result; a page that is kept while others are dropped; a result that is
+// dropped while a person reads it, because people need longer for a page than programs; and a result that
+// outlasts all others because no client reads it.
 func TestWhatYieldsFirst(t *testing.T) {
 	t.Parallel()
 	const each = collect.LeastBuffered
@@ -311,8 +309,8 @@ func TestWhatYieldsFirst(t *testing.T) {
 	}
 }
 
-// TestEndedJobsLeaveHalfOfTheMemory would catch a session that is idle, and gives each job
-// the least, as it is full of what nobody ever reads.
+// TestEndedJobsLeaveHalfOfTheMemory would catch an idle session that gives each new job the least memory,
+// because unread results fill the rest.
 func TestEndedJobsLeaveHalfOfTheMemory(t *testing.T) {
 	t.Parallel()
 	const memory = 16 << 20
@@ -334,8 +332,7 @@ func TestEndedJobsLeaveHalfOfTheMemory(t *testing.T) {
 	}
 }
 
-// TestAPageThatWasDroppedIsGone would catch an end of the result that is told as if it were
-// all of it.
+// TestAPageThatWasDroppedIsGone would catch a dropped page that the client takes for the end of the result.
 func TestAPageThatWasDroppedIsGone(t *testing.T) {
 	t.Parallel()
 	s := &script{t: t, now: testEpoch}

@@ -194,7 +194,7 @@ func (s *script) wait(text string) []string {
 	until := s.now.Add(s.duration(text))
 	var lines []string
 	for !s.wake.IsZero() && !s.wake.After(until) {
-		if s.wake.After(s.now) { // else it is late
+		if s.wake.After(s.now) { // otherwise the step counts as late
 			s.now = s.wake
 		}
 		s.wake = time.Time{}
@@ -268,8 +268,8 @@ func describeEntry(e jobEntry) string {
 	return fmt.Sprintf("%s %s", e.Job, e.Details.Status)
 }
 
-// TestClusterEndsOnce runs random events and would catch a cluster for one job
-// that ends twice, never, or otherwise than its job.
+// TestClusterEndsOnce runs random events. It would catch a cluster for one job that ends twice, never, or
+// with another outcome than its job.
 func TestClusterEndsOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -344,8 +344,8 @@ func TestDiagnosticsAreBoundedText(t *testing.T) {
 	}
 }
 
-// TestASessionTakesSoManyJobs would catch a script that submits jobs in a circle and takes
-// the ApplicationMaster's memory, and with it everybody's jobs.
+// TestASessionTakesSoManyJobs would catch a script that submits jobs in a loop and fills the
+// ApplicationMaster's memory, so that all jobs are lost.
 func TestASessionTakesSoManyJobs(t *testing.T) {
 	t.Parallel()
 	s := &script{t: t, now: testEpoch}
@@ -363,10 +363,10 @@ func TestASessionTakesSoManyJobs(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptStaysWithinItsLimits runs a session for weeks. It would catch an
-// ApplicationMaster whose memory grows with the jobs that it has run, or with what they
-// have collected; a job that is forgotten before it must be, or amid the handover to its
-// client; and results that go, as their client may be reading, before what nobody waits for.
+// TestWhatIsKeptStaysWithinItsLimits runs a session for weeks. It would catch an ApplicationMaster whose
+// memory grows with the jobs that it has run, or with what they have collected; a job that is dropped too
+// early, or during the handover to its client; and results that a client may be reading, and that are
+// dropped before results without a client.
 func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -459,8 +459,8 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 	})
 }
 
-// TestForgottenJobsAreBounded would catch a session of months that remembers each job it has
-// ever run, and one that is asked for one job again and again, and forgets the others for it.
+// TestForgottenJobsAreBounded would catch a session of months that remembers each job it has run, and a
+// session that forgets the other jobs because clients ask for one job again and again.
 func TestForgottenJobsAreBounded(t *testing.T) {
 	t.Parallel()
 	var f forgotten
@@ -472,7 +472,7 @@ func TestForgottenJobsAreBounded(t *testing.T) {
 		t.Errorf("%d ids are remembered, in a list of %d", len(f.jobs), len(f.order))
 	}
 	later := testEpoch.Add(repeatTime - time.Second)
-	for range 3 { // whoever repeats the oldest one
+	for range 3 { // a client repeats the oldest one
 		f.add(later, id(2*maxForgotten))
 	}
 	if len(f.order) != maxForgotten || !f.has(later, id(2*maxForgotten+1)) {
@@ -486,9 +486,9 @@ func TestForgottenJobsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCancelledIDsPushOutNoEndedJob would catch a job that runs twice because somebody has
-// cancelled thousands of ids that the session does not have, and the reverse: a job that runs
-// though it was cancelled, because thousands of others have ended since.
+// TestCancelledIDsPushOutNoEndedJob would catch a job that runs twice because a client has cancelled
+// thousands of ids that the session does not have, and the reverse: a job that runs although it was
+// cancelled, because thousands of others have ended since.
 func TestCancelledIDsPushOutNoEndedJob(t *testing.T) {
 	t.Parallel()
 	c := configured(Session)

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// configured is what the default options say.
+// configured is the Config by default options.
 func configured(mode Mode) Config {
 	c := Configured(config.Config{})
 	c.Mode = mode
@@ -206,8 +206,8 @@ func TestListsMergeRunningAndEndedJobs(t *testing.T) {
 	})
 }
 
-// TestAnApplicationEndsAsItsJobs would catch a program that ended well before its jobs, and
-// an application that does not wait for them, or tells nothing of the one that did not finish.
+// TestAnApplicationEndsAsItsJobs would catch an application that does not wait for the jobs of a program
+// that ended before them, or that does not report the job that did not finish.
 func TestAnApplicationEndsAsItsJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// leastRate is how fast a body must arrive beyond readTime, in bytes a second. A client that sends a
-	// little now and then then cannot keep a connection for ever.
+	// leastRate is how fast a body must arrive beyond readTime, in bytes a second, so that a client that
+	// sends a little now and then cannot keep a connection for ever.
 	leastRate = 32 << 10
 	// driverTime is how long a driver may take to plan its job.
 	driverTime = 5 * time.Minute

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxConnections bounds all connections, the one that is being accepted among them, so that
-	// users who open many take no descriptors from the rest of the process. Package doorstep allows
-	// fewer whose users are not known yet.
+	// maxConnections bounds all connections, with the one that is being accepted, so that clients which
+	// open many take no file descriptors from the rest of the process. Package doorstep bounds the
+	// connections of unknown users further.
 	maxConnections = budget.Connections
-	// maxLesser bounds the lesser ones: of users who are known and have not all rights. net/http needs some 460 KiB for
-	// maxHeader bytes of header fields with short names and no values, and a request may keep them for as long as its
-	// body may take.
+	// maxLesser bounds the lesser connections: of users who are known and have not all rights. net/http
+	// needs some 460 KiB for maxHeader bytes of header fields with short names and no values, and a request
+	// may keep them for as long as its body may take.
 	maxLesser = 48
 )
 

@@ -96,7 +96,7 @@ func (e *entrance) handOver(ctx context.Context, conn net.Conn) {
 	_ = conn.SetReadDeadline(time.Now().Add(firstByteTime))
 	_, err := io.ReadFull(conn, first[:])
 	if !stop() || err != nil || conn.SetReadDeadline(time.Time{}) != nil {
-		_ = conn.Close() // nobody to tell
+		_ = conn.Close() // nothing can use the error
 		return
 	}
 	begun := net.Conn(&begunConn{Conn: conn, begun: first[:]})

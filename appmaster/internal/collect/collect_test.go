@@ -46,8 +46,8 @@ func TestAddRefuses(t *testing.T) {
 	})
 }
 
-// A task that is not held back would fill the JobMaster's memory, and one that is held back
-// for good would never end.
+// It would catch a task that fills the JobMaster's memory because nothing stops it, and a task that is
+// stopped and never continues.
 func TestTaskIsHeldBackWhileNobodyReads(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]int{"the most": MaxBuffered, "the least": LeastBuffered} {
@@ -90,7 +90,7 @@ func heldBack(t *testing.T, b *Buffer, limit int) {
 	}
 }
 
-// A job that nobody waits for would hold what it collects until that is noticed.
+// It would catch a job without a client that holds what it collects.
 func TestNothingIsHeldThatNobodyComesFor(t *testing.T) {
 	t.Parallel()
 	b := New(0)
@@ -151,8 +151,8 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestClientReadsWhatTheTaskSent would catch a record lost, doubled or kept from
-// a void epoch, whatever the order of things.
+// TestClientReadsWhatTheTaskSent would catch a record that is lost, duplicated or kept from a void epoch,
+// in any order of calls.
 func TestClientReadsWhatTheTaskSent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

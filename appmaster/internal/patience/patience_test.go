@@ -9,8 +9,7 @@ import (
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestLate would catch a process that counts as stopped as it is busy, or before it is to be
-// woken at all.
+// TestLate would catch a process that counts as stopped because it is busy, or before its alarm.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -30,11 +29,11 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestAProcessThatIsStoppedWaitsOn lets a process step and be stopped at random while nothing
-// is heard of somebody. It would catch: one who is given up before the process has been there
-// for as long as he may be silent, but for what it cannot know it was stopped for, which is
-// less than an interval each time, or without an interval in which what he said may be read;
-// one who has more time than at first; and one for whom a process waits that is always late.
+// TestAProcessThatIsStoppedWaitsOn lets a process step and be stopped at random while nothing is heard from
+// a peer. It would catch three faults. A peer is given up although the process did not run for the peer's
+// whole allowance; not counted is a stop that the process cannot know of, which is shorter than an interval
+// each time. A peer is given up without an interval in which its messages can be read. A peer gets more
+// than its allowance, or a process that is always late waits for it for ever.
 func TestAProcessThatIsStoppedWaitsOn(t *testing.T) {
 	t.Parallel()
 	const interval = 10 * time.Second
@@ -44,7 +43,7 @@ func TestAProcessThatIsStoppedWaitsOn(t *testing.T) {
 		}
 		allowance := span("allowance", 5*time.Minute)
 		d, now := After(epoch, allowance), epoch
-		var there, unknown time.Duration // it ran; it may have been stopped and not know it
+		var there, unknown time.Duration // it ran, or was stopped and cannot know it
 		for granted := false; !d.Passed(now); {
 			wake := now.Add(interval)
 			if d.At().Before(wake) {
@@ -80,8 +79,9 @@ func TestAProcessThatIsStoppedWaitsOn(t *testing.T) {
 	})
 }
 
-// TestATimeToReadIsKeptForTheStopThatNeedsIt would catch a process that was held up for a moment
-// while enough was left, and gives everybody up unread when it is stopped for long after that.
+// TestATimeToReadIsKeptForTheStopThatNeedsIt would catch a process that uses up the extension for a short
+// stop while enough time was left, and after a long stop then gives up all peers before it reads their
+// messages.
 func TestATimeToReadIsKeptForTheStopThatNeedsIt(t *testing.T) {
 	t.Parallel()
 	const interval = 10 * time.Second
@@ -95,9 +95,8 @@ func TestATimeToReadIsKeptForTheStopThatNeedsIt(t *testing.T) {
 	}
 }
 
-// TestSomeAreNotExcused would catch somebody who is to be waited for from a later time on, and
-// loses some of it as the process is stopped before; and one who was given up already, and is
-// waited for again.
+// TestSomeAreNotExcused would catch a stop that shortens the time of a peer that is awaited only from a
+// later time on, and a peer that was given up already and is awaited again.
 func TestSomeAreNotExcused(t *testing.T) {
 	t.Parallel()
 	now, late := epoch.Add(time.Hour), 30*time.Second

@@ -14,20 +14,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// model is what a session's Store is to know, the program that was used longest ago first,
-// with the jobs of each; and what is in the cache.
+// model is what a session's Store must know: the programs, the one that was used longest ago first, with
+// the jobs of each; and what is in the cache.
 type model struct {
 	order  []int
 	jobs   map[int]int
 	cached map[int]bool
 }
 
-// use makes a program the one that was used last.
+// use makes a program the most recently used one.
 func (m *model) use(n int) {
 	m.order = append(slices.DeleteFunc(m.order, func(other int) bool { return other == n }), n)
 }
 
-// take is what a program does that is wanted and is, or comes, into the cache.
+// take is the effect of a request for a program that is in the cache, or arrives there.
 func (m *model) take(n, most int) error {
 	if !slices.Contains(m.order, n) && len(m.order) == most {
 		oldest := slices.IndexFunc(m.order, func(n int) bool { return m.jobs[n] == 0 })
@@ -46,9 +46,9 @@ func (m *model) remove(n int) {
 	delete(m.cached, n)
 }
 
-// TestAStoreKnowsWhatItHolds runs what users do in any order. It would catch a program that
-// a job runs of and that is let go, one that goes for the sake of another that is not taken,
-// and a hold in the cache that nobody knows of, which keeps its file there for ever.
+// TestAStoreKnowsWhatItHolds runs users' requests in any order. It would catch a program that is forgotten
+// while a job uses it, one that is forgotten for another that is then not added, and a hold in the cache
+// that the Store does not know, which keeps a file there for ever.
 func TestAStoreKnowsWhatItHolds(t *testing.T) {
 	t.Parallel()
 	const most, all = 3, 5

@@ -290,8 +290,8 @@ func TestAProgramThatOthersMayReplaceIsNotRun(t *testing.T) {
 	}
 }
 
-// TestFetchedProgramsAreWhatTheyWere would catch a driver that runs what somebody has put
-// in a program's place.
+// TestFetchedProgramsAreWhatTheyWere would catch a driver that runs a file that was put in a program's
+// place.
 func TestFetchedProgramsAreWhatTheyWere(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)
@@ -319,8 +319,8 @@ func TestFetchedProgramsAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce would catch programs that get lost, or whose jobs are miscounted, when
-// users come together; the race detector helps.
+// TestManyAtOnce would catch programs that get lost, or whose jobs are miscounted, when users send requests
+// at the same time; the race detector helps.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)
@@ -358,8 +358,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestASessionLetsGoOfOldPrograms would catch one that takes no new builds of its programs
-// any more after a year, or lets go of one that a job runs of.
+// TestASessionLetsGoOfOldPrograms would catch a session that refuses new builds of its programs after a
+// year, or forgets a program that a job uses.
 func TestASessionLetsGoOfOldPrograms(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)

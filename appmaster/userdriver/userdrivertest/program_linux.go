@@ -30,18 +30,17 @@ var mark = "<bobbin sdk protocol version=2>"
 // Plan plans the job of a program that reads an input, as env.Execute would.
 type Plan func(start msg.DriverStart, input string) (jobgraph.JobGraph, error)
 
-// Main is a driver without the SDK's main, and gives the exit code: words say what it does, one
-// after the other, and value is that of control.Variable. It says on stderr what it finds wrong,
-// and ends with 9.
+// Main is a driver without the SDK's main, and returns the exit code. words are what it does, in order, and
+// value is that of control.Variable. It reports what is wrong on stderr, and returns 9.
 //
 //	count=INPUT    executes a job, and prints how it ended and how many bytes it collected
-//	abandon=INPUT  the same, and dies when the job runs
-//	rush=INPUT     executes a second job, and hears nothing of the first
+//	abandon=INPUT  the same, and kills itself when the job runs
+//	rush=INPUT     executes a second job, and receives nothing about the first
 //	curse          fails to plan
 //	die            kills itself
-//	tokens         waits for new tokens, and prints whose they are
-//	hog            holds 200 MB until the master leaves; hog-at-once before it has said anything
-//	hang           hears the master until that leaves
+//	tokens         waits for new tokens, and prints their password
+//	hog            holds 200 MB until the ApplicationMaster closes the connection; hog-at-once does so before it sends anything
+//	hang           receives until the ApplicationMaster closes the connection
 func Main(value string, words []string, plan Plan) int {
 	fail := func(why any) int {
 		fmt.Fprintln(os.Stderr, "driver:", why)
@@ -78,7 +77,7 @@ func Main(value string, words []string, plan Plan) int {
 			if code := count(conn, plan, start, argument, false); code != 0 {
 				return code
 			}
-		case "abandon": // the same, and die when it runs
+		case "abandon": // the same, and kills itself when the job runs
 			return count(conn, plan, start, argument, true)
 		case "curse":
 			_ = conn.Send(msg.DriverFailed{Message: "the plan is cursed", Stack: "main.plan()"})
@@ -86,11 +85,11 @@ func Main(value string, words []string, plan Plan) int {
 		case "die":
 			fmt.Fprintln(os.Stderr, "last words")
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		case "rush": // executes a second job and hears nothing of the first
+		case "rush": // executes a second job, and receives nothing about the first
 			if err := rush(conn, plan, socket, start, argument); err != nil {
 				return fail(err)
 			}
-		case "tokens": // waits for some, and prints whose they are
+		case "tokens": // waits for new tokens, and prints their password
 			m, err := conn.Receive()
 			update, is := m.(msg.UpdateTokens)
 			if err != nil || !is {
@@ -104,7 +103,7 @@ func Main(value string, words []string, plan Plan) int {
 		case "hog":
 			hog(conn)
 			return 0
-		case "hang": // until the master leaves, whatever it says
+		case "hang": // until the ApplicationMaster closes the connection
 			for err == nil {
 				_, err = conn.Receive()
 			}
@@ -146,7 +145,7 @@ func rush(conn *control.Conn, plan Plan, socket net.Conn, start msg.DriverStart,
 		if fault == nil {
 			fault = conn.Send(msg.ExecuteJob{Graph: graph})
 		}
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // until the master leaves
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // until the ApplicationMaster closes the connection
 	})
 	return errors.Join(err, fault)
 }
