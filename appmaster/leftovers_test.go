@@ -13,9 +13,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestNothingIsLeftOfForgottenJobs runs hundreds in one session that remembers the last
-// few. It would catch a map, a goroutine or a stream that a job leaves in any role, which a
-// session of weeks dies of. Workers are in this process, too.
+// TestNothingIsLeftOfForgottenJobs runs hundreds of jobs in one session that remembers the last few. It
+// would catch a map entry, a goroutine or a stream that a job leaves in any role, and that kills a session
+// of weeks. The workers are in this process, too.
 func TestNothingIsLeftOfForgottenJobs(t *testing.T) {
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\nx\n"})
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobStoreMaxCapacity.Name(): "5"}})
@@ -32,19 +32,19 @@ func TestNothingIsLeftOfForgottenJobs(t *testing.T) {
 	for range more {
 		c.runToEnd(t, graph)
 	}
-	// A JobMaster has 50 KiB. What stays for a while are timers of the workers, which find
-	// nothing to do when their time comes, six of a job, of 0.5 KiB; and a worker more.
+	// A JobMaster has 50 KiB. For a while each job leaves six timers of the workers, of 0.5 KiB each, which
+	// do nothing when they fire; and there is one worker more.
 	const most = 8 << 10
 	end, ends := t.Deadline()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
-	for ; ; <-again.C { // streams take a second to part
+	for ; ; <-again.C { // streams take a second to close
 		heapNow, goroutinesNow := inUse()
 		grown, started := (heapNow-heap)/more, goroutinesNow-goroutines
 		if grown < most && started < more/4 {
 			break
 		}
-		if ends && time.Until(end) < 10*time.Second { // the run's end would not say how much is left
+		if ends && time.Until(end) < 10*time.Second { // only here the error says how much is left
 			t.Fatalf("%d jobs leave %d bytes each, and %d goroutines", more, grown, started)
 		}
 	}
@@ -53,7 +53,7 @@ func TestNothingIsLeftOfForgottenJobs(t *testing.T) {
 	}
 }
 
-// runToEnd runs a job whose results nobody wants.
+// runToEnd runs a job without a client for its results.
 func (c *cluster) runToEnd(t *testing.T, graph *jobgraph.JobGraph) {
 	t.Helper()
 	job := ids.JobID(ids.Random())
@@ -68,10 +68,10 @@ func (c *cluster) runToEnd(t *testing.T, graph *jobgraph.JobGraph) {
 	}
 }
 
-// inUse is the memory that is in use, in bytes, and how many goroutines there are.
+// inUse returns the memory that is in use, in bytes, and the number of goroutines.
 func inUse() (heap int64, goroutines int) {
 	runtime.GC()
-	runtime.GC() // what the first has found to finalize
+	runtime.GC() // frees what the first call finalized
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc), runtime.NumGoroutine()

@@ -13,8 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestExitCodes would catch codes that Flink's users do not know: a shell shows
-// 163 for Flink's 1443.
+// TestExitCodes would catch codes that Flink's users do not know: a shell shows 163 for Flink's 1443.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[msg.ApplicationStatus]int{
@@ -29,8 +28,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestGuard would catch a SIGTERM that is not heard, and services that keep the
-// process when they hang.
+// TestGuard would catch a SIGTERM without effect, and hanging services that keep the process alive.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	logger, logged := logtest.NewNullLogger()

@@ -56,7 +56,7 @@ func testEnvironment(t *testing.T, staging string) environment {
 	}
 }
 
-// started is an ApplicationMaster whose workers are w's.
+// started is an ApplicationMaster that gets its workers from w.
 type started struct {
 	*master
 	staging string // directory
@@ -64,7 +64,7 @@ type started struct {
 	outcome dispatcher.Outcome // read after ended
 }
 
-// runMaster builds the ApplicationMaster of an application as Main does, but for YARN, and runs it
+// runMaster builds the ApplicationMaster of an application as Main does, but without YARN, and runs it
 // after a last change.
 func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*master)) *started {
 	t.Helper()
@@ -107,7 +107,7 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 	return s
 }
 
-// access reads what the owner would from a staging directory.
+// access reads the access file in a staging directory, as the owner's client would.
 func access(t *testing.T, dir string) launch.Access {
 	t.Helper()
 	file := filepath.Join(dir, launch.AccessFile)
@@ -129,7 +129,7 @@ func access(t *testing.T, dir string) launch.Access {
 	return access
 }
 
-// fetch is what the owner's client does until the job has ended.
+// fetch does what the owner's client does until the job has ended.
 func (s *started) fetch(t *testing.T) {
 	t.Helper()
 	owner, err := client.NewClusterClient(access(t, s.staging))
@@ -139,7 +139,7 @@ func (s *started) fetch(t *testing.T) {
 	defer owner.Close()
 	for cursor := int64(0); ; {
 		page, err := owner.CollectPage(t.Context(), testJob, "counts", cursor)
-		if client.Unreachable(err) { // the job is being started
+		if client.Unreachable(err) { // the job is starting
 			continue
 		}
 		if err != nil {
@@ -159,8 +159,8 @@ func (s *started) filesStay() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// TestAnnouncementReplacesAnEarlierAttempts would catch a second attempt that cannot
-// start, and an owner who is sent to the first.
+// TestAnnouncementReplacesAnEarlierAttempts would catch a second attempt that cannot start, and an access
+// file that leads the owner to the first.
 func TestAnnouncementReplacesAnEarlierAttempts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -176,9 +176,9 @@ func TestAnnouncementReplacesAnEarlierAttempts(t *testing.T) {
 	}
 }
 
-// TestAnApplicationEndsInOrder would catch staged files that go before YARN has recorded the
-// end, when another attempt may need them still, or that stay after it; workers that are there
-// when YARN says that the application has ended; and an owner who does not get the result.
+// TestAnApplicationEndsInOrder would catch staged files that are removed before YARN has recorded the end,
+// although another attempt may need them, or that stay after it; workers that still run when YARN reports
+// the end of the application; and an owner who does not get the result.
 func TestAnApplicationEndsInOrder(t *testing.T) {
 	t.Parallel()
 	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\n"})
@@ -207,15 +207,15 @@ func TestAnApplicationEndsInOrder(t *testing.T) {
 	}
 }
 
-// TestHDFSAndYARNMayBeAwayAtTheEnd would catch a job that has succeeded and whose
-// application fails, because one of them was restarted at the wrong moment.
+// TestHDFSAndYARNMayBeAwayAtTheEnd would catch a finished job whose application fails because HDFS or YARN
+// was restarted at that moment.
 func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // nobody answers there
+	l.Close() // nothing answers at this address
 	conf := "<configuration><property><name>fs.defaultFS</name><value>hdfs://" + l.Addr().String() + "</value></property></configuration>"
 	away, err := dfs.Carried(dfs.Handed{HadoopConf: []byte(conf), User: "alice", Logger: quiet()})
 	if err != nil {
@@ -224,7 +224,7 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 
 	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 	w := newWorkers(t, content)
-	const patience = 50 * time.Millisecond // for what may be left undone
+	const patience = 50 * time.Millisecond // for the steps that may be skipped
 	w.deregister = func(ctx context.Context) error {
 		back := time.NewTimer(5 * patience)
 		defer back.Stop()
@@ -253,9 +253,9 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestStagedFilesStayWhereTheEndIsNotConfirmed would catch an attempt that takes the next one's
-// job away, and a job that has finished and that the next attempt tells as failed: YARN has
-// replaced this one while it was paused, or its word did not get through.
+// TestStagedFilesStayWhereTheEndIsNotConfirmed would catch an attempt that removes the next one's job, and
+// a finished job that the next attempt reports as failed: YARN has replaced this attempt while it was
+// paused, or its message did not arrive.
 func TestStagedFilesStayWhereTheEndIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	away := errors.New("YARN is away")
@@ -295,8 +295,8 @@ func TestStagedFilesStayWhereTheEndIsNotConfirmed(t *testing.T) {
 	}
 }
 
-// TestAProcessThatIsStoppedTouchesNothing would catch an attempt that ends the
-// application, or takes its files away, while YARN starts the next one.
+// TestAProcessThatIsStoppedTouchesNothing would catch an attempt that ends the application, or removes its
+// files, while YARN starts the next one.
 func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -383,8 +383,8 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestListenGoesOnToTheNextPort would catch a range of which only the first port
-// is tried, and a fault of the address that is blamed on the ports.
+// TestListenGoesOnToTheNextPort would catch a range whose other ports are not tried, and a wrong address
+// whose error blames the ports.
 func TestListenGoesOnToTheNextPort(t *testing.T) {
 	t.Parallel()
 	taken, err := listen(t.Context(), "127.0.0.1", config.Ports{{}})

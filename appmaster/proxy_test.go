@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// TestProxies would catch a web proxy that is turned away, and an application
-// that does not start because a name cannot be resolved.
+// TestProxies would catch a web proxy that REST refuses, and an application that does not start because a
+// name cannot be resolved.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	own := []string{"127.0.0.1", "::1", "127.0.0.9"}

@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestProgressIsThatOfTheTasksLeft would catch a bar in YARN's pages that is full from the
-// start, as Flink's is, or one that a session's old jobs keep full.
+// TestProgressIsThatOfTheTasksLeft would catch a progress bar in YARN's pages that is full from the start,
+// as Flink's is, or that a session's old jobs keep full.
 func TestProgressIsThatOfTheTasksLeft(t *testing.T) {
 	job := func(status msg.JobStatus, finished, total int) msg.JobOverview {
 		return msg.JobOverview{Status: status, Tasks: map[msg.ExecutionState]int{msg.ExecutionFinished: finished}, TotalTasks: total}
@@ -36,8 +36,8 @@ func TestProgressIsThatOfTheTasksLeft(t *testing.T) {
 	}
 }
 
-// TestProgressIsWatched would catch a share that stays what it was at first, and a watch
-// that one failed look ends.
+// TestProgressIsWatched would catch progress that keeps its first value, and a watch that ends after one
+// error.
 func TestProgressIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p progress

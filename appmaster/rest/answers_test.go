@@ -22,7 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// longGateway knows many jobs.
+// longGateway has many jobs.
 type longGateway struct{ fakeGateway }
 
 func (g *longGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
@@ -43,9 +43,9 @@ func (p *pipes) ask(t *testing.T) net.Conn {
 	return conn
 }
 
-// TestSlowReadersOfALargePageChangeNothing is the attack of a user who may look: he asks for a large page on 200
-// connections, and reads none of the answers. It would catch a master whose memory they fill, and one that lets others
-// wait until the readers' time is over.
+// TestSlowReadersOfALargePageChangeNothing is the attack of a user who may view: he requests a large page
+// on 200 connections, and reads none of the answers. It would catch answers that fill the
+// ApplicationMaster's memory, and other users who wait until the readers' time is over.
 func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 	t.Parallel()
 	const memory, readers = 2 << 20, 200
@@ -95,11 +95,11 @@ func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
-		time.Sleep(time.Second) // as inBubble
+		time.Sleep(time.Second) // as in inBubble
 	})
 }
 
-// steady has an answer entered that is read slowly, and never stalls, until ctx ends.
+// steady enters an answer that is read slowly, and never stalls, until ctx ends.
 func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answer {
 	t.Helper()
 	one := &answer{room: room}
@@ -121,8 +121,8 @@ func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answ
 	return one
 }
 
-// TestAReaderIsNotCutWhileItReads would catch an answer that breaks off because many others are being
-// read, one that is larger than the room and never gets in, and memory that is held by nobody.
+// TestAReaderIsNotCutWhileItReads would catch an answer that is cut because many others are being read, an
+// answer larger than the room that never gets in, and memory that stays reserved without an answer.
 func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 		if took := time.Since(began); took != stallTime || !cut {
 			t.Errorf("the reader that stalls is cut: %t, after %s", cut, took)
 		}
-		stalls.leave() // as it does when it is cut
+		stalls.leave() // as an answer does when it is cut
 		if room.held != 80 {
 			t.Errorf("%d bytes are held, want 80", room.held)
 		}
@@ -168,8 +168,7 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	})
 }
 
-// TestAViewKeepsTheTurnUntilThereIsRoom would catch a memory that is filled by views which are composed
-// and wait for room.
+// TestAViewKeepsTheTurnUntilThereIsRoom would catch composed views that wait for room and fill the memory.
 func TestAViewKeepsTheTurnUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,13 +201,13 @@ func TestAViewKeepsTheTurnUntilThereIsRoom(t *testing.T) {
 	})
 }
 
-// lookers serves users in a bubble whom a header names, of whom the owner has all rights.
+// lookers serves users in a bubble. A header names the user, and the owner has all rights.
 func lookers(s *Server) http.Handler {
 	s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob")}
 	return s.behind(func(_ http.Header, r *http.Request) (caller, error) { return caller{name: r.Header.Get("User")}, nil })
 }
 
-// look asks for a path as somebody.
+// look requests a path as a user.
 func look(h http.Handler, user, path string) *httptest.ResponseRecorder {
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
 	r.Header.Set("User", user)
@@ -216,9 +215,8 @@ func look(h http.Handler, user, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestOneViewIsComposedAtATime would catch a thousand readers who ask at once, and fill the memory
-// before anything is written; an owner who waits for them; and a turn that is lost with a handler that
-// panics.
+// TestOneViewIsComposedAtATime would catch a thousand requests at the same time that fill the memory before
+// anything is written; an owner who waits for them; and a turn that is lost when a handler panics.
 func TestOneViewIsComposedAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -253,8 +251,8 @@ func TestOneViewIsComposedAtATime(t *testing.T) {
 	})
 }
 
-// TestWhoFindsNoRoomIsToldSo would catch a refusal without a text, or without the remedy, where others
-// leave no room; and one that comes when the client has given up.
+// TestWhoFindsNoRoomIsToldSo would catch a refusal without a text, or without the remedy, when other
+// requests leave no room; and a refusal that comes after the client has given up.
 func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 	t.Parallel()
 	for name, full := range map[string]func(ctx context.Context, t *testing.T, room *answerRoom){
@@ -280,12 +278,12 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsAsLongAsHeMayIsAnswered would catch a connection that ends before its answer can be written: of
-// somebody who polls as long as he may, and then waits for room as long as he may.
+// TestWhoWaitsAsLongAsHeMayIsAnswered would catch a connection that ends before its answer can be written,
+// of a client that polls and then waits for room, each as long as allowed.
 func TestWhoWaitsAsLongAsHeMayIsAnswered(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		reads time.Duration // others, so long
+		reads time.Duration // other answers fill the room for that long
 		want  int
 	}{
 		"with a page":           {maxWait + budget.RoomTime - time.Second, http.StatusOK},
@@ -312,7 +310,7 @@ func TestWhoWaitsAsLongAsHeMayIsAnswered(t *testing.T) {
 	}
 }
 
-// lateGateway has a long page once nobody waits any more.
+// lateGateway has a long page at the end of the longest wait.
 type lateGateway struct{ pageGateway }
 
 func (g *lateGateway) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
@@ -321,8 +319,8 @@ func (g *lateGateway) CollectPage(ctx context.Context, job ids.JobID, name strin
 }
 
 // TestTheOwnersAnswersAreHisOwn would catch an owner who reads slowly, and whose answers are cut because
-// users who may look need the memory; and an owner who waits because these users read, slowly and
-// steadily, all that there is room for.
+// users who may view need the memory; and an owner who waits because these users read, slowly and steadily,
+// answers that fill the room.
 func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -374,14 +372,14 @@ func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 // pageGateway has long pages of results.
 type pageGateway struct{ fakeGateway }
 
-// longPage is their length, in bytes.
+// longPage is the length of its pages, in bytes.
 const longPage = 8 * answerPart
 
 func (*pageGateway) CollectPage(context.Context, ids.JobID, string, int64, time.Duration) (msg.CollectPage, error) {
 	return msg.CollectPage{Records: make([]byte, longPage)}, nil
 }
 
-// slowReader takes its time for each part of an answer.
+// slowReader delays each part of an answer.
 type slowReader struct {
 	*httptest.ResponseRecorder
 	pause time.Duration
@@ -402,9 +400,9 @@ func (s *slowReader) SetWriteDeadline(time.Time) error {
 	return nil
 }
 
-// TestTheOwnersResultsFillHisLink is an owner who reads more results at once than there is room for, over
-// a slow link. It would catch looks at his jobs that wait for the pages before them, until his command takes the
-// cluster for dead; and pages that are cut for one another, of which hardly any arrives.
+// TestTheOwnersResultsFillHisLink is an owner who reads more results at the same time than there is room
+// for, over a slow link. It would catch views of his jobs that wait behind these pages, until his command
+// takes the cluster for dead; and pages that are cut for one another, so that hardly any arrives.
 func TestTheOwnersResultsFillHisLink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -437,9 +435,9 @@ func TestTheOwnersResultsFillHisLink(t *testing.T) {
 	})
 }
 
-// TestALookupOfAProgramKeepsNobodyElseWaiting would catch a slow NameNode that keeps everybody from looking at
-// the cluster; and users who may look, and for whom HDFS is asked for a thousand programs at once, over the
-// connections that serve the owner, too.
+// TestALookupOfAProgramKeepsNobodyElseWaiting would catch a slow NameNode that delays all views of the
+// cluster; and users who may view, and whose thousand lookups ask HDFS at the same time, over the
+// connections that serve the owner too.
 func TestALookupOfAProgramKeepsNobodyElseWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -481,7 +479,7 @@ func TestALookupOfAProgramKeepsNobodyElseWaiting(t *testing.T) {
 	})
 }
 
-// slowSession does not know yet whether it has a program.
+// slowSession takes its time to find out whether it has a program.
 type slowSession struct {
 	fakeSession
 	open  chan struct{}
@@ -494,8 +492,8 @@ func (s *slowSession) Program(ctx context.Context, sha256 string) (msg.ProgramDe
 	return s.fakeSession.Program(ctx, sha256)
 }
 
-// TestRefusalsAreSmall would catch memory that users fill by refusals which are as long as what they
-// sent, and an owner who is not told in full why his program failed.
+// TestRefusalsAreSmall would catch refusals as long as the requests, with which users fill the memory, and
+// an owner who does not get the full error of his program.
 func TestRefusalsAreSmall(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -517,8 +515,8 @@ func TestRefusalsAreSmall(t *testing.T) {
 	}
 }
 
-// TestRedirectionsAreSmall would catch memory that users fill by what net/http answers by itself: it redirects a path
-// that is not clean, and repeats the clean one and the query in a page, where they are up to five times as long.
+// TestRedirectionsAreSmall would catch answers by net/http itself that fill the memory: it redirects a path
+// that is not clean, and repeats the clean path and the query in a page, up to five times as long.
 func TestRedirectionsAreSmall(t *testing.T) {
 	t.Parallel()
 	const unclean = "/a/../"
@@ -548,7 +546,7 @@ func TestRedirectionsAreSmall(t *testing.T) {
 	}
 }
 
-// gateGateway keeps those who ask waiting.
+// gateGateway keeps requests waiting.
 type gateGateway struct {
 	fakeGateway
 	open  chan struct{}

@@ -121,8 +121,7 @@ func (w *worker) serve() {
 	}
 }
 
-// begin starts a cluster whose job's task does what the test says, and gives
-// REST's address.
+// begin starts a cluster whose job's task does what the test says, and returns REST's address.
 func begin(t *testing.T, task func(*worker, ids.ExecutionAttemptID)) (*miniature, string) {
 	t.Helper()
 	logger := logrus.New()
@@ -164,8 +163,7 @@ func request(t *testing.T, method, url string) *http.Response {
 	return response
 }
 
-// readAll collects as a client does: page by page, from the start again when
-// the epoch changes.
+// readAll collects as a client does: page by page, and again from the start when the epoch changes.
 func readAll(t *testing.T, job string) string {
 	t.Helper()
 	var records []byte

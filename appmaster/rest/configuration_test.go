@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// TestTheConfigurationIsTheEffectiveOne would catch a page that leaves out what is in force by default, and one that shows
-// a secret.
+// TestTheConfigurationIsTheEffectiveOne would catch a page without the defaults that are in force, and a
+// page that shows a secret.
 func TestTheConfigurationIsTheEffectiveOne(t *testing.T) {
 	t.Parallel()
 	answer := ask(&fakeGateway{}, http.MethodGet, "/jobmanager/config")

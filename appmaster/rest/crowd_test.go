@@ -30,9 +30,8 @@ func (s *still) Close() error {
 	return nil
 }
 
-// TestTheStillestMakesRoom would catch a crowd that grows, a connection in use that is cut
-// before one that is not, one of the owner's that is cut for others, and a place that is free
-// twice.
+// TestTheStillestMakesRoom would catch a crowd that grows, a connection in use that is cut before an idle
+// one, a connection of the owner that is cut for others, and a place that is freed twice.
 func TestTheStillestMakesRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,14 +69,14 @@ func TestTheStillestMakesRoom(t *testing.T) {
 		}
 		d := enter("d")
 		cut("b")
-		if b.Close(); all["b"].closed != 2 { // as whoever served it does
+		if b.Close(); all["b"].closed != 2 { // as the connection's server does
 			t.Errorf("a connection that was cut is closed %d times", all["b"].closed)
 		}
 		delete(all, "b")
 
 		admit(&begunConn{Conn: c}, true)
 		admit(c, false)
-		admit(all["a"], true) // is of no crowd
+		admit(all["a"], true) // is in no crowd
 		enter("e")
 		cut("a")
 		delete(all, "a")
@@ -116,9 +115,9 @@ func TestTheStillestMakesRoom(t *testing.T) {
 	})
 }
 
-// TestThoseWithoutAllRightsAreFew would catch users who may only look, and who take all connections, each with as much as a
-// request may bring; a user who is cut as he comes; and a place that is lost with a user who was cut, or who has got all
-// rights since.
+// TestThoseWithoutAllRightsAreFew would catch users who may only view, and who take all connections, each
+// with the largest possible request; a user who is cut as soon as he connects; and a place that is lost
+// with a user who was cut, or who has got all rights since.
 func TestThoseWithoutAllRightsAreFew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,9 +166,9 @@ func TestThoseWithoutAllRightsAreFew(t *testing.T) {
 	})
 }
 
-// TestNobodyIsCutWhileHeSaysWhoHeIs would catch an owner whom those keep out who may look, and
-// on whose connections something moves all the time: while he waits for an answer of the
-// process, his connection is the stillest.
+// TestNobodyIsCutWhileHeSaysWhoHeIs would catch an owner whom users without all rights keep out. Bytes
+// always move on their connections, and while he waits for the process to verify him, his connection is the
+// stillest.
 func TestNobodyIsCutWhileHeSaysWhoHeIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -209,7 +208,7 @@ func TestNobodyIsCutWhileHeSaysWhoHeIs(t *testing.T) {
 			t.Error("one gets in for whom a stranger was cut, or the owner")
 		default:
 		}
-		admit(last, false) // others find that when they come
+		admit(last, false) // later connections find this state
 		stranger.Close()
 		<-entered
 		if owner.closed > 0 {
@@ -218,15 +217,15 @@ func TestNobodyIsCutWhileHeSaysWhoHeIs(t *testing.T) {
 	})
 }
 
-// TestViewersDoNotKeepTheOwnerOut would catch a user who may look at the cluster, or one who
-// has a ticket and no right at all, and who keeps its owner from ending it: by as many
-// connections as there are places for, on which he begins requests and does not end them.
+// TestViewersDoNotKeepTheOwnerOut would catch a user who may view the cluster, or who has a ticket and no
+// right at all, and who keeps its owner from ending it: on as many connections as there are places, he
+// begins requests and does not end them.
 func TestViewersDoNotKeepTheOwnerOut(t *testing.T) {
 	t.Parallel()
 	ticket := base64.StdEncoding.EncodeToString([]byte("ticket"))
 	for name, test := range map[string]struct{ want, places, attempts int }{
 		"bob": {http.StatusOK, 8, 20},
-		// He is a stranger for good, and the places of strangers are not enough for him.
+		// His user is never known, and he needs more places than unknown users have.
 		"dave": {http.StatusForbidden, doorstep.Places + 8, doorstep.Places + 20},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +237,7 @@ func TestViewersDoNotKeepTheOwnerOut(t *testing.T) {
 				c.Rights = Rights{Owner: "alice", View: ParseACL("bob"), Enforced: true}
 			})
 			settings := owner.Transport.(*http.Transport).TLSClientConfig
-			// ask fails where the connection is cut, as it may be before its user is known.
+			// ask fails if the connection is cut, as it may be before its user is known.
 			ask := func(request, authorization string, want int) (conn restConn, err error) {
 				if conn, err = dialREST(t, address, settings); err != nil {
 					return conn, err

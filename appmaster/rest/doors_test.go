@@ -27,7 +27,7 @@ func shortName(principal string) (string, error) {
 	return name, nil
 }
 
-// as is a client of users who have a token of YARN.
+// as is a client of a user who has a token of YARN.
 func as(t *testing.T, token *creds.Token) *http.Client {
 	t.Helper()
 	transport := &http.Transport{DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
@@ -54,8 +54,7 @@ func status(t *testing.T, client *http.Client, method, url string, header http.H
 	return response.StatusCode
 }
 
-// TestUsersComeByTokensOfYARN would catch a user who is let do more than YARN and
-// the ACLs say, or less.
+// TestUsersComeByTokensOfYARN would catch a user with more or fewer rights than YARN and the ACLs say.
 func TestUsersComeByTokensOfYARN(t *testing.T) {
 	t.Parallel()
 	attempt := records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
@@ -72,7 +71,7 @@ func TestUsersComeByTokensOfYARN(t *testing.T) {
 	})
 	base := "https://" + address
 	job := base + "/jobs/" + string(runningID)
-	for user, want := range map[string][3]int{ // looks, cancels, fetches
+	for user, want := range map[string][3]int{ // views, cancels, fetches
 		"alice@EXAMPLE.ORG": {200, 202, 200},
 		"bob@EXAMPLE.ORG":   {200, 403, 403},
 		"carol":             {200, 202, 403},
@@ -102,8 +101,8 @@ func TestUsersComeByTokensOfYARN(t *testing.T) {
 	}
 }
 
-// TestAConnectionIsItsUsers would catch a proof that holds for the connection of
-// somebody else, or that is stronger than what a request itself says.
+// TestAConnectionIsItsUsers would catch a proof that holds for another user's connection, or that takes
+// precedence over a request's own proof.
 func TestAConnectionIsItsUsers(t *testing.T) {
 	t.Parallel()
 	s := newServer(&fakeGateway{})
@@ -133,7 +132,7 @@ func TestAConnectionIsItsUsers(t *testing.T) {
 	}
 }
 
-// oneTicket takes one token for a ticket of a principal.
+// oneTicket accepts one token, as the ticket of a principal.
 type oneTicket struct{ token, principal string }
 
 func (o oneTicket) Accept(token []byte) (spnego.Ticket, error) {
@@ -145,8 +144,8 @@ func (o oneTicket) Accept(token []byte) (spnego.Ticket, error) {
 
 func (oneTicket) Once(string, spnego.Ticket) error { return nil }
 
-// TestUsersComeByKerberos would catch a ticket of another service, or of a user
-// without rights, that opens the door.
+// TestUsersComeByKerberos would catch a ticket of another service, or of a user without rights, that is
+// accepted.
 func TestUsersComeByKerberos(t *testing.T) {
 	t.Parallel()
 	ticket := base64.StdEncoding.EncodeToString([]byte("ticket"))
@@ -179,7 +178,7 @@ func TestUsersComeByKerberos(t *testing.T) {
 	}
 }
 
-// anyTicket takes a token for the ticket of the principal that it names, once for each user.
+// anyTicket accepts a token as the ticket of the principal that it names, once for each user.
 type anyTicket struct{ users []string }
 
 func (*anyTicket) Accept(token []byte) (spnego.Ticket, error) {
@@ -194,9 +193,9 @@ func (a *anyTicket) Once(user string, _ spnego.Ticket) error {
 	return nil
 }
 
-// TestWhoHasNoRightFillsNoMemory is the attack of users of the realm who have no right here, and of one user with many
-// principals: each sends as many requests as are remembered of a user. It would catch a table that they fill, so that
-// nobody else gets in for ten minutes.
+// TestWhoHasNoRightFillsNoMemory is the attack of users of the realm who have no right here, and of one
+// user with many principals. Each sends as many requests as are remembered of a user. It would catch a
+// table that they fill, so that no other user gets in for ten minutes.
 func TestWhoHasNoRightFillsNoMemory(t *testing.T) {
 	t.Parallel()
 	s, tickets := newServer(&fakeGateway{}), &anyTicket{}
@@ -217,7 +216,7 @@ func TestWhoHasNoRightFillsNoMemory(t *testing.T) {
 		{"bob@EXAMPLE.ORG", 200},
 		{"bob/node1@EXAMPLE.ORG", 401},
 		{"bob/node2@EXAMPLE.ORG", 401},
-		{"carol@EXAMPLE.ORG", 403}, // may change, and not look
+		{"carol@EXAMPLE.ORG", 403}, // may change, and not view
 	} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "https://am/jobs", nil)
@@ -232,7 +231,7 @@ func TestWhoHasNoRightFillsNoMemory(t *testing.T) {
 	}
 }
 
-// TestOnlyWhoMayLookIsProved would catch anybody of the realm who takes connections that are
+// TestOnlyWhoMayLookIsProved would catch a user of the realm without rights who takes connections that are
 // for users of the cluster.
 func TestOnlyWhoMayLookIsProved(t *testing.T) {
 	t.Parallel()
@@ -251,8 +250,8 @@ func TestOnlyWhoMayLookIsProved(t *testing.T) {
 	}
 }
 
-// TestProxyTellsItsUsers would catch a name that anybody can make up, and a change
-// that another site's page has made a browser ask for.
+// TestProxyTellsItsUsers would catch a name that any client can invent, and a change that another site's
+// page made a browser request.
 func TestProxyTellsItsUsers(t *testing.T) {
 	t.Parallel()
 	const rm = "http://rm.example.org:8088"
@@ -310,9 +309,9 @@ func TestProxyTellsItsUsers(t *testing.T) {
 	}
 }
 
-// TestPagesBehindTheProxyChangeNothing is the attack of an application whose page the user looks at through the proxy:
-// a script of it has the same origin as ours, and the proxy vouches for the user. It would catch a job that another
-// application's page cancels, where rest.proxy.changes.enable does not say that this may be.
+// TestPagesBehindTheProxyChangeNothing is the attack of an application whose page the user opens through
+// the proxy. A script of that page has the same origin as our page, and the proxy names the user. The test
+// would catch a job that such a script cancels although rest.proxy.changes.enable does not allow it.
 func TestPagesBehindTheProxyChangeNothing(t *testing.T) {
 	t.Parallel()
 	const rm = "http://rm.example.org:8088"
@@ -363,8 +362,8 @@ func TestPagesBehindTheProxyChangeNothing(t *testing.T) {
 	}
 }
 
-// TestACLsMayNameAnybody would catch a page that is closed although an ACL opens it
-// to those whom the proxy does not know, and one that lets them change something.
+// TestACLsMayNameAnybody would catch a page that is closed although an ACL opens it to users whom the proxy
+// does not know, and a page that lets these users change something.
 func TestACLsMayNameAnybody(t *testing.T) {
 	t.Parallel()
 	g := &fakeGateway{}
@@ -383,8 +382,8 @@ func TestACLsMayNameAnybody(t *testing.T) {
 	}
 }
 
-// TestOtherSitesChangeNothing would catch a page that lets the browser of a user
-// with a ticket, which it shows to everybody who asks, cancel a job.
+// TestOtherSitesChangeNothing would catch another site's page that cancels a job through the browser of a
+// user with a ticket. The browser sends the ticket to each server that asks.
 func TestOtherSitesChangeNothing(t *testing.T) {
 	t.Parallel()
 	job := "/jobs/" + string(runningID)
@@ -412,8 +411,8 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestANewMasterAsksForPatience would catch a client who is sent away for good
-// while the ApplicationMaster still waits for YARN's key.
+// TestANewMasterAsksForPatience would catch a client that is refused for good while the ApplicationMaster
+// still waits for YARN's key.
 func TestANewMasterAsksForPatience(t *testing.T) {
 	t.Parallel()
 	attempt := records.ApplicationAttemptID{Attempt: 1}
@@ -435,8 +434,8 @@ func TestANewMasterAsksForPatience(t *testing.T) {
 	conn.Close()
 }
 
-// TestLinksChangeNothing would catch a picture or a link on somebody's page that cancels a
-// job by the path which is there for proxies that pass on GET alone.
+// TestLinksChangeNothing would catch a picture or a link on another site's page that cancels a job by the
+// path for proxies that pass on only GET.
 func TestLinksChangeNothing(t *testing.T) {
 	t.Parallel()
 	const rm = "http://rm.example.org:8088"
@@ -494,8 +493,8 @@ func TestLinksChangeNothing(t *testing.T) {
 	}
 }
 
-// TestLinksRunNothing would catch a picture or a link on somebody's page that runs a program
-// as the owner, with arguments of the page's, by the path that plans its job by GET.
+// TestLinksRunNothing would catch a picture or a link on another site's page that runs a program as the
+// owner, with arguments of the page's choice, by the path that plans its job by GET.
 func TestLinksRunNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -524,9 +523,8 @@ func TestLinksRunNothing(t *testing.T) {
 	}
 }
 
-// TestWhoRunsProgramsOnASession would catch somebody who runs code as the owner because he
-// may cancel jobs, and a user of a shared session who does not get what his own jobs
-// collect.
+// TestWhoRunsProgramsOnASession would catch a user who runs code as the owner because he may cancel jobs,
+// and a user of a shared session who does not get what his own jobs collect.
 func TestWhoRunsProgramsOnASession(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

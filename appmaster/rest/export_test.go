@@ -2,8 +2,7 @@ package rest
 
 import "net/http"
 
-// Unguarded is the door to the owner without its check, for tests of what lies
-// behind it.
+// Unguarded is the door for the owner without its check, for tests of the handlers behind it.
 func (s *Server) Unguarded() http.Handler {
 	return s.behind(func(http.Header, *http.Request) (caller, error) { return caller{token: true}, nil })
 }

@@ -62,8 +62,8 @@ func (g *flinkGateway) ClientSeen(ctx context.Context, job ids.JobID) error {
 	return err
 }
 
-// flinkAsk arranges what an answer of Flink's was recorded of, and gives ours; false: there is no
-// such case here.
+// flinkAsk sets up the case of one of Flink's answers, and returns our answer; false: Bobbin has no such
+// case.
 func flinkAsk(t *testing.T, e *flinkrest.Endpoint, a flinkrest.Answer) (*httptest.ResponseRecorder, bool) {
 	t.Helper()
 	subject, _, _ := strings.Cut(a.Case, ", ")
@@ -116,10 +116,10 @@ func flinkAsk(t *testing.T, e *flinkrest.Endpoint, a flinkrest.Answer) (*httptes
 	return w, true
 }
 
-// TestAnswersAreAsFlinks compares each answer with the one that a real Flink has given to the same
-// request. It would catch a path, a status, a field or a type that differs from Flink's without
-// standing in flinkrest/missing.txt or deliberate.txt, an entry there that is not true any more,
-// and a path or a field of ours that is not in flinkrest/ours.txt.
+// TestAnswersAreAsFlinks compares each answer with that of a real Flink to the same request. It would catch
+// a path, a status, a field or a type that differs from Flink's and is not in flinkrest/missing.txt or
+// deliberate.txt, an entry there that is not true any more, and a path or a field of ours that is not in
+// flinkrest/ours.txt.
 func TestAnswersAreAsFlinks(t *testing.T) {
 	t.Parallel()
 	corpus, err := flinkrest.Recorded()

@@ -18,7 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// forge makes what proves to be anybody to whoever trusts the key of a service: no KDC takes part.
+// forge makes a token in any user's name with the key of a service, without a KDC. Servers that trust the
+// key accept it.
 func forge(t *testing.T, who, service string) string {
 	t.Helper()
 	const realm = "EXAMPLE.ORG"
@@ -37,10 +38,10 @@ func forge(t *testing.T, who, service string) string {
 	return "Negotiate " + base64.StdEncoding.EncodeToString(token)
 }
 
-// TestTheKeyForHTTPRunsNothing is the attack of whoever can read the keytab on a node, as containers of all users can
-// where they run as one: he makes tickets in the names of the owner and of users of the session. It would catch code
-// that runs as the owner by such a ticket, a result or a cluster that is given away; and a ticket that is not believed
-// where its key is the owner's own.
+// TestTheKeyForHTTPRunsNothing is the attack of a process that can read the keytab on a node. Where
+// containers of all users run as one user, each of them can. The attacker forges tickets in the names of
+// the owner and of users of the session. It would catch such a ticket that runs code as the owner, or
+// fetches a result, or ends the cluster; and a ticket with the owner's own key that is refused.
 func TestTheKeyForHTTPRunsNothing(t *testing.T) {
 	t.Parallel()
 	job := "/jobs/" + string(runningID)

@@ -12,9 +12,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// FuzzRequest sends what any program on the network can send to both doors. It
-// would catch a request that changes the cluster or waits for long without the
-// right to, one that crashes a handler, and a refusal without a reason.
+// FuzzRequest sends what any program on the network can send to both doors. It would catch a request that
+// changes the cluster or waits for long without the right to, a request that crashes a handler, and a
+// refusal without a reason.
 func FuzzRequest(f *testing.F) {
 	for _, r := range []string{
 		"GET /jobs/" + string(runningID) + "/result?wait=10s HTTP/1.1\r\nHost: am\r\nAuthorization: Bearer " + token + "\r\n\r\n",
@@ -40,7 +40,7 @@ func FuzzRequest(f *testing.F) {
 		for name, door := range map[string]struct {
 			open   func(*Server) http.Handler
 			from   string
-			status int // of every answer, where set
+			status int // error of every answer, if set
 			owner  bool
 		}{
 			"behind the doors":                            {(*Server).Unguarded, "10.0.0.9:1", 0, true},
@@ -68,21 +68,20 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// changesByProxy tells whether a request through a proxy that tells who asks may change
-// something.
+// changesByProxy reports whether a request may change something through a proxy that names its users.
 func changesByProxy(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	own := strings.EqualFold(origin, "http://rm:8088")
 	return r.Method == http.MethodPut && own || r.Method == http.MethodGet && (own || origin == "") && declared(r)
 }
 
-// changing is knowing, where changes are allowed.
+// changing is knowing with changes allowed.
 func changing(s *Server) http.Handler {
 	s.config.Proxy.Changes = true
 	return knowing(s)
 }
 
-// knowing is the door of a proxy that tells who asks.
+// knowing is the door of a proxy that names its users.
 func knowing(s *Server) http.Handler {
 	s.config.Proxy.Users, s.config.Proxy.Origins = true, []string{"rm:8088"}
 	s.config.Rights = Rights{Owner: "alice", Enforced: true}
@@ -129,8 +128,9 @@ func checkAnswer(t *testing.T, name string, answer *httptest.ResponseRecorder) {
 	}
 }
 
-// FuzzUpload sends what users of a session upload as a form. It would catch a file that lands under a name which leads
-// elsewhere or is hidden, content that is not the form's, and a form that crashes the master or is taken for its fault.
+// FuzzUpload sends what users of a session upload as a form. It would catch a file whose name leads to
+// another folder or is hidden, content that is not the form's, and a form that crashes the
+// ApplicationMaster or is answered as its fault.
 func FuzzUpload(f *testing.F) {
 	const jar = "--x\r\nContent-Disposition: form-data; name=\"jarfile\"; filename=\"wordcount\"\r\nContent-Type: application/x-java-archive\r\n\r\n\x7fELF\r\n--x--\r\n"
 	for _, form := range []string{

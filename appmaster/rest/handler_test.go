@@ -42,9 +42,9 @@ const (
 // fakeGateway is a cluster with a running and a failed job.
 type fakeGateway struct {
 	start     time.Time
-	err       error // of every answer, where set
+	err       error // error of every answer, if set
 	cancelled []ids.JobID
-	seen      []ids.JobID // whose clients are alive
+	seen      []ids.JobID // jobs whose clients are alive
 	shut      bool
 	waits     []time.Duration
 	cursors   []int64
@@ -203,8 +203,7 @@ func ask(g Gateway, method, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestGolden compares each answer with what dashboards and scrapers of Flink
-// expect, field by field.
+// TestGolden compares each answer, field by field, with what dashboards and scrapers of Flink expect.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for file, path := range map[string]string{
@@ -363,7 +362,7 @@ func TestLongPolls(t *testing.T) {
 	}
 }
 
-// What the server writes, the client reads.
+// The client reads what the server writes.
 func TestClientReadsResults(t *testing.T) {
 	t.Parallel()
 	g := &fakeGateway{}
@@ -408,8 +407,8 @@ func TestOwnerDoorAsksForTheToken(t *testing.T) {
 	}
 }
 
-// Anybody on the network may connect; only YARN's proxy, which knows who asks,
-// gets an answer, and it may only look.
+// Any program on the network may connect. Only YARN's proxy, which names its users, gets an answer, and it
+// may only view.
 func TestProxyDoor(t *testing.T) {
 	t.Parallel()
 	job := "/jobs/" + string(runningID)

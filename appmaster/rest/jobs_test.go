@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// It would catch a list of exceptions that keeps quiet about what it leaves out, and one that
-// tells of tasks before it is known why the job failed, which Flink's clients do not expect.
+// It would catch a truncated list of exceptions that does not say so, and a list of tasks before the job's
+// failure is known, which Flink's clients do not expect.
 func TestTaskExceptionsAreThoseOfTheTasksThatAreFailed(t *testing.T) {
 	t.Parallel()
 	lost := msg.ExceptionEntry{Task: "count (1/3)", Failure: msg.Failure{Message: "worker is lost"}}
@@ -34,7 +34,7 @@ func TestTaskExceptionsAreThoseOfTheTasksThatAreFailed(t *testing.T) {
 	}
 }
 
-// TestNoMoreExceptionsAreToldThanAreWanted would catch a client of Flink that asks for one and
+// TestNoMoreExceptionsAreToldThanAreWanted would catch a client of Flink that requests one exception and
 // gets a page of them.
 func TestNoMoreExceptionsAreToldThanAreWanted(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// file is what a program's file looks like to who does not run it.
+// file has the form of a program's file, without running.
 func file(content string) []byte {
 	var head [64]byte
 	copy(head[:], elf.ELFMAG)
@@ -51,7 +51,7 @@ func newArea(t *testing.T) area {
 	return area{files, filepath.Join(t.TempDir(), staging.DirName)}
 }
 
-// session is the n-th one's Store.
+// session is the Store of the n-th session.
 func (a area) session(t *testing.T, n int) *Store {
 	t.Helper()
 	dir := filepath.Join(a.root, fmt.Sprintf("application_1_%04d", n))
@@ -86,8 +86,8 @@ func add(t *testing.T, s *Store, name string, content []byte) msg.ProgramDetails
 	return added
 }
 
-// TestAProgramIsUploadedOnce would catch an upload of what is there, and a program that a
-// later session does not find.
+// TestAProgramIsUploadedOnce would catch an upload of a program that is already in the cache, and a program
+// that a later session does not find.
 func TestAProgramIsUploadedOnce(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)
@@ -112,7 +112,7 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	if err != nil || again != added {
 		t.Errorf("added again %+v, %v; want %+v", again, err, added)
 	}
-	// Without a hash it has to be read, and is there all the same.
+	// Without a hash the program must be read, although it is in the cache.
 	if again, err = second.Add(t.Context(), "other", "", bytes.NewReader(content)); err != nil || again != added {
 		t.Errorf("added without a hash %+v, %v; want %+v", again, err, added)
 	}
@@ -122,8 +122,8 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	}
 }
 
-// TestAProgramThatArrivesIsWaitedFor would catch one that each of many users uploads who
-// bring it at once, and users who wait for ever for an upload that broke off.
+// TestAProgramThatArrivesIsWaitedFor would catch a program that is uploaded once for each of many users at
+// the same time, and users who wait for ever for an upload that broke off.
 func TestAProgramThatArrivesIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newArea(t).session(t, 1)
@@ -135,7 +135,7 @@ func TestAProgramThatArrivesIsWaitedFor(t *testing.T) {
 			t.Errorf("the first gets %v, want its own error", err)
 		}
 	})
-	if _, err := cut.Write(content[:10]); err != nil { // it is being read
+	if _, err := cut.Write(content[:10]); err != nil { // the program is being read
 		t.Fatal(err)
 	}
 	reads := make(chan struct{}, 10)
@@ -171,8 +171,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestWhatIsNoProgramIsRefused would catch a file in the cache under a hash that is not
-// its own, one that no worker can start, and what an upload leaves behind that breaks off.
+// TestWhatIsNoProgramIsRefused would catch a file in the cache under the hash of another file, a file that
+// no worker can start, and files left by an upload that broke off.
 func TestWhatIsNoProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)
@@ -203,8 +203,8 @@ func TestWhatIsNoProgramIsRefused(t *testing.T) {
 	}
 }
 
-// TestAProgramStaysForItsJobs would catch a program that is taken away from a job, or
-// from another session, and one that nobody needs and that stays.
+// TestAProgramStaysForItsJobs would catch a program that is removed while a job or another session uses it,
+// and an unused program that stays.
 func TestAProgramStaysForItsJobs(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)
@@ -244,8 +244,8 @@ func TestAProgramStaysForItsJobs(t *testing.T) {
 	}
 }
 
-// TestALaterMasterKnowsThePrograms would catch a session that loses its programs with its
-// first ApplicationMaster.
+// TestALaterMasterKnowsThePrograms would catch a session that loses its programs with its first
+// ApplicationMaster.
 func TestALaterMasterKnowsThePrograms(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)
@@ -264,8 +264,8 @@ func TestALaterMasterKnowsThePrograms(t *testing.T) {
 	}
 }
 
-// TestAProgramThatOthersMayReplaceIsNotRun would catch a session that runs a program which others may have replaced in the
-// cache, and one that does not come up again because of it.
+// TestAProgramThatOthersMayReplaceIsNotRun would catch a session that runs a program which other users may
+// have replaced in the cache, and a session that does not start because of such a program.
 func TestAProgramThatOthersMayReplaceIsNotRun(t *testing.T) {
 	t.Parallel()
 	a := newArea(t)
@@ -379,7 +379,7 @@ func TestASessionLetsGoOfOldPrograms(t *testing.T) {
 			t.Errorf("with %s the session knows %d programs, want %d", name, len(list), maxPrograms)
 		}
 	}
-	// The first to go were the old one and then another, which the old one came back for.
+	// The oldest program was dropped first, and then another one when the oldest was needed again.
 	for name, want := range map[string]bool{hashOf(held): true, hashOf(old): true, "0": false, "1": false, "2": true} {
 		if _, is := s.known[name]; is != want {
 			t.Errorf("the session knows %s: %t, want %t", name, is, want)

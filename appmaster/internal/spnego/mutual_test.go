@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// TestTheServiceProvesItself would catch an answer that clients do not take for that of the
-// service: Hadoop's own then give up, although they have been let in.
+// TestTheServiceProvesItself would catch an answer that clients do not accept as the service's: Hadoop's
+// own then give up, although the service has let them in.
 func TestTheServiceProvesItself(t *testing.T) {
 	t.Parallel()
 	path, key := keys(t, web)
@@ -58,7 +58,7 @@ func TestTheServiceProvesItself(t *testing.T) {
 	}
 }
 
-// TestWhoAsksForNoProofGetsNone would catch a token too many, which clients of Kerberos alone
+// TestWhoAsksForNoProofGetsNone would catch an unexpected token in the answer, which clients without SPNEGO
 // take for an error.
 func TestWhoAsksForNoProofGetsNone(t *testing.T) {
 	t.Parallel()

@@ -11,14 +11,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// request is the n-th one.
+// request is the n-th request.
 func request(n int) (d digest) {
 	binary.BigEndian.PutUint64(d[:], uint64(n))
 	return d
 }
 
-// TestOneUserDoesNotKeepOthersOut is the attack of a user with a ticket: he sends as much as he can. It would catch a table
-// that he fills, so that nobody is let in for ten minutes, and one that forgets what can still be used again.
+// TestOneUserDoesNotKeepOthersOut is the attack of a user with a ticket who sends as many requests as he
+// can. It would catch a table that he fills, so that no user is let in for ten minutes, and a table that
+// forgets requests that are still valid.
 func TestOneUserDoesNotKeepOthersOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +49,7 @@ func TestOneUserDoesNotKeepOthersOut(t *testing.T) {
 	})
 }
 
-// TestAllUsersTogetherAreBounded would catch a table that grows with the users who come.
+// TestAllUsersTogetherAreBounded would catch a table that grows with the number of users.
 func TestAllUsersTogetherAreBounded(t *testing.T) {
 	t.Parallel()
 	r, now, taken := newReplays(), time.Unix(0, 0), 0
@@ -62,7 +63,7 @@ func TestAllUsersTogetherAreBounded(t *testing.T) {
 	}
 }
 
-// TestNoRequestIsTakenTwice compares the table with a list of all that was ever taken.
+// TestNoRequestIsTakenTwice compares the table with a list of all accepted requests.
 func TestNoRequestIsTakenTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

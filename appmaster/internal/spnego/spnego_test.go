@@ -30,8 +30,7 @@ const (
 	principal = web + "@" + realm
 )
 
-// keys writes a keytab with a key of each service and gives its path, and the key
-// of the first.
+// keys writes a keytab with a key of each service, and returns its path and the key of the first service.
 func keys(t testing.TB, services ...string) (path string, key types.EncryptionKey) {
 	t.Helper()
 	var principals []string
@@ -52,8 +51,8 @@ func load(t testing.TB, path string) *spnego.Service {
 	return s
 }
 
-// request is what a browser of a user with a ticket sends. who is what it says of
-// itself: the ticket is bob's.
+// request is the request of a browser whose user has a ticket. who is the name in the authenticator: the
+// ticket is bob's.
 func request(t testing.TB, who, whoseRealm, service string, key types.EncryptionKey, life time.Duration) gokrb5.SPNEGOToken {
 	t.Helper()
 	ticket, err := sasl.IssueTicket("bob", service, realm, key, life)
@@ -90,14 +89,13 @@ func TestTicketsAreAccepted(t *testing.T) {
 	if err := told.Unmarshal(accepted.Answer); err != nil || !told.Resp || told.NegTokenResp.NegState != 0 {
 		t.Errorf("the client is told %+v, %v", told, err)
 	}
-	// Java's client sends Kerberos' token alone.
+	// Java's client sends Kerberos' token without SPNEGO.
 	if got, err := s.Accept(request(t, "bob", realm, web, key, time.Hour).NegTokenInit.MechTokenBytes); err != nil || got.Client != "bob@"+realm {
 		t.Errorf("without SPNEGO: got %q, %v", got.Client, err)
 	}
 }
 
-// TestOtherTokensAreRefused would catch a user who gets in with what is not his
-// ticket for this service.
+// TestOtherTokensAreRefused would catch a user who gets in without a ticket of his own for this service.
 func TestOtherTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	path, key := keys(t, web, "host/node1.example.org")
@@ -124,8 +122,8 @@ func TestOtherTokensAreRefused(t *testing.T) {
 	}
 }
 
-// TestAProofLetsInOnce would catch somebody who gets in by a request that he has overheard: under any name, in any form,
-// and at the same time as the user whose request it is.
+// TestAProofLetsInOnce would catch an attacker who gets in with a request that he has intercepted: under
+// any name, in any form, and at the same time as the user who sent it.
 func TestAProofLetsInOnce(t *testing.T) {
 	t.Parallel()
 	path, key := keys(t, web)
@@ -154,8 +152,8 @@ func TestAProofLetsInOnce(t *testing.T) {
 	}
 }
 
-// TestTicketsAreOfTheServicesRealm would catch a service that lets another realm's KDC say
-// who its users are, because its keytab has a key of there as well.
+// TestTicketsAreOfTheServicesRealm would catch a service whose keytab also has a key of another realm, and
+// which lets that realm's KDC decide who its users are.
 func TestTicketsAreOfTheServicesRealm(t *testing.T) {
 	t.Parallel()
 	const elsewhere = "EVIL.ORG"
@@ -195,8 +193,8 @@ func TestAKeytabWithoutTheServicesKeyIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhatATicketCallsItsServiceDoesNotCount would catch a ticket that passes for one of another service's key, as the
-// name beside the sealed part is the sender's own.
+// TestWhatATicketCallsItsServiceDoesNotCount would catch a ticket under another service's name: the sender
+// chooses the name beside the encrypted part.
 func TestWhatATicketCallsItsServiceDoesNotCount(t *testing.T) {
 	t.Parallel()
 	path, key := keys(t, web)
@@ -215,7 +213,8 @@ func TestWhatATicketCallsItsServiceDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestAKeyThatOthersHaveIsRefused would catch an endpoint that believes tickets which every process on its node can make.
+// TestAKeyThatOthersHaveIsRefused would catch a service that trusts tickets which every process on its node
+// can forge.
 func TestAKeyThatOthersHaveIsRefused(t *testing.T) {
 	t.Parallel()
 	path, _ := keys(t, web)
@@ -236,8 +235,8 @@ func TestAKeyThatOthersHaveIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzAccept reads what anybody can send. It would catch a token that crashes the
-// server, and one that opens the door.
+// FuzzAccept reads tokens that any client can send. It would catch a token that crashes the server, and a
+// forged token that is accepted.
 func FuzzAccept(f *testing.F) {
 	path, _ := keys(f, web)
 	_, other := keys(f, "host/node1.example.org")

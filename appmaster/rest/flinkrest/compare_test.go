@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The corpus of these tests: jobs that run, that have ended, that are unknown.
+// The corpus of these tests: running jobs, ended jobs, unknown jobs.
 const (
 	runs    = "a job that runs"
 	ended   = "a job that has ended"
@@ -39,11 +39,11 @@ func testCorpus() *Corpus {
 	}
 }
 
-// running is an answer of ours that has what Flink's has.
+// running is an answer of ours that is equal to Flink's.
 const running = `{"jid": "ffffffffffffffffffffffffffffffff", "state": "FINISHED", "start-time": 1800000000000, "end-time": -1, "duration": 0, "busy": 0, "cause": null,
 	"user-config": {"own": "x"}, "tasks": {"CREATED": 1, "SCHEDULED": 0, "RUNNING": 0, "FINISHED": 0}, "vertices": [{"name": "map", "host": "b"}]}`
 
-// found compares one answer with the test's corpus, and gives the differences.
+// found compares one answer with the test's corpus, and returns the differences.
 func found(t *testing.T, of string, got Got) []string {
 	t.Helper()
 	corpus := testCorpus()
@@ -54,8 +54,8 @@ func found(t *testing.T, of string, got Got) []string {
 	return append(unlisted(c.found, nil), unlisted(c.beyond, nil)...)
 }
 
-// TestDifferencesAreFound changes one thing at a time in an answer that is as Flink's. It would
-// catch a comparison that lets such a change pass, or complains about another.
+// TestDifferencesAreFound changes one thing at a time in an answer that is equal to Flink's. It would catch
+// a comparison that misses such a change, or reports another.
 func TestDifferencesAreFound(t *testing.T) {
 	t.Parallel()
 	const at = "GET /jobs/:jobid $"
@@ -108,8 +108,8 @@ func TestDifferencesAreFound(t *testing.T) {
 	}
 }
 
-// TestCasesDiffer would catch a field that Flink has of jobs that have ended, and that need not be
-// there because jobs that run do not have it; and statuses that are compared with another case's.
+// TestCasesDiffer would catch a missing field that only ended jobs have in Flink, and that is accepted
+// because running jobs do not have it; and a status that is compared with another case's.
 func TestCasesDiffer(t *testing.T) {
 	t.Parallel()
 	const page = "text/html"
@@ -143,8 +143,8 @@ func TestCasesDiffer(t *testing.T) {
 	}
 }
 
-// TestTheListMayOnlyShrink would catch an entry that stays when its field is there, a difference
-// that needs no entry, and an entry that nothing looks at.
+// TestTheListMayOnlyShrink would catch an entry that stays when its field is built, a difference without an
+// entry, and an entry whose place is never compared.
 func TestTheListMayOnlyShrink(t *testing.T) {
 	t.Parallel()
 	corpus := testCorpus()
@@ -184,7 +184,7 @@ func TestTheListMayOnlyShrink(t *testing.T) {
 	}
 }
 
-// TestTheListsAreInOrder holds the numbers of known differences, which nobody raises unseen.
+// TestTheListsAreInOrder holds the numbers of known differences, so that nobody raises them unnoticed.
 func TestTheListsAreInOrder(t *testing.T) {
 	t.Parallel()
 	l, err := KnownLists()
@@ -205,8 +205,8 @@ func TestTheListsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestTheCorpusIsWhole would catch a recording that left out one of Flink's paths, has a fault
-// where it should have an answer, or paths of the machine that made it.
+// TestTheCorpusIsWhole would catch a recording that lacks one of Flink's paths, has a fault instead of an
+// answer, or contains paths of the machine that made it.
 func TestTheCorpusIsWhole(t *testing.T) {
 	t.Parallel()
 	corpus, err := Recorded()
@@ -236,8 +236,8 @@ func TestTheCorpusIsWhole(t *testing.T) {
 	}
 }
 
-// TestTheWordsAreThere would catch a place with words that no answer has, and a recorded word that
-// is not among Flink's own.
+// TestTheWordsAreThere would catch a place in words that no answer has, and a recorded word that is not
+// among Flink's own.
 func TestTheWordsAreThere(t *testing.T) {
 	t.Parallel()
 	corpus, err := Recorded()
