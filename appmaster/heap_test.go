@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestHeapIsReturnedOnceJobsHaveSettled would catch a session that collects its garbage anew for
-// each of its jobs, or for ever while none runs, and one that never does.
+// TestHeapIsReturnedOnceJobsHaveSettled would catch a session that returns its heap after each job, or
+// again and again while no job runs, and a session that never returns it.
 func TestHeapIsReturnedOnceJobsHaveSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

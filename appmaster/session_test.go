@@ -31,7 +31,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// sessionOf is a session that runs, and its owner's client.
+// sessionOf is a running session, and its owner's client.
 type sessionOf struct {
 	*started
 	t      *testing.T
@@ -74,7 +74,7 @@ func startSessionWith(t *testing.T, options map[string]string) *sessionOf {
 	return s
 }
 
-// ask sends a request and decodes its answer, which is to have a status.
+// ask sends a request and decodes its answer, which must have a status.
 func (s *sessionOf) ask(status int, method, path string, body io.Reader, contentType string, answer any) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+"/v1"+path, body)
@@ -111,7 +111,7 @@ func (s *sessionOf) post(status int, path string, body, answer any) {
 	s.ask(status, http.MethodPost, path, bytes.NewReader(text), "application/json", answer)
 }
 
-// refused is the text of an error.
+// refused returns the text of an error.
 func (s *sessionOf) refused(status int, method, path string, body any) string {
 	s.t.Helper()
 	text, err := json.Marshal(body)
@@ -125,7 +125,7 @@ func (s *sessionOf) refused(status int, method, path string, body any) string {
 	return strings.Join(answer.Errors, "; ")
 }
 
-// awaitEnd waits for a job's end, and gives its status.
+// awaitEnd waits for a job's end, and returns its status.
 func (s *sessionOf) awaitEnd(job ids.JobID) msg.JobStatus {
 	s.t.Helper()
 	ended, err := s.component.Wait(s.t.Context(), job)
@@ -157,9 +157,8 @@ func (s *sessionOf) upload() restapi.Program {
 	return added
 }
 
-// TestASessionRunsJobsOfItsPrograms submits a job as a client does that plans by itself. It
-// would catch a session that loses a program, takes it away from a job, or does not give
-// the result.
+// TestASessionRunsJobsOfItsPrograms submits a job as a client that plans by itself. It would catch a
+// session that loses a program, removes it while a job uses it, or does not give the result.
 func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
 	t.Parallel()
 	s := startSession(t)
@@ -200,7 +199,7 @@ func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
 	submission.Job, submission.Graph.Digest = "", "?"
 	s.refused(http.StatusBadRequest, http.MethodPost, "/jobs", submission)
 
-	// No job holds it any more, whatever has become of those.
+	// No job holds the program any more, however its jobs have ended.
 	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+hash, nil, "", nil)
 	s.ask(http.StatusNotFound, http.MethodDelete, "/programs/"+hash, nil, "", nil)
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(s.staging), "cache", "*")); err != nil || len(left) > 0 {
@@ -212,9 +211,10 @@ func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
 	}
 }
 
-// TestAJobThatContradictsItsSessionIsNotTaken would catch a job whose options contradict those of its session and that is taken in all the
-// same, to fail or to lose a worker after each heartbeat; one that is refused for what counts only where the client would start the
-// containers; and a program that a refused job holds.
+// TestAJobThatContradictsItsSessionIsNotTaken would catch a job whose options contradict those of its
+// session and that is accepted, and then fails or loses a worker after each heartbeat; a job that is
+// refused for an option that counts only where the client would start the containers; and a program that a
+// refused job holds.
 func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
 	t.Parallel()
 	s := startSessionWith(t, map[string]string{
@@ -251,8 +251,9 @@ func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
 	s.end()
 }
 
-// TestAWithdrawnJobDoesNotRun would catch a job that runs although its client was told that it does not: the cancellation came
-// while the session still read the submission, or the client left before the job was taken in.
+// TestAWithdrawnJobDoesNotRun would catch a job that runs although its client was told that it does not:
+// the cancellation arrived while the session still read the submission, or the client disconnected before
+// the job was accepted.
 func TestAWithdrawnJobDoesNotRun(t *testing.T) {
 	t.Parallel()
 	s := startSession(t)
@@ -267,11 +268,12 @@ func TestAWithdrawnJobDoesNotRun(t *testing.T) {
 	if s.ask(http.StatusOK, http.MethodGet, "/jobs", nil, "", &jobs); len(jobs.Jobs) > 0 {
 		t.Errorf("there run %v", jobs.Jobs)
 	}
-	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+hash, nil, "", nil) // no job holds it
+	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+hash, nil, "", nil) // no job holds the program
 	s.end()
 }
 
-// TestWhoHasLeftSubmitsNothing would catch a job that is taken in when its client has gone, and a program that it holds.
+// TestWhoHasLeftSubmitsNothing would catch a job that is accepted although its client has disconnected, and
+// a program that it holds.
 func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
@@ -304,8 +306,8 @@ func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 	}
 }
 
-// TestASessionRunsProgramsItself would catch a program that the master runs and that plans
-// another job, or whose failure nobody is told of.
+// TestASessionRunsProgramsItself would catch a program of the ApplicationMaster that plans another job, or
+// whose failure is not reported.
 func TestASessionRunsProgramsItself(t *testing.T) {
 	t.Parallel()
 	s := startSession(t)
@@ -373,14 +375,13 @@ func TestASessionRunsProgramsItself(t *testing.T) {
 			t.Errorf("%s: refused with %q, want %q", name, text, test.want)
 		}
 	}
-	s.end() // a program that does not wait for its job may end a little later than that is answered
+	s.end() // a program that does not wait for its job may end a little after the answer
 	if left, err := os.ReadDir(s.env.workDir); err != nil || len(left) > 0 {
 		t.Errorf("programs are left behind: %v, %v", left, err)
 	}
 }
 
-// TestASessionEndsItsDrivers would catch a session that waits for a program, or leaves it
-// behind.
+// TestASessionEndsItsDrivers would catch a session that waits for a program, or leaves it behind.
 func TestASessionEndsItsDrivers(t *testing.T) {
 	t.Parallel()
 	s := startSession(t)
@@ -405,14 +406,14 @@ func TestASessionEndsItsDrivers(t *testing.T) {
 		}
 	}
 	s.end()
-	<-answered // whatever it is told
+	<-answered // whatever it receives
 	if left, err := os.ReadDir(s.env.workDir); err != nil || len(left) > 0 {
 		t.Errorf("programs are left behind: %v, %v", left, err)
 	}
 }
 
-// TestAProgramThatDoesNotEndIsEnded would catch programs that take the places of others for as
-// long as the session lives, and that nobody can find; and one that takes its jobs with it.
+// TestAProgramThatDoesNotEndIsEnded would catch programs that take the places of others for as long as the
+// session lives, and that users cannot find; and the end of a program that also ends its jobs.
 func TestAProgramThatDoesNotEndIsEnded(t *testing.T) {
 	t.Parallel()
 	s := startSession(t)
@@ -439,7 +440,7 @@ func TestAProgramThatDoesNotEndIsEnded(t *testing.T) {
 	s.refused(http.StatusNotFound, http.MethodDelete, "/drivers/"+list[0].ID, nil)
 
 	answered := make(chan string, 1)
-	go func() { // one that does not come as far as a job
+	go func() { // a program that executes no job
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/programs/"+id+"/run?programArg=hang", nil)
 		if err != nil {
 			answered <- err.Error()

@@ -13,8 +13,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// FuzzDecodeStaged reads what lies in a staging directory for the ApplicationMaster. It would catch content that ends the process in
-// place of its start, a cluster for one job that starts without any, and a job or a node that is not the one that was staged.
+// FuzzDecodeStaged reads the staged file of the ApplicationMaster. It would catch content that crashes the
+// process, a cluster for one job that starts without a job, and a job or a node that differs from the
+// staged one.
 func FuzzDecodeStaged(f *testing.F) {
 	graph, err := json.Marshal(jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "count", Vertices: []jobgraph.Vertex{{Name: "read", Parallelism: 2}}})
 	if err != nil {
@@ -72,7 +73,7 @@ func FuzzDecodeStaged(f *testing.F) {
 	})
 }
 
-// TestNodesForTheDriver would catch nodes that asks cannot name.
+// TestNodesForTheDriver would catch nodes that requests to YARN cannot name.
 func TestNodesForTheDriver(t *testing.T) {
 	t.Parallel()
 	s := staged{Staged: launch.Staged{Nodes: []launch.Node{{Host: "n1", Port: 8041, Rack: "/r", MemoryMB: 2048, VCores: 4}}}}

@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// issuer is a provider that gives the tokens that a test hands it.
+// issuer is a provider whose tokens the test chooses.
 type issuer chan string
 
 func (i issuer) Obtain(ctx context.Context) (tokenmanager.Obtained, error) {
@@ -27,7 +27,7 @@ func (i issuer) Obtain(ctx context.Context) (tokenmanager.Obtained, error) {
 	}
 }
 
-// held are files that nobody can read before they are released.
+// held are files that cannot be read before the test releases them.
 type held struct {
 	*dataflowtest.Files
 	released chan struct{}
@@ -42,9 +42,8 @@ func (h held) Open(ctx context.Context, uri string) (filesystem.File, error) {
 	}
 }
 
-// TestNewTokensReachEveryTaskHost follows them from the login to the processes that read
-// files. It would catch one on their way that drops them, and a host that is started in
-// place of another with the tokens of that time.
+// TestNewTokensReachEveryTaskHost follows new tokens from the login to the processes that read files. It
+// would catch a part on their way that drops them, and a replaced host that starts with older tokens.
 func TestNewTokensReachEveryTaskHost(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n", "/in/b": "x\n"})
@@ -95,7 +94,7 @@ func TestNewTokensReachEveryTaskHost(t *testing.T) {
 	}
 	expect("gets first", 2)
 	c.workers.kill("w1")
-	// The other's tasks are restarted in the host that it has.
+	// The other worker's tasks restart in their host.
 	expect("starts first", 1)
 	close(slow.released)
 	if result := c.result(t); result.Status != msg.JobFinished {

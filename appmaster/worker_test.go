@@ -19,7 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// hdfsToken is what a worker's tasks need.
+// hdfsToken is the token that a worker's tasks need.
 var hdfsToken = &creds.Token{
 	Kind: creds.KindHDFSDelegation, Service: "ha-hdfs:ns", Identifier: []byte("for alice"), Password: []byte("password of the token"),
 }
@@ -55,8 +55,8 @@ func launchWorker(t *testing.T, options map[string]string) records.ContainerLaun
 	return made
 }
 
-// TestSecretsOfAWorkerAreInItsCredentialsOnly would catch a private key where
-// other users of the node, or YARN's web pages, can read it.
+// TestSecretsOfAWorkerAreInItsCredentialsOnly would catch a private key in a place where other users of the
+// node, or YARN's web pages, can read it.
 func TestSecretsOfAWorkerAreInItsCredentialsOnly(t *testing.T) {
 	t.Parallel()
 	made := launchWorker(t, nil)
@@ -103,9 +103,8 @@ func TestSecretsOfAWorkerAreInItsCredentialsOnly(t *testing.T) {
 	}
 }
 
-// TestLaunchOfAWorker would catch a TaskExecutor that is not told what it needs,
-// a variable of the user's that takes the place of ours, and logs of workers that those
-// may not read who may read the master's.
+// TestLaunchOfAWorker would catch a TaskExecutor without the settings that it needs, a user's variable that
+// replaces one of ours, and workers' logs that are closed to users who may read the ApplicationMaster's.
 func TestLaunchOfAWorker(t *testing.T) {
 	t.Parallel()
 	made := launchWorker(t, map[string]string{

@@ -28,7 +28,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
-// counting counts lines, and panics at one that says so.
+// counting counts lines, and panics at a line that says so.
 var (
 	counts   = dataflow.NewCollector[int64]("counts")
 	counting = dataflow.Job("counting", func(p *dataflow.Plan, input string) error {
@@ -84,20 +84,19 @@ func quiet() *logrus.Logger {
 	return logger
 }
 
-// workers is a Driver whose workers are real TaskExecutors in this process, each
-// message to and from them encoded, and their hosts goroutines. It writes down
-// what it is told.
+// workers is a WorkerProvider whose workers are real TaskExecutors in this process. Each message to and
+// from them is encoded, and their task hosts are goroutines. It keeps a journal of the calls.
 type workers struct {
 	t       *testing.T
 	mux     *rolerpc.Mux // set before Run
 	files   filesystem.FileSystem
-	program string // hash of the one that they have
+	program string // hash of the program that they have
 	orders  chan resourcemanager.Orders
 	broken  chan error // ends Run
 	joined  sync.WaitGroup
 
-	tokens     func(what string, tokens msg.Secret) // hears what hosts are given; nil: nobody
-	deregister func(context.Context) error          // what YARN says to Deregister; nil: it has recorded it
+	tokens     func(what string, tokens msg.Secret) // called with what hosts receive; may be nil
+	deregister func(context.Context) error          // YARN's answer to Deregister; nil: YARN has recorded the end
 
 	mu       sync.Mutex // guards what follows
 	journal  []string
@@ -105,8 +104,7 @@ type workers struct {
 	rejected []ids.ResourceID // when they registered; each must have been released, which the journal may hear of later
 }
 
-// newWorkers makes a Driver whose workers live until the test ends, unless they
-// are released or killed.
+// newWorkers makes a provider whose workers live until the test ends, unless they are released or killed.
 func newWorkers(t *testing.T, files filesystem.FileSystem) *workers {
 	w := &workers{
 		t: t, files: files, program: programHash,

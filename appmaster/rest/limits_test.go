@@ -21,8 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
-// pipes is a listener without sockets, so that a bubble's clock runs on while
-// everybody waits.
+// pipes is a listener without sockets, so that a bubble's clock advances while everything waits.
 type pipes struct {
 	connections chan net.Conn
 	closed      chan struct{}
@@ -51,8 +50,8 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// dial gives the client's end of a new connection, which ends with the test. It
-// waits until the server accepts it.
+// dial returns the client's end of a new connection, which is closed at the end of the test. It waits until
+// the server accepts the connection.
 func (p *pipes) dial(t *testing.T) net.Conn {
 	t.Helper()
 	near, far := net.Pipe()
@@ -81,7 +80,7 @@ func (*proxyEnd) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("10.0.0.1:1"))
 }
 
-// inBubble runs a test against a Server under a clock of its own.
+// inBubble runs a test against a Server in a bubble with a clock of its own.
 func inBubble(t *testing.T, test func(t *testing.T, p *pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,11 +93,11 @@ func inBubble(t *testing.T, test func(t *testing.T, p *pipes)) {
 		if err := <-served; err != nil {
 			t.Errorf("serve: %v", err)
 		}
-		time.Sleep(time.Second) // net/http stays for half of one with a client whom it sends away
+		time.Sleep(time.Second) // net/http waits half a second after it has refused a client
 	})
 }
 
-// answers asks on a new connection, and gives the status.
+// answers sends a request on a new connection, and returns the status.
 func answers(t *testing.T, p *pipes) (int, error) {
 	t.Helper()
 	conn := p.dial(t)
@@ -113,8 +112,8 @@ func answers(t *testing.T, p *pipes) (int, error) {
 	return response.StatusCode, response.Body.Close()
 }
 
-// drip writes a text byte by byte with a pause before each, and gives what it
-// could write before the server ended the connection.
+// drip writes a text byte by byte with a pause before each, and returns what it could write before the
+// server ended the connection.
 func drip(conn net.Conn, text string, pause time.Duration) int {
 	for i := range len(text) {
 		time.Sleep(pause)
@@ -125,8 +124,8 @@ func drip(conn net.Conn, text string, pause time.Duration) int {
 	return len(text)
 }
 
-// TestSlowClientsAreSentAway would catch a client that keeps a connection for ever
-// by sending a little now and then, or nothing.
+// TestSlowClientsAreSentAway would catch a client that keeps a connection for ever by sending a little now
+// and then, or nothing.
 func TestSlowClientsAreSentAway(t *testing.T) {
 	t.Parallel()
 	const enough = 1000 // seconds
@@ -180,8 +179,8 @@ func TestSlowClientsAreSentAway(t *testing.T) {
 	})
 }
 
-// TestHugeRequestsAreCut would catch a client that fills the ApplicationMaster's
-// memory with headers, or keeps it busy with a body that nobody reads.
+// TestHugeRequestsAreCut would catch a client that fills the ApplicationMaster's memory with headers, or
+// keeps it busy with a body that no handler reads.
 func TestHugeRequestsAreCut(t *testing.T) {
 	t.Parallel()
 	const most = 1 << 20 // net/http reads 256 KiB of a body twice, to end an answer in order
@@ -227,8 +226,8 @@ func TestHugeRequestsAreCut(t *testing.T) {
 	}
 }
 
-// TestManyConnectionsLeaveRoom would catch a client that takes all descriptors of
-// the process or its memory, and one that keeps everybody else out for good.
+// TestManyConnectionsLeaveRoom would catch a client that takes all file descriptors of the process or its
+// memory, or keeps other clients out for good.
 func TestManyConnectionsLeaveRoom(t *testing.T) {
 	t.Parallel()
 	const request = "GET /jobs HTTP/1.1\r\nHost: am\r\n\r\n"
@@ -279,7 +278,7 @@ func manyFields() []byte {
 	)
 	request := []byte("GET /jobs HTTP/1.1\r\nHost: am\r\n")
 	for i := 1; len(request) < maxHeader+slop-len("abc:\n\r\n"); i++ {
-		for n := i; n > 0; n /= len(letters) + 1 { // a zero is left out, so that some names come twice
+		for n := i; n > 0; n /= len(letters) + 1 { // the format drops zeros, so that some names come twice
 			if n%(len(letters)+1) > 0 {
 				request = append(request, letters[n%(len(letters)+1)-1])
 			}
@@ -289,20 +288,20 @@ func manyFields() []byte {
 	return append(request, "\r\n"...)
 }
 
-// TestHeadersOfViewersLeaveRoom is the attack of users who may look, and of strangers: on as many connections as they get,
-// they send as many header fields as they can, with short names and no values. It would catch requests that fill a master
-// of 512 MB once they are parsed.
+// TestHeadersOfViewersLeaveRoom is the attack of users who may view, and of unknown users: on as many
+// connections as they get, they send as many header fields as they can, with short names and no values. It
+// would catch requests that fill an ApplicationMaster of 512 MB when they are parsed.
 func TestHeadersOfViewersLeaveRoom(t *testing.T) { // not parallel: it measures the process' memory
 	const (
 		many = 8
-		most = (256*30/100 - 15) << 20 // what jobs, bodies, answers and the program leave of such a master's heap
+		most = (256*30/100 - 15) << 20 // the rest of such an ApplicationMaster's heap beside jobs, bodies, answers and the program
 	)
 	request := manyFields()
 	held := make([]*http.Request, 0, many)
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
-		runtime.GC() // pools of earlier tests give up what they hold only at the second
+		runtime.GC() // pools of earlier tests free what they hold only at the second collection
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
@@ -321,9 +320,9 @@ func TestHeadersOfViewersLeaveRoom(t *testing.T) { // not parallel: it measures 
 	}
 }
 
-// TestRefusalsEndAConnection would catch a stranger who holds his place at the door by one
-// request after another that is refused, and somebody who has a right here and is cut for
-// that, or has learned by a refusal what to show.
+// TestRefusalsEndAConnection would catch an unknown user who holds his place at the door with one refused
+// request after another, and a user with a right whose connection is cut after refusals, or because he
+// learned from a refusal how to authenticate.
 func TestRefusalsEndAConnection(t *testing.T) {
 	t.Parallel()
 	const (
@@ -386,7 +385,7 @@ func TestRefusalsEndAConnection(t *testing.T) {
 				if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 					t.Error(err)
 				}
-				time.Sleep(time.Second) // net/http stays for half of one with a client whom it sends away
+				time.Sleep(time.Second) // net/http waits half a second after it has refused a client
 			})
 		})
 	}

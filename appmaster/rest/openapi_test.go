@@ -20,7 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// described is what the page says of a route beyond what the route says itself.
+// described is what the page says of a route beyond the route's own fields.
 type described struct {
 	summary string
 	query   []string // parameters
@@ -29,7 +29,7 @@ type described struct {
 	binary  string   // media type of a body or of an answer that is not JSON
 }
 
-// descriptions tells of every route.
+// descriptions returns a description of every route.
 func descriptions() map[string]described {
 	all := map[string]described{
 		"GET /overview":                          {summary: "Task managers, slots and jobs, in numbers", answer: restapi.ClusterOverview{}},
@@ -92,8 +92,8 @@ func descriptions() map[string]described {
 	return all
 }
 
-// TestThePageIsTheCode would catch a path, a status, a right or a field of JSON that
-// docs/openapi.yaml does not tell, or tells otherwise. With -rewrite it writes the page.
+// TestThePageIsTheCode would catch a path, a status, a right or a field of JSON that docs/openapi.yaml
+// lacks or describes wrongly. With -rewrite it writes the page.
 func TestThePageIsTheCode(t *testing.T) {
 	t.Parallel()
 	page := document(t)
@@ -126,7 +126,7 @@ func TestAnswersAreOfTheirShapes(t *testing.T) {
 		}
 		d := described[route.pattern]
 		if d.binary != "" || strings.HasPrefix(d.summary, "Answered with ") || strings.Contains(path, "{trigger}") {
-			continue // others test them
+			continue // other tests check them
 		}
 		answer := askSession(s.config.Session, method, replace.Replace(path), "", nil)
 		if answer.Code != route.status {
@@ -158,7 +158,7 @@ type (
 	}
 )
 
-// document writes the page: what the routes say, and what is known of them beside.
+// document writes the page from the routes and their descriptions.
 func document(t *testing.T) []byte {
 	t.Helper()
 	server := newServer(&fakeGateway{})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestOperationsAreKnownForAWhile would catch a client that polls for ever, and an
-// ApplicationMaster whose memory grows with what it is asked to do.
+// TestOperationsAreKnownForAWhile would catch a client that polls for ever, and an ApplicationMaster whose
+// memory grows with each operation.
 func TestOperationsAreKnownForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -33,7 +33,7 @@ var (
 
 // fakeSession has one program.
 type fakeSession struct {
-	err       error // of every answer, where set
+	err       error // error of every answer, if set
 	submitted []restapi.JobSubmission
 	added     []string // name, hash and content
 	removed   []string
@@ -106,7 +106,7 @@ func (s *fakeSession) EndDriver(_ context.Context, id string) error {
 	return s.err
 }
 
-// driverID is of the one program that runs.
+// driverID is the id of the one running program.
 const driverID = "d0d1d2d3d4d5d6d7d8d9dadbdcdddedf"
 
 func plannedGraph() jobgraph.JobGraph {
@@ -125,7 +125,7 @@ func plannedGraph() jobgraph.JobGraph {
 	return g
 }
 
-// askSession puts a request to a session's door as its owner.
+// askSession sends a request to a session's door as its owner.
 func askSession(session Session, method, path, contentType string, body io.Reader) *httptest.ResponseRecorder {
 	server := newServer(&fakeGateway{})
 	server.config.Session = session
@@ -139,7 +139,7 @@ func askSession(session Session, method, path, contentType string, body io.Reade
 	return w
 }
 
-// TestJobsGoInWhole would catch a job that loses something on its way in.
+// TestJobsGoInWhole would catch a submission that loses a part of the job.
 func TestJobsGoInWhole(t *testing.T) {
 	t.Parallel()
 	want := restapi.JobSubmission{
@@ -170,8 +170,8 @@ func TestJobsGoInWhole(t *testing.T) {
 	}
 }
 
-// TestSessionsRefuse would catch a request that reaches the session although it makes no
-// sense, and an error with another status than clients expect.
+// TestSessionsRefuse would catch an invalid request that reaches the session, and an error with another
+// status than clients expect.
 func TestSessionsRefuse(t *testing.T) {
 	t.Parallel()
 	job := func(id, program string) string {
@@ -273,8 +273,8 @@ func TestProgramsPassAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestRunsAsFlinkAsksForThem would catch arguments that a program gets otherwise than its
-// user has written them.
+// TestRunsAsFlinkAsksForThem would catch arguments that a program gets in another form than its user has
+// written them.
 func TestRunsAsFlinkAsksForThem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -306,8 +306,8 @@ func TestRunsAsFlinkAsksForThem(t *testing.T) {
 	}
 }
 
-// TestBodiesAreBounded would catch a request that fills the ApplicationMaster's memory, or
-// a limit that is only noticed when it has.
+// TestBodiesAreBounded would catch a request that fills the ApplicationMaster's memory, or a limit that
+// takes effect only after that.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -355,8 +355,8 @@ type writerFunc func([]byte)
 
 func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
-// TestHeldBodiesWaitForRoom would catch many large jobs at once that fill the memory
-// together, and one that waits for ever.
+// TestHeldBodiesWaitForRoom would catch many large jobs that together fill the memory, and a job that waits
+// for ever.
 func TestHeldBodiesWaitForRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -421,7 +421,7 @@ func TestHeldBodiesWaitForRoom(t *testing.T) {
 	})
 }
 
-// deadlines are those that a connection is given. It is also the body that it brings.
+// deadlines are the deadlines of a connection. The type is also the body on that connection.
 type deadlines struct {
 	http.ResponseWriter
 	read   time.Time
@@ -438,9 +438,9 @@ func (d *deadlines) Read([]byte) (int, error) {
 
 func (d *deadlines) Close() error { return nil }
 
-// TestABodyHasTimeWhileItIsWaitedFor would catch an upload that is cut off because HDFS was
-// slow or others had their turn, one that trickles in for ever, and a slow client that is
-// told of a fault of the server's.
+// TestABodyHasTimeWhileItIsWaitedFor would catch an upload that is cut although HDFS was slow or other
+// uploads had their turn, an upload that trickles in for ever, and a slow client whose answer blames the
+// server.
 func TestABodyHasTimeWhileItIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -480,8 +480,8 @@ func TestABodyHasTimeWhileItIsWaitedFor(t *testing.T) {
 	})
 }
 
-// FuzzRun reads what users of a session send for a run. It would catch a line of arguments
-// that crashes the master, and words that grow.
+// FuzzRun reads requests of a session's users to run a program. It would catch a line of arguments that
+// crashes the ApplicationMaster, and words that grow.
 func FuzzRun(f *testing.F) {
 	f.Add(`{"programArgs":"--a 'b c' \"d","parallelism":3}`, "parallelism=2&programArg=a,b")
 	f.Add(`{"flinkConfiguration":{"":""},"jobId":"x"}`, "program-args=%27")

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve runs a Server on a port of its own until the test ends, and gives its
-// address and a client that trusts its certificate.
+// serve runs a Server on a port of its own until the test ends, and returns its address and a client that
+// trusts its certificate.
 func serve(t *testing.T, g Gateway, proxies ...netip.Addr) (address string, client *http.Client, stop func() error) {
 	t.Helper()
 	return serveConfigured(t, g, func(c *Config) { c.Proxy.Addresses = proxies })
@@ -139,8 +139,7 @@ func (g *slowGateway) JobResult(ctx context.Context, job ids.JobID, wait time.Du
 	return g.fakeGateway.JobResult(ctx, job, wait)
 }
 
-// The answer with a job's result is what makes an attached cluster end: it must
-// still arrive.
+// An attached cluster ends after the answer with its job's result, and this answer must still arrive.
 func TestAnswersAreFinishedWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	g := &slowGateway{asked: make(chan struct{}), answer: make(chan struct{})}
@@ -157,7 +156,7 @@ func TestAnswersAreFinishedWhenTheServerStops(t *testing.T) {
 	<-g.asked
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
-	// The port is closed before answers are waited for.
+	// Serve closes the port before it waits for answers.
 	for {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		if err != nil {
@@ -221,7 +220,7 @@ func TestServeTellsOfALostPort(t *testing.T) {
 	}
 }
 
-// shortListener is a port of a node that is out of descriptors for a while.
+// shortListener is a port of a node that has no file descriptors left for a while.
 type shortListener struct {
 	net.Listener
 	failures int
@@ -235,13 +234,13 @@ func (l *shortListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestAServerThatIsStoppedHasNotFailed would catch a port that is said to be lost because the accepting ended with the
-// context before the server saw that it had: an application that has ended in order would fail.
+// TestAServerThatIsStoppedHasNotFailed would catch an error of Serve because Accept ended with the context
+// before the server saw the end of the context: an application that has ended normally would fail.
 func TestAServerThatIsStoppedHasNotFailed(t *testing.T) {
 	t.Parallel()
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 200 { // who is first differs
+	for range 200 { // the order differs
 		var lc net.ListenConfig
 		l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -253,7 +252,7 @@ func TestAServerThatIsStoppedHasNotFailed(t *testing.T) {
 	}
 }
 
-// A node that is short of descriptors would end every application on it.
+// Otherwise a node that is short of file descriptors would end every application on it.
 func TestServeOutlastsAShortageOfDescriptors(t *testing.T) {
 	t.Parallel()
 	var lc net.ListenConfig
@@ -277,13 +276,13 @@ func TestServeOutlastsAShortageOfDescriptors(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsEndedAtOnceEndsWell would catch an ApplicationMaster that ends with an
-// error because it was told to end while it took connections in.
+// TestAServerThatIsEndedAtOnceEndsWell would catch an ApplicationMaster that returns an error because it
+// was stopped while it accepted connections.
 func TestAServerThatIsEndedAtOnceEndsWell(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 50 { // which end it notices first is a matter of chance
+	for range 50 { // the server may notice either end first
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestACLsAreReadAsHadoopReadsThem would catch a group that is taken for a user of
-// the same name.
+// TestACLsAreReadAsHadoopReadsThem would catch a group that counts as a user of the same name.
 func TestACLsAreReadAsHadoopReadsThem(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]ACL{
@@ -33,8 +32,7 @@ func TestACLsAreReadAsHadoopReadsThem(t *testing.T) {
 	}
 }
 
-// TestRights holds who may do what. Each line that ends with fewer rights would
-// catch somebody who gets more.
+// TestRights lists which caller has which rights. Each line would catch a caller who gets more.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	rights := Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol"), Admins: ParseACL("root"), Enforced: true}

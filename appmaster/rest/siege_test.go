@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
-// slowTicket takes one ticket, and its time.
+// slowTicket accepts one ticket, slowly.
 type slowTicket struct{ oneTicket }
 
 func (s slowTicket) Accept(token []byte) (spnego.Ticket, error) {
@@ -26,7 +26,7 @@ func (s slowTicket) Accept(token []byte) (spnego.Ticket, error) {
 	return s.oneTicket.Accept(token)
 }
 
-// siege is a Server in a bubble that many press upon, with all that lies over a connection.
+// siege is a Server in a bubble under the load of many clients, with all layers of a connection.
 type siege struct {
 	*pipes
 	server *Server
@@ -39,8 +39,8 @@ type siege struct {
 	}
 }
 
-// besieged serves the owner, who is alice, and bob, who has a slow ticket and may look, until the
-// bubble ends.
+// besieged serves alice, who is the owner, and bob, who has a slow ticket and may view, until the bubble
+// ends.
 func besieged(t *testing.T, g Gateway, change func(*Server)) *siege {
 	t.Helper()
 	s := newServer(g)
@@ -55,17 +55,17 @@ func besieged(t *testing.T, g Gateway, change func(*Server)) *siege {
 	go func() { served <- s.Serve(ctx, p) }()
 	all := &siege{pipes: p, server: s, users: clientTLS}
 	t.Cleanup(func() {
-		all.leave() // nobody would read what TLS says at its end
+		all.leave() // nothing would read TLS' last message
 		cancel()
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
-		time.Sleep(time.Second) // net/http stays for half of one with a client whom it sends away
+		time.Sleep(time.Second) // net/http waits half a second after it has refused a client
 	})
 	return all
 }
 
-// client is a new connection, until leave.
+// client opens a connection, which lasts until leave.
 func (s *siege) client() (near, far net.Conn) {
 	near, far = net.Pipe()
 	s.clients.Lock()
@@ -77,7 +77,7 @@ func (s *siege) client() (near, far net.Conn) {
 	return near, far
 }
 
-// leave ends all connections.
+// leave closes all connections.
 func (s *siege) leave() {
 	s.clients.Lock()
 	s.clients.left = true
@@ -88,7 +88,7 @@ func (s *siege) leave() {
 	synctest.Wait()
 }
 
-// ask sends a request on a connection of its own, once that is accepted.
+// ask sends a request on a connection of its own, when that is accepted.
 func (s *siege) ask(request string) (*http.Response, error) {
 	near, far := s.client()
 	select {
@@ -103,7 +103,7 @@ func (s *siege) ask(request string) (*http.Response, error) {
 	return http.ReadResponse(bufio.NewReader(conn), nil)
 }
 
-// say establishes TLS, and says something while what comes is read.
+// say establishes TLS, and sends a text while it reads what arrives.
 func (s *siege) say(conn net.Conn, text string) (net.Conn, error) {
 	secured := tls.Client(conn, s.users)
 	if err := secured.Handshake(); err != nil {
@@ -113,7 +113,7 @@ func (s *siege) say(conn net.Conn, text string) (net.Conn, error) {
 	return secured, nil
 }
 
-// status is that of the answer to a request.
+// status returns the status of a request's answer.
 func (s *siege) status(t *testing.T, request string) int {
 	t.Helper()
 	response, err := s.ask(request)
@@ -124,7 +124,7 @@ func (s *siege) status(t *testing.T, request string) int {
 	return response.StatusCode
 }
 
-// soon is the status of the answer to a request, which must come within seconds.
+// soon returns the status of a request's answer, which must arrive within seconds.
 func (s *siege) soon(t *testing.T, request string) int {
 	t.Helper()
 	began := time.Now()
@@ -135,7 +135,7 @@ func (s *siege) soon(t *testing.T, request string) int {
 	return status
 }
 
-// press has so many clients open a connection and say this; "": nothing, not even of TLS.
+// press makes the given number of clients open a connection and send a text; "": nothing, not even TLS.
 func (s *siege) press(clients int, say string) {
 	s.pressBy(clients, func(conn net.Conn) (net.Conn, error) {
 		if say == "" {
@@ -145,7 +145,7 @@ func (s *siege) press(clients int, say string) {
 	})
 }
 
-// pressByProxy has so many clients say this in plain HTTP, from the node of YARN's proxy.
+// pressByProxy makes the given number of clients send a text in plain HTTP from the node of YARN's proxy.
 func (s *siege) pressByProxy(clients int, say string) {
 	s.pressBy(clients, func(conn net.Conn) (net.Conn, error) {
 		go func() { _, _ = io.WriteString(conn, say) }() // ends with the connection
@@ -175,9 +175,8 @@ const (
 	withToken  = "GET /jobs HTTP/1.1\r\nHost: am\r\nAuthorization: Bearer " + token + "\r\n\r\n"
 )
 
-// TestNobodyIsSentAwayWhileHisProofIsLookedAt would catch a client that is taken for one who
-// keeps the process waiting, as net/http reads on while a slow machine verifies its ticket, and
-// others wait for its place.
+// TestNobodyIsSentAwayWhileHisProofIsLookedAt would catch a client that is cut as too slow while a slow
+// machine verifies its ticket: net/http reads on meanwhile, and other clients wait for its place.
 func TestNobodyIsSentAwayWhileHisProofIsLookedAt(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -194,7 +193,7 @@ func TestNobodyIsSentAwayWhileHisProofIsLookedAt(t *testing.T) {
 				went := make(chan struct{})
 				go func() { // ends with the ticket's answer
 					defer close(went)
-					time.Sleep(time.Second / 2) // while the ticket is looked at
+					time.Sleep(time.Second / 2) // while the ticket is verified
 					s.press(10*doorstep.Places, "")
 				}()
 				if status := s.status(t, withTicket); status != test.want {
@@ -206,8 +205,8 @@ func TestNobodyIsSentAwayWhileHisProofIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestWhoseBodyDoesNotComeMakesRoom would catch strangers who hold their places for as long as a
-// body may take, as it is read before they are told that nobody wants it.
+// TestWhoseBodyDoesNotComeMakesRoom would catch unknown users who hold their places for as long as a body
+// may take, because the server reads the body before it refuses the request.
 func TestWhoseBodyDoesNotComeMakesRoom(t *testing.T) {
 	t.Parallel()
 	for name, length := range map[string]string{"of some length": "Content-Length: 1000", "of any length": "Transfer-Encoding: chunked"} {
@@ -223,9 +222,9 @@ func TestWhoseBodyDoesNotComeMakesRoom(t *testing.T) {
 	}
 }
 
-// TestTheProxysNodeDoesNotKeepTheOwnerOut is the attack of a process on the node of YARN's proxy: in the owner's name it
-// takes all connections there are, by requests whose bodies do not come. It would catch one that is not cut for the owner
-// himself, as if it had his rights.
+// TestTheProxysNodeDoesNotKeepTheOwnerOut is the attack of a process on the node of YARN's proxy: in the
+// owner's name it takes all connections, with requests whose bodies do not arrive. It would catch
+// connections of this process that are not cut for the owner himself, as if they had his rights.
 func TestTheProxysNodeDoesNotKeepTheOwnerOut(t *testing.T) {
 	t.Parallel()
 	const places = 100
@@ -239,16 +238,16 @@ func TestTheProxysNodeDoesNotKeepTheOwnerOut(t *testing.T) {
 	})
 }
 
-// manyWords refuses all tickets, with what they say of themselves.
+// manyWords refuses all tickets, with long texts.
 type manyWords struct{ oneTicket }
 
 func (manyWords) Accept([]byte) (spnego.Ticket, error) {
 	return spnego.Ticket{}, errors.New(strings.Repeat("\x01", maxHeader))
 }
 
-// TestWhoHasNoRightWaitsForNothing would catch strangers who hold all places at the door, and keep the
-// owner out, as they wait there for the memory of answers that others do not leave them: users with a
-// ticket and without a right to look, and those whom nobody knows and who are refused in many words.
+// TestWhoHasNoRightWaitsForNothing would catch clients that hold all places at the door while they wait for
+// memory for their answers, and keep the owner out: users with a ticket and without the right to view, and
+// unknown users whose refusals are long.
 func TestWhoHasNoRightWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -264,7 +263,7 @@ func TestWhoHasNoRightWaitsForNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := besieged(t, &fakeGateway{}, func(s *Server) {
 					s.config.Negotiator = test.negotiator
-					s.answers.some.turn <- struct{}{} // bob looks
+					s.answers.some.turn <- struct{}{} // bob views
 				})
 				s.press(3*doorstep.Places, test.say)
 				synctest.Wait()

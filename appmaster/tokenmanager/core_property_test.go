@@ -15,9 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// history is what has happened to a core that can log in. What it must do follows from
-// that alone, by the rules of docs/OPTIONS.md and of the methods below: nothing here is
-// taken from the core, and its numbers are written out.
+// history is what has happened to a core that can log in. The core's duties follow from the history alone,
+// by the rules of docs/OPTIONS.md and of the methods below. Nothing here is taken from the core, and the
+// numbers are written out.
 type history struct {
 	core    actortest.Stepper[event, effect]
 	now     time.Time
@@ -25,12 +25,12 @@ type history struct {
 	backoff time.Duration
 	answers []given
 	trying  bool
-	wake    time.Time // as it must be; zero: never
+	wake    time.Time // the expected alarm; zero: never
 	log     []recorded
 }
 
-// given is an answer of the provider: tokens of these services, all of which say which
-// answer they came with.
+// given is an answer of the provider: tokens of these services. Each token names the answer that it came
+// with.
 type given struct {
 	at       time.Time
 	services []string
@@ -61,7 +61,7 @@ func begin(ends time.Time, backoff time.Duration) *history {
 	return h
 }
 
-// step brings an event and compares what comes of it.
+// step sends an event and compares the effects.
 func (h *history) step(t *rapid.T, event event, want ...any) {
 	t.Helper()
 	if event == (woken{}) {
@@ -74,7 +74,7 @@ func (h *history) step(t *rapid.T, event event, want ...any) {
 	}
 }
 
-// tokens are those of each service that came last. No answer takes one away.
+// tokens returns the newest tokens of each service. No answer removes one.
 func (h *history) tokens() *creds.Credentials {
 	c := creds.New()
 	if !h.first.IsZero() {
@@ -88,9 +88,8 @@ func (h *history) tokens() *creds.Credentials {
 	return c
 }
 
-// ends is when the first of the tokens ends that have to be replaced: those that came
-// with the last answer without an error, or were there from the start, and those that
-// came in part since then.
+// ends returns when the first of the tokens to be replaced ends. These are the tokens of the last answer
+// without an error, or the first ones, and those that came in part since then.
 func (h *history) ends() time.Time {
 	ends := h.first
 	for _, a := range h.answers {
@@ -101,12 +100,12 @@ func (h *history) ends() time.Time {
 	return ends
 }
 
-// usable says whether work may have begun before the last answer, or with the start.
+// usable reports whether work may have begun before the last answer, or with the start.
 func (h *history) usable(answers []given) bool {
 	return h.first.After(testEpoch) || slices.ContainsFunc(answers, func(a given) bool { return !a.failed || len(a.services) > 0 })
 }
 
-// outages are the failures in a row, the last one too, at which no token lived.
+// outages returns the number of consecutive failures while no token was valid, with the last one.
 func (h *history) outages() int {
 	n := 0
 	for i, a := range h.answers {
@@ -156,7 +155,7 @@ var errAway = errors.New("away")
 
 func sameTokens(a, b *creds.Credentials) bool { return show(a) == show(b) }
 
-// answer brings what the provider says.
+// answer sends an answer of the provider.
 func (h *history) answer(t *rapid.T, err error, services ...string) {
 	if !h.trying {
 		t.Skip("nothing was asked for")
@@ -191,7 +190,7 @@ func (h *history) answer(t *rapid.T, err error, services ...string) {
 	h.step(t, answered{Obtained: o, Err: err}, want...)
 }
 
-// timePasses lets the timer go off, or not yet.
+// timePasses advances the time to the alarm, or to a time before it.
 func (h *history) timePasses(t *rapid.T) {
 	h.now = h.now.Add(time.Duration(rapid.IntRange(1, 4000).Draw(t, "seconds")) * time.Second)
 	if h.wake.IsZero() {
@@ -207,7 +206,7 @@ func (h *history) timePasses(t *rapid.T) {
 	h.step(t, woken{}, obtain{})
 }
 
-// strayWake is a timer that goes off when it must not: it is set again.
+// strayWake is an alarm that comes too early: the core must set it again.
 func (h *history) strayWake(t *rapid.T) {
 	switch {
 	case h.wake.IsZero():
@@ -219,7 +218,7 @@ func (h *history) strayWake(t *rapid.T) {
 	}
 }
 
-// strayAnswer is one that nobody waits for: it changes nothing.
+// strayAnswer is an answer without a request: it changes nothing.
 func (h *history) strayAnswer(t *rapid.T) {
 	if h.trying {
 		t.Skip("it would be the answer")
@@ -229,10 +228,10 @@ func (h *history) strayAnswer(t *rapid.T) {
 	h.step(t, answered{Obtained: Obtained{Credentials: late, Ends: h.now.Add(time.Hour)}})
 }
 
-// Whatever the provider answers and whenever, the core does what the history says and
-// nothing else. It would catch a token that is lost or replaced by an older one, a try
-// that comes too late, too often, twice or never, work that begins before its tokens are
-// there, or twice, and people who are told a wrong time.
+// Whatever the provider answers and whenever, the core does what the history requires and nothing else. The
+// test would catch a token that is lost or replaced by an older one; an attempt that comes too late, too
+// often, twice or never; work that begins before its tokens are there, or twice; and a log line with a
+// wrong time.
 func TestRenewalUnderAnyAnswers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -265,8 +264,8 @@ func TestRenewalUnderAnyAnswers(t *testing.T) {
 	})
 }
 
-// told are the times at which people hear of the end of tokens that nobody can replace,
-// if the process begins at some time and the timer goes off when it was asked to.
+// told returns the times of the warnings that tokens end which the manager cannot replace, if the process
+// begins at some time and the alarm comes on time.
 func told(t *rapid.T, c *core, began, ends time.Time) (warnings, ended []time.Time) {
 	now, event := began, event(started{})
 	for steps := 0; ; steps++ {
@@ -303,9 +302,9 @@ func told(t *rapid.T, c *core, began, ends time.Time) (warnings, ended []time.Ti
 	}
 }
 
-// However long tokens live and however late the process comes, people hear of their end:
-// when three quarters of their life are over, a day before their end, when a tenth of
-// their life is left and each hour from then on, and once when it has come.
+// For any life of the tokens and any start of the process, the manager warns when three quarters of their
+// life are over, a day before their end, when a tenth of their life is left and each hour from then on, and
+// once at their end.
 func TestWarningsOfAnyLife(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

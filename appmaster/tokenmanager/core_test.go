@@ -114,7 +114,7 @@ func (s *script) duration(text string) time.Duration {
 	return d
 }
 
-// tokensOf finds "ns1=a,ns2=b" among words.
+// tokensOf parses "ns1=a,ns2=b" among words.
 func tokensOf(words []string) *creds.Credentials {
 	c := creds.New()
 	for _, w := range words {
@@ -133,7 +133,7 @@ func token(service, identifier string) *creds.Token {
 	return &creds.Token{Kind: creds.KindHDFSDelegation, Service: service, Identifier: []byte(identifier)}
 }
 
-// show writes tokens as tokensOf reads them.
+// show formats tokens in the form that tokensOf reads.
 func show(c *creds.Credentials) string {
 	var all []string
 	for _, alias := range slices.Sorted(maps.Keys(c.Tokens)) {
@@ -142,7 +142,7 @@ func show(c *creds.Credentials) string {
 	return strings.Join(all, ",")
 }
 
-// wait lets time pass, and wakes the core when it asked to be.
+// wait advances the time, and wakes the core at its alarms.
 func (s *script) wait(d time.Duration) []string {
 	var lines []string
 	end := s.now.Add(d)

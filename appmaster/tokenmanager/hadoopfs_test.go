@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
-// nameNodes play file systems by their URIs.
+// nameNodes simulates file systems by their URIs.
 type nameNodes struct {
 	issue func(uri string) (*creds.Token, error)
 	renew func(uri string) (time.Time, error)
@@ -38,16 +38,16 @@ func (n *nameNodes) RenewDelegationToken(_ context.Context, uri string, t *creds
 	return n.renew(uri)
 }
 
-// TestHadoopFSAsksEveryFileSystem would catch one failing NameNode that takes the tokens
-// of all others with it, an end that is later than the first to come, and a file system
-// without tokens that counts as a failure.
+// TestHadoopFSAsksEveryFileSystem would catch one failing NameNode for which the tokens of all others are
+// lost, an end that is later than that of the first token, and a file system without tokens that counts as
+// a failure.
 func TestHadoopFSAsksEveryFileSystem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		roots  []string
 		tokens string // services that are obtained
 		ends   time.Duration
-		faults []string // that the error tells
+		faults []string // parts of the error
 	}{
 		"all answer":                       {[]string{"hdfs://a/", "hdfs://b/"}, "hdfs://a/ hdfs://b/", time.Hour, nil},
 		"an open cluster among them":       {[]string{"hdfs://open/", "hdfs://b/"}, "hdfs://b/", 2 * time.Hour, nil},
@@ -113,7 +113,7 @@ type week struct {
 	away   error
 	issued int
 	ends   map[*creds.Token]time.Time
-	dead   []*creds.Token // that were renewed too late
+	dead   []*creds.Token // tokens that were renewed too late
 }
 
 func (w *week) DelegationToken(_ context.Context, uri, _ string) (*creds.Token, error) {
@@ -141,8 +141,8 @@ func (w *week) RenewDelegationToken(_ context.Context, _ string, token *creds.To
 	return w.ends[token], nil
 }
 
-// TestLogsOfAWeekAreWritten would catch tokens that die with their first day, though a
-// NodeManager is to write with them when the job ends; and ones that are renewed for ever.
+// TestLogsOfAWeekAreWritten would catch tokens that end after their first day, although a NodeManager must
+// write logs with them when the job ends; and tokens that are renewed for ever.
 func TestLogsOfAWeekAreWritten(t *testing.T) {
 	t.Parallel()
 	nameNode := &week{now: testEpoch, ends: make(map[*creds.Token]time.Time)}
@@ -165,7 +165,7 @@ func TestLogsOfAWeekAreWritten(t *testing.T) {
 		}
 	}
 	nameNode.away = nil
-	for range 100 { // as when another file system is away
+	for range 100 { // as if another file system did not answer
 		if _, err := provider.Obtain(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func own(tokens ...*creds.Token) *creds.Credentials {
 	return c
 }
 
-// kdc is a Provider whose tokens live for a day, and that is down at times.
+// kdc is a Provider whose tokens live for a day, and which is down at times.
 type kdc struct {
 	down  func(at time.Time) bool
 	hangs bool // when it is down it does not answer at all
@@ -69,12 +69,12 @@ func (k *kdc) Obtain(ctx context.Context) (Obtained, error) {
 	return Obtained{Credentials: c, Ends: k.ends}, nil
 }
 
-// workers take what is distributed.
+// workers receive distributed tokens.
 type workers struct {
 	mu    sync.Mutex // guards got
 	got   []msg.Secret
 	gone  bool
-	block chan struct{} // nil: they take it at once
+	block chan struct{} // nil: they receive at once
 }
 
 func (w *workers) take(ctx context.Context, tokens msg.Secret) error {
@@ -121,8 +121,8 @@ func start(t *testing.T, provider Provider, w *workers, initial *creds.Credentia
 	}
 }
 
-// TestTokensLiveForAMonth would catch a manager that sleeps through the end of the
-// tokens, that stops after an outage, or that obtains many more than it has to.
+// TestTokensLiveForAMonth would catch a manager that misses the end of the tokens, that stops after an
+// outage, or that obtains many more tokens than necessary.
 func TestTokensLiveForAMonth(t *testing.T) {
 	for name, hangs := range map[string]bool{"a KDC that refuses": false, "a KDC that hangs": true} {
 		t.Run(name, func(t *testing.T) {
@@ -176,8 +176,8 @@ func TestTokensLiveForAMonth(t *testing.T) {
 	}
 }
 
-// TestLaterAttemptWaitsForNewTokens would catch a second ApplicationMaster that starts
-// its job with the dead tokens of the first.
+// TestLaterAttemptWaitsForNewTokens would catch a second ApplicationMaster that starts its job with the
+// expired tokens of the first.
 func TestLaterAttemptWaitsForNewTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -207,8 +207,8 @@ func TestLaterAttemptWaitsForNewTokens(t *testing.T) {
 	})
 }
 
-// TestWithoutLoginPeopleAreWarned would catch a job that dies of its tokens' end, and
-// nobody was told.
+// TestWithoutLoginPeopleAreWarned would catch a job that fails at the end of its tokens without an earlier
+// warning.
 func TestWithoutLoginPeopleAreWarned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -247,8 +247,8 @@ func TestWithoutLoginPeopleAreWarned(t *testing.T) {
 	})
 }
 
-// TestNothingButHDFSTokensIsPassedOn would catch a worker that is given the
-// ApplicationMaster's own token, or a secret of it, at the start or later.
+// TestNothingButHDFSTokensIsPassedOn would catch a worker that gets the ApplicationMaster's own token, or a
+// secret of it, at the start or later.
 func TestNothingButHDFSTokensIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -297,8 +297,8 @@ func TestNothingButHDFSTokensIsPassedOn(t *testing.T) {
 	})
 }
 
-// TestEndDoesNotWaitForAnybody would catch an ApplicationMaster that cannot end while a
-// KDC or the workers hang.
+// TestEndDoesNotWaitForAnybody would catch an ApplicationMaster that cannot end while a KDC or the workers
+// do not answer.
 func TestEndDoesNotWaitForAnybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		always := func(time.Time) bool { return true }
@@ -332,8 +332,8 @@ func TestEndDoesNotWaitForAnybody(t *testing.T) {
 	})
 }
 
-// TestTokensThatDoNotTellTheirEnd would catch a manager that does not start for them, or
-// that takes them for ones that ended in 1970.
+// TestTokensThatDoNotTellTheirEnd would catch a manager that does not start with such tokens, or that takes
+// them for tokens that ended in 1970.
 func TestTokensThatDoNotTellTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
-// TestNewTokensReplaceThoseOfTheirService would catch an old token that is kept under the
-// name that another launcher gave it, and is found before the new one.
+// TestNewTokensReplaceThoseOfTheirService would catch an old token that stays under another launcher's
+// alias, and is found before the new one.
 func TestNewTokensReplaceThoseOfTheirService(t *testing.T) {
 	t.Parallel()
 	old := creds.New()
@@ -27,8 +27,8 @@ func TestNewTokensReplaceThoseOfTheirService(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyRenewsEndsFirst would catch a warning that comes days after the token has died,
-// and a later attempt that takes it to live.
+// TestWhatNobodyRenewsEndsFirst would catch a warning that comes days after the token has ended, and a
+// later attempt that takes the token for valid.
 func TestWhatNobodyRenewsEndsFirst(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

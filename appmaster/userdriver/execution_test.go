@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestAProgramIsServedToItsEnd would catch a job that is not run, or whose end the program is not told; a program that
-// is waited for when it has gone; and an end that is taken for another.
+// TestAProgramIsServedToItsEnd would catch a job that does not run, or whose end the program does not
+// learn; an ended program for which the session still waits; and a wrong reason of the end.
 func TestAProgramIsServedToItsEnd(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -50,7 +50,7 @@ func TestAProgramIsServedToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAJobThatIsTooLargeIsToldSo would catch a program whose job is not taken in, and whose user does not hear which option to raise.
+// TestAJobThatIsTooLargeIsToldSo would catch a refused job whose error does not name the option to raise.
 func TestAJobThatIsTooLargeIsToldSo(t *testing.T) {
 	t.Parallel()
 	c := &fakeCluster{}

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// plan makes a job of that name.
+// plan makes a job of the given name.
 func plan(_ msg.DriverStart, name string) (jobgraph.JobGraph, error) {
 	g := jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: name, Name: name, Args: []byte("{}"),
@@ -40,12 +40,13 @@ func plan(_ msg.DriverStart, name string) (jobgraph.JobGraph, error) {
 	return g, nil
 }
 
-// fakeCluster runs jobs at once: a job collects two bytes, and finishes. One named "much" collects until nobody listens.
+// fakeCluster runs jobs at once: a job collects two bytes, and finishes. A job named "much" collects until
+// the program stops reading.
 type fakeCluster struct {
-	refused error // nil: all jobs are taken in
+	refused error // nil: all jobs are accepted
 
 	mu   sync.Mutex // guards jobs
-	jobs []string   // the names of those that were taken in
+	jobs []string   // names of the accepted jobs
 }
 
 func (c *fakeCluster) Submit(_ context.Context, _ Program, _ ids.JobID, graph *jobgraph.JobGraph) error {
@@ -94,7 +95,7 @@ func start(t *testing.T, c Cluster, limits Limits, words ...string) (*Drivers, *
 	return d, p
 }
 
-// logged is what is in a log of the program.
+// logged returns the content of a program's log.
 func logged(t *testing.T, d *Drivers, suffix string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(d.config.LogDir, Log+suffix))

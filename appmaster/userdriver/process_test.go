@@ -14,7 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// TestAProgramsEnvironmentIsItsOwn would catch a program that gets what is the master's, and one without a limit.
+// TestAProgramsEnvironmentIsItsOwn would catch a program with the ApplicationMaster's own variables, and a
+// program without a memory limit.
 func TestAProgramsEnvironmentIsItsOwn(t *testing.T) {
 	t.Parallel()
 	own := []string{"PATH=/bin", launch.Variable + "=secret", launch.TokenFileVariable + "=/tokens", "GOMEMLIMIT=409MiB", "GOMAXPROCS=2", "X=" + launch.Variable}
@@ -24,8 +25,8 @@ func TestAProgramsEnvironmentIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestNewTokensReachPrograms would catch a program that runs for days and whose later jobs
-// cannot list their inputs.
+// TestNewTokensReachPrograms would catch a program that runs for days and whose later jobs cannot list
+// their inputs.
 func TestNewTokensReachPrograms(t *testing.T) {
 	t.Parallel()
 	secret := func(text string) msg.Secret {
@@ -43,7 +44,7 @@ func TestNewTokensReachPrograms(t *testing.T) {
 		}
 	})
 	printed := ""
-	for n := 0; strings.Count(printed, "token") < 3; n++ { // an earlier one that is not told yet is left out
+	for n := 0; strings.Count(printed, "token") < 3; n++ { // an earlier update that was not sent yet is dropped
 		d.UpdateTokens(secret(fmt.Sprintf("token %d", n)))
 		printed = logged(t, d, ".stdout")
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestASessionRunsSoManyPrograms would catch programs that together take the memory of the
-// master, and a user who is not told why his waits.
+// TestASessionRunsSoManyPrograms would catch programs that together take the ApplicationMaster's memory,
+// and an error that does not say why a program waits.
 func TestASessionRunsSoManyPrograms(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
