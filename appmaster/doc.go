@@ -2,5 +2,5 @@
 // makes its parts in order, and master runs them and ends them in order. The types perJob, application and
 // session are the modes of a cluster. Component connects the roles; the minicluster uses it too.
 //
-// This package is the only one that imports several roles. It never runs user code.
+// The roles do not know each other: only this package connects them. It never runs user code.
 package appmaster

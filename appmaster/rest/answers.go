@@ -31,7 +31,7 @@ const (
 	maxLookups = 4
 )
 
-// errNoRoom and errNoLookup end the wait of an answer.
+// errNoRoom and errNoLookup end the wait of an answer that found no room or no lookup in time.
 var (
 	errNoRoom   = fmt.Errorf("%w: answers to other requests fill the memory for answers: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
 	errNoLookup = fmt.Errorf("%w: other requests for programs wait for HDFS, which answers slowly: ask again", msg.ErrNotReady)

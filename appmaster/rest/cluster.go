@@ -101,7 +101,8 @@ func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) restapi.TaskMana
 	}
 }
 
-// shareOf returns what slots of a worker's slots have of its resources.
+// shareOf returns what the given number of a worker's slots has of its resources. of is the number of all
+// its slots.
 func shareOf(w msg.TaskExecutorDetails, parts memory.Worker, slots, of int) restapi.ResourceProfile {
 	profile := restapi.ResourceProfile{ExtendedResources: map[string]float64{}}
 	if of == 0 {

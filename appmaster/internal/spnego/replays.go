@@ -40,7 +40,7 @@ func newReplays() *replays {
 }
 
 // first remembers a user's request. It returns an error if the request was remembered before, or if there
-// is no room to remember it. If several goroutines call it for the same request, exactly one call succeeds.
+// is no room to remember it. If several goroutines call it for the same request, at most one call succeeds.
 func (r *replays) first(user string, request digest, now time.Time) error {
 	n := remembered{request, sha256.Sum256([]byte(user)), now.Add(memorable)}
 	r.mu.Lock()

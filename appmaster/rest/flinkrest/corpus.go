@@ -128,7 +128,7 @@ func (c *Corpus) Known(method, path string) bool {
 	return e != nil && (slices.Contains(c.Flink.Paths, e.Method+" "+e.Path) || e.Answers[0].Status < 300)
 }
 
-// Values that stand for a job, a subtask and so on that does not exist.
+// Values of recorded requests that name no existing job, subtask and so on.
 const (
 	NoID      = "ffffffffffffffffffffffffffffffff"
 	NoNumber  = "999999"
