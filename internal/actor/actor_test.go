@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// counter is a core that sums events and tells the sum in its effects.
+// counter is a core that sums events and returns the sum in its effects.
 type counter struct {
 	sum   int
 	alarm time.Time
@@ -24,11 +24,11 @@ type counter struct {
 type event struct {
 	add      int
 	question actor.Question[int]
-	alarm    time.Time // to be set; zero: as it is
+	alarm    time.Time // the new alarm; zero: no change
 	woken    bool
 }
 
-// effect is a sum, or a reply where it has one.
+// effect is a sum, or a reply if it has one.
 type effect interface{ isEffect() }
 
 type (
@@ -69,7 +69,7 @@ func with(shell actor.Shell[effect]) func(context.Context) actor.Shell[effect] {
 }
 
 // TestLoopStepsInOrder would catch events or effects that overtake each other, and a reply that
-// the shell sees.
+// reaches the shell.
 func TestLoopStepsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shell, loop := new(recorder), newLoop()
@@ -92,8 +92,7 @@ func TestLoopStepsInOrder(t *testing.T) {
 	})
 }
 
-// TestStoppedLoopTakesNothing would catch a caller that waits for ever for a
-// role that has ended.
+// TestStoppedLoopTakesNothing would catch a caller that waits forever for a role that has ended.
 func TestStoppedLoopTakesNothing(t *testing.T) {
 	loop := newLoop()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -113,7 +112,7 @@ func TestStoppedLoopTakesNothing(t *testing.T) {
 // TestTheLastAnswerOfALoopArrives would catch an answer that is lost because the
 // role ended right after it.
 func TestTheLastAnswerOfALoopArrives(t *testing.T) {
-	for range 5000 { // seldom is the asker slow enough to find both
+	for range 5000 { // the asker is rarely slow enough to find both
 		loop := newLoop()
 		loop.Observe(func(event, []effect) { loop.Stop() })
 		ran := make(chan error, 1)
@@ -128,8 +127,8 @@ func TestTheLastAnswerOfALoopArrives(t *testing.T) {
 	}
 }
 
-// TestRunWaitsForWhatItStarted would catch a goroutine of a role that outlives it, and an end
-// that is told as another one.
+// TestRunWaitsForWhatItStarted would catch a goroutine that outlives its role, and a wrong cause of
+// the end.
 func TestRunWaitsForWhatItStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loop := newLoop()
@@ -150,12 +149,12 @@ func TestRunWaitsForWhatItStarted(t *testing.T) {
 		if ended.IsZero() {
 			t.Error("Run has returned before a goroutine of the role")
 		}
-		loop.Stop() // comes too late to count, and does no harm
+		loop.Stop() // too late: it must have no effect
 	})
 }
 
-// TestTheAlarmRingsOnceAtTheLatestTime would catch an alarm that was moved or taken back and
-// rings all the same, and one that rings again and again.
+// TestTheAlarmRingsOnceAtTheLatestTime would catch an alarm that rings although it was moved or
+// cancelled, and one that rings repeatedly.
 func TestTheAlarmRingsOnceAtTheLatestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loop, start := newLoop(), time.Now()
@@ -169,7 +168,7 @@ func TestTheAlarmRingsOnceAtTheLatestTime(t *testing.T) {
 		loop.Tell(t.Context(), event{alarm: start.Add(time.Second)})
 		loop.Tell(t.Context(), event{alarm: start.Add(3 * time.Second)})
 		time.Sleep(time.Hour)
-		loop.Tell(t.Context(), event{alarm: start.Add(time.Second)}) // long ago
+		loop.Tell(t.Context(), event{alarm: start.Add(time.Second)}) // long past
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if want := []time.Duration{3 * time.Second, time.Hour}; !slices.Equal(rang, want) {
@@ -180,14 +179,14 @@ func TestTheAlarmRingsOnceAtTheLatestTime(t *testing.T) {
 	})
 }
 
-// stuckCore leaves its alarm where it was.
+// stuckCore never moves its alarm.
 type stuckCore struct{ at time.Time }
 
 func (c *stuckCore) Step(time.Time, event) []effect { return nil }
 func (c *stuckCore) Alarm() time.Time               { return c.at }
 
-// TestAnAlarmThatIsLeftInThePastRingsEachSecond would catch a core's mistake that costs a
-// processor, or all alarms of the role from then on.
+// TestAnAlarmThatIsLeftInThePastRingsEachSecond would catch a core's mistake that uses up a
+// processor, or that costs the role all its later alarms.
 func TestAnAlarmThatIsLeftInThePastRingsEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loop := actor.New[event, effect](&stuckCore{time.Now().Add(time.Second)}, event{woken: true})
@@ -209,7 +208,7 @@ func TestAnAlarmThatIsLeftInThePastRingsEachSecond(t *testing.T) {
 	})
 }
 
-// slowCore takes 20 s for a step, and wants to be woken a minute after it began.
+// slowCore takes 20 s for a step, and wants to be woken a minute after the step's beginning.
 type slowCore struct{ at time.Time }
 
 func (c *slowCore) Step(now time.Time, e event) []effect {
@@ -223,8 +222,8 @@ func (c *slowCore) Step(now time.Time, e event) []effect {
 
 func (c *slowCore) Alarm() time.Time { return c.at }
 
-// TestTheAlarmIsNotLateByTheStep would catch an alarm that counts from before a step that took
-// long: the role would take itself for stopped.
+// TestTheAlarmIsNotLateByTheStep would catch an alarm that is late by the time of a long step: the
+// role would take itself for stopped.
 func TestTheAlarmIsNotLateByTheStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loop, start := actor.New[event, effect](new(slowCore), event{woken: true}), time.Now()
@@ -247,7 +246,7 @@ func TestTheAlarmIsNotLateByTheStep(t *testing.T) {
 }
 
 // TestTheFirstEndCounts would catch a role that ends with another cause than the first, and one
-// that takes a step after its end.
+// that steps after its end.
 func TestTheFirstEndCounts(t *testing.T) {
 	first, second := errors.New("first"), errors.New("second")
 	for range 1000 {
@@ -267,8 +266,8 @@ func TestTheFirstEndCounts(t *testing.T) {
 	}
 }
 
-// TestTheAlarmRingsBehindWhatWaits would catch an alarm that overtakes events which came in
-// time: a loop that was busy would count a peer as silent whose sign of life it has.
+// TestTheAlarmRingsBehindWhatWaits would catch an alarm that overtakes events which came in time. A
+// busy loop would then count a peer as silent although its heartbeat waits in the mailbox.
 func TestTheAlarmRingsBehindWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loop := newLoop()

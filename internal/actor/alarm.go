@@ -2,12 +2,12 @@ package actor
 
 import "time"
 
-// alarm is a loop's timer. It rings behind the events that wait when its time has come: what
-// has been said in time, a heartbeat say, counts although the loop was busy or stopped.
+// alarm is a loop's timer. An alarm whose time has come rings behind the events that wait then. So
+// a message that came in time, such as a heartbeat, counts although the loop was busy or stopped.
 type alarm struct {
 	timer  *time.Timer
-	at     time.Time // as the core wants it; zero: never
-	behind int       // once it has rung, the events to be taken first; -1: it has not
+	at     time.Time // set by the core; zero: never
+	behind int       // after the ring: the events to take first; -1: not rung
 }
 
 func newAlarm() *alarm {
@@ -16,17 +16,17 @@ func newAlarm() *alarm {
 	return a
 }
 
-// ring says that the time has come, while so many events wait.
+// ring notes that the time has come, while waiting events are in the mailbox.
 func (a *alarm) ring(waiting int) { a.behind = waiting }
 
-// taken says that one of the events that wait was taken.
+// taken notes that the loop has taken one of the waiting events.
 func (a *alarm) taken() {
 	if a.behind > 0 {
 		a.behind--
 	}
 }
 
-// due tells, once a ring, that the core is to be woken now.
+// due reports, once for each ring, whether the loop must wake the core now.
 func (a *alarm) due() bool {
 	due := a.behind == 0
 	if due {
@@ -35,12 +35,12 @@ func (a *alarm) due() bool {
 	return due
 }
 
-// stuck is after how long an alarm rings again that a core was woken for and left in the past.
+// stuck is the pause before an alarm rings again that the core left in the past after it was woken.
 const stuck = time.Second
 
-// set takes in what the core wants after a step. A time that it was woken for and still
-// wants is to come where the wall clock was set back. Else it is a mistake of the core, which
-// must cost neither a processor nor all its later alarms.
+// set takes over the core's alarm after a step. If the core still wants a time for which it was
+// woken, either the wall clock was set back and the time is to come, or the core has a bug. A bug
+// must not use up a processor, nor cost the core its later alarms.
 func (a *alarm) set(now, at time.Time, woken bool) {
 	switch {
 	case !at.Equal(a.at):
@@ -52,7 +52,7 @@ func (a *alarm) set(now, at time.Time, woken bool) {
 	}
 	a.at = at
 	if a.behind >= 0 && !at.IsZero() && !at.After(now) {
-		return // it rings already
+		return // it has rung already
 	}
 	a.behind = -1
 	if at.IsZero() {

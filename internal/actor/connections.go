@@ -33,7 +33,7 @@ type Connections struct {
 	mu       sync.Mutex // guards what follows
 	last     ConnectionID
 	gateways map[ConnectionID]Gateway
-	refusal  string // "": connections are taken
+	refusal  string // "": connections are accepted
 }
 
 // Connect adds a connection of the TaskExecutor that has authenticated as resource. said

@@ -21,8 +21,8 @@ func (g *gateway) Send(m msg.Message) bool {
 
 func (g *gateway) Close(cause string) { g.closed = cause }
 
-// TestConnectionsAreKeptApart would catch a message over another peer's connection, or over
-// one that has been replaced, and a connection that outlives its role.
+// TestConnectionsAreKeptApart would catch a message that goes over another peer's connection or
+// over a replaced one, and a connection that outlives its role.
 func TestConnectionsAreKeptApart(t *testing.T) {
 	var connections actor.Connections
 	loop := newLoop()
@@ -60,8 +60,8 @@ func TestConnectionsAreKeptApart(t *testing.T) {
 	}
 }
 
-// TestFencesAdmitTheirOwnGrant would catch a message of another leader's time that is taken,
-// and a registration that is not.
+// TestFencesAdmitTheirOwnGrant would catch an accepted message from another leader's time, and a
+// refused registration.
 func TestFencesAdmitTheirOwnGrant(t *testing.T) {
 	var fence actor.Fence
 	if !fence.Admits("other", msg.Heartbeat{}) || fence.Token() != "" {

@@ -9,8 +9,8 @@ import (
 // returns Next as its alarm, and calls Due when it is woken. The zero value is ready to
 // use. Only one goroutine may use it, like all parts of a core.
 type Deadlines[K comparable] struct {
-	order   deadlineHeap[K] // some are outdated: current tells
-	current map[K]uint64    // by name, the number of the setting that counts
+	order   deadlineHeap[K] // may hold outdated deadlines: see current
+	current map[K]uint64    // by name, the number of the valid deadline
 	last    uint64
 }
 
@@ -33,7 +33,7 @@ func (d *Deadlines[K]) Set(key K, at time.Time) {
 	}
 }
 
-// minimalHeap is how many outdated deadlines are not worth a compaction.
+// minimalHeap is the number of outdated deadlines below which a compaction is not worth its cost.
 const minimalHeap = 64
 
 // Cancel removes the deadline of this name, if there is one.
@@ -58,15 +58,15 @@ func (d *Deadlines[K]) Due(now time.Time) (key K, some bool) {
 	return due.key, true
 }
 
-// skip removes the outdated ones that come first.
+// skip removes the outdated deadlines at the front.
 func (d *Deadlines[K]) skip() {
 	for len(d.order) > 0 && d.current[d.order[0].key] != d.order[0].number {
 		heap.Pop(&d.order)
 	}
 }
 
-// compact removes all outdated ones, or a name that is set again and again would let them
-// grow without a bound.
+// compact removes all outdated deadlines. Otherwise a name that is set again and again would make
+// the heap grow without bound.
 func (d *Deadlines[K]) compact() {
 	kept := d.order[:0]
 	for _, one := range d.order {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDeadlinesAgainstASortedList would catch a deadline that comes early, late, twice, not at
-// all, or after one that is later; and outdated ones that pile up.
+// TestDeadlinesAgainstASortedList would catch a deadline that comes early, late, twice, never, or
+// after a later one, and outdated deadlines that pile up.
 func TestDeadlinesAgainstASortedList(t *testing.T) {
 	t.Parallel()
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -18,7 +18,7 @@ func TestDeadlinesAgainstASortedList(t *testing.T) {
 			key int
 			at  time.Time
 		}
-		var model []one // in the order of their setting
+		var model []one // in the order of the Set calls
 		cancel := func(key int) {
 			for i := range model {
 				if model[i].key == key {
@@ -81,7 +81,7 @@ func TestDeadlinesAgainstASortedList(t *testing.T) {
 	})
 }
 
-// TestEarliest would catch a zero time that is taken for an early one.
+// TestEarliest would catch a zero time that counts as early.
 func TestEarliest(t *testing.T) {
 	t.Parallel()
 	one, two := time.Unix(1, 0), time.Unix(2, 0)

@@ -24,9 +24,8 @@ import (
 // ErrStopped says that the role's loop has ended and has not taken the event.
 var ErrStopped = errors.New("role has stopped")
 
-// mailboxSize bounds the events that wait for a loop. Only edges (REST, inbound
-// streams) may block on a full mailbox: a loop never posts to another loop but
-// through an outbox of its own.
+// mailboxSize bounds the events that wait for a loop. Only edges (REST, inbound streams) may block
+// on a full mailbox: a loop posts to another loop only through an outbox of its own.
 const mailboxSize = 1024
 
 // Core is the state of a role. Only Step changes it. Step starts nothing, blocks on nothing
@@ -54,15 +53,15 @@ type Shell[F any] interface {
 // and Done may be called from any goroutine, before Run too.
 type Loop[E, F any] struct {
 	core    Core[E, F]
-	woken   E // what the core is told when its alarm rings
+	woken   E // the event for an alarm
 	mailbox chan E
 	observe func(event E, effects []F)
 	replies replies
 
 	end   sync.Once
 	quit  chan struct{} // closed by end
-	cause error         // with which it ended; set before quit is closed
-	done  chan struct{} // closed when the loop takes no event any more
+	cause error         // of the end; set before quit is closed
+	done  chan struct{} // closed when the loop takes no more events
 
 	spawn   func(func(ctx context.Context)) // set by Run
 	running sync.WaitGroup                  // the goroutines of Go
@@ -108,7 +107,7 @@ func (l *Loop[E, F]) steps(ctx context.Context, shell Shell[F]) error {
 		select {
 		case <-l.quit:
 			return l.cause
-		default: // it comes before events that wait
+		default: // the end comes before waiting events
 		}
 		var event E
 		woken := alarm.due()

@@ -15,7 +15,7 @@ import (
 //
 // Any goroutine may call its methods, but only one goroutine takes items.
 type Outbox[T any] struct {
-	wake chan struct{} // has a token when something was put, or it was closed, since it was last drawn
+	wake chan struct{} // has a token after Put or Close, until it is drawn
 	full func()
 
 	mu     sync.Mutex // guards what follows
@@ -83,7 +83,7 @@ func (o *Outbox[T]) put(item T, name string) (taken, overflows bool) {
 func (o *Outbox[T]) signal() {
 	select {
 	case o.wake <- struct{}{}:
-	default: // the one that takes will look anyway
+	default: // there is a token already
 	}
 }
 

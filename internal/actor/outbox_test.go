@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOutboxAgainstANaiveOne would catch an item that is lost, doubled, out of its turn,
-// taken although a newer one says the same, or beyond the bound; and a full outbox that is not
-// told, is told twice, or takes more.
+// TestOutboxAgainstANaiveOne would catch an item that is lost, doubled, out of order, delivered
+// after a newer item has replaced it, or accepted beyond the bound. It would also catch a full
+// outbox that is not reported, is reported twice, or accepts more items.
 func TestOutboxAgainstANaiveOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -73,8 +73,8 @@ func TestOutboxAgainstANaiveOne(t *testing.T) {
 	})
 }
 
-// TestServeTakesAllUntilItIsClosed would catch an item that is put just before the
-// end, or while nobody looks, and is not delivered.
+// TestServeTakesAllUntilItIsClosed would catch an item that is put just before the end, or while
+// Serve does not look, and is not delivered.
 func TestServeTakesAllUntilItIsClosed(t *testing.T) {
 	t.Parallel()
 	o := NewOutbox[string](0, nil)
@@ -101,7 +101,7 @@ func TestServeTakesAllUntilItIsClosed(t *testing.T) {
 	}
 }
 
-// TestServeStopsWhereItIsTold would catch an item that is taken and lost behind the last one.
+// TestServeStopsWhereItIsTold would catch an item that is taken and lost after the last one.
 func TestServeStopsWhereItIsTold(t *testing.T) {
 	t.Parallel()
 	o := NewOutbox[string](0, nil)

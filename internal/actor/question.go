@@ -45,20 +45,20 @@ func Ask[R, E, F any](ctx context.Context, l *Loop[E, F], ask func(Question[R]) 
 	case <-l.done:
 	}
 	select {
-	case answer := <-reply: // among the last things that the loop did
+	case answer := <-reply: // from the loop's last step
 		return as[R](answer), nil
 	default:
 		return none, ErrStopped
 	}
 }
 
-// as gives the answer its type; nil is an interface's zero value, a nil error say.
+// as gives the answer its type. A nil answer becomes the zero value, such as a nil error.
 func as[R any](answer any) R {
 	r, _ := answer.(R)
 	return r
 }
 
-// replies are the questions that somebody waits for. Its zero value is ready.
+// replies holds the questions whose callers wait. The zero value is ready.
 type replies struct {
 	mu      sync.Mutex // guards what follows
 	last    uint64
@@ -83,7 +83,7 @@ func (r *replies) forget(number uint64) {
 	delete(r.waiting, number)
 }
 
-// resolve hands an answer over, and tells whether the effect is one.
+// resolve delivers the effect if it is an answer, and reports whether it is one.
 func (r *replies) resolve(effect any) bool {
 	answered, is := effect.(interface{ reply() Reply })
 	if !is {
