@@ -39,8 +39,8 @@ func verifier(t *testing.T, key []byte) *clienttoam.Verifier {
 	return v
 }
 
-// master serves TLS until the test ends, and gives its address. What a request's
-// Authorization is found to be goes to seen.
+// master serves TLS until the test ends, and returns its address. seen receives the result of
+// verifying a request's Authorization.
 func master(t *testing.T, v *clienttoam.Verifier, seen func(authorization, name string, err error)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -79,7 +79,7 @@ func TestBothEndsProveThemselves(t *testing.T) {
 	if name != "bob@EXAMPLE.ORG" {
 		t.Errorf("the server has let %q in", name)
 	}
-	// The connection is as good as new for the requests that follow.
+	// Further requests use the connection like a new one.
 	if _, err := fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: am\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,7 @@ func TestBothEndsProveThemselves(t *testing.T) {
 	}
 }
 
-// TestOthersAreRefused would catch a client who gets in without a token for this
-// attempt.
+// TestOthersAreRefused would catch a client that is accepted without a token for this attempt.
 func TestOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	good := clienttoamtest.Token(t, key, attempt, "bob")
@@ -103,9 +102,9 @@ func TestOthersAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		key   []byte // the server's
 		token *creds.Token
-		want  error // the server's
+		want  error // at the server
 		text  string
-		told  error // the client
+		told  error // at the client
 	}{
 		"a token made with another key":                 {key, clienttoamtest.Token(t, otherKey, attempt, "bob"), clienttoam.ErrRefused, "does not match", clienttoam.ErrUnproven},
 		"bob's password under alice's name":             {key, renamed, clienttoam.ErrRefused, "does not match", clienttoam.ErrUnproven},
@@ -134,8 +133,8 @@ func TestOthersAreRefused(t *testing.T) {
 	}
 }
 
-// TestProofsHoldOnTheirConnectionOnly would catch what was overheard on one
-// connection and opens another.
+// TestProofsHoldOnTheirConnectionOnly would catch a proof that was overheard on one connection and
+// is valid on another.
 func TestProofsHoldOnTheirConnectionOnly(t *testing.T) {
 	t.Parallel()
 	v := verifier(t, key)
@@ -173,9 +172,8 @@ func unchecked() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true}
 }
 
-// middle accepts one connection with a certificate of its own, reads a request
-// and lets answer do with it what somebody in between can do. It waits for all
-// of that when the test ends.
+// middle accepts one connection with a certificate of its own, reads a request, and lets answer act
+// as an attacker in the middle. It waits for all of that when the test ends.
 func middle(t *testing.T, answer func(conn net.Conn, request *http.Request)) string {
 	t.Helper()
 	bystander := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
@@ -204,8 +202,8 @@ func middle(t *testing.T, answer func(conn net.Conn, request *http.Request)) str
 	return listener.Addr().String()
 }
 
-// TestTheManInTheMiddleIsFound would catch a client who sends a request to, or
-// believes, somebody who is not the ApplicationMaster.
+// TestTheManInTheMiddleIsFound would catch a client that trusts, or sends a request to, a server
+// that is not the ApplicationMaster.
 func TestTheManInTheMiddleIsFound(t *testing.T) {
 	t.Parallel()
 	var atMaster error
@@ -269,7 +267,7 @@ func TestTheManInTheMiddleIsFound(t *testing.T) {
 	})
 }
 
-// TestDialEndsWithItsContext would catch a client that a silent server holds.
+// TestDialEndsWithItsContext would catch a client that hangs at a silent server.
 func TestDialEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
@@ -288,8 +286,8 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestOldTLSIsRefused would catch a connection whose export is not its own
-// (RFC 7627 §1).
+// TestOldTLSIsRefused would catch a connection whose exported keying material is not unique (RFC
+// 7627 §1).
 func TestOldTLSIsRefused(t *testing.T) {
 	t.Parallel()
 	address := master(t, verifier(t, key), unseen)
@@ -319,15 +317,15 @@ func TestTheHashIsTheClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.SetKey(key)
-	// Its passwords are made otherwise than the token's.
+	// This server uses another algorithm for passwords than the token.
 	if conn, err := clienttoam.Dial(t.Context(), master(t, v, unseen), clienttoamtest.Token(t, key, attempt, "bob")); err == nil {
 		conn.Close()
 		t.Error("a password of HmacSHA1 is taken where YARN makes them with HmacSHA256")
 	}
 }
 
-// TestAKeyOnceKnownStays would catch a registration without a key, as YARN
-// answers a repeated one, that closes the door.
+// TestAKeyOnceKnownStays would catch that YARN's answer to a repeated registration, which has no
+// key, removes the key.
 func TestAKeyOnceKnownStays(t *testing.T) {
 	t.Parallel()
 	v := verifier(t, key)

@@ -15,24 +15,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// ErrUnproven says that who answers did not prove to be the ApplicationMaster.
+// ErrUnproven says that the server did not prove to be the ApplicationMaster.
 var ErrUnproven = errors.New("the ApplicationMaster did not prove its identity")
 
 const (
-	// probe asks for something that is the same for everybody.
+	// probe is a path whose answer is the same for all users.
 	probe = "/config"
-	// maxAnswer bounds the answer to it, in bytes: the headers alone.
+	// maxAnswer bounds the answer to probe in bytes: only headers.
 	maxAnswer = 16 << 10
-	// dialTime bounds Dial, as http.Transport dials without the deadline of its
-	// request.
+	// dialTime bounds Dial. http.Transport dials without its request's deadline.
 	dialTime = 30 * time.Second
 )
 
-// Dial connects to the ApplicationMaster at host:port. Once it returns, both
-// ends have proven themselves, and requests may be sent as they are. The error
-// is ErrNoKey where the ApplicationMaster is not ready, ErrUnproven where it
-// did not take the proof or did not give its own, ErrRefused where it did and
-// has no name for the user.
+// Dial connects to the ApplicationMaster at host:port. When it returns, both ends have proven their
+// identities, and requests need no further proof. The error is ErrNoKey if the ApplicationMaster is
+// not ready, ErrUnproven if it refused the client's proof or did not prove its own identity, and
+// ErrRefused if it accepted the proof but has no name for the user.
 func Dial(ctx context.Context, address string, token *creds.Token) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -42,10 +40,10 @@ func Dial(ctx context.Context, address string, token *creds.Token) (net.Conn, er
 	}
 	conn := tls.Client(plain, &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, // the proof takes the certificate's place
+		InsecureSkipVerify: true, // the proof replaces the certificate
 	})
 	if err := introduce(ctx, conn, address, token); err != nil {
-		_ = plain.Close() // the fault is told already
+		_ = plain.Close() // err says what is wrong
 		return nil, fmt.Errorf("authenticate to %s with YARN's token: %w", address, err)
 	}
 	return conn, nil
@@ -57,7 +55,7 @@ func introduce(ctx context.Context, conn *tls.Conn, address string, token *creds
 		return err
 	}
 	past := time.Unix(1, 0)
-	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().SetDeadline(past) }) // on an open connection it does not fail
+	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().SetDeadline(past) }) // does not fail on an open connection
 	status, answer, err := exchange(ctx, conn, address, token)
 	if !stop() {
 		return context.Cause(ctx)
@@ -84,8 +82,8 @@ func introduce(ctx context.Context, conn *tls.Conn, address string, token *creds
 	return fmt.Errorf("%w: its answer with status %d has no valid proof; an attacker may sit between you and it", ErrUnproven, status)
 }
 
-// exchange sends the client's proof, and gives what was answered, which proves
-// nothing yet.
+// exchange sends the client's proof and returns the answer. The caller must check the answer's
+// proof.
 func exchange(ctx context.Context, conn *tls.Conn, address string, token *creds.Token) (status int, answer string, err error) {
 	state := conn.ConnectionState()
 	own, err := prove(token.Password, client, &state)

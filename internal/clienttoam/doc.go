@@ -1,17 +1,16 @@
-// Package clienttoam is the door of other users: who may view an application on
-// a Kerberized cluster gets a token from YARN's ResourceManager
-// (YARN_CLIENT_TOKEN, in the application's report), and proves himself with it
-// to the ApplicationMaster, and the ApplicationMaster to him. The owner's
-// certificate authority takes no part, as only the owner can read it.
+// Package clienttoam authenticates users who are not the owner of an application. On a Kerberized
+// cluster, a user who may view an application gets a token from YARN's ResourceManager
+// (YARN_CLIENT_TOKEN, in the application's report). With it the user and the ApplicationMaster
+// prove their identities to each other. The owner's certificate authority takes no part, because
+// only the owner can read it.
 //
-// Both know the token's password: the client got it from YARN, the
-// ApplicationMaster makes it of the token's identifier and a key that YARN gave
-// it when it registered. Neither sends it. Each sends an HMAC of what TLS 1.3
-// exports of the connection (RFC 8446 §7.5), so that a proof is worth nothing
-// on any other connection:
+// Both ends know the token's password. The client got it from YARN. The ApplicationMaster computes
+// it from the token's identifier and a key, which YARN gave it at its registration. Neither end
+// sends the password. Each end sends an HMAC of the keying material that TLS 1.3 exports for the
+// connection (RFC 8446 §7.5), so a proof is worthless on any other connection:
 //
 //	client                                                              ApplicationMaster
-//	  │ ───────────── TLS 1.3, the certificate is not looked at ────────────► │
+//	  │ ───────────── TLS 1.3, the certificate is not checked ──────────────► │
 //	  │ HEAD /config                                                          │
 //	  │ Authorization: ClientToAM token=<identifier>,                         │
 //	  │                proof=HMAC-SHA256(password, "client" ‖ exported) ────► │ checks
@@ -19,14 +18,13 @@
 //	  │ checks                                                                │
 //	  │ ◄──────────────── from here on, any requests and answers ───────────► │
 //
-// Who sits in between has two connections with two exports: what he hears on
-// one does not fit the other. He learns the identifier, which is the attempt
-// and the user's name, and he can guess at the key; YARN's keys have 64 bits
-// unless hadoop.security.secret-manager.key-length says otherwise. So the
-// client speaks first: the ApplicationMaster gives nobody a proof to guess at.
-// Nothing else is sent before both proofs have been checked. The connection is
-// the user's from then on: none of its requests needs a proof of its own.
+// An attacker in the middle has two connections with two exports, so a proof from one is not valid
+// on the other. The attacker learns the identifier, that is, the attempt and the user's name, and
+// can try to guess the key: YARN's keys have 64 bits unless
+// hadoop.security.secret-manager.key-length says otherwise. Therefore the client sends its proof
+// first. The ApplicationMaster gives no proof to a client that has not proven its identity. Neither
+// end sends anything else before both proofs are checked. After that the connection belongs to the
+// user, and its requests need no further proof.
 //
-// The package starts no goroutine, and imports nothing of ours but yarnrpc's
-// records and tokens.
+// The package starts no goroutine. Of this module it imports only yarnrpc's records and tokens.
 package clienttoam

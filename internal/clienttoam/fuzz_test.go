@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzCredentials reads what anybody can send as Authorization. It would catch
-// two texts for the same credentials, and a text that crashes the server.
+// FuzzCredentials parses any text as Authorization. It would catch two texts for the same
+// credentials, and a text that crashes the server.
 func FuzzCredentials(f *testing.F) {
 	f.Add(credentials{[]byte{0x0a, 0x02}, bytes.Repeat([]byte{0xff}, 32)}.header())
 	f.Add("ClientToAM token=, proof=")

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Scheme is the name of the scheme in Authorization and WWW-Authenticate.
+// Scheme is the authentication scheme in Authorization and WWW-Authenticate.
 const Scheme = "ClientToAM"
 
 // AnswerHeader holds the ApplicationMaster's proof; RFC 7615 §3.
 const AnswerHeader = "Authentication-Info"
 
-// The label and the length of what TLS exports; RFC 5705 §4.
+// The label and the length of the exported keying material (RFC 5705 §4).
 const (
 	exportLabel = "EXPORTER-bobbin-clienttoam"
 	exportSize  = sha256.Size
 )
 
-// side says whose proof it is, so that none can be sent back as the other's.
+// side says which end made a proof, so that neither end's proof passes as the other's.
 type side string
 
 const (
@@ -30,7 +30,7 @@ const (
 	server side = "server"
 )
 
-// errConnection says that a connection is none that a proof can be bound to.
+// errConnection says that no proof can be bound to a connection.
 var errConnection = errors.New("proofs need a TLS 1.3 connection")
 
 // prove makes one side's proof for a connection.
@@ -48,7 +48,7 @@ func prove(password []byte, by side, on *tls.ConnectionState) ([]byte, error) {
 	return mac.Sum(nil), nil
 }
 
-// credentials are what a client sends as Authorization.
+// credentials are the content of a client's Authorization header.
 type credentials struct {
 	identifier []byte
 	proof      []byte
@@ -59,7 +59,7 @@ const (
 	proofParam = "proof="
 )
 
-// errCredentials says that a header is not as the scheme wants it.
+// errCredentials says that a header does not have the form of the scheme.
 var errCredentials = errors.New("want \"" + Scheme + " " + tokenParam + "…, " + proofParam + "…\"")
 
 func (c credentials) header() string {
@@ -88,7 +88,7 @@ func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 func decode(param, name string) ([]byte, error) {
 	text, named := strings.CutPrefix(param, name)
 	value, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if !named || err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder skips
+	if !named || err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips these
 		return nil, errCredentials
 	}
 	return value, nil

@@ -18,27 +18,25 @@ import (
 )
 
 var (
-	// ErrNoKey says that YARN has not given the ApplicationMaster its key, or
-	// not yet.
+	// ErrNoKey says that YARN has not given the ApplicationMaster its key yet, or gives none.
 	ErrNoKey = errors.New("the ApplicationMaster does not have the key for YARN's tokens yet")
-	// ErrRefused says that a client did not prove that a token is his.
+	// ErrRefused says that a client did not prove that it owns a token.
 	ErrRefused = errors.New("YARN's token is refused")
 )
 
-// AlgorithmKey is Hadoop's property that names how tokens' passwords are made;
-// since Hadoop 3.5.
+// AlgorithmKey is Hadoop's property for the algorithm of tokens' passwords, since Hadoop 3.5.
 const AlgorithmKey = "hadoop.security.secret-manager.key-generator.algorithm"
 
-// Verifier checks the proofs of clients for one attempt of an application. It
-// may be used from any goroutine.
+// Verifier checks the proofs of clients for one attempt of an application. Its methods may be
+// called from any goroutine.
 type Verifier struct {
 	attempt records.ApplicationAttemptID
 	hash    func() hash.Hash
 	key     atomic.Pointer[[]byte]
 }
 
-// NewVerifier makes a Verifier for an attempt. algorithm is the value of
-// AlgorithmKey; empty: HmacSHA1, as Hadoop has always had it.
+// NewVerifier makes a Verifier for an attempt. algorithm is the value of AlgorithmKey. "" means
+// HmacSHA1, as before AlgorithmKey existed.
 func NewVerifier(attempt records.ApplicationAttemptID, algorithm string) (*Verifier, error) {
 	v := &Verifier{attempt: attempt}
 	switch strings.ToLower(algorithm) {
@@ -56,18 +54,17 @@ func NewVerifier(attempt records.ApplicationAttemptID, algorithm string) (*Verif
 	return v, nil
 }
 
-// SetKey tells the key that YARN gave with the registration. An empty one
-// changes nothing: YARN gives none on open clusters, nor to an attempt that it
-// has registered already.
+// SetKey sets the key from YARN's answer to the registration. An empty key changes nothing: YARN
+// gives no key on open clusters, and none to an attempt that it has registered already.
 func (v *Verifier) SetKey(key []byte) {
 	if len(key) > 0 {
 		v.key.Store(&key)
 	}
 }
 
-// Verify checks the Authorization that a client sent on a connection. It gives
-// the name that YARN knows the client by, a principal or a user's name, and the
-// value of AnswerHeader. The error is one of ErrNoKey and ErrRefused.
+// Verify checks the Authorization that a client sent on a connection. It returns the client's name
+// in YARN, which is a principal or a user name, and the value of AnswerHeader. The error wraps
+// ErrNoKey or ErrRefused.
 func (v *Verifier) Verify(authorization string, on *tls.ConnectionState) (name, answer string, err error) {
 	sent, err := parseCredentials(authorization)
 	if err != nil {
@@ -86,7 +83,7 @@ func (v *Verifier) Verify(authorization string, on *tls.ConnectionState) (name, 
 	switch {
 	case err != nil:
 		return "", "", fmt.Errorf("%w: %w", ErrRefused, err)
-	case about.Attempt != v.attempt: // has another key
+	case about.Attempt != v.attempt: // it has another key
 		return "", "", fmt.Errorf("%w: it is for attempt %s, and this is attempt %s; get the application's report from YARN again", ErrRefused, about.Attempt, v.attempt)
 	case !hmac.Equal(sent.proof, want):
 		return "", "", fmt.Errorf("%w: the proof does not match the token and this connection", ErrRefused)
@@ -100,7 +97,7 @@ func (v *Verifier) Verify(authorization string, on *tls.ConnectionState) (name, 
 	return about.Client, proofParam + encode(own), nil
 }
 
-// password is what YARN gave the client with the token
+// password computes the password that YARN gave the client with the token
 // (SecretManager#createPassword).
 func (v *Verifier) password(key, identifier []byte) []byte {
 	mac := hmac.New(v.hash, key)
