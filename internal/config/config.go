@@ -12,10 +12,10 @@ import (
 
 // Layer is a set of options from one place.
 type Layer struct {
-	// Source says where, for people: a file's path, "-D", "-tm".
+	// Source names the place for users: a file's path, "-D", "-tm".
 	Source string
 	Values map[string]string
-	// Lines gives the line of each value, where the source has lines.
+	// Lines has the line of each value, if the source has lines.
 	Lines map[string]int
 }
 
@@ -26,20 +26,20 @@ func (l Layer) at(name string) string {
 	return l.Source
 }
 
-// Config is what a process runs under. The zero value holds the defaults. It is
-// immutable and may be read from any goroutine.
+// Config holds the options of a process. The zero value holds the defaults. It is immutable and may
+// be read from any goroutine.
 type Config struct {
-	set map[string]setting // what a layer gave; the rest are defaults
+	set map[string]setting // set by a layer; other options have their defaults
 }
 
 type setting struct {
 	text   string
-	value  any // parsed, of the type that the key's kind gives
+	value  any // parsed; its type depends on the key's kind
 	source string
 }
 
-// New makes a Config of layers; of an option that several give, the last one
-// counts. The error wraps ErrInvalid and tells all faults, each with its source.
+// New makes a Config from layers. If several layers give an option, the last one counts. The error
+// wraps ErrInvalid and lists all faults, each with its source.
 func New(layers ...Layer) (Config, error) {
 	c := Config{set: make(map[string]setting)}
 	var faults []error
@@ -60,7 +60,7 @@ func New(layers ...Layer) (Config, error) {
 	return c, nil
 }
 
-// With gives a Config with one more layer.
+// With returns a Config with one more layer.
 func (c Config) With(layer Layer) (Config, error) {
 	added, err := New(layer)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c Config) With(layer Layer) (Config, error) {
 	return Config{set}, nil
 }
 
-// Without gives a Config without the options of some prefixes.
+// Without returns a Config without the options that begin with the prefixes.
 func (c Config) Without(prefixes ...PrefixKey) Config {
 	kept := Config{set: maps.Clone(c.set)}
 	maps.DeleteFunc(kept.set, func(name string, _ setting) bool {
@@ -84,8 +84,7 @@ func (c Config) Without(prefixes ...PrefixKey) Config {
 	return kept
 }
 
-// Set gives the options that differ from their defaults because a layer gave
-// them, as text: what travels to another process, which makes its Config of it.
+// Set returns the options that a layer gave, as text. Another process makes its Config from them.
 func (c Config) Set() map[string]string {
 	values := make(map[string]string, len(c.set))
 	for name, s := range c.set {
@@ -94,8 +93,8 @@ func (c Config) Set() map[string]string {
 	return values
 }
 
-// Source says where an option's value comes from: a layer's source, with the
-// line where there is one, or "default".
+// Source returns the source of an option's value: that of its layer, with the line if the layer has
+// lines, or "default".
 func (c Config) Source(key Key) string {
 	if s, given := c.set[key.Name()]; given {
 		return s.source
@@ -103,13 +102,13 @@ func (c Config) Source(key Key) string {
 	return "default"
 }
 
-// IsSet tells whether a layer gave the option.
+// IsSet reports whether a layer gave the option.
 func (c Config) IsSet(key Key) bool {
 	_, given := c.set[key.Name()]
 	return given
 }
 
-// Told gives an option with its value as it was set, or its default, for messages:
+// Told returns an option with its value as it was set, or with its default, for messages:
 // "client.timeout: 90 s".
 func (c Config) Told(key Key) string {
 	return key.Name() + ": " + c.text(key)
@@ -122,8 +121,8 @@ func (c Config) text(key Key) string {
 	return mustFind(key).Default
 }
 
-// Under gives the options of a prefix, without it: the variables of
-// ContainerMasterEnv, say.
+// Under returns the options of a prefix, named without the prefix, such as the variables of
+// ContainerMasterEnv.
 func (c Config) Under(prefix PrefixKey) map[string]string {
 	values := make(map[string]string)
 	for name, s := range c.set {
@@ -134,25 +133,25 @@ func (c Config) Under(prefix PrefixKey) map[string]string {
 	return values
 }
 
-// String gives the value of an option that is text.
+// String returns the value of a text option.
 func (c Config) String(key StringKey) string { return get[string](c, key) }
 
-// Int gives the value of an option that is a whole number.
+// Int returns the value of an integer option.
 func (c Config) Int(key IntKey) int { return get[int](c, key) }
 
-// Fraction gives the value of an option that is a number with a fraction.
+// Fraction returns the value of an option that is a number with a fraction.
 func (c Config) Fraction(key FractionKey) float64 { return get[float64](c, key) }
 
-// Bool gives the value of an option that is true or false.
+// Bool returns the value of a boolean option.
 func (c Config) Bool(key BoolKey) bool { return get[bool](c, key) }
 
-// Duration gives the value of an option that is a length of time.
+// Duration returns the value of a duration option.
 func (c Config) Duration(key DurationKey) time.Duration { return get[time.Duration](c, key) }
 
-// Memory gives the value of an option that is a size.
+// Memory returns the value of an option that is a size.
 func (c Config) Memory(key MemoryKey) Bytes { return get[Bytes](c, key) }
 
-// Ports gives the value of an option that is a port, a range or a list of them.
+// Ports returns the value of an option that is a port, a range or a list of both.
 func (c Config) Ports(key PortsKey) Ports { return get[Ports](c, key) }
 
 func get[T any](c Config, key Key) T {
@@ -163,7 +162,7 @@ func get[T any](c Config, key Key) T {
 	return d.mustParse(d.Default).(T)
 }
 
-// mustFind gives the row of a key of this package.
+// mustFind returns the row of a key of this package.
 func mustFind(key Key) Definition {
 	d, known := find(key.Name())
 	if !known {
@@ -172,7 +171,7 @@ func mustFind(key Key) Definition {
 	return d
 }
 
-// mustParse reads a value that stands in the table itself.
+// mustParse parses a value from the table itself.
 func (d Definition) mustParse(text string) any {
 	value, err := d.Key.parse(text, d)
 	if err != nil {
@@ -181,7 +180,7 @@ func (d Definition) mustParse(text string) any {
 	return value
 }
 
-// parse checks one option as a layer gives it.
+// parse checks one option of a layer.
 func parse(name, text string) (any, error) {
 	if d, known := definitionOf(name); known {
 		value, err := d.Key.parse(text, d)
@@ -202,7 +201,7 @@ func parse(name, text string) (any, error) {
 	return nil, unknown
 }
 
-// from adds to a fault where its value is from.
+// from adds the source of its value to a fault.
 func from(source string, err error) error {
 	if fault, is := errors.AsType[*Fault](err); is {
 		fault.Source = source
@@ -211,8 +210,8 @@ func from(source string, err error) error {
 	return fmt.Errorf("%s: %w", source, err)
 }
 
-// Known gives those of the values that are of options which this build has. A client may be
-// of a later release than the program that it starts, which has no use for the others.
+// Known returns the values whose options this build has. A client may be of a later release than
+// the program that it starts, and the program ignores the options that it does not know.
 func Known(values map[string]string) map[string]string {
 	known := maps.Clone(values)
 	maps.DeleteFunc(known, func(name, _ string) bool {
@@ -222,7 +221,7 @@ func Known(values map[string]string) map[string]string {
 	return known
 }
 
-// definitionOf finds the option of a name, which may be one that begins with a PrefixKey.
+// definitionOf finds the option of a name. The name may begin with a PrefixKey.
 func definitionOf(name string) (Definition, bool) {
 	if d, known := find(name); known {
 		return d, true
@@ -243,7 +242,7 @@ func find(name string) (Definition, bool) {
 		return Definition{}, false
 	}
 	if _, prefix := sorted[i].Key.(PrefixKey); prefix {
-		return Definition{}, false // a prefix alone is no option
+		return Definition{}, false // a prefix alone is not an option
 	}
 	return sorted[i], true
 }
@@ -253,14 +252,14 @@ var sorted = slices.SortedFunc(slices.Values(table), func(a, b Definition) int {
 	return cmp.Compare(a.Key.Name(), b.Key.Name())
 })
 
-// Choices lists the values that an option takes; nil: any of its kind, or there is no such
-// option.
+// Choices lists the allowed values of an option. nil means that the option allows any value of its
+// kind, or does not exist.
 func Choices(name string) []string {
 	d, _ := find(name)
 	return slices.Clone(d.Choices)
 }
 
-// Names lists all options, sorted; those that end with a dot are prefixes of names.
+// Names lists all options, sorted. Those that end with ".*" are prefixes of names.
 func Names() []string {
 	all := make([]string, 0, len(sorted))
 	for _, d := range sorted {

@@ -64,8 +64,8 @@ func TestTheLastLayerCounts(t *testing.T) {
 	}
 }
 
-// TestAnOptionIsToldAsItWasSet would catch "2m0s" in a message, for which nobody finds the "120 s" that he has written, and a
-// value of the file in place of the flag's that counts.
+// TestAnOptionIsToldAsItWasSet would catch "2m0s" in a message to a user who has written "120 s",
+// and the value of the file where the flag's counts.
 func TestAnOptionIsToldAsItWasSet(t *testing.T) {
 	t.Parallel()
 	file, err := parseFile("conf/bobbin.yaml", []byte("client:\n  timeout: 2 min # for the slow cluster\n"))
@@ -84,7 +84,7 @@ func TestAnOptionIsToldAsItWasSet(t *testing.T) {
 	}
 }
 
-// TestSetTravels would catch an option that another process sees otherwise.
+// TestSetTravels would catch an option that has another value in another process.
 func TestSetTravels(t *testing.T) {
 	t.Parallel()
 	c := mustNew(t, layer("-D", "yarn.heartbeat.interval", "7", "containerized.master.env.A.B", "x=y,z", "yarn.tags", "a,b"))
@@ -100,7 +100,7 @@ func TestSetTravels(t *testing.T) {
 	}
 }
 
-// What is for Hadoop may be secret and goes another way.
+// Hadoop's properties may be secret and travel by another way.
 func TestPrefixesCanBeLeftOut(t *testing.T) {
 	t.Parallel()
 	c := mustNew(t, layer("-D", "flink.hadoop.a.secret", "s", "flink.yarn.b", "y", "yarn.tags", "t"))
@@ -156,15 +156,15 @@ func TestNearestKnowsHowPeopleMistype(t *testing.T) {
 	}
 }
 
-// TestAnUnknownNameLeadsToOneThatThereIs would catch a user who is left alone with a name that
-// resembles none as a whole: many give the part that they remember.
+// TestAnUnknownNameLeadsToOneThatThereIs would catch a message without help for a name that
+// resembles no whole name: many users give the part that they remember.
 func TestAnUnknownNameLeadsToOneThatThereIs(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"hartbeat.timeout": "did you mean heartbeat.timeout?",
 		"queue":            "the nearest is yarn.application.queue",
 		"Slots":            "the nearest is taskmanager.numberOfTaskSlots",
-		"foo":              "docs/OPTIONS.md lists all options", // none has more in common with it than two letters
+		"foo":              "docs/OPTIONS.md lists all options", // no option shares more than two letters with it
 		"a.longer.word":    "docs/OPTIONS.md lists all options",
 		"":                 "docs/OPTIONS.md lists all options",
 	} {
@@ -220,8 +220,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestEveryKeyHasItsRow would catch an option that a program reads and no user
-// can set, and a default that does not parse.
+// TestEveryKeyHasItsRow would catch an option that a program reads and no user can set, and a
+// default that does not parse.
 func TestEveryKeyHasItsRow(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "keys.go", nil, 0)
@@ -307,8 +307,8 @@ func TestTheReferencePageIsCurrent(t *testing.T) {
 	}
 }
 
-// TestOptionsOfALaterRelease would catch a program that does not start because its client has
-// an option that came after it, or one that runs without an option which it has.
+// TestOptionsOfALaterRelease would catch a program that does not start because its client has a
+// newer option, or that runs without an option which it has.
 func TestOptionsOfALaterRelease(t *testing.T) {
 	want := map[string]string{"parallelism.default": "3", "flink.hadoop.dfs.replication": "1"}
 	got := Known(map[string]string{"parallelism.default": "3", "flink.hadoop.dfs.replication": "1", "flink.hadoop.": "", "of.tomorrow": "x"})

@@ -1,14 +1,12 @@
-// Package config holds Bobbin's options: their one table (keys.go), their
-// syntax, and the Config that a process runs under. Names, types and syntax are
-// Flink's where the meaning is; defaults differ where the table says so.
+// Package config holds Bobbin's options: their table (keys.go), their syntax, and the Config of a
+// process. An option with Flink's meaning has Flink's name, type and syntax. Defaults may differ;
+// the table says so.
 //
-// A Config is immutable and checked as a whole when it is made: an unknown name,
-// with the nearest known one, a value that does not parse and one that is out of its
-// range (Range) are errors then, and reading an option never fails. Which options
-// contradict each other stands in one table, too (relations.go): who starts or submits
-// something asks Validate before anything is uploaded, and the roles check what they are
-// told by the same facts (Check). Hadoop's own options are not here but in hadoopconf.
+// A Config is immutable, and New checks all of it: unknown names, values that do not parse, and
+// values out of their range are errors. So reading an option never fails. A second table
+// (relations.go) lists the options that can contradict each other. A process that starts or submits
+// something calls Validate before it uploads anything. The roles check their settings against the
+// same tables (Check). Hadoop's own options are in hadoopconf.
 //
-// The package starts no goroutine, reads no environment and imports nothing of
-// ours.
+// The package starts no goroutine, reads no environment and imports nothing of this module.
 package config

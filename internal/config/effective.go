@@ -1,7 +1,7 @@
 package config
 
-// Effective gives the options under which a process runs, as text: those that a layer gave,
-// and the defaults of all others that have one.
+// Effective returns all options of a process as text: those that a layer gave, and the others that
+// have a default.
 func (c Config) Effective() map[string]string {
 	values := c.Set()
 	for _, d := range table {

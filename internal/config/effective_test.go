@@ -2,7 +2,7 @@ package config
 
 import "testing"
 
-// TestEffectiveOptionsHoldDefaults would catch a page that shows what was given, and leaves people to guess the rest.
+// TestEffectiveOptionsHoldDefaults would catch a page that shows only the options that were set.
 func TestEffectiveOptionsHoldDefaults(t *testing.T) {
 	c, err := New(Layer{Values: map[string]string{TaskSlots.Name(): "7", string(ContainerMasterEnv) + "X": "y"}})
 	if err != nil {

@@ -2,20 +2,20 @@ package config
 
 import "errors"
 
-// ErrInvalid is the cause of every fault in names and values of options.
+// ErrInvalid is the cause of every fault in the name or the value of an option.
 var ErrInvalid = errors.New("invalid configuration")
 
-// Fault is an option that there is not, or whose value is not allowed, by itself or beside
-// another's. It wraps ErrInvalid.
+// Fault is an option that does not exist, or whose value is not allowed, by itself or beside
+// another option's. It wraps ErrInvalid.
 type Fault struct {
-	Source string // where the value is from; "": What says so, or nobody knows
+	Source string // of the value; "": unknown, or part of What
 	What   string // the option with its value
 	Remedy string // what to do
 }
 
 func (f *Fault) Error() string { return f.Text() + ", " + f.Remedy + ": " + ErrInvalid.Error() }
 
-// Text is what is wrong, and where, without the remedy.
+// Text returns the fault and its source, without the remedy.
 func (f *Fault) Text() string {
 	if f.Source == "" {
 		return f.What
@@ -23,5 +23,5 @@ func (f *Fault) Text() string {
 	return f.Source + ": " + f.What
 }
 
-// Unwrap gives ErrInvalid.
+// Unwrap returns ErrInvalid.
 func (f *Fault) Unwrap() error { return ErrInvalid }

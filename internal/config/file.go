@@ -9,20 +9,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FileName is the file of options in the directory of the configuration.
+// FileName is the file of options in the configuration directory.
 const FileName = "bobbin.yaml"
 
 const (
 	// maxFile bounds the file of options, in bytes.
 	maxFile = 1 << 20
-	// maxName bounds a dotted name, in bytes: mappings in mappings would make it
-	// as long as the file, once for each value in them.
+	// maxName bounds a dotted name in bytes. Nested mappings could otherwise make each name as long
+	// as the file, once for each value.
 	maxName = 256
 )
 
-// ReadFile reads a YAML file of options: "a.b: v", or nested mappings, which
-// are the same. A missing file is fs.ErrNotExist; anything but mappings of
-// single values is an error that names file and line.
+// ReadFile reads a YAML file of options: "a.b: v", or nested mappings, which mean the same. The
+// error for a missing file is fs.ErrNotExist. Anything but mappings of single values is an error
+// with file and line.
 func ReadFile(path string) (Layer, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func ReadFile(path string) (Layer, error) {
 	return parseFile(path, data)
 }
 
-// parseFile is ReadFile for content that was read already.
+// parseFile is ReadFile for content that was already read.
 func parseFile(path string, data []byte) (Layer, error) {
 	layer := Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
 	top, err := readYAML(path, data)
@@ -62,7 +62,7 @@ func tooLarge(path string, data []byte) error {
 	return fmt.Errorf("%s: %d bytes, want at most %d: %w", path, len(data), maxFile, ErrInvalid)
 }
 
-// flatten visits the single values under a node with their dotted names.
+// flatten visits the single values below a node with their dotted names.
 func flatten(node *yaml.Node, name string, visit func(name string, node *yaml.Node, err error)) {
 	switch {
 	case node.Kind == yaml.ScalarNode && name != "":
@@ -85,8 +85,8 @@ func flatten(node *yaml.Node, name string, visit func(name string, node *yaml.No
 	}
 }
 
-// ParseDefinition reads the "key=value" of a -D option. The value may be empty
-// and may hold anything.
+// ParseDefinition splits the "key=value" of a -D option. The value may be empty and may contain
+// anything.
 func ParseDefinition(text string) (name, value string, err error) {
 	name, value, found := strings.Cut(text, "=")
 	if name = strings.TrimSpace(name); !found || name == "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNamesAreBounded would catch a file that takes gigabytes: a thousand
-// mappings in one another make a long name, and each value in them has it.
+// TestNamesAreBounded would catch a file that takes gigabytes of memory: a thousand nested mappings
+// make a long name, and each value in them has it.
 func TestNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("{a: ", 1000) + "{b: 1, c: 2}" + strings.Repeat("}", 1000)

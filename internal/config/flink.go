@@ -13,16 +13,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Files of options in Flink's directory of configuration: that of Flink 1.19 and later, which
-// counts where both are there, and the older one.
+// Files of options in Flink's configuration directory. If both exist, the file of Flink 1.19 and
+// later counts.
 const (
 	flinkFile       = "config.yaml"
 	flinkLegacyFile = "flink-conf.yaml"
 )
 
-// ReadFlink reads the options of a directory that is Flink's FLINK_CONF_DIR: those that
-// there are here. others are the names of the rest, in their order: what a JVM needs, and
-// what there is not yet. A directory with neither file is fs.ErrNotExist.
+// ReadFlink reads the options of a directory that is Flink's FLINK_CONF_DIR. The layer holds the
+// options that Bobbin has. others lists the names of the rest, in their order: options for a JVM,
+// and options that Bobbin does not have yet. If the directory has neither file, the error is
+// fs.ErrNotExist.
 func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	path, parse := filepath.Join(dir, flinkFile), flinkParser(parseFlinkYAML)
 	data, err := os.ReadFile(path)
@@ -36,11 +37,11 @@ func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	return parseFlink(path, data, parse)
 }
 
-// flinkParser visits the options of a file of Flink's. Its errors name file and line, and
-// wrap ErrInvalid.
+// flinkParser visits the options of one of Flink's files. Its errors name file and line, and wrap
+// ErrInvalid.
 type flinkParser func(path string, data []byte, visit func(name, value string, line int)) error
 
-// parseFlink is ReadFlink for content that was read already.
+// parseFlink is ReadFlink for content that was already read.
 func parseFlink(path string, data []byte, parse flinkParser) (layer Layer, others []string, err error) {
 	layer = Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
 	err = parse(path, data, func(name, value string, line int) {
@@ -57,16 +58,16 @@ func parseFlink(path string, data []byte, parse flinkParser) (layer Layer, other
 	return layer, others, nil
 }
 
-// Expected tells whether an option of Flink's which there is not here is of a part that is to
-// come: high availability, checkpoints, and the state that they keep.
+// Expected reports whether an option of Flink's belongs to a part that Bobbin does not have yet:
+// high availability, checkpoints, and their state.
 func Expected(name string) bool {
 	return name == "high-availability" || slices.ContainsFunc([]string{"high-availability.", "execution.checkpointing.", "state."}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
 	})
 }
 
-// renamed is the name here of an option that Flink takes under several; "": it is none of
-// these.
+// renamed returns Bobbin's name of an option that has several names in Flink, or "" for other
+// options.
 func renamed(name string) string {
 	switch name {
 	case "execution.buffer-timeout.interval":
@@ -85,8 +86,8 @@ func renamed(name string) string {
 	return ""
 }
 
-// parseFlinkYAML reads Flink's YAML (YamlParserUtils): mappings in mappings are dotted
-// names, and a list is its values with ";" between them.
+// parseFlinkYAML reads Flink's YAML (YamlParserUtils). Nested mappings form dotted names. A list
+// becomes its values joined by ";".
 func parseFlinkYAML(path string, data []byte, visit func(name, value string, line int)) error {
 	top, err := readYAML(path, data)
 	if err != nil || top == nil {
@@ -111,9 +112,9 @@ func parseFlinkYAML(path string, data []byte, visit func(name, value string, lin
 	return errors.Join(faults...)
 }
 
-// parseFlinkLines reads the older form, which is no YAML (GlobalConfiguration#loadLegacyYAMLResource):
-// "key: value" in each line, up to a "#". A line of another kind Flink leaves out with a
-// warning, and so it is here.
+// parseFlinkLines reads the older form, which is not YAML
+// (GlobalConfiguration#loadLegacyYAMLResource): "key: value" on each line, up to a "#". Flink skips
+// other lines with a warning. parseFlinkLines skips them too.
 func parseFlinkLines(path string, data []byte, visit func(name, value string, line int)) error {
 	if len(data) > maxFile {
 		return tooLarge(path, data)

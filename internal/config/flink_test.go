@@ -11,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFlinksFilesAreTakenAsTheyAre would catch an option of Flink's that is lost, one that
-// only a JVM needs and that keeps bobbin from starting, and the older file in place of the
-// newer one.
+// TestFlinksFilesAreTakenAsTheyAre would catch a lost option of Flink's, an option only for a JVM
+// that prevents bobbin from starting, and the use of the older file instead of the newer one.
 func TestFlinksFilesAreTakenAsTheyAre(t *testing.T) {
 	const yaml = `env:
   java:
@@ -102,8 +101,8 @@ restart-strategy: fixeddelay
 	}
 }
 
-// TestWhatIsToComeIsKnown would catch a job that is thought to survive what it does not, and a
-// word about each option of a JVM.
+// TestWhatIsToComeIsKnown would catch a user who relies on a part that is not supported yet, and a
+// warning about each option of a JVM.
 func TestWhatIsToComeIsKnown(t *testing.T) {
 	for name, want := range map[string]bool{
 		"high-availability": true, "high-availability.storageDir": true, "execution.checkpointing.interval": true, "state.checkpoints.dir": true,
@@ -115,8 +114,8 @@ func TestWhatIsToComeIsKnown(t *testing.T) {
 	}
 }
 
-// TestFaultsOfFlinksFilesNameThem would catch a job that runs under other options than its
-// user thinks.
+// TestFaultsOfFlinksFilesNameThem would catch a job that silently runs with other options than its
+// user has written.
 func TestFaultsOfFlinksFilesNameThem(t *testing.T) {
 	dir := t.TempDir()
 	if _, _, err := ReadFlink(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), flinkLegacyFile) {
@@ -132,8 +131,7 @@ func TestFaultsOfFlinksFilesNameThem(t *testing.T) {
 	}
 }
 
-// TestFlinksSpellingsAreTaken would catch a file that Flink takes and that keeps bobbin from
-// starting.
+// TestFlinksSpellingsAreTaken would catch a file that Flink accepts and bobbin refuses.
 func TestFlinksSpellingsAreTaken(t *testing.T) {
 	for name, spellings := range map[string][]string{
 		"restart-strategy.type":          {"off=none", "Disable=none", "fixeddelay=fixed-delay", "failureRate=failure-rate", "exponentialdelay=exponential-delay"},

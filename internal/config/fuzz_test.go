@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzValues gives a text to every option. It would catch a size, a time or a
-// port that wraps around, a value that is another in the next process, and an
-// error that does not say which option is wrong.
+// FuzzValues parses a text as a value of every option. It would catch a size, a duration or a port
+// that wraps around, a value that changes in the next process, and an error that does not name the
+// option.
 func FuzzValues(f *testing.F) {
 	for _, text := range []string{"512m", "9223372036854775807", "1 gb", "10 s", "106751 d", "50100-50200, 0", "0.4", "true", "-1", "٣", "1e3", "18446744073709551615k"} {
 		f.Add(text)
@@ -66,8 +66,8 @@ func checkValue(t *testing.T, name, text string, value any) {
 	}
 }
 
-// FuzzParseFile reads a file of options. It would catch one that takes much more
-// memory than it has bytes, and a fault without file and line.
+// FuzzParseFile parses a file of options. It would catch a file that takes much more memory than
+// its size, and a fault without file and line.
 func FuzzParseFile(f *testing.F) {
 	for _, text := range []string{
 		"parallelism.default: 4\ntaskmanager:\n  memory.process.size: 1g\n", "a: &x [1]\nb: *x\n", "a: 1\na: 2\n", "? [a]\n: b\n", "a: !!binary QQ==\n",
@@ -85,8 +85,8 @@ func FuzzParseFile(f *testing.F) {
 	})
 }
 
-// FuzzFlinkOptions reads a file of Flink's, of either form. It would catch an option that is
-// neither taken nor told of, and what FuzzParseFile looks for.
+// FuzzFlinkOptions parses one of Flink's files, in either form. It would catch an option that is
+// neither used nor reported, and the bugs of FuzzParseFile.
 func FuzzFlinkOptions(f *testing.F) {
 	for _, text := range []string{
 		"taskmanager:\n  numberOfTaskSlots: 4\nyarn.tags: [a, b]\nenv.java.opts.all: -X\n", "a: &x [1]\nb: *x\n", "yarn.tags: [[a]]\n", "restart-strategy: off\nrestart-strategy.type: none\n",
@@ -115,7 +115,7 @@ func FuzzFlinkOptions(f *testing.F) {
 	})
 }
 
-// checkLines sees to it that each fault of a file is told with a line that there is.
+// checkLines checks that each fault of a file names a line of the file.
 func checkLines(t *testing.T, err error, path string, data []byte) {
 	t.Helper()
 	if !errors.Is(err, ErrInvalid) {
@@ -130,13 +130,13 @@ func checkLines(t *testing.T, err error, path string, data []byte) {
 	}
 }
 
-// checkLayer looks at what was read of a file.
+// checkLayer checks the result of reading a file.
 func checkLayer(t *testing.T, layer Layer, others []string, data []byte) {
 	t.Helper()
 	total := 0
 	for name := range layer.Values {
 		total += len(name)
-		if line := layer.Lines[name]; line < 1 || line > len(data)+1 { // a missing value is in the line after the last
+		if line := layer.Lines[name]; line < 1 || line > len(data)+1 { // a missing value is on the line after the last
 			t.Errorf("%q is in line %d of %q", name, line, data)
 		}
 	}
@@ -154,8 +154,8 @@ func checkLayer(t *testing.T, layer Layer, others []string, data []byte) {
 	}
 }
 
-// FuzzParseDefinition reads the text behind -D. It would catch an "=" or a comma
-// that the value loses.
+// FuzzParseDefinition parses the text after -D. It would catch a value that loses an "=" or a
+// comma.
 func FuzzParseDefinition(f *testing.F) {
 	f.Add("containerized.master.env.A=b=c,d")
 	f.Add(" a = ")

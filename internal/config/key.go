@@ -9,15 +9,13 @@ import (
 	"time"
 )
 
-// Key names an option and says what its value is. The types below are all there
-// are.
+// Key is the name of an option and the type of its value. Only the types below implement it.
 type Key interface {
-	// Name is the option's name in files and on command lines.
+	// Name returns the option's name in files and on command lines.
 	Name() string
-	// kind is the name of the type in the reference.
+	// kind returns the name of the type in the reference.
 	kind() string
-	// parse gives the value, of the type that Config's method for this key
-	// returns.
+	// parse returns the value, with the type that Config's method for this key returns.
 	parse(text string, d Definition) (any, error)
 }
 
@@ -31,14 +29,14 @@ type (
 	FractionKey string
 	// BoolKey names true or false.
 	BoolKey string
-	// DurationKey names a length of time: "10 s", "100 ms", "5 min"; a bare number
-	// counts Definition.Unit.
+	// DurationKey names a duration: "10 s", "100 ms", "5 min". A bare number counts
+	// Definition.Unit.
 	DurationKey string
-	// MemoryKey names a size: "512m", "1g", "64 kb"; a bare number counts bytes.
+	// MemoryKey names a size: "512m", "1g", "64 kb". A bare number counts bytes.
 	MemoryKey string
 	// PortsKey names ports: "0", "50100-50200", "8081,9000-9010".
 	PortsKey string
-	// PrefixKey ends with "." and names any text under any name that begins with it.
+	// PrefixKey ends with ".". It names text options: all whose names begin with it.
 	PrefixKey string
 )
 
@@ -47,11 +45,11 @@ type Definition struct {
 	Section string // the heading of the reference above this row; "" continues the section before
 	Key     Key
 	Default string
-	Unit    time.Duration // what a bare number counts in a duration; 0 means ms
+	Unit    time.Duration // of a bare number in a duration; 0 means ms
 	Range   Range         // of numbers, times and sizes
-	Choices []string      // the only texts allowed, where there are any
+	Choices []string      // the allowed texts; empty: any text
 	Also    []string      // their other spellings in Flink, as "other=choice"
-	Origin  string        // whose option it is, and Flink's default where ours differs
+	Origin  string        // whose option it is, and Flink's default if ours differs
 	Doc     string
 }
 
@@ -76,7 +74,7 @@ func (k MemoryKey) Name() string { return string(k) }
 // Name is the option's name.
 func (k PortsKey) Name() string { return string(k) }
 
-// Name is the prefix, with a star for what follows.
+// Name is the prefix and a star.
 func (k PrefixKey) Name() string { return string(k) + "*" }
 
 func (StringKey) kind() string   { return "text" }

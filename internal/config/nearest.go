@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Nearest gives the candidate that differs from name in the fewest letters
-// added, left out, changed or swapped with their neighbour: what a person
-// probably meant. One that is broken off behind its middle differs in one. The first
-// counts where several are as near; "" where none is near: more than half of the name
-// differs.
+// Nearest returns the candidate with the fewest changes from name: letters that are added, left
+// out, replaced, or swapped with their neighbour. A name that is a candidate's beginning, and
+// longer than half of it, counts as one change. The first of several equal candidates counts.
+// Nearest returns "" if more than half of the name differs from every candidate.
 func Nearest(name string, candidates []string) string {
 	best, least := "", -1
 	for _, candidate := range candidates {
@@ -28,12 +27,12 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// leastRun is the least run of letters that says something of a name.
+// leastRun is the shortest run of letters that is significant in a name.
 const leastRun = 4
 
-// likest gives the candidate that has the longest run of letters in common with name, in
-// any case, and the shortest of several: a user who gives a part of a name sees one that has
-// it. "" where that run is shorter than leastRun, or than half of the name.
+// likest returns the candidate with the longest run of letters in common with name, in any case,
+// and the shortest of several. So a user who gives a part of a name sees an option that contains
+// it. It returns "" if the run is shorter than leastRun, or than half of the name.
 func likest(name string, candidates []string) string {
 	best := slices.MaxFunc(candidates, func(a, b string) int {
 		return cmp.Or(cmp.Compare(longestRun(name, a), longestRun(name, b)), cmp.Compare(len(b), len(a)))
@@ -44,10 +43,10 @@ func likest(name string, candidates []string) string {
 	return best
 }
 
-// longestRun is the length of the longest text that both hold, in bytes.
+// longestRun returns the length of the longest text that both contain, in bytes.
 func longestRun(a, b string) (longest int) {
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	above, row := make([]int, len(b)+1), make([]int, len(b)+1) // lengths of runs that end there
+	above, row := make([]int, len(b)+1), make([]int, len(b)+1) // lengths of the runs that end there
 	for i := range len(a) {
 		for j := range len(b) {
 			row[j+1] = 0

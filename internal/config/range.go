@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Range is which numbers, times or sizes an option takes. Its ends are written as the
-// option's values are; an empty one leaves its side open.
+// Range is the allowed interval of a number, a duration or a size. Its ends are written like the
+// option's values. An empty end is open.
 type Range struct {
 	Least, Above string // the value is at least Least, or more than Above
 	Most, Below  string // it is at most Most, or less than Below
 }
 
-// String gives it for people: "more than 0 and at most 1".
+// String describes the range for users: "more than 0 and at most 1".
 func (r Range) String() string {
 	var ends []string
 	for _, end := range []struct{ how, text string }{
@@ -27,7 +27,7 @@ func (r Range) String() string {
 	return strings.Join(ends, " and ")
 }
 
-// inRange tells whether a value of the option is within its range.
+// inRange reports whether a value of the option is within its range.
 func (d Definition) inRange(value any) bool {
 	against := func(end string) int { return compare(value, d.mustParse(end)) }
 	r := d.Range
@@ -35,12 +35,12 @@ func (d Definition) inRange(value any) bool {
 		(r.Most == "" || against(r.Most) <= 0) && (r.Below == "" || against(r.Below) < 0)
 }
 
-// outOfRange is what is wrong with a value that is not.
+// outOfRange returns the fault of a value that is not in the range.
 func (d Definition) outOfRange(text string) error {
 	return &Fault{What: fmt.Sprintf("option %s: %s is out of range", d.Key.Name(), strings.TrimSpace(text)), Remedy: "want " + d.Range.String()}
 }
 
-// compare orders two values of a kind that has an order.
+// compare compares two values of an ordered kind.
 func compare(a, b any) int {
 	switch a := a.(type) {
 	case int:

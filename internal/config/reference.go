@@ -7,7 +7,7 @@ import (
 
 //go:generate go run ./internal/reference ../../docs/OPTIONS.md
 
-// Reference gives the page of all options, Markdown: docs/OPTIONS.md.
+// Reference returns the page of all options, docs/OPTIONS.md, in Markdown.
 func Reference() string {
 	var page strings.Builder
 	page.WriteString("# Options\n\n" +
@@ -46,5 +46,5 @@ func defaultText(d Definition) string {
 	return "`" + d.Default + "`"
 }
 
-// cell keeps a text within its column.
+// cell escapes a text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

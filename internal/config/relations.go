@@ -6,32 +6,32 @@ import (
 	"slices"
 )
 
-// relation is an order that the values of two options have to keep.
+// relation is an order that the values of two options must keep.
 type relation struct {
 	lesser, greater Key
-	equal           bool // they may be equal, too
+	equal           bool // the values may be equal
 }
 
-// relations are all of them. What an option's value has to be beside facts of another kind,
-// such as YARN's limits, is checked where these are known.
+// relations lists them all. Limits that depend on other facts, such as YARN's maximum, are checked
+// where these facts are known.
 var relations = []relation{ //nolint:gochecknoglobals // a constant table
-	{lesser: HeartbeatInterval, greater: HeartbeatTimeout},             // else a role is lost between two heartbeats
-	{lesser: ClientHeartbeatInterval, greater: ClientHeartbeatTimeout}, // else a job between two of its client's
+	{lesser: HeartbeatInterval, greater: HeartbeatTimeout},             // otherwise a role is lost between two heartbeats
+	{lesser: ClientHeartbeatInterval, greater: ClientHeartbeatTimeout}, // otherwise a job is cancelled between two heartbeats
 	{lesser: YarnContainerRequestInterval, greater: YarnHeartbeatInterval, equal: true},
 	{lesser: RegistrationInitialTimeout, greater: RegistrationMaxTimeout, equal: true},
-	{lesser: TaskSlots, greater: SlotsMax, equal: true}, // else there is no room for any TaskExecutor
+	{lesser: TaskSlots, greater: SlotsMax, equal: true}, // otherwise no TaskExecutor fits
 	{lesser: ExponentialInitialBackoff, greater: ExponentialMaxBackoff, equal: true},
 	{lesser: TaskManagerNetworkMin, greater: TaskManagerNetworkMax, equal: true},
 }
 
-// Validate tells how options contradict each other: a *Fault, or several joined. What each
-// may be by itself New has checked.
+// Validate checks whether options contradict each other. The error is a *Fault, or several joined.
+// New has checked each value by itself.
 func Validate(c Config) error {
 	return errors.Join(contradictions(func(key Key) (held, bool) { return c.held(key), true })...)
 }
 
-// ValidateAmong is Validate for whoever reads these options alone: what others say beside each other is
-// not its concern.
+// ValidateAmong is Validate for a process that reads only these options. It ignores contradictions
+// between other options.
 func ValidateAmong(c Config, keys ...Key) error {
 	return errors.Join(contradictions(func(key Key) (held, bool) {
 		return c.held(key), slices.ContainsFunc(keys, func(k Key) bool { return k.Name() == key.Name() })
@@ -42,13 +42,13 @@ func (c Config) held(key Key) held {
 	return held{get[any](c, key), fmt.Sprintf("%s (%s)", c.text(key), c.Source(key))}
 }
 
-// held is the value of an option, and how it is told.
+// held is the value of an option, and its text for messages.
 type held struct {
 	value any
 	text  string
 }
 
-// contradictions goes through the relations of those options that are found.
+// contradictions checks the relations between the options that find returns.
 func contradictions(find func(Key) (held, bool)) []error {
 	var faults []error
 	for _, r := range relations {
@@ -75,7 +75,7 @@ func (r relation) broken() string {
 	return "not less than"
 }
 
-// related says what an option has to be beside others, for the reference.
+// related describes an option's relations to others, for the reference.
 func related(key Key) []string {
 	var all []string
 	for _, r := range relations {

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestValuesAreWithinTheirRanges would catch an option by which a process starts and then
-// spins, never waits or ends itself, and one that is refused although Flink takes it.
+// TestValuesAreWithinTheirRanges would catch a value with which a process starts and then spins,
+// never waits or ends itself, and a refused value that Flink accepts.
 func TestValuesAreWithinTheirRanges(t *testing.T) {
 	t.Parallel()
 	for option, says := range map[string]string{
@@ -50,8 +50,8 @@ func TestValuesAreWithinTheirRanges(t *testing.T) {
 	}
 }
 
-// TestContradictionsAreAllTold would catch options that only a container refuses, when its
-// program has been uploaded, and a message by which nobody sees where a value is from.
+// TestContradictionsAreAllTold would catch a contradiction that only a container refuses, after the
+// upload of the program, and a message that does not name the source of a value.
 func TestContradictionsAreAllTold(t *testing.T) {
 	t.Parallel()
 	if err := Validate(Config{}); err != nil {
@@ -87,7 +87,7 @@ func TestContradictionsAreAllTold(t *testing.T) {
 	}
 }
 
-// TestRelationsAreOfOneKind would catch a row that compares a time with a number, or an option
+// TestRelationsAreOfOneKind would catch a row that compares a duration with a number, or an option
 // with itself.
 func TestRelationsAreOfOneKind(t *testing.T) {
 	t.Parallel()
@@ -98,8 +98,8 @@ func TestRelationsAreOfOneKind(t *testing.T) {
 	}
 }
 
-// TestRolesCheckByTheSameTable would catch a role that takes what the client refuses, or
-// refuses what the client takes.
+// TestRolesCheckByTheSameTable would catch a role that accepts a value which the client refuses, or
+// the reverse.
 func TestRolesCheckByTheSameTable(t *testing.T) {
 	t.Parallel()
 	draw := func(t *rapid.T, name string) time.Duration {
@@ -119,7 +119,7 @@ func TestRolesCheckByTheSameTable(t *testing.T) {
 			t.Errorf("the role says %v, the client %v", role, client)
 		}
 	})
-	if err := Check(HeartbeatTimeout.Is(time.Second)); err != nil { // what there is no word of is not told apart from it
+	if err := Check(HeartbeatTimeout.Is(time.Second)); err != nil { // options that are not given are not compared
 		t.Errorf("one end of a relation alone: %v", err)
 	}
 }

@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// Setting is the value of an option as a part of the program holds it; Is makes one.
+// Setting is the value of an option in a component's Config; Is makes one.
 type Setting struct {
 	key   Key
 	value any
 	text  string
 }
 
-// Is says that the option has a value.
+// Is returns a Setting of the option with this value.
 func (k IntKey) Is(n int) Setting { return Setting{k, n, strconv.Itoa(n)} }
 
-// Is says that the option has a value.
+// Is returns a Setting of the option with this value.
 func (k FractionKey) Is(x float64) Setting { return Setting{k, x, fmt.Sprint(x)} }
 
-// Is says that the option has a value.
+// Is returns a Setting of the option with this value.
 func (k DurationKey) Is(d time.Duration) Setting { return Setting{k, d, FormatDuration(d)} }
 
-// Check tells what the table has against settings that may not come from a Config: each by
-// itself, and beside the others. It is a *Fault, or several joined. The roles check by it
-// what they are told.
+// Check checks settings that may not come from a Config against the tables: each by itself, and
+// beside the others. The error is a *Fault, or several joined. Roles check their Configs with it.
 func Check(settings ...Setting) error {
 	var faults []error
 	values := make(map[Key]held, len(settings))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Bytes is an amount of memory.
+// Bytes is a number of bytes of memory.
 type Bytes int64
 
 // Units of memory, Flink's: powers of 1024.
@@ -21,7 +21,7 @@ const (
 	Tebibyte       = 1024 * Gibibyte
 )
 
-// Megabytes is the amount in MB as YARN counts it, rounded up.
+// Megabytes returns the size in YARN's MB (MiB), rounded up.
 func (b Bytes) Megabytes() int {
 	whole := int(b / Mebibyte)
 	if b%Mebibyte > 0 {
@@ -30,7 +30,7 @@ func (b Bytes) Megabytes() int {
 	return whole
 }
 
-// String gives the largest unit that leaves no rest, in the syntax of options.
+// String formats the size in the syntax of options, with the largest unit that divides it.
 func (b Bytes) String() string {
 	for _, unit := range []struct {
 		size Bytes
@@ -43,9 +43,9 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10) + "b"
 }
 
-// parseMemory reads a size as Flink's options write it: a number and b, k, m, g
-// or t, in any case, with "b" or "bytes" after it and a space between, or not. A
-// bare number counts unit: Byte in options, Mebibyte in -jm and -tm.
+// parseMemory parses a size as Flink's options write it: a number and b, k, m, g or t, in any case,
+// optionally followed by "b" or "bytes", and with or without a space. A bare number counts unit:
+// Byte in options, Mebibyte in -jm and -tm.
 func parseMemory(text string, unit Bytes) (Bytes, error) {
 	number, label := splitNumber(text)
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -73,9 +73,8 @@ func parseMemory(text string, unit Bytes) (Bytes, error) {
 	return Bytes(n) * unit, nil
 }
 
-// parseDuration reads a length of time as Flink's options write it: a whole
-// number and a unit from ns to d, with a space between or not; a bare number
-// counts unit.
+// parseDuration parses a duration as Flink's options write it: a whole number and a unit from ns to
+// d, with or without a space. A bare number counts unit.
 func parseDuration(text string, unit time.Duration) (time.Duration, error) {
 	number, label := splitNumber(text)
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -107,7 +106,7 @@ func parseDuration(text string, unit time.Duration) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// FormatDuration writes a duration as parseDuration reads it.
+// FormatDuration formats a duration in the syntax of parseDuration.
 func FormatDuration(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration
@@ -120,7 +119,7 @@ func FormatDuration(d time.Duration) string {
 	return strconv.FormatInt(int64(d), 10) + " ns"
 }
 
-// splitNumber parts the digits at the beginning from what follows.
+// splitNumber splits the leading digits from the rest.
 func splitNumber(text string) (number, rest string) {
 	text = strings.TrimSpace(text)
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
@@ -130,14 +129,13 @@ func splitNumber(text string) (number, rest string) {
 	return text[:end], strings.TrimSpace(text[end:])
 }
 
-// Ports are the ports that a server may listen on, in order of preference; 0 is
-// any free one.
+// Ports are the ports on which a server may listen, in order of preference. 0 is any free port.
 type Ports []PortRange
 
-// PortRange is a run of ports, both ends included.
+// PortRange is a range of ports, with both ends.
 type PortRange struct{ First, Last int }
 
-// All goes through the ports.
+// All iterates over the ports.
 func (p Ports) All() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, r := range p {
@@ -150,7 +148,7 @@ func (p Ports) All() iter.Seq[int] {
 	}
 }
 
-// parsePorts reads ports and ranges, separated by commas.
+// parsePorts parses ports and ranges, separated by commas.
 func parsePorts(text string) (Ports, error) {
 	var ports Ports
 	for part := range strings.SplitSeq(text, ",") {

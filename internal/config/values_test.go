@@ -61,8 +61,7 @@ func TestSizesAsFlinkWritesThem(t *testing.T) {
 	}
 }
 
-// TestFormsReadBack would catch a value that changes on its way to another
-// process.
+// TestFormsReadBack would catch a value that changes on its way to another process.
 func TestFormsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML gives the outermost node of a YAML text, nil where it says nothing. The error
-// names file and line.
+// readYAML returns the root node of a YAML text, or nil if the text is empty. The error names file
+// and line.
 func readYAML(path string, data []byte) (*yaml.Node, error) {
 	if len(data) > maxFile {
 		return nil, tooLarge(path, data)
@@ -26,10 +26,11 @@ func readYAML(path string, data []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// brokenLine is where a text stops being YAML: the end of its shortest beginning that is wrong in
-// the same way. The library names the line of what encloses the fault, mostly one too early,
-// and none where that is the first; of a text that is not UTF-8 it never names one. A line
-// before the first one has it always name what encloses the fault.
+// brokenLine returns the line at which a text stops being YAML: the last line of its shortest
+// beginning that causes the same error as the whole text. The library names the line of the
+// enclosing element, mostly one line too early, and no line if that is the first. For text that is
+// not UTF-8 it names no line at all. An extra line before the first makes the library always name
+// the enclosing line.
 func brokenLine(data []byte) int {
 	fault := func(text []byte) string {
 		var document yaml.Node
@@ -49,10 +50,10 @@ func brokenLine(data []byte) int {
 	return 1 + min(len(lines)-1, sort.Search(len(lines), func(i int) bool { return fault(data[:ends[i]]) == whole }))
 }
 
-// libraryLine is how the library begins an error.
+// libraryLine is the beginning of the library's errors.
 var libraryLine = regexp.MustCompile(`^yaml: (line \d+: )?`) //nolint:gochecknoglobals // a constant
 
-// withoutLine is the text of an error of the library's.
+// withoutLine returns the text of a library error without its beginning.
 func withoutLine(err error) string {
 	return strings.TrimSpace(libraryLine.ReplaceAllString(err.Error(), ""))
 }

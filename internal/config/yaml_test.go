@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFaultsOfYAMLNameTheirLine would catch a message that leads to the line before, to
-// where the enclosing mapping begins, or nowhere, as those of the library do.
+// TestFaultsOfYAMLNameTheirLine would catch the library's line in a message: the line before, the
+// beginning of the enclosing mapping, or none.
 func TestFaultsOfYAMLNameTheirLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct {
@@ -41,8 +41,8 @@ func TestFaultsOfYAMLNameTheirLine(t *testing.T) {
 	}
 }
 
-// TestTheBrokenLineOfALongFileIsFoundSoon would catch a search that reads the file once for
-// each of its lines: this one would take minutes.
+// TestTheBrokenLineOfALongFileIsFoundSoon would catch a search that reads the file once for each of
+// its lines. It would take minutes for this file.
 func TestTheBrokenLineOfALongFileIsFoundSoon(t *testing.T) {
 	t.Parallel()
 	const lines = 10_000
