@@ -1,16 +1,16 @@
-// Package control carries role messages between a process and the one that
-// started it: a task host and its TaskExecutor, a driver and its client. Between
-// processes that is a socketpair, within one process a net.Pipe; each message is
-// one frame:
+// Package control carries messages between a process and the process that started it: a task host
+// and its TaskExecutor, or a driver and its client. The connection is a socketpair between
+// processes, and a net.Pipe within one process. Each message is one frame:
 //
 //	┌──────────────┬───────────────────┐
 //	│ length, u32  │ message, as codec │   big endian, 1 ≤ length ≤ codec.MaxMessage
 //	└──────────────┴───────────────────┘
 //
-// End of file means that the other side is gone, and nothing else: each side
-// says so in a message first when it ends on purpose.
+// End of file means only that the other side has died. A side that ends on purpose sends a message
+// first.
 //
-// Of goroutines the package starts a Listener's alone. It imports of ours only msg and its codec.
+// The only goroutine that the package starts is that of a Listener. Of this module it imports only
+// msg and its codec.
 package control
 
 import (
@@ -29,46 +29,47 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// ErrFrame says that the other side sent something that is no frame.
+// ErrFrame says that the other side sent bytes that are not a frame.
 var ErrFrame = errors.New("malformed control frame")
 
-// ErrTooLong says that the other side sent a message that Bound does not allow.
+// ErrTooLong says that the other side sent a message longer than Bound allows.
 var ErrTooLong = errors.New("message is too long")
 
 const lengthSize = 4 // bytes before each message
 
-// Conn is one end of a control connection. Send may be called from any
-// goroutine, Receive from one at a time.
+// Conn is one end of a control connection. Any goroutine may call Send, and one goroutine at a time
+// Receive.
 type Conn struct {
 	conn    net.Conn
 	reader  *bufio.Reader
 	frame   bytes.Buffer // the last frame, owned by Receive
 	sending sync.Mutex   // keeps frames whole
-	hears   msg.Kinds    // that the other side may send
-	most    int          // bytes of a message
+	hears   msg.Kinds    // the kinds that the other side may send
+	most    int          // bytes of the longest message
 }
 
-// frameTime is how long a frame may take to come for which room is held: it has been written
-// as a whole.
+// frameTime is the time in which a frame must arrive for which room is held. The sender has already
+// written all of it.
 const frameTime = 30 * time.Second
 
-// New makes the end of a connection that carries nothing but frames, and takes messages
-// of these kinds. Close closes it.
+// New makes one end of a connection that carries only frames. It accepts messages of these kinds.
+// Close closes conn.
 func New(conn net.Conn, hears msg.Kinds) *Conn {
 	return &Conn{conn: conn, reader: bufio.NewReader(conn), hears: hears, most: codec.MaxMessage}
 }
 
-// Bound has Receive take no message of more than so many bytes, of a process that may be anybody's. 0, or more than
-// codec.MaxMessage: as that. It is called before the first Receive.
+// Bound limits the messages that Receive accepts to this number of bytes, for peers that are not
+// trusted. 0, or more than codec.MaxMessage, means codec.MaxMessage. Call it before the first
+// Receive.
 func (c *Conn) Bound(message int) {
 	if message > 0 {
 		c.most = min(message, codec.MaxMessage)
 	}
 }
 
-// Send writes a message. It blocks while the other side reads nothing and its
-// buffers are full; Close ends it. After an error of the connection the other
-// side is gone; codec.ErrTooLarge leaves the connection as it was.
+// Send writes a message. It blocks while the other side reads nothing and its buffers are full;
+// Close unblocks it. codec.ErrTooLarge leaves the connection intact. After any other error the
+// other side is gone.
 func (c *Conn) Send(m msg.Message) error {
 	data, err := codec.Encode(m)
 	if err != nil {
@@ -83,15 +84,15 @@ func (c *Conn) Send(m msg.Message) error {
 	return nil
 }
 
-// Receive reads the next message. It gives io.EOF when the other side has closed
-// its end or died, net.ErrClosed after Close; ErrFrame, msg.ErrKind and the errors of codec
-// mean that the two sides don't speak the same protocol, ErrTooLong that Bound forbids the
-// message. No further one can be read then.
+// Receive reads the next message. The error is io.EOF when the other side has closed its end or
+// died, and net.ErrClosed after Close. ErrFrame, msg.ErrKind and the errors of codec mean that the
+// two sides speak different protocols. ErrTooLong means that Bound forbids the message. After an
+// error no further message can be read.
 func (c *Conn) Receive() (msg.Message, error) { return c.ReceiveHeld(nil) }
 
-// ReceiveHeld is Receive for whoever has no room for any message: hold waits for room for one
-// of so many bytes before it is read, which must come at once then. Its error is given as it
-// is. Who holds the room gives it back.
+// ReceiveHeld is Receive for a caller with limited memory. Before it reads a message, it calls hold
+// with the message's size; hold waits until there is room. Then the message must arrive at once.
+// ReceiveHeld returns an error of hold unchanged. The caller gives the room back.
 func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 	var length [lengthSize]byte
 	if n, err := io.ReadFull(c.reader, length[:]); err != nil {
@@ -113,7 +114,7 @@ func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 			return nil, err
 		}
 		c.frame.Grow(int(size) + bytes.MinRead)
-		_ = c.conn.SetReadDeadline(time.Now().Add(frameTime)) // if the connection is closed, reading tells
+		_ = c.conn.SetReadDeadline(time.Now().Add(frameTime)) // if the connection is closed, the read fails
 		defer func() { _ = c.conn.SetReadDeadline(time.Time{}) }()
 	}
 	// Without room the buffer grows with what arrives, not with what was announced.
@@ -133,12 +134,12 @@ func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 	return m, nil
 }
 
-// keptFrame is the largest receive buffer that is kept for the next message, in
-// bytes: few messages are larger.
+// keptFrame is the largest receive buffer that is kept for the next message, in bytes. Few messages
+// are larger.
 const keptFrame = 64 << 10
 
-// Close closes this end; the other receives what was sent and then io.EOF. It
-// ends a blocked Send or Receive, and may be called more than once.
+// Close closes this end. The other end receives the messages that were sent, and then io.EOF. Close
+// unblocks Send and Receive, and may be called more than once.
 func (c *Conn) Close() error {
 	if err := c.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("close control socket: %w", err)
@@ -146,8 +147,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// gone tells whether an error of a read says that the other side is no more. A
-// process that dies with unread messages in its socket resets the connection.
+// gone reports whether a read error means that the other side has ended. A process that dies with
+// unread messages in its socket resets the connection.
 func gone(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }

@@ -22,11 +22,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// everything is what these tests say.
+// everything is the set of messages in these tests.
 var everything = msg.KindsOf(msg.Heartbeat{}, msg.HostHello{}, msg.StopHost{}, msg.CollectBatch{}, msg.DriverFailed{}, msg.ExecuteJob{})
 
-// TestMain is also the child of the tests that need one: it echoes messages
-// until the other side is gone.
+// TestMain is also the child process of tests that need one: it echoes messages until the other
+// side has ended.
 func TestMain(m *testing.M) {
 	if value, set := os.LookupEnv(control.Variable); set {
 		os.Exit(child(value))
@@ -57,7 +57,7 @@ func child(value string) int {
 			return 12
 		}
 		if stop, is := m.(msg.StopHost); is && stop.Cause == "die" {
-			return 13 // with whatever was not read
+			return 13 // some messages may be unread
 		}
 		if err := c.Send(m); err != nil {
 			return 14
@@ -83,8 +83,8 @@ func startChild(t *testing.T) (*control.Conn, *exec.Cmd) {
 	return control.New(parent, everything), cmd
 }
 
-// TestChildAnswersAndSeesEndOfFile would catch an end that leaks into the child
-// or the parent, which hides the other's death.
+// TestChildAnswersAndSeesEndOfFile would catch an end that leaks into the child or the parent. It
+// would hide the death of the other.
 func TestChildAnswersAndSeesEndOfFile(t *testing.T) {
 	conn, cmd := startChild(t)
 	want := msg.StopHost{Cause: "test"}
@@ -106,15 +106,15 @@ func TestChildAnswersAndSeesEndOfFile(t *testing.T) {
 	}
 }
 
-// TestDeathOfTheChildIsEndOfFile would catch a reset, which the kernel sends for
-// a process that dies with unread messages, taken for a fault of the protocol.
+// TestDeathOfTheChildIsEndOfFile would catch that a reset counts as a protocol error. The kernel
+// sends a reset for a process that dies with unread messages.
 func TestDeathOfTheChildIsEndOfFile(t *testing.T) {
 	conn, cmd := startChild(t)
 	defer conn.Close()
 	if err := conn.Send(msg.StopHost{Cause: "die"}); err != nil {
 		t.Fatal(err)
 	}
-	for conn.Send(msg.Heartbeat{}) == nil { // until the child is dead, some unread
+	for conn.Send(msg.Heartbeat{}) == nil { // until the child has died, with some messages unread
 	}
 	if _, err := conn.Receive(); !errors.Is(err, io.EOF) {
 		t.Errorf("receive from a dead child gives %v, want io.EOF", err)
@@ -159,8 +159,8 @@ func TestSendersDoNotMixFrames(t *testing.T) {
 	}
 }
 
-// TestReceiveRefusesWhatIsNoFrame would catch an allocation by an announced
-// length, and a cut frame taken for a clean end.
+// TestReceiveRefusesWhatIsNoFrame would catch an allocation of an announced length, and a cut frame
+// that counts as a clean end.
 func TestReceiveRefusesWhatIsNoFrame(t *testing.T) {
 	for name, test := range map[string]struct {
 		bytes []byte
@@ -195,8 +195,7 @@ func TestReceiveRefusesWhatIsNoFrame(t *testing.T) {
 	}
 }
 
-// TestBoundRefusesLongMessages would catch a process that lets another one decide how much
-// memory it takes.
+// TestBoundRefusesLongMessages would catch a process whose peer decides how much memory it uses.
 func TestBoundRefusesLongMessages(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
@@ -219,8 +218,8 @@ func TestBoundRefusesLongMessages(t *testing.T) {
 	<-sent
 }
 
-// TestNothingIsReadWithoutRoom would catch a message that is in memory before there is room for
-// it, and one that keeps its room because it never comes.
+// TestNothingIsReadWithoutRoom would catch a message that is in memory before there is room for it,
+// and one that keeps its room although it never comes.
 func TestNothingIsReadWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
@@ -228,7 +227,7 @@ func TestNothingIsReadWithoutRoom(t *testing.T) {
 		receiver, full := control.New(near, everything), errors.New("no room")
 		go func() {
 			_ = control.New(far, everything).Send(msg.DriverFailed{Message: "one"})
-			_, _ = far.Write([]byte{0, 0, 4, 0, 1}) // a frame that does not go on
+			_, _ = far.Write([]byte{0, 0, 4, 0, 1}) // an incomplete frame
 		}()
 		held := 0
 		m, err := receiver.ReceiveHeld(func(bytes int) error { held = bytes; return nil })
@@ -247,8 +246,7 @@ func TestNothingIsReadWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestParseReadsWhatValueWrites would catch a program that takes a foreign
-// variable for its role.
+// TestParseReadsWhatValueWrites would catch a program that takes a foreign variable for its role.
 func TestParseReadsWhatValueWrites(t *testing.T) {
 	for _, role := range []control.Role{control.RoleTaskHost, control.RoleDriver} {
 		got, fd, err := control.Parse(control.Value(role, 7))
@@ -265,8 +263,8 @@ func TestParseReadsWhatValueWrites(t *testing.T) {
 	}
 }
 
-// TestFromFDLeavesOtherFilesAlone would catch a program, started by hand in an
-// environment with a left-over variable, that closes a descriptor of the runtime.
+// TestFromFDLeavesOtherFilesAlone would catch a program that closes a descriptor of the Go runtime,
+// because it was started by hand in an environment with a left-over variable.
 func TestFromFDLeavesOtherFilesAlone(t *testing.T) {
 	file, err := os.Open(os.DevNull)
 	if err != nil {
@@ -305,7 +303,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// input is a connection that gives bytes and takes none.
+// input is a connection that only delivers bytes.
 type input struct {
 	net.Conn
 	io.Reader

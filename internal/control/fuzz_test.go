@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 )
 
-// FuzzParse reads a variable of the environment. It would catch a program that
-// takes stdin, stdout or stderr for its control socket.
+// FuzzParse parses an environment variable. It would catch a program that uses stdin, stdout or
+// stderr as its control socket.
 func FuzzParse(f *testing.F) {
 	f.Add(control.Value(control.RoleTaskHost, control.ChildFD))
 	f.Add("driver:1")

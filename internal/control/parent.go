@@ -1,23 +1,23 @@
 package control
 
-// ParentVariable is the environment variable that tells a program which runs on its own where
-// it says what it is amid: a descriptor. os.Exit in a task ends the whole of a local run without
-// a word; the parent knows it by the word that is missing. The process takes the variable out of
-// its environment, as it does with Variable.
+// ParentVariable is the environment variable for a program that runs on its own. Its value is the
+// descriptor to which the program reports its state (Amid). If os.Exit in a task ends a whole local
+// run silently, the parent knows it from the missing report. The process removes the variable from
+// its environment, as with Variable.
 const ParentVariable = "BOBBIN_PARENT"
 
-// OptionsVariable is the environment variable that carries the options of the command line to a
-// program that runs on its own (bobbin run -t local), as a JSON object. The program takes it out
-// of its environment before it starts anything else.
+// OptionsVariable is the environment variable that passes the options of the command line to a
+// program that runs on its own (bobbin run -t local), as a JSON object. The program removes it from
+// its environment before it starts another process.
 const OptionsVariable = "BOBBIN_OPTIONS"
 
-// Amid is what a program is amid, in the byte by which it says so when that changes. 0: it has
-// said nothing.
+// Amid is the state that a program reports, as one byte, when the state changes. 0 means that it
+// has reported nothing.
 type Amid byte
 
-// What a program can be amid.
+// The states of a program.
 const (
-	AmidDriver  Amid = 'd' // it runs, and no job of it does
-	AmidJob     Amid = 'j' // one job at least runs in it
-	AmidNothing Amid = 'n' // it ends by itself
+	AmidDriver  Amid = 'd' // the program runs, and none of its jobs does
+	AmidJob     Amid = 'j' // at least one of its jobs runs
+	AmidNothing Amid = 'n' // the program ends on purpose
 )

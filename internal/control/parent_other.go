@@ -2,17 +2,17 @@
 
 package control
 
-// Speaker says nothing here.
+// Speaker reports nothing on this platform.
 type Speaker struct{}
 
-// Speak makes none.
+// Speak returns nil.
 func Speak() *Speaker { return nil }
 
-// JobBegins says nothing here.
+// JobBegins does nothing.
 func (*Speaker) JobBegins() {}
 
-// JobEnds says nothing here.
+// JobEnds does nothing.
 func (*Speaker) JobEnds() {}
 
-// Ended says nothing here.
+// Ended does nothing.
 func (*Speaker) Ended() {}

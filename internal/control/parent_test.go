@@ -8,15 +8,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 )
 
-// ending is a child that ends, and what it was amid then.
+// ending is a child process that ends, and the state in which it ends.
 type ending struct {
 	speak func()
 	amid  control.Amid
 }
 
-// endings are those children, by the mode that is given to them.
+// endings returns these children by their mode.
 func endings() map[string]ending {
-	// speaking is one that says these.
+	// speaking is a child that makes these reports.
 	speaking := func(words ...func(*control.Speaker)) func() {
 		return func() {
 			s := control.Speak()
@@ -27,7 +27,7 @@ func endings() map[string]ending {
 	}
 	begins, ends, ended := (*control.Speaker).JobBegins, (*control.Speaker).JobEnds, (*control.Speaker).Ended
 	many := func(s *control.Speaker) {
-		for range 100_000 { // two words each: more than a pipe holds
+		for range 100_000 { // two reports each: more than a pipe holds
 			s.JobBegins()
 			s.JobEnds()
 		}
@@ -44,9 +44,9 @@ func endings() map[string]ending {
 	}
 }
 
-// TestItIsKnownWhatAChildEndsAmid would catch a run that ends in silence because a task called os.Exit, one that ends
-// as it should and is told as that, a program of many jobs that stands still for want of a reader, and a parent that
-// waits for a grandchild which holds the pipe.
+// TestItIsKnownWhatAChildEndsAmid would catch a run that ends silently because a task called
+// os.Exit, a normal end that is reported as such a run, a program of many jobs that blocks because
+// nothing reads its reports, and a parent that waits for a grandchild which holds the pipe.
 func TestItIsKnownWhatAChildEndsAmid(t *testing.T) {
 	for mode, want := range endings() {
 		parent, err := control.Listen()
@@ -59,7 +59,7 @@ func TestItIsKnownWhatAChildEndsAmid(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if got := parent.Amid(); got != want.amid { // its end is still open here, as in a grandchild
+		if got := parent.Amid(); got != want.amid { // the child's end is still open here, as in a grandchild
 			t.Errorf("%s: it ends amid %q, want %q", mode, got, want.amid)
 		}
 		for _, end := range []interface{ Close() error }{parent.Child, parent} {
@@ -70,19 +70,21 @@ func TestItIsKnownWhatAChildEndsAmid(t *testing.T) {
 	}
 }
 
-// TestAListenerEndsWithoutItsChild would catch a goroutine that is left by a child which could not be started.
+// TestAListenerEndsWithoutItsChild would catch a goroutine that is left after a child could not be
+// started.
 func TestAListenerEndsWithoutItsChild(t *testing.T) {
 	parent, err := control.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer parent.Child.Close()
-	if err := parent.Close(); err != nil { // it waits for the goroutine, while the child's end is open
+	if err := parent.Close(); err != nil { // Close waits for the goroutine, while the child's end is open
 		t.Error(err)
 	}
 }
 
-// TestADescriptorThatIsNoPipeIsLeftAlone would catch a program that writes into the file of somebody else.
+// TestADescriptorThatIsNoPipeIsLeftAlone would catch a program that writes into a file that is not
+// its own.
 func TestADescriptorThatIsNoPipeIsLeftAlone(t *testing.T) {
 	for _, value := range []string{"", "x", "-1", "0", "2", "9999"} {
 		t.Setenv(control.ParentVariable, value)
@@ -95,7 +97,7 @@ func TestADescriptorThatIsNoPipeIsLeftAlone(t *testing.T) {
 	}
 }
 
-// speakerVariable makes this binary a child that speaks.
+// speakerVariable makes this binary a child that reports its state.
 const speakerVariable = "TEST_SPEAKER"
 
 func speak(mode string) { endings()[mode].speak() }

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Listener hears what a child is amid. It is used by one goroutine.
+// Listener receives the state (Amid) of a child process. Only one goroutine may use it.
 type Listener struct {
-	// Child is the child's end, the first of exec.Cmd's ExtraFiles. The caller closes it once
-	// the child has started, or could not be.
+	// Child is the child's end, for exec.Cmd's ExtraFiles, in which it comes first. The caller
+	// closes it after it has started the child, or has failed to.
 	Child *os.File
 
 	from    *os.File
 	hearing sync.WaitGroup
-	last    Amid // said; hear's while that runs
+	last    Amid // the last report; belongs to hear while that runs
 }
 
 // Listen makes a Listener; Close ends it.
@@ -30,37 +30,37 @@ func Listen() (*Listener, error) {
 		return nil, fmt.Errorf("make pipe to child: %w", err)
 	}
 	l := &Listener{Child: child, from: from}
-	l.hearing.Go(l.hear) // ends with Amid, at the latest with Close
+	l.hearing.Go(l.hear) // ends with Amid or Close
 	return l, nil
 }
 
-// Environment is what the child's environment has besides.
+// Environment returns the variable to add to the child's environment.
 func (l *Listener) Environment() string { return ParentVariable + "=" + strconv.Itoa(ChildFD) }
 
-// hear takes words out of the pipe as they come: a full one would stop a program of many jobs.
+// hear reads reports as they come. A full pipe would block a program with many jobs.
 func (l *Listener) hear() { l.read(func(fd uintptr) (done bool) { return !l.take(fd) }) }
 
-// Amid tells of a child that has ended what it was amid then. It does not wait for others that
-// hold the child's end. It is called once.
+// Amid returns the state in which the child has ended. It does not wait for other processes that
+// hold the child's end of the pipe. Call it once, after the child's end.
 func (l *Listener) Amid() Amid {
-	if l.from.SetReadDeadline(time.Now()) != nil { // a pipe takes one
+	if l.from.SetReadDeadline(time.Now()) != nil { // a pipe supports deadlines
 		return 0
 	}
 	l.hearing.Wait()
 	_ = l.from.SetReadDeadline(time.Time{})
-	l.read(func(fd uintptr) (done bool) { l.take(fd); return true }) // what has come since
+	l.read(func(fd uintptr) (done bool) { l.take(fd); return true }) // reports that came since
 	return l.last
 }
 
-// read has the pipe read, which waits for more until that is done. Where it fails nothing is
-// said any more.
+// read calls take whenever the pipe may have data, until take returns true. If reading fails, no
+// more reports come.
 func (l *Listener) read(take func(fd uintptr) (done bool)) {
 	if conn, err := l.from.SyscallConn(); err == nil {
 		_ = conn.Read(take)
 	}
 }
 
-// take takes the words that are there, and tells whether others may come.
+// take reads the available reports and reports whether more may come.
 func (l *Listener) take(fd uintptr) (more bool) {
 	var words [512]byte
 	for {
@@ -81,19 +81,19 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Speaker says what this process is amid. A nil one says nothing. It may be used from any
-// goroutine.
+// Speaker reports the state of this process to its parent. A nil Speaker reports nothing. Any
+// goroutine may use it.
 type Speaker struct {
 	fd int
 
-	mu    sync.Mutex // guards what follows, and the order of words
-	jobs  int        // that run
+	mu    sync.Mutex // guards what follows, and the order of reports
+	jobs  int        // running jobs
 	ended bool
 }
 
-// Speak says that this process runs, to the parent that ParentVariable names, and takes the
-// variable out of the environment: nil where there is none. What names no pipe is left alone:
-// it may be one of the runtime's own.
+// Speak makes a Speaker to the parent that ParentVariable names, reports AmidDriver, and removes
+// the variable from the environment. It returns nil if the variable is not set. It does not touch a
+// descriptor that is not a pipe: that may belong to the Go runtime.
 func Speak() *Speaker {
 	value, set := os.LookupEnv(ParentVariable)
 	if !set || os.Unsetenv(ParentVariable) != nil {
@@ -110,10 +110,10 @@ func Speak() *Speaker {
 	return s
 }
 
-// JobBegins says that a job runs in this process, until JobEnds.
+// JobBegins reports that a job runs in this process, until JobEnds.
 func (s *Speaker) JobBegins() { s.count(+1) }
 
-// JobEnds says that it does not any more, if no other does.
+// JobEnds reports that no job runs any more, unless another job runs.
 func (s *Speaker) JobEnds() { s.count(-1) }
 
 func (s *Speaker) count(change int) {
@@ -133,8 +133,7 @@ func (s *Speaker) count(change int) {
 	}
 }
 
-// Ended says that this process ends by itself. That is its last word, also if the driver has
-// left a job that still runs.
+// Ended reports that this process ends on purpose. No report follows, even if a job still runs.
 func (s *Speaker) Ended() {
 	if s == nil {
 		return
@@ -146,5 +145,5 @@ func (s *Speaker) Ended() {
 }
 
 func (s *Speaker) say(what Amid) {
-	_, _ = syscall.Write(s.fd, []byte{byte(what)}) // a parent that has gone needs to know nothing
+	_, _ = syscall.Write(s.fd, []byte{byte(what)}) // a parent that has ended needs no report
 }

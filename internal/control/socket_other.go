@@ -9,12 +9,12 @@ import (
 	"os"
 )
 
-// Pair needs sockets that a child can inherit: errors.ErrUnsupported here.
+// Pair returns errors.ErrUnsupported: it needs sockets that a child can inherit.
 func Pair() (parent net.Conn, child *os.File, err error) {
 	return nil, nil, fmt.Errorf("make control socket: %w", errors.ErrUnsupported)
 }
 
-// FromFD needs sockets that a child can inherit: errors.ErrUnsupported here.
+// FromFD returns errors.ErrUnsupported: it needs sockets that a child can inherit.
 func FromFD(fd int) (net.Conn, error) {
 	return nil, fmt.Errorf("open control socket, descriptor %d: %w", fd, errors.ErrUnsupported)
 }

@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// Pair makes a connection to a child that is yet to be started: the parent's end,
-// and the child's for exec.Cmd's ExtraFiles, which the parent closes once the
-// child has started or could not be.
+// Pair makes a connection to a child process before it is started. It returns the parent's end, and
+// the child's end for exec.Cmd's ExtraFiles. The parent closes the child's end after it has started
+// the child, or has failed to.
 func Pair() (parent net.Conn, child *os.File, err error) {
-	// The lock keeps a fork in another goroutine from inheriting both ends
-	// before they are marked: the child's death would not be seen then.
+	// The lock prevents that a fork in another goroutine inherits both ends before they are marked.
+	// The parent would then not notice the child's death.
 	syscall.ForkLock.RLock()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err == nil {
@@ -34,9 +34,9 @@ func Pair() (parent net.Conn, child *os.File, err error) {
 	return parent, child, nil
 }
 
-// FromFD takes over the descriptor that Parse found, so that no child of this
-// process inherits it. A descriptor that is no socket is left alone: it may be
-// one of the runtime's own in a process that was not started with Pair.
+// FromFD takes over the descriptor that Parse returned, so that no child of this process inherits
+// it. It does not touch a descriptor that is not a socket: if the process was not started with
+// Pair, the descriptor may belong to the Go runtime.
 func FromFD(fd int) (net.Conn, error) {
 	if _, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE); err != nil {
 		return nil, fmt.Errorf("open control socket, descriptor %d named in %s: %w", fd, Variable, err)
@@ -44,10 +44,10 @@ func FromFD(fd int) (net.Conn, error) {
 	return connOf(fd)
 }
 
-// connOf makes a connection of a socket and closes the socket.
+// connOf makes a connection from a socket and closes the socket.
 func connOf(fd int) (net.Conn, error) {
 	file := os.NewFile(uintptr(fd), "control socket")
-	defer file.Close() // FileConn has a close-on-exec duplicate
+	defer file.Close() // FileConn has made a close-on-exec duplicate
 	conn, err := net.FileConn(file)
 	if err != nil {
 		return nil, fmt.Errorf("open control socket, descriptor %d: %w", fd, err)

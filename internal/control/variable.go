@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// Variable is the environment variable that tells a process its role and where
-// its end of the control connection is: "taskhost:3". The process takes it out
-// of its environment before it starts anything else, as a grandchild would
-// inherit the variable without the descriptor.
+// Variable is the environment variable with a process's role and the descriptor of its end of the
+// control connection: "taskhost:3". The process removes it from its environment before it starts
+// another process. Otherwise a grandchild would inherit the variable without the descriptor.
 const Variable = "BOBBIN_CONTROL"
 
-// ErrVariable says that the variable's value is not one that Value wrote.
+// ErrVariable says that Value did not write the variable's value.
 var ErrVariable = errors.New("malformed " + Variable)
 
-// Role is what a program of the SDK is when another process started it.
+// Role is the role of a program of the SDK that another process started.
 type Role string
 
 // The roles of a started program.
@@ -28,11 +27,10 @@ const (
 // ChildFD is the descriptor of the first of exec.Cmd's ExtraFiles in the child.
 const ChildFD = 3
 
-// Value gives the variable's value for a child that gets its end as descriptor
-// fd.
+// Value returns the variable's value for a child whose end is descriptor fd.
 func Value(role Role, fd int) string { return fmt.Sprintf("%s:%d", role, fd) }
 
-// Parse reads the variable's value; ErrVariable where it is none.
+// Parse parses the variable's value. The error wraps ErrVariable.
 func Parse(value string) (Role, int, error) {
 	role, number, _ := strings.Cut(value, ":")
 	fd, err := strconv.Atoi(number)
