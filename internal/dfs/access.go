@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// accessTo says how the NameNodes of an authority are reached: by the configuration,
-// within the limits that o sets.
+// accessTo returns the options for the NameNodes of an authority: those of the configuration,
+// within the limits of o.
 func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 	if o.User == "" {
 		return hdfs.DialerOptions{}, errors.New("no user is set")
@@ -27,7 +27,7 @@ func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 	if o.Patience > 0 {
 		access.Policy.MaxWait, access.Policy.MaxFailovers, access.Policy.MaxTimeouts = o.Patience, 0, 0
 		access.Policy.Limit = o.Limit
-		access.Policy.BaseDelay = min(access.Policy.BaseDelay, o.Patience/10) // who can wait for a second wants several tries
+		access.Policy.BaseDelay = min(access.Policy.BaseDelay, o.Patience/10) // a patience of a second must allow several tries
 		access.RPC.ConnectTimeout = shorter(access.RPC.ConnectTimeout, o.Patience)
 		access.RPC.RPCTimeout = shorter(access.RPC.RPCTimeout, o.Patience)
 		access.Silence = shorter(access.Silence, o.Patience)
@@ -35,7 +35,7 @@ func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 	return access, nil
 }
 
-// shorter is the shorter of two times; one that is not positive means for ever.
+// shorter returns the shorter of two durations. A duration that is not positive means forever.
 func shorter(a, b time.Duration) time.Duration {
 	if a <= 0 {
 		return b

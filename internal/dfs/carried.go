@@ -11,26 +11,26 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// clusterPatience is how long the processes of a cluster try a NameNode that
-// does not answer: longer than a fail-over takes.
+// clusterPatience is how long the processes of a cluster retry a NameNode that does not answer. A
+// failover takes less.
 const clusterPatience = 3 * time.Minute
 
-// Handed is what a process was handed by the one that started it, of which Carried makes
-// its FS. The fields are those of Options.
+// Handed is what a process received from the process that started it. Carried makes its FS from it.
+// The fields are those of Options.
 type Handed struct {
-	// HadoopConf is a configuration by hadoopconf's Marshal. Without one the local disk
-	// alone is served.
+	// HadoopConf is a configuration that hadoopconf's Marshal wrote. If it is empty, the FS serves
+	// only the local disk.
 	HadoopConf  []byte
 	User        string
 	Credentials func() *creds.Credentials
-	// Tokens are what creds.Credentials.Marshal gave, for an FS that lives no longer than
-	// they do; in place of Credentials. Nil: none.
+	// Tokens replace Credentials for an FS that does not outlive its tokens, as
+	// creds.Credentials.Marshal gives them. Nil: none.
 	Tokens []byte
 	Login  yarnrpc.Login
 	Logger logrus.FieldLogger
 }
 
-// Carried makes the FS of a process that another one started.
+// Carried makes the FS of a process that another process started.
 func Carried(h Handed) (*FS, error) {
 	if len(h.HadoopConf) == 0 {
 		return New(Options{Logger: h.Logger}), nil

@@ -8,8 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// TestCarriedTokensAreShown would catch a process that was handed tokens and
-// connects without them.
+// TestCarriedTokensAreShown would catch a process that received tokens and connects without them.
 func TestCarriedTokensAreShown(t *testing.T) {
 	t.Parallel()
 	conf, err := (&hadoopconf.Conf{}).Marshal()

@@ -18,11 +18,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// connection is the one client of this process for a NameNode, or for the
-// NameNodes of a nameservice, as a user: each client renews its leases for ever, so
-// there must not be many.
+// connection is the process's only client, as one user, for a NameNode or for the NameNodes of a
+// nameservice. Each client renews its leases forever, so there must not be many.
 type connection struct {
-	name    string // as the URIs call it
+	name    string // the authority in URIs
 	user    string
 	useName bool // dfs.client.use.datanode.hostname
 	dialer  *hdfs.Dialer
@@ -39,22 +38,22 @@ type connection struct {
 // call is one call of the library.
 type call[T any] func(client *colinmarc.Client) (T, error)
 
-// do makes a call off the caller's goroutine, so that the context can end the
-// wait. Fail-overs and broken connections are the dialer's affair.
+// do makes a call in another goroutine, so that the context can end the wait. The dialer handles
+// failovers and broken connections.
 func do[T any](ctx context.Context, c *connection, call call[T]) (T, error) {
 	return doOrUndo(ctx, c, call, func(*colinmarc.Client, T) {})
 }
 
-// doOrUndo is do for a call that leaves something behind: undo takes it back where
-// the call succeeds after the context has ended.
+// doOrUndo is do for a call that leaves something behind. If the call succeeds after the context
+// has ended, undo removes what it left.
 func doOrUndo[T any](ctx context.Context, c *connection, call call[T], undo func(*colinmarc.Client, T)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
 	var zero T
-	var settled atomic.Bool      // who comes first: the call that succeeds, or the caller who leaves
-	done := make(chan result, 1) // the call leaves its result and goes, also when nobody waits
+	var settled atomic.Bool      // set by the first: a successful call, or a caller that leaves
+	done := make(chan result, 1) // the call never blocks on its result
 	started := c.start(func() {
 		client, err := c.connect()
 		if err != nil {
@@ -75,7 +74,7 @@ func doOrUndo[T any](ctx context.Context, c *connection, call call[T], undo func
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
-		if !settled.CompareAndSwap(false, true) { // it came at the same moment
+		if !settled.CompareAndSwap(false, true) { // the result came at the same moment
 			r := <-done
 			return r.value, r.err
 		}
@@ -83,8 +82,8 @@ func doOrUndo[T any](ctx context.Context, c *connection, call call[T], undo func
 	}
 }
 
-// start runs f in a goroutine that close waits for. It reports false after
-// close. What f does ends with the dialer's connections.
+// start runs f in a goroutine that close waits for. It returns false after close. f ends when the
+// dialer's connections end.
 func (c *connection) start(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,8 +94,8 @@ func (c *connection) start(f func()) bool {
 	return true
 }
 
-// connect gives the client. Calls that come while there is none each make one,
-// and the first to succeed is kept.
+// connect returns the client. If there is none yet, each concurrent call makes one, and the first
+// that succeeds is kept.
 func (c *connection) connect() (*colinmarc.Client, error) {
 	c.mu.Lock()
 	client, closed := c.client, c.closed
@@ -114,14 +113,14 @@ func (c *connection) connect() (*colinmarc.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library keeps the server's defaults in a field that it does not
-	// guard: fill it before the client is shared.
+	// The library does not guard the field with the server's defaults, so fill it before the client
+	// is shared.
 	if _, err := client.ServerDefaults(); err != nil {
 		return nil, errors.Join(c.interpret(err), client.Close())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.client != nil || c.closed { // somebody else was first
+	if c.client != nil || c.closed { // another call was first
 		return c.client, errors.Join(closedError(c.closed), client.Close())
 	}
 	c.client = client
@@ -153,13 +152,13 @@ func (c *connection) close() {
 	}
 }
 
-// interpret turns the library's errors into those callers can test: the
-// exceptions of the server become *yarnrpc.RemoteError.
+// interpret turns the library's errors into errors that callers can test. The server's exceptions
+// become *yarnrpc.RemoteError.
 func (c *connection) interpret(err error) error {
 	if err == nil {
 		return nil
 	}
-	var exception colinmarc.Error // has no Error method of its own: errors.AsType does not take it
+	var exception colinmarc.Error // it has no Error method: errors.AsType does not accept it
 	if errors.As(err, &exception) {
 		remote := &yarnrpc.RemoteError{
 			Address: c.name, Method: exception.Method(), Class: exception.Exception(), Message: exception.Message(),
@@ -172,7 +171,7 @@ func (c *connection) interpret(err error) error {
 	return c.answer(err)
 }
 
-// answer gives the error of a call in the same words, whoever has made it.
+// answer gives the errors of this module's calls and of the library's calls the same form.
 func (c *connection) answer(err error) error {
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 		err = forbidden{err}
@@ -191,7 +190,7 @@ func (c *connection) answer(err error) error {
 		switch {
 		case errors.Is(err, yarnrpc.ErrClosed):
 			return ErrClosed
-		case isLogin(err): // which has failed, and says so
+		case isLogin(err): // the error says that the login failed
 			return err
 		default:
 			return fmt.Errorf("NameNode %s did not answer: %w", c.name, err)
@@ -213,8 +212,9 @@ func (c *connection) answer(err error) error {
 	return err
 }
 
-// forbidden is the error of what this machine refuses its user, such as a connect by a firewall. By its
-// errno it would be fs.ErrPermission, too, which is for what HDFS says of files, and says for good.
+// forbidden is an error of this machine, for example from a firewall that refuses a connection. Its
+// errno would make it fs.ErrPermission too. That error is only for HDFS's answers about files, and
+// is final.
 type forbidden struct{ error }
 
 func (f forbidden) Is(target error) bool {
@@ -223,8 +223,8 @@ func (f forbidden) Is(target error) bool {
 
 func (f forbidden) As(target any) bool { return errors.As(f.error, target) }
 
-// isLogin tells whether a call was not made because of the login: its error names who, where
-// and what to do, and the NameNode is not to blame.
+// isLogin reports whether the login prevented a call. The error then names the user, the place and
+// the remedy, and the NameNode is not at fault.
 func isLogin(err error) bool {
 	switch yarnrpc.Classify(err) {
 	case yarnrpc.Permanent, yarnrpc.Reauth:

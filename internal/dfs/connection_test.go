@@ -24,7 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// connected is a connection whose client exists, and is never used.
+// connected returns a connection whose client exists and is never used.
 func connected() *connection {
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
@@ -34,8 +34,8 @@ func connected() *connection {
 	}
 }
 
-// A file that is created for somebody who has gone would stay open, and its lease
-// be renewed, for as long as the process lives.
+// If a file is created after its caller has gone, it would stay open, and its lease would be
+// renewed, for as long as the process lives.
 func TestWhatIsMadeTooLateIsTakenBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		takes  time.Duration
@@ -72,7 +72,7 @@ func TestWhatIsMadeTooLateIsTakenBack(t *testing.T) {
 	}
 }
 
-// Callers tell by these what to do, and users by their words.
+// Callers decide by these errors, and users read their texts.
 func TestErrorsOfCalls(t *testing.T) {
 	t.Parallel()
 	unanswered := func(err error) error { return &yarnrpc.CallError{Address: "nn:1", Method: "getFileInfo", Err: err} }
@@ -99,8 +99,8 @@ func TestErrorsOfCalls(t *testing.T) {
 	}
 }
 
-// A process that acts as somebody else on an open cluster that has become secure would
-// find out from the server alone, in words that do not help.
+// A process of an open cluster that has become secure must get a helpful error before the server's
+// own.
 func TestASecureClusterNeedsALogin(t *testing.T) {
 	t.Parallel()
 	dialled := errors.New("the NameNode was dialled")
@@ -135,7 +135,8 @@ func TestASecureClusterNeedsALogin(t *testing.T) {
 	}
 }
 
-// Hadoop's numbers of tries would end long before, or long after, what a process can wait.
+// Hadoop's numbers of retries would end long before, or long after, the time that a process can
+// wait.
 func TestPatienceBoundsEverything(t *testing.T) {
 	t.Parallel()
 	conf := new(hadoopconf.Conf).With("test", map[string]string{"ipc.client.rpc-timeout.ms": "0"})

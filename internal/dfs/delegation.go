@@ -11,12 +11,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// ErrNoTokens is a file system that knows no delegation tokens, and needs none: the local
-// disk, an HDFS without Kerberos.
+// ErrNoTokens says that a file system has no delegation tokens and needs none: the local disk, or
+// an HDFS without Kerberos.
 var ErrNoTokens = errors.New("file system has no delegation tokens")
 
-// Root is the URI of the file system that a path is on: its scheme and authority. The
-// parts of a cluster that is behind one nameservice have one.
+// Root returns the URI of a path's file system: its scheme and authority. All NameNodes of one
+// nameservice have the same root.
 func (f *FS) Root(uri string) (string, error) {
 	at, err := f.locate(uri)
 	if err != nil {
@@ -26,10 +26,9 @@ func (f *FS) Root(uri string) (string, error) {
 	return at.String(), nil
 }
 
-// DelegationToken has a token issued for the file system of a URI, which the user renewer
-// may renew, a short name or a principal (hdfs.NameNode.DelegationToken). This FS must have
-// logged in with Kerberos there: a token is no way to another. ErrNoTokens where there are
-// none.
+// DelegationToken gets a token for the file system of a URI. The user renewer, a short name or a
+// principal, may renew it (hdfs.NameNode.DelegationToken). This FS must have logged in there with
+// Kerberos: a token cannot get another token. The error is ErrNoTokens if the file system has none.
 func (f *FS) DelegationToken(ctx context.Context, uri, renewer string) (*creds.Token, error) {
 	r, at, err := f.issuer(uri)
 	if err != nil {
@@ -49,8 +48,8 @@ func (f *FS) DelegationToken(ctx context.Context, uri, renewer string) (*creds.T
 	return token, nil
 }
 
-// RenewDelegationToken prolongs a token of the file system of a URI, and tells its new end.
-// The user of this FS must be its renewer.
+// RenewDelegationToken renews a token of the file system of a URI and returns its new expiry. The
+// user of this FS must be the token's renewer.
 func (f *FS) RenewDelegationToken(ctx context.Context, uri string, token *creds.Token) (time.Time, error) {
 	r, at, err := f.issuer(uri)
 	if err != nil {
@@ -63,8 +62,8 @@ func (f *FS) RenewDelegationToken(ctx context.Context, uri string, token *creds.
 	return ends, nil
 }
 
-// CancelDelegationToken makes a token of the file system of a URI invalid at once. The user of
-// this FS must be its owner or its renewer.
+// CancelDelegationToken invalidates a token of the file system of a URI at once. The user of this
+// FS must be its owner or its renewer.
 func (f *FS) CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error {
 	r, at, err := f.issuer(uri)
 	if err != nil {
@@ -76,8 +75,8 @@ func (f *FS) CancelDelegationToken(ctx context.Context, uri string, token *creds
 	return nil
 }
 
-// told gives the error of a call about a token. A NameNode that refuses one says whose it is and
-// who may renew it, and in no other words than its own.
+// told returns the error of a call about a token. If a NameNode refuses the token, told keeps the
+// NameNode's words: they name the owner and the renewer.
 func (r *remote) told(err error) error {
 	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered {
 		return r.answer(err)
@@ -85,7 +84,7 @@ func (r *remote) told(err error) error {
 	return err
 }
 
-// issuer is the HDFS that a URI is on.
+// issuer returns the HDFS of a URI.
 func (f *FS) issuer(uri string) (*remote, location, error) {
 	b, at, err := f.resolve(uri)
 	if err != nil {
@@ -98,7 +97,8 @@ func (f *FS) issuer(uri string) (*remote, location, error) {
 	return r, at, nil
 }
 
-// TokenOf is the token for the file system of a URI among some; nil where there is none.
+// TokenOf returns the token for the file system of a URI from the credentials; nil if there is
+// none.
 func (f *FS) TokenOf(ctx context.Context, uri string, among *creds.Credentials) (*creds.Token, error) {
 	at, err := f.locate(uri)
 	if err != nil || at.scheme != schemeHDFS {

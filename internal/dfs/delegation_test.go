@@ -19,8 +19,8 @@ type refusing struct{ err error }
 
 func (r refusing) Call(context.Context, string, proto.Message, proto.Message) error { return r.err }
 
-// TestTheNameNodeSaysWhatIsWrongWithAToken would catch an error that leaves out who may renew
-// the token, and who has tried.
+// TestTheNameNodeSaysWhatIsWrongWithAToken would catch an error that does not name the token's
+// renewer, and the user who has tried.
 func TestTheNameNodeSaysWhatIsWrongWithAToken(t *testing.T) {
 	t.Parallel()
 	const at = "127.0.0.1:1"

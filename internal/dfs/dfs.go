@@ -1,16 +1,16 @@
-// Package dfs is the file access of every role: one filesystem.FileSystem in
-// front of HDFS (colinmarc/hdfs) and the local disk, told apart by the scheme
-// of the URI.
+// Package dfs is the file access of every role: one filesystem.FileSystem for HDFS (colinmarc/hdfs)
+// and the local disk. The scheme of the URI selects one of them.
 //
-// It owns one connection to each NameNode that is used, opened at the first
-// call and shared by all; a goroutine for each open HDFS file that reads ahead;
-// and one for each call that changes something, as the library's calls know no
-// context. FS.Close ends them all and waits. What a NameNode did not answer is asked
-// again underneath for Options.Patience, of the other one after a fail-over, and done
-// once. So is what it refuses for the time being: in safe mode, and while it knows of
-// no DataNode to write to (see yarnrpc.Judge). Reading waits as long for a DataNode.
+// An FS owns one connection to each NameNode, which the first call opens and all calls share. It
+// has a goroutine for each open HDFS file, which reads ahead, and one for each call that changes
+// something, because the library's calls take no context. FS.Close ends them all and waits.
 //
-// It must never import a role; roles reach HDFS through it alone.
+// The layer below retries a call that a NameNode does not answer for Options.Patience, after a
+// failover at the other NameNode. The NameNode executes the call once. The layer also retries calls
+// that a NameNode refuses temporarily: in safe mode, and while it knows no DataNode for writing
+// (see yarnrpc.Judge). Reads wait as long for a DataNode.
+//
+// The package must never import a role. Roles reach HDFS only through it.
 package dfs
 
 import (
@@ -36,34 +36,34 @@ import (
 // ErrClosed is the error of calls after FS.Close.
 var ErrClosed = errors.New("file access is closed")
 
-// Options configure an FS. The zero value serves the local disk alone.
+// Options configure an FS. The zero value serves only the local disk.
 type Options struct {
 	// Conf is the Hadoop configuration: the default file system, nameservices,
 	// replication, umask. Nil: paths without a scheme are local.
 	Conf *hadoopconf.Conf
-	// User is the short name of who acts on HDFS, whose home directory relative paths
-	// start from. Clusters without Kerberos are told it. Required for HDFS.
+	// User is the short name of the user on HDFS. Relative paths start from the user's home
+	// directory. Clusters without Kerberos trust this name. Required for HDFS.
 	User string
-	// RealUser acts for User, if that is somebody else (hadoop.proxyuser.*): who has
-	// logged in, on clusters with Kerberos.
+	// RealUser is the user who acts for User; "" if User acts (hadoop.proxyuser.*). On clusters
+	// with Kerberos it is the user who has logged in.
 	RealUser string
-	// Credentials give the process' tokens, with each new connection: those that came
-	// later serve from the next one on. A NameNode for which there is one is shown it;
-	// others get Login. Nil: there are none.
+	// Credentials returns the process's tokens. Each new connection calls it, so new tokens are
+	// used from the next connection on. A connection to a NameNode uses its token, if there is one,
+	// and otherwise Login. Nil: no tokens.
 	Credentials func() *creds.Credentials
-	// Login logs in at the NameNodes of secure clusters; kerberos.Login is one. Nil: tokens
-	// have to do.
+	// Login logs in at the NameNodes of secure clusters; kerberos.Login implements it. Nil: only
+	// tokens.
 	Login yarnrpc.Login
-	// Patience is how long a NameNode that does not answer, or pair of them, is tried
-	// before a call fails, and a block is waited for that lies on no DataNode which can
-	// be reached. A fail-over takes minutes on many clusters. 0: as often as Hadoop's own
-	// clients try (yarnrpc.NameNodePolicy).
+	// Patience is how long the FS retries a NameNode that does not answer, or a pair of NameNodes,
+	// before a call fails. Reads wait as long for a block whose DataNodes cannot be reached. A
+	// failover takes minutes on many clusters. 0: as many retries as Hadoop's own clients make
+	// (yarnrpc.NameNodePolicy).
 	Patience time.Duration
-	// Limit says what has set Patience, for errors: see yarnrpc.Policy.
+	// Limit names the setting behind Patience, for errors: see yarnrpc.Policy.
 	Limit string
-	// Dial replaces the TCP dialer, for NameNodes and DataNodes.
+	// Dial replaces the TCP dialer for NameNodes and DataNodes.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Logger hears of retries. Nil: nobody does.
+	// Logger logs retries. Nil: no logs.
 	Logger logrus.FieldLogger
 }
 
@@ -71,7 +71,7 @@ type Options struct {
 type FS struct {
 	options   Options
 	umask     fs.FileMode
-	confError error // of a configuration value that every call needs
+	confError error // about a configuration value that every call needs
 
 	mu       sync.Mutex // guards what follows
 	closed   bool
@@ -80,8 +80,8 @@ type FS struct {
 
 var _ filesystem.FileSystem = (*FS)(nil)
 
-// New makes an FS. Nothing is opened before it is needed, and errors of the
-// configuration show with the first call that needs the value.
+// New makes an FS. It opens nothing before the first use. The first call that needs a configuration
+// value returns the errors of that value.
 func New(o Options) *FS {
 	if o.Conf == nil {
 		o.Conf = &hadoopconf.Conf{}
@@ -96,7 +96,7 @@ func New(o Options) *FS {
 	return f
 }
 
-// umask reads fs.permissions.umask-mode, in octal; 022 by default.
+// umask reads fs.permissions.umask-mode, in octal. The default is 022.
 func umask(conf *hadoopconf.Conf) (fs.FileMode, error) {
 	const name = "fs.permissions.umask-mode"
 	value, _, err := conf.Lookup(name)
@@ -110,9 +110,8 @@ func umask(conf *hadoopconf.Conf) (fs.FileMode, error) {
 	return fs.FileMode(mask), nil
 }
 
-// Close ends the connections of all file systems and waits for their
-// goroutines. Files that are still open fail; those being written stay
-// incomplete. It may be called twice.
+// Close ends the connections of all file systems and waits for their goroutines. Open files fail,
+// and files that are being written stay incomplete. Close may be called twice.
 func (f *FS) Close() error {
 	f.mu.Lock()
 	f.closed = true
@@ -137,22 +136,22 @@ type backend interface {
 	rename(ctx context.Context, from, to string) error
 	mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error
 	removeAll(ctx context.Context, path string) error
-	// owner names whose an entry is, and tells whether that is who acts here.
+	// owner returns the owner of an entry, and whether the owner is the user of the FS.
 	owner(e entry) (name string, own bool)
 	remove(ctx context.Context, path string) error
 }
 
-// entry is what a backend knows of a file or directory.
+// entry describes a file or directory of a backend.
 type entry struct {
 	name    string // last element; empty for the path that was asked for
 	size    int64
 	modTime time.Time
 	isDir   bool
 	mode    fs.FileMode // permission bits, and fs.ModeSticky
-	acl     bool        // there is one
+	acl     bool        // it has an access control list
 	ownedBy string      // as the backend has it
 
-	// Of a scan, as filesystem.Entry has them:
+	// Only from a scan, as in filesystem.Entry:
 	blocks  []filesystem.Block
 	refused error
 	rights  string
@@ -179,18 +178,18 @@ func (f *FS) Stat(ctx context.Context, uri string) (filesystem.FileInfo, error) 
 	return e.info(at.String()), nil
 }
 
-// Status is what a file system knows of a file or directory (Hadoop's FileStatus).
+// Status describes a file or directory with its owner and permissions (Hadoop's FileStatus).
 type Status struct {
 	filesystem.FileInfo
 	Owner string      // short name
-	Own   bool        // the owner is who acts here: Options.User, on the local disk this process' user
+	Own   bool        // the owner is Options.User, or on the local disk this process's user
 	Mode  fs.FileMode // permission bits, and fs.ModeSticky
-	// ACL says that there is an access control list. Then the group's bits of Mode are its
-	// mask: nobody but the owner and others has more by it.
+	// ACL is true if there is an access control list. Then the group's bits of Mode are its mask:
+	// they limit the rights of all but the owner and others.
 	ACL bool
 }
 
-// Status describes one file or directory, and who may do what with it.
+// Status describes one file or directory with its owner and permissions.
 func (f *FS) Status(ctx context.Context, uri string) (Status, error) {
 	b, at, err := f.resolve(uri)
 	if err != nil {
@@ -222,14 +221,14 @@ func (f *FS) List(ctx context.Context, dir string) ([]filesystem.FileInfo, error
 	return infos, nil
 }
 
-// Scan describes the entries of a directory, or one file, with all that their reader needs. On
-// HDFS a part is one call (getListing with the locations of blocks), whatever is in it.
+// Scan describes the entries of a directory, or one file, with all data that a reader needs. On
+// HDFS each part costs one call (getListing with the locations of blocks), whatever it contains.
 func (f *FS) Scan(ctx context.Context, uri string, part func([]filesystem.Entry) error) error {
 	b, at, err := f.resolve(uri)
 	if err != nil {
 		return err
 	}
-	var refused error // by part, which has named what it is about
+	var refused error // the error of part, which names its object
 	err = b.scan(ctx, at.path, func(found []entry) error {
 		entries := make([]filesystem.Entry, 0, len(found))
 		for _, e := range found {
@@ -246,7 +245,7 @@ func (f *FS) Scan(ctx context.Context, uri string, part func([]filesystem.Entry)
 	return refused
 }
 
-// CheckReadable tells whether a file may be read: by the NameNode's word, or by opening it.
+// CheckReadable checks whether a file can be read: it asks the NameNode, or opens a local file.
 func (f *FS) CheckReadable(ctx context.Context, uri string) error {
 	b, at, err := f.resolve(uri)
 	if err != nil {
@@ -258,9 +257,9 @@ func (f *FS) CheckReadable(ctx context.Context, uri string) error {
 	return nil
 }
 
-// Open opens a file for reading. On HDFS the file reads ahead once it is read
-// from, and survives the loss of connections and DataNodes; a file that has
-// changed since it was opened is then an error.
+// Open opens a file for reading. On HDFS the file reads ahead after the first read, and survives
+// the loss of connections and DataNodes. If it must reconnect and the file has changed since it was
+// opened, reading fails.
 func (f *FS) Open(ctx context.Context, uri string) (filesystem.File, error) {
 	b, at, err := f.resolve(uri)
 	if err != nil {
@@ -273,7 +272,7 @@ func (f *FS) Open(ctx context.Context, uri string) (filesystem.File, error) {
 	return openFile{file, e.info(at.String())}, nil
 }
 
-// openFile is an open file with what it was when it was opened.
+// openFile is an open file with its description at the time of opening.
 type openFile struct {
 	io.ReadSeekCloser
 	info filesystem.FileInfo
@@ -282,8 +281,9 @@ type openFile struct {
 // Info describes the file.
 func (f openFile) Info() filesystem.FileInfo { return f.info }
 
-// Load reads a whole file of at most limit bytes; filesystem.ErrTooLarge where it has more. On HDFS
-// that is one call to the NameNode, and one read for each block; it survives what Open does.
+// Load reads a whole file of at most limit bytes. If it has more, the error is
+// filesystem.ErrTooLarge. On HDFS Load costs one call to the NameNode and one read for each block.
+// It survives the same losses as Open.
 func (f *FS) Load(ctx context.Context, uri string, limit int64) ([]byte, filesystem.FileInfo, error) {
 	b, at, err := f.resolve(uri)
 	if err != nil {
@@ -296,20 +296,20 @@ func (f *FS) Load(ctx context.Context, uri string, limit int64) ([]byte, filesys
 	return content, e.info(at.String()), nil
 }
 
-// CreateOptions say how a file is made.
+// CreateOptions configure a new file.
 type CreateOptions struct {
 	Parents     filesystem.Parents // zero: filesystem.ExistingParents
 	Mode        fs.FileMode        // permission bits; zero: 0666 less the umask
 	Replication int                // HDFS copies; zero: dfs.replication as configured, else the NameNode's default
 }
 
-// Create makes a new file that everybody may read, as the umask allows.
+// Create makes a new file that all users may read, as far as the umask allows.
 func (f *FS) Create(ctx context.Context, uri string, parents filesystem.Parents) (io.WriteCloser, error) {
 	return f.CreateMode(ctx, uri, CreateOptions{Parents: parents})
 }
 
-// CreateMode makes a new file; fs.ErrExist where the file exists. All data is
-// only safe when Close has returned without an error.
+// CreateMode makes a new file. If the file exists, the error is fs.ErrExist. The data is safe only
+// after Close has returned without an error.
 func (f *FS) CreateMode(ctx context.Context, uri string, o CreateOptions) (io.WriteCloser, error) {
 	b, at, err := f.resolve(uri)
 	if err != nil {
@@ -330,10 +330,10 @@ func (f *FS) CreateMode(ctx context.Context, uri string, o CreateOptions) (io.Wr
 	return w, nil
 }
 
-// Rename moves a file or directory within one file system. An existing target
-// is fs.ErrExist and a missing source or target parent fs.ErrNotExist. On HDFS
-// that is one step, and is done once though it may be asked for several times; on
-// the local disk a target that appears after the check is replaced.
+// Rename moves a file or directory within one file system. The error is fs.ErrExist if the target
+// exists, and fs.ErrNotExist if the source or the target's parent is missing. On HDFS Rename is
+// atomic, and is executed once even if the call is repeated. On the local disk it replaces a target
+// that appears after the check.
 func (f *FS) Rename(ctx context.Context, from, to string) error {
 	b, source, err := f.resolve(from)
 	if err != nil {
@@ -352,14 +352,14 @@ func (f *FS) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// MkdirAll makes a directory and its parents with mode 0777 less the umask; an
-// existing one is no error and keeps its mode.
+// MkdirAll makes a directory and its parents with mode 0777 less the umask. An existing directory
+// is no error and keeps its mode.
 func (f *FS) MkdirAll(ctx context.Context, dir string) error {
 	return f.MkdirMode(ctx, dir, 0o777&^f.umask)
 }
 
-// MkdirMode makes a directory, and its missing parents, with the given
-// permission bits; an existing one is no error and keeps its mode.
+// MkdirMode makes a directory and its missing parents with these permission bits. An existing
+// directory is no error and keeps its mode.
 func (f *FS) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error {
 	b, at, err := f.resolve(dir)
 	if err != nil {
@@ -371,7 +371,7 @@ func (f *FS) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error 
 	return nil
 }
 
-// RemoveAll removes a file or a tree; a missing one is no error.
+// RemoveAll removes a file or a tree. It is no error if nothing is there.
 func (f *FS) RemoveAll(ctx context.Context, uri string) error {
 	b, at, err := f.resolve(uri)
 	if err != nil {
@@ -386,8 +386,8 @@ func (f *FS) RemoveAll(ctx context.Context, uri string) error {
 	return nil
 }
 
-// Remove removes a file or an empty directory, filesystem.ErrNotEmpty where it is another; a missing
-// one is no error.
+// Remove removes a file or an empty directory. For a directory that is not empty the error is
+// filesystem.ErrNotEmpty. It is no error if nothing is there.
 func (f *FS) Remove(ctx context.Context, uri string) error {
 	b, at, err := f.resolve(uri)
 	if err != nil {
@@ -399,8 +399,8 @@ func (f *FS) Remove(ctx context.Context, uri string) error {
 	return nil
 }
 
-// failed names the operation and the place. The error of package os names its
-// own operation and path again, so only its cause is kept.
+// failed adds the operation and the place to an error. An error of package os names its own
+// operation and path, so failed keeps only its cause.
 func failed(operation string, at location, err error) error {
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathError.Err
@@ -408,7 +408,7 @@ func failed(operation string, at location, err error) error {
 	return fmt.Errorf("%s %s: %w", operation, at, err)
 }
 
-// resolve finds the backend and the place of a URI or path.
+// resolve returns the backend and the location of a URI or path.
 func (f *FS) resolve(uri string) (backend, location, error) {
 	if f.confError != nil {
 		return nil, location{}, f.confError

@@ -16,10 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 )
 
-// A rename or a create that is done twice fails the second time, with an error that says
-// that somebody else was first. It would catch calls that are made again under a new id,
-// by which the NameNode cannot know them, and answers that are taken for those of another
-// call.
+// A rename or a create that is executed twice fails the second time, because its target exists. The
+// test would catch retries with a new call id, which the NameNode cannot recognize, and answers
+// that belong to another call.
 func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -55,7 +54,7 @@ func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	}
 }
 
-// The NameNode that takes over knows of the call, too.
+// The NameNode that takes over knows the call too.
 func TestACallWhoseAnswerIsLostInAFailOverIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{NameNodes: 2}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -64,7 +63,7 @@ func TestACallWhoseAnswerIsLostInAFailOverIsDoneOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		fake.Delay("rename2", 100*time.Millisecond)
-		fake.Drop("rename2", hdfsfake.After) // at the next try
+		fake.Drop("rename2", hdfsfake.After) // at the retry
 		renamed := make(chan error, 1)
 		go func() { renamed <- f.Rename(t.Context(), "/file", "/moved") }()
 		time.Sleep(50 * time.Millisecond)
@@ -79,8 +78,8 @@ func TestACallWhoseAnswerIsLostInAFailOverIsDoneOnce(t *testing.T) {
 	})
 }
 
-// It would catch a connection that is used on after a read of it has failed: the answer to
-// the call that was given up would be taken for that to the next.
+// It would catch a connection that is used again after a read from it has failed. Then the answer
+// to the abandoned call would count as the answer to the next call.
 func TestAnAnswerThatComesTooLateIsNobodys(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -104,7 +103,7 @@ func TestAnAnswerThatComesTooLateIsNobodys(t *testing.T) {
 	})
 }
 
-// It would catch a job that fails as a NameNode restarts, which takes minutes on a large
+// It would catch a job that fails because the NameNode restarts, which takes minutes on a large
 // cluster.
 func TestANameNodeThatComesBackIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -112,7 +111,7 @@ func TestANameNodeThatComesBackIsWaitedFor(t *testing.T) {
 		away, patience time.Duration
 		call           func(context.Context, *FS) error
 	}{
-		// This one does not go through the library, and may wait.
+		// This call does not go through the library, so it may wait.
 		"for minutes": {2 * time.Minute, clusterPatience, func(ctx context.Context, f *FS) error { return f.Rename(ctx, "/file", "/moved") }},
 		"through the library": {200 * time.Millisecond, testPatience, func(ctx context.Context, f *FS) error {
 			return f.MkdirAll(ctx, "/dir")
@@ -134,7 +133,7 @@ func TestANameNodeThatComesBackIsWaitedFor(t *testing.T) {
 	}
 }
 
-// It would catch a file that ends, or loses a block, as the NameNode fails over while it is
+// It would catch a file that ends, or loses a block, because the NameNode fails over while it is
 // written or read.
 func TestFilesGoOnWhenTheNameNodeFailsOver(t *testing.T) {
 	t.Parallel()
@@ -176,7 +175,7 @@ func TestFilesGoOnWhenTheNameNodeFailsOver(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer file.Close()
-				fake.CutRead(0) // so that the NameNode is asked in the middle
+				fake.CutRead(0) // so that the reader calls the NameNode in the middle
 				fake.StartNameNode(0)
 				fake.Activate(0)
 				if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, want) {
@@ -187,8 +186,8 @@ func TestFilesGoOnWhenTheNameNodeFailsOver(t *testing.T) {
 	}
 }
 
-// It would catch calls that wait for one another: each would make the library's client
-// anew, or hang where two of them connect at the same time.
+// It would catch calls that wait for each other. Each would make the library's client anew, or two
+// that connect at the same time would hang.
 func TestCallsAtTheSameTimeShareAClient(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {

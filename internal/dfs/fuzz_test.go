@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzQualify reads the paths that people give. It would catch a URI that means
-// another file in the next process.
+// FuzzQualify parses paths from users. It would catch a URI that means another file in the next
+// process.
 func FuzzQualify(f *testing.F) {
 	for _, uri := range []string{"/a/../b//c/", "hdfs:///a", "hdfs://nn:8020/a%20b?c#d", "hdfs://nn:8020", "hdfs:a", "FILE:///tmp/x", "file:x", "/a:b", "a:b", "hdfs:////x", "hdfs://../x", "s3a://b/x"} {
 		f.Add(uri)
@@ -28,7 +28,7 @@ func FuzzQualify(f *testing.F) {
 		if !path.IsAbs(at.path) || path.Clean(at.path) != at.path || at.scheme == schemeHDFS && at.authority == "" {
 			t.Errorf("%q is %q", uri, got)
 		}
-		// Another process may have another default.
+		// Another process may have another default file system.
 		if there, err := New(Options{User: "bob"}).Qualify(got); err != nil || there != got {
 			t.Errorf("%q is %q, and elsewhere %q, %v", uri, got, there, err)
 		}

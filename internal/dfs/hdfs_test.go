@@ -18,13 +18,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 )
 
-// testPatience is for calls that fail. Each second the library looks at its leases, and
-// waits with a mutex for a call that runs: the clock of a bubble stands still meanwhile. So
-// the waits of a call through the library must end before the first second has passed.
+// testPatience is for calls that fail. Each second the library checks its leases, and waits at a
+// mutex for a running call. Meanwhile the bubble's clock stands still. So a call through the
+// library must finish its waits before the first second has passed.
 const testPatience = 500 * time.Millisecond
 
-// onHDFS runs a test against a fake HDFS, in a bubble of its own: nothing that waits there
-// takes time.
+// onHDFS runs a test against a fake HDFS, in a bubble of its own: waits there take no time.
 func onHDFS(t *testing.T, c hdfsfake.Config, test func(t *testing.T, f *FS, fake *hdfsfake.Fake)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +35,7 @@ func onHDFS(t *testing.T, c hdfsfake.Config, test func(t *testing.T, f *FS, fake
 	})
 }
 
-// pattern is content in which no two places look alike.
+// pattern returns content in which no two places are alike.
 func pattern(size int) []byte {
 	b := make([]byte, 0, size+16)
 	for i := 0; len(b) < size; i++ {
@@ -45,8 +44,8 @@ func pattern(size int) []byte {
 	return b[:size]
 }
 
-// It would catch bytes that are lost, doubled or in the wrong place where a block begins,
-// and a file whose last block the NameNode never hears of.
+// It would catch bytes that are lost, doubled or misplaced at the beginning of a block, and a file
+// whose last block is not reported to the NameNode.
 func TestFilesOfSeveralBlocksAreWrittenAndRead(t *testing.T) {
 	t.Parallel()
 	const blockSize = 100 << 10
@@ -82,7 +81,7 @@ func TestFilesOfSeveralBlocksAreWrittenAndRead(t *testing.T) {
 	}
 }
 
-// checkBlocks holds that the blocks of /a/b/file, and what is said of it, are right.
+// checkBlocks checks the blocks of /a/b/file and their description.
 func checkBlocks(t *testing.T, f *FS, fake *hdfsfake.Fake, size, blockSize int) {
 	t.Helper()
 	var want []filesystem.Block
@@ -107,8 +106,8 @@ func checkBlocks(t *testing.T, f *FS, fake *hdfsfake.Fake, size, blockSize int) 
 	}
 }
 
-// It would catch defaults of Hadoop's files that take the place of the cluster's own, and
-// options of the user's that do nothing.
+// It would catch Hadoop's defaults that override the cluster's, and a user's options without
+// effect.
 func TestNewFilesAreAsConfigured(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -145,8 +144,7 @@ func TestNewFilesAreAsConfigured(t *testing.T) {
 	}
 }
 
-// It would catch a listing that ends with its first part, which on HDFS has a thousand
-// entries.
+// It would catch a listing that ends after its first part, which has a thousand entries on HDFS.
 func TestListingsOfSeveralPartsAreWhole(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{ListLimit: 3}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -175,7 +173,7 @@ func TestListingsOfSeveralPartsAreWhole(t *testing.T) {
 	})
 }
 
-// scanned is what a Scan gives.
+// scanned returns the result of a Scan.
 func scanned(t *testing.T, f *FS, uri string) []filesystem.Entry {
 	t.Helper()
 	var entries []filesystem.Entry
@@ -189,11 +187,11 @@ func scanned(t *testing.T, f *FS, uri string) []filesystem.Entry {
 	return entries
 }
 
-// errException stands for an exception of the NameNode that has no error of its own.
+// errException stands for an exception of the NameNode without an error value in this module.
 var errException = errors.New("an exception of the NameNode")
 
-// Callers decide by these errors what to do next: a job whose output exists is told so at
-// once, a clean-up that finds nothing has done its work.
+// Callers decide by these errors: a job fails at once if its output exists, and a clean-up is done
+// if it finds nothing.
 func TestErrorsOfHDFSCanBeTested(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -269,8 +267,8 @@ func TestErrorsOfHDFSCanBeTested(t *testing.T) {
 	})
 }
 
-// The library takes the bytes of such files for their content. It would catch a job that
-// reads, or writes, garbage; and a file that is left where it could not be written.
+// The library treats the raw bytes of such files as their content. The test would catch a job that
+// reads or writes garbage, and a file that is left behind after a refused write.
 func TestFilesThatAreNotPlainAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -314,8 +312,7 @@ func TestFilesThatAreNotPlainAreRefused(t *testing.T) {
 	}
 }
 
-// It would catch an FS that opens connections after it was closed, which nobody closes,
-// and one whose Close hangs.
+// It would catch an FS that opens connections after Close, and one whose Close hangs.
 func TestAClosedFSIsClosed(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -341,7 +338,7 @@ func TestAClosedFSIsClosed(t *testing.T) {
 			}
 		}
 		_, stat := f.Stat(t.Context(), "/file")
-		_, late := cluster.stat(t.Context(), "/file") // of a call that had passed FS before it was closed
+		_, late := cluster.stat(t.Context(), "/file") // a call that passed FS before Close
 		_, read := file.Read(make([]byte, 1))
 		for name, err := range map[string]error{"stat": stat, "late stat": late, "read": read, "close of a new file": w.Close()} {
 			if !errors.Is(err, ErrClosed) {
@@ -351,8 +348,8 @@ func TestAClosedFSIsClosed(t *testing.T) {
 	})
 }
 
-// It would catch a process that waits for ever for a NameNode that accepts calls and
-// answers none, and one whose user is not told which it was.
+// It would catch a process that waits forever for a NameNode which accepts calls and does not
+// answer, and an error that does not name it.
 func TestASilentNameNodeIsGivenUp(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -368,7 +365,7 @@ func TestASilentNameNodeIsGivenUp(t *testing.T) {
 	})
 }
 
-// It would catch an FS that dials for ever where nobody listens.
+// It would catch an FS that dials forever where no server listens.
 func TestANameNodeThatIsAwayIsTriedAsLongAsPatienceLasts(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {

@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// local is the disk of this machine. Its calls are not interrupted by a
-// context, as the operating system's are not.
+// local is the disk of this machine. A context does not interrupt its calls, because it cannot
+// interrupt those of the operating system.
 type local struct{}
 
 func (local) stat(_ context.Context, path string) (entry, error) {
@@ -34,7 +34,7 @@ func localEntry(info fs.FileInfo) entry {
 	return e
 }
 
-// owner is by number where this machine has no name for it.
+// owner returns the user's number if this machine knows no name for it.
 func (local) owner(e entry) (name string, own bool) {
 	own = e.ownedBy == strconv.Itoa(os.Geteuid())
 	if known, err := user.LookupId(e.ownedBy); err == nil {
@@ -43,8 +43,7 @@ func (local) owner(e entry) (name string, own bool) {
 	return e.ownedBy, own
 }
 
-// list follows symbolic links, as stat does; links that lead nowhere are left
-// out.
+// list follows symbolic links, as stat does. It leaves out links without a target.
 func (l local) list(ctx context.Context, dir string) ([]entry, error) {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -65,7 +64,7 @@ func (l local) list(ctx context.Context, dir string) ([]entry, error) {
 	return entries, nil
 }
 
-// scanPart is how many entries a part of a local directory has.
+// scanPart is the number of entries in a part of a local directory.
 const scanPart = 1000
 
 func (l local) scan(ctx context.Context, path string, part func([]entry) error) error {
@@ -144,7 +143,7 @@ func (local) rename(_ context.Context, from, to string) error {
 		return err
 	}
 	err := os.Rename(from, to)
-	if linkError, ok := errors.AsType[*os.LinkError](err); ok { // names the paths again
+	if linkError, ok := errors.AsType[*os.LinkError](err); ok { // LinkError repeats the paths
 		return linkError.Err
 	}
 	return err

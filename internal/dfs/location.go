@@ -8,34 +8,33 @@ import (
 	"strings"
 )
 
-// The schemes that are served.
+// The supported schemes.
 const (
 	schemeFile = "file"
 	schemeHDFS = "hdfs"
 )
 
-// location is a URI in parts. As in Hadoop's Path nothing is percent-decoded:
-// the path is what the file is called.
+// location is a URI in parts. As in Hadoop's Path, nothing is percent-decoded: the path is the
+// file's name.
 type location struct {
 	scheme    string
 	authority string // host, host:port or nameservice; empty for local files
 	path      string // absolute and clean
 }
 
-// String is the qualified URI.
+// String returns the qualified URI.
 func (l location) String() string { return l.scheme + "://" + l.authority + l.path }
 
-// child is the place of an entry of a directory; of an empty name, the place itself.
+// child returns the location of a directory's entry. For the name "" it returns l itself.
 func (l location) child(name string) location {
 	l.path = path.Join(l.path, name)
 	return l
 }
 
-// Qualify completes a path to the URI that means the same in every process of
-// the cluster: with scheme, authority and absolute path. Paths without a
-// scheme are on the default file system of the configuration; relative ones
-// start from the user's home directory there, or from the working directory
-// where that is the local disk.
+// Qualify completes a path to a URI with scheme, authority and absolute path, which means the same
+// in every process of the cluster. Paths without a scheme are on the default file system of the
+// configuration. Relative paths start from the user's home directory there, or from the working
+// directory if that file system is the local disk.
 func (f *FS) Qualify(uri string) (string, error) {
 	at, err := f.locate(uri)
 	if err != nil {
@@ -44,8 +43,8 @@ func (f *FS) Qualify(uri string) (string, error) {
 	return at.String(), nil
 }
 
-// Home is the URI of the user's home directory on the default file system,
-// hdfs://…/user/NAME; the working directory where that is the local disk.
+// Home returns the URI of the user's home directory on the default file system, hdfs://…/user/NAME,
+// or the working directory if that file system is the local disk.
 func (f *FS) Home() (string, error) { return f.Qualify(".") }
 
 func (f *FS) locate(uri string) (location, error) {
@@ -94,8 +93,8 @@ func (f *FS) defaultLocation() (location, error) {
 	return at, nil
 }
 
-// split parts scheme:path, scheme://authority/path and plain paths. A colon
-// after the first slash belongs to the path.
+// split splits scheme:path, scheme://authority/path and plain paths. A colon after the first slash
+// belongs to the path.
 func split(uri string) location {
 	colon := strings.IndexAny(uri, ":/")
 	if colon <= 0 || uri[colon] != ':' {

@@ -12,24 +12,23 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// Reading ahead. A DataNode sends packets of 64 KiB; four of them are enough to
-// overlap the network with the consumer, and bound the memory of an open file
-// to 256 KiB.
+// Reading ahead: a DataNode sends packets of 64 KiB. Four of them are enough to overlap the network
+// with the consumer, and bound the memory of an open file to 256 KiB.
 const (
 	chunkBytes  = 64 << 10
 	chunksAhead = 4
 )
 
-// locateAhead is how much of a file is located at a time, in bytes; as
-// dfs.client.read.prefetch.size, ten blocks.
+// locateAhead is the length that is located at a time, in bytes: ten blocks, as
+// dfs.client.read.prefetch.size.
 const locateAhead = 10 * 128 << 20
 
 // errChanged says that a file is not the one that was opened.
 var errChanged = errors.New("the file has changed while it was read")
 
-// reader reads one HDFS file, ahead of its consumer: a goroutine fetches chunks
-// from the current position until the end, the next Seek or Close. Its fields
-// belong to the consumer, except life and end.
+// reader reads one HDFS file ahead of its consumer: a goroutine fetches chunks from the current
+// position until the end, the next Seek or Close. Its fields belong to the consumer, except life
+// and end.
 type reader struct {
 	remote  *remote
 	path    string
@@ -38,8 +37,8 @@ type reader struct {
 
 	fetching *fetch // nil until the first Read, and after a Seek
 	position int64  // of the consumer
-	rest     []byte // of the chunk that is being consumed
-	failed   error  // what came after the last chunk
+	rest     []byte // of the current chunk
+	failed   error  // after the last chunk
 
 	life context.Context //nolint:containedctx // of the open file, not of a call
 	end  context.CancelFunc
@@ -47,10 +46,10 @@ type reader struct {
 
 // fetch is one run of the goroutine that reads ahead.
 type fetch struct {
-	chunks chan chunk         // sent by the goroutine, never closed; bounds what is ahead
-	empty  chan []byte        // buffers on their way back
+	chunks chan chunk         // from the goroutine, never closed; its size bounds the reading ahead
+	empty  chan []byte        // used buffers
 	stop   context.CancelFunc // called by Seek
-	taken  []byte             // buffer of the chunk that is being consumed
+	taken  []byte             // buffer of the current chunk
 }
 
 type chunk struct {
@@ -64,7 +63,7 @@ func newReader(r *remote, path string, status hdfs.Status) *reader {
 	return f
 }
 
-// Read reads what has been fetched, and waits where nothing has.
+// Read returns fetched bytes, and waits if there are none.
 func (r *reader) Read(b []byte) (int, error) {
 	if r.life.Err() != nil {
 		return 0, r.explain(fs.ErrClosed)
@@ -136,8 +135,8 @@ func (r *reader) start() bool {
 	return true
 }
 
-// Seek moves the consumer. What has been fetched for another place is lost,
-// except where the new position is in the chunk being consumed.
+// Seek moves the consumer. It drops what was fetched, unless the new position is in the current
+// chunk.
 func (r *reader) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
@@ -163,7 +162,7 @@ func (r *reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close ends reading; a Read that waits in another goroutine returns.
+// Close ends reading. A Read that waits in another goroutine returns.
 func (r *reader) Close() error {
 	r.end()
 	return nil
@@ -173,14 +172,14 @@ func (r *reader) explain(err error) error {
 	return fmt.Errorf("read hdfs://%s%s: %w", r.remote.name, r.path, err)
 }
 
-// source reads the file under a fetch, block after block, and goes on where it was when one breaks.
-// It belongs to the goroutine of the fetch.
+// source reads the file for a fetch, block after block. If a connection breaks, it continues at the
+// same position. It belongs to the goroutine of the fetch.
 type source struct {
 	reader  *reader
 	offset  int64
-	blocks  []hdfs.Block      // that were located last
-	block   *hdfs.BlockReader // nil: to be opened
-	suspect bool              // something has failed: the file may be another by now
+	blocks  []hdfs.Block      // the blocks that were located last
+	block   *hdfs.BlockReader // nil: not open
+	suspect bool              // after a failure: the file may have been replaced
 }
 
 // run fetches chunks until the end of the file, an error, or the end of ctx.
@@ -207,8 +206,8 @@ func (s *source) run(ctx context.Context, f *fetch) {
 	}
 }
 
-// fill reads the next bytes. When connections break it looks the file up again
-// and goes on where it was.
+// fill reads the next bytes. If a connection breaks, it looks up the file again and continues at
+// the same position.
 func (s *source) fill(ctx context.Context, buffer []byte) (int, error) {
 	if s.offset >= s.reader.size {
 		return 0, io.EOF
@@ -234,7 +233,7 @@ func (s *source) fill(ctx context.Context, buffer []byte) (int, error) {
 	}
 }
 
-// pause waits; an error says that nobody wants to read on.
+// pause waits. It returns an error if the file or the FS is closed.
 func (s *source) pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -248,7 +247,7 @@ func (s *source) pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// read reads what is there of the block at the offset; some bytes or an error.
+// read reads from the block at the offset. It returns some bytes or an error.
 func (s *source) read(ctx context.Context, buffer []byte) (int, error) {
 	for {
 		if s.block == nil {
@@ -260,11 +259,11 @@ func (s *source) read(ctx context.Context, buffer []byte) (int, error) {
 		if n > 0 || !errors.Is(err, io.EOF) {
 			return n, err
 		}
-		s.drop() // the block is read
+		s.drop() // the end of the block
 	}
 }
 
-// next begins the block at the offset.
+// next opens the block at the offset.
 func (s *source) next(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -288,12 +287,12 @@ func (s *source) next(ctx context.Context) error {
 	return nil
 }
 
-// find gives the index of the block that has the offset; -1 where none is known.
+// find returns the index of the block that contains the offset; -1 if it is not known.
 func (s *source) find() int {
 	return slices.IndexFunc(s.blocks, func(b hdfs.Block) bool { return b.Offset <= s.offset && s.offset < b.Offset+b.Length })
 }
 
-// check asks, after a failure, whether the file is still the one that was opened.
+// check checks, after a failure, whether the file is still the one that was opened.
 func (s *source) check(ctx context.Context) error {
 	if !s.suspect {
 		return nil

@@ -16,10 +16,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 )
 
-// readBlockSize of the files of these tests: each has several, of several packets.
+// readBlockSize is the block size of the files in these tests. Each file has several blocks of
+// several packets.
 const readBlockSize = 150 << 10
 
-// opened makes a file of two blocks and a half and opens it.
+// opened makes a file of two and a half blocks and opens it.
 func opened(t *testing.T, f *FS, fake *hdfsfake.Fake) (content []byte, file filesystem.File) {
 	t.Helper()
 	content = pattern(2*readBlockSize + readBlockSize/2)
@@ -32,8 +33,8 @@ func opened(t *testing.T, f *FS, fake *hdfsfake.Fake) (content []byte, file file
 	return content, file
 }
 
-// It would catch bytes that were fetched for another place, and a position that is off
-// after a jump to one that was fetched already.
+// It would catch bytes that were fetched for another position, and a wrong position after a seek
+// within a fetched chunk.
 func TestSeeksFindTheRightBytes(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{BlockSize: readBlockSize}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -45,7 +46,7 @@ func TestSeeksFindTheRightBytes(t *testing.T) {
 			offset := chance.Int64N(int64(len(content)))
 			switch {
 			case whence == io.SeekCurrent && chance.IntN(2) == 0:
-				offset = chance.Int64N(2000) // near: what was fetched is used
+				offset = chance.Int64N(2000) // near: the fetched chunk is used
 			case whence == io.SeekCurrent:
 				offset -= int64(len(content)) / 2
 			case whence == io.SeekEnd:
@@ -75,9 +76,9 @@ func TestSeeksFindTheRightBytes(t *testing.T) {
 	})
 }
 
-// It would catch a read that begins anew, skips or doubles bytes where a connection broke,
-// or gives wrong ones for right. With one DataNode the file has to be opened again, with
-// two the other one is read from.
+// It would catch a read that starts again, skips, doubles or corrupts bytes where a connection
+// broke. With one DataNode the reader must open the file again, with two it reads from the other
+// one.
 func TestReadingGoesOnWhereItBroke(t *testing.T) {
 	t.Parallel()
 	const packet = 64 << 10
@@ -110,8 +111,8 @@ func TestReadingGoesOnWhereItBroke(t *testing.T) {
 	}
 }
 
-// checkReads holds that nothing which had come whole was read again: of a block that broke
-// off, whole packets are given out.
+// checkReads checks that no complete packet was read again: after a break, the reader has returned
+// the whole packets.
 func checkReads(t *testing.T, fake *hdfsfake.Fake, want int64) {
 	t.Helper()
 	reads := fake.Reads()
@@ -123,8 +124,8 @@ func checkReads(t *testing.T, fake *hdfsfake.Fake, want int64) {
 	}
 }
 
-// It would catch a failure that is tried again for ever, or not at all, one that the next
-// Read forgets, and a file that stays broken after a new Open.
+// It would catch a failure that is retried forever or not at all, one that the next Read forgets,
+// and a file that stays broken after a new Open.
 func TestReadingThatFailsAgainAndAgainEnds(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -153,8 +154,7 @@ func TestReadingThatFailsAgainAndAgainEnds(t *testing.T) {
 	})
 }
 
-// A task that reads on in another file than it has begun gives a result that no input
-// explains.
+// A task that reads the rest from another file gives a result that no input explains.
 func TestAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -226,8 +226,8 @@ func TestCloseEndsAReadThatWaits(t *testing.T) {
 	}
 }
 
-// It would catch a fetch that goes on behind a seek, or after Close while it waits to open
-// the file again: each holds a goroutine and a connection.
+// It would catch a fetch that continues after a Seek, or after Close while it waits to open the
+// file again. Each holds a goroutine and a connection.
 func TestNothingIsFetchedForNobody(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(filesystem.File) error{
@@ -259,8 +259,8 @@ func TestNothingIsFetchedForNobody(t *testing.T) {
 	}
 }
 
-// A NameNode that does not answer any more has been tried for as long as it may be. It
-// would catch a read that multiplies that time.
+// The calls have already retried a silent NameNode for the whole patience. The test would catch a
+// read that multiplies that time.
 func TestReadingEndsWithTheNameNode(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{BlockSize: readBlockSize}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -282,7 +282,7 @@ func TestReadingEndsWithTheNameNode(t *testing.T) {
 	})
 }
 
-// It would catch a file that is read ahead without bound: jobs read many at once.
+// It would catch unbounded reading ahead: jobs read many files at once.
 func TestReadingAheadIsBounded(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{BlockSize: 64 << 10}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {

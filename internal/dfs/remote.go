@@ -21,14 +21,14 @@ var (
 	errIsDirectory = errors.New("is a directory")
 	// errNotDirectory is the error of listing a file.
 	errNotDirectory = errors.New("is not a directory")
-	// errNoBlock is a file whose length the NameNode tells and whose blocks it does not.
+	// errNoBlock says that the NameNode knows the length of a file, but not all of its blocks.
 	errNoBlock = errors.New("the NameNode lists no block with the rest of the file; another program may still be writing it")
 )
 
 // remote is one HDFS cluster, or one of its nameservices.
 type remote struct {
 	*connection
-	nameNode    *hdfs.NameNode // all calls that change nothing, and renames
+	nameNode    *hdfs.NameNode // for calls that only read, renames, removals of one file, and tokens
 	patience    time.Duration  // Options.Patience
 	replication int            // 0: the NameNode's default
 	blockSize   int64          // 0: the NameNode's default
@@ -53,8 +53,9 @@ func newRemote(authority string, o Options) (*remote, error) {
 	}, nil
 }
 
-// fileDefaults are what the client's files say of new files. Values that only
-// Hadoop's defaults give are left to the NameNode, whose own are the cluster's.
+// fileDefaults returns the defaults of the client's configuration files for new files. If only
+// Hadoop's own defaults have a value, fileDefaults leaves it to the NameNode, whose value is the
+// cluster's.
 func fileDefaults(conf *hadoopconf.Conf) (replication int, blockSize int64, err error) {
 	if conf.SourceOf("dfs.replication") != (hadoopconf.Source{}) {
 		n, err := conf.Int("dfs.replication")
@@ -83,7 +84,7 @@ func remoteEntry(s hdfs.Status) entry {
 	return entry{name: s.Name, size: s.Length, modTime: s.ModTime, isDir: s.IsDir, mode: s.Mode, acl: s.HasACL, ownedBy: s.Owner}
 }
 
-// failure gives the error of a call that the caller's context may have ended.
+// failure returns the error of a call, or the cause of ctx if that has ended.
 func (r *remote) failure(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -142,7 +143,7 @@ func (r *remote) scanned(s hdfs.Status) entry {
 	return e
 }
 
-// checkReadable has the NameNode check it as it does for readers.
+// checkReadable makes the NameNode check the permission, as for a reader.
 func (r *remote) checkReadable(ctx context.Context, path string) error {
 	_, err := r.nameNode.Locate(ctx, path, 0, 1)
 	return r.failure(ctx, err)
@@ -159,7 +160,7 @@ func (r *remote) open(ctx context.Context, path string) (io.ReadSeekCloser, entr
 	return newReader(r, path, status), remoteEntry(status), nil
 }
 
-// unreadable says why something cannot be read; nil for a plain file.
+// unreadable says why a path cannot be read; nil for a plain file.
 func unreadable(s hdfs.Status) error {
 	if s.IsDir {
 		return errIsDirectory
@@ -167,8 +168,8 @@ func unreadable(s hdfs.Status) error {
 	return s.Refused
 }
 
-// load reads a file that is small by one call to the NameNode. When that, or a DataNode, fails it
-// begins anew: the file may be another one then, and its blocks lie elsewhere.
+// load reads a small file with one call to the NameNode. If that call or a DataNode fails, load
+// starts again, because the file may be another one then, with other blocks.
 func (r *remote) load(ctx context.Context, path string, limit int64) ([]byte, entry, error) {
 	tries := retries{patience: r.patience}
 	for {
@@ -270,7 +271,7 @@ func (r *remote) removeAll(ctx context.Context, path string) error {
 	_, err := do(ctx, r.connection, func(client *colinmarc.Client) (struct{}, error) {
 		return struct{}{}, client.RemoveAll(path)
 	})
-	if errors.Is(err, fs.ErrNotExist) { // removed by somebody else meanwhile
+	if errors.Is(err, fs.ErrNotExist) { // another client has removed it meanwhile
 		return nil
 	}
 	return err

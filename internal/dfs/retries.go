@@ -10,25 +10,25 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// Tries to read on after something has failed, without a byte in between.
+// Retries of a read after a failure, while no byte comes.
 const (
 	maxRetries     = 3
 	firstRetryWait = 200 * time.Millisecond
 	maxRetryWait   = 5 * time.Second
 )
 
-// retries follows the tries to read the same bytes.
+// retries counts the tries to read the same bytes.
 type retries struct {
-	// patience is how long DataNodes that cannot be reached are waited for: they may be starting,
-	// as the NameNode may be that is tried for so long. 0: maxRetries is for them, too.
+	// patience is how long reads wait for DataNodes that cannot be reached: like the NameNode, they
+	// may be starting. 0: maxRetries applies to them too.
 	patience time.Duration
 
 	failed      int
-	unreachable time.Time // since when no DataNode was reached; zero: one was
+	unreachable time.Time // since when no DataNode can be reached; zero: the last try reached one
 	wait        time.Duration
 }
 
-// after says, after a try that failed, whether there will be another and after what wait.
+// after says whether to try again after a failed try, and how long to wait first.
 func (r *retries) after(err error) (wait time.Duration, again bool) {
 	if final(err) {
 		return 0, false
@@ -48,8 +48,8 @@ func (r *retries) after(err error) (wait time.Duration, again bool) {
 	return r.wait, r.failed <= maxRetries
 }
 
-// final says that to read again would not help: the file is another one, it is not to be read, or
-// the NameNode, which has been tried for as long as it may be, does not answer or refuses.
+// final reports whether another try cannot help: the file has changed or must not be read, or the
+// NameNode refuses, or has not answered for its whole patience.
 func final(err error) bool {
 	for _, end := range []error{errChanged, errIsDirectory, filesystem.ErrTooLarge, fs.ErrNotExist, ErrClosed} {
 		if errors.Is(err, end) {

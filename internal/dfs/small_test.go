@@ -21,9 +21,9 @@ var copied = dataflow.Job("copied", func(p *dataflow.Plan, in string) error {
 	return nil
 })
 
-// A job of ten thousand small files was three calls of the NameNode for each when it was planned, and
-// three when it ran, one after the other, and a connection to a DataNode. It would catch any that
-// comes back.
+// A job of ten thousand small files once made three calls to the NameNode for each file when it was
+// planned, and three when it ran, one after the other, and one connection to a DataNode. The test
+// would catch any call that comes back.
 func TestAJobOfManySmallFilesTakesOneCallForEach(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"/in", "/in/part-*"} {
@@ -44,7 +44,7 @@ func TestAJobOfManySmallFilesTakesOneCallForEach(t *testing.T) {
 			for method, most := range map[string]int{
 				"getListing":         3 + 6, // a thousand entries with three replicas each, a name that is a pattern, and the output's
 				"getLocatedFileInfo": files,
-				"getBlockLocations":  1, // whether one file may be read
+				"getBlockLocations":  1, // the check that one file can be read
 				"getFileInfo":        30,
 			} {
 				if n := len(fake.Calls(method)); n > most {
@@ -58,7 +58,7 @@ func TestAJobOfManySmallFilesTakesOneCallForEach(t *testing.T) {
 	}
 }
 
-// It would catch a file whose end is lost, and bytes of one block in the place of another's.
+// It would catch a file that loses its end, and bytes of one block in another block's place.
 func TestWholeFilesAreLoaded(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 511, 512, 1023, 1024, 1025, 5000} {
@@ -82,8 +82,8 @@ func TestWholeFilesAreLoaded(t *testing.T) {
 	}
 }
 
-// It would catch wrong bytes that are taken for right, and a task that fails where another replica, or
-// another try, would have done.
+// It would catch wrong bytes that count as right, and a task that fails where another replica or a
+// retry would help.
 func TestLoadingSurvivesWhatReadingDoes(t *testing.T) {
 	t.Parallel()
 	for name, strike := range map[string]func(*hdfsfake.Fake){
@@ -114,7 +114,7 @@ func TestLoadingSurvivesWhatReadingDoes(t *testing.T) {
 	}
 }
 
-// What will not change must not be tried again, and is told as it is when the file is opened.
+// A permanent error must not be retried. It must be the same error as that of opening the file.
 func TestWhatCannotBeLoadedIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -143,8 +143,8 @@ func TestWhatCannotBeLoadedIsAnErrorAtOnce(t *testing.T) {
 	})
 }
 
-// A scan's entries are what splits are made of. It would catch a file that everybody is said to be able
-// to read, and the blocks of one that are told as another's.
+// Splits are made from a scan's entries. The test would catch a file that is reported as readable
+// by everybody, and blocks that are reported for another file.
 func TestAScanTellsWhatAPlanNeeds(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{BlockSize: 1024, DataNodes: 2, ListLimit: 4}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -174,7 +174,7 @@ func TestAScanTellsWhatAPlanNeeds(t *testing.T) {
 	})
 }
 
-// A large file has a million blocks, of which a split needs one or two.
+// A large file has a million blocks. A split needs one or two of them.
 func TestOfALargeFileAPartIsLocated(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{BlockSize: 1024}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {

@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// TestTheDiskTellsWhoMayWrite would catch an owner that is not told, or who is somebody else.
+// TestTheDiskTellsWhoMayWrite would catch a missing or a wrong owner.
 func TestTheDiskTellsWhoMayWrite(t *testing.T) {
 	t.Parallel()
 	f, dir := newLocal(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 )
 
-// It would catch a token that nobody can use: for another service than its clients look
-// for, or for another renewer than was asked for.
+// It would catch an unusable token: for another service than its clients look for, or with another
+// renewer than requested.
 func TestTokensAreIssuedRenewedAndCancelled(t *testing.T) {
 	t.Parallel()
 	for _, nameNodes := range []int{1, 2} {
@@ -55,7 +55,7 @@ func TestTokensAreIssuedRenewedAndCancelled(t *testing.T) {
 	}
 }
 
-// It would catch an open cluster that is taken for a broken one: no job could start there.
+// It would catch an open cluster that counts as broken: no job could start there.
 func TestSomeFileSystemsHaveNoTokens(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, _ *hdfsfake.Fake) {
@@ -85,8 +85,8 @@ func TestSomeFileSystemsHaveNoTokens(t *testing.T) {
 	})
 }
 
-// Workers have nothing but tokens, and get new ones while they run. It would catch a
-// process that does not show them, or shows the first ones for ever.
+// Workers have only tokens, and get new ones while they run. The test would catch a process that
+// does not use its tokens, or uses the first ones forever.
 func TestConnectionsShowTheNewestToken(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{Tokens: true}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {

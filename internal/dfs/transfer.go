@@ -12,21 +12,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// UploadOptions say how Upload writes.
+// UploadOptions configure Upload.
 type UploadOptions struct {
 	CreateOptions
-	// Progress is called with the bytes written so far, after each piece of
-	// about a megabyte and at the end, from the caller's goroutine.
+	// Progress receives the number of bytes written so far, after each megabyte or so and at the
+	// end. The caller's goroutine calls it.
 	Progress func(written int64)
 }
 
-// progressBytes is how much is copied between two calls of Progress and two
-// looks at the context.
+// progressBytes is how much is copied between two calls of Progress and two checks of the context.
 const progressBytes = 1 << 20
 
-// Upload copies a local file to a new file. Nothing is left there when it
-// fails or the context ends. Readers may see the file before it is complete:
-// upload to a temporary name and Rename where that matters.
+// Upload copies a local file to a new file. If it fails or the context ends, it leaves nothing
+// behind. Readers may see the file before it is complete. If that matters, upload to a temporary
+// name and rename.
 func (f *FS) Upload(ctx context.Context, local, uri string, o UploadOptions) (filesystem.FileInfo, error) {
 	source, err := os.Open(local)
 	if err != nil {
@@ -36,8 +35,8 @@ func (f *FS) Upload(ctx context.Context, local, uri string, o UploadOptions) (fi
 	return f.write(ctx, source, uri, o)
 }
 
-// WriteFile makes a new file with the given content and permission bits;
-// fs.ErrExist where the file exists. Its parent must exist.
+// WriteFile makes a new file with this content and these permission bits. If the file exists, the
+// error is fs.ErrExist. Its parent must exist.
 func (f *FS) WriteFile(ctx context.Context, uri string, content []byte, mode fs.FileMode) error {
 	_, err := f.write(ctx, bytes.NewReader(content), uri, UploadOptions{CreateOptions: CreateOptions{Mode: mode}})
 	return err
@@ -49,14 +48,14 @@ func (f *FS) write(ctx context.Context, source io.Reader, uri string, o UploadOp
 		return filesystem.FileInfo{}, err
 	}
 	if err = copyAll(ctx, target, source, o.Progress); err != nil {
-		// The context may be what ended the copy; the file must go all the same.
+		// The file must be removed even if the end of the context has ended the copy.
 		return filesystem.FileInfo{}, errors.Join(err, f.RemoveAll(context.WithoutCancel(ctx), uri))
 	}
 	return f.Stat(ctx, uri)
 }
 
-// copyAll copies source into target, and closes that. What fails once the context has ended is an interruption, whatever else
-// went wrong then.
+// copyAll copies source into target, and closes target. After the end of the context, its error is
+// an interruption, together with any other error.
 func copyAll(ctx context.Context, target io.WriteCloser, source io.Reader, progress func(int64)) (err error) {
 	defer func() {
 		if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
@@ -83,7 +82,7 @@ func copyAll(ctx context.Context, target io.WriteCloser, source io.Reader, progr
 	}
 }
 
-// ReadFile reads a whole file of at most limit bytes; a larger one is an error.
+// ReadFile reads a whole file of at most limit bytes. A larger file is an error.
 func (f *FS) ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error) {
 	content, _, err := f.Load(ctx, uri, limit)
 	if errors.Is(err, filesystem.ErrTooLarge) {

@@ -20,7 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 )
 
-// waits runs a test with an FS of some patience.
+// waits runs a test with an FS that has some patience.
 func waits(t *testing.T, c hdfsfake.Config, patience time.Duration, test func(t *testing.T, f *FS, fake *hdfsfake.Fake)) {
 	t.Helper()
 	onHDFS(t, c, func(t *testing.T, _ *FS, fake *hdfsfake.Fake) {
@@ -30,8 +30,9 @@ func waits(t *testing.T, c hdfsfake.Config, patience time.Duration, test func(t 
 	})
 }
 
-// A NameNode that starts is in safe mode for minutes, and one whose DataNodes start later has none for
-// seconds. Three restarts were gone in two. It would catch any call that fails for it.
+// A NameNode that starts is in safe mode for minutes, and has no DataNodes for seconds if those
+// start later. Three restarts used to be gone in two. The test would catch any call that fails
+// because of it.
 func TestAClusterThatStartsIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	write := func(ctx context.Context, f *FS) error { return f.WriteFile(ctx, "/new", pattern(1000), 0o600) }
@@ -58,7 +59,7 @@ func TestAClusterThatStartsIsWaitedFor(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		state    string
-		lasts    time.Duration // calls through the library may wait for less than a second: see testPatience
+		lasts    time.Duration // below a second for calls through the library: see testPatience
 		patience time.Duration
 		call     func(context.Context, *FS) error
 	}{
@@ -87,8 +88,8 @@ func TestAClusterThatStartsIsWaitedFor(t *testing.T) {
 	}
 }
 
-// It would catch a task that waits for ever for what an administrator has to end, and an error that
-// does not say what that is.
+// It would catch a task that waits forever for a state that only an administrator can end, and an
+// error that does not name that state.
 func TestAClusterThatDoesNotStartIsGivenUp(t *testing.T) {
 	t.Parallel()
 	waits(t, hdfsfake.Config{}, clusterPatience, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -122,8 +123,8 @@ func TestAClusterThatDoesNotStartIsGivenUp(t *testing.T) {
 	})
 }
 
-// A firewall may keep this machine's user from a node for a while. It would catch a job that fails at
-// once for that, and a user who is told that he may not read his file.
+// A firewall may keep this machine's user from a node for a while. The test would catch a job that
+// fails at once for that, and a user who reads that he may not read his file.
 func TestAConnectThatIsForbiddenIsNoWordOfHDFS(t *testing.T) {
 	t.Parallel()
 	for name, host := range map[string]string{"to a DataNode": "node", "to the NameNode": "127."} {
@@ -150,8 +151,8 @@ func TestAConnectThatIsForbiddenIsNoWordOfHDFS(t *testing.T) {
 	}
 }
 
-// A quota that is exceeded would be so again. It would catch a job that runs into it four times, and an
-// error that does not say which directory it is.
+// A retry would exceed the quota again. The test would catch a job that exceeds it four times, and
+// an error that does not name the directory.
 func TestAQuotaIsTheLastWord(t *testing.T) {
 	t.Parallel()
 	const (

@@ -13,17 +13,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// Waits of Close for the last block to be reported by its DataNodes, as
-// dfs.client.block.write.locateFollowingBlock has them in the Java client:
-// short at first, as most reports arrive within milliseconds.
+// Waits of Close until DataNodes report the last block, as the Java client's
+// dfs.client.block.write.locateFollowingBlock: short at first, because most reports arrive within
+// milliseconds.
 const (
 	firstReplicationWait = 5 * time.Millisecond
 	maxReplicationWait   = 2 * time.Second
 	replicationPatience  = 60 * time.Second
 )
 
-// writer writes one HDFS file. The library cannot recover a broken pipeline, so
-// the first error is final. It is used by one goroutine at a time.
+// writer writes one HDFS file. The library cannot recover a broken pipeline, so the first error is
+// final. Only one goroutine at a time may use it.
 type writer struct {
 	remote *remote
 	path   string
@@ -39,7 +39,7 @@ func (w *writer) Write(b []byte) (int, error) {
 		return 0, w.explain(fs.ErrClosed)
 	case w.failed != nil:
 		return 0, w.failed
-	case len(b) == 0: // the library would begin a block that nothing ever fills
+	case len(b) == 0: // the library would begin a block that stays empty
 		return 0, nil
 	}
 	n, err := w.target.Write(b)
@@ -47,15 +47,15 @@ func (w *writer) Write(b []byte) (int, error) {
 		w.failed = w.explain(w.remote.interpret(err))
 	}
 	if errors.Is(err, hdfs.ErrPipeline) {
-		_ = w.target.Close() // ends the library's goroutines for the block; it fails with the block
+		_ = w.target.Close() // ends the library's goroutines for the block; the error is the block's
 	}
 	return n, w.failed
 }
 
-// Close writes what is buffered and completes the file: its data is on the
-// DataNodes when Close returns nil. It waits while the NameNode has not heard
-// from enough of them, up to a minute, and while it is away. After a failed Write it
-// gives that error again and leaves the file incomplete.
+// Close writes the buffered data and completes the file. When it returns nil, the data is on the
+// DataNodes. It waits up to a minute while too few DataNodes have reported the last block, and as
+// long as calls are retried while the NameNode does not answer. After a failed Write it returns the
+// same error and leaves the file incomplete.
 func (w *writer) Close() error {
 	if w.closed {
 		return w.failed
@@ -74,8 +74,8 @@ func (w *writer) explain(err error) error {
 	return fmt.Errorf("write hdfs://%s%s: %w", w.remote.name, w.path, err)
 }
 
-// complete has the NameNode close the file, and asks it again while it has not heard
-// from enough DataNodes.
+// complete makes the NameNode close the file. It repeats the call while too few DataNodes have
+// reported the last block.
 func (w *writer) complete() error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), replicationPatience,
 		errors.New("its last block has not reached enough DataNodes in time"))
@@ -85,7 +85,7 @@ func (w *writer) complete() error {
 			return struct{}{}, w.target.Close()
 		})
 		if errors.Is(err, ErrClosed) {
-			_ = w.target.Close() // as in Write; without connections it cannot succeed
+			_ = w.target.Close() // as in Write; it cannot succeed without connections
 		}
 		if !errors.Is(err, colinmarc.ErrReplicating) {
 			return err

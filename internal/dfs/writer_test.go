@@ -16,8 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 )
 
-// It would catch a file that is left open, for others to wait an hour for its lease, as its
-// last block was reported a moment too late; and a Close that waits for ever.
+// It would catch a file that stays open because its last block was reported a moment too late, so
+// that others wait an hour for its lease; and a Close that waits forever.
 func TestCloseWaitsForTheLastBlock(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -53,15 +53,15 @@ func TestCloseWaitsForTheLastBlock(t *testing.T) {
 	}
 }
 
-// The library cannot go on when a pipeline breaks, and leaves two goroutines behind where
-// nobody ends them. It would catch a file with a hole that counts as written, and those
+// The library cannot continue after a pipeline has broken, and leaves two goroutines behind unless
+// they are ended. The test would catch a file with a hole that counts as written, and those
 // goroutines: the bubble does not end with them.
 func TestTheFirstErrorOfAWriteIsFinal(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	for name, tc := range map[string]struct {
 		strike func(*hdfsfake.Fake, int64)
-		piece  int // what is written at once
+		piece  int // bytes of one write
 		size   int
 	}{
 		"cut":                         {(*hdfsfake.Fake).CutWrite, 30 << 10, size},
@@ -84,7 +84,7 @@ func TestTheFirstErrorOfAWriteIsFinal(t *testing.T) {
 						n, err := w.Write(pattern(min(tc.piece, tc.size-written)))
 						failed = err
 						written += n
-						synctest.Wait() // it has come as far as it can
+						synctest.Wait() // it cannot continue
 					}
 					if failed != nil {
 						if _, err := w.Write([]byte("x")); !errors.Is(err, failed) {
@@ -109,8 +109,8 @@ func TestTheFirstErrorOfAWriteIsFinal(t *testing.T) {
 	}
 }
 
-// A reader that sees half a file takes it for the whole. It would catch what a failed copy
-// leaves behind, also where the caller has gone meanwhile.
+// A reader that sees half a file takes it for the whole file. The test would catch the remains of a
+// failed copy, also after the caller has gone.
 func TestAnUploadThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	local := filepath.Join(t.TempDir(), "local")
@@ -141,8 +141,8 @@ func TestAnUploadThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// A file whose creation was answered too late would stay open, and its lease be renewed,
-// for as long as the process lives.
+// If the answer to a file's creation came too late, the file would stay open, and its lease would
+// be renewed, for as long as the process lives.
 func TestAFileThatIsMadeTooLateGoes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*hdfsfake.Fake){
@@ -171,8 +171,8 @@ func TestAFileThatIsMadeTooLateGoes(t *testing.T) {
 	}
 }
 
-// It would catch a file that ends where its second block begins: the NameNode gives none
-// while it has not heard of the first.
+// It would catch a file that ends before its second block: the NameNode gives none until the first
+// is reported.
 func TestTheNextBlockIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{BlockSize: 64 << 10}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
@@ -197,7 +197,8 @@ func TestTheNextBlockIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// stuck is a file whose DataNodes are silent: its Close ends with their time limit, long after its user has given up.
+// stuck is a file whose DataNodes are silent. Its Close ends with their time limit, long after its
+// user has given up.
 type stuck struct{ interrupt context.CancelCauseFunc }
 
 func (s stuck) Write(b []byte) (int, error) { return len(b), nil }
@@ -209,7 +210,7 @@ func (s stuck) Close() error {
 
 var errInterrupted, errSilent = errors.New("interrupted"), errors.New("no byte has moved")
 
-// It would catch Ctrl-C that is told as a fault of HDFS, with the exit code of one.
+// It would catch Ctrl-C that is reported as a fault of HDFS, with the exit code of a fault.
 func TestAnInterruptedUploadIsAnInterruption(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
