@@ -1,17 +1,15 @@
-// Package doorstep bounds what those can take of a process whom it does not know
-// yet: how many of them there are at a time, and how much is read of each. Whoever
-// has proved who he is leaves the doorstep, and counts no more.
+// Package doorstep bounds the resources that peers can use before the process knows them: the
+// number of such peers (strangers), and the bytes that it reads from each. A peer that has proven
+// its identity counts no more.
 //
-// The next ones wait in the system's queue of connections. When all places are
-// taken, the stranger goes who has kept the process waiting longest, if that was
-// for longer than anybody needs who knows what to say: so that silent ones, those
-// who say a byte now and then, those who do not take their answer, and those who come
-// again as soon as they were sent away keep nobody out. One is not kept waiting by a
-// peer for which it works, nor by one that has said something and waits for a processor
-// to have it read. So a thousand honest peers that come at once all get in, however slow
-// the machine is.
+// Further connections wait in the system's queue. When all places are taken, the stranger that has
+// kept the process waiting longest loses its place, if that was longer than an honest peer needs.
+// So peers cannot keep others out by silence, by a byte now and then, by not taking their answers,
+// or by connecting again at once. A stranger does not keep the process waiting while the process
+// works for it, nor while bytes of it wait for a processor to read them. So a thousand honest peers
+// that come at once all get in, even on a slow machine.
 //
-// A Listener starts no goroutines. The package imports nothing of ours.
+// A Listener starts no goroutines. The package imports nothing of this module.
 package doorstep
 
 import (
@@ -25,36 +23,36 @@ import (
 )
 
 const (
-	// Places is the number of strangers at a time, the one who knocks among them.
+	// Places is the number of strangers at a time, with the one that waits for a place.
 	Places = 64
-	// Bytes is what is read of a stranger: a TLS handshake with certificates takes a
-	// quarter of that. The buffers of TLS grow with what is read, up to 256 KiB for a
-	// certificate (crypto/tls).
+	// Bytes is the number of bytes that are read from a stranger. A TLS handshake with certificates
+	// takes a quarter of it. The buffers of TLS grow with the bytes that are read, up to 256 KiB
+	// for a certificate (crypto/tls).
 	Bytes = 16 << 10
-	// patience is how long a stranger may keep the process waiting in all while others
-	// wait for his place: a few round trips.
+	// patience is how long a stranger may keep the process waiting in total, a few round trips,
+	// while others wait for its place.
 	patience = 250 * time.Millisecond
 )
 
-// errTooMuch says that a peer has sent more than Bytes without saying who it is.
+// errTooMuch says that a peer has sent more than Bytes before it proved its identity.
 var errTooMuch = errors.New("peer sent too many bytes before it proved its identity")
 
-// Listener is a listener whose connections are strangers until Prove. Its methods may
-// be called from any goroutine.
+// Listener is a listener whose connections are strangers until Prove. Its methods may be called
+// from any goroutine.
 type Listener struct {
 	net.Listener
 	closed chan struct{} // closed by Close
-	// changed has a token when a stranger has left, or begun to keep the process
-	// waiting, since it was last drawn. Capacity one: who draws it looks at all.
+	// changed has a token, until it is drawn, after a stranger has left or has begun to keep the
+	// process waiting. Its capacity is one: the receiver looks at all strangers.
 	changed chan struct{}
 	look    func(net.Conn) sight
 
-	mu        sync.Mutex // guards strangers, and of each what its type says
+	mu        sync.Mutex // guards strangers, and some fields of each: see its type
 	strangers map[*stranger]struct{}
 	shut      sync.Once
 }
 
-// New bounds the strangers at a listener's door.
+// New bounds the strangers at a listener.
 func New(l net.Listener) *Listener {
 	return &Listener{
 		Listener: l, closed: make(chan struct{}), changed: make(chan struct{}, 1),
@@ -62,7 +60,7 @@ func New(l net.Listener) *Listener {
 	}
 }
 
-// Accept gives the next connection, once there is a place for it.
+// Accept returns the next connection when there is a place for it.
 func (l *Listener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -76,13 +74,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return s, nil
 }
 
-// Close closes the listener. Connections stay.
+// Close closes the listener. Connections stay open.
 func (l *Listener) Close() error {
 	l.shut.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
 
-// seat waits for a place; false when the listener is closed.
+// seat waits for a place. It returns false if the listener is closed.
 func (l *Listener) seat(s *stranger) bool {
 	for {
 		wait, seated := l.trySeat(s)
@@ -101,8 +99,8 @@ func (l *Listener) seat(s *stranger) bool {
 	}
 }
 
-// trySeat gives s a place if there is one, or if somebody can be sent away for it;
-// else it tells when to look again.
+// trySeat gives s a place if one is free, or if another stranger can lose its place. Otherwise it
+// says when to look again.
 func (l *Listener) trySeat(s *stranger) (wait time.Duration, seated bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +110,7 @@ func (l *Listener) trySeat(s *stranger) (wait time.Duration, seated bool) {
 	}
 	for now := time.Now(); ; {
 		slowest := l.slowest()
-		if slowest == nil { // we work for all of them; changed tells
+		if slowest == nil { // the process works for all of them; changed has a token later
 			return patience, false
 		}
 		if left := slowest.due().Sub(now); left > 0 {
@@ -129,8 +127,8 @@ func (l *Listener) trySeat(s *stranger) (wait time.Duration, seated bool) {
 	}
 }
 
-// slowest is the one of the strangers who keep the process waiting that may be sent away
-// first; or nil.
+// slowest returns the first stranger to lose its place, among those that keep the process waiting;
+// or nil.
 func (l *Listener) slowest() (slowest *stranger) {
 	for other := range l.strangers {
 		if !other.since.IsZero() && (slowest == nil || other.due().Before(slowest.due())) {
@@ -155,9 +153,8 @@ func (l *Listener) signal() {
 	}
 }
 
-// Prove says that the peer of a connection is known now. The connection is one of a
-// Listener's, or what has put TLS or something else over it and tells what is below
-// (NetConn); Prove leaves others alone.
+// Prove says that the peer of a connection has proven its identity. The connection is a Listener's,
+// or one over it, such as TLS, that has the method NetConn. Prove ignores other connections.
 func Prove(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.known.Store(true)
@@ -165,8 +162,8 @@ func Prove(conn net.Conn) {
 	}
 }
 
-// ReaderBounds says that who reads a connection from now on bounds by itself what it
-// takes of a stranger, as net/http does with headers. The stranger keeps his place.
+// ReaderBounds says that the reader of a connection now bounds what it reads from a stranger, as
+// net/http does with headers. The stranger keeps its place.
 func ReaderBounds(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.door.mu.Lock()
@@ -175,10 +172,10 @@ func ReaderBounds(conn net.Conn) {
 	}
 }
 
-// BeginWork says that the process works for the peer of a connection, who has said what he wants:
-// a read of the connection meanwhile, such as net/http's to learn of its end, does not wait for the
-// peer. Only EndWork, or something that is said to the peer, ends that. The caller must not wait
-// for other peers before: they could hold all places by it.
+// BeginWork says that the process works for the peer of a connection, which has sent its request. A
+// read of the connection meanwhile, such as net/http's to notice its end, does not count as waiting
+// for the peer. Only EndWork, or a write to the peer, ends that. The caller must not first wait for
+// other peers: they could thereby hold all places.
 func BeginWork(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.door.mu.Lock()
@@ -188,7 +185,7 @@ func BeginWork(conn net.Conn) {
 	}
 }
 
-// EndWork says that the process waits again for the peer to say something.
+// EndWork says that the process waits for the peer again.
 func EndWork(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.door.mu.Lock()
@@ -199,7 +196,7 @@ func EndWork(conn net.Conn) {
 	}
 }
 
-// below finds the stranger below what was put over him, or nil.
+// below returns the stranger below other layers, or nil.
 func below(conn net.Conn) *stranger {
 	for {
 		switch c := conn.(type) {
@@ -213,32 +210,32 @@ func below(conn net.Conn) *stranger {
 	}
 }
 
-// sight is what the system knows of what a peer says.
+// sight is what the system knows about data from a peer.
 type sight struct {
-	unread bool      // something waits to be read
-	heard  time.Time // when something came, the last time, within 10 ms; zero: never, or it does not know
+	unread bool      // data waits to be read
+	heard  time.Time // when data last came, within 10 ms; zero: never, or unknown
 }
 
-// stranger is a connection, of somebody who may be known by now.
+// stranger is a connection. Its peer may have proven its identity since.
 type stranger struct {
 	net.Conn
 	door  *Listener
 	known atomic.Bool
 
 	// Guarded by the door's mutex:
-	waits  int           // reads and writes that have begun
+	waits  int           // reads and writes that run
 	writes int           // of these
-	works  bool          // we work for it, so that it keeps nobody waiting
-	since  time.Time     // from when on it keeps us waiting; zero while it does not
-	kept   time.Duration // waiting, before that
-	said   bool          // something since then, as somebody has seen who looked
-	spared time.Time     // until when nobody looks again
-	read   int           // bytes
-	// unbounded says that the bytes are another's to bound.
+	works  bool          // the process works for it, so it does not keep the process waiting
+	since  time.Time     // since when it keeps the process waiting; zero: it does not
+	kept   time.Duration // how long it has kept the process waiting before since
+	said   bool          // it has sent data after since, as a look has shown
+	spared time.Time     // no look before this time
+	read   int           // bytes read
+	// unbounded says that the reader bounds the bytes (ReaderBounds).
 	unbounded bool
 }
 
-// due is when it may be sent away, unless it turns out then that it waits for us.
+// due returns when it may lose its place, unless a look then shows that it waits for the process.
 func (s *stranger) due() time.Time {
 	due := s.since.Add(patience - s.kept)
 	if due.Before(s.spared) {
@@ -247,13 +244,13 @@ func (s *stranger) due() time.Time {
 	return due
 }
 
-// Read reads no more than a stranger may say.
+// Read reads no more than Bytes from a stranger.
 func (s *stranger) Read(p []byte) (int, error) {
 	if s.known.Load() || len(p) == 0 {
 		return s.Conn.Read(p)
 	}
 	left := s.await(0)
-	if left <= 0 { // or two have read at once
+	if left <= 0 { // less than 0 after concurrent reads
 		s.served(0, 0)
 		s.Close()
 		return 0, fmt.Errorf("read %d bytes from %s: %w", Bytes, s.RemoteAddr(), errTooMuch)
@@ -263,7 +260,7 @@ func (s *stranger) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write keeps waiting, too, where a stranger does not take what he has asked for.
+// Write counts as waiting too, if a stranger does not take its answer.
 func (s *stranger) Write(p []byte) (int, error) {
 	if s.known.Load() {
 		return s.Conn.Write(p)
@@ -274,8 +271,8 @@ func (s *stranger) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// await begins to wait for the peer, in so many writes, 0 or 1, and gives how many bytes
-// it may say.
+// await begins to wait for the peer, with 0 or 1 writes. It returns how many more bytes may be read
+// from it.
 func (s *stranger) await(writes int) (left int) {
 	s.door.mu.Lock()
 	s.waits++
@@ -290,7 +287,7 @@ func (s *stranger) await(writes int) (left int) {
 	return left
 }
 
-// served ends that, after so many bytes were read.
+// served ends the wait of await, after so many bytes were read.
 func (s *stranger) served(read, writes int) {
 	s.door.mu.Lock()
 	defer s.door.mu.Unlock()
@@ -301,14 +298,14 @@ func (s *stranger) served(read, writes int) {
 	s.writes -= writes
 }
 
-// wait has it keep us waiting from now on, if we wait for it.
+// wait starts the peer's clock, if the process waits for it.
 func (s *stranger) wait() {
 	if s.since.IsZero() && s.waits > 0 && !s.works {
 		s.since = time.Now()
 	}
 }
 
-// pause ends that.
+// pause stops the peer's clock.
 func (s *stranger) pause(read bool) {
 	if !s.since.IsZero() {
 		s.charge(time.Now(), read)
@@ -316,9 +313,10 @@ func (s *stranger) pause(read bool) {
 	}
 }
 
-// charge adds up how long it has kept us waiting until now, and gives that. Once it has said
-// something it waits for us, who had no processor to read that at once, or to go on when it
-// was read; unless we wait for it to take what we say, too.
+// charge adds the time until now to the time that the peer has kept the process waiting, and
+// returns the sum. After the peer has sent data, it waits for the process, which had no processor
+// yet to read the data or to continue. That does not count, unless the process also waits for the
+// peer to take data.
 func (s *stranger) charge(now time.Time, read bool) time.Duration {
 	if s.writes == 0 {
 		seen := s.door.look(s.Conn)
@@ -333,7 +331,8 @@ func (s *stranger) charge(now time.Time, read bool) time.Duration {
 	return s.kept
 }
 
-// Close ends the connection, and then frees its place: until then the connection is open.
+// Close closes the connection and then frees its place. The order matters: the connection counts
+// while it is open.
 func (s *stranger) Close() error {
 	err := s.Conn.Close()
 	if !s.known.Load() {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// street is a listener without sockets, so that a bubble's clock runs on while
-// everybody waits. It counts what the process behind the door holds.
+// street is a listener without sockets, so that a bubble's clock continues while all goroutines
+// wait. It counts what the process behind the door holds.
 type street struct {
-	knocking chan net.Conn // unbuffered: whoever knocks waits to be accepted
+	knocking chan net.Conn // unbuffered: a peer waits until it is accepted
 	closed   chan struct{}
 	shut     sync.Once
 
-	// busy is how long the process waits for a processor once a peer has said something.
+	// busy is how long the process waits for a processor after a peer has sent data.
 	busy time.Duration
 
 	mu         sync.Mutex // guards what follows
@@ -53,12 +53,11 @@ type visit struct {
 	left   sync.Once
 
 	mu     sync.Mutex // guards what follows
-	unread bool       // something was said, and waits
-	said   time.Time  // when that was, the last time; the arrival before that
+	unread bool       // data waits to be read
+	said   time.Time  // the last data, or else the arrival
 }
 
-// Read takes what is said while the process waits for a processor, too, as far as there is
-// room.
+// Read also takes data that comes while the process waits for a processor, as far as there is room.
 func (v *visit) Read(p []byte) (int, error) {
 	n, err := v.Conn.Read(p)
 	v.heard(n > 0)
@@ -105,25 +104,24 @@ func (v *visit) Close() error {
 	return v.Conn.Close()
 }
 
-// The password that proves who somebody is, in two parts: between them the process
-// says something, and works.
+// The password that proves an identity, in two parts. Between them the process answers, and works.
 const (
 	first, second = "who are you", "I am a friend"
 	work          = 5 * time.Millisecond
 )
 
-// process lets strangers in who know the password, and keeps friends until they go.
+// process accepts strangers that know the password, and keeps friends until they leave.
 type process struct {
 	*street
 	door *Listener
 	all  sync.WaitGroup
 	ends <-chan struct{} // closed with the test
-	work func(net.Conn)  // for who has said a word
-	// atEnd has something done when the test ends, unless that is stopped.
+	work func(net.Conn)  // after a stranger has sent data
+	// atEnd runs a function when the test ends, unless it is stopped.
 	atEnd func(func()) (stop func() bool)
 }
 
-// open begins to serve, until the bubble ends.
+// open starts the process, which runs until the bubble ends.
 func open(t *testing.T) *process {
 	s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
 	ends, end := context.WithCancel(t.Context())
@@ -152,7 +150,7 @@ func (p *process) serve(conn net.Conn) {
 	for _, word := range []string{first, second} {
 		said := make([]byte, len(word))
 		if _, err := io.ReadFull(conn, said); err != nil || string(said) != word {
-			_, _ = io.Copy(io.Discard, conn) // as one buffers a certificate
+			_, _ = io.Copy(io.Discard, conn) // as TLS buffers a certificate
 			return
 		}
 		p.work(conn)
@@ -177,8 +175,8 @@ func (p *process) knock(t *testing.T) net.Conn {
 	return near
 }
 
-// enter proves who one is, with a round trip's time between words. It fails where the
-// process ends the connection.
+// enter proves an identity, with the time of a round trip between messages. It fails if the process
+// ends the connection.
 func enter(conn net.Conn, trip time.Duration) error {
 	for _, word := range []string{first, second} {
 		time.Sleep(trip)
@@ -192,8 +190,8 @@ func enter(conn net.Conn, trip time.Duration) error {
 	return nil
 }
 
-// besiege fills the places with strangers three times over, who come again as soon as they
-// are sent away, until the bubble ends. Each has its say on every connection.
+// besiege fills the places three times over with strangers that come again as soon as they lose
+// their places, until the bubble ends. Each calls say on every connection.
 func (p *process) besiege(say func(conn net.Conn)) {
 	for range 3 * Places {
 		p.all.Go(func() {
@@ -214,19 +212,19 @@ func (p *process) besiege(say func(conn net.Conn)) {
 	synctest.Wait()
 }
 
-// silent is a stranger who says nothing.
+// silent is a stranger that sends nothing.
 func silent(net.Conn) {}
 
-// held gives how many connections the process holds, the most that it held, and the
-// bytes that it has read.
+// held returns the number of connections that the process holds, the largest such number, and the
+// number of bytes that it has read.
 func (s *street) held() (open, most, read int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open, s.most, s.read
 }
 
-// TestStrangersHoldNoMoreThanTheirPlaces would catch whoever fills the memory of a
-// master with half-sent certificates, on thousands of connections.
+// TestStrangersHoldNoMoreThanTheirPlaces would catch an attacker that fills the memory of a master
+// with half-sent certificates, on thousands of connections.
 func TestStrangersHoldNoMoreThanTheirPlaces(t *testing.T) {
 	t.Parallel()
 	const many = 4000
@@ -272,7 +270,7 @@ func TestStrangersHoldNoMoreThanTheirPlaces(t *testing.T) {
 					t.Errorf("a friend who comes last is let in after %s", took)
 				}
 				_, most, read := p.held()
-				if most > Places+1 { // the friend among them, who counts no more
+				if most > Places+1 { // with the friend, which no longer counts
 					t.Errorf("%d connections were open at a time, %d at most should be", most, Places)
 				}
 				if read > (many+1)*Bytes {
@@ -283,8 +281,8 @@ func TestStrangersHoldNoMoreThanTheirPlaces(t *testing.T) {
 	}
 }
 
-// TestAStrangerSaysNoMoreThanHeMay would catch a bound that is passed by one large
-// read, and one that cuts who keeps to it.
+// TestAStrangerSaysNoMoreThanHeMay would catch one large read that exceeds the bound, and a refused
+// stranger that stays within it.
 func TestAStrangerSaysNoMoreThanHeMay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -313,8 +311,8 @@ func TestAStrangerSaysNoMoreThanHeMay(t *testing.T) {
 	})
 }
 
-// TestWhomItsReaderBoundsKeepsHisPlace would catch headers that are cut where they may
-// be longer, and a stranger who gets out of the count by sending some.
+// TestWhomItsReaderBoundsKeepsHisPlace would catch headers that are cut although they may be
+// longer, and a stranger that no longer counts after it has sent headers.
 func TestWhomItsReaderBoundsKeepsHisPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -345,8 +343,8 @@ func TestWhomItsReaderBoundsKeepsHisPlace(t *testing.T) {
 	})
 }
 
-// TestWhoIsKnownCountsNoMore would catch a bound for workers, of which a thousand
-// come back at once from one address, and one for what they send.
+// TestWhoIsKnownCountsNoMore would catch a bound on the number of workers, of which a thousand come
+// back at once from one address, and a bound on their data.
 func TestWhoIsKnownCountsNoMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -374,10 +372,9 @@ func TestWhoIsKnownCountsNoMore(t *testing.T) {
 	})
 }
 
-// TestWhoComesAgainAndAgainKeepsNobodyOut would catch an attack from the address of a
-// worker itself: as many silent connections as there are places three times over, each
-// opened again as soon as it ends. It would catch, too, a peer who is sent away while
-// the process works for it.
+// TestWhoComesAgainAndAgainKeepsNobodyOut would catch a successful attack from a worker's own
+// address: three times as many silent connections as there are places, each opened again as soon as
+// it ends. It would also catch a peer that loses its place while the process works for it.
 func TestWhoComesAgainAndAgainKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -389,8 +386,7 @@ func TestWhoComesAgainAndAgainKeepsNobodyOut(t *testing.T) {
 			if err := enter(conn, patience/5); err != nil {
 				t.Fatalf("a friend is not let in: %v", err)
 			}
-			// Three times the places, each for as long as anybody is borne with, and one's
-			// own words.
+			// Three times the places, each for the whole patience, and the friend's own messages.
 			if took := time.Since(begin); took > 4*patience+time.Second {
 				t.Errorf("a friend is let in after %s", took)
 			}
@@ -401,9 +397,9 @@ func TestWhoComesAgainAndAgainKeepsNobodyOut(t *testing.T) {
 	})
 }
 
-// TestABusyProcessBlamesNobodyForItsOwnDelay would catch an honest peer who is sent away, as
-// on a host whose processors are all taken: he has said what he has to say, and the process
-// takes longer than anybody's patience to read it, at once or in all.
+// TestABusyProcessBlamesNobodyForItsOwnDelay would catch an honest peer that loses its place on a
+// host without free processors: it has sent its data, and the process takes longer than the
+// patience to read it, at once or in total.
 func TestABusyProcessBlamesNobodyForItsOwnDelay(t *testing.T) {
 	t.Parallel()
 	for _, busy := range []time.Duration{patience * 3 / 4, patience * 7 / 2, 10 * time.Second} {
@@ -423,9 +419,9 @@ func TestABusyProcessBlamesNobodyForItsOwnDelay(t *testing.T) {
 	}
 }
 
-// TestABusyProcessIsNotHeldByWhoTalksOn would catch strangers who hold all places of a busy
-// process by a byte now and then, of which there is mostly one to be read, or by such bytes
-// while they do not take what is said to them.
+// TestABusyProcessIsNotHeldByWhoTalksOn would catch strangers that hold all places of a busy
+// process by a byte now and then, so that a byte is nearly always unread, or by such bytes while
+// they do not take their answers.
 func TestABusyProcessIsNotHeldByWhoTalksOn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -477,9 +473,9 @@ func TestABusyProcessIsNotHeldByWhoTalksOn(t *testing.T) {
 	}
 }
 
-// TestNobodyKeepsAProcessWaitingThatWorksForHim would catch an honest peer who is sent away
-// while the process works for him for longer than anybody's patience, and reads on meanwhile;
-// and one who is borne with for ever as it worked for him once.
+// TestNobodyKeepsAProcessWaitingThatWorksForHim would catch an honest peer that loses its place
+// while the process works for it longer than the patience, and reads meanwhile. It would also catch
+// a peer that never loses its place because the process worked for it once.
 func TestNobodyKeepsAProcessWaitingThatWorksForHim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -509,8 +505,8 @@ func TestNobodyKeepsAProcessWaitingThatWorksForHim(t *testing.T) {
 	})
 }
 
-// TestWhoIsWaitedForAgainMakesRoom would catch strangers who hold their places for ever because the process
-// once worked for them, though it has waited for them since then.
+// TestWhoIsWaitedForAgainMakesRoom would catch strangers that hold their places forever because the
+// process once worked for them, although it waits for them again.
 func TestWhoIsWaitedForAgainMakesRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -542,7 +538,7 @@ func TestWhoIsWaitedForAgainMakesRoom(t *testing.T) {
 	})
 }
 
-// lingering is a connection that takes its time to close: a socket does, while somebody reads it.
+// lingering is a connection that takes time to close, as a socket does while it is being read.
 type lingering struct {
 	net.Conn
 	end chan struct{}
@@ -553,9 +549,8 @@ func (l *lingering) Close() error {
 	return l.Conn.Close()
 }
 
-// TestAPlaceIsFreeOnceItsConnectionIsClosed would catch a process with more connections open
-// than there are places, as one leaves, or says too much, and another is accepted before the
-// first one is closed.
+// TestAPlaceIsFreeOnceItsConnectionIsClosed would catch more open connections than places: when one
+// leaves or sends too much, the next is accepted before the first one is closed.
 func TestAPlaceIsFreeOnceItsConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(conn net.Conn){
@@ -606,8 +601,8 @@ func TestAPlaceIsFreeOnceItsConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// TestClosingEndsTheWaitForAPlace would catch a server that hangs when it stops while
-// its doorstep is full.
+// TestClosingEndsTheWaitForAPlace would catch a server that hangs when it stops while all places
+// are taken.
 func TestClosingEndsTheWaitForAPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// look asks Linux. What lies over the system's connection tells what is below (NetConn).
+// look asks Linux. NetConn of a layer leads to the system's connection.
 func look(conn net.Conn) sight {
 	for {
 		switch c := conn.(type) {
@@ -35,7 +35,7 @@ func lookAt(conn syscall.Conn) (seen sight) {
 			seen.heard = time.Now().Add(-time.Duration(info.Last_data_recv) * time.Millisecond)
 		}
 	})
-	if err != nil { // it is closed
+	if err != nil { // the connection is closed
 		return sight{}
 	}
 	return seen

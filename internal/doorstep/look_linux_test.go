@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// over lies over a connection, as what watches one does.
+// over lies over a connection, like a watched connection.
 type over struct{ net.Conn }
 
 func (o over) NetConn() net.Conn { return o.Conn }
 
-// TestTheKernelTellsWhatWaitsToBeRead would catch an honest peer who is taken for a silent
-// one, as nobody finds what he has said, or when, and a silent one who is not.
+// TestTheKernelTellsWhatWaitsToBeRead would catch an honest peer that counts as silent because its
+// data, or its time, is not noticed, and a silent peer that does not.
 func TestTheKernelTellsWhatWaitsToBeRead(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

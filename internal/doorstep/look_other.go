@@ -4,5 +4,5 @@ package doorstep
 
 import "net"
 
-// look sees nothing: workers run on Linux.
+// look knows nothing: workers run only on Linux.
 func look(net.Conn) sight { return sight{} }
