@@ -1,6 +1,6 @@
-// Package driver runs a user's program as a driver: it plans and hands JobGraphs
-// over a control socket, while stdin, stdout and stderr stay the user's. The client
-// does so, and in its place the ApplicationMaster of an application or of a session.
+// Package driver runs a user's program as a driver. The program plans jobs and passes JobGraphs
+// over a control socket; stdin, stdout and stderr stay the user's. The client runs drivers. The
+// ApplicationMaster of an application or a session runs them too.
 //
 // The package starts no goroutines of its own.
 package driver
@@ -23,7 +23,7 @@ import (
 
 // Errors that callers test with errors.Is.
 var (
-	// ErrNoJob says that the driver ended without executing a job.
+	// ErrNoJob says that the driver ended without a job.
 	ErrNoJob = errors.New("no job was executed: the program's driver must call env.Execute")
 	// ErrProtocolVersion says that the program speaks another protocol version.
 	ErrProtocolVersion = errors.New("program and bobbin speak different protocol versions")
@@ -31,34 +31,32 @@ var (
 	ErrExit = errors.New("program failed")
 )
 
-// stopGrace is how long a driver may take to end once its socket is closed.
+// stopGrace is the time in which a driver must end after its socket is closed.
 const stopGrace = 5 * time.Second
 
-// Options say how a driver runs.
+// Options configure a driver.
 type Options struct {
 	Config   map[string]string // options of the command line and conf/bobbin.yaml
 	Detached bool              // Execute returns once the job runs
-	Reach    *msg.Reach        // how it reaches files; nil: by what its environment names
-	Env      []string          // its environment; nil: that of this process
+	Reach    *msg.Reach        // how it reaches files; nil: as its environment says
+	Env      []string          // its environment; nil: this process's
 	Stdin    io.Reader         // nil: nothing
 	Stdout   io.Writer
 	Stderr   io.Writer
-	// Begun is given the process before it has said anything, for what may be called from
-	// any goroutine; nil: nobody wants it.
+	// Begun receives the Driver before the process has sent anything. It may call only methods that
+	// any goroutine may call. nil: not called.
 	Begun func(*Driver)
-	// Listing hears each second, while Next waits for a job whose input is listed, how many
-	// files were found; nil: nobody does.
+	// Listing receives the number of files found so far, each second while the driver lists the
+	// input of a job. nil: not called.
 	Listing func(files int)
-	// MaxJob bounds a job that the driver executes, in bytes as it is encoded; 0: what a
-	// message may have, 64 MiB.
+	// MaxJob bounds an encoded job, in bytes. 0: the bound of a message, 64 MiB.
 	MaxJob int
-	// Hold waits for room for a job of so many bytes before it is read; leave gives it back.
-	// nil: there is room.
+	// Hold waits for room for a job of this many bytes before the job is read. leave gives the room
+	// back. nil: there is always room.
 	Hold func(ctx context.Context, bytes int) (leave func(), err error)
 }
 
-// PlanError is what went wrong while planning, in words for people; the program
-// has printed nothing of it.
+// PlanError says why planning failed, for users. The program has not printed it.
 type PlanError struct {
 	Message string
 	Stack   string // of the user's code, after a panic; or ""
@@ -66,28 +64,28 @@ type PlanError struct {
 
 func (e *PlanError) Error() string { return e.Message }
 
-// Driver is a running driver. It is used by one goroutine, but for Tell, Release,
-// HangUp, PID and Kill.
+// Driver is a running driver. Only one goroutine may use it, but any goroutine may call Tell,
+// Release, HangUp, PID and Kill.
 type Driver struct {
 	program  string
 	cmd      *exec.Cmd
 	conn     *control.Conn
 	executed bool
-	hold     func(ctx context.Context, bytes int) (leave func(), err error) // nil: there is room
+	hold     func(ctx context.Context, bytes int) (leave func(), err error) // nil: there is always room
 	listing  func(files int)
 
 	mu   sync.Mutex // guards held
-	held []func()   // leave the room of jobs that have been given
+	held []func()   // each gives the room of a returned job back
 }
 
-// Start starts the program with its arguments and exchanges hellos. The caller
-// ends it with Close.
+// Start starts the program with its arguments and exchanges hellos with it. The caller ends the
+// driver with Close.
 func Start(ctx context.Context, program string, args []string, o Options) (*Driver, error) {
 	conn, child, err := control.Pair()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
-	// Not bound to ctx: Close ends the process, and lets it end by itself first.
+	// The process is not bound to ctx: Close first lets it end by itself.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
 	if o.Env == nil {
@@ -129,16 +127,16 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 			d.program, ErrProtocolVersion, hello.ProtocolVersion, jobgraph.ProtocolVersion)
 	}
 	err = d.conn.Send(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach})
-	if cause := context.Cause(ctx); err != nil && cause != nil { // it has closed the connection
+	if cause := context.Cause(ctx); err != nil && cause != nil { // the end of ctx has closed the connection
 		return cause
 	}
 	return err
 }
 
-// Next waits until the driver executes a job. It gives io.EOF when the driver
-// has ended well after executing one, ErrNoJob when it ended without, ErrExit
-// when it failed, a *PlanError when a job could not be planned, and msg.ErrJobTooLarge when
-// one has more than Options.MaxJob. The job's room is held until Release.
+// Next waits until the driver executes a job. The error is io.EOF if the driver ended successfully
+// after a job, ErrNoJob if it ended without a job, ErrExit if it failed, a *PlanError if it could
+// not plan a job, and msg.ErrJobTooLarge if a job is larger than Options.MaxJob. The room of the
+// job is held until Release.
 func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, err error) {
 	m, leave, err := d.word(ctx)
 	defer func() {
@@ -171,8 +169,8 @@ func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, err error) 
 	}
 }
 
-// Release gives back the room of the jobs that Next has given: their receiver holds them
-// otherwise now, or not at all. It may be called from any goroutine, and again.
+// Release gives back the room of the jobs that Next has returned. Their receiver now accounts for
+// them, or has dropped them. Any goroutine may call it, more than once.
 func (d *Driver) Release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,24 +180,23 @@ func (d *Driver) Release() {
 	d.held = nil
 }
 
-// Tell sends the driver an answer to its job: JobAccepted, CollectedRecords,
-// JobEnded. It may be called from any goroutine, and blocks while the driver reads
-// nothing.
+// Tell sends the driver an answer to its job: JobAccepted, CollectedRecords or JobEnded. Any
+// goroutine may call it. It blocks while the driver reads nothing.
 func (d *Driver) Tell(m msg.Message) error { return d.conn.Send(m) }
 
-// HangUp closes the connection: Next and Tell end, and so does the driver when it
-// finds out. It may be called from any goroutine, and again.
+// HangUp closes the connection. Next and Tell then return, and the driver ends when it notices. Any
+// goroutine may call HangUp, more than once.
 func (d *Driver) HangUp() error { return d.conn.Close() }
 
-// PID is the process' id.
+// PID returns the process id.
 func (d *Driver) PID() int { return d.cmd.Process.Pid }
 
-// Kill ends the process at once, for Next to find out. It may be called from any
-// goroutine, and when the process has ended.
-func (d *Driver) Kill() { _ = d.cmd.Process.Kill() } // gone already: no harm
+// Kill kills the process; Next then returns. Any goroutine may call it, also after the process has
+// ended.
+func (d *Driver) Kill() { _ = d.cmd.Process.Kill() } // no harm if it has ended
 
-// Close ends the connection and waits for the process, which is killed when it
-// goes on for more than 5 s. It releases what is held. It may be called again.
+// Close ends the connection and waits for the process. It kills a process that runs for 5 s more.
+// It also releases the held room. It may be called more than once.
 func (d *Driver) Close() error {
 	err := d.HangUp()
 	d.wait()
@@ -207,8 +204,8 @@ func (d *Driver) Close() error {
 	return err
 }
 
-// wait waits for the process, whose connection is closed at one of its ends, and
-// kills it when it goes on for too long. Its outcome is in cmd.ProcessState then.
+// wait waits for the process after one end of its connection was closed, and kills it if it takes
+// too long. cmd.ProcessState then has its outcome.
 func (d *Driver) wait() {
 	if d.cmd.ProcessState != nil {
 		return
@@ -218,8 +215,8 @@ func (d *Driver) wait() {
 	_ = d.cmd.Wait()
 }
 
-// ended tells how a driver ended that closed its socket by itself. Ctrl-C reaches the program,
-// too: one that has just begun may die of it before ctx ends.
+// ended returns the error for a driver that closed its socket itself. Ctrl-C reaches the program
+// too: a program that has just started may die of it before ctx ends.
 func (d *Driver) ended(ctx context.Context) error {
 	d.wait()
 	cause := context.Cause(ctx)
@@ -235,7 +232,8 @@ func (d *Driver) ended(ctx context.Context) error {
 	}
 }
 
-// word receives what a driver says of its jobs, and passes on how far it is until then.
+// word receives the driver's next message about jobs. Until then it passes the progress of listings
+// on.
 func (d *Driver) word(ctx context.Context) (m msg.Message, leave func(), err error) {
 	for {
 		m, leave, err = d.receive(ctx)
@@ -250,8 +248,8 @@ func (d *Driver) word(ctx context.Context) (m msg.Message, leave func(), err err
 	}
 }
 
-// receive waits for a message; the end of ctx closes the connection. leave gives back the
-// room that is held for the message.
+// receive waits for a message. The end of ctx closes the connection. leave gives back the room that
+// is held for the message.
 func (d *Driver) receive(ctx context.Context) (_ msg.Message, leave func(), err error) {
 	stop := context.AfterFunc(ctx, func() { _ = d.conn.Close() }) // Receive reports it
 	defer stop()

@@ -24,8 +24,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestMain is also the program that the tests run as a driver: its first argument
-// says what it does.
+// TestMain is also the program that the tests run as a driver. Its first argument selects what it
+// does.
 func TestMain(m *testing.M) {
 	if value, set := os.LookupEnv(control.Variable); set {
 		os.Exit(program(value, os.Args[1:]))
@@ -46,8 +46,7 @@ func graph(name string) jobgraph.JobGraph {
 	return g
 }
 
-// program is a driver without the SDK; it ends with 9 when a message is not what
-// it expects.
+// program is a driver without the SDK. It ends with 9 after an unexpected message.
 func program(value string, args []string) int {
 	_, fd, err := control.Parse(value)
 	if err != nil {
@@ -96,10 +95,10 @@ func program(value string, args []string) int {
 		g.Args = make([]byte, 2*mostJob)
 		_ = conn.Send(msg.ExecuteJob{Graph: g})
 		return 0
-	case "stubborn": // does not mind that its client leaves
+	case "stubborn": // continues after its client has left
 		_, _ = conn.Receive()
 		return goOn()
-	case "deaf": // leaves its client, and goes on
+	case "deaf": // closes its connection, and continues
 		_ = conn.Close()
 		return goOn()
 	}
@@ -126,7 +125,7 @@ func program(value string, args []string) int {
 	}
 }
 
-// goOn outlives every test. It waits where Go's runtime does not see that it is for nothing.
+// goOn outlives every test. It waits in a way that Go's runtime does not detect as a deadlock.
 func goOn() int {
 	for {
 		_, _ = unix.Poll(nil, -1) // a signal ends it
@@ -136,7 +135,7 @@ func goOn() int {
 // mostJob bounds jobs, in bytes.
 const mostJob = 64 << 10
 
-// run starts the program in a mode; its output is complete after Close.
+// run starts the program in a mode. Its output is complete after Close.
 func run(t *testing.T, mode ...string) (*driver.Driver, *bytes.Buffer, *bytes.Buffer, error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -150,8 +149,8 @@ func run(t *testing.T, mode ...string) (*driver.Driver, *bytes.Buffer, *bytes.Bu
 	return d, &stdout, &stderr, err
 }
 
-// TestAJobHoldsItsRoomUntilItIsReleased would catch a job that is read without room, one whose
-// room is given back before its receiver has room of his own, and room that is never given back.
+// TestAJobHoldsItsRoomUntilItIsReleased would catch a job that is read without room, room that is
+// given back before the job's receiver has its own, and room that is never given back.
 func TestAJobHoldsItsRoomUntilItIsReleased(t *testing.T) {
 	for name, end := range map[string]func(*driver.Driver){
 		"released": func(d *driver.Driver) { d.Release(); d.Release() },
@@ -188,8 +187,8 @@ func TestAJobHoldsItsRoomUntilItIsReleased(t *testing.T) {
 	}
 }
 
-// TestJobGoesFromProgramToClientAndBack would catch a message that either side
-// loses, and output of the program that is not the user's.
+// TestJobGoesFromProgramToClientAndBack would catch a lost message of either side, and output of
+// the program that does not reach the user.
 func TestJobGoesFromProgramToClientAndBack(t *testing.T) {
 	d, stdout, stderr, err := run(t, "job", "-x", "a b")
 	if err != nil {
@@ -222,8 +221,8 @@ func TestJobGoesFromProgramToClientAndBack(t *testing.T) {
 	}
 }
 
-// TestStartTellsProgramsThatAreNoDrivers would catch a client that waits for ever,
-// or blames the network, where the program is at fault.
+// TestStartTellsProgramsThatAreNoDrivers would catch a client that waits forever, or blames the
+// network, although the program is at fault.
 func TestStartTellsProgramsThatAreNoDrivers(t *testing.T) {
 	for mode, want := range map[string]struct {
 		is   error
@@ -245,8 +244,8 @@ func TestStartTellsProgramsThatAreNoDrivers(t *testing.T) {
 	}
 }
 
-// TestNextTellsHowADriverEnds would catch a failed program that is taken for one
-// that had nothing to do, and the other way round.
+// TestNextTellsHowADriverEnds would catch a failed program that counts as one without a job, and
+// the reverse.
 func TestNextTellsHowADriverEnds(t *testing.T) {
 	t.Run("without a job", func(t *testing.T) {
 		d, _, _, err := run(t, "no-job")
@@ -302,8 +301,8 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 	})
 }
 
-// TestInterruptEndsAWait would catch Ctrl-C that a planning program delays, and a
-// program that goes on without its client.
+// TestInterruptEndsAWait would catch a planning program that delays Ctrl-C, and a program that
+// continues without its client.
 func TestInterruptEndsAWait(t *testing.T) {
 	t.Parallel()
 	interrupted := errors.New("interrupted")
@@ -337,7 +336,7 @@ func TestInterruptEndsAWait(t *testing.T) {
 	}
 }
 
-// printedPID is what a program says that goes on until it is ended.
+// printedPID returns the process id that a program prints which runs until it is killed.
 func printedPID(t *testing.T, stdout string) int {
 	t.Helper()
 	_, line, _ := strings.Cut(stdout, "\n")
@@ -348,8 +347,8 @@ func printedPID(t *testing.T, stdout string) int {
 	return pid
 }
 
-// TestWhoeverIsInterruptedHearsOfThat would catch an interruption that is told as a fault of the
-// program, which it reached first.
+// TestWhoeverIsInterruptedHearsOfThat would catch an interruption that is reported as a fault of
+// the program, because the signal reached the program first.
 func TestWhoeverIsInterruptedHearsOfThat(t *testing.T) {
 	t.Parallel()
 	d, _, _, err := run(t, "deaf")
@@ -367,8 +366,8 @@ func TestWhoeverIsInterruptedHearsOfThat(t *testing.T) {
 	}
 }
 
-// TestADriverThatLeavesIsNotWaitedForForever would catch a program that closes what it
-// inherited and keeps whoever waits for its next job, and with it the ApplicationMaster.
+// TestADriverThatLeavesIsNotWaitedForForever would catch a program that closes its inherited socket
+// and blocks the process that waits for its next job, such as the ApplicationMaster.
 func TestADriverThatLeavesIsNotWaitedForForever(t *testing.T) {
 	t.Parallel()
 	d, stdout, _, err := run(t, "deaf")
@@ -383,7 +382,7 @@ func TestADriverThatLeavesIsNotWaitedForForever(t *testing.T) {
 	}
 }
 
-// A listing that is told must not be taken for a job, nor hold room for one.
+// A listing's progress must not count as a job, nor hold room for one.
 func TestHowFarAListingIsComesBeforeTheJob(t *testing.T) {
 	t.Parallel()
 	var told []int
