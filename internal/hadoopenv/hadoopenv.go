@@ -1,7 +1,7 @@
-// Package hadoopenv reads what a user's environment and options say about the
-// Hadoop cluster: where its configuration is and what goes before it (Read), and
-// who the user is there (Identify). Entry points call it with their os.Getenv; it
-// reads files, asks no server and starts nothing.
+// Package hadoopenv reads the Hadoop settings of a user's environment and options: the
+// configuration and the properties that override it (Read), and the user's identity (Identify).
+// Entry points pass their os.Getenv. The package reads files, calls no server and starts no
+// goroutine.
 package hadoopenv
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// Environment is what was found.
+// Environment is the Hadoop configuration and the user.
 type Environment struct {
 	Conf *hadoopconf.Conf
-	User string // who acts on an open cluster: HADOOP_USER_NAME or the login name
+	User string // on an open cluster: HADOOP_USER_NAME or the login name
 }
 
-// Read loads the configuration that HADOOP_CONF_DIR, else YARN_CONF_DIR, names;
-// fs.ErrNotExist where neither does. The properties that options give go before
-// those of the files. The user is HADOOP_USER_NAME or the login name.
+// Read loads the configuration from the directory in HADOOP_CONF_DIR, or else in YARN_CONF_DIR. If
+// neither is set, the error is fs.ErrNotExist. Properties from options override those of the files.
+// The user is HADOOP_USER_NAME or the login name.
 func Read(getenv func(string) string, options config.Config) (Environment, error) {
 	dir, err := hadoopconf.Find(getenv)
 	if err != nil {
@@ -44,18 +44,18 @@ func Read(getenv func(string) string, options config.Config) (Environment, error
 	return Environment{Conf: conf.With(fromOptions, properties(options)), User: name}, nil
 }
 
-// fromOptions is where those properties are from that no file gives.
+// fromOptions is the source of the properties that come from options.
 const fromOptions = "options flink.hadoop.* and flink.yarn.*"
 
-// Without is what there is where the environment names no configuration: the properties that
-// options give. User is empty where this machine does not know who the user is.
+// Without returns the Environment if no configuration is named: only the properties from options.
+// User is "" if this machine does not know the user's name.
 func Without(getenv func(string) string, options config.Config) Environment {
-	name, _ := userName(getenv) // who uses the local disk alone needs none
+	name, _ := userName(getenv) // the local disk needs no name
 	return Environment{Conf: new(hadoopconf.Conf).With(fromOptions, properties(options)), User: name}
 }
 
-// properties are Hadoop's that options give: flink.hadoop.X is X, and flink.yarn.X
-// is yarn.X, as in Flink.
+// properties returns the Hadoop properties from options: flink.hadoop.X sets X, and flink.yarn.X
+// sets yarn.X, as in Flink.
 func properties(options config.Config) map[string]string {
 	given := options.Under(config.HadoopOptions)
 	for name, value := range options.Under(config.YarnOptions) {
@@ -64,7 +64,7 @@ func properties(options config.Config) map[string]string {
 	return given
 }
 
-// Named tells whether the environment names a configuration at all.
+// Named reports whether the environment names a configuration.
 func Named(getenv func(string) string) bool {
 	return getenv("HADOOP_CONF_DIR") != "" || getenv("YARN_CONF_DIR") != ""
 }

@@ -32,7 +32,7 @@ func environment(t *testing.T, variables map[string]string) func(string) string 
 	}
 }
 
-// A property under the wrong name is one that nothing ever looks at.
+// A property with the wrong name has no effect.
 func TestOptionsGoBeforeTheFiles(t *testing.T) {
 	options, err := config.New(config.Layer{Source: "-D", Values: map[string]string{
 		"flink.hadoop.dfs.replication":       "1",
@@ -74,8 +74,8 @@ func TestWithoutAConfigurationTheRemedyIsNamed(t *testing.T) {
 	}
 }
 
-// TestOptionsAloneLeadToHDFS would catch a client that no file tells of the cluster, and that
-// does not listen to options either.
+// TestOptionsAloneLeadToHDFS would catch a client without configuration files that ignores the
+// cluster in its options.
 func TestOptionsAloneLeadToHDFS(t *testing.T) {
 	options, err := config.New(config.Layer{Values: map[string]string{"flink.hadoop.fs.defaultFS": "hdfs://here:8020"}})
 	if err != nil {

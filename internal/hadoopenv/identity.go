@@ -15,37 +15,37 @@ import (
 )
 
 const (
-	// proxyUserVariable names who to act for (UserGroupInformation).
+	// proxyUserVariable names the proxied user (UserGroupInformation).
 	proxyUserVariable = "HADOOP_PROXY_USER"
 	krb5Variable      = "KRB5_CONFIG"
 )
 
-// ErrNoLogin says that a cluster wants Kerberos, and that the process has neither a login nor
-// a token.
+// ErrNoLogin says that a cluster requires Kerberos, and the process has neither a login nor a
+// token.
 var ErrNoLogin = errors.New("the cluster wants Kerberos, and there is no login")
 
-// Identity is who a process is on its cluster, and how it proves that.
+// Identity is the user of a process on its cluster, and the proof of that.
 type Identity struct {
-	// User is the short name of who acts: files and applications are this user's.
+	// User is the short name of the user who owns files and applications.
 	User string
-	// RealUser is the short name of who acts for User, if somebody else
+	// RealUser is the short name of the user who acts for User; "" if User acts
 	// (hadoop.proxyuser.*).
 	RealUser string
-	// Login logs in with Kerberos. Nil on open clusters, and where tokens have to do.
+	// Login logs in with Kerberos. It is nil on open clusters, and if the process has only tokens.
 	Login *kerberos.Login
-	// Credentials are those of the file that HADOOP_TOKEN_FILE_LOCATION names, empty
-	// where it names none, or one of another user's tokens beside a Login.
+	// Credentials are those of the file in HADOOP_TOKEN_FILE_LOCATION. They are empty if the
+	// variable is not set, and if there is a Login and the tokens are another user's.
 	Credentials *creds.Credentials
 }
 
-// Identify tells who the process is: the principal of the keytab that options name
-// (security.kerberos.login.*), else of the ticket that kinit got, else the owner of the
-// tokens; on an open cluster Environment.User. Who acts for somebody else is told by
-// security.proxy-user or HADOOP_PROXY_USER.
+// Identify finds the identity of the process. With Kerberos it is the principal of the keytab in
+// the options (security.kerberos.login.*), or else of kinit's ticket, or else the owner of the
+// tokens. On an open cluster it is Environment.User. security.proxy-user or HADOOP_PROXY_USER names
+// a user to act for.
 //
-// Servers take tokens before tickets, and for their owner's. So those of somebody else,
-// who may be the one who acts for the user, are left out where there is a login: neither
-// would the user be who acts, nor should the user's applications get them.
+// Servers prefer tokens to tickets, and then act for the tokens' owner. So if there is a login,
+// Identify drops the tokens of another user, even of the real user. With them servers would act for
+// the wrong user, and that user's tokens would go to the user's applications.
 func (e Environment) Identify(getenv func(string) string, options config.Config) (Identity, error) {
 	who := Identity{User: e.User, Credentials: creds.New()}
 	if file := getenv(creds.FileVariable); file != "" {
@@ -54,7 +54,7 @@ func (e Environment) Identify(getenv func(string) string, options config.Config)
 			return who, fmt.Errorf("read tokens of %s: %w", creds.FileVariable, err)
 		}
 	}
-	bearer := "" // whose tokens these are; "" where nothing tells
+	bearer := "" // owner of the tokens; "": unknown
 	if e.Conf.SecurityEnabled() {
 		var err error
 		if bearer, err = e.identifySecure(&who, getenv, options); err != nil {
@@ -74,7 +74,7 @@ func (e Environment) Identify(getenv func(string) string, options config.Config)
 	return who, nil
 }
 
-// identifySecure tells who logs in, and whose the tokens are.
+// identifySecure finds the login, and the owner of the tokens.
 func (e Environment) identifySecure(who *Identity, getenv func(string) string, options config.Config) (bearer string, err error) {
 	conf, err := KerberosConfig(getenv, options)
 	if err != nil {
@@ -98,15 +98,15 @@ func (e Environment) identifySecure(who *Identity, getenv func(string) string, o
 	if who.User, err = names.Short(principal); err != nil {
 		return "", fmt.Errorf("map %s to a user name: %w", principal, err)
 	}
-	bearer = owner // of whom the cluster may not know
+	bearer = owner // the rules may not map this name
 	if short, err := names.Short(owner); err == nil {
 		bearer = short
 	}
 	return bearer, nil
 }
 
-// KerberosConfig reads the krb5.conf that security.kerberos.krb5-conf.path names, else
-// KRB5_CONFIG, else the system's.
+// KerberosConfig reads the krb5.conf in security.kerberos.krb5-conf.path, or else in KRB5_CONFIG,
+// or else the system's.
 func KerberosConfig(getenv func(string) string, options config.Config) (*kerberos.Config, error) {
 	path := options.String(config.Krb5ConfPath)
 	return kerberos.LoadConfig(func(name string) string {
@@ -117,8 +117,8 @@ func KerberosConfig(getenv func(string) string, options config.Config) (*kerbero
 	})
 }
 
-// logIn makes the login that the options ask for. There need not be one where there are
-// tokens: nil then.
+// logIn makes the login that the options ask for. It returns nil if there is none but there are
+// tokens.
 func logIn(conf *kerberos.Config, getenv func(string) string, options config.Config, tokens bool) (*kerberos.Login, error) {
 	keytab, principal := options.String(config.KerberosKeytab), options.String(config.KerberosPrincipal)
 	switch {
@@ -141,12 +141,12 @@ func logIn(conf *kerberos.Config, getenv func(string) string, options config.Con
 		}
 	}
 	if tokens && (errors.Is(err, kerberos.ErrNoTicket) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, secretfile.ErrExposed)) {
-		return nil, nil // a cache that somebody has laid here must not keep the tokens from serving
+		return nil, nil // a cache that another user placed here must not make the tokens unusable
 	}
 	return nil, fmt.Errorf("%w: %w; or name a keytab (%s)", ErrNoLogin, err, config.KerberosKeytab)
 }
 
-// owner is the principal whose tokens these are; empty where none of them tells.
+// owner returns the principal that owns the tokens; "" if no token names it.
 func owner(credentials *creds.Credentials) (string, error) {
 	for _, kind := range []string{creds.KindHDFSDelegation, creds.KindRMDelegation} {
 		token := credentials.ByKind(kind)
@@ -162,14 +162,13 @@ func owner(credentials *creds.Credentials) (string, error) {
 	return "", nil
 }
 
-// Show tells a connection's auth who speaks on it, and how to log in; tokens are the
-// caller's to fill in.
+// Show sets the user and the login of a connection's auth. The caller sets the tokens.
 func (i Identity) Show(auth *yarnrpc.Auth) {
 	auth.User = yarnrpc.UserInformation{Effective: i.User, Real: i.RealUser}
 	auth.Login = i.Kerberos()
 }
 
-// Kerberos is the Login for options that take any: nil where there is none.
+// Kerberos returns the Login, as an interface that is nil if there is none.
 func (i Identity) Kerberos() yarnrpc.Login {
 	if i.Login == nil {
 		return nil

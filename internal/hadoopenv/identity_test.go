@@ -30,7 +30,8 @@ type machine struct {
 	variables map[string]string
 }
 
-// newMachine has a cluster's configuration, with Kerberos or open, and alice's keytab.
+// newMachine makes a machine with a cluster's configuration, with Kerberos or open, and alice's
+// keytab.
 func newMachine(t *testing.T, authentication string) machine {
 	t.Helper()
 	m := machine{dir: t.TempDir()}
@@ -60,7 +61,7 @@ func (m machine) with(name, value string) machine {
 // tokens writes a file with bob's token for a NameNode, and names it.
 func (m machine) tokens(t *testing.T) machine { return m.tokensOf(t, "bob@EXAMPLE.COM") }
 
-// planted is a credential cache that everybody can write.
+// planted makes a credential cache that everybody can write.
 func planted(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "krb5cc")
@@ -98,8 +99,8 @@ func (m machine) identify(t *testing.T, options map[string]string) (hadoopenv.Id
 	return env.Identify(getenv, c)
 }
 
-// TestWhoSomebodyIs would catch a client that acts as whoever HADOOP_USER_NAME names on a
-// cluster that asks for proof, and one that leaves out for whom it acts.
+// TestWhoSomebodyIs would catch a client that acts as the user in HADOOP_USER_NAME on a cluster
+// with Kerberos, and one that does not name its proxied user.
 func TestWhoSomebodyIs(t *testing.T) {
 	keytab := map[string]string{"security.kerberos.login.keytab": "DIR/alice.keytab", "security.kerberos.login.principal": "alice"}
 	open, secure := newMachine(t, "simple"), newMachine(t, "kerberos")
@@ -146,9 +147,8 @@ func with(options map[string]string, name, value string) map[string]string {
 	return options
 }
 
-// TestTokensAreTheUsers would catch an application of one user that gets the tokens of
-// another, those of the service that acts for the user above all; and a login that is of no
-// use, as servers take tokens first.
+// TestTokensAreTheUsers would catch an application that gets another user's tokens, above all those
+// of the service that acts for its user, and a login without effect because servers prefer tokens.
 func TestTokensAreTheUsers(t *testing.T) {
 	keytab := map[string]string{"security.kerberos.login.keytab": "DIR/alice.keytab", "security.kerberos.login.principal": "alice"}
 	secure := newMachine(t, "kerberos")
@@ -178,8 +178,8 @@ func TestTokensAreTheUsers(t *testing.T) {
 	}
 }
 
-// TestWithoutALoginTheRemedyIsNamed would catch a submission that begins, and is refused by
-// each server in its own words.
+// TestWithoutALoginTheRemedyIsNamed would catch a submission that starts and then gets each
+// server's own refusal.
 func TestWithoutALoginTheRemedyIsNamed(t *testing.T) {
 	secure := newMachine(t, "kerberos")
 	for _, c := range []struct {
