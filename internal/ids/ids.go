@@ -1,7 +1,6 @@
-// Package ids names the things that roles tell each other about. Each id is a
-// type of its own, comparable and printable, so that the compiler keeps them
-// apart. Ids are made by shells and by Sequence, never by a core from a clock
-// or a random source.
+// Package ids has the ids in messages between roles. Each kind of id is a type of its own,
+// comparable and printable, so that the compiler prevents mistakes. Shells and Sequence make ids. A
+// core never makes them from a clock or a random source.
 package ids
 
 import (
@@ -18,17 +17,16 @@ type (
 	// ResourceID identifies a worker: its YARN container id, or "local-N".
 	ResourceID string
 	// InstanceID identifies one registration of a worker at the
-	// ResourceManager; a worker that registers again gets another.
+	// ResourceManager. A worker that registers again gets a new one.
 	InstanceID string
 	// AllocationID identifies one grant of a slot to a job.
 	AllocationID string
-	// HostID identifies one start of a task host: a host that died and was
-	// started again has another.
+	// HostID identifies one start of a task host. A host that is started again has a new one.
 	HostID string
 )
 
-// Fencing tokens: one for each grant of leadership of a role. A message that
-// carries another than the receiver's own is dropped.
+// Fencing tokens: each grant of leadership to a role has one. The receiver drops a message with
+// another token than its own.
 type (
 	// ResourceManagerID is a grant to a ResourceManager.
 	ResourceManagerID string
@@ -51,33 +49,33 @@ type ExecutionAttemptID struct {
 	Attempt int // from 0
 }
 
-// String gives a form that may stand in a path: "v2-s0-a1".
+// String returns a form that is valid in a path: "v2-s0-a1".
 func (e ExecutionAttemptID) String() string {
 	return fmt.Sprintf("v%d-s%d-a%d", e.Vertex, e.Subtask, e.Attempt)
 }
 
-// Random gives 32 hex digits from the system's random source, for shells.
+// Random returns 32 hex digits from the system's random source, for shells.
 func Random() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails, by its documentation
 	return hex.EncodeToString(b[:])
 }
 
-// Sequence gives a core ids that are unique as long as its prefix is: the
-// prefix comes from outside (Random), the rest is counted, so that a replay of
-// the same events gives the same ids. The zero value is not useful.
+// Sequence makes ids for a core. They are unique if the prefix is. The prefix comes from outside
+// (Random) and the rest is a counter, so a replay of the same events gives the same ids. The zero
+// value is not usable.
 type Sequence struct {
 	prefix string
 	n      uint64
 }
 
-// NewSequence starts a sequence under a prefix of 16 hex digits or more; only
-// the first 16 characters count.
+// NewSequence starts a sequence with a prefix of 16 hex digits or more. Only the first 16
+// characters count.
 func NewSequence(prefix string) Sequence {
 	return Sequence{prefix: prefix[:min(len(prefix), 16)]}
 }
 
-// Next gives the next id: the prefix and 16 hex digits.
+// Next returns the next id: the prefix and 16 hex digits.
 func (s *Sequence) Next() string {
 	s.n++
 	var b [8]byte
