@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// container is a directory as a NodeManager makes it, with a bobbin that tells its arguments.
+// container makes a directory as a NodeManager does, with a bobbin that prints its arguments.
 func container(t testing.TB, bobbin []byte) (dir, sum string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -40,16 +40,16 @@ func start(t testing.TB, dir, command string, environment ...string) (stdout, st
 	return read("some.stdout"), read("some.stderr"), err
 }
 
-// TestOnlyTheBinaryThatWasSubmittedIsStarted is the attack of whoever changes the binary on its way over HDFS, with its
-// checksums. It would catch a container that runs it, one that runs unchecked where it cannot check, and one that dies
-// without a word of why.
+// TestOnlyTheBinaryThatWasSubmittedIsStarted plays an attacker that changes the binary on its way
+// over HDFS, with its checksums. It would catch a container that runs such a binary, one that runs
+// a binary which it cannot check, and one that does not say why it ends.
 func TestOnlyTheBinaryThatWasSubmittedIsStarted(t *testing.T) {
 	t.Parallel()
 	good := []byte("#!/bin/bash\necho runs $*\necho warning >&2\n")
 	for name, test := range map[string]struct {
 		change      func(dir string) error
 		environment []string
-		unknown     bool // the hash is
+		unknown     bool // no hash is known
 		starts      bool
 		says        string
 	}{
@@ -83,8 +83,8 @@ func TestOnlyTheBinaryThatWasSubmittedIsStarted(t *testing.T) {
 	}
 }
 
-// BenchmarkCommand starts a binary of bobbin's size, with the check and without: the difference is what the check costs a
-// container's start.
+// BenchmarkCommand starts a binary of bobbin's size with and without the check. The difference is
+// the cost of the check.
 func BenchmarkCommand(b *testing.B) {
 	dir, sum := container(b, append([]byte("#!/bin/true\n"), make([]byte, 30<<20)...))
 	for name, hash := range map[string]string{"checked": sum, "unchecked": ""} {

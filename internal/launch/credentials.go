@@ -7,14 +7,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// TokenFileVariable names the file that holds a container's Credentials.
+// TokenFileVariable names the file with a container's Credentials.
 const TokenFileVariable = creds.FileVariable
 
-// Held is what a TaskExecutor finds in its container's Credentials.
+// Held is the part of its container's Credentials that a TaskExecutor uses.
 type Held struct {
 	Secret []byte // SecretCredentials
-	// Tokens are those for HDFS, for its task hosts, as creds.Credentials.Marshal gives
-	// them; nil: there are none.
+	// Tokens are the HDFS tokens for its task hosts, as creds.Credentials.Marshal gives them; nil:
+	// none.
 	Tokens msg.Secret
 }
 

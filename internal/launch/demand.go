@@ -7,17 +7,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// Demand is what a job asks of a cluster's memory.
+// Demand is the memory that a job needs from a cluster.
 type Demand struct {
-	Slots     int   // that it needs to run all at once
+	Slots     int   // to run all tasks at once
 	PerWorker int   // slots of a TaskExecutor
-	WorkerMB  int64 // its container
-	MasterMB  int64 // the ApplicationMaster's, which takes its part of the nodes; 0: not counted
-	// Wait is how long the job waits for a slot.
+	WorkerMB  int64 // of a TaskExecutor's container
+	MasterMB  int64 // of the ApplicationMaster's container; 0: not counted
+	// Wait is the time in which the job must get its slots.
 	Wait time.Duration
 }
 
-// DemandOf is that of a job which has a cluster of these options for itself.
+// DemandOf returns the demand of a job on a cluster of its own with these options.
 func DemandOf(c config.Config, slots int) Demand {
 	return Demand{
 		Slots: slots, PerWorker: c.Int(config.TaskSlots), Wait: c.Duration(config.SlotRequestTimeout),
@@ -26,9 +26,9 @@ func DemandOf(c config.Config, slots int) Demand {
 	}
 }
 
-// TooLarge says, in a line, that the job needs more memory than all nodes have together, in
-// MB; "" where it does not. It is a hint: parts of a batch job can run one after the other in
-// fewer slots, and nodes may be added.
+// TooLarge returns a warning, in one line, if the job needs more memory than all nodes have
+// together, in MB; otherwise "". It is only a hint: parts of a batch job can run one after the
+// other in fewer slots, and the cluster may get more nodes.
 func (d Demand) TooLarge(nodesMB int64) string {
 	if d.Slots == 0 || d.PerWorker == 0 {
 		return ""

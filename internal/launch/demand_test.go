@@ -6,8 +6,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// TestAJobThatCanHardlyFitIsToldSo would catch 80 GB that are asked of a cluster of 16 without a
-// word, and a warning of a job that fits to the last megabyte.
+// TestAJobThatCanHardlyFitIsToldSo would catch a job that silently requests 80 GB from a cluster of
+// 16 GB, and a warning about a job that fits to the last megabyte.
 func TestAJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	t.Parallel()
 	c, err := config.New(config.Layer{Source: "test", Values: map[string]string{

@@ -11,21 +11,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// What there is to say of an external resource, behind its name.
+// The options of an external resource, after its name.
 const (
 	externalAmount = ".amount"
 	externalYarn   = ".yarn.config-key"
-	externalDriver = ".driver-factory.class" // a JVM's
-	externalParam  = ".param."               // for that
+	externalDriver = ".driver-factory.class" // only for a JVM
+	externalParam  = ".param."               // of the driver
 	externalOther  = ".kubernetes.config-key"
 )
 
-// noExternal is the value of external-resources that names none.
+// noExternal is the value of external-resources for none.
 const noExternal = "none"
 
-// externalResources reads what a TaskExecutor's container has beside memory and cores: the
-// amounts, without units, by the names of their types in YARN. As with Flink, one that
-// has no name in YARN is not asked for.
+// externalResources reads the resources of a TaskExecutor's container besides memory and cores: the
+// amounts, without units, by the names of their types in YARN. As in Flink, a resource without a
+// type in YARN is not requested.
 func externalResources(c config.Config) (records.ResourceValues, error) {
 	invalid := func(option, text string, arguments ...any) (records.ResourceValues, error) {
 		return records.ResourceValues{}, fmt.Errorf("option %s: %w: %s", option, config.ErrInvalid, fmt.Sprintf(text, arguments...))
@@ -61,7 +61,7 @@ func externalResources(c config.Config) (records.ResourceValues, error) {
 	return records.NewResourceValues(amounts), nil
 }
 
-// isExternal tells whether something can be said of an external resource.
+// isExternal reports whether an option of an external resource exists.
 func isExternal(name string) bool {
 	for _, end := range []string{externalAmount, externalYarn, externalDriver, externalOther} {
 		if resource, is := strings.CutSuffix(name, end); is && resource != "" {
@@ -71,8 +71,8 @@ func isExternal(name string) bool {
 	return strings.Index(name, externalParam) > 0
 }
 
-// Capability is what a TaskExecutor's container asks for. The largest one that YARN gives
-// tells the units of what it has beside memory and cores.
+// Capability returns the resources to request for a TaskExecutor's container. largest, YARN's
+// largest allocation, has the units of the further resources.
 func (p WorkerPlace) Capability(memoryMB, vcores int, largest records.Resource) records.Resource {
 	r := records.Resource{MemoryMB: int64(memoryMB), VCores: vcores}
 	if p.External.IsZero() {

@@ -10,9 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// FuzzPlaceOf reads what a TaskExecutor's container is to have beside memory and cores, and
-// where it is to be. It would catch an amount that is none, a resource that is asked for
-// and not named, and a fault that is nobody's option.
+// FuzzPlaceOf parses the options for a container's further resources and its place. It would catch
+// an invalid amount, a resource that is requested without a name, and a fault that names no option.
 func FuzzPlaceOf(f *testing.F) {
 	f.Add("gpu", "gpu.amount", "2", "yarn.io/gpu", "")
 	f.Add("gpu;fpga", "gpu.amount", "-1", "yarn.io/gpu", "notin,node,taskmanager")

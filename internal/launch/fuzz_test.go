@@ -12,9 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// FuzzDecode reads a variable of the environment. It would catch a process that
-// starts on half a configuration, and a variable that unpacks to more memory than
-// the container has.
+// FuzzDecode parses an environment variable. It would catch a process that starts with half a
+// configuration, and a variable that unpacks to more memory than the container has.
 func FuzzDecode(f *testing.F) {
 	value, err := launch.Encode(launch.TaskExecutor{Application: "application_1_0001", Config: map[string]string{"a": "b"}})
 	if err != nil {
@@ -28,9 +27,9 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzUnpacked reads a variable of what it unpacks to, which FuzzDecode would
-// hardly find behind the checksum. It would catch a value that is another after
-// it was passed on, and a file that is localized from another place.
+// FuzzUnpacked parses a variable from its unpacked content, which FuzzDecode hardly reaches behind
+// the checksum. It would catch a value that changes when it is passed on, and a file that is
+// localized from another place.
 func FuzzUnpacked(f *testing.F) {
 	f.Add([]byte(`{"StagingDir":"hdfs://ns/x","Bobbin":{"URI":"hdfs://ns/x/bobbin","Size":-1},"HadoopConf":"QQ=="}`))
 	f.Add([]byte(`{"Config":{"a":1},"Slots":1e99}`))
@@ -71,7 +70,7 @@ func survives[T launch.AppMaster | launch.TaskExecutor](t *testing.T, value stri
 	}
 }
 
-// pack is the value of a variable that unpacks to text.
+// pack returns the value of a variable that unpacks to text.
 func pack(t testing.TB, text []byte) string {
 	t.Helper()
 	var packed bytes.Buffer

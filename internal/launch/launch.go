@@ -1,7 +1,7 @@
-// Package launch is what a process needs to know when YARN starts it: what the
-// client tells the AM, and what the AM tells a TaskExecutor. It travels in the
-// container's environment under one variable, so a container localizes nothing
-// for it. No secret belongs here: those go into the container's Credentials.
+// Package launch holds the settings of a process that YARN starts: those of the AM, from the
+// client, and those of a TaskExecutor, from the AM. They are in one environment variable of the
+// container, so the container localizes no file for them. They contain no secret: secrets are in
+// the container's Credentials.
 package launch
 
 import (
@@ -25,57 +25,56 @@ import (
 const Variable = "BOBBIN_LAUNCH"
 
 var (
-	// ErrMalformed is the cause of every decoding fault.
+	// ErrMalformed is the cause of every decoding error.
 	ErrMalformed = errors.New("malformed " + Variable)
-	// ErrTooLarge says that a container could not be started with so much in its
-	// environment.
+	// ErrTooLarge says that the settings are too large for a container's environment.
 	ErrTooLarge = errors.New("launch context is too large")
 )
 
 const (
-	// maxEncoded is the most that Linux takes in one variable: 128 KiB
-	// (MAX_ARG_STRLEN) with its name and its end.
+	// maxEncoded is Linux's limit for one variable, with its name and its end: 128 KiB
+	// (MAX_ARG_STRLEN).
 	maxEncoded = 128<<10 - len(Variable+"=") - 1
-	// maxDecoded bounds what a variable may unpack to, in bytes.
+	// maxDecoded bounds the unpacked content of a variable, in bytes.
 	maxDecoded = 8 << 20
 )
 
-// MasterHeapShare is the part of the ApplicationMaster's container that its Go heap may
-// take, in percent, where no program runs beside it; the rest is program text, stacks and
-// the kernel's share.
+// MasterHeapShare is the share of the ApplicationMaster's container for its Go heap, in percent, if
+// no program runs beside it. The rest is for program text, stacks and the kernel.
 const MasterHeapShare = 80
 
 // KeytabFile is the keytab in an application's staging directory, 0400.
 const KeytabFile = "krb5.keytab"
 
-// Names of the files that a container of ours finds in its working directory.
+// Names of the files in the working directory of a container.
 const (
-	BobbinLink  = "bobbin"  // our own binary
+	BobbinLink  = "bobbin"  // the bobbin binary
 	ProgramLink = "program" // the job's program, in TaskExecutor containers; an application's in all
 )
 
 // Names of the files in an application's staging directory.
 const (
-	StagedFile = "staged.json" // what is too long for a variable (Staged)
-	AccessFile = "access.json" // written by the AM, 0600: how its owner reaches REST (Access)
+	StagedFile = "staged.json" // settings that are too long for a variable (Staged)
+	AccessFile = "access.json" // written by the AM, 0600: how the owner reaches REST (Access)
 	RefsFile   = "refs"        // the entries of the cache that this application uses, one hash a line
 )
 
-// Mode says what a cluster is for.
+// Mode is the purpose of a cluster.
 type Mode string
 
 // The modes.
 const (
-	// PerJob runs the one job that the client has staged, and ends with it.
+	// PerJob runs one job, which the client has staged, and ends with it.
 	PerJob Mode = "per-job"
-	// Session takes jobs and programs over REST until it is shut down.
+	// Session accepts jobs and programs over REST until it is shut down.
 	Session Mode = "session"
 	// Application runs the driver of its program, and ends with it.
 	Application Mode = "application"
 )
 
-// ChildEnvironment gives the environment of a child that runs a user's code: own, that of its
-// parent, without the parent's launch context, the way to its credentials, and its limits.
+// ChildEnvironment returns the environment for a child that runs a user's code: the parent's
+// environment without the launch settings, the path of the credentials, and the limits of Go's
+// runtime.
 func ChildEnvironment(own []string) []string {
 	return slices.DeleteFunc(slices.Clone(own), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -83,47 +82,47 @@ func ChildEnvironment(own []string) []string {
 	})
 }
 
-// AppMaster is what the client tells the AM.
+// AppMaster holds the settings of the AM, from the client.
 type AppMaster struct {
 	Mode       Mode
 	StagingDir string            // URI of .bobbin/<application id>
-	User       string            // who runs the application, on an open cluster
+	User       string            // the application's user, on an open cluster
 	HadoopConf []byte            // the client's site settings, as hadoopconf marshals them
-	Config     map[string]string // options that the client was given, by key
-	Bobbin     Resource          // our own binary, for the TaskExecutors
-	// BobbinSHA256 is that of the binary, lower-case hex; "": the client has not read the one on HDFS
-	// that options name.
+	Config     map[string]string // the client's options, by key
+	Bobbin     Resource          // the bobbin binary, for the TaskExecutors
+	// BobbinSHA256 is the hash of the binary in lower-case hex. "": the options name a file on
+	// HDFS, which the client has not read.
 	BobbinSHA256 string      `json:",omitempty"`
-	Program      Resource    // the program of job or application; a session has none
-	ProgramRef   msg.Program // SHA256 is "" if no one has read the program: it was on HDFS
+	Program      Resource    // the program of the job or application; a session has none
+	ProgramRef   msg.Program // SHA256 is "" if the program was on HDFS, and the client has not read it
 	Arguments    []string    // of an application's program
-	// Attached says of a job that a client waits for its result, and of an
-	// application that Execute waits for its job's end.
+	// Attached is true for a job whose client waits for its result, and for an application in which
+	// Execute waits for the job's end.
 	Attached bool
 	Security Security
 }
 
-// Security is how the AM of a secure cluster proves who it is beside the tokens in its
-// Credentials. The zero value is that of one that has no keytab.
+// Security is how the AM of a secure cluster proves its identity, in addition to the tokens in its
+// Credentials. The zero value has no keytab.
 type Security struct {
-	Principal string // whose key to take of the keytab, with its realm; "" without a keytab
+	Principal string // whose key in the keytab is used, with its realm; "" without a keytab
 	Keytab    string // in the working directory, or on the node
-	Krb5Conf  []byte // the client's, where it named one; nil: the node's
-	// FileSystems are the roots of those that tasks need tokens for.
+	Krb5Conf  []byte // the client's, if its options name one; nil: the node's
+	// FileSystems are the roots of the file systems for which tasks need tokens.
 	FileSystems []string
 }
 
-// Resource is a staged file as a container localizes it.
+// Resource is a staged file that a container localizes.
 type Resource struct {
 	URI       string
 	Size      int64
 	Timestamp int64 // modification time, ms; YARN compares it exactly
-	// Public has YARN share it between all users; it must be readable for all of them.
+	// Public is true if YARN shares the file between all users. All of them must be able to read it.
 	Public bool `json:",omitempty"`
 }
 
-// Localize is the resource as YARN localizes it: shared by all applications of
-// the user, or of everybody, and executable.
+// Localize returns the resource for YARN: an executable file that all applications of the user
+// share, or of all users if it is Public.
 func (r Resource) Localize() (records.LocalResource, error) {
 	url, err := records.ParseURL(r.URI)
 	if err != nil {
@@ -139,16 +138,16 @@ func (r Resource) Localize() (records.LocalResource, error) {
 	return resource, nil
 }
 
-// LocalizeAlone is the resource as YARN localizes it for this application and no other,
-// and removes it from the node when that ends.
+// LocalizeAlone returns the resource for YARN, only for this application. YARN removes it from the
+// node when the application ends.
 func (r Resource) LocalizeAlone() (records.LocalResource, error) {
 	resource, err := r.Localize()
 	resource.Visibility = records.VisibilityApplication
 	return resource, err
 }
 
-// ACLs are the rights of others that every launch context of an application grants, by
-// yarn.view.acls and yarn.modify.acls.
+// ACLs returns the rights of other users, by yarn.view.acls and yarn.modify.acls. Every launch
+// context of an application has them.
 func ACLs(c config.Config) map[records.ApplicationAccess]string {
 	acls := make(map[records.ApplicationAccess]string)
 	for access, key := range map[records.ApplicationAccess]config.StringKey{
@@ -163,9 +162,9 @@ func ACLs(c config.Config) map[records.ApplicationAccess]string {
 
 // Staged is the content of StagedFile.
 type Staged struct {
-	Nodes []Node // that run, for asks that name hosts; YARN tells the AM of changes
-	Job   *Job   // of a per-job cluster; nil
-	// Shipped are for all containers.
+	Nodes []Node // running nodes, for requests that name hosts; YARN reports changes to the AM
+	Job   *Job   // of a per-job cluster; otherwise nil
+	// Shipped are files for all containers.
 	Shipped []Shipped `json:",omitempty"`
 }
 
@@ -175,14 +174,14 @@ type Job struct {
 	Graph json.RawMessage // jobgraph.JobGraph
 }
 
-// Node is a node of the cluster when the client looked.
+// Node is a node of the cluster, as the client saw it.
 type Node struct {
-	Host     string // as requests must name it
+	Host     string // the name for requests
 	Port     int
 	Rack     string
-	MemoryMB int64 // in all
+	MemoryMB int64 // in total
 	VCores   int
-	// Others are of further resource types, in all.
+	// Others are the totals of further resource types.
 	Others map[string]records.ResourceAmount `json:",omitempty"`
 	Labels []string                          `json:",omitempty"`
 }
@@ -190,19 +189,19 @@ type Node struct {
 // Access is the content of AccessFile.
 type Access struct {
 	Address   string // host:port of REST
-	Authority []byte // PEM of the CA that REST's certificate is checked against
-	Token     string // bearer token of the application's owner
-	AMStart   int64  // ms, when the AM process began
-	Attempt   int32  // which of the application's ApplicationMasters it is, from 1
+	Authority []byte // PEM of the CA that issued REST's certificate
+	Token     string // the owner's bearer token
+	AMStart   int64  // start of the AM process, ms
+	Attempt   int32  // the application's attempt, from 1
 
 	Application string
 }
 
-// TaskExecutor is what the AM tells a TaskExecutor.
+// TaskExecutor holds the settings of a TaskExecutor, from the AM.
 type TaskExecutor struct {
 	Application string
 	AMAddress   string // host:port of the AM's role RPC
-	Host        string // the node's name as YARN knows it
+	Host        string // the node's name in YARN
 	MemoryMB    int    // of the container
 	VCores      int
 	Slots       int
@@ -213,13 +212,13 @@ type TaskExecutor struct {
 	Programs map[string]string
 }
 
-// SecretCredentials is the alias of a TaskExecutor's TLS credentials among the
-// secrets of its container, PEM.
+// SecretCredentials is the alias of a TaskExecutor's TLS credentials (PEM) among the secrets of its
+// container.
 const SecretCredentials = "bobbin.credentials"
 
-// Encode gives the variable's value for an AppMaster or a TaskExecutor. It holds
-// letters, digits and "+/=" only, so that it passes the launch script unquoted.
-// ErrTooLarge where no process could be started with it.
+// Encode returns the variable's value for an AppMaster or a TaskExecutor. It consists of letters,
+// digits and "+/=", so it passes the launch script without quotes. The error is ErrTooLarge if no
+// process could be started with it.
 func Encode[T AppMaster | TaskExecutor](v T) (string, error) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -237,7 +236,7 @@ func Encode[T AppMaster | TaskExecutor](v T) (string, error) {
 	return value, nil
 }
 
-// Decode reads what Encode wrote. Every fault wraps ErrMalformed.
+// Decode parses the value that Encode returned. Every error wraps ErrMalformed.
 func Decode[T AppMaster | TaskExecutor](value string) (T, error) {
 	var v T
 	if value == "" {

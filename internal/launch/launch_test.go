@@ -34,8 +34,7 @@ func TestLaunchSurvivesTheLaunchScript(t *testing.T) {
 	}
 }
 
-// TestMalformedLaunchIsNamed would catch a process that starts on half a
-// configuration.
+// TestMalformedLaunchIsNamed would catch a process that starts with half a configuration.
 func TestMalformedLaunchIsNamed(t *testing.T) {
 	for _, value := range []string{"", "%", "QUJD", "H4sIAAAAAAAA/w=="} {
 		if _, err := launch.Decode[launch.AppMaster](value); !errors.Is(err, launch.ErrMalformed) {
@@ -44,8 +43,8 @@ func TestMalformedLaunchIsNamed(t *testing.T) {
 	}
 }
 
-// TestNothingIsLaunchedThatTheKernelRefuses would catch containers that all end with
-// "argument list too long", far from who could do something about it.
+// TestNothingIsLaunchedThatTheKernelRefuses would catch containers that all end with "argument list
+// too long", which the user cannot relate to the configuration.
 func TestNothingIsLaunchedThatTheKernelRefuses(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{})
 	for size, fits := range map[int]bool{60 << 10: true, 120 << 10: false} {
@@ -67,8 +66,8 @@ func TestNothingIsLaunchedThatTheKernelRefuses(t *testing.T) {
 	}
 }
 
-// TestChildrenDoNotInheritWhoTheirParentIs would catch a task host or a driver that is given the
-// limits of the process that started it, its launch context, or the way to its credentials.
+// TestChildrenDoNotInheritWhoTheirParentIs would catch a task host or a driver that inherits the
+// limits, the launch context or the credentials' path of its parent.
 func TestChildrenDoNotInheritWhoTheirParentIs(t *testing.T) {
 	kept := launch.ChildEnvironment([]string{
 		"PATH=/bin", launch.Variable + "=x", launch.TokenFileVariable + "=/t", "GOMEMLIMIT=32MiB", "GOMAXPROCS=2", "TZ=",

@@ -6,14 +6,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Shipped is a file that all containers of an application find beside ours.
+// Shipped is a user's file that all containers of an application find in their working directory.
 type Shipped struct {
-	Link     string // in the working directory; may lead into directories
+	Link     string // path in the working directory
 	Resource Resource
-	Archive  bool // unpacked: Link is a directory
+	Archive  bool // YARN unpacks it: Link is a directory
 }
 
-// Localize adds shipped files to what a container localizes.
+// Localize adds shipped files to the resources of a container.
 func Localize(into map[string]records.LocalResource, shipped []Shipped) error {
 	for _, s := range shipped {
 		resource, err := s.Resource.Localize()

@@ -11,19 +11,19 @@ import (
 // WorkerTag is the tag of TaskExecutors' containers, for placement constraints.
 const WorkerTag = "taskmanager"
 
-// WorkerPlace is where, and as what, TaskExecutors' containers are asked for. The zero
-// value: anywhere, guaranteed, with memory and cores alone.
+// WorkerPlace says which containers to request for TaskExecutors, and where. The zero value means
+// guaranteed containers on any node, with only memory and cores.
 type WorkerPlace struct {
-	NodeLabel string // "": nodes that have none
-	// Constraint is on WorkerTag; nil: none.
+	NodeLabel string // "": nodes without a label
+	// Constraint is the placement constraint; nil: none.
 	Constraint    records.PlacementConstraint
-	ExecutionType records.ExecutionType // empty: guaranteed
-	// External is what one has beside memory and cores, by names of YARN's, without units.
+	ExecutionType records.ExecutionType // "": guaranteed
+	// External has the resources besides memory and cores, by YARN's names, without units.
 	External records.ResourceValues
 }
 
-// PlaceOf reads it from options. What does not go together is an error that wraps
-// config.ErrInvalid.
+// PlaceOf reads the WorkerPlace from options. Options that contradict each other are an error,
+// which wraps config.ErrInvalid.
 func PlaceOf(c config.Config) (WorkerPlace, error) {
 	place := WorkerPlace{NodeLabel: c.String(config.YarnWorkerNodeLabel)}
 	if place.NodeLabel == "" {
@@ -61,8 +61,8 @@ func PlaceOf(c config.Config) (WorkerPlace, error) {
 	return place, nil
 }
 
-// WorkerVCores is how many vcores a TaskExecutor's container has: as
-// taskmanager.cpu.cores says, else yarn.containers.vcores, else one for each slot.
+// WorkerVCores returns the vcores of a TaskExecutor's container: taskmanager.cpu.cores, or else
+// yarn.containers.vcores, or else one for each slot.
 func WorkerVCores(c config.Config) int {
 	if cores := c.Fraction(config.TaskManagerCores); cores > 0 {
 		return int(math.Ceil(min(cores, math.MaxInt32)))

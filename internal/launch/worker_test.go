@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestPlaceOf would catch a label or a constraint that YARN never hears of, and options
-// that YARN refuses together, for as long as the application asks.
+// TestPlaceOf would catch a label or a constraint that is not sent to YARN, and options that YARN
+// refuses together each time the application requests containers.
 func TestPlaceOf(t *testing.T) {
 	apart := records.Apart(records.ScopeNode, records.OwnTags(launch.WorkerTag)...)
 	apartOnGPU := apart
