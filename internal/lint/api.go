@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// apiRow is a row of the page on public API that is about a package, or about a folder and all below it.
+// apiRow is a row of the page on the public API, about a package, or about a folder and all below
+// it.
 var apiRow = regexp.MustCompile("(?m)^\\| `([A-Za-z0-9_./-]+)`.*\\|$")
 
-// API checks that the page on public API says of each package that others can import whether it is for them, and names no
+// API checks that the page on the public API has each package that other modules can import, and no
 // other. Paths are relative to the module.
 func API(page []byte, packages []Package) []string {
 	var complaints []string
-	rows := map[string]bool{} // and whether there is such a package
+	rows := map[string]bool{} // true: there is such a package
 	for _, row := range apiRow.FindAllSubmatch(page, -1) {
 		rows[string(row[1])] = false
 	}

@@ -16,7 +16,7 @@ func TestAPIRules(t *testing.T) {
 		"| `.` | x |\n| `a` | x |\n| `a/b` | x |":             0,
 		"| `.` | x |\n| `a/` | x |":                           0,
 		"| `.`, package `x` | y |\n| `a/` | y |":              0,
-		"| `.` | x |\n| `a` | x |":                            1, // what is below is not named
+		"| `.` | x |\n| `a` | x |":                            1, // the packages below are not named
 		"| `.` | x |\n| `a/` | x |\n| `gone` | x |":           1,
 		"| `.` | x |\n| `a/` | x |\n| `internal/c` | x |":     1,
 		"the packages `.`, `a` and `a/b` are named in no row": 3,

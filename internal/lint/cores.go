@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// core is a type that must be pure: the state of a role, which has the methods of interface Core of the kit (internal/actor), or a
-// type with the line //bobbin:pure in its comment.
+// core is a type that must be pure: the state of a role, which has the methods of interface Core of
+// the kit (internal/actor), or a type with the line //bobbin:pure in its comment.
 type core struct {
 	of    *typedPackage
 	state *types.Named
@@ -31,7 +31,7 @@ func (p *Program) cores(kit string) ([]core, error) {
 			continue
 		}
 		c := core{of: p.byTypes[state.Obj().Pkg()], state: state}
-		declares := false // a type that only embeds a core is none
+		declares := false // false for a type that only embeds a core
 		for method := range wanted.Methods() {
 			object, _, _ := types.LookupFieldOrMethod(types.NewPointer(state), false, state.Obj().Pkg(), method.Name())
 			if has, is := object.(*types.Func); is && alike(method.Signature(), has.Signature()) {
@@ -49,7 +49,7 @@ func (p *Program) cores(kit string) ([]core, error) {
 	return found, nil
 }
 
-// constructors gives the functions of a type's package that return one.
+// constructors returns the functions of a type's package that return the type.
 func constructors(of *types.Named) []*types.Func {
 	var found []*types.Func
 	scope := of.Obj().Pkg().Scope()
@@ -71,7 +71,8 @@ func constructors(of *types.Named) []*types.Func {
 	return found
 }
 
-// alike reports whether a method has the signature of an interface's, with any types for its type parameters.
+// alike reports whether a method has the signature of an interface's method. Any types may stand
+// for its type parameters.
 func alike(wanted, has *types.Signature) bool {
 	return alikeAll(wanted.Params(), has.Params()) && alikeAll(wanted.Results(), has.Results())
 }

@@ -15,18 +15,18 @@ var (
 	heading    = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 	// plainPath is a path without a placeholder, a glob or a blank in it.
 	plainPath = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?$`)
-	// nameInFile is how a page says where something is declared.
+	// nameInFile is the form in which a page says where a name is declared.
 	nameInFile = regexp.MustCompile("`(\\w+)` in\\s+`([A-Za-z0-9_./-]+\\.go)`")
 	goBlock    = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 	textBlock  = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
 	anyBlock   = regexp.MustCompile("(?ms)^```.*?^```$")
-	// commandLine is a line as people type it. In pictures commands stand in boxes, or behind a prompt.
+	// commandLine is a line that users type. In pictures, commands stand in boxes or after a prompt.
 	commandLine = regexp.MustCompile(`(?m)^(?:bobbin|cd|curl|eval|export|go|hdfs|kinit|make|mkdir|yarn|(?:\./|bin/|scripts/)\S+)(?: .*)?$`)
 )
 
-// Links checks that what a page of documentation points to is there: the targets of its relative links, the headings
-// of this page among them, every path of a file that it names as code, and the declaration of every "`name` in `file`".
-// files are the repository's, by their path from its root.
+// Links checks that the targets on a page of documentation exist: those of relative links, headings
+// of this page that links name, each path of a file that stands as code, and the declaration of
+// each "`name` in `file`". files are the repository's, by their paths from its root.
 func Links(name string, page []byte, files map[string][]byte) []string {
 	var complaints []string
 	text := anyBlock.ReplaceAllString(string(page), "")
@@ -54,7 +54,8 @@ func Links(name string, page []byte, files map[string][]byte) []string {
 	return complaints
 }
 
-// isOurs says whether a word of code is a path in this repository: one below a folder of its root, or a Go file.
+// isOurs reports whether a word of code is a path in this repository: a path below a folder of its
+// root, or a Go file.
 func isOurs(word string, files map[string][]byte) bool {
 	if !plainPath.MatchString(word) {
 		return false
@@ -63,7 +64,7 @@ func isOurs(word string, files map[string][]byte) bool {
 	return strings.HasSuffix(word, ".go") || below && hasPath(files, first)
 }
 
-// isThere says whether a path exists. A Go file that is named without its folder may be in any: the text says which.
+// isThere reports whether a path exists. A Go file without its folder may be in any folder.
 func isThere(word string, files map[string][]byte) bool {
 	if hasPath(files, word) {
 		return true
@@ -73,7 +74,7 @@ func isThere(word string, files map[string][]byte) bool {
 	})
 }
 
-// hasPath says whether there is a file of this path, or one below it.
+// hasPath reports whether a file with this path exists, or a file below it.
 func hasPath(files map[string][]byte, wanted string) bool {
 	wanted = path.Clean(wanted)
 	if _, is := files[wanted]; is {
@@ -87,7 +88,7 @@ func hasPath(files map[string][]byte, wanted string) bool {
 	return false
 }
 
-// anchors are what links to the headings of a page look like.
+// anchors returns the link targets of a page's headings.
 func anchors(page string) []string {
 	var found []string
 	for _, match := range heading.FindAllStringSubmatch(page, -1) {
@@ -105,7 +106,7 @@ func anchors(page string) []string {
 	return found
 }
 
-// Snippets checks that each block of Go in a page stands in a file that is compiled, line by line; indentation as a whole
+// Snippets checks that each Go block on a page is in a compiled file, line by line. The indentation
 // may differ.
 func Snippets(name string, page []byte, files map[string][]byte) []string {
 	var complaints []string
@@ -123,8 +124,8 @@ func Snippets(name string, page []byte, files map[string][]byte) []string {
 	return complaints
 }
 
-// Commands checks that no block of text in a page has a command in it: blocks of sh are run (integration/bobbin/pages), and what
-// never runs will not work one day.
+// Commands checks that no text block on a page contains a command. Tests run sh blocks
+// (integration/bobbin/pages). A command that no test runs breaks unnoticed.
 func Commands(name string, page []byte) []string {
 	var complaints []string
 	for _, block := range textBlock.FindAllSubmatch(page, -1) {
@@ -135,8 +136,8 @@ func Commands(name string, page []byte) []string {
 	return complaints
 }
 
-// Messages checks that the messages which a page explains, as code in the first column of tables that begin with "you see", are
-// ones that the program has. An ellipsis stands for anything.
+// Messages checks that the code contains the messages that a page explains, as code in the first
+// column of tables that begin with "you see". An ellipsis stands for any text.
 func Messages(name string, page []byte, files map[string][]byte) []string {
 	var complaints []string
 	explaining := false
@@ -156,7 +157,7 @@ func Messages(name string, page []byte, files map[string][]byte) []string {
 	return complaints
 }
 
-// isSaid says whether a text stands in the code, tests apart.
+// isSaid reports whether the code, without tests, contains a text.
 func isSaid(text string, files map[string][]byte) bool {
 	for file, content := range files {
 		if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") && strings.Contains(string(content), text) {
@@ -166,7 +167,7 @@ func isSaid(text string, files map[string][]byte) bool {
 	return false
 }
 
-// flush takes the indentation off every line.
+// flush removes the indentation of every line.
 func flush(code string) string {
 	var b strings.Builder
 	for line := range strings.Lines(code) {

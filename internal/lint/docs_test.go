@@ -23,7 +23,7 @@ func TestDocumentationOfTheRepository(t *testing.T) {
 	}
 }
 
-// ofRepository is a small repository for the tests below.
+// ofRepository returns a small repository for the tests below.
 func ofRepository(page string) map[string][]byte {
 	return map[string][]byte{
 		"README.md": []byte(page), "docs/a.md": nil, "appmaster/core.go": []byte("package a\n\nfunc f() {\n\tg()\n\th()\n}\n"), "bobbin.go": nil,
@@ -42,7 +42,7 @@ func TestLinkRules(t *testing.T) {
 		"[a](docs/b.md)":              1,
 		"# Y\n[x](#x)":                1,
 		"`appmaster/gone.go`":         1,
-		"`jobmaster/core.go`":         1, // without its folder's folder nobody finds it
+		"`jobmaster/core.go`":         1, // the path is not complete
 		"`docs/gone`, and `gone.go`.": 2,
 	} {
 		files := ofRepository(text)
@@ -76,7 +76,7 @@ func TestSnippetRules(t *testing.T) {
 	}
 }
 
-// It would catch commands that nothing runs.
+// It would catch commands that no test runs.
 func TestCommandRules(t *testing.T) {
 	for text, complaints := range map[string]int{
 		"```sh\nbobbin run x\n```\n```text\nit runs\n```\n":                              0,

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// purePackages are the packages of other modules that a core may use. They do no I/O, take no lock, start no goroutine and read
-// no clock.
+// purePackages are the packages of other modules that a core may use. They do no I/O, take no lock,
+// start no goroutine and read no clock.
 var purePackages = map[string]use{
 	"bytes": {}, "cmp": {}, "container/heap": {}, "container/list": {}, "crypto/sha256": {}, "encoding/binary": {}, "encoding/hex": {},
 	"encoding/json": {}, "errors": {}, "hash/fnv": {}, "iter": {}, "maps": {}, "math": {}, "math/big": {}, "math/bits": {}, "net/netip": {},
 	"path": {}, "slices": {}, "sort": {}, "strconv": {}, "strings": {}, "unicode": {}, "unicode/utf8": {},
 	"fmt":          {not: []string{"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"}},
-	"math/rand":    {only: []string{"New", "NewSource", "NewZipf"}}, // the rest draws from a source that all share
+	"math/rand":    {only: []string{"New", "NewSource", "NewZipf"}}, // the others draw from a shared source
 	"math/rand/v2": {only: []string{"New", "NewChaCha8", "NewPCG", "NewZipf"}},
 	"net":          {only: []string{"JoinHostPort", "SplitHostPort"}},
 	"time": {not: []string{
@@ -20,11 +20,12 @@ var purePackages = map[string]use{
 	}},
 }
 
-// use names the functions and variables of a package that a core may use: those in only, or all where only is nil, but none of
-// those in not. A core may call each method of a value that it has.
+// use names the functions and variables of a package that a core may use: those in only, or all if
+// only is nil, but none in not. A core may call every method of its values.
 type use struct{ only, not []string }
 
-// foreign gives the fault of using a function or variable of another module, and its remedy, or "".
+// foreign returns the fault of using a function or variable of another module, and its remedy, or
+// "".
 func foreign(object types.Object) (what, remedy string) {
 	what = "uses " + object.Pkg().Name() + "." + object.Name()
 	allowed, is := purePackages[object.Pkg().Path()]

@@ -9,18 +9,19 @@ import (
 	"slices"
 )
 
-// registries are the package variables that are written to on purpose, with the reason.
+// registries returns the package variables that code may write to, with the reason.
 func registries() map[string]string {
 	return map[string]string{
-		// A job is a package variable of the user's program, so that every process that the program starts
-		// as knows it by name.
+		// A job is a package variable of the user's program, so that every process of the program
+		// knows it by name.
 		"dataflow.jobs": "jobs register where they are declared",
 	}
 }
 
-// Globals checks the files of one package (path from the module's root, content by file name) for package variables that hold
-// state: one that is assigned to after its declaration, in whole or in part, whose address is taken, or
-// that is made for being changed (a lock, an atomic, a channel). Tables and sentinels are no state.
+// Globals checks the files of one package (path from the module's root, content by file name) for
+// package variables that hold state. A variable holds state if code assigns to it after its
+// declaration, in whole or in part, takes its address, or if its type is for changes (a lock, an
+// atomic, a channel). Tables and sentinels hold no state.
 func Globals(folder string, files map[string][]byte) []string {
 	fset := token.NewFileSet()
 	var parsed []*ast.File
@@ -52,7 +53,7 @@ func Globals(folder string, files map[string][]byte) []string {
 	for _, file := range parsed {
 		ast.Inspect(file, func(n ast.Node) bool {
 			for _, target := range written(n) {
-				// Names that the parser resolved to something else than a package variable are local.
+				// Names that the parser resolved to anything but a package variable are local.
 				id := rootIdent(target)
 				if id != nil && declared[id.Name] && (id.Obj == nil || isPackageLevel(file, id.Obj)) {
 					complain(n, id.Name, "is changed")
@@ -64,7 +65,7 @@ func Globals(folder string, files map[string][]byte) []string {
 	return complaints
 }
 
-// variables are a file's package variables.
+// variables returns a file's package variables.
 func variables(file *ast.File) []*ast.ValueSpec {
 	var specs []*ast.ValueSpec
 	for _, decl := range file.Decls {
@@ -91,7 +92,7 @@ func madeForChange(spec *ast.ValueSpec) bool {
 	}
 }
 
-// written are the expressions that a node changes or lets others change.
+// written returns the expressions that a node changes or lets other code change.
 func written(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -112,7 +113,7 @@ func written(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// rootIdent is v of v, v.f, v[i], *v and any mixture.
+// rootIdent returns v for v, v.f, v[i], *v and any mixture.
 func rootIdent(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {

@@ -1,12 +1,10 @@
-// Package lint holds the repository to the rules that no compiler checks: which
-// layer may import which, what a core must not call and hold, a comment for each
-// package, files of a size that can be read, nothing in them that belongs to one
-// machine.
+// Package lint checks rules of the repository that no compiler checks: which layer may import
+// which, what a core must not call or hold, a comment for each package, the length of files, and no
+// text that belongs to one machine.
 //
-// The rules are functions from imports, source text or typed code to a list of
-// complaints; the tests run them over the repository, and over examples that
-// break them. It
-// starts no goroutines. Nothing imports it.
+// The rules are functions from imports, source text or typed code to a list of complaints. The
+// tests run them over the repository, and over examples that break them. The package starts no
+// goroutines, and no package imports it.
 package lint
 
 import (
@@ -15,17 +13,18 @@ import (
 	"strings"
 )
 
-// Module is the path that all our imports start with.
+// Module is the path at the start of all imports within the module.
 const Module = "github.com/bobbin-yarn/bobbin"
 
-// Package is what the import rules know of a package. Paths of ours are relative to the module ("." is its root).
+// Package is the input of the import rules. Paths within the module are relative to it ("." is its
+// root).
 type Package struct {
 	Path    string
-	Imports []string // of ours, by the code itself, not its tests
-	Deps    []string // of ours, direct and indirect
+	Imports []string // within the module, without those of tests
+	Deps    []string // within the module, direct and indirect
 }
 
-// floors, from the ground up: a package imports its own floor and those below.
+// floors, from the lowest up: a package imports only its own floor and those below.
 var floors = [...][]string{
 	{"hadoopproto"},
 	{"yarnrpc"},
@@ -35,7 +34,7 @@ var floors = [...][]string{
 	{"examples", "integration", "scripts"},
 }
 
-// roles never import one another; they share plain data from internal/msg.
+// roles never import each other. They share plain data from internal/msg.
 var roles = [...]string{
 	"appmaster/resourcemanager",
 	"appmaster/dispatcher",
@@ -44,7 +43,7 @@ var roles = [...]string{
 	"taskrunner",
 }
 
-// Imports checks the packages' imports of one another.
+// Imports checks the packages' imports of each other.
 func Imports(packages []Package) []string {
 	var complaints []string
 	for _, p := range packages {
@@ -60,7 +59,7 @@ func Imports(packages []Package) []string {
 	return complaints
 }
 
-// forbidden says why from must not import to, or nothing.
+// forbidden says why from must not import to, or returns "".
 func forbidden(from, to string) string {
 	switch {
 	case within(from, "dataflow"):
@@ -131,7 +130,7 @@ func forbiddenUser(from, to string) string {
 	return ""
 }
 
-// reaches checks what a package must not depend on even indirectly.
+// reaches checks indirect dependencies.
 func reaches(p Package) string {
 	if !within(p.Path, "taskrunner") {
 		return ""
@@ -146,19 +145,19 @@ func reaches(p Package) string {
 	return ""
 }
 
-// within says whether path is folder or below it. Only "." itself is within ".".
+// within reports whether path is folder or below it. Only "." itself is within ".".
 func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// floor is the index in floors, or -1.
+// floor returns the index in floors, or -1.
 func floor(path string) int {
 	return slices.IndexFunc(floors[:], func(folders []string) bool {
 		return slices.ContainsFunc(folders, func(folder string) bool { return within(path, folder) })
 	})
 }
 
-// role is the folder in roles that path is within, or nothing.
+// role returns the folder in roles that contains path, or "".
 func role(path string) string {
 	for _, r := range roles {
 		if within(path, r) {

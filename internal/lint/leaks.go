@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// Leaks checks that a package (its path from the module's root, content by file name) which starts goroutines, in its code
-// or in its tests, looks for those that are left when the tests have ended. The tests of those
-// that use it do that for a package without tests.
+// Leaks checks the tests of a package (its path from the module's root, content by file name) that
+// starts goroutines, in its code or in its tests: they must check for goroutines that are left at
+// their end. A package without tests is exempt, because the tests of the packages that use it check
+// this.
 func Leaks(folder string, files map[string][]byte) []string {
 	fset := token.NewFileSet()
 	tested, verifies := false, false
@@ -22,7 +23,7 @@ func Leaks(folder string, files map[string][]byte) []string {
 		tested = tested || strings.HasSuffix(name, "_test.go")
 		contains := func(text string) bool { return bytes.Contains(files[name], []byte(text)) }
 		if !slices.ContainsFunc([]string{"\tgo ", "{ go ", ".Go(", ".VerifyTestMain("}, contains) || generatedLine.Match(files[name]) {
-			continue // spares most files, as gofmt has them, the parser
+			continue // most files need no parser, because gofmt has formatted them
 		}
 		file, err := parser.ParseFile(fset, folder+"/"+name, files[name], 0)
 		if err != nil {

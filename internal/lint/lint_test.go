@@ -21,8 +21,8 @@ func TestImportsOfTheRepository(t *testing.T) {
 	report(t, Imports(packages))
 }
 
-// A program that uses yarnfake, in a demo say, would get a package along that is for
-// test binaries alone.
+// A program that uses yarnfake, such as a demo, would otherwise contain a package that is only for
+// test binaries.
 func TestTheLibraryDoesNotLinkPackageTesting(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-f", `{{.ImportPath}}{{range .Deps}}{{if eq . "testing"}} links testing{{end}}{{end}}`, "./yarnrpc/...")
 	cmd.Dir = root(t)
@@ -76,8 +76,8 @@ func TestPackageVariablesOfTheRepository(t *testing.T) {
 	}
 }
 
-// A goroutine that outlives its test makes another one fail, or nobody notices it until a process
-// that lives for days has thousands.
+// A goroutine that outlives its test may make another test fail. Otherwise it stays unnoticed until
+// a process that lives for days has thousands of them.
 func TestLeaksOfTheRepository(t *testing.T) {
 	packages := map[string]map[string][]byte{}
 	for name, content := range trackedFiles(t) {
@@ -333,7 +333,7 @@ func ours(importPath string) (string, bool) {
 	return strings.CutPrefix(importPath, Module+"/")
 }
 
-// trackedFiles reads what git has under control, as it lies in the work tree.
+// trackedFiles reads the files that git tracks, from the work tree.
 func trackedFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
@@ -356,7 +356,7 @@ func trackedFiles(t *testing.T) map[string][]byte {
 	return files
 }
 
-// root is the module's folder.
+// root returns the module's folder.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", ".."))

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A loop over a map has the same result in any order if it changes each variable in one of these ways only, and reads none of those
-// variables elsewhere.
+// A loop over a map has the same result in any order if it changes each variable in only one of
+// these ways, and reads none of these variables elsewhere.
 const (
 	sums     = "sums"     // adds to an integer
-	appends  = "appends"  // appends to a slice, which the function sorts before it uses the slice
+	appends  = "appends"  // appends to a slice that the function sorts before any other use
 	entries  = "entries"  // writes or deletes the entry of a map at the current key
 	deletes  = "deletes"  // deletes entries of another map
 	elements = "elements" // writes a field of the current element
@@ -20,21 +20,21 @@ const (
 	combines = "combines" // combines by max, min, or a bit or boolean operator; the operator follows
 )
 
-// loop is a loop over a map under examination.
+// loop is a loop over a map during its check.
 type loop struct {
 	*quiet
 	of         body
 	node       ast.Node
 	over       types.Object            // the map
-	key, value types.Object            // nil where they have no name
+	key, value types.Object            // nil: no name
 	writes     map[types.Object]string // the changed variables and fields, and the way of the change
 	own        map[types.Object]bool   // fields read of the current element, and maps read at the current key
 	appended   []ast.Expr
 	exits      map[string]bool // break and return statements
 }
 
-// anyOrder reports whether a loop over a map provably has the same result in any order. Key and value are the loop's variables for
-// them, or nil.
+// anyOrder reports whether a loop over a map provably has the same result in any order. key and
+// value are the loop's variables for them, or nil.
 func (r *reach) anyOrder(in body, n *ast.RangeStmt, key, value ast.Expr, above []ast.Node) bool {
 	if n.Tok == token.ASSIGN {
 		return false // the variables keep the last element
@@ -69,7 +69,7 @@ func (r *reach) anyOrder(in body, n *ast.RangeStmt, key, value ast.Expr, above [
 	return len(l.exits) < 2 && !slices.ContainsFunc(l.appended, func(to ast.Expr) bool { return !sortedAfter(in, n, to, above) })
 }
 
-// target gives the variable or field that an assignment to x, x.f, x[i] or *x changes.
+// target returns the variable or field that an assignment to x, x.f, x[i] or *x changes.
 func target(info *types.Info, e ast.Expr) types.Object {
 	var o types.Object
 	switch e := ast.Unparen(e).(type) {
@@ -93,7 +93,8 @@ func (l *loop) inside(o types.Object) bool {
 	return o != nil && l.node.Pos() <= o.Pos() && o.Pos() < l.node.End()
 }
 
-// dropChanged forgets the loop's variables where the loop assigns to them: they are no longer the current key and element.
+// dropChanged forgets the loop's variables if the loop assigns to them: they are then no longer the
+// current key and element.
 func (l *loop) dropChanged(in ast.Stmt) {
 	ast.Inspect(in, func(n ast.Node) bool {
 		for _, e := range written(n) {
@@ -113,7 +114,8 @@ func (l *loop) dropChanged(in ast.Stmt) {
 	})
 }
 
-// computes reports whether expressions are quiet. It keeps what they read of the current key and element apart.
+// computes reports whether expressions are quiet. It records their reads of the current key and
+// element separately.
 func (l *loop) computes(all ...ast.Expr) bool {
 	for _, e := range all {
 		if e == nil {
@@ -149,7 +151,8 @@ func (l *loop) ofElement(e ast.Expr) bool {
 	return is && l.of.of.info.Uses[name] == l.value
 }
 
-// statement reports whether a statement has the same result in any order. Inner says that a break in it leaves another statement.
+// statement reports whether a statement has the same result in any order. inner is true if a break
+// in it leaves another statement.
 func (l *loop) statement(s ast.Stmt, inner bool) bool {
 	switch s := s.(type) {
 	case nil, *ast.EmptyStmt, *ast.DeclStmt:

@@ -12,8 +12,9 @@ func iterates(f *types.Func) bool {
 	return f.Pkg() != nil && f.Pkg().Path() == "maps" && slices.Contains([]string{"All", "DeleteFunc", "EqualFunc", "Keys", "Values"}, f.Name())
 }
 
-// ordered reports whether the result of such a call is the same in any order: its caller sorts the entries, puts them into a map, or
-// ranges over them with a loop for which anyOrder is true; a callback is quiet.
+// ordered reports whether the result of such a call is the same in any order: its caller sorts the
+// entries, puts them into a map, or ranges over them with a loop for which anyOrder is true. A
+// callback must be quiet.
 func (r *reach) ordered(in body, call *ast.CallExpr, above []ast.Node) bool {
 	if f := callee(in.of.info, ast.Unparen(call.Fun)); strings.HasSuffix(f.Name(), "Func") {
 		given := call.Args[len(call.Args)-1]
@@ -45,7 +46,7 @@ func (r *reach) ordered(in body, call *ast.CallExpr, above []ast.Node) bool {
 // sorters leave no trace of the old order. A stable sort does, among equal elements.
 var sorters = [...]string{"slices.Sort", "slices.SortFunc", "sort.Ints", "sort.Slice", "sort.Sort", "sort.Strings"}
 
-// sortedAfter reports whether the function sorts a slice before it uses the slice otherwise.
+// sortedAfter reports whether the function sorts a slice before any other use of the slice.
 func sortedAfter(in body, appending ast.Node, to ast.Expr, above []ast.Node) bool {
 	info := in.of.info
 	function, begins := in.node, appending.Pos()
@@ -89,7 +90,7 @@ func appendsTo(info *types.Info, call *ast.CallExpr, to types.Object) bool {
 	return is && name.Name == "append" && target(info, call.Args[0]) == to
 }
 
-// last gives the last name of x, x.f or *x.
+// last returns the last name of x, x.f or *x.
 func last(e ast.Expr) *ast.Ident {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.StarExpr:

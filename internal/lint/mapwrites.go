@@ -6,8 +6,8 @@ import (
 	"go/types"
 )
 
-// writesTo records the way in which an assignment changes its target, and reports whether the loop may do that. Allowed is the
-// caller's own condition.
+// writesTo records the way in which an assignment changes its target, and reports whether the loop
+// may do that. allowed is the caller's own condition.
 func (l *loop) writesTo(to ast.Expr, how string, allowed bool) bool {
 	o := target(l.of.of.info, to)
 	if o == nil || !allowed {
@@ -106,7 +106,7 @@ func (l *loop) assigns(to, from ast.Expr) bool {
 	return l.ofElement(to) && !l.mentions(from, l.key) && l.computes(from) && l.writesTo(to, elements, true)
 }
 
-// exact reports whether equal values of a type are the same. Floats and times differ: 0 and -0, two time zones.
+// exact reports whether equal values of a type are identical. Floats (0 and -0) and times (time zones) are not.
 func exact(t types.Type) bool {
 	basic, is := t.Underlying().(*types.Basic)
 	return is && basic.Info()&(types.IsInteger|types.IsString|types.IsBoolean) != 0
@@ -117,7 +117,7 @@ func isMap(t types.Type) bool {
 	return is
 }
 
-// again gives e of `to = f(to, e…)`, `to = to f e` and `to = e f to`.
+// again returns e of `to = f(to, e…)`, `to = to f e` and `to = e f to`.
 func (l *loop) again(to, from ast.Expr, operation string) ([]ast.Expr, bool) {
 	same := func(e ast.Expr) bool { return types.ExprString(ast.Unparen(e)) == types.ExprString(ast.Unparen(to)) }
 	switch from := ast.Unparen(from).(type) {
@@ -164,7 +164,7 @@ func (l *loop) mentionsElement(e ast.Expr) bool {
 	return found
 }
 
-// constant gives the text of a value that is the same in each turn.
+// constant returns the text of a value that is the same in each turn.
 func (l *loop) constant(e ast.Expr) (string, bool) {
 	e = ast.Unparen(e)
 	if composite, is := e.(*ast.CompositeLit); is && len(composite.Elts) == 0 {

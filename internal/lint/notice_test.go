@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// TestTheNoticeNamesWhatBinariesHold would catch a module that comes into the binaries without its license being told.
+// TestTheNoticeNamesWhatBinariesHold would catch a module in a binary whose license NOTICE does not
+// name.
 func TestTheNoticeNamesWhatBinariesHold(t *testing.T) {
 	notice, err := os.ReadFile(filepath.Join(root(t), "NOTICE"))
 	if err != nil {
@@ -33,7 +34,7 @@ func TestTheNoticeNamesWhatBinariesHold(t *testing.T) {
 	version := regexp.MustCompile(`/v\d+$`)
 	for _, module := range modules {
 		name := version.ReplaceAllString(module, "")
-		named := slices.ContainsFunc(words, func(word string) bool { // those of one owner stand behind one another
+		named := slices.ContainsFunc(words, func(word string) bool { // one owner's modules follow each other
 			word = version.ReplaceAllString(word, "")
 			return word == name || word == path.Base(name) || strings.HasPrefix(name, word+"/") && strings.Count(word, "/") > 0
 		})
@@ -43,9 +44,8 @@ func TestTheNoticeNamesWhatBinariesHold(t *testing.T) {
 	}
 }
 
-// TestTheLicenseIsTheStandardOne would catch a repository without a license, one whose text is
-// not Apache's to the letter, by which tools know it, and a finder of a fault who is not told
-// where to report it.
+// TestTheLicenseIsTheStandardOne would catch a missing license, a text that differs from Apache's,
+// by which tools recognize it, and a missing address for reports of vulnerabilities.
 func TestTheLicenseIsTheStandardOne(t *testing.T) {
 	license, err := os.ReadFile(filepath.Join(root(t), "LICENSE"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestEveryOptionIsRead would catch an option that users set and nothing looks at.
+// TestEveryOptionIsRead would catch an option that users set and no code reads.
 func TestEveryOptionIsRead(t *testing.T) {
 	read := map[string]bool{} // by the constant's name
 	use := regexp.MustCompile(`\bconfig\.([A-Z]\w*)`)
@@ -34,7 +34,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 	}
 }
 
-// keys gives the names of the options in internal/config/keys.go by their constants.
+// keys returns the names of the options in internal/config/keys.go by their constants.
 func keys(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path.Join(root(t), "internal", "config", "keys.go"), nil, parser.SkipObjectResolution)

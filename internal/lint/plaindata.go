@@ -6,13 +6,15 @@ import (
 	"slices"
 )
 
-// livePackages have no type that is plain data.
+// livePackages are packages without plain data.
 var livePackages = [...]string{"context", "sync", "sync/atomic", "unsafe"}
 
-// PlainData checks the state of each core (see cores) and the parameters and results of its methods: events and effects. They hold no
-// channel, function, lock or context, at any depth. A value of an interface type counts as each type that implements it, in the
-// package of the interface where a method is unexported, else in all packages of ours; an interface
-// without such a type breaks the rule, but error does not. A Reply holds what its Question, which is in an event, asks for. PlainData gives its complaints by the path of the core's package.
+// PlainData checks the state of each core (see cores) and the parameters and results of its
+// methods: events and effects. They hold no channel, function, lock or context, at any depth. An
+// interface counts as all types that implement it: in the interface's package if a method is
+// unexported, and otherwise in all packages of the module. An interface other than error that no
+// type implements breaks the rule. A Reply holds the answer type of its Question, which is in an
+// event. PlainData returns its complaints by the path of the core's package.
 func PlainData(p *Program, kit string) map[string][]string {
 	found, err := p.cores(kit)
 	if err != nil {
@@ -38,12 +40,12 @@ func PlainData(p *Program, kit string) map[string][]string {
 // plainWalk goes through the types of one core.
 type plainWalk struct {
 	*Program
-	kit        string              // the package that Question and Reply are of
-	seen       map[types.Type]bool // types of ours
+	kit        string              // the package of Question and Reply
+	seen       map[types.Type]bool // types of the module
 	complaints []string
 }
 
-// walk checks a type that the declaration of an object names. The path leads there from the core.
+// walk checks a type that the declaration of an object names. path leads there from the core.
 func (w *plainWalk) walk(t types.Type, in types.Object, path string) {
 	complain := func(what string) {
 		w.complaints = append(w.complaints, fmt.Sprintf("%s: %s %s: keep plain data in state, events and effects, and name a live object by an id", w.at(in.Pos()), path, what))
@@ -88,7 +90,7 @@ func (w *plainWalk) named(t *types.Named, path string, complain func(string)) {
 	w.seen[t] = true
 	if t.Obj().Pkg().Path() == w.kit {
 		switch t.Obj().Name() {
-		case "Question": // what it asks for is what Reply holds
+		case "Question": // its answer is what Reply holds
 			w.walk(t.TypeArgs().At(0), t.Obj(), path+" answered")
 		case "Reply":
 			return
@@ -119,7 +121,7 @@ func qualified(t *types.Named) string {
 	return t.Obj().Pkg().Name() + "." + t.Obj().Name()
 }
 
-// lives gives the part of a type that is no plain data, or "".
+// lives returns the part of a type that is not plain data, or "".
 func lives(t types.Type, seen map[types.Type]bool) string {
 	if seen[t] {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Listed is a package in the words of `go list -json`.
+// Listed is a package in the output of `go list -json`.
 type Listed struct {
 	ImportPath string
 	Dir        string
@@ -22,13 +22,14 @@ type Listed struct {
 	Export     string // the file with the types of a package of another module
 }
 
-// Program holds packages of ours with their types, without tests, for the rules that follow calls and fields.
+// Program holds packages of the module with their types, without tests, for the rules that follow
+// calls and fields.
 type Program struct {
 	fset     *token.FileSet
 	dir      string // positions are relative to it
 	packages []*typedPackage
 	byTypes  map[*types.Package]*typedPackage
-	bodies   map[types.Object]body // of functions; of package variables the initial values
+	bodies   map[types.Object]body // of functions, and initial values of package variables
 	pure     map[types.Object]bool // types with the mark //bobbin:pure
 	marks    []*mark               // //bobbin:anyorder
 }
@@ -38,7 +39,7 @@ type typedPackage struct {
 	types  *types.Package
 	info   *types.Info
 	files  []*ast.File
-	within map[*types.Package]bool // the package and those of ours that it imports, directly or not
+	within map[*types.Package]bool // the package and those of the module that it imports, directly or not
 }
 
 // body is the code of a function, or the initial value of a package variable.
@@ -47,8 +48,8 @@ type body struct {
 	of   *typedPackage
 }
 
-// NewProgram checks the types of packages of ours. Each follows the packages that it imports. The types of other packages come from
-// their export files. Positions are relative to dir.
+// NewProgram checks the types of the module's packages. Each must come after the packages that it
+// imports. The types of other packages come from their export files. Positions are relative to dir.
 func NewProgram(dir string, ours, others []Listed) (*Program, error) {
 	p := &Program{
 		fset:    token.NewFileSet(),
@@ -77,13 +78,14 @@ func NewProgram(dir string, ours, others []Listed) (*Program, error) {
 	return p, nil
 }
 
-// packageImporter gives the types of packages of ours that are checked already, and of other packages.
+// packageImporter returns the types of packages of the module that are checked already, and of
+// other packages.
 type packageImporter struct {
 	checked  map[string]*types.Package
 	exported types.Importer
 }
 
-// Import gives the types of a package.
+// Import returns the types of a package.
 func (i *packageImporter) Import(path string) (*types.Package, error) {
 	if checked := i.checked[path]; checked != nil {
 		return checked, nil
@@ -149,7 +151,7 @@ func (p *Program) keepBodies(pkg *typedPackage) {
 	}
 }
 
-// at gives the file and line of a position.
+// at returns the file and line of a position.
 func (p *Program) at(pos token.Pos) string {
 	position := p.fset.Position(pos)
 	if name, err := filepath.Rel(p.dir, position.Filename); err == nil {
@@ -158,7 +160,7 @@ func (p *Program) at(pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", position.Filename, position.Line)
 }
 
-// named gives the types that packages declare, in functions too.
+// named returns the types that packages declare, also in functions.
 func (p *Program) named(in func(*types.Package) bool) []*types.Named {
 	var found []*types.Named
 	for _, pkg := range p.packages {
@@ -177,14 +179,14 @@ func (p *Program) named(in func(*types.Package) bool) []*types.Named {
 	return found
 }
 
-// implementations gives the types of packages that implement an interface.
+// implementations returns the types of packages that implement an interface.
 func (p *Program) implementations(of *types.Interface, in func(*types.Package) bool) []*types.Named {
 	return slices.DeleteFunc(p.named(in), func(t *types.Named) bool {
 		return types.IsInterface(t) || !types.Implements(t, of) && !types.Implements(types.NewPointer(t), of)
 	})
 }
 
-// pureTypes gives the names of a file's types that have the line //bobbin:pure in their comment.
+// pureTypes returns the names of a file's types that have the line //bobbin:pure in their comment.
 func pureTypes(file *ast.File) []*ast.Ident {
 	var names []*ast.Ident
 	for _, declared := range file.Decls {
@@ -199,7 +201,7 @@ func pureTypes(file *ast.File) []*ast.Ident {
 	return names
 }
 
-// mark is a comment `//bobbin:anyorder REASON`. It excuses a loop or call in its own line or the next.
+// mark is a comment `//bobbin:anyorder REASON`. It excuses a loop or call on its own line or the next.
 type mark struct {
 	file   string
 	line   int

@@ -17,8 +17,8 @@ import (
 
 const kit = Module + "/internal/actor"
 
-// A core that reads the clock, goes over a map as it comes or holds a connection cannot be replayed, in a simulation or
-// after a failure.
+// A core that reads the clock, depends on the order of a map or holds a connection cannot be
+// replayed, in a simulation or after a failure.
 func TestCoresOfTheRepository(t *testing.T) {
 	p := loadProgram(t, "./...")
 	if found, err := p.cores(kit); err != nil || len(found) < 8 {
@@ -30,8 +30,8 @@ func TestCoresOfTheRepository(t *testing.T) {
 	}
 }
 
-// TestCoreRules has an example of each bug in a file that is named for it. A comment says what is found in its line, or in
-// the one above where it stands alone.
+// TestCoreRules has an example of each bug in a file that is named after the bug. A comment states
+// the expected complaint about its line, or about the line above if the comment stands alone.
 func TestCoreRules(t *testing.T) {
 	p := loadProgram(t, "./internal/lint/testdata/cores/...")
 	const kit = Module + "/internal/lint/testdata/cores/actor"
@@ -58,7 +58,7 @@ func TestCoreRules(t *testing.T) {
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)
 
-// wants are the texts that comments want, by place.
+// wants returns the expected complaints of comments, by place.
 func wants(p *Program) map[string][]string {
 	wanted := map[string][]string{}
 	for _, pkg := range p.packages {

@@ -8,13 +8,16 @@ import (
 	"slices"
 )
 
-// lookedFor are the methods that packages fmt and encoding/json call on their arguments, where those have them.
+// lookedFor are the methods that packages fmt and encoding/json call on their arguments, if these
+// have them.
 var lookedFor = [...]string{"Error", "String", "Format", "GoString", "MarshalJSON", "MarshalText", "UnmarshalJSON", "UnmarshalText"}
 
-// Purity follows the calls of each core (see cores) and of its constructors through all packages of ours. It forbids the clock,
-// goroutines, channels, locks, unseeded random numbers, the environment and I/O, and effects of the random order of a map. A call
-// through an interface leads to each implementation in the packages that the core's package imports, directly or not. A function value
-// counts as called where the code makes it; so a core calls none from a field, which any package may set.
+// Purity follows the calls of each core (see cores) and of its constructors through all packages of
+// the module. It forbids the clock, goroutines, channels, locks, unseeded random numbers, the
+// environment and I/O, and effects of the random order of a map. A call through an interface leads
+// to each implementation in the packages that the core's package imports, directly or not. A
+// function value counts as called where the code makes it. So a core must not call a function from
+// a field, because any package may set it.
 func Purity(p *Program, kit string) []string {
 	found, err := p.cores(kit)
 	if err != nil {
@@ -72,7 +75,7 @@ type finding struct {
 	what, remedy string
 }
 
-// path gives Step → f → g.
+// path returns Step → f → g.
 func (r *reached) path() string {
 	if r.from == nil {
 		return r.name
@@ -80,7 +83,7 @@ func (r *reached) path() string {
 	return r.from.path() + " → " + r.name
 }
 
-// follow queues an object of ours, once.
+// follow queues an object of the module, once.
 func (r *reach) follow(object types.Object, from *reached) {
 	if function, is := object.(*types.Func); is {
 		object = function.Origin()
@@ -91,7 +94,7 @@ func (r *reach) follow(object types.Object, from *reached) {
 	}
 }
 
-// title gives package.Type.Method, package.Function or package.Variable.
+// title returns package.Type.Method, package.Function or package.Variable.
 func title(object types.Object) string {
 	name := object.Name()
 	if function, is := object.(*types.Func); is && function.Signature().Recv() != nil {
@@ -105,7 +108,7 @@ func title(object types.Object) string {
 	return object.Pkg().Name() + "." + name
 }
 
-// receiver is the type that declares a method, if it has a name.
+// receiver returns the type that declares a method, if it has a name.
 func receiver(method *types.Func) *types.Named {
 	t := method.Signature().Recv().Type()
 	if pointer, is := t.(*types.Pointer); is {
@@ -198,7 +201,7 @@ func (r *reach) call(in *reached, call *ast.CallExpr, above []ast.Node) {
 	}
 }
 
-// functionField gives the name of the field from which a call takes its function, or "".
+// functionField returns the name of the field from which a call takes its function, or "".
 func functionField(info *types.Info, fun ast.Expr) string {
 	if info.Types[fun].IsType() {
 		return ""
@@ -219,7 +222,7 @@ func isChannel(t types.Type) bool {
 	return is
 }
 
-// callee gives the function or method that a call names, nil where it names none.
+// callee returns the function or method that a call names; nil if it names none.
 func callee(info *types.Info, fun ast.Expr) *types.Func {
 	switch f := fun.(type) {
 	case *ast.Ident:
@@ -260,7 +263,7 @@ func (r *reach) handOver(in *reached, call *ast.CallExpr, to *types.Signature) {
 	}
 }
 
-// parameter gives the type of a signature's i-th argument.
+// parameter returns the type of a signature's i-th argument.
 func parameter(of *types.Signature, i int) types.Type {
 	last := of.Params().Len() - 1
 	if !of.Variadic() || i < last {
@@ -272,7 +275,7 @@ func parameter(of *types.Signature, i int) types.Type {
 	return of.Params().At(last).Type()
 }
 
-// name follows an object that a body names, or gives the fault of using it.
+// name follows an object that a body names, or returns the fault of using it.
 func (r *reach) name(in *reached, object types.Object) (what, remedy string) {
 	switch o := object.(type) {
 	case *types.Var:

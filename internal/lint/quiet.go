@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// quiet proves that code changes only its own variables, and collects the variables that it reads. Code may be quiet where the proof
-// fails.
+// quiet proves that code changes only its own variables, and collects the variables that it reads.
+// If the proof fails, the code may be quiet all the same.
 type quiet struct {
 	*reach
 	seen  map[types.Object]bool
@@ -25,7 +25,7 @@ func (r *reach) newQuiet() *quiet {
 func (q *quiet) function(f *types.Func) bool {
 	f = f.Origin()
 	if q.seen[f] {
-		return true // false came up already, if it is not
+		return true // if it is not quiet, its first check returned false
 	}
 	q.seen[f] = true
 	if recv := f.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
@@ -72,7 +72,7 @@ func quietForeign(f *types.Func) bool {
 	return false
 }
 
-// code reports whether code is quiet. Own reports whether a variable is its own.
+// code reports whether code is quiet. own reports whether a variable belongs to the code.
 func (q *quiet) code(info *types.Info, n ast.Node, own func(types.Object) bool) bool {
 	is := true
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -104,7 +104,8 @@ func (q *quiet) code(info *types.Info, n ast.Node, own func(types.Object) bool) 
 	return is
 }
 
-// quietCall reports whether a call is of a quiet builtin or of a named function. The name itself shows whether that one is quiet.
+// quietCall reports whether a call is of a quiet builtin or of a named function. The check of the
+// name shows whether the function is quiet.
 func quietCall(info *types.Info, fun ast.Expr) bool {
 	switch t := info.Types[fun]; {
 	case t.IsType():
@@ -116,7 +117,8 @@ func quietCall(info *types.Info, fun ast.Expr) bool {
 	return callee(info, fun) != nil
 }
 
-// staysIn reports whether an assignment changes an own variable, not through a pointer, a map or a slice.
+// staysIn reports whether an assignment changes an own variable, and not through a pointer, a map
+// or a slice.
 func staysIn(info *types.Info, to ast.Expr, own func(types.Object) bool) bool {
 	switch to := ast.Unparen(to).(type) {
 	case *ast.Ident:

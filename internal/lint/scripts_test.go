@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// fakeGo stands for go: two targets find something, one of which is no input, and it counts. Of two others the time ends
-// late, of one of them each time.
+// fakeGo replaces go and records its calls. Two targets have findings; one of these findings is not
+// an input. For two other targets the time ends late, for one of them each time.
 const fakeGo = `#!/bin/sh
 echo "$*" >> "$CALLS"
 late() { echo "    context deadline exceeded"; echo FAIL; exit 1; }
@@ -22,9 +22,9 @@ case "$*" in
 esac
 `
 
-// TestFuzzingGoesOnAfterAFinding would catch a run of all fuzz targets that ends with the first finding, one that does not
-// list the others, one that is told as good, one that spends its time on making short what is known, and one that takes a
-// busy machine for a finding.
+// TestFuzzingGoesOnAfterAFinding would catch a run of all fuzz targets that ends at the first
+// finding, does not list the others, reports success, spends its time on minimizing a known
+// finding, or takes a busy machine for a finding.
 func TestFuzzingGoesOnAfterAFinding(t *testing.T) {
 	bin := t.TempDir()
 	calls := filepath.Join(bin, "calls")
@@ -48,7 +48,7 @@ func TestFuzzingGoesOnAfterAFinding(t *testing.T) {
 			targets += strings.Count("\n"+string(content), "\nfunc Fuzz")
 		}
 	}
-	if got := strings.Count(string(called), "-fuzztime=7s -fuzzminimizetime=1s"); got != targets+3 || targets < 20 { // three tries more
+	if got := strings.Count(string(called), "-fuzztime=7s -fuzzminimizetime=1s"); got != targets+3 || targets < 20 { // three more tries
 		t.Errorf("%d times a target runs, there are %d", got, targets)
 	}
 	const want = `

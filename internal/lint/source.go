@@ -11,21 +11,22 @@ import (
 	"strings"
 )
 
-// Longest files, in lines; generated ones are exempt.
+// The limits of files, in lines. Generated files are exempt.
 const (
 	maxLines     = 800
 	maxTestLines = 1200
 )
 
-// limitFunctions bound what a test waits for. They are listed by what they are called on; empty is any connection.
+// limitFunctions bound the waiting of a test. They are listed by the name on which they are called;
+// "" is any connection.
 var limitFunctions = map[string][]string{
 	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
 	"time":    {"After", "NewTimer"},
 	"":        {"SetDeadline", "SetReadDeadline", "SetWriteDeadline"},
 }
 
-// limitedTests call limitFunctions outside a bubble, which sockets cannot be in, and why. No limit in them is for
-// something that must come.
+// limitedTests may call limitFunctions outside a bubble, with the reason: a bubble cannot contain
+// sockets. Their limits are not for events that must come.
 var limitedTests = map[string]string{
 	"appmaster/master_test.go":     "YARN is away for longer than something else is waited for",
 	"internal/rolerpc/tls_test.go": "a caller's deadline passes while a server says nothing",
@@ -39,8 +40,8 @@ var (
 	registryHost = compileHosts()
 )
 
-// hosts are the names of servers that packages come from: the ordinary clients know where to ask. The names are
-// given in pieces, so that this file does not break its own rule.
+// hosts returns the names of package servers. Only the package managers' clients may ask them. The
+// names are in pieces, so that this file does not break its own rule.
 func hosts() []string {
 	var names []string
 	for _, labels := range [][]string{
@@ -58,12 +59,12 @@ func hosts() []string {
 	return names
 }
 
-// compileHosts matches hosts.
+// compileHosts returns an expression that matches hosts.
 func compileHosts() *regexp.Regexp {
 	return regexp.MustCompile(`\b(` + strings.ReplaceAll(strings.Join(hosts(), "|"), ".", `\.`) + `)\b`)
 }
 
-// Source checks one Go file; name is its path from the module's root, with slashes.
+// Source checks one Go file. name is its path from the module's root, with slashes.
 func Source(name string, src []byte) []string {
 	if generatedLine.Match(src) {
 		return nil
@@ -114,7 +115,7 @@ func Source(name string, src []byte) []string {
 	return complaints
 }
 
-// limits are the calls of limitFunctions.
+// limits returns the calls of limitFunctions.
 func limits(file *ast.File) []*ast.CallExpr {
 	var found []*ast.CallExpr
 	forEachCall(file, func(call *ast.CallExpr, on, function string) {
@@ -125,11 +126,12 @@ func limits(file *ast.File) []*ast.CallExpr {
 	return found
 }
 
-// skips are the calls that skip a test. A fuzz target and a property (of package rapid) may pass over an input.
+// skips returns the calls that skip a test. A fuzz target and a property (of package rapid) may
+// skip an input.
 func skips(file *ast.File) []*ast.CallExpr {
 	var found []*ast.CallExpr
 	fuzzBodies := map[*ast.FuncType]bool{}
-	var scopes []*ast.FuncType // of the functions around a node, nil for nodes that are none
+	var scopes []*ast.FuncType // of the functions around a node; nil for other nodes
 	inTest := func(variable string) bool {
 		for _, scope := range slices.Backward(scopes) {
 			if kind := parameterType(scope, variable); kind != "" {
@@ -167,7 +169,7 @@ func skips(file *ast.File) []*ast.CallExpr {
 	return found
 }
 
-// seedless are the fuzz targets that add no seeds.
+// seedless returns the fuzz targets that add no seeds.
 func seedless(file *ast.File) []*ast.FuncDecl {
 	var found []*ast.FuncDecl
 	for _, declared := range file.Decls {
@@ -195,7 +197,8 @@ func lastArgument(call *ast.CallExpr) ast.Expr {
 	return call.Args[len(call.Args)-1]
 }
 
-// parameterType is package.Type of a function's parameter of that name, pointers taken off, or nothing.
+// parameterType returns package.Type of a function's parameter with this name, without pointers, or
+// "".
 func parameterType(function *ast.FuncType, name string) string {
 	if function == nil {
 		return ""
@@ -218,7 +221,7 @@ func parameterType(function *ast.FuncType, name string) string {
 	return ""
 }
 
-// forEachCall visits the calls of the form on.function(…); on is empty where it is more than a name.
+// forEachCall visits the calls of the form on.function(…). on is "" if it is more than a name.
 func forEachCall(in ast.Node, visit func(call *ast.CallExpr, on, function string)) {
 	ast.Inspect(in, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -236,15 +239,15 @@ func forEachCall(in ast.Node, visit func(call *ast.CallExpr, on, function string
 	})
 }
 
-// Documented says whether a Go file has a comment for its package.
+// Documented reports whether a Go file has a package comment.
 func Documented(src []byte) bool {
 	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.PackageClauseOnly|parser.ParseComments)
 	return err == nil && file.Doc != nil
 }
 
-// Text checks a file of any kind for what belongs to one machine or workplace.
+// Text checks a file of any kind for paths and hosts that only one machine or workplace has.
 func Text(name string, content []byte) []string {
-	// Few files have one of these; to look at each line of all of them takes a dozen seconds.
+	// Few files have one of these. The check of each line of all files would take a dozen seconds.
 	contains := func(text string) bool { return bytes.Contains(content, []byte(text)) }
 	if !slices.ContainsFunc([]string{"/work/", "/root/", "/home/"}, contains) && !slices.ContainsFunc(hosts(), contains) {
 		return nil

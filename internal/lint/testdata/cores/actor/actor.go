@@ -3,7 +3,7 @@ package actor
 
 import "time"
 
-// Core is what a role gives to the kit.
+// Core is the interface of a role's core.
 type Core[E, F any] interface {
 	Step(now time.Time, event E) []F
 }

@@ -1,4 +1,4 @@
-// Package alive has a core whose state, events and effects are more than data, each in the way that its name says.
+// Package alive has a core whose state, events and effects are not plain data. Each name says why.
 package alive
 
 import (

@@ -2,7 +2,7 @@ package impure
 
 import "time"
 
-// table is no role's, and pure all the same.
+// table is not the core of a role, but is marked as pure.
 //
 //bobbin:pure
 type table struct {

@@ -18,18 +18,18 @@ func (c *clock) Step(now time.Time, event int) []string {
 
 func (c *clock) late() bool { return parts.Late(c.wake) }
 
-// A shell does what it likes.
+// A shell may use the clock.
 func (c *clock) shell() {
 	go time.Sleep(time.Until(c.wake))
 	parts.Shutdown()
 }
 
-// Without the kit's method it is no core.
+// A type without the kit's method is not a core.
 type other struct{}
 
 func (other) Step(event int) []string { return []string{time.Now().String()} }
 
-// One that embeds a core is none by that.
+// A type that embeds a core is not a core itself.
 type window struct {
 	*clock
 	changes chan int

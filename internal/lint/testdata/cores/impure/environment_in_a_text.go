@@ -8,7 +8,7 @@ import (
 
 type place string
 
-// String is called by package fmt, and by nobody else.
+// Only package fmt calls String.
 func (p place) String() string {
 	return os.Getenv("HOME") + string(p) // want "impure.told.Step → impure.place.String: uses os.Getenv"
 }

@@ -32,7 +32,7 @@ func (c *core) unsorted() []string {
 	return append(names, slices.Collect(maps.Keys(c.sizes))...) // want "calls maps.Keys, which takes entries in random order"
 }
 
-// A stable sort keeps what is equal as it comes.
+// A stable sort keeps the order of equal elements.
 func (c *core) stable() []*worker {
 	var all []*worker
 	for _, w := range c.workers { // want "in random order"
@@ -82,7 +82,7 @@ func (c *core) mixed() (n int) {
 	return n
 }
 
-// What one element leaves is seen by the next.
+// One element leaves a value that the next one reads.
 func (c *core) chained() {
 	for _, w := range c.workers { // want "in random order"
 		c.total += w.used
@@ -114,7 +114,7 @@ func (c *core) bounded() (n int) {
 	return n
 }
 
-// Entries that are added to a map while a loop goes over it come, or they do not.
+// A loop over a map may or may not reach entries that are added meanwhile.
 func (c *core) changing() {
 	for name, size := range c.sizes { // want "in random order"
 		c.sizes[name+"'"] = size
@@ -139,7 +139,7 @@ func (c *core) keptKey() {
 	}
 }
 
-// A call changes what the next sees.
+// A call changes what the next call reads.
 func (c *core) grown() {
 	table := parts.Table{}
 	for id, w := range c.workers { // want "in random order"

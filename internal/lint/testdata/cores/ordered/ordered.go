@@ -1,4 +1,4 @@
-// Package ordered has a core that goes over maps, in ways that show their order and in ways that do not.
+// Package ordered has a core with loops over maps. Some depend on the order of the map, others do not.
 package ordered
 
 import "time"
@@ -19,7 +19,7 @@ type core struct {
 	names   []string
 }
 
-// Step calls what is in the other files.
+// Step calls the functions in the other files.
 func (c *core) Step(now time.Time, event string) []string {
 	c.counted()
 	c.copied(map[string]int{})

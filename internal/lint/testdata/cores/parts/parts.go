@@ -1,4 +1,4 @@
-// Package parts is what cores of other packages call.
+// Package parts has functions that cores of other packages call.
 package parts
 
 import "time"
@@ -8,10 +8,10 @@ func Late(wake time.Time) bool {
 	return time.Since(wake) > 0 // want "impure.clock.Step → impure.clock.late → parts.Late: uses time.Since"
 }
 
-// Shutdown is reached by no core.
+// No core calls Shutdown.
 func Shutdown() { time.Sleep(time.Second) }
 
-// Table is what a loop in another package goes over.
+// Table has a map for a loop in another package.
 type Table struct{ Rows map[string]int }
 
 // Size changes nothing.
