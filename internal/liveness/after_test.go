@@ -7,9 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// TestTheOptionsSayWhenAMachineIsLost would catch a machine that is lost by another time than
-// heartbeat.rpc-failure-threshold times heartbeat.interval, or by any where that is to be
-// heartbeat.timeout's to say.
+// TestTheOptionsSayWhenAMachineIsLost would catch another time than heartbeat.rpc-failure-threshold
+// times heartbeat.interval, and any time at all if only heartbeat.timeout is to count.
 func TestTheOptionsSayWhenAMachineIsLost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

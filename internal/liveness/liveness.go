@@ -1,15 +1,14 @@
-// Package liveness ends TCP connections to machines that do not answer any more:
-// those that lost their power, their network, or the route between the two ends.
+// Package liveness ends TCP connections to machines that no longer answer because they have lost
+// their power, their network, or the route between the two ends.
 //
-// What it looks at is the other kernel, never the other process. A process that
-// is stopped or busy leaves its kernel to acknowledge what comes in, and how long
-// one may be silent is for the roles to say (heartbeat.timeout). That is why the
-// kernel's own TCP_USER_TIMEOUT (RFC 5482) is not used: on Linux since 5.11 it also
-// ends a connection whose other end acknowledges every probe and has only no room
-// for more, as a stopped process soon has none.
+// It watches the other machine's kernel, and never the other process. If a process is stopped or
+// busy, its kernel still acknowledges data, and the roles limit how long it may be silent
+// (heartbeat.timeout). The package does not use TCP_USER_TIMEOUT (RFC 5482) for this reason: on
+// Linux since 5.11 it also ends a connection whose other end acknowledges every probe but has no
+// room for data. A stopped process soon has none.
 //
-// A watched connection costs one timer, which runs only while something is
-// written, and no goroutine. The package imports nothing of ours.
+// A watched connection costs one timer, which runs only after a write, and no goroutine. The
+// package imports nothing of this module.
 package liveness
 
 import (
@@ -20,30 +19,28 @@ import (
 	"time"
 )
 
-// errUnreachable says that the other machine has not acknowledged for too long
-// what was sent to it.
+// errUnreachable says that the other machine has acknowledged no data for too long.
 var errUnreachable = errors.New("the other machine does not answer")
 
-// checks is how often a connection is looked at within the time after which it is
-// lost, and so by which part of that time the loss may come late.
+// checks is the number of looks at a connection within the time after which it is lost. So the loss
+// is noticed late by at most this part of that time.
 const checks = 8
 
-// questions is how often in a row a kernel asks for room at the other end and gets no
-// answer, if the other machine is gone. It asks ever more rarely, every two minutes at
-// last (RFC 9293, 3.8.6.1), and one packet that is lost must not end a connection. Linux
-// even leaves a question unanswered that comes within half a second of the one before
-// (net.ipv4.tcp_invalid_ratelimit).
+// questions is the number of unanswered window probes in a row that prove the other machine lost.
+// The kernel sends probes, which ask for room, at growing intervals of up to two minutes (RFC 9293,
+// 3.8.6.1). One lost packet must not end a connection. Linux even leaves a probe unanswered that
+// comes within half a second of the one before (net.ipv4.tcp_invalid_ratelimit).
 const questions = 3
 
-// After is the time after which a machine is lost that answers none of so many
-// heartbeats: heartbeat.rpc-failure-threshold times heartbeat.interval. Zero, which
-// is never, where the threshold is not positive.
+// After returns the time after which a machine is lost that answers none of threshold heartbeats:
+// heartbeat.rpc-failure-threshold times heartbeat.interval. If the threshold is not positive, it
+// returns 0, which means never.
 func After(interval time.Duration, threshold int) time.Duration {
 	return interval * time.Duration(max(threshold, 0))
 }
 
-// keepAlive probes a connection on which nothing is sent: the kernel ends it when
-// its other end has not answered for after. Zero after: as the system does it.
+// keepAlive returns the probes of a connection on which nothing is sent. The kernel ends the
+// connection if the other end has not answered for after. With 0 the system's defaults apply.
 func keepAlive(after time.Duration) net.KeepAliveConfig {
 	if after <= 0 {
 		return net.KeepAliveConfig{Enable: true}
@@ -57,21 +54,23 @@ func keepAlive(after time.Duration) net.KeepAliveConfig {
 	}
 }
 
-// Watch gives a connection that ends with errUnreachable once the other machine has been
-// silent for the time after while something that was written to it is not acknowledged. The
-// silence counts from the first such write, however long nothing had come in before it, and
-// starts anew with all that comes in. While the other end has no room, what is written waits
-// here. The machine is then known to be gone once that time is over and three questions for room
-// in a row have had no answer. Where it had room five seconds before, that is within some 25 s, or
-// within nine eighths of after if that is more; it is later the longer there was none. A
-// connection that is not TCP, one of a system that does not tell, and one with zero after are
-// given back as they are.
+// Watch returns a connection that ends with errUnreachable if the other machine is silent for the
+// time after while written data is not acknowledged. The silence counts from the first such write.
+// It starts again with everything that comes in.
+//
+// If the other end has no room, written data waits at this end. Then the machine is lost when that
+// time is over and three probes for room in a row had no answer. If it had room five seconds
+// before, that takes at most some 25 s, or nine eighths of after if that is more. It takes longer,
+// the longer there was no room.
+//
+// Watch returns conn itself if it is not TCP, if the system gives no information, and if after is
+// 0.
 func Watch(conn net.Conn, after time.Duration) net.Conn {
 	tcp, is := conn.(*net.TCPConn)
 	if !is || after <= 0 {
 		return conn
 	}
-	// A connection that has ended already says so when it is used.
+	// If the connection has ended, its next use returns the error.
 	_ = tcp.SetKeepAliveConfig(keepAlive(after))
 	look := lookAt(tcp)
 	if look == nil {
@@ -86,7 +85,7 @@ type Listener struct {
 	After time.Duration // as Watch has it
 }
 
-// Accept gives the next connection.
+// Accept returns the next connection.
 func (l Listener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -95,41 +94,40 @@ func (l Listener) Accept() (net.Conn, error) {
 	return Watch(conn, l.After), nil
 }
 
-// sight is what this machine's kernel knows of the other end of a connection.
+// sight is what this machine's kernel knows about the other end of a connection.
 type sight struct {
-	// unsent says that something waits for room at the other end, unacknowledged that
-	// something was sent and is not answered for.
+	// unsent says that data waits for room at the other end, unacknowledged that data was sent and
+	// not acknowledged.
 	unsent, unacknowledged bool
-	unanswered             int           // questions for room in a row
-	silence                time.Duration // since anything came in
+	unanswered             int           // probes for room in a row without an answer
+	silence                time.Duration // since data or an acknowledgement last came in
 }
 
-// watched is a connection that is looked at while something is under way to its
-// other end.
+// watched is a connection that is checked while data is on its way to the other end.
 type watched struct {
 	net.Conn
 	after time.Duration
 	look  func() (sight, error)
-	reset func() // has Close forget what is not sent
+	reset func() // makes Close drop unsent data
 
 	mu      sync.Mutex // guards what follows
 	timer   *time.Timer
-	looking bool      // the timer runs
-	closed  bool      // nothing starts it any more
-	written bool      // since the last look
-	since   time.Time // no earlier than the last sign of life: from when on the silence counts
+	looking bool      // the timer is running
+	closed  bool      // the timer must not start again
+	written bool      // there was a write since the last look
+	since   time.Time // start of the silence, not before the last sign of life
 	lost    error
 }
 
 func watch(conn net.Conn, after time.Duration, look func() (sight, error)) *watched {
 	w := &watched{Conn: conn, after: after, look: look}
 	if tcp, is := conn.(*net.TCPConn); is {
-		w.reset = func() { _ = tcp.SetLinger(0) } // else the kernel would go on trying for minutes
+		w.reset = func() { _ = tcp.SetLinger(0) } // otherwise the kernel retries for minutes
 	}
 	return w
 }
 
-// Write has the connection looked at until what it writes is acknowledged.
+// Write starts the checks, which run until the data is acknowledged.
 func (w *watched) Write(p []byte) (int, error) {
 	w.wrote()
 	n, err := w.Conn.Write(p)
@@ -141,10 +139,10 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, w.explain(err)
 }
 
-// NetConn is the connection that is watched; doorstep looks for the system's.
+// NetConn returns the connection below. doorstep needs the system's connection.
 func (w *watched) NetConn() net.Conn { return w.Conn }
 
-// Close ends the connection and the looking at it.
+// Close ends the connection and its checks.
 func (w *watched) Close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -155,7 +153,7 @@ func (w *watched) Close() error {
 	return w.Conn.Close()
 }
 
-// explain tells why the connection was ended from here.
+// explain returns the cause if this end has ended the connection, and otherwise err.
 func (w *watched) explain(err error) error {
 	if err == nil {
 		return nil
@@ -183,7 +181,7 @@ func (w *watched) wrote() {
 	}
 }
 
-// check is the timer's.
+// check runs when the timer fires.
 func (w *watched) check() {
 	w.mu.Lock()
 	w.written = false
@@ -197,7 +195,7 @@ func (w *watched) check() {
 	switch {
 	case err != nil || w.closed:
 		return
-	case !seen.unacknowledged && !seen.unsent && !w.written: // all has arrived
+	case !seen.unacknowledged && !seen.unsent && !w.written: // all data has arrived
 		w.looking = false
 		return
 	case !seen.unacknowledged && seen.unanswered == 0:

@@ -18,13 +18,13 @@ type machine struct {
 	mu     sync.Mutex // guards what follows
 	down   time.Time  // zero: it answers
 	full   time.Time  // its window is closed; zero: it has room
-	loses  int        // of this many questions for room and one, the network loses all but one
-	sent   bool       // something is under way
+	loses  int        // probes that the network loses before each one that arrives
+	sent   bool       // data is on its way
 	looked int
 	err    error
 }
 
-// Write is taken by the kernel at once.
+// Write returns at once: the kernel takes the data.
 func (m *machine) Write(p []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,8 +49,8 @@ func (m *machine) look() (sight, error) {
 	return sight{unacknowledged: m.sent, silence: time.Since(m.down)}, nil
 }
 
-// asked gives how many questions for room have been asked since one was answered, and when
-// that was. The pauses between them double, up to two minutes.
+// asked returns the number of probes since the last answer, and the time of that answer. The pauses
+// between probes double, up to two minutes.
 func (m *machine) asked() (unanswered int, heard time.Time) {
 	heard = m.full
 	next, pause := m.full, 200*time.Millisecond
@@ -79,7 +79,7 @@ func (m *machine) looks() int {
 	return m.looked
 }
 
-// inBubble runs a test with a connection to such a machine under a clock of its own.
+// inBubble runs a test with a connection to such a machine under a simulated clock.
 func inBubble(t *testing.T, test func(t *testing.T, m *machine, conn *watched)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func write(t *testing.T, conn net.Conn) {
 	}
 }
 
-// lost waits for the end of a connection and gives the time that it took.
+// lost waits for the end of a connection and returns the time that it took.
 func lost(t *testing.T, conn net.Conn) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -109,8 +109,8 @@ func lost(t *testing.T, conn net.Conn) time.Duration {
 	return time.Since(begin)
 }
 
-// TestAMachineThatDoesNotAnswerIsLost would catch a peer without power that is
-// waited for as long as the kernel retransmits, a quarter of an hour.
+// TestAMachineThatDoesNotAnswerIsLost would catch a wait for a peer without power as long as the
+// kernel retransmits, a quarter of an hour.
 func TestAMachineThatDoesNotAnswerIsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, m *machine, conn *watched) {
 		m.change(func() { m.down = time.Now() })
@@ -121,15 +121,15 @@ func TestAMachineThatDoesNotAnswerIsLost(t *testing.T) {
 	})
 }
 
-// TestSilenceCountsFromTheLastSignOfLife would catch a connection that is cut since
-// it was idle, or since something is under way at each look.
+// TestSilenceCountsFromTheLastSignOfLife would catch a connection that is cut because it was idle
+// before, or because data is on its way at each check.
 func TestSilenceCountsFromTheLastSignOfLife(t *testing.T) {
 	inBubble(t, func(t *testing.T, m *machine, conn *watched) {
-		time.Sleep(time.Hour) // with nothing said
+		time.Sleep(time.Hour) // the connection is idle
 		for range 100 {
 			write(t, conn)
 			m.change(func() { m.down = time.Now() })
-			time.Sleep(after - time.Second) // in which it does not answer
+			time.Sleep(after - time.Second) // the machine does not answer
 			m.change(func() { m.down = time.Time{} })
 			time.Sleep(after / checks)
 		}
@@ -141,14 +141,14 @@ func TestSilenceCountsFromTheLastSignOfLife(t *testing.T) {
 	})
 }
 
-// TestAStoppedProcessIsNotLost would catch what TCP_USER_TIMEOUT does: a process
-// that does not read, whose kernel answers, is given up.
+// TestAStoppedProcessIsNotLost would catch the behaviour of TCP_USER_TIMEOUT: the end of a
+// connection to a process that does not read, although its kernel answers.
 func TestAStoppedProcessIsNotLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, m *machine, conn *watched) {
 		m.change(func() { m.full = time.Now() })
 		write(t, conn)
 		time.Sleep(2 * time.Hour)
-		write(t, conn) // it takes more still
+		write(t, conn) // there is still room
 		m.change(func() { m.full, m.down = time.Time{}, time.Now() })
 		if got := lost(t, conn); got < after || got > after+2*after/checks {
 			t.Errorf("lost after %s once the machine is gone, want %s", got, after)
@@ -156,8 +156,8 @@ func TestAStoppedProcessIsNotLost(t *testing.T) {
 	})
 }
 
-// TestAMachineThatDiesWithoutRoomIsLost would catch a connection that is kept without an end
-// as nothing on it could be acknowledged when the machine went.
+// TestAMachineThatDiesWithoutRoomIsLost would catch a connection that never ends because no data
+// could be acknowledged when the machine died.
 func TestAMachineThatDiesWithoutRoomIsLost(t *testing.T) {
 	for closed, latest := range map[time.Duration]time.Duration{
 		0:                after,
@@ -179,8 +179,8 @@ func TestAMachineThatDiesWithoutRoomIsLost(t *testing.T) {
 	}
 }
 
-// TestOneAnswerInThreeIsEnough would catch a connection that ends with a packet that is lost:
-// a kernel that waits for room for long asks only every two minutes.
+// TestOneAnswerInThreeIsEnough would catch a connection that ends after one lost packet: a kernel
+// that waits long for room sends probes only every two minutes.
 func TestOneAnswerInThreeIsEnough(t *testing.T) {
 	inBubble(t, func(t *testing.T, m *machine, conn *watched) {
 		m.change(func() { m.full, m.loses = time.Now(), 2 })
@@ -196,8 +196,7 @@ func TestOneAnswerInThreeIsEnough(t *testing.T) {
 	})
 }
 
-// TestNobodyLooksAtAnIdleConnection would catch ten thousand connections that are
-// looked at without an end.
+// TestNobodyLooksAtAnIdleConnection would catch endless checks of ten thousand idle connections.
 func TestNobodyLooksAtAnIdleConnection(t *testing.T) {
 	inBubble(t, func(t *testing.T, m *machine, conn *watched) {
 		for range 3 {
@@ -210,7 +209,7 @@ func TestNobodyLooksAtAnIdleConnection(t *testing.T) {
 	})
 }
 
-// TestAClosedConnectionIsLeftAlone would catch a timer that runs on for ever.
+// TestAClosedConnectionIsLeftAlone would catch a timer that never stops.
 func TestAClosedConnectionIsLeftAlone(t *testing.T) {
 	for name, end := range map[string]func(m *machine, conn *watched){
 		"closed":     func(_ *machine, conn *watched) { conn.Close() },
@@ -234,8 +233,8 @@ func TestAClosedConnectionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreProbedInTime would catch probes that take longer than the
-// time after which a machine is lost, but for the seconds in which a kernel counts.
+// TestIdleConnectionsAreProbedInTime would catch probes that take longer than the time after which
+// a machine is lost, apart from the kernel's rounding to seconds.
 func TestIdleConnectionsAreProbedInTime(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{time.Second, 2 * time.Second, 3500 * time.Millisecond, after, time.Minute, time.Hour} {
@@ -249,7 +248,7 @@ func TestIdleConnectionsAreProbedInTime(t *testing.T) {
 	}
 }
 
-// TestOthersAreGivenBackAsTheyAre would catch a watch on what has no kernel.
+// TestOthersAreGivenBackAsTheyAre would catch a watched connection without a kernel.
 func TestOthersAreGivenBackAsTheyAre(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()

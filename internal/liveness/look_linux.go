@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookAt gives what Linux tells of a connection (TCP_INFO); nil where it tells
-// nothing. A connection whose window is closed has something unsent and nothing
-// unacknowledged. Its probes are counted until one is answered; those of keep-alive,
-// which are counted alike, are sent only while nothing is unsent.
+// lookAt returns a function that reads Linux's TCP_INFO of a connection; nil if that is impossible.
+// A connection with a closed window has unsent data and no unacknowledged data. Its probes are
+// counted until one is answered. The count also includes keep-alive probes, but the kernel sends
+// those only while no data is unsent.
 func lookAt(conn *net.TCPConn) func() (sight, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -23,7 +23,7 @@ func lookAt(conn *net.TCPConn) func() (sight, error) {
 			info, asking = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		})
 		if err != nil {
-			return sight{}, err // it is closed
+			return sight{}, err // the connection is closed
 		}
 		if asking != nil {
 			return sight{}, asking

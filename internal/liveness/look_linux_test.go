@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connected gives both ends of a connection, which end with the test.
+// connected returns both ends of a connection. They are closed with the test.
 func connected(t *testing.T) (near, far net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,7 +29,7 @@ func connected(t *testing.T) (near, far net.Conn) {
 	return near, far
 }
 
-// await looks until something is seen.
+// await repeats the look until its result satisfies a condition.
 func await(t *testing.T, look func() (sight, error), what string, reached func(sight) bool) {
 	t.Helper()
 	for {
@@ -46,15 +46,15 @@ func await(t *testing.T, look func() (sight, error), what string, reached func(s
 	}
 }
 
-// powerOff has the kernel drop all that comes in on a connection, as a machine does that has
-// no power: it acknowledges nothing.
+// powerOff makes the kernel drop all packets that come in on a connection, like a machine without
+// power: it acknowledges nothing.
 func powerOff(t *testing.T, conn net.Conn) {
 	t.Helper()
 	raw, err := conn.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	nothing := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0} // of each packet these many bytes
+	nothing := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0} // accept 0 bytes of each packet
 	var asking error
 	if err := raw.Control(func(fd uintptr) {
 		asking = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &nothing})
@@ -63,8 +63,8 @@ func powerOff(t *testing.T, conn net.Conn) {
 	}
 }
 
-// TestTheKernelTellsOfAMachineThatIsGone would catch a look that does not see what a kernel
-// has sent in vain, or for how long, and a connection that is not lost for it.
+// TestTheKernelTellsOfAMachineThatIsGone would catch a look that misses data which the kernel has
+// sent in vain, or the time since then, and a connection that is not lost after it.
 func TestTheKernelTellsOfAMachineThatIsGone(t *testing.T) {
 	t.Parallel()
 	near, far := connected(t)
@@ -83,9 +83,9 @@ func TestTheKernelTellsOfAMachineThatIsGone(t *testing.T) {
 	}
 }
 
-// TestTheKernelTellsOfAMachineThatDiesWithoutRoom would catch a machine that is waited for
-// without an end as it went while the window of the connection was closed: then the kernel
-// has nothing under way that could be acknowledged, and only asks for room.
+// TestTheKernelTellsOfAMachineThatDiesWithoutRoom would catch an endless wait for a machine that
+// died while the window of the connection was closed. Then no data is on its way that could be
+// acknowledged, and the kernel only sends probes.
 func TestTheKernelTellsOfAMachineThatDiesWithoutRoom(t *testing.T) {
 	t.Parallel()
 	near, far := connected(t)
@@ -103,8 +103,8 @@ func TestTheKernelTellsOfAMachineThatDiesWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestTheKernelTells would catch a look that Linux answers in another way: data that
-// the other end has acknowledged, data for which it has no room, and the end.
+// TestTheKernelTells would catch another answer of Linux about data that the other end has
+// acknowledged, data for which it has no room, and the end.
 func TestTheKernelTells(t *testing.T) {
 	t.Parallel()
 	near, _ := connected(t)

@@ -4,6 +4,5 @@ package liveness
 
 import "net"
 
-// lookAt gives nothing: workers run on Linux, and elsewhere the roles find what is
-// lost.
+// lookAt returns nil: workers run on Linux. Elsewhere the roles notice losses by heartbeats.
 func lookAt(*net.TCPConn) func() (sight, error) { return nil }
