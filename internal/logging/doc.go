@@ -1,8 +1,6 @@
-// Package logging gives every process its log and keeps what user code prints:
-// files in YARN's <LOG_DIR>, rotated at 10 MB with 10 kept, so that `yarn logs`
-// finds them and no disk fills up. Lines are written through, so the last ones
-// before a crash are there.
+// Package logging has the log of every process, and keeps the output of user code. Log files are in
+// YARN's <LOG_DIR>, where `yarn logs` finds them. They rotate at 10 MB and 10 files are kept, so no
+// disk fills up. Lines are written at once, so the last lines before a crash are there.
 //
-// The package starts no goroutine and imports nothing of ours. It never sees
-// secrets: those who log keep them out.
+// The package starts no goroutine and imports nothing of this module. Callers must not log secrets.
 package logging

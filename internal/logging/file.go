@@ -14,14 +14,13 @@ import (
 // Sizes of a rotated log.
 const (
 	maxSize  = 10 << 20 // bytes of one file
-	maxFiles = 10       // the current one and older ones, name.1 the newest of them
+	maxFiles = 10       // the current file and older ones; name.1 is the newest of these
 )
 
-// errClosed says that a log was closed.
+// errClosed says that a log is closed.
 var errClosed = errors.New("log is closed")
 
-// File is a log file that begins anew before it grows over its size. It may be
-// written from any goroutine.
+// File is a log file that rotates before it exceeds its size. Any goroutine may write to it.
 type File struct {
 	path     string
 	maxSize  int64
@@ -29,14 +28,13 @@ type File struct {
 
 	mu     sync.Mutex // guards what follows
 	closed bool
-	file   *os.File // nil where a rotation could not open the next one, until it can
+	file   *os.File // nil after a rotation that could not open the next file
 	size   int64
-	// midLine says that the last write did not end its line.
+	// midLine is true if the last write did not end its line.
 	midLine bool
 }
 
-// OpenFile opens the log of this name in a directory, which must exist, and
-// appends to it.
+// OpenFile opens the log with this name in a directory, which must exist, and appends to it.
 func OpenFile(dir, name string) (*File, error) { return openFile(dir, name, maxSize, maxFiles) }
 
 func openFile(dir, name string, maxSize int64, maxFiles int) (*File, error) {
@@ -48,7 +46,7 @@ func openFile(dir, name string, maxSize int64, maxFiles int) (*File, error) {
 }
 
 func (f *File) open() error {
-	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640) // readable by YARN's group, as its own logs
+	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640) // YARN's group may read it, like YARN's own logs
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
@@ -60,8 +58,7 @@ func (f *File) open() error {
 	return nil
 }
 
-// Write appends p. A line stays whole in one file unless it alone is as large as
-// a file.
+// Write appends p. It keeps a line in one file, unless the line is as large as a file.
 func (f *File) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +86,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return written + n, err
 }
 
-// lineEnd is where the first line of p ends, its newline included.
+// lineEnd returns the end of the first line of p, after its newline.
 func lineEnd(p []byte) int {
 	if i := bytes.IndexByte(p, '\n'); i >= 0 {
 		return i + 1
@@ -109,7 +106,7 @@ func (f *File) append(p []byte) (int, error) {
 	return n, nil
 }
 
-// rotate moves name to name.1, name.1 to name.2, …, and the oldest away.
+// rotate renames name to name.1, name.1 to name.2 and so on, and drops the oldest file.
 func (f *File) rotate() error {
 	err := f.file.Close()
 	f.file = nil

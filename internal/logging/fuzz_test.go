@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzTail prints what a task host may print, in pieces. It would catch output
-// that fills the TaskExecutor's memory, and last lines that are not the last.
+// FuzzTail writes any output of a task host, in pieces. It would catch output that fills the
+// TaskExecutor's memory, and last lines that are not the last.
 func FuzzTail(f *testing.F) {
 	f.Add("one\ntwo", "panic: boom\n\ngoroutine 1 [running]:\n", uint16(3))
 	f.Add(strings.Repeat("x", 9<<10), strings.Repeat("\n", 100), uint16(1))

@@ -11,18 +11,17 @@ import (
 	bridge "github.com/sirupsen/logrus/hooks/slog"
 )
 
-// fieldOrder is the order in which fields stand in a line, after time, level and
-// message; others follow by name.
+// fieldOrder is the order of fields in a line. Other fields follow, sorted by name.
 var fieldOrder = []string{ //nolint:gochecknoglobals // a constant table
 	logrus.FieldKeyTime, logrus.FieldKeyLevel, logrus.FieldKeyMsg,
 	"app", "attempt", "role", "container", "node", "job", "vertex", "execution", "host", "slot", "allocation", "method", "call",
 }
 
-// lastField ends a line, as it is the longest.
+// lastField is the last field of a line, because it is the longest.
 const lastField = "err"
 
-// newLogger makes a logger that writes one line for each event of level ("debug",
-// "info", "warn", "error") or above:
+// newLogger makes a logger that writes one line for each event of this level ("debug", "info",
+// "warn", "error") or above:
 //
 //	time=2026-01-02T15:04:05.000Z level=info msg="slot granted" job=… slot=0 err=…
 func newLogger(out io.Writer, level string) (*logrus.Logger, error) {
@@ -63,8 +62,8 @@ func rankOf(field string) int {
 	return len(fieldOrder)
 }
 
-// Open makes a logger that writes to the file "<name>.log" of a directory. The
-// closer closes the file; what is logged later is lost.
+// Open makes a logger that writes to the file "<name>.log" in a directory. The closer closes the
+// file. Later events are lost.
 func Open(dir, name, level string) (*logrus.Logger, io.Closer, error) {
 	file, err := OpenFile(dir, name+".log")
 	if err != nil {
@@ -77,8 +76,8 @@ func Open(dir, name, level string) (*logrus.Logger, io.Closer, error) {
 	return logger, file, nil
 }
 
-// Slog gives a logger of the standard library, as yarnrpc takes it, that writes to log,
-// with its fields. Of nil it gives nil, with which yarnrpc logs nothing.
+// Slog returns a logger of the standard library, as yarnrpc takes it, that writes to log with log's
+// fields. For nil it returns nil; yarnrpc then logs nothing.
 func Slog(log logrus.FieldLogger) *slog.Logger {
 	if log == nil {
 		return nil

@@ -66,7 +66,7 @@ func TestLinesStayWholeOverRotation(t *testing.T) {
 	}
 	defer f.Close()
 	text := "first line\nsecond li" + "ne of the process\nthird\n"
-	for _, chunk := range []string{text[:20], text[20:]} { // cut in the second line
+	for _, chunk := range []string{text[:20], text[20:]} { // cut within the second line
 		if n, err := f.Write([]byte(chunk)); err != nil || n != len(chunk) {
 			t.Fatalf("wrote %d of %d: %v", n, len(chunk), err)
 		}
@@ -161,8 +161,8 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 }
 
-// TestTheCrashOutlivesItsStack would catch a report that holds fifty frames of a
-// stack and not what happened.
+// TestTheCrashOutlivesItsStack would catch a report with fifty frames of a stack and without the
+// panic's message.
 func TestTheCrashOutlivesItsStack(t *testing.T) {
 	t.Parallel()
 	var tail Tail

@@ -13,8 +13,8 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 )
 
-// It would catch what is logged through the one and looks otherwise than through the other:
-// another level, fields that are lost, named or printed differently, or in another order.
+// It would catch lines that differ between the two loggers: in their level, or in the fields, their
+// names, format or order.
 func TestLinesOfBothLoggersAreAlike(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("connection refused")
@@ -45,7 +45,7 @@ func TestLinesOfBothLoggersAreAlike(t *testing.T) {
 	}
 }
 
-// A hook gets an error as the error that it is, and not as text: the client tells by it which server is not ready.
+// A hook must get an error value, not its text: the client finds by it which server is not ready.
 func TestHooksGetWhatWasLogged(t *testing.T) {
 	t.Parallel()
 	logger, hook := logtest.NewNullLogger()
@@ -61,7 +61,7 @@ func TestHooksGetWhatWasLogged(t *testing.T) {
 	}
 }
 
-// afterTime is a line without its first field.
+// afterTime returns a line without its first field.
 func afterTime(line string) string {
 	_, rest, _ := strings.Cut(line, " ")
 	return rest

@@ -16,23 +16,23 @@ const (
 	crashBytes = 3 << 10
 )
 
-// Tail keeps the last lines that a process printed, for the report of its end:
-// at most 50 lines and 8 KiB. It may be used from any goroutine.
+// Tail keeps the last lines of a process's output for the report of its end: at most 50 lines and 8
+// KiB. Any goroutine may use it.
 type Tail struct {
 	mu    sync.Mutex // guards what follows, and the sources' partial lines
 	lines []string   // oldest first
 	bytes int        // of lines, newlines included
-	crash []byte     // from the announcement on
+	crash []byte     // the output from the announcement of a crash on
 	open  []*source
 }
 
-// source is one stream of a process; its lines don't mix with another's.
+// source is one stream of a process. Its lines do not mix with those of other streams.
 type source struct {
 	tail    *Tail
-	partial []byte // the line that is not at its end yet, its last tailBytes
+	partial []byte // the last tailBytes of the unfinished line
 }
 
-// Source gives a writer for one of the process's streams. Writes never fail.
+// Source returns a writer for one stream of the process. Writes never fail.
 func (t *Tail) Source() io.Writer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *source) extend(p []byte) {
 	s.partial = append(s.partial, p...)
 }
 
-// announcements begin the lines with which the Go runtime announces a crash.
+// announcements are the beginnings of lines by which the Go runtime announces a crash.
 var announcements = []string{"panic: ", "fatal error: ", "runtime: out of memory"}
 
 func (t *Tail) add(line string) {
@@ -88,16 +88,15 @@ func (t *Tail) add(line string) {
 	t.lines = t.lines[drop:]
 }
 
-// Crash gives the line with which the Go runtime last announced a crash and what
-// followed it, 3 KiB in all, or "". A long stack pushes its own beginning out of
-// the last lines.
+// Crash returns the Go runtime's last announcement of a crash and what follows it, at most 3 KiB,
+// or "". The last lines alone may not have it, because a long stack displaces its own beginning.
 func (t *Tail) Crash() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.TrimRight(string(t.crash), "\n")
 }
 
-// String gives the lines, the unfinished ones last.
+// String returns the lines; unfinished lines are last.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
