@@ -1,18 +1,17 @@
-// Package memory divides a worker's container among its processes, reads what
-// they hold from /proc (resident.go), and tells which of them to end before YARN
-// ends them all. All but resident.go are pure functions. The package imports of
-// ours only config, for its units.
+// Package memory divides a worker's container among its processes, reads their memory from /proc
+// (resident.go), and chooses the process to end before YARN ends the whole container. All but
+// resident.go is pure functions. Of this module the package imports only config, for its units.
 //
-//	container ─┬─ reserve: 5 %, for what no limit sees
+//	container ─┬─ reserve: 5 %, for memory that no limit covers
 //	           ├─ TaskExecutor: heap limit, text and stacks
 //	           └─ each slot: text and stacks of a host of its own, and the slot:
-//	               ├─ managed: what operators may hold in tables and buffers
+//	               ├─ managed: tables and buffers of operators
 //	               ├─ network: buffers between tasks
 //	               └─ heap: the rest
 //
-// A host that holds several slots of its job has the limits of all of them. The
-// limits are Go's soft ones (GOMEMLIMIT): they count the heap and what the
-// runtime manages, but not the pages of the program file, which YARN counts.
+// A host with several slots of its job has the limits of all of them. The limits are Go's soft ones
+// (GOMEMLIMIT). They count the heap and other memory of Go's runtime, but not the pages of the
+// program file, which YARN counts.
 package memory
 
 import (
@@ -24,24 +23,24 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// ErrTooSmall says that a container cannot hold its slots.
+// ErrTooSmall says that a container has too little memory for its slots.
 var ErrTooSmall = errors.New("container is too small")
 
 // The fixed parts, in MB.
 const (
-	// TaskExecutorLimit is the TaskExecutor's own limit.
+	// TaskExecutorLimit is the limit of the TaskExecutor itself.
 	TaskExecutorLimit = 32
-	// Overhead is what a process of ours takes beside its limit: 11 to 13 MB of
-	// program text, and stacks.
+	// Overhead is the memory of a process beside its limit: 11 to 13 MB of program text, and
+	// stacks.
 	Overhead = 32
-	// leastSlot is what a slot needs for a task to run at all.
+	// leastSlot is the least memory of a slot in which a task can run.
 	leastSlot = 32
 )
 
-// reserveFraction of the container is kept from everybody.
+// reserveFraction is the part of the container that no process gets.
 const reserveFraction = 0.05
 
-// Options are the parts of the model that users set.
+// Options are the parameters that users set.
 type Options struct {
 	ManagedFraction float64
 	NetworkFraction float64
@@ -49,7 +48,7 @@ type Options struct {
 	NetworkMax      config.Bytes
 }
 
-// OptionsFrom reads them.
+// OptionsFrom reads the Options.
 func OptionsFrom(c config.Config) Options {
 	return Options{
 		ManagedFraction: c.Fraction(config.TaskManagerManagedFraction),
@@ -59,9 +58,8 @@ func OptionsFrom(c config.Config) Options {
 	}
 }
 
-// SlotMB gives the memory that comes with each of a container's slots, in MB;
-// ErrTooSmall, with the size that would do, where it is too little to run a
-// task.
+// SlotMB returns the memory of each of a container's slots, in MB. If that is too little for a
+// task, the error wraps ErrTooSmall and names a sufficient size.
 func SlotMB(containerMB, slots int) (int, error) {
 	reserve := reserveMB(containerMB)
 	slot := (containerMB-reserve-TaskExecutorLimit-Overhead)/slots - Overhead
@@ -75,7 +73,7 @@ func SlotMB(containerMB, slots int) (int, error) {
 
 func reserveMB(containerMB int) int { return int(float64(containerMB)*reserveFraction) + 1 }
 
-// withReserve is the smallest container that has need MB left.
+// withReserve returns the smallest container that has need MB beside its reserve.
 func withReserve(need int) int {
 	size := int(float64(need) / (1 - reserveFraction))
 	for size-reserveMB(size) < need {
@@ -84,14 +82,14 @@ func withReserve(need int) int {
 	return size
 }
 
-// Host is how a host divides the memory of its slots.
+// Host is the division of the memory of a host's slots.
 type Host struct {
 	Limit   config.Bytes // GOMEMLIMIT
-	Managed config.Bytes // for operators, all subtasks together
+	Managed config.Bytes // for operators of all subtasks
 	Network config.Bytes // for buffers between tasks
 }
 
-// HostOf divides the memory of a host's slots, all together in MB.
+// HostOf divides the memory of all slots of a host, in MB.
 func HostOf(slotsMB int, o Options) Host {
 	limit := config.Bytes(slotsMB) * config.Mebibyte
 	network := min(max(part(limit, o.NetworkFraction), o.NetworkMin), o.NetworkMax, limit/2)
@@ -99,16 +97,16 @@ func HostOf(slotsMB int, o Options) Host {
 	return Host{Limit: limit, Managed: managed, Network: network}
 }
 
-// Worker is how a container is divided, all its hosts together. The parts make up the whole.
+// Worker is the division of a container, with all its hosts. Its parts add up to the whole.
 type Worker struct {
-	Framework config.Bytes // the TaskExecutor's own limit
+	Framework config.Bytes // the limit of the TaskExecutor itself
 	Heap      config.Bytes // for the tasks' objects
 	Managed   config.Bytes // for operators
 	Network   config.Bytes // for buffers between tasks
 	Overhead  config.Bytes // text and stacks of all processes, and the reserve
 }
 
-// WorkerOf divides a container as it is when each slot is used; ErrTooSmall.
+// WorkerOf divides a container in which each slot is used. The error wraps ErrTooSmall.
 func WorkerOf(containerMB, slots int, o Options) (Worker, error) {
 	slot, err := SlotMB(containerMB, slots)
 	if err != nil {
@@ -121,26 +119,25 @@ func WorkerOf(containerMB, slots int, o Options) (Worker, error) {
 	return w, nil
 }
 
-// part is a fraction of the whole, at most all of it.
+// part returns a fraction of the whole, at most the whole.
 func part(whole config.Bytes, fraction float64) config.Bytes {
 	return config.Bytes(float64(whole) * min(fraction, 1))
 }
 
-// Usage is what a host's process tree holds now, and what it may hold.
+// Usage is the memory that a host's process tree uses, and its share.
 type Usage[ID cmp.Ordered] struct {
 	ID       ID
 	Resident config.Bytes // of its whole process tree
-	Share    config.Bytes // its slots and its overhead
+	Share    config.Bytes // of its slots and its overhead
 }
 
-// criticalFraction of the container is where a host is ended: the NodeManager
-// looks every 3 s and ends all at 100 %.
+// criticalFraction is the part of the container's memory at which a host is ended. The NodeManager
+// checks every 3 s and ends the container at 100 %.
 const criticalFraction = 0.97
 
-// Victim names the host to end when the container is about to exceed its
-// memory: the one furthest over its share. rest is what all other processes of
-// the container hold. There is none while the container is within bounds, or
-// when no host is over its share.
+// Victim returns the host to end if the container is about to exceed its memory: the host that is
+// furthest above its share. rest is the memory of all other processes in the container. It returns
+// false if the container is within its limit, or no host is above its share.
 func Victim[ID cmp.Ordered](containerMB int, rest config.Bytes, hosts []Usage[ID]) (Usage[ID], bool) {
 	total := rest
 	for _, h := range hosts {

@@ -16,7 +16,7 @@ import (
 
 const mb = config.Mebibyte
 
-// TestWorkedExamples holds the numbers that the documentation gives.
+// TestWorkedExamples checks the numbers in the documentation.
 func TestWorkedExamples(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ container, slots, want int }{
@@ -61,7 +61,7 @@ func TestTooSmallAContainerNamesOneThatDoes(t *testing.T) {
 	}
 }
 
-// TestPartsFitTheContainer would catch a model that promises more than there is.
+// TestPartsFitTheContainer would catch parts that exceed the container.
 func TestPartsFitTheContainer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +110,7 @@ func TestTheHostFurthestOverItsShareIsEnded(t *testing.T) {
 	}
 }
 
-// TestThePartsOfAWorkerMakeUpTheWhole would catch memory that a page shows twice, or not at all.
+// TestThePartsOfAWorkerMakeUpTheWhole would catch memory that a page shows twice or never.
 func TestThePartsOfAWorkerMakeUpTheWhole(t *testing.T) {
 	t.Parallel()
 	options := memory.OptionsFrom(config.Config{})

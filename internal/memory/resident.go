@@ -9,17 +9,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// OfTree is what a process and its descendants hold, as the NodeManager counts it
-// from /proc.
+// OfTree returns the memory of a process and its descendants, as the NodeManager counts it from
+// /proc.
 func OfTree(pid int) config.Bytes {
 	total := OfProcess(pid)
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
-		return total // it has ended
+		return total // the process has ended
 	}
 	for _, task := range tasks {
-		// The children of each of its threads. A kernel that does not tell them
-		// (CONFIG_PROC_CHILDREN) leaves them to the NodeManager.
+		// Each thread has its own children. If the kernel does not list them
+		// (CONFIG_PROC_CHILDREN), only the NodeManager counts them.
 		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
 		if err != nil {
 			continue
@@ -33,9 +33,8 @@ func OfTree(pid int) config.Bytes {
 	return total
 }
 
-// OfProcess is what a process holds, as the NodeManager counts it: resident
-// pages, those of files and those shared with others included. 0 for one that
-// has ended.
+// OfProcess returns the memory of a process as the NodeManager counts it: resident pages, with
+// those of files and those shared with other processes. It returns 0 if the process has ended.
 func OfProcess(pid int) config.Bytes {
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

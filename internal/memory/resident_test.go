@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
-// TestMemoryIsCountedAsYARNDoes would catch a number in pages or of the address space, and
-// children that hold what nobody counts.
+// TestMemoryIsCountedAsYARNDoes would catch a number of pages instead of bytes, the size of the
+// address space, and children that are not counted.
 func TestMemoryIsCountedAsYARNDoes(t *testing.T) {
 	t.Parallel()
 	before := memory.OfProcess(os.Getpid())
@@ -28,7 +28,7 @@ func TestMemoryIsCountedAsYARNDoes(t *testing.T) {
 		t.Error("what is held is gone")
 	}
 
-	child := exec.CommandContext(t.Context(), "sh", "-c", "cat <&3 & wait") // without <, what runs in the background reads nothing
+	child := exec.CommandContext(t.Context(), "sh", "-c", "cat <&3 & wait") // without <, a background process reads nothing
 	stdout, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
