@@ -62,8 +62,8 @@ func (StartHost) isMessage() {}
 func (SetMemory) isMessage() {}
 func (StopHost) isMessage()  {}
 
-// Messages of the control socket between a driver and who has started it: the
-// client, or the ApplicationMaster.
+// Messages of the control socket between a driver and the process that has started it: the client,
+// or the ApplicationMaster.
 
 // DriverHello is a driver's first message. It shows whether the versions of client and program
 // match.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestWhatAJobWaitsForIsSaid would catch the slots of another job that pass for the job's own, and a container that people
-// are told is asked for when it is not.
+// TestWhatAJobWaitsForIsSaid would catch another job's slots that count as the job's own, and a
+// message about a requested container when none is requested.
 func TestWhatAJobWaitsForIsSaid(t *testing.T) {
 	clock := func(at time.Time) string { return at.Format(time.TimeOnly) }
 	asked := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -67,8 +67,7 @@ func NewFailure(message, stack string) *Failure {
 
 func (f *Failure) Error() string { return f.Message }
 
-// clip takes what is too much out of the middle: what happened stands at the
-// beginning, what became of it at the end.
+// clip cuts the middle out of a long text: the beginning says what happened, the end what followed.
 func clip(s string, limit int) string {
 	const (
 		cut = " … (cut) … "
@@ -77,7 +76,7 @@ func clip(s string, limit int) string {
 	if len(s) > limit {
 		return strings.ToValidUTF8(s[:limit-end-len(cut)], "") + cut + strings.ToValidUTF8(s[len(s)-end:], "")
 	}
-	return strings.ToValidUTF8(s, "?") // no longer than what it replaces
+	return strings.ToValidUTF8(s, "?") // "?" is no longer than the bytes that it replaces
 }
 
 func (Heartbeat) isMessage()  {}

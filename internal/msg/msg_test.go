@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A text that is no UTF-8 would be refused by the codec of whoever receives it,
-// and a worker be lost for its user's panic.
+// The receiver's codec would refuse a text that is not UTF-8. A worker would then be lost because
+// of its user's panic.
 func TestFailureTextsAreBoundedAndValid(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -25,16 +25,16 @@ type envelope struct {
 	Body cbor.RawMessage
 }
 
-// Limits keep a hostile peer from making the decoder allocate much more than it
-// sent: an empty element is one byte on the wire and a whole struct here. As many
-// elements as are allowed, of what we send in such numbers, fill a message.
+// Limits prevent that a hostile peer makes the decoder allocate much more memory than it sent: an
+// empty element is one byte on the wire and a whole struct here. For the elements that Bobbin sends
+// in large numbers, as many as the limits allow fill a whole message.
 var decoding = func() cbor.DecMode { //nolint:gochecknoglobals // immutable after start
 	mode, err := cbor.DecOptions{
 		MaxArrayElements: 1 << 20,
 		MaxMapPairs:      1 << 16,
 		MaxNestedLevels:  16,
 		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
-		IndefLength:      cbor.IndefLengthForbidden, // we send none
+		IndefLength:      cbor.IndefLengthForbidden, // Bobbin sends none
 	}.DecMode()
 	if err != nil {
 		panic(fmt.Sprintf("codec: decoding options: %v", err))
@@ -42,7 +42,7 @@ var decoding = func() cbor.DecMode { //nolint:gochecknoglobals // immutable afte
 	return mode
 }()
 
-// Times keep their nanoseconds, so that what is decoded compares equal.
+// Times keep their nanoseconds, so that a decoded time equals the original.
 var encoding = func() cbor.EncMode { //nolint:gochecknoglobals // immutable after start
 	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
 	if err != nil {
@@ -67,8 +67,8 @@ func Encode(m msg.Message) ([]byte, error) {
 	return data, nil
 }
 
-// Decode reads a message that Encode wrote, if it is of one of these kinds. Of
-// other kinds it reads only the name. It does not keep data.
+// Decode decodes a message that Encode wrote, if it is of one of these kinds. Of other kinds it
+// reads only the name. It does not keep data.
 func Decode(data []byte, kinds msg.Kinds) (msg.Message, error) {
 	if len(data) > MaxMessage {
 		return nil, fmt.Errorf("decode message of %d bytes: %w", len(data), ErrTooLarge)

@@ -15,8 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// TestMessagesSurviveTheWire would catch a field that is dropped, renamed or
-// changed on its way between two processes.
+// TestMessagesSurviveTheWire would catch a field that is dropped, renamed or changed between two
+// processes.
 func TestMessagesSurviveTheWire(t *testing.T) {
 	execution := ids.ExecutionAttemptID{Vertex: 1, Subtask: 2, Attempt: 3}
 	messages := []msg.Message{
@@ -51,8 +51,8 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 	}
 }
 
-// TestFewBytesMakeNoLargeMessage would catch a peer that takes the memory of a role
-// with elements that cost it a byte each.
+// TestFewBytesMakeNoLargeMessage would catch a peer that fills a role's memory with elements of one
+// byte each.
 func TestFewBytesMakeNoLargeMessage(t *testing.T) {
 	const elements = 4 << 20
 	body := []byte("\xa1\x65Slots\x9a") // {"Slots": [{}, {}, …]}
@@ -68,8 +68,8 @@ func TestFewBytesMakeNoLargeMessage(t *testing.T) {
 	}
 }
 
-// TestOtherKindsAreNotDecoded would catch a peer that has a role decode what it has no
-// business to say: a worker's that sends a job graph, with all that this takes.
+// TestOtherKindsAreNotDecoded would catch a role that decodes messages which its peer may not send,
+// such as a JobGraph from a worker, with all the memory of it.
 func TestOtherKindsAreNotDecoded(t *testing.T) {
 	for name, kinds := range map[string]msg.Kinds{
 		"worker to ResourceManager": msg.TaskExecutorToResourceManager, "ResourceManager to worker": msg.ResourceManagerToTaskExecutor,
