@@ -1,5 +1,5 @@
-// Package pause waits. It starts no goroutines and imports nothing of ours, so that every floor of
-// Bobbin may import it but dataflow and yarnrpc, which has its own.
+// Package pause waits. It starts no goroutines and imports nothing of this module. All packages may
+// import it except dataflow and yarnrpc, which has its own.
 package pause
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// For waits for d, unless ctx ends first: the error is then its cause.
+// For waits for d. If ctx ends first, it returns the cause of ctx.
 func For(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

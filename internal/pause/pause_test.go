@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pause"
 )
 
-// A pause that outlives its context keeps a program from ending.
+// A pause that outlives its context prevents a program from ending.
 func TestAPauseEndsWithItsTimeOrItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
