@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// lifetime of every certificate: that of the authority, whose issues end with
-	// it. It outlasts every application, as a TaskExecutor needs its certificate
-	// for each new connection, however long the job runs. A shorter one would
-	// protect nothing: the authority's key dies with the application, and whoever
-	// could steal a key could steal its successor.
+	// lifetime is that of the authority's certificate. All certificates that it issues end at the
+	// same time. It is longer than any application runs, because a TaskExecutor needs its
+	// certificate for each new connection. A shorter lifetime would protect nothing: the
+	// authority's key ends with the application, and a thief of one key could also steal its
+	// successor.
 	lifetime = 10 * 365 * 24 * time.Hour
-	// clockSkew is how far behind a node's clock may be.
+	// clockSkew is how far a node's clock may be behind.
 	clockSkew = time.Hour
 )
 
-// Authority is an application's certificate authority: an ECDSA P-256 key and
-// its self-signed certificate. It may be used from any goroutine.
+// Authority is an application's certificate authority: an ECDSA P-256 key and its self-signed
+// certificate. Any goroutine may use it.
 type Authority struct {
 	application string
 	issuer      issuer
 }
 
-// issuer is a key that vouches for others, and the certificates that vouch for
-// it up to the authority's, its own first.
+// issuer is a key that signs certificates, and the chain of its own certificate up to the
+// authority's.
 type issuer struct {
 	key   *ecdsa.PrivateKey
 	chain []*x509.Certificate
@@ -65,31 +65,28 @@ func NewAuthority(application string, now time.Time) (*Authority, error) {
 	return &Authority{application, issuer{key, []*x509.Certificate{certificate}}}, nil
 }
 
-// IssueApplicationMaster issues the certificate of the AM's own end of the
-// streams between roles.
+// IssueApplicationMaster issues the AM's certificate for the streams between roles.
 func (a *Authority) IssueApplicationMaster(now time.Time) (*Credentials, error) {
 	return a.issuer.issue(Identity{Application: a.application, Role: RoleApplicationMaster}, nil, now)
 }
 
-// IssueREST issues the certificate of the REST endpoint. hosts are the names and
-// addresses under which clients other than ours may check it; our own check the
-// identity.
+// IssueREST issues the certificate of the REST endpoint. hosts are its names and addresses, for
+// clients other than Bobbin's. Bobbin's clients check the identity.
 func (a *Authority) IssueREST(hosts []string, now time.Time) (*Credentials, error) {
 	return a.issuer.issue(Identity{Application: a.application, Role: RoleREST}, hosts, now)
 }
 
-// IssueTaskExecutor issues the certificate of the TaskExecutor in a container,
-// which can issue those of its task hosts.
+// IssueTaskExecutor issues the certificate of the TaskExecutor in a container. With it the
+// TaskExecutor issues the certificates of its task hosts.
 func (a *Authority) IssueTaskExecutor(container ids.ResourceID, now time.Time) (*Credentials, error) {
 	return a.issuer.issue(Identity{Application: a.application, Role: RoleTaskExecutor, Resource: container}, nil, now)
 }
 
-// errNotIssuer says that these credentials are not those of a TaskExecutor, the
-// only ones that issue others.
+// errNotIssuer says that credentials are not a TaskExecutor's, and so may not issue others.
 var errNotIssuer = errors.New("credentials may not issue certificates")
 
-// IssueTaskHost issues, with a TaskExecutor's credentials, those of its host for
-// a job.
+// IssueTaskHost issues the credentials of a TaskExecutor's host for a job. Only a TaskExecutor's
+// credentials can do this.
 func (c *Credentials) IssueTaskHost(job ids.JobID, now time.Time) (*Credentials, error) {
 	if c.identity.Role != RoleTaskExecutor {
 		return nil, fmt.Errorf("issue task host of job %s as %s: %w", job, c.identity, errNotIssuer)
@@ -133,8 +130,7 @@ func (i issuer) issue(id Identity, hosts []string, now time.Time) (*Credentials,
 	return &Credentials{identity: id, key: key, chain: append([]*x509.Certificate{certificate}, i.chain...)}, nil
 }
 
-// sign leaves the serial number to x509, which draws it at random (RFC 5280
-// §4.1.2.2).
+// sign signs a certificate. x509 draws its serial number at random (RFC 5280 §4.1.2.2).
 func sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
 	if err != nil {

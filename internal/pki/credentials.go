@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// errMalformed says that bytes are not what Certificates or PEM wrote.
+// errMalformed says that Certificates or PEM did not write these bytes.
 var errMalformed = errors.New("malformed credentials")
 
 // PEM block types.
@@ -20,16 +20,16 @@ const (
 	keyBlock         = "PRIVATE KEY" // PKCS #8
 )
 
-// Credentials are what a process proves its identity with: its key, its
-// certificate, and those of its issuers up to the authority's. They are
-// immutable and print without the key.
+// Credentials prove the identity of a process: its key, its certificate, and the certificates of
+// its issuers up to the authority's. They are immutable. Their printed form does not contain the
+// key.
 type Credentials struct {
 	identity Identity
 	key      *ecdsa.PrivateKey
 	chain    []*x509.Certificate // own first, the authority's last
 }
 
-// Identity is who these credentials belong to.
+// Identity returns the owner of the credentials.
 func (c *Credentials) Identity() Identity { return c.identity }
 
 func (c *Credentials) String() string { return "credentials of " + c.identity.String() }
@@ -41,12 +41,11 @@ func (c *Credentials) issuer() issuer { return issuer{c.key, c.chain} }
 
 func (c *Credentials) root() *x509.Certificate { return c.chain[len(c.chain)-1] }
 
-// Authority is the authority's certificate, PEM: what a client of REST needs to
-// know the endpoint by. It is no secret.
+// Authority returns the authority's certificate, PEM. Clients of REST need it to verify the
+// endpoint. It is not secret.
 func (c *Credentials) Authority() []byte { return encodeCertificates(c.chain[len(c.chain)-1:]) }
 
-// Certificates gives the credentials in the form in which a TaskExecutor hands
-// them to a host.
+// Certificates returns the credentials in the form in which a TaskExecutor passes them to a host.
 func (c *Credentials) Certificates() (msg.Certificates, error) {
 	key, err := encodeKey(c.key)
 	if err != nil {
@@ -55,14 +54,14 @@ func (c *Credentials) Certificates() (msg.Certificates, error) {
 	return msg.Certificates{Chain: encodeCertificates(c.chain[:len(c.chain)-1]), Key: key, Authority: c.Authority()}, nil
 }
 
-// ParseCertificates reads what Certificates wrote, and checks that key, names
-// and signatures belong together; errMalformed or ErrIdentity where they don't.
+// ParseCertificates parses the output of Certificates, and checks that key, names and signatures
+// match. The error wraps errMalformed or ErrIdentity.
 func ParseCertificates(encoded msg.Certificates) (*Credentials, error) {
 	return ParsePEM(bytes.Join([][]byte{encoded.Key, encoded.Chain, encoded.Authority}, []byte("\n")))
 }
 
-// PEM gives the credentials as one secret: the key, then the certificates from
-// the process's own to the authority's.
+// PEM returns the credentials as one secret: the key, then the certificates from the process's own
+// to the authority's.
 func (c *Credentials) PEM() (msg.Secret, error) {
 	key, err := encodeKey(c.key)
 	if err != nil {
@@ -71,7 +70,7 @@ func (c *Credentials) PEM() (msg.Secret, error) {
 	return append(key, encodeCertificates(c.chain)...), nil
 }
 
-// ParsePEM reads what PEM wrote, with the checks of ParseCertificates.
+// ParsePEM parses the output of PEM, with the checks of ParseCertificates.
 func ParsePEM(text []byte) (*Credentials, error) {
 	key, chain, err := decode(text)
 	if err != nil {
@@ -115,8 +114,8 @@ func encodeCertificates(chain []*x509.Certificate) []byte {
 	return text
 }
 
-// decode reads one key and the certificates that vouch for it, each signed by
-// the next and the last by itself. Errors never hold the text.
+// decode reads a key and its certificates. Each certificate is signed by the next one, and the last
+// by itself. Errors never contain the text.
 func decode(text []byte) (*ecdsa.PrivateKey, []*x509.Certificate, error) {
 	var key *ecdsa.PrivateKey
 	var chain []*x509.Certificate

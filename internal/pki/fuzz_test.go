@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// FuzzParseIdentity reads what a certificate says its holder is. It would catch two texts for one process, a name of which
-// a part can pretend to be two, and an error that callers do not know.
+// FuzzParseIdentity parses the identity in a certificate. It would catch two texts for one process,
+// a part of a name that looks like two parts, and an error that callers cannot test.
 func FuzzParseIdentity(f *testing.F) {
 	for _, text := range []string{
 		"bobbin:" + app + "/am", "bobbin:" + app + "/rest", "bobbin:" + app + "/te/" + string(container),
@@ -50,11 +50,12 @@ func FuzzParseIdentity(f *testing.F) {
 	})
 }
 
-// certificates are some of an application, of another, and of a TaskExecutor that issues what it may not.
+// certificates are some of an application's, some of another application's, and some that a
+// TaskExecutor issued without the right to.
 type certificates struct {
 	all              []*x509.Certificate
 	root, te, host   *x509.Certificate
-	workers, strange []*x509.Certificate // workers' own; all that must never be believed
+	workers, strange []*x509.Certificate // of workers; that must never be accepted
 }
 
 func makeCertificates(f *testing.F) certificates {
@@ -67,7 +68,7 @@ func makeCertificates(f *testing.F) certificates {
 		return c
 	}
 	authorities := make([]*Authority, 0, 3)
-	for _, application := range []string{app, app, "application_1_0002"} { // the second one has the same names and another key
+	for _, application := range []string{app, app, "application_1_0002"} { // the second authority has the same names and another key
 		a, err := NewAuthority(application, now)
 		if err != nil {
 			f.Fatal(err)
@@ -97,9 +98,9 @@ func makeCertificates(f *testing.F) certificates {
 	return c
 }
 
-// FuzzPeer shows the check of peers what anybody can send before it is known who he is: certificates in any order and
-// number, and others that are changed. It would catch one that is believed though the application's authority, or the
-// worker of a host, has not issued it, and one that crashes the process.
+// FuzzPeer passes to the check of peers what an unknown peer can send: certificates in any order
+// and number, and changed ones. It would catch an accepted certificate that neither the
+// application's authority nor the host's worker has issued, and one that crashes the process.
 func FuzzPeer(f *testing.F) {
 	c := makeCertificates(f)
 	f.Add([]byte{1}, []byte(nil))
@@ -113,7 +114,7 @@ func FuzzPeer(f *testing.F) {
 	ofJob := verifier(c.root, app, x509.ExtKeyUsageClientAuth, OnlyJob(job))
 	f.Fuzz(func(t *testing.T, order, raw []byte) {
 		changed, err := x509.ParseCertificate(raw)
-		if err != nil || len(order) > 12 { // more only take longer
+		if err != nil || len(order) > 12 { // more certificates only take longer
 			changed = nil
 		}
 		var sent []*x509.Certificate
@@ -125,7 +126,7 @@ func FuzzPeer(f *testing.F) {
 				sent = append(sent, changed)
 			}
 		}
-		// What was signed is what counts: a signature has two forms.
+		// Only the signed part counts, because a signature has two forms.
 		has := func(list []*x509.Certificate, one *x509.Certificate) bool {
 			return slices.ContainsFunc(list, func(c *x509.Certificate) bool { return bytes.Equal(c.RawTBSCertificate, one.RawTBSCertificate) })
 		}

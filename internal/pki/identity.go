@@ -10,14 +10,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// ErrIdentity says that a certificate or a URI does not name a process of
-// Bobbin, or names one that its issuer may not vouch for.
+// ErrIdentity says that a certificate or a URI does not name a process of Bobbin, or names one for
+// which its issuer may not issue certificates.
 var ErrIdentity = errors.New("not a valid identity")
 
-// Role is what a process is.
+// Role is the role of a process.
 type Role string
 
-// The roles that hold a certificate.
+// The roles with a certificate.
 const (
 	RoleApplicationMaster Role = "am"
 	RoleREST              Role = "rest"
@@ -27,8 +27,8 @@ const (
 
 const scheme = "bobbin"
 
-// Identity names one process of one application. Its text form is the URI in
-// the process's certificate.
+// Identity identifies one process of one application. Its text form is the URI in the process's
+// certificate.
 type Identity struct {
 	Application string // YARN's application id
 	Role        Role
@@ -50,7 +50,7 @@ func (id Identity) url() *url.URL {
 	return &url.URL{Scheme: scheme, Opaque: strings.Join(parts, "/")}
 }
 
-// parseIdentity reads the text form; anything else gives ErrIdentity.
+// parseIdentity parses the text form. The error wraps ErrIdentity.
 func parseIdentity(text string) (Identity, error) {
 	rest, found := strings.CutPrefix(text, scheme+":")
 	parts := strings.Split(rest, "/")
@@ -75,8 +75,8 @@ func parseIdentity(text string) (Identity, error) {
 	return id, nil
 }
 
-// plain tells whether s can be a part of an identity: what YARN's ids and ours
-// are made of, so that no part can pretend to be two.
+// plain reports whether s can be a part of an identity. It allows the characters of YARN's ids and
+// of Bobbin's, so that one part cannot look like two.
 func plain(s string) bool {
 	if s == "" || len(s) > 128 {
 		return false
@@ -92,7 +92,7 @@ func plain(s string) bool {
 	return true
 }
 
-// identityOf reads the one URI of a certificate.
+// identityOf returns the identity in the only URI of a certificate.
 func identityOf(certificate *x509.Certificate) (Identity, error) {
 	if len(certificate.URIs) != 1 {
 		return Identity{}, fmt.Errorf("certificate %s with %d URIs: %w", certificate.SerialNumber, len(certificate.URIs), ErrIdentity)
@@ -100,9 +100,9 @@ func identityOf(certificate *x509.Certificate) (Identity, error) {
 	return parseIdentity(certificate.URIs[0].String())
 }
 
-// checkIssuer holds the rule of who vouches for whom: the authority for all but
-// task hosts, and for a task host the TaskExecutor of its own container. chain
-// begins with the process's certificate and ends with the authority's.
+// checkIssuer checks that the right issuer has signed: for a task host the TaskExecutor of its own
+// container, for all others the authority. chain begins with the process's certificate and ends
+// with the authority's.
 func checkIssuer(id Identity, chain []*x509.Certificate) error {
 	if id.Role != RoleTaskHost {
 		if len(chain) != 2 {

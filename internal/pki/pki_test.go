@@ -24,7 +24,7 @@ const (
 	job       = ids.JobID("0123456789abcdef0123456789abcdef")
 )
 
-// must makes fixtures; a failure ends the test.
+// must returns a fixture. A failure ends the test.
 func must[T any](t *testing.T, value T, err error) T {
 	t.Helper()
 	if err != nil {
@@ -57,8 +57,8 @@ func taskHost(t *testing.T, te *Credentials, job ids.JobID) *Credentials {
 	return must(t, c, err)
 }
 
-// loopback gives both ends of a connection. It is a real one, as TLS expects a
-// buffer: over a pipe both ends can be writing an alert.
+// loopback returns both ends of a TCP connection. TLS expects a buffer: over a pipe both ends could
+// block while they write an alert.
 func loopback(t *testing.T) (server, client net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,8 +70,7 @@ func loopback(t *testing.T) (server, client net.Conn) {
 	return must(t, server, err), client
 }
 
-// connect runs a handshake and one byte from the server, and gives what each
-// end says of it.
+// connect runs a handshake and sends one byte from the server. It returns the error of each end.
 func connect(t *testing.T, server, client *tls.Config) (seen Identity, serverErr, clientErr error) {
 	t.Helper()
 	a, b := loopback(t)
@@ -88,8 +87,8 @@ func connect(t *testing.T, server, client *tls.Config) (seen Identity, serverErr
 	dialing := tls.Client(b, client)
 	clientErr = dialing.HandshakeContext(t.Context())
 	if clientErr == nil {
-		// In TLS 1.3 the client's handshake ends before the server has judged its
-		// certificate: only a read tells.
+		// In TLS 1.3 the client's handshake ends before the server has checked its certificate.
+		// Only a read returns the result.
 		_, clientErr = dialing.Read(make([]byte, 1))
 	}
 	b.Close()
@@ -128,15 +127,15 @@ func TestPeersOfOneApplicationConnect(t *testing.T) {
 	}
 }
 
-// TestImpostorsAreRefused holds every way in that a certificate could open too
-// far: each case would connect if one check were missing.
+// TestImpostorsAreRefused has every way in which a certificate could give too much access. Each
+// case would connect if one check were missing.
 func TestImpostorsAreRefused(t *testing.T) {
 	t.Parallel()
 	root := authority(t, app)
 	am, te := applicationMaster(t, root), taskExecutor(t, root, container)
 	stranger := authority(t, app) // same names, another key
 	issued := func(c *Credentials, err error) *Credentials { return must(t, c, err) }
-	// forge issues, with a TaskExecutor's key, what only others may issue.
+	// forge issues, with a TaskExecutor's key, certificates that only the authority may issue.
 	forge := func(id Identity) *Credentials {
 		c, err := te.issuer().issue(id, nil, time.Now())
 		return must(t, c, err)
@@ -155,7 +154,7 @@ func TestImpostorsAreRefused(t *testing.T) {
 	tests := []struct {
 		name           string
 		server, client *tls.Config
-		want           error // seen by the server, or by the client where atClient is set
+		want           error // at the server, or at the client if atClient is set
 		atClient       bool
 	}{
 		{name: "a TaskExecutor of another authority", server: onlyTE, client: taskExecutor(t, stranger, container).ClientTLS(toAM), atClient: true},
@@ -194,7 +193,7 @@ func TestImpostorsAreRefused(t *testing.T) {
 	}
 }
 
-// expired gives a TaskExecutor a certificate of its authority that has ended.
+// expired returns an expired certificate of a TaskExecutor from its authority.
 func expired(t *testing.T, root *Authority, te *Credentials) *Credentials {
 	t.Helper()
 	template := *te.chain[0]
@@ -204,11 +203,11 @@ func expired(t *testing.T, root *Authority, te *Credentials) *Credentials {
 	return &Credentials{identity: te.identity, key: te.key, chain: append([]*x509.Certificate{certificate}, root.issuer.chain...)}
 }
 
-// TestCertificatesOutlastLongJobs would catch a job of weeks that cannot replace
-// a lost stream, as the certificate of one of its ends has expired.
+// TestCertificatesOutlastLongJobs would catch a job of weeks that cannot replace a lost stream,
+// because the certificate of one of its ends has expired.
 func TestCertificatesOutlastLongJobs(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // for its clock
+	synctest.Test(t, func(t *testing.T) { // for the simulated clock
 		root := authority(t, app)
 		am, te := applicationMaster(t, root), taskExecutor(t, root, container)
 		old := taskHost(t, te, job)
@@ -225,7 +224,7 @@ func TestCertificatesOutlastLongJobs(t *testing.T) {
 	})
 }
 
-// unchecked is a client that takes any server, to see the server's own check.
+// unchecked is a client that accepts any server, for tests of the server's check.
 func unchecked(c *Credentials) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c.certificate()}}
 }
@@ -369,7 +368,7 @@ func TestTokenMatchesItselfOnly(t *testing.T) {
 	}
 }
 
-// FuzzParsePEM would catch text that crashes a process at its start.
+// FuzzParsePEM would catch a text that crashes a process at its start.
 func FuzzParsePEM(f *testing.F) {
 	root, err := NewAuthority(app, time.Unix(1700000000, 0))
 	if err != nil {

@@ -10,12 +10,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// errNotAllowed says that a peer proved who it is, and that it is not one this
-// end talks to.
+// errNotAllowed says that a peer has a valid identity, but this end does not accept it.
 var errNotAllowed = errors.New("peer is not allowed here")
 
-// Accept decides about a peer of the same application whose certificate holds.
-// Its error ends the handshake.
+// Accept decides about a peer of the same application with a valid certificate. Its error ends the
+// handshake.
 type Accept func(peer Identity) error
 
 // OnlyRole accepts peers of one role.
@@ -28,8 +27,8 @@ func OnlyRole(role Role) Accept {
 	}
 }
 
-// OnlyJob accepts those who may exchange data of a job: its task hosts on any worker.
-// A TaskExecutor, which can issue a host's certificate, must have done so.
+// OnlyJob accepts the task hosts of a job on any worker. It does not accept a TaskExecutor,
+// although a TaskExecutor could issue a host's certificate.
 func OnlyJob(job ids.JobID) Accept {
 	return func(peer Identity) error {
 		if peer.Role == RoleTaskHost && peer.Job == job {
@@ -39,15 +38,15 @@ func OnlyJob(job ids.JobID) Accept {
 	}
 }
 
-// ServerTLS is the listening end of mutual TLS 1.3: peers prove an identity of
-// the same application that accept allows.
+// ServerTLS returns the configuration of the listening end of mutual TLS 1.3. Peers must prove an
+// identity of the same application, and accept must allow it.
 func (c *Credentials) ServerTLS(accept Accept) *tls.Config {
 	config := c.mutual(x509.ExtKeyUsageClientAuth, accept)
-	config.ClientAuth = tls.RequireAnyClientCert // checked by VerifyConnection
+	config.ClientAuth = tls.RequireAnyClientCert // VerifyConnection checks it
 	return config
 }
 
-// ClientTLS is the dialing end of mutual TLS 1.3.
+// ClientTLS returns the configuration of the dialing end of mutual TLS 1.3.
 func (c *Credentials) ClientTLS(accept Accept) *tls.Config {
 	return c.mutual(x509.ExtKeyUsageServerAuth, accept)
 }
@@ -56,21 +55,21 @@ func (c *Credentials) mutual(usage x509.ExtKeyUsage, accept Accept) *tls.Config 
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{c.certificate()},
-		// Peers are known by identity, not by host name: VerifyConnection checks
-		// the whole chain in place of the check that is switched off here.
+		// Peers have identities, not host names. VerifyConnection checks the whole chain, and
+		// replaces the check that is switched off here.
 		InsecureSkipVerify:     true,
 		VerifyConnection:       verifier(c.root(), c.identity.Application, usage, accept),
 		SessionTicketsDisabled: true,
 	}
 }
 
-// RESTServerTLS is the listening end of REST: TLS 1.3 without a certificate of
-// the client, who sends a Token instead.
+// RESTServerTLS returns the configuration of the listening end of REST: TLS 1.3 without a
+// certificate of the client, which sends a Token.
 func (c *Credentials) RESTServerTLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c.certificate()}}
 }
 
-// RESTClientTLS is the dialing end of REST, for a client that holds the
+// RESTClientTLS returns the configuration of the dialing end of REST, for a client with the
 // authority's certificate (PEM, from the staging directory).
 func RESTClientTLS(authority []byte) (*tls.Config, error) {
 	block, _ := pem.Decode(authority)
@@ -88,7 +87,7 @@ func RESTClientTLS(authority []byte) (*tls.Config, error) {
 	}, nil
 }
 
-// PeerIdentity is who is at the other end of an established mutual connection.
+// PeerIdentity returns the identity of the other end of an established mutual connection.
 func PeerIdentity(state tls.ConnectionState) (Identity, error) {
 	if !state.HandshakeComplete || len(state.PeerCertificates) == 0 {
 		return Identity{}, fmt.Errorf("peer without a certificate: %w", ErrIdentity)
@@ -98,14 +97,14 @@ func PeerIdentity(state tls.ConnectionState) (Identity, error) {
 
 func (c *Credentials) certificate() tls.Certificate {
 	certificate := tls.Certificate{PrivateKey: c.key, Leaf: c.chain[0]}
-	for _, part := range c.chain[:len(c.chain)-1] { // peers have the authority's
+	for _, part := range c.chain[:len(c.chain)-1] { // peers have the authority's certificate
 		certificate.Certificate = append(certificate.Certificate, part.Raw)
 	}
 	return certificate
 }
 
-// verifier makes the whole check of a peer: signatures up to the authority,
-// times, usage, who may vouch for whom, the application, and accept.
+// verifier makes the whole check of a peer: signatures up to the authority's, times, usage,
+// issuers, the application, and accept.
 func verifier(root *x509.Certificate, application string, usage x509.ExtKeyUsage, accept Accept) func(tls.ConnectionState) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(root)
