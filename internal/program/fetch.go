@@ -16,10 +16,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// ErrChanged says that a staged file is not the program that its hash names.
+// ErrChanged says that a staged file is not the program with the expected hash.
 var ErrChanged = errors.New("the file is not the program that was uploaded: remove it and submit the job again")
 
-// writeBytes are written at a time, and held in memory until then.
+// writeBytes is the number of bytes of one write. They are held in memory until then.
 const writeBytes = 256 << 10
 
 // Files is the part of a filesystem.FileSystem that Fetch needs.
@@ -28,12 +28,11 @@ type Files interface {
 	Open(ctx context.Context, uri string) (filesystem.File, error)
 }
 
-// Fetch copies a staged program to a file that its owner can run, and gives its
-// size in bytes. There is no such file before all of it is there and its hash is
-// right, and nothing is left after an error: that names the program, its place and
-// the cause, ErrChanged for one. Memory is bounded, and so is what is written, by the
-// size that the file system tells. The path must be the caller's alone, as must be
-// the same with ".part". The end of ctx ends it with ctx's cause.
+// Fetch copies a staged program to a file that its owner can execute, and returns its size in
+// bytes. The file appears only when it is complete and its hash is right. After an error nothing is
+// left. The error names the program, its URI and the cause, such as ErrChanged. The memory is
+// bounded. The size in the file system bounds the written bytes. Only the caller may use path, and
+// path with ".part". The end of ctx ends Fetch with ctx's cause.
 func Fetch(ctx context.Context, files Files, p msg.Program, path string) (size int64, err error) {
 	part := path + ".part"
 	size, err = fetch(ctx, files, p, part)
@@ -49,8 +48,8 @@ func Fetch(ctx context.Context, files Files, p msg.Program, path string) (size i
 	return size, nil
 }
 
-// Verify checks that a file which others have brought, such as a NodeManager, is the program of that SHA-256, lower-case
-// hex: ErrChanged.
+// Verify checks that a file from another process, such as a NodeManager, has this SHA-256 in
+// lower-case hex. Otherwise the error is ErrChanged.
 func Verify(path, want string) error {
 	digest := sha256.New()
 	file, err := os.Open(path)
@@ -80,9 +79,9 @@ func fetch(ctx context.Context, files Files, p msg.Program, path string) (int64,
 		return 0, err
 	}
 	defer source.Close()
-	release := context.AfterFunc(ctx, func() { source.Close() }) // ends a read that waits
+	release := context.AfterFunc(ctx, func() { source.Close() }) // ends a waiting read
 	defer release()
-	sum, size, err := write(path, io.LimitReader(source, info.Size+1)) // one more, to see whether it ends
+	sum, size, err := write(path, io.LimitReader(source, info.Size+1)) // one byte more, to notice a longer file
 	switch {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)
@@ -96,7 +95,7 @@ func fetch(ctx context.Context, files Files, p msg.Program, path string) (int64,
 	return size, nil
 }
 
-// write writes a new file, and gives the SHA-256 and the number of the bytes.
+// write writes a new file and returns the SHA-256 and the number of its bytes.
 func write(path string, from io.Reader) (sum string, size int64, err error) {
 	digest := sha256.New()
 	file := bufio.NewWriterSize(&runnable{path: path}, writeBytes)
@@ -106,10 +105,10 @@ func write(path string, from io.Reader) (sum string, size int64, err error) {
 	return hex.EncodeToString(digest.Sum(nil)), size, err
 }
 
-// runnable is a new file that its owner can run. It is open only while it is
-// written to, and nothing is forked meanwhile: a child has all that was open until
-// some time after it began to execute its own program, and what anybody has open
-// for writing cannot be executed (ETXTBSY).
+// runnable is a new file that its owner can execute. It is open only during a write, and the
+// process forks no child meanwhile. A child inherits all open files until some time after it has
+// started its own program, and a file that any process has open for writing cannot be executed
+// (ETXTBSY).
 type runnable struct {
 	path string
 	made bool

@@ -62,7 +62,7 @@ func (f *stagedFile) Close() error {
 	return nil
 }
 
-// endless has no end, whatever the file system says.
+// endless has no end, whatever size the file system reports.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
@@ -79,8 +79,8 @@ func reference(content []byte) msg.Program {
 	return msg.Program{Name: "wordcount", SHA256: hex.EncodeToString(sum[:]), URI: "hdfs://ns/x"}
 }
 
-// TestFetchedProgramIsWholeAndRunnable would catch a program that is damaged on the
-// way, that others may read or that cannot be run.
+// TestFetchedProgramIsWholeAndRunnable would catch a program that is damaged on the way, that other
+// users may read, or that cannot be executed.
 func TestFetchedProgramIsWholeAndRunnable(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("program "), 100_000)
@@ -102,8 +102,8 @@ func TestFetchedProgramIsWholeAndRunnable(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotTheProgramIsNotKept would catch a file under the program's name that
-// is not what the job was planned with, and one that fills the disk.
+// TestWhatIsNotTheProgramIsNotKept would catch a file under the program's name that is not the
+// planned program, and one that fills the disk.
 func TestWhatIsNotTheProgramIsNotKept(t *testing.T) {
 	t.Parallel()
 	content := []byte("the program, every byte of it")
@@ -156,11 +156,10 @@ func TestProgramGoesWhereThereIsRoom(t *testing.T) {
 	}
 }
 
-// TestCancelledFetchEnds would catch a fetch that waits for a DataNode after the
-// job is gone.
+// TestCancelledFetchEnds would catch a fetch that waits for a DataNode after the job has ended.
 func TestCancelledFetchEnds(t *testing.T) {
 	t.Parallel()
-	reader, writer := io.Pipe() // nobody writes
+	reader, writer := io.Pipe() // without a writer
 	defer writer.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("job is gone")
@@ -170,9 +169,8 @@ func TestCancelledFetchEnds(t *testing.T) {
 	}
 }
 
-// TestFetchedProgramRunsWhileOthersAreStarted would catch a program that cannot be
-// executed because a child which was forked at the wrong moment has it open for
-// writing (ETXTBSY).
+// TestFetchedProgramRunsWhileOthersAreStarted would catch a program that cannot be executed because
+// a child that was forked at the wrong moment has it open for writing (ETXTBSY).
 func TestFetchedProgramRunsWhileOthersAreStarted(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("/bin/true")
@@ -213,8 +211,8 @@ func TestFetchedProgramRunsWhileOthersAreStarted(t *testing.T) {
 	others.Wait()
 }
 
-// TestAProgramThatWasBroughtIsVerified would catch a program that was changed on its way to the node, with the checksums of
-// its blocks.
+// TestAProgramThatWasBroughtIsVerified would catch a program that was changed on its way to the
+// node, with the checksums of its blocks.
 func TestAProgramThatWasBroughtIsVerified(t *testing.T) {
 	t.Parallel()
 	content := []byte("the program, every byte of it")
@@ -235,8 +233,8 @@ func TestAProgramThatWasBroughtIsVerified(t *testing.T) {
 	}
 }
 
-// BenchmarkFetch fetches a program of the usual size from the local disk: what it
-// costs to hash and write it.
+// BenchmarkFetch fetches a program of the usual size from the local disk: the cost of hashing and
+// writing it.
 func BenchmarkFetch(b *testing.B) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 13<<16) // 13 MiB
 	source := filepath.Join(b.TempDir(), "wordcount")

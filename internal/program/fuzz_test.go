@@ -10,9 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// FuzzMark looks for the SDK's mark in a file that is read in pieces. It would
-// catch a program that is refused, or taken for one of another version, for where
-// its pieces end.
+// FuzzMark looks for the SDK's mark in a file that is read in pieces. It would catch a program that
+// is refused, or gets another version, because of the boundaries of the pieces.
 func FuzzMark(f *testing.F) {
 	mark := fmt.Sprint(markStart, jobgraph.ProtocolVersion, markEnd)
 	f.Add([]byte("\x7fELF"+mark), uint8(7))
@@ -39,8 +38,8 @@ func FuzzMark(f *testing.F) {
 	})
 }
 
-// FuzzPlatform reads the head of a file that is said to be a program. It would
-// catch one that crashes the client, or takes its memory.
+// FuzzPlatform parses the head of any file. It would catch a head that crashes the client or fills
+// its memory.
 func FuzzPlatform(f *testing.F) {
 	f.Add([]byte("#!/bin/sh\n"))
 	f.Add([]byte("\x7fELF\x02\x01\x01" + string(make([]byte, 60))))

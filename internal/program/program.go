@@ -1,7 +1,6 @@
-// Package program reads what must be known of a user's program from its file, or
-// as it passes by, without running it: that it is built with the SDK, for which
-// protocol version and for which platform, and its content hash. It also brings a
-// program that is staged to where it can be run.
+// Package program inspects a user's program without running it, in its file or while it passes as a
+// stream. It finds whether the program is built with the SDK, its protocol version, its platform
+// and its content hash. It also fetches a staged program.
 package program
 
 import (
@@ -27,18 +26,18 @@ import (
 
 // Errors that callers test with errors.Is.
 var (
-	// ErrNotBuiltWithSDK says that the file does not carry the SDK's mark.
+	// ErrNotBuiltWithSDK says that the file does not contain the SDK's mark.
 	ErrNotBuiltWithSDK = errors.New("not built with the Bobbin SDK")
-	// ErrNoProgram says that the file is no executable of any platform.
+	// ErrNoProgram says that the file is not an executable of any platform.
 	ErrNoProgram = errors.New("not a program")
 	// ErrPlatform says that the file does not run on the cluster's platform.
 	ErrPlatform = errors.New("built for another platform")
-	// ErrProtocolVersion says that program and client were built from versions
-	// that do not understand each other.
+	// ErrProtocolVersion says that program and client were built from releases with different
+	// protocol versions.
 	ErrProtocolVersion = errors.New("built with another protocol version")
 )
 
-// Program is a program that may be submitted.
+// Program is a program that can be submitted.
 type Program struct {
 	Path   string // absolute
 	Name   string // base name
@@ -46,18 +45,18 @@ type Program struct {
 	SHA256 string // lower-case hex
 }
 
-// The mark that the SDK puts into every program is markStart, the protocol
-// version in digits, and markEnd. Bobbin's own binary holds the first part with
-// no version behind it, so it is not taken for a program.
+// The SDK's mark in every program is markStart, the protocol version in digits, and markEnd.
+// bobbin's own binary contains markStart without a version after it, so it does not count as a
+// program.
 const (
 	markStart        = "<bobbin sdk protocol version="
 	markEnd          = ">"
 	maxVersionDigits = 9
 )
 
-// Inspect reads the file and checks that it is a program for the cluster:
-// built with the SDK, this protocol version, linux on the architecture
-// machine. Errors name the file and the remedy.
+// Inspect reads the file and checks that it is a program for the cluster: built with the SDK, with
+// this protocol version, for Linux on the architecture machine. Errors name the file and the
+// remedy.
 func Inspect(path string, machine elf.Machine) (Program, error) {
 	seen, absolute, err := look(path)
 	if err != nil {
@@ -71,9 +70,9 @@ func Inspect(path string, machine elf.Machine) (Program, error) {
 	return program, nil
 }
 
-// InspectOwn gives the absolute path of a program that this machine is to run: built with the
-// SDK and this protocol version, for whatever platform this process runs on. Errors name the
-// file and the remedy.
+// InspectOwn returns the absolute path of a program that will run on this machine. It checks that
+// the program is built with the SDK and this protocol version, for the platform of this process.
+// Errors name the file and the remedy.
 func InspectOwn(path string) (string, error) {
 	seen, absolute, err := look(path)
 	if err != nil {
@@ -93,7 +92,7 @@ func InspectOwn(path string) (string, error) {
 	return absolute, nil
 }
 
-// InspectBobbin reads the file of bobbin itself, which the cluster runs too.
+// InspectBobbin inspects the file of bobbin itself, which also runs in the cluster.
 func InspectBobbin(path string, machine elf.Machine) (Program, error) {
 	seen, absolute, err := look(path)
 	if err == nil {
@@ -109,7 +108,7 @@ func InspectBobbin(path string, machine elf.Machine) (Program, error) {
 	return program, nil
 }
 
-// Native is the platform that this process runs on.
+// Native returns the architecture of this process.
 func Native() elf.Machine {
 	if runtime.GOARCH == "arm64" {
 		return elf.EM_AARCH64
@@ -117,8 +116,7 @@ func Native() elf.Machine {
 	return elf.EM_X86_64
 }
 
-// locate gives the absolute path of a file that can be started. Errors name the file and the
-// remedy.
+// locate returns the absolute path of an executable file. Errors name the file and the remedy.
 func locate(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -141,7 +139,7 @@ func locate(path string) (string, error) {
 	return absolute, nil
 }
 
-// look reads a file that can be started.
+// look inspects an executable file.
 func look(path string) (seen *Inspection, absolute string, err error) {
 	if absolute, err = locate(path); err != nil {
 		return nil, "", err
@@ -158,7 +156,7 @@ func look(path string) (seen *Inspection, absolute string, err error) {
 	return seen, absolute, nil
 }
 
-// cause drops the path that os puts into its errors: Inspect names it already.
+// cause drops the path that os puts into its errors, because Inspect names it already.
 func cause(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -166,8 +164,8 @@ func cause(err error) error {
 	return err
 }
 
-// Inspection looks at a program as it passes by: write all of it, then ask for the
-// Program. It holds no more than a few bytes.
+// Inspection inspects a program as a stream: write all of it, then call Program. It holds only a
+// few bytes.
 type Inspection struct {
 	hash hash.Hash
 	mark markFinder
@@ -175,10 +173,10 @@ type Inspection struct {
 	size int64
 }
 
-// NewInspection makes an Inspection that has seen nothing.
+// NewInspection makes an empty Inspection.
 func NewInspection() *Inspection { return &Inspection{hash: sha256.New()} }
 
-// Write looks at the next bytes. It takes them all.
+// Write inspects the next bytes. It takes all of them.
 func (i *Inspection) Write(p []byte) (int, error) {
 	i.head = append(i.head, p[:min(len(p), HeadSize-len(i.head))]...)
 	i.size += int64(len(p))
@@ -186,8 +184,8 @@ func (i *Inspection) Write(p []byte) (int, error) {
 	return i.mark.Write(p)
 }
 
-// Program describes what has passed, under a name and without a Path, if it is a
-// program for the cluster: as Inspect.
+// Program describes the inspected file under a name, without a Path, if it is a program for the
+// cluster. Its checks are those of Inspect.
 func (i *Inspection) Program(name string, machine elf.Machine) (Program, error) {
 	err := CheckPlatform(i.head, machine)
 	if err == nil {
@@ -199,7 +197,7 @@ func (i *Inspection) Program(name string, machine elf.Machine) (Program, error) 
 	return i.program(name), nil
 }
 
-// checkMark judges what has passed by the SDK's mark.
+// checkMark checks the SDK's mark.
 func (i *Inspection) checkMark() error {
 	switch i.mark.version {
 	case jobgraph.ProtocolVersion:
@@ -218,12 +216,12 @@ func (i *Inspection) program(name string) Program {
 	return Program{Name: name, Size: i.size, SHA256: hex.EncodeToString(i.hash.Sum(nil))}
 }
 
-// HeadSize is how much of an ELF file's header tells its platform, in bytes:
-// e_ident, e_type and e_machine.
+// HeadSize is the length of the part of an ELF header that names the platform, in bytes: e_ident,
+// e_type and e_machine.
 const HeadSize = 20
 
-// CheckPlatform judges a program by the first HeadSize bytes of its file: ErrPlatform,
-// ErrNoProgram.
+// CheckPlatform checks a program's platform by the first HeadSize bytes of its file. The error is
+// ErrPlatform or ErrNoProgram.
 func CheckPlatform(head []byte, machine elf.Machine) error {
 	if err := kindOf(head); err != nil {
 		return err
@@ -241,8 +239,8 @@ func CheckPlatform(head []byte, machine elf.Machine) error {
 	return nil
 }
 
-// kindOf tells by the first bytes of a file that it is no executable, where it is of a kind
-// that people take for one.
+// kindOf returns an error if the first bytes show that a file is of a kind that users mistake for a
+// program.
 func kindOf(head []byte) error {
 	const wanted = "a program is one executable file, which go build makes from a main that calls bobbin.Main"
 	switch {
@@ -256,7 +254,7 @@ func kindOf(head []byte) error {
 	return nil
 }
 
-// checkKind is kindOf a file.
+// checkKind calls kindOf for a file.
 func checkKind(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -271,7 +269,7 @@ func checkKind(path string) error {
 	return kindOf(head[:n])
 }
 
-// goarch is Go's name of a platform's architecture, where it has one.
+// goarch returns Go's name of an architecture, or ELF's name if Go has none.
 func goarch(machine elf.Machine) string {
 	switch machine {
 	case elf.EM_X86_64:
@@ -283,10 +281,9 @@ func goarch(machine elf.Machine) string {
 	}
 }
 
-// markFinder looks for the mark in a stream of chunks; a mark may lie across
-// two of them.
+// markFinder looks for the mark in a stream of chunks. Two chunks may share a mark.
 type markFinder struct {
-	window  []byte // the last chunk, and before it the tail of those before
+	window  []byte // the tail of earlier chunks, and the last chunk
 	version int
 }
 

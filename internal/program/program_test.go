@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
-// build makes a real executable with a string in its data.
+// build builds a real executable with a string in its data.
 func build(t *testing.T, goarch, content string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,8 +32,8 @@ func build(t *testing.T, goarch, content string) string {
 	return out
 }
 
-// TestInspectTellsProgramsApart would catch a file that is uploaded and started
-// on a cluster where it cannot run.
+// TestInspectTellsProgramsApart would catch a file that is uploaded and started on a cluster where
+// it cannot run.
 func TestInspectTellsProgramsApart(t *testing.T) {
 	mark := fmt.Sprintf("<bobbin sdk protocol version=%d>", jobgraph.ProtocolVersion)
 	text := filepath.Join(t.TempDir(), "script")
@@ -87,8 +87,8 @@ func TestInspectTellsProgramsApart(t *testing.T) {
 	}
 }
 
-// TestInspectOwnTellsProgramsApart would catch a file that a local run starts though it is no program of the SDK, and a
-// wrapper with the mark that it does not.
+// TestInspectOwnTellsProgramsApart would catch a local run that starts a file which is not a
+// program of the SDK, or refuses a wrapper with the mark.
 func TestInspectOwnTellsProgramsApart(t *testing.T) {
 	mark := fmt.Sprintf("<bobbin sdk protocol version=%d>", jobgraph.ProtocolVersion)
 	write := func(name, content string) string {
