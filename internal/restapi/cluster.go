@@ -31,7 +31,7 @@ type DashboardFeatures struct {
 	WebHistory bool `json:"web-history"`
 }
 
-// ConfigEntry is an option of the answer to GET /jobmanager/config, which is a list; Flink's
+// ConfigEntry is one option in the answer to GET /jobmanager/config, which is a list; Flink's
 // ConfigurationInfoEntry.
 type ConfigEntry struct {
 	Key   string `json:"key"`
@@ -56,19 +56,20 @@ type DataSets struct {
 	DataSets []struct{} `json:"dataSets"`
 }
 
-// TriggerResponse is the answer to a request for something that takes time; Flink's class of
-// that name.
+// TriggerResponse is the answer to a request that starts an asynchronous operation; Flink's class
+// of that name.
 type TriggerResponse struct {
 	ID string `json:"request-id"`
 }
 
-// AsynchronousResult tells how far a triggered operation is; Flink's AsynchronousOperationResult.
+// AsynchronousResult is the state of an asynchronous operation; Flink's
+// AsynchronousOperationResult.
 type AsynchronousResult struct {
 	Status    QueueStatus      `json:"status"`
 	Operation *OperationResult `json:"operation,omitempty"` // once it has ended
 }
 
-// OperationResult is how an operation ended; Flink's AsynchronousOperationInfo.
+// OperationResult is the result of an operation; Flink's AsynchronousOperationInfo.
 type OperationResult struct {
 	FailureCause *FailureCause `json:"failure-cause,omitempty"`
 }
@@ -82,15 +83,15 @@ type QueueStatus struct {
 type FailureCause struct {
 	Class      string `json:"class"`
 	StackTrace string `json:"stack-trace"`
-	Serialized []byte `json:"serialized-throwable"` // Java's object: empty, and never null
+	Serialized []byte `json:"serialized-throwable"` // Java's object: always empty, never null
 }
 
-// Blocklist is the answer to GET /blocklist: the nodes that jobs have set aside, by name.
+// Blocklist is the answer to GET /blocklist: the nodes that jobs have blocked, by name.
 type Blocklist struct {
 	Nodes []BlockedNode `json:"nodes"`
 }
 
-// BlockedNode is a node from which some job takes no slots.
+// BlockedNode is a node that some job has blocked: the job takes no slots there.
 type BlockedNode struct {
 	Node  string `json:"node"`
 	Cause string `json:"cause"`

@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// FuzzReadPage reads what a server answers for a page of results. It would catch
-// another answer that is taken for a page, and one that fills the client's memory.
+// FuzzReadPage parses a server's answer for a page of results. It would catch another answer that
+// counts as a page, and one that fills the client's memory.
 func FuzzReadPage(f *testing.F) {
 	f.Add("3", "42", "true", []byte{1, 0xff})
 	f.Add("", "-1", "T", []byte("<html>"))

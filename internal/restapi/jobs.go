@@ -35,7 +35,7 @@ type JobOverview struct {
 	Tasks            map[string]int `json:"tasks"` // states in lower case, and "total"
 }
 
-// JobTypeBatch is the type of a job that ends by itself.
+// JobTypeBatch is the type of a batch job.
 const JobTypeBatch = "BATCH"
 
 // JobDetailsInfo is the answer to GET /jobs/{job}; Flink's class of that name.
@@ -86,8 +86,8 @@ type IOMetrics struct {
 	BusyTime             float64 `json:"accumulated-busy-time"`
 }
 
-// AggregatedMetric is a metric of the answer to GET /jobs/metrics, which is a list; Flink's
-// class of that name.
+// AggregatedMetric is one metric in the answer to GET /jobs/metrics, which is a list; Flink's class
+// of that name.
 type AggregatedMetric struct {
 	ID string `json:"id"`
 }
@@ -113,7 +113,7 @@ type ExecutionConfig struct {
 	UserConfig      map[string]string `json:"user-config"`
 }
 
-// VertexRequirements are what a vertex needs in the answer to GET
+// VertexRequirements are the requirements of one vertex in the answer to GET
 // /jobs/{job}/resource-requirements, which has them by vertex; Flink's
 // JobVertexResourceRequirements.
 type VertexRequirements struct {
@@ -185,11 +185,11 @@ type ExecutionResult struct {
 	Result *JobExecutionResult `json:"job-execution-result,omitempty"`
 }
 
-// JobExecutionResult is what Flink's JobResultSerializer writes.
+// JobExecutionResult is the output of Flink's JobResultSerializer.
 type JobExecutionResult struct {
 	ID                 ids.JobID                  `json:"id"`
 	ApplicationStatus  msg.ApplicationStatus      `json:"application-status"`
-	AccumulatorResults map[string]json.RawMessage `json:"accumulator-results"` // Java's serialized form; ours are Result.Counters
+	AccumulatorResults map[string]json.RawMessage `json:"accumulator-results"` // Java's serialized form; Bobbin's are Result.Counters
 	NetRuntime         int64                      `json:"net-runtime"`
 	FailureCause       *FailureCause              `json:"failure-cause,omitempty"`
 }

@@ -32,7 +32,7 @@ type PlanNode struct {
 	OptimizerProperties struct{}    `json:"optimizer_properties"`
 }
 
-// PlanInput is what a vertex of a plan reads of another.
+// PlanInput is an input of a vertex of a plan.
 type PlanInput struct {
 	Num          int    `json:"num"`
 	ID           string `json:"id"`
@@ -40,10 +40,10 @@ type PlanInput struct {
 	Exchange     string `json:"exchange"`
 }
 
-// noJob stands for the id of a job that has none yet.
+// noJob is the id in the plan of a job that has no id yet.
 const noJob ids.JobID = "00000000000000000000000000000000"
 
-// PlanOf is the plan of a job that has no id yet.
+// PlanOf returns the plan of a job that has no id yet.
 func PlanOf(g *jobgraph.JobGraph) JobPlan {
 	details := msg.JobDetails{Vertices: make([]msg.VertexDetails, len(g.Vertices))}
 	details.ID, details.Name = noJob, g.Name
@@ -58,7 +58,7 @@ func PlanOf(g *jobgraph.JobGraph) JobPlan {
 	return PlanOfJob(details)
 }
 
-// PlanOfJob is the plan of a job that runs or has run.
+// PlanOfJob returns the plan of a job that runs or has run.
 func PlanOfJob(d msg.JobDetails) JobPlan {
 	plan := JobPlan{ID: d.ID, Name: d.Name, Type: JobTypeBatch, Nodes: make([]PlanNode, 0, len(d.Vertices))}
 	for _, v := range d.Vertices {

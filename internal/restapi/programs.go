@@ -2,9 +2,9 @@ package restapi
 
 import "github.com/bobbin-yarn/bobbin/internal/ids"
 
-// ProgramID names a program.
+// ProgramID identifies a program.
 type ProgramID struct {
-	Name   string `json:"name,omitempty"` // for people
+	Name   string `json:"name,omitempty"` // for users
 	SHA256 string `json:"sha256"`         // lower-case hex
 }
 
@@ -21,17 +21,17 @@ type Programs struct {
 	Programs []Program `json:"programs"`
 }
 
-// RunRequest is the body of POST /programs/{program}/run and …/plan; Flink's
-// JarRunRequestBody without what concerns Java.
+// RunRequest is the body of POST /programs/{program}/run and …/plan; Flink's JarRunRequestBody
+// without the fields for Java.
 type RunRequest struct {
 	Arguments   []string          `json:"programArgsList,omitempty"`
 	Parallelism int               `json:"parallelism,omitempty"` // 0: parallelism.default
 	Job         ids.JobID         `json:"jobId,omitempty"`
 	Options     map[string]string `json:"flinkConfiguration,omitempty"`
-	// ArgumentLine is Flink's older form of Arguments: words between spaces, in which
-	// quotes hold words together.
+	// ArgumentLine is Flink's older form of Arguments: words separated by spaces. Quotes keep words
+	// together.
 	ArgumentLine string `json:"programArgs,omitempty"`
-	// Savepoint is answered with "not yet".
+	// Savepoint is refused: savepoints are not supported yet.
 	Savepoint string `json:"savepointPath,omitempty"`
 }
 
@@ -47,9 +47,9 @@ type Driver struct {
 	Program string    `json:"program"` // SHA-256, lower-case hex
 	Name    string    `json:"name"`
 	Started int64     `json:"started"`
-	Memory  int64     `json:"memory"`            // bytes that its processes hold
-	Jobs    int       `json:"jobs"`              // that it has submitted
-	LastJob ids.JobID `json:"lastJob,omitempty"` // of these
+	Memory  int64     `json:"memory"`            // memory of its processes, in bytes
+	Jobs    int       `json:"jobs"`              // number of submitted jobs
+	LastJob ids.JobID `json:"lastJob,omitempty"` // the last of these
 }
 
 // Drivers is the answer to GET /drivers.
@@ -68,7 +68,7 @@ type JarFile struct {
 	ID       string     `json:"id"`
 	Name     string     `json:"name"`
 	Uploaded int64      `json:"uploaded"`
-	Entry    []JarEntry `json:"entry"` // programs have one main each, and no list of it
+	Entry    []JarEntry `json:"entry"` // a program has one main, and no list of them
 }
 
 // JarEntry is Flink's JarListInfo.JarEntryInfo.

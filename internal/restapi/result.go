@@ -12,8 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Result is the answer to GET /jobs/{job}/result: how a job ended, or the status
-// that it is in.
+// Result is the answer to GET /jobs/{job}/result: the job's result, or its present status.
 type Result struct {
 	Job      ids.JobID        `json:"jid"`
 	Status   msg.JobStatus    `json:"status"`
@@ -35,7 +34,7 @@ type ResultFailure struct {
 	Stack   string `json:"stack,omitempty"`
 }
 
-// JobEnded gives the result as roles tell it.
+// JobEnded converts the result to the roles' message.
 func (r Result) JobEnded() msg.JobEnded {
 	e := msg.JobEnded{Job: r.Job, Status: r.Status, Counters: r.Counters, Duration: milliseconds(r.Duration)}
 	if r.Failure != nil {
@@ -55,11 +54,10 @@ const (
 	HeaderEnd   = "Bobbin-End"
 )
 
-// ErrNoPage says that an answer is no page of a collected result.
+// ErrNoPage says that an answer is not a page of a collected result.
 var ErrNoPage = errors.New("answer is no result page")
 
-// maxPage bounds the body of a page that ReadPage takes, in bytes; what servers
-// send stays far below.
+// maxPage bounds the body of a page in ReadPage, in bytes. Servers send far less.
 const maxPage = 8 << 20
 
 // ReadPage reads the answer to GET /jobs/{job}/collect/{name} with status 200.

@@ -5,8 +5,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Slots is the answer to GET /slots: what there is of slots, what is to come, and what jobs
-// need.
+// Slots is the answer to GET /slots: the slots, the expected slots, and the jobs' needs.
 type Slots struct {
 	Total          int          `json:"slotsTotal"`
 	Available      int          `json:"slotsAvailable"`
@@ -19,7 +18,7 @@ type Slots struct {
 	Jobs           []SlotDemand `json:"jobs"`
 }
 
-// SlotDemand is what a job needs of slots.
+// SlotDemand is the number of slots that a job needs and holds.
 type SlotDemand struct {
 	Job    ids.JobID `json:"jid"`
 	Needed int       `json:"slotsNeeded"`
@@ -27,7 +26,7 @@ type SlotDemand struct {
 	Since  int64     `json:"waitsSince"`
 }
 
-// Supply is what the answer says.
+// Supply converts the answer to the roles' message.
 func (s Slots) Supply() msg.SlotSupply {
 	supply := msg.SlotSupply{
 		Total: s.Total, Free: s.Available, PerWorker: s.PerWorker, WorkerMemoryMB: s.WorkerMemoryMB,

@@ -7,21 +7,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// JobSubmission is the body of POST /jobs: a planned job of a program that the session
-// has.
+// JobSubmission is the body of POST /jobs: a planned job of a program in the session.
 type JobSubmission struct {
-	Job     ids.JobID         `json:"jobId,omitempty"` // "": the session gives it one
+	Job     ids.JobID         `json:"jobId,omitempty"` // "": the session chooses one
 	Graph   jobgraph.JobGraph `json:"graph"`
 	Program ProgramID         `json:"program"`
-	// Attached says that a client comes for what the job collects. Without it nothing is
-	// kept of that.
+	// Attached is true if a client will read the collected results. Otherwise the session does not
+	// keep them.
 	Attached bool `json:"attached"`
-	// ClientHeartbeatTimeout is how long the client may be silent before the job is
-	// cancelled, in ms; 0: for ever.
+	// ClientHeartbeatTimeout is how long the client may be silent before the session cancels the
+	// job, in ms; 0: forever.
 	ClientHeartbeatTimeout int64 `json:"clientHeartbeatTimeout,omitempty"`
 }
 
-// ClientTimeout is how long the client may be silent; 0: for ever.
+// ClientTimeout returns how long the client may be silent; 0: forever.
 func (j JobSubmission) ClientTimeout() time.Duration { return milliseconds(j.ClientHeartbeatTimeout) }
 
 // JobSubmitted is the answer to POST /jobs; Flink's JobSubmitResponseBody.
@@ -32,7 +31,7 @@ type JobSubmitted struct {
 // ClientHeartbeat is the body of PATCH /jobs/{job}/clientHeartbeat; Flink's
 // JobClientHeartbeatRequestBody.
 type ClientHeartbeat struct {
-	// ExpiredTimestamp is until when the job may go on by the client's clock. The session
-	// counts the submission's time by its own instead.
+	// ExpiredTimestamp is the time until which the job may run, by the client's clock. The session
+	// ignores it and counts the timeout of the submission by its own clock.
 	ExpiredTimestamp int64 `json:"expiredTimestamp"`
 }
