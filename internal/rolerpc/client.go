@@ -21,20 +21,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// errConnClosed says that the connection was closed at this end.
+// errConnClosed says that this end has closed the connection.
 var errConnClosed = errors.New("connection is closed")
 
 // Client times.
 const (
-	// dialTimeout bounds the time until the other machine takes the connection.
+	// dialTimeout bounds the time until the other machine accepts the connection.
 	dialTimeout = 5 * time.Second
-	// connectTimeout bounds that and TLS. An ApplicationMaster in whose queue strangers wait
-	// comes to this worker when they have had their turn: of the 4,097 who find a place there
-	// (Linux' net.core.somaxconn), 63 each 250 ms (package doorstep), which takes 16.3 s. A
-	// worker that gave up sooner would begin at the queue's end each time.
+	// connectTimeout bounds that and TLS. At an ApplicationMaster with strangers in its queue, this
+	// worker has to wait for all that came before it. The queue holds 4,097 (Linux's
+	// net.core.somaxconn), and 63 of them have their turn each 250 ms (package doorstep), which
+	// takes 16.3 s. A worker that gave up sooner would start at the queue's end each time.
 	connectTimeout = 30 * time.Second
 	reconnectFirst = 100 * time.Millisecond
-	reconnectMost  = 2 * time.Second // callers back off further themselves
+	reconnectMost  = 2 * time.Second // callers wait longer themselves
 )
 
 // Conn is the dialing end: a TaskExecutor's only connection to its ApplicationMaster. It
@@ -89,17 +89,17 @@ func (c *Conn) Open(ctx context.Context, target string, h Handler) (*Stream, err
 		c.mu.Unlock()
 		return nil, fmt.Errorf("open stream to %s at %s: %w", target, c.address, errConnClosed)
 	}
-	c.streams.Add(1) // kept until the stream has ended, or was not opened
+	c.streams.Add(1) // until the stream has ended, or has failed to open
 	c.mu.Unlock()
 
-	// A caller who asks again asks for an attempt now, not after gRPC's pause.
+	// A caller that tries again wants an attempt now, not after gRPC's pause.
 	if c.grpc.GetState() == connectivity.TransientFailure {
 		c.grpc.ResetConnectBackoff()
 	}
 	lifetime, cancel := context.WithCancel(metadata.AppendToOutgoingContext(context.WithoutCancel(ctx), targetHeader, target))
 	release := context.AfterFunc(ctx, cancel)
 	w, from, err := c.dial(lifetime, cancel)
-	if !release() { // what ended the opening, or is about to end the stream
+	if !release() { // ctx has ended the opening, or is about to end the stream
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -116,8 +116,8 @@ func (c *Conn) Open(ctx context.Context, target string, h Handler) (*Stream, err
 	return stream, nil
 }
 
-// dial opens the gRPC stream and waits for the server's header, which says that
-// the target took it.
+// dial opens the gRPC stream and waits for the server's header, which says that the target has
+// accepted it.
 func (c *Conn) dial(ctx context.Context, cancel context.CancelFunc) (*clientWire, Peer, error) {
 	desc := &grpc.StreamDesc{StreamName: methodName, ServerStreams: true, ClientStreams: true}
 	stream, err := c.grpc.NewStream(ctx, desc, "/"+serviceName+"/"+methodName)
@@ -125,7 +125,7 @@ func (c *Conn) dial(ctx context.Context, cancel context.CancelFunc) (*clientWire
 		return nil, Peer{}, refused(err)
 	}
 	header, err := stream.Header()
-	if err == nil && header == nil { // refused: the status comes in place of a message
+	if err == nil && header == nil { // refused: the status comes instead of a message
 		var none []byte
 		err = stream.RecvMsg(&none)
 	}
@@ -139,7 +139,7 @@ func (c *Conn) dial(ctx context.Context, cancel context.CancelFunc) (*clientWire
 	return &clientWire{stream: stream, cancel: cancel}, from, nil
 }
 
-// refused gives the server's refusal its identity back.
+// refused turns the server's refusal into ErrUnknownTarget if it is one.
 func refused(err error) error {
 	if status.Code(err) == codes.NotFound {
 		return fmt.Errorf("%w: %s", ErrUnknownTarget, status.Convert(err).Message())

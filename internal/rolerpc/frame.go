@@ -11,16 +11,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// errFrame says that a peer sent bytes that are no frame.
+// errFrame says that a peer sent bytes that are not a frame.
 var errFrame = errors.New("malformed frame")
 
-// maxToken bounds a fencing token, in bytes; ours have 32.
+// maxToken bounds a fencing token, in bytes. Bobbin's have 32.
 const maxToken = 128
 
 // maxFrame bounds one gRPC message.
 const maxFrame = codec.MaxMessage + binary.MaxVarintLen16 + maxToken
 
-// encodeFrame gives a frame's bytes:
+// encodeFrame returns a frame's bytes:
 //
 //	┌────────────────┬───────┬───────────────┐
 //	│ uvarint length │ token │ codec message │
@@ -39,7 +39,8 @@ func encodeFrame(f frame) ([]byte, error) {
 	return append(data, body...), nil
 }
 
-// decodeFrame reads what encodeFrame wrote, of these kinds. It does not keep data.
+// decodeFrame decodes the bytes of encodeFrame, if the message is of these kinds. It does not keep
+// data.
 func decodeFrame(data []byte, kinds msg.Kinds) (frame, error) {
 	length, n := binary.Uvarint(data)
 	if n <= 0 || length > maxToken || uint64(len(data)-n) < length {
@@ -53,7 +54,7 @@ func decodeFrame(data []byte, kinds msg.Kinds) (frame, error) {
 	return frame{string(data[n:end]), message}, nil
 }
 
-// rawCodec hands bytes to gRPC as they are.
+// rawCodec passes bytes to gRPC unchanged.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "bobbin" }

@@ -33,7 +33,7 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 	}
 }
 
-// FuzzDecodeFrame would catch bytes of a peer that crash a role.
+// FuzzDecodeFrame would catch a peer's bytes that crash a role.
 func FuzzDecodeFrame(f *testing.F) {
 	for _, seed := range []frame{{"", msg.Heartbeat{}}, {"token", msg.OfferSlots{Offers: []msg.SlotOffer{{Index: 1, Allocation: "a"}}}}} {
 		data, err := encodeFrame(seed)

@@ -12,9 +12,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestAStoppedProcessIsForTheRolesToJudge would catch a transport that gives up a
-// peer whose process is silent, before or after any heartbeat.timeout: gRPC's pings
-// did so after 9 s, and would after two hours if nobody set them.
+// TestAStoppedProcessIsForTheRolesToJudge would catch a transport that ends the connection to a
+// silent process, before or after any heartbeat.timeout. gRPC's pings once did so after 9 s, and
+// would by default after two hours.
 func TestAStoppedProcessIsForTheRolesToJudge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestAStoppedProcessIsForTheRolesToJudge(t *testing.T) {
 	})
 }
 
-// cable is a connection without sockets between a server and a client in a bubble:
-// stopped, it takes what is written, as kernels do, and brings nothing.
+// cable is a connection without sockets between a server and a client in a bubble. While it is
+// stopped, it accepts data, as kernels do, and delivers nothing.
 type cable struct {
 	connections chan net.Conn
 	closed      chan struct{}
@@ -74,7 +74,7 @@ func (c *cable) resume() {
 	close(c.stopped)
 }
 
-// running is closed while bytes move.
+// running returns a channel that is closed while bytes move.
 func (c *cable) running() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,15 +97,13 @@ func (c *cable) Close() error {
 
 func (c *cable) Addr() net.Addr { return &net.TCPAddr{} }
 
-// open starts a server with the role and opens a stream to it, all until the test's
-// end.
+// open starts a server with the role and opens a stream to it. Both end with the test.
 func (c *cable) open(t *testing.T, role *accepting, worker *recorder) *Stream {
 	t.Helper()
 	return open(t, c.connect(t, role), "resourcemanager", worker)
 }
 
-// connect starts a server with the role, and gives a connection to it, both until the
-// test's end.
+// connect starts a server with the role and returns a connection to it. Both end with the test.
 func (c *cable) connect(t *testing.T, role *accepting) *Conn {
 	t.Helper()
 	certificates := newCluster(t)
@@ -136,7 +134,7 @@ func (c *cable) connect(t *testing.T, role *accepting) *Conn {
 	return conn
 }
 
-// pair makes a connection's two ends.
+// pair makes the two ends of a connection.
 func (c *cable) pair() (near, far net.Conn) {
 	near, nearest := net.Pipe()
 	farthest, far := net.Pipe()
@@ -145,11 +143,11 @@ func (c *cable) pair() (near, far net.Conn) {
 	return near, far
 }
 
-// move brings what comes from one end to the other, as long as both are there: it
-// reads on while the cable is stopped.
+// move copies data from one end to the other while both are open. It reads on while the cable is
+// stopped.
 func (c *cable) move(from, to net.Conn) {
 	defer to.Close()
-	blocks := make(chan []byte, 1<<16) // a kernel's buffer, larger than what a test writes
+	blocks := make(chan []byte, 1<<16) // like a kernel's buffer, larger than all writes of a test
 	go func() {
 		defer close(blocks)
 		for {

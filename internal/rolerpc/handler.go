@@ -26,8 +26,8 @@ func HandlerOf(connection *actor.Connection, hears msg.Kinds) Handler {
 	return connectionHandler{connection, hears}
 }
 
-// connectionHandler has no context to wait under: a loop that ends lets go of it, and then
-// nobody is left to hear of errors.
+// connectionHandler needs no context of its own: a loop that ends unblocks its calls, and then
+// nothing handles their errors.
 type connectionHandler struct {
 	connection *actor.Connection
 	hears      msg.Kinds

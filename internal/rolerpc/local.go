@@ -100,7 +100,7 @@ type pipeWire struct {
 }
 
 func pipe(encode bool) (near, far *pipeWire) {
-	// Unbuffered: what a stream holds is in its outbox, where it is bounded.
+	// Unbuffered: a stream's messages are in its outbox, which bounds them.
 	up, down := make(chan frame), make(chan frame)
 	nearEnded, farEnded := make(chan struct{}), make(chan struct{})
 	near = &pipeWire{encode, up, down, new(sync.Once), nearEnded, farEnded}
@@ -128,7 +128,7 @@ func (w *pipeWire) send(f frame) error {
 	}
 }
 
-// closeSend leaves the end to the peer, which has just taken the farewell.
+// closeSend does nothing: the peer, which has just received the farewell, ends the stream.
 func (w *pipeWire) closeSend() error { return nil }
 
 func (w *pipeWire) receive(kinds msg.Kinds) (frame, error) {

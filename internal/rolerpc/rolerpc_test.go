@@ -25,20 +25,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const app = "application_1700000000000_0001"
 
-// recorder is a handler that keeps what it got.
+// recorder is a handler that keeps what it receives.
 type recorder struct {
 	mu       sync.Mutex
 	received []msg.Message
-	arrived  chan struct{} // one for each Receive, as far as there is room
+	arrived  chan struct{} // a token for each Receive, if there is room
 	closed   chan error    // one cause; a second would panic below
-	block    chan struct{} // when set, Receive waits for it
+	block    chan struct{} // unless nil, Receive waits for it
 }
 
 func newRecorder() *recorder {
 	return &recorder{arrived: make(chan struct{}, 4096), closed: make(chan error, 1)}
 }
 
-// everything is what these tests say, in both directions.
+// everything is the set of messages in these tests, in both directions.
 var everything = msg.KindsOf(msg.Heartbeat{}, msg.Disconnect{}, msg.RegisterTaskExecutor{}, msg.SlotReport{}, msg.SlotsFreed{},
 	msg.OfferSlots{}, msg.CollectBatch{}, msg.ReleaseTaskExecutor{})
 
@@ -68,7 +68,7 @@ func (r *recorder) messages() []msg.Message {
 	return slices.Clone(r.received)
 }
 
-// last is the message that came last.
+// last returns the message that came last.
 func (r *recorder) last() msg.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *recorder) cause(t *testing.T) error {
 	}
 }
 
-// accepting is a role that takes every stream and keeps its end.
+// accepting is a role that accepts every stream and keeps its own end of it.
 type accepting struct {
 	*recorder
 	streams chan *Stream
@@ -130,7 +130,7 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// cluster is an application's certificates.
+// cluster has an application's certificates.
 type cluster struct{ authority *pki.Authority }
 
 func newCluster(t *testing.T) cluster {
@@ -165,7 +165,7 @@ func (c cluster) client(t *testing.T) Config {
 	return Config{TLS: c.worker(t, "container_2").ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Logger: logger()}
 }
 
-// serve starts a server on loopback until the test's end and gives its address.
+// serve starts a server on loopback, until the test ends, and returns its address.
 func serve(t *testing.T, server *Server) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -197,14 +197,13 @@ func dial(t *testing.T, address string, config Config) *Conn {
 	return conn
 }
 
-// opener is what Conn and Local have in common.
+// opener is the common interface of Conn and Local.
 type opener interface {
 	Open(ctx context.Context, target string, h Handler) (*Stream, error)
 	Close() error
 }
 
-// transports runs a test over gRPC and within one process, so that roles cannot
-// tell them apart.
+// transports runs a test over gRPC and within one process, so that the two cannot differ for roles.
 func transports(t *testing.T, test func(t *testing.T, connect func(*Mux) opener)) {
 	t.Run("over TLS", func(t *testing.T) {
 		test(t, func(mux *Mux) opener {
@@ -278,8 +277,8 @@ func TestMessagesArriveInOrderBothWays(t *testing.T) {
 	})
 }
 
-// TestCloseDeliversWhatWasSentAndTheCause would catch a farewell that overtakes
-// or drops queued messages, at either end.
+// TestCloseDeliversWhatWasSentAndTheCause would catch a farewell that overtakes or drops queued
+// messages, at either end.
 func TestCloseDeliversWhatWasSentAndTheCause(t *testing.T) {
 	t.Parallel()
 	transports(t, func(t *testing.T, connect func(*Mux) opener) {
@@ -337,8 +336,8 @@ func TestUnknownTargetsAreRefused(t *testing.T) {
 	})
 }
 
-// TestStaleTokensChangeNothing would catch a message of a fenced leader, or to
-// one, that reaches a role.
+// TestStaleTokensChangeNothing would catch a message from a fenced leader, or to one, that reaches
+// a role.
 func TestStaleTokensChangeNothing(t *testing.T) {
 	t.Parallel()
 	transports(t, func(t *testing.T, connect func(*Mux) opener) {
@@ -353,7 +352,7 @@ func TestStaleTokensChangeNothing(t *testing.T) {
 		stream.Send(register)
 		stream.SetToken("leader-1")
 		stream.Send(freed(1))
-		stream.Send(register) // a registration at another leader is stale as well
+		stream.Send(register) // a registration at another leader is stale too
 		stream.SetToken("leader-2")
 		stream.Send(freed(2))
 		role.wait(t, 2)
@@ -383,7 +382,7 @@ func TestPeerThatDoesNotKeepUpIsLost(t *testing.T) {
 		var mux Mux
 		mux.Handle("resourcemanager", role.accept)
 		stream := open(t, connect(&mux), "resourcemanager", worker)
-		// More than the outbox and the transport's windows hold.
+		// More than the outbox and the transport's windows can hold.
 		large := msg.CollectBatch{Records: make([]byte, 256<<10)}
 		for sent := 0; stream.Send(large); sent++ {
 			if sent > 4*leastRoom {
@@ -400,8 +399,8 @@ func TestPeerThatDoesNotKeepUpIsLost(t *testing.T) {
 	})
 }
 
-// TestAPeerSaysWhatItMay would catch a role that decodes whatever its peer sends: a
-// worker's job graph, with all the memory that it takes.
+// TestAPeerSaysWhatItMay would catch a role that decodes any message of its peer, such as a
+// worker's JobGraph, with all the memory of it.
 func TestAPeerSaysWhatItMay(t *testing.T) {
 	t.Parallel()
 	transports(t, func(t *testing.T, connect func(*Mux) opener) {
@@ -423,9 +422,9 @@ func TestAPeerSaysWhatItMay(t *testing.T) {
 	})
 }
 
-// TestAStoppedPeerLosesNothingItIsTold would catch a stream to a peer with thousands of
-// slots that ends because its outbox is full, one that grows with each heartbeat of an
-// hour, and one that tells an old state after a new one.
+// TestAStoppedPeerLosesNothingItIsTold would catch a stream to a peer with thousands of slots that
+// ends because its outbox is full, one that grows with each heartbeat of an hour, and one that
+// sends an old state after a new one.
 func TestAStoppedPeerLosesNothingItIsTold(t *testing.T) {
 	t.Parallel()
 	transports(t, func(t *testing.T, connect func(*Mux) opener) {

@@ -33,17 +33,17 @@ const (
 	targetHeader = "bobbin-target"
 )
 
-// bufferSize of a connection's reads and writes, in bytes: the default of 32 KiB
-// each, doubled by TLS, is what most of an idle connection's memory would be.
+// bufferSize is the size of a connection's read and write buffers, in bytes. The default of 32 KiB
+// each, which TLS doubles, would be most of an idle connection's memory.
 const bufferSize = 8 << 10
 
 const (
-	// never is the interval of gRPC's own pings. They would tell a process that does
-	// not answer, which is for the roles to say: see the package's comment. Without a
-	// word gRPC pings after two hours.
+	// never is the interval of gRPC's own pings. They would detect a process that does not answer,
+	// which is the roles' task: see the package comment. Without this setting gRPC sends pings
+	// after two hours.
 	never = time.Duration(math.MaxInt64)
-	// handshakeTimeout is how long a peer may take to prove who it is. What it can hold
-	// until then is doorstep's to bound.
+	// handshakeTimeout is how long a peer may take to prove its identity. doorstep bounds the
+	// resources that it can use until then.
 	handshakeTimeout = 20 * time.Second
 	// maxStreams bounds the streams of one connection: one for the
 	// ResourceManager and one for each job with a slot there.
@@ -101,7 +101,7 @@ func (s *Server) Serve(listener net.Listener) error {
 	return nil
 }
 
-// proving takes connections off the doorstep whose peers have proved who they are.
+// proving tells doorstep which peers have proven their identities.
 type proving struct {
 	credentials.TransportCredentials
 }
@@ -114,7 +114,7 @@ func (p proving) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo,
 	return secured, info, err
 }
 
-// Clone keeps that.
+// Clone returns a proving too.
 func (p proving) Clone() credentials.TransportCredentials {
 	return proving{p.TransportCredentials.Clone()}
 }
@@ -126,8 +126,8 @@ func (s *Server) Close() {
 	s.streams.Wait()
 }
 
-// serve runs one stream. To return from here is what ends it for gRPC, so the
-// stream's own goroutines run beside.
+// serve runs one stream. For gRPC the stream ends when serve returns, so the stream runs in
+// goroutines of its own.
 func (s *Server) serve(transport grpc.ServerStream) error {
 	from, err := peerOf(transport.Context())
 	if err != nil {
@@ -159,7 +159,7 @@ func refusal(err error) error {
 	return status.Error(codes.FailedPrecondition, err.Error())
 }
 
-// peerOf says who is at the other end of a stream.
+// peerOf returns the other end of a stream.
 func peerOf(ctx context.Context) (Peer, error) {
 	from, ok := peer.FromContext(ctx)
 	if !ok {
@@ -176,7 +176,7 @@ func peerOf(ctx context.Context) (Peer, error) {
 	return Peer{Identity: identity, Address: from.Addr.String()}, nil
 }
 
-// targetOf is what the peer asked for: "" where it did not say.
+// targetOf returns the target that the peer asked for, or "".
 func targetOf(ctx context.Context) string {
 	if values := metadata.ValueFromIncomingContext(ctx, targetHeader); len(values) == 1 {
 		return values[0]
@@ -199,8 +199,8 @@ func (w *serverWire) send(f frame) error {
 	return w.stream.SendMsg(data)
 }
 
-// closeSend ends both directions: gRPC knows no half-closed server stream, and
-// sends what is queued before the stream's end.
+// closeSend ends both directions: gRPC has no half-closed server streams. gRPC sends the queued
+// messages before the stream's end.
 func (w *serverWire) closeSend() error {
 	w.shut()
 	return nil

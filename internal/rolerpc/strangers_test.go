@@ -13,10 +13,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/testing/doorsteptest"
 )
 
-// TestStrangersFillNothing would catch a master whose memory anybody fills who
-// reaches its port: by certificates of 256 KiB, whole or in part, each of which TLS
-// buffers until it has come. They come again as soon as they are sent away, and a
-// worker of the application gets in all the same.
+// TestStrangersFillNothing would catch a master whose memory any peer can fill that reaches its
+// port: by certificates of 256 KiB, whole or in part, which TLS buffers until they are complete.
+// Such peers connect again as soon as they lose their places. Nevertheless a worker of the
+// application gets in.
 func TestStrangersFillNothing(t *testing.T) {
 	t.Parallel()
 	for name, sent := range map[string]int{"half a certificate": doorstep.Bytes / 2, "a whole one": 3 * doorstep.Bytes, "nothing": 0} {
@@ -51,7 +51,7 @@ func TestStrangersFillNothing(t *testing.T) {
 			if err := <-served; err != nil {
 				t.Error(err)
 			}
-			if most := doorstep.Places + 1; door.Most() > most { // with the worker
+			if most := doorstep.Places + 1; door.Most() > most { // with the worker's connection
 				t.Errorf("%d connections were open at a time, %d at most should be", door.Most(), most)
 			}
 			if door.Longest() > doorstep.Bytes {
@@ -61,15 +61,15 @@ func TestStrangersFillNothing(t *testing.T) {
 	}
 }
 
-// TestAWorkerHasItsTurnBehindThousandsOfStrangers would catch a worker that gives up its
-// place in the system's queue sooner than all who wait before it have had their turn, goes
-// to the queue's end, and never gets in. Its attempts to open a stream are shorter.
+// TestAWorkerHasItsTurnBehindThousandsOfStrangers would catch a worker that gives up its place in
+// the system's queue before all others before it have had their turn, goes to the queue's end, and
+// never gets in. Its attempts to open a stream are shorter.
 func TestAWorkerHasItsTurnBehindThousandsOfStrangers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const many = 4096
 		c := newCable()
-		c.connections = make(chan net.Conn, 2*many) // as the system's queue, in order
+		c.connections = make(chan net.Conn, 2*many) // like the system's queue, in order
 		var strangers sync.WaitGroup
 		t.Cleanup(strangers.Wait)
 		for range many {

@@ -14,14 +14,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// Causes with which a stream ends, beside DisconnectError and those of the
-// network.
+// Causes with which a stream ends, in addition to DisconnectError and the network's errors.
 var (
-	// errOutboxFull says that more messages wait for the peer than one that keeps to the
-	// protocol can leave behind: it counts as lost.
+	// errOutboxFull says that more messages wait for the peer than the protocol allows: the peer
+	// counts as lost.
 	errOutboxFull = errors.New("outbox is full: peer does not keep up")
-	// errPeerGone says that the other end closed without a word: its process
-	// ended.
+	// errPeerGone says that the other end closed without a Disconnect: its process has ended.
 	errPeerGone = errors.New("peer is gone")
 )
 
@@ -31,15 +29,15 @@ type DisconnectError struct{ Cause string }
 func (e *DisconnectError) Error() string { return "disconnected: " + e.Cause }
 
 const (
-	// leastRoom is the number of messages that may wait to be sent on any stream, for
-	// what the two ends have to say of themselves.
+	// leastRoom is the number of messages that may wait on any stream, for messages about the two
+	// ends themselves.
 	leastRoom = 1024
-	// roomPerShare is the number for each slot or task that they share: its states, its
-	// splits and what it collects. An honest peer has fewer on their way, however long it
-	// is stopped: the next one follows an answer to the last.
+	// roomPerShare is the further number for each slot or task that both ends share: its states,
+	// its splits and its collected records. For an honest peer fewer wait, however long it is
+	// stopped, because each next message follows an answer to the last.
 	roomPerShare = 8
-	// closeGrace is how long a closed stream may take to send what waits and to
-	// hear that the peer closed as well.
+	// closeGrace is how long a closed stream may take to send the waiting messages and to receive
+	// the peer's close.
 	closeGrace = time.Second
 )
 
@@ -61,29 +59,29 @@ type Stream struct {
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed by end
 	fence   actor.Fence
-	dropped atomic.Int64 // messages not delivered for their fencing token
+	dropped atomic.Int64 // messages that were dropped for their fencing token
 
 	mu    sync.Mutex  // guards what follows
 	cause error       // why the stream ended or is closing; set once
 	grace *time.Timer // ends a closed stream whose peer does not answer
 }
 
-// frame is a message on its way, with its sender's fencing token.
+// frame is a message on its way, with the sender's fencing token.
 type frame struct {
 	token   string
 	message msg.Message
 }
 
-// wire moves the frames of one stream. send and closeSend are called from one
-// goroutine, receive from another, shut from anywhere and more than once.
+// wire moves the frames of one stream. One goroutine calls send and closeSend, another one receive.
+// Any goroutine may call shut, more than once.
 type wire interface {
 	send(f frame) error
-	// closeSend says that no frame follows; what was sent still arrives.
+	// closeSend says that no frame follows. Frames that were sent still arrive.
 	closeSend() error
-	// receive gives the next frame; errPeerGone when the other end has closed, msg.ErrKind
-	// for a message that is not of these kinds.
+	// receive returns the next frame. The error is errPeerGone if the other end has closed, and
+	// msg.ErrKind for a message of another kind.
 	receive(kinds msg.Kinds) (frame, error)
-	// shut ends the stream at once and lets blocked calls return.
+	// shut ends the stream at once and unblocks calls.
 	shut()
 }
 
@@ -98,7 +96,7 @@ func newStream(peer Peer, target string, w wire, logger logrus.FieldLogger) *Str
 	return s
 }
 
-// Peer is the process at the other end, as its certificate says.
+// Peer returns the process at the other end, as its certificate says.
 func (s *Stream) Peer() Peer { return s.peer }
 
 // Target returns the role that the dialing end asked for: "resourcemanager" or
@@ -136,7 +134,7 @@ func (s *Stream) Close(cause string) {
 	s.grace = time.AfterFunc(closeGrace, func() { s.end(nil) })
 }
 
-// end ends the stream now; the first cause counts.
+// end ends the stream now. The first cause counts.
 func (s *Stream) end(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +206,7 @@ func (s *Stream) write() {
 	}
 }
 
-// flush sends what is queued, unless the stream ends meanwhile.
+// flush sends the queued messages. It returns false if the stream ends meanwhile.
 func (s *Stream) flush() bool {
 	for {
 		f, more := s.outbox.Next()
@@ -221,7 +219,7 @@ func (s *Stream) flush() bool {
 	}
 }
 
-// farewell sends what was queued before Close, then the cause.
+// farewell sends the messages that were queued before Close, and then the cause.
 func (s *Stream) farewell() {
 	if !s.flush() {
 		return

@@ -11,8 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// TestOnlyTaskExecutorsOfTheApplicationGetIn would catch a server that asks for
-// a certificate but not whose.
+// TestOnlyTaskExecutorsOfTheApplicationGetIn would catch a server that accepts any certificate.
 func TestOnlyTaskExecutorsOfTheApplicationGetIn(t *testing.T) {
 	t.Parallel()
 	certificates, others := newCluster(t), newCluster(t)
@@ -80,7 +79,7 @@ func TestOpenAtNobodyFailsAndLaterSucceeds(t *testing.T) {
 	}
 }
 
-// registrar is a context that counts what waits for its end.
+// registrar is a context that counts the functions that wait for its end.
 type registrar struct {
 	done    chan struct{}
 	waiting int
@@ -99,8 +98,8 @@ func (r *registrar) AfterFunc(func()) (stop func() bool) {
 	}
 }
 
-// A worker tries for as long as it lives to open streams to roles that are gone, under
-// one context: each try must leave nothing behind in it.
+// A worker tries to open streams to ended roles for as long as it lives, with one context. No try
+// may leave anything behind in the context.
 func TestOpeningLeavesNothingInTheCallersContext(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -119,14 +118,14 @@ func TestOpeningLeavesNothingInTheCallersContext(t *testing.T) {
 	}
 }
 
-// A deadline that passes must not look like a stream that somebody cancelled.
+// A passed deadline must not look like a cancelled stream.
 func TestOpeningThatTakesTooLongSaysSo(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() // takes connections and says nothing
+	defer listener.Close() // accepts connections and sends nothing
 	conn := dial(t, listener.Addr().String(), newCluster(t).client(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -135,8 +134,8 @@ func TestOpeningThatTakesTooLongSaysSo(t *testing.T) {
 	}
 }
 
-// TestServerThatStopsIsLostAtOnce would catch a worker that waits for a
-// heartbeat's timeout though its connection is closed.
+// TestServerThatStopsIsLostAtOnce would catch a worker that waits for heartbeat.timeout although
+// its connection is closed.
 func TestServerThatStopsIsLostAtOnce(t *testing.T) {
 	t.Parallel()
 	certificates := newCluster(t)
