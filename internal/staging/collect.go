@@ -14,32 +14,32 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// ErrUnclear says of an application that nobody can tell whether it still needs its files.
+// ErrUnclear says that it is not known whether an application still needs its files.
 var ErrUnclear = errors.New("it is not known whether the application still runs")
 
-// Collection says what Collect removes.
+// Collection configures Collect.
 type Collection struct {
-	// Over tells whether an application will never need its files again. It is asked once
-	// for each whose directory is at least MinAge old. One of which it says ErrUnclear stays.
+	// Over reports whether an application will never need its files again. Collect calls it once
+	// for each application whose directory is at least MinAge old. An application for which it
+	// returns ErrUnclear keeps its files.
 	Over   func(ctx context.Context, application string) (bool, error)
-	MinAge time.Duration // what is younger may be in the making
-	// Keep is how many bytes of the cache stay though no application uses them, those
-	// that were written last.
+	MinAge time.Duration // younger files may belong to a submission that runs
+	// Keep is how many bytes of unused files stay in the cache, the newest first.
 	Keep   int64
 	DryRun bool // remove nothing
 	Now    time.Time
 }
 
-// Removed is something that Collect has removed, or would remove.
+// Removed is a directory that Collect has removed, or would remove.
 type Removed struct {
 	URI   string
 	Bytes int64
 	Time  time.Time // when it was written
 }
 
-// Collect removes what applications have left that are over: their directories, and what
-// they alone used of the cache. What any other application's refs names stays. After an
-// error, what was removed until then is told, too. It goes on after ErrUnclear, and ends with that.
+// Collect removes the files of ended applications: their directories, and the files of the cache
+// that only they used. Files in any other application's refs stay. If it fails, it also returns
+// what it removed before. After ErrUnclear it continues, and returns that error at the end.
 func (a *Area) Collect(ctx context.Context, c Collection) ([]Removed, error) {
 	var removed []Removed
 	var odd oddities
@@ -77,13 +77,13 @@ func (a *Area) Collect(ctx context.Context, c Collection) ([]Removed, error) {
 	return append(removed, cached...), odd.with(err)
 }
 
-// oddities are the applications of which ErrUnclear was said: the first, and how many more.
+// oddities counts the ErrUnclear errors and keeps the first one.
 type oddities struct {
 	first error
 	more  int
 }
 
-// note tells whether err is one of them, and takes it in.
+// note reports whether err is an ErrUnclear, and counts it.
 func (o *oddities) note(err error) bool {
 	switch {
 	case !errors.Is(err, ErrUnclear):
@@ -96,7 +96,7 @@ func (o *oddities) note(err error) bool {
 	return true
 }
 
-// with is err after all of them.
+// with joins these errors and err.
 func (o *oddities) with(err error) error {
 	if o.more > 0 {
 		return errors.Join(o.first, fmt.Errorf("%d more applications stay for the same reason", o.more), err)
@@ -116,7 +116,7 @@ func (a *Area) collectApplication(ctx context.Context, c Collection, dir filesys
 	return Removed{dir.URI, size, dir.ModTime}, nil
 }
 
-// collectCache removes entries that nobody uses, but for the newest.
+// collectCache removes entries that no application uses, except the newest.
 func (a *Area) collectCache(ctx context.Context, c Collection, used map[string]bool) ([]Removed, error) {
 	entries, err := a.list(ctx, a.root+"/cache")
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *Area) collectCache(ctx context.Context, c Collection, used map[string]b
 		case c.DryRun:
 		case aside == "":
 			gone, err = a.evict(ctx, sha256)
-		default: // whoever put it aside has died, or is about to see whether it is used by now
+		default: // the process that put it aside has died, or is about to check whether it is used
 			gone, err = a.dispose(ctx, entry.URI, sha256)
 		}
 		if err != nil {
@@ -168,7 +168,7 @@ func (a *Area) list(ctx context.Context, dir string) ([]filesystem.FileInfo, err
 	return entries, err
 }
 
-// size is how much the files in a directory hold.
+// size returns the size of the files in a directory.
 func (a *Area) size(ctx context.Context, dir string) (int64, error) {
 	files, err := a.list(ctx, dir)
 	sum := int64(0)

@@ -18,9 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// TestCollect would catch files of unfinished applications that are removed, files of
-// dead ones that stay for ever, a cache without bounds, and a dry run that removes
-// anything or tells something else.
+// TestCollect would catch removed files of unfinished applications, files of ended applications
+// that stay forever, an unbounded cache, and a dry run that removes files or reports others.
 func TestCollect(t *testing.T) {
 	now := time.Now()
 	const minAge = time.Hour
@@ -105,7 +104,7 @@ func TestCollect(t *testing.T) {
 				t.Errorf("%q is not in the cache any more: %q", f.Path, after)
 			}
 		}
-		if len(after) != 5+3 { // and refs of two, and what one holds
+		if len(after) != 5+3 { // refs of two applications, and the held entries of one
 			t.Errorf("left are %q", after)
 		}
 	}
@@ -134,7 +133,7 @@ func (v vanished) Read([]byte) (int, error) {
 }
 
 // TestAnApplicationThatIsUnclearHoldsUpNoOther would catch one odd directory that keeps all garbage
-// for ever, and one that is removed though its application may run, or of which nobody is told.
+// forever, one that is removed although its application may run, and one that is not reported.
 func TestAnApplicationThatIsUnclearHoldsUpNoOther(t *testing.T) {
 	a, home, _ := area(t)
 	for n := range 5 {
@@ -161,8 +160,8 @@ func TestAnApplicationThatIsUnclearHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestAnApplicationMayEndWhileOthersAreCollected would catch a clean-up that fails because
-// something has cleaned up after itself.
+// TestAnApplicationMayEndWhileOthersAreCollected would catch a clean-up that fails because an
+// application has removed its own files meanwhile.
 func TestAnApplicationMayEndWhileOthersAreCollected(t *testing.T) {
 	a, home, files := area(t)
 	f := file(t, "binary")
@@ -178,7 +177,7 @@ func TestAnApplicationMayEndWhileOthersAreCollected(t *testing.T) {
 	}
 }
 
-// TestCollectOfNothing would catch an error on a cluster where nobody has staged anything.
+// TestCollectOfNothing would catch an error on a cluster without any staged files.
 func TestCollectOfNothing(t *testing.T) {
 	a, _, _ := area(t)
 	if removed, err := a.Collect(t.Context(), staging.Collection{Now: time.Now()}); err != nil || len(removed) != 0 {

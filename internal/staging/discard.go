@@ -15,12 +15,12 @@ import (
 // maxRefs bounds a refs file, in bytes: 16,000 entries.
 const maxRefs = 1 << 20
 
-// errTooManyRefs is a refs file that is longer. What it names cannot be told, and nothing is evicted.
+// errTooManyRefs says that a refs file is too long. Its entries are then unknown, so none is
+// evicted.
 var errTooManyRefs = fmt.Errorf("it is longer than %d bytes", maxRefs)
 
-// Discard removes what the submission has staged: its directory, and the cache
-// entries that it wrote and that no other application refers to. It may be
-// called again after an error.
+// Discard removes the staged files of a submission: its directory, and the cache entries that it
+// wrote and no other application refers to. After an error it may be called again.
 func (app *Application) Discard(ctx context.Context) error {
 	errs := []error{app.area.fs.RemoveAll(ctx, app.Dir)}
 	for _, sha256 := range app.uploaded {
@@ -33,11 +33,10 @@ func (app *Application) Discard(ctx context.Context) error {
 	return nil
 }
 
-// evict removes an entry of the cache unless an application refers to it, and tells
-// whether it is gone. The entry is first renamed away: an application that looks for
-// it from then on stages it again, and one that found it before has written its refs
-// before it looked, so the second reading of refs sees it and the entry goes back as
-// it was.
+// evict removes an entry of the cache unless an application refers to it, and reports whether the
+// entry is gone. It first renames the entry. An application that looks for it after that stages it
+// again. An application that found it before had written its refs before it looked. The second
+// reading of refs sees those, and the entry gets its name back, unchanged.
 func (a *Area) evict(ctx context.Context, sha256 string) (gone bool, err error) {
 	used, err := a.referred(ctx, sha256)
 	if err != nil || used {
@@ -53,9 +52,9 @@ func (a *Area) evict(ctx context.Context, sha256 string) (gone bool, err error) 
 	return a.dispose(ctx, away, sha256)
 }
 
-// dispose removes an entry of the cache that has been renamed away, or gives it back its
-// place if an application refers to it, and tells whether it is gone. Several may do so
-// at once: what one of them has given back or removed, the others don't find.
+// dispose removes a renamed entry of the cache, or gives it back its name if an application refers
+// to it, and reports whether the entry is gone. Several processes may do so at once: each finds
+// only the entries that the others have neither restored nor removed.
 func (a *Area) dispose(ctx context.Context, away, sha256 string) (gone bool, err error) {
 	used, err := a.referred(ctx, sha256)
 	if err == nil && !used {
@@ -71,7 +70,7 @@ func (a *Area) dispose(ctx context.Context, away, sha256 string) (gone bool, err
 	return false, errors.Join(err, back)
 }
 
-// referred tells whether any application's refs names the entry.
+// referred reports whether any application's refs names the entry.
 func (a *Area) referred(ctx context.Context, sha256 string) (bool, error) {
 	entries, err := a.fs.List(ctx, a.root)
 	if err != nil {
@@ -89,7 +88,7 @@ func (a *Area) referred(ctx context.Context, sha256 string) (bool, error) {
 	return false, nil
 }
 
-// refs adds the hashes of the entries of the cache that an application uses.
+// refs adds the hashes of the cache entries that an application uses.
 func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error {
 	held, err := (&Running{area: a, dir: dir}).Holds(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error
 		used[sha256] = true
 	}
 	file, err := a.fs.Open(ctx, dir+"/"+launch.RefsFile)
-	if errors.Is(err, fs.ErrNotExist) { // ended meanwhile
+	if errors.Is(err, fs.ErrNotExist) { // the application has ended meanwhile
 		return nil
 	}
 	if err != nil {
@@ -108,7 +107,7 @@ func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error
 	defer file.Close() // read only: nothing to lose
 	named, err := parseRefs(file)
 	if err != nil {
-		if _, gone := a.fs.Stat(ctx, dir); errors.Is(gone, fs.ErrNotExist) { // ended while it was read
+		if _, gone := a.fs.Stat(ctx, dir); errors.Is(gone, fs.ErrNotExist) { // the application has ended meanwhile
 			return nil
 		}
 		return fmt.Errorf("read %s/%s: %w", dir, launch.RefsFile, err)
@@ -119,8 +118,8 @@ func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error
 	return nil
 }
 
-// parseRefs reads the hashes that a refs file names, one a line. One that is read only in part would
-// have entries evicted that are in use.
+// parseRefs reads the hashes in a refs file, one for each line. It never returns a part of them,
+// because entries in use would then be evicted.
 func parseRefs(file io.Reader) ([]string, error) {
 	content, err := io.ReadAll(io.LimitReader(file, maxRefs+1))
 	if err == nil && len(content) > maxRefs {

@@ -10,14 +10,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// ErrExposed says that others than the user can put files of theirs where containers take
-// what they run from. The text names the place, its owner, its mode and the remedy.
+// ErrExposed says that other users can put files into a directory from which containers take the
+// files that they run. The text names the place, its owner, its mode and the remedy.
 var ErrExposed = errors.New("other users could put files there that your containers run")
 
-// guard refuses an area in which others could place something, once an application's
-// directory is there: one that they have made, or may write to; and a home in which everybody
-// may put another area in the place of this one. Of directories above that nothing is asked:
-// they are the administrators'.
+// guard refuses an area into which other users could put files. Call it when the application's
+// directory exists. It refuses directories that others have made or may write to, and a home in
+// which every user may replace the area. It does not check the directories above: they are the
+// administrators'.
 func (a *Area) guard(ctx context.Context, dir string) error {
 	home, err := a.fs.Status(ctx, strings.TrimSuffix(a.root, DirName))
 	if err == nil {
@@ -31,8 +31,9 @@ func (a *Area) guard(ctx context.Context, dir string) error {
 	return err
 }
 
-// Own refuses a file in an application's directory (Dir) that others than the user could have put there: ErrExposed. Once
-// it has passed, nobody but the user can replace that file. A file that is missing is fs.ErrNotExist.
+// Own refuses a file in an application's directory (Dir) that another user could have put there:
+// ErrExposed. After Own has accepted the file, only the user can replace it. If the file is
+// missing, the error is fs.ErrNotExist.
 func Own(ctx context.Context, fsys FileSystem, dir, name string) error {
 	a := areaOf(fsys, dir)
 	file, err := fsys.Status(ctx, dir+"/"+name)
@@ -45,7 +46,8 @@ func Own(ctx context.Context, fsys FileSystem, dir, name string) error {
 	return err
 }
 
-// cached looks at a file of an entry of the cache, and refuses it unless both are the user's alone.
+// cached returns the status of a file of a cache entry. It refuses the file unless file and entry
+// are the user's alone.
 func (a *Area) cached(ctx context.Context, sha256, uri string) (dfs.Status, error) {
 	file, err := a.fs.Status(ctx, uri)
 	if err == nil {
@@ -57,7 +59,7 @@ func (a *Area) cached(ctx context.Context, sha256, uri string) (dfs.Status, erro
 	return file, err
 }
 
-// private refuses a directory that is not the user's alone; one that is missing is none.
+// private refuses a directory that is not the user's alone. It accepts a missing one.
 func (a *Area) private(ctx context.Context, dir string) error {
 	status, err := a.fs.Status(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +71,7 @@ func (a *Area) private(ctx context.Context, dir string) error {
 	return a.own(status)
 }
 
-// own refuses what is not the user's alone.
+// own refuses a file or directory that is not the user's alone.
 func (a *Area) own(s dfs.Status) error {
 	if !s.Own {
 		return exposed(s, fmt.Sprintf("you do not own it: find out who created it, and remove it (hadoop fs -rm -r %s)", s.URI))
@@ -77,7 +79,7 @@ func (a *Area) own(s dfs.Status) error {
 	return shared(s, fmt.Sprintf(", and remove what they may have put there (hadoop fs -rm -r %s/cache)", a.root))
 }
 
-// Shared refuses a file or directory that others than its owner may write to.
+// Shared refuses a file or directory that users other than its owner may write to.
 func Shared(s dfs.Status) error { return shared(s, "") }
 
 func shared(s dfs.Status, more string) error {
@@ -91,8 +93,8 @@ func shared(s dfs.Status, more string) error {
 	}
 }
 
-// Replaceable refuses a directory in which everybody may put something else in the place of
-// what is there: all may write, and it is not sticky.
+// Replaceable refuses a directory in which every user may replace the content: all may write, and
+// it is not sticky.
 func Replaceable(s dfs.Status) error {
 	if s.Mode&0o002 == 0 || s.Mode&fs.ModeSticky != 0 {
 		return nil

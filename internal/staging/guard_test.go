@@ -16,12 +16,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// seen is a file system that tells something else of a place.
+// seen is a file system that reports another status for one place.
 type seen struct {
 	*dfs.FS
 	changed string // URI
 	change  func(*dfs.Status)
-	written []string // URIs, since it was made
+	written []string // URIs since the file system was made
 }
 
 func (s *seen) Status(ctx context.Context, uri string) (dfs.Status, error) {
@@ -37,10 +37,10 @@ func (s *seen) CreateMode(ctx context.Context, uri string, o dfs.CreateOptions) 
 	return s.FS.CreateMode(ctx, uri, o)
 }
 
-// TestNothingIsStagedWhereOthersMayWrite is the attack of somebody who may write to a place in
-// the area, or has made it: he puts a program of his into the cache, which the victim's next
-// containers run with the victim's tokens. It would catch a client that takes such an entry, or
-// brings anything to such a place.
+// TestNothingIsStagedWhereOthersMayWrite plays an attacker who may write to a place in the area, or
+// has made it. The attacker puts a program into the cache, and the victim's next containers run it
+// with the victim's tokens. The test would catch a client that uses such an entry, or uploads
+// anything to such a place.
 func TestNothingIsStagedWhereOthersMayWrite(t *testing.T) {
 	f := file(t, "binary")
 	mallorys := func(s *dfs.Status) { s.Owner, s.Own = "mallory", false }
@@ -51,7 +51,7 @@ func TestNothingIsStagedWhereOthersMayWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		place  string
 		change func(*dfs.Status)
-		texts  []string // in the error, beside the place
+		texts  []string // in the error, in addition to the place
 	}{
 		"a home that is open to all":      {"", mode(0o777), []string{"drwxrwxrwx", "hadoop fs -chmod o-w"}},
 		"another's area":                  {root, mallorys, []string{"mallory", "hadoop fs -rm -r"}},
@@ -74,14 +74,14 @@ func TestNothingIsStagedWhereOthersMayWrite(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if !cached && (c.place == entry+"/bobbin" || c.place == cache) { // which there is none of
+			if !cached && (c.place == entry+"/bobbin" || c.place == cache) { // this place does not exist yet
 				continue
 			}
 			place := "file://" + home + c.place
 			attacked := &seen{FS: files, changed: place, change: c.change}
 			app, err := staging.New(attacked, "file://"+home, 0).Begin(t.Context(), "application_1_0002", f)
 			if err == nil {
-				attacked.written = nil // what says which entries are used
+				attacked.written = nil // the refs do not count
 				_, _, err = app.Cache(t.Context(), f, func(int64) {})
 			}
 			if !errors.Is(err, staging.ErrExposed) {
@@ -100,8 +100,8 @@ func TestNothingIsStagedWhereOthersMayWrite(t *testing.T) {
 	}
 }
 
-// TestAnAreaOfOnesOwnIsGood would catch a client that refuses what an administrator or an earlier
-// release has made as it should be.
+// TestAnAreaOfOnesOwnIsGood would catch a client that refuses a correct area of an administrator or
+// an earlier release.
 func TestAnAreaOfOnesOwnIsGood(t *testing.T) {
 	f := file(t, "binary")
 	for place, mode := range map[string]fs.FileMode{
@@ -121,8 +121,8 @@ func TestAnAreaOfOnesOwnIsGood(t *testing.T) {
 }
 
 // TestTheCacheIsClosedWhateverTheUmaskSays would catch a client that makes directories which it
-// refuses, for a user whose umask lets his group write.
-func TestTheCacheIsClosedWhateverTheUmaskSays(t *testing.T) { // not parallel: the umask is the process'
+// then refuses, for a user whose umask lets the group write.
+func TestTheCacheIsClosedWhateverTheUmaskSays(t *testing.T) { // not parallel: the umask belongs to the process
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
 	files := dfs.New(dfs.Options{Conf: new(hadoopconf.Conf).With("test", map[string]string{"fs.permissions.umask-mode": "002"})})

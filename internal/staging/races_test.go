@@ -73,8 +73,8 @@ func (a *actor) RemoveAll(ctx context.Context, uri string) error {
 	return a.FS.RemoveAll(ctx, uri)
 }
 
-// interleave runs processes to their ends, one call to the file system at a time, in an
-// order that rapid chooses.
+// interleave runs processes to their ends, one call to the file system at a time, in an order that
+// rapid chooses.
 func interleave(t *rapid.T, files *dfs.FS, processes ...func(*actor) error) []*actor {
 	actors := make([]*actor, len(processes))
 	var running sync.WaitGroup
@@ -107,8 +107,8 @@ func interleave(t *rapid.T, files *dfs.FS, processes ...func(*actor) error) []*a
 	}
 }
 
-// TestWhoCollectsMeetsWhoSubmits would catch a cache whose file is gone, or another one, when
-// containers come to localize what a submission has found there, while somebody cleans up.
+// TestWhoCollectsMeetsWhoSubmits would catch a cache file that a submission has found and that is
+// gone, or replaced, when containers localize it, because of a clean-up at the same time.
 func TestWhoCollectsMeetsWhoSubmits(t *testing.T) {
 	files := dfs.New(dfs.Options{})
 	t.Cleanup(func() { _ = files.Close() })

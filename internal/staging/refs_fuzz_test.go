@@ -9,14 +9,15 @@ import (
 	"testing/iotest"
 )
 
-// FuzzParseRefs reads a refs file of so many entries between what anything may have written, at once and byte by byte. It would catch an
-// entry that an application uses and that is not found among its refs, which has it evicted, and a file that is read in part.
+// FuzzParseRefs parses a refs file of some entries between any other content, at once and byte by
+// byte. It would catch a used entry that is not found among the refs, so that it is evicted, and a
+// file that is read only in part.
 func FuzzParseRefs(f *testing.F) {
 	const entry = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n"
 	for _, other := range []string{"", "\n", entry[:32], "\r\n" + entry, " \x00\xff", strings.Repeat("x", 70_000)} {
 		f.Add(other, uint16(1))
 	}
-	f.Add("", uint16(maxRefs/len(entry))) // as long as it may be
+	f.Add("", uint16(maxRefs/len(entry))) // the longest file
 	f.Add("", uint16(maxRefs/len(entry)+1))
 	f.Fuzz(func(t *testing.T, other string, entries uint16) {
 		content := other + "\n" + strings.Repeat(entry, int(entries)) + other

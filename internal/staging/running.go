@@ -15,9 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// heldDir holds, in an application's directory, an empty file for each entry of the
-// cache that it has come to use while it runs, named by its hash: one appears and
-// goes in one step, where a list would have to be written anew.
+// heldDir is a directory in an application's directory. It has an empty file for each cache entry
+// that the application has begun to use while it runs. The file's name is the entry's hash. A file
+// appears and disappears atomically; a list would have to be rewritten.
 const heldDir = launch.RefsFile + ".d"
 
 // Entry is a file in the cache.
@@ -27,23 +27,23 @@ type Entry struct {
 	launch.Resource
 }
 
-// Running is a running application's use of the cache, which grows and shrinks. Its
-// methods may be called from any goroutine.
+// Running is a running application's use of the cache, which changes with time. Its methods may be
+// called from any goroutine.
 type Running struct {
 	area *Area
 	dir  string
 }
 
-// Resume gives the use that the application with this directory (Dir) makes of the
-// cache beside it. Files get that many copies, as in New.
+// Resume returns the cache use of the application with this directory (Dir). Files get that many
+// copies, as in New.
 func Resume(fsys FileSystem, dir string, replication int) *Running {
 	area := areaOf(fsys, dir)
 	area.replication = replication
 	return &Running{area: area, dir: dir}
 }
 
-// Hold writes down that the application uses an entry, which therefore stays, if it is
-// there: look for it after that.
+// Hold records that the application uses an entry. If the entry exists, it stays from then on. Look
+// for it only after Hold.
 func (r *Running) Hold(ctx context.Context, sha256 string) error {
 	err := r.area.write(ctx, r.held(sha256), filesystem.MakeParents, 0o600, strings.NewReader(""))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -52,7 +52,7 @@ func (r *Running) Hold(ctx context.Context, sha256 string) error {
 	return nil
 }
 
-// Holds lists the hashes of the entries that the application holds.
+// Holds returns the hashes of the entries that the application holds.
 func (r *Running) Holds(ctx context.Context) ([]string, error) {
 	files, err := r.area.fs.List(ctx, r.dir+"/"+heldDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,8 +68,8 @@ func (r *Running) Holds(ctx context.Context) ([]string, error) {
 	return held, nil
 }
 
-// Release says that the application does not use an entry any longer, and removes that
-// if no other does.
+// Release records that the application no longer uses an entry, and removes the entry if no other
+// application uses it.
 func (r *Running) Release(ctx context.Context, sha256 string) error {
 	err := r.area.fs.RemoveAll(ctx, r.held(sha256))
 	if err == nil {
@@ -83,8 +83,8 @@ func (r *Running) Release(ctx context.Context, sha256 string) error {
 
 func (r *Running) held(sha256 string) string { return r.dir + "/" + heldDir + "/" + sha256 }
 
-// Find looks for an entry: fs.ErrNotExist. One that is not held may go at any time. ErrExposed, if others could have put
-// it there.
+// Find looks for an entry. The error is fs.ErrNotExist if there is none, and ErrExposed if other
+// users could have put it there. An entry that is not held may disappear at any time.
 func (r *Running) Find(ctx context.Context, sha256 string) (Entry, error) {
 	found, err := r.find(ctx, sha256)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Running) find(ctx context.Context, sha256 string) (filesystem.FileInfo,
 	if err != nil {
 		return filesystem.FileInfo{}, err
 	}
-	// A file whose name begins with a dot is being written.
+	// A file whose name begins with a dot is incomplete.
 	i := slices.IndexFunc(files, func(f filesystem.FileInfo) bool { return !f.IsDir && !strings.HasPrefix(path.Base(f.URI), ".") })
 	if i < 0 {
 		return filesystem.FileInfo{}, fs.ErrNotExist
@@ -110,8 +110,8 @@ func (r *Running) find(ctx context.Context, sha256 string) (filesystem.FileInfo,
 	return found.FileInfo, err
 }
 
-// Receive writes what it reads into a file of the application's own, with which it
-// goes if this process dies, until File gives it its place or Discard removes it.
+// Receive writes a stream into a file in the application's directory. File moves it to its place,
+// and Discard removes it. If this process dies, the file is removed with the directory.
 func (r *Running) Receive(ctx context.Context, content io.Reader) (temporary string, err error) {
 	temporary = r.dir + "/." + ids.Random()
 	err = r.area.write(ctx, temporary, filesystem.MakeParents, 0o500, &meter{ctx: ctx, from: content, progress: func(int64) {}})
@@ -121,19 +121,18 @@ func (r *Running) Receive(ctx context.Context, content io.Reader) (temporary str
 	return temporary, nil
 }
 
-// Discard removes what Receive wrote, also when ctx has ended.
+// Discard removes a file of Receive, also after the end of ctx.
 func (r *Running) Discard(ctx context.Context, temporary string) error {
 	return r.area.fs.RemoveAll(context.WithoutCancel(ctx), temporary)
 }
 
-// File makes what Receive wrote an entry of the cache, by its hash and under a name,
-// and holds it. A file that is there already by that hash stays in its place; one of
-// another length is an error.
+// File makes a file of Receive an entry of the cache, with its hash and a name, and holds it. If
+// the cache already has a file with that hash, that one stays. If its length differs, File fails.
 func (r *Running) File(ctx context.Context, temporary, sha256, name string) (entry Entry, err error) {
 	if err := r.Hold(ctx, sha256); err != nil {
 		return Entry{}, err
 	}
-	for range attempts { // another application may be faster, or remove what has just been found
+	for range attempts { // another application may be faster, or remove the entry that was just found
 		entry, err = r.file(ctx, temporary, sha256, name)
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break
@@ -160,7 +159,7 @@ func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Ent
 	return r.Find(ctx, sha256)
 }
 
-// compare refuses an entry that cannot have the content of what Receive wrote.
+// compare refuses an entry whose content cannot be that of the received file.
 func (r *Running) compare(ctx context.Context, there Entry, temporary string) error {
 	received, err := r.area.fs.Stat(ctx, temporary)
 	if err != nil {
@@ -169,8 +168,8 @@ func (r *Running) compare(ctx context.Context, there Entry, temporary string) er
 	return sameLength(there.URI, there.Size, received.Size)
 }
 
-// sameLength refuses a file of the cache whose length is not that of its content: a full disk may have cut it. The hash is
-// not compared here, as the whole file would have to be read for that.
+// sameLength refuses a file of the cache with the wrong length: a full disk may have truncated it.
+// It does not compare the hash, because that requires reading the whole file.
 func sameLength(uri string, size, want int64) error {
 	if size != want {
 		return fmt.Errorf("%s has %d bytes, want %d: remove it and try again", uri, size, want)

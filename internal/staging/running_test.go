@@ -12,8 +12,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// TestARunningApplicationTakesNothingThatOthersMayWrite is the attack of somebody who may write to a place in the area, or
-// has made it: he puts a program of his into the cache of a session's owner. It would catch a session that runs it.
+// TestARunningApplicationTakesNothingThatOthersMayWrite plays an attacker who may write to a place
+// in the area, or has made it, and puts a program into the cache of a session's owner. It would
+// catch a session that runs the program.
 func TestARunningApplicationTakesNothingThatOthersMayWrite(t *testing.T) {
 	t.Parallel()
 	f := file(t, "binary")
@@ -57,8 +58,8 @@ func TestARunningApplicationTakesNothingThatOthersMayWrite(t *testing.T) {
 	}
 }
 
-// TestAnEntryThatLacksBytesIsNoProgram would catch a session that takes a program which a full disk has cut, in place of
-// the whole one that a user has just sent.
+// TestAnEntryThatLacksBytesIsNoProgram would catch a session that uses a program which a full disk
+// has truncated, instead of the complete program that a user has just sent.
 func TestAnEntryThatLacksBytesIsNoProgram(t *testing.T) {
 	t.Parallel()
 	a, home, files := area(t)

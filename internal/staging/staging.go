@@ -1,13 +1,13 @@
-// Package staging puts on HDFS what containers localize and what the AM reads.
+// Package staging puts files on HDFS: those that containers localize, and those that the AM reads.
 //
 //	<root>/cache/<sha256>/<name>      files by content, written once, shared by applications
-//	<root>/<application id>/          0700, the rest; refs names its entries of the cache,
+//	<root>/<application id>/          0700, other files; refs names its entries of the cache,
 //	                                  and refs.d those that it uses since it runs
 //
-// An entry of the cache is written under a temporary name, renamed, and never
-// touched again: YARN localizes a file only while its modification time is the
-// one it was told. An entry may be removed while no application's refs names
-// it; that is why refs are written before the cache is looked at.
+// An entry of the cache is written under a temporary name, renamed, and never changed again: YARN
+// localizes a file only if its modification time is the one in the launch context. An entry may be
+// removed while no application's refs names it. Therefore an application writes its refs before it
+// looks into the cache.
 //
 // The package starts no goroutines.
 package staging
@@ -32,11 +32,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// DirName is the directory under the user's home (or yarn.staging-directory)
-// that holds everything.
+// DirName is the directory of all staged files, in the user's home or in yarn.staging-directory.
 const DirName = ".bobbin"
 
-// FileSystem is what staging needs of dfs.FS: the SDK's file system, owners and
+// FileSystem is the part of dfs.FS that staging uses: the SDK's file system, owners and
 // permissions.
 type FileSystem interface {
 	filesystem.FileSystem
@@ -52,18 +51,19 @@ type Area struct {
 	replication int
 }
 
-// Dir is the URI of an application's own directory, in the area at a directory's URI.
+// Dir returns the URI of an application's directory. home is the URI of the directory with the
+// area.
 func Dir(home, application string) string { return root(home) + "/" + application }
 
 func root(home string) string { return strings.TrimSuffix(home, "/") + "/" + DirName }
 
-// New gives the area at a directory's URI (without DirName). Files get that many
-// copies; 0 means the file system's default (yarn.file-replication).
+// New returns the area in the directory with this URI (without DirName). Files get that many
+// copies. 0 means the file system's default (yarn.file-replication).
 func New(fsys FileSystem, home string, replication int) *Area {
 	return &Area{fs: fsys, root: root(home), replication: replication}
 }
 
-// areaOf is the area of the application with this directory (Dir).
+// areaOf returns the area of the application with this directory (Dir).
 func areaOf(fsys FileSystem, dir string) *Area {
 	return &Area{fs: fsys, root: strings.TrimSuffix(dir, "/"+path.Base(dir))}
 }
@@ -71,24 +71,23 @@ func areaOf(fsys FileSystem, dir string) *Area {
 // File is a local file to stage by content.
 type File struct {
 	Path   string
-	Name   string // under which it lies in the cache
+	Name   string // in the cache
 	SHA256 string // lower-case hex
 	Size   int64
 }
 
-// Application is what one submission has staged. Cache may be called from several
-// goroutines at once, for different files; the rest is for one.
+// Application is what one submission has staged. Several goroutines may call Cache at once, for
+// different files. Only one goroutine may use the rest.
 type Application struct {
 	area *Area
-	// Dir is the URI of the application's own directory.
+	// Dir is the URI of the application's directory.
 	Dir      string
 	mu       sync.Mutex // guards uploaded
 	uploaded []string   // cache entries that this submission wrote
 }
 
-// Begin makes the directory of an application and writes down which files it
-// will use from the cache. ErrExposed, if others could put files of theirs into
-// the area.
+// Begin makes the directory of an application and records which files it will use from the cache.
+// The error is ErrExposed if other users could put files into the area.
 func (a *Area) Begin(ctx context.Context, application string, files ...File) (*Application, error) {
 	app := &Application{area: a, Dir: a.root + "/" + application}
 	var refs strings.Builder
@@ -103,30 +102,28 @@ func (a *Area) Begin(ctx context.Context, application string, files ...File) (*A
 			break
 		}
 		err = app.Put(ctx, launch.RefsFile, []byte(refs.String()))
-	case ctx.Err() == nil: // refused: there is nothing to remove
+	case ctx.Err() == nil: // HDFS refused it: there is nothing to remove
 		return nil, fmt.Errorf("stage %s: %w", application, err)
 	}
 	if err == nil {
 		return app, nil
 	}
-	// What was given up may have been done all the same.
+	// HDFS may have executed the call that was given up.
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	return nil, errors.Join(err, app.Discard(cleaning))
 }
 
-// cleanupTimeout bounds what is removed of a staging area that could not be
-// begun.
+// cleanupTimeout bounds the cleanup after Begin has failed.
 const cleanupTimeout = 15 * time.Second
 
-// Put writes a small file, readable by the owner only, into the application's
-// directory.
+// Put writes a small file that only the owner can read into the application's directory.
 func (app *Application) Put(ctx context.Context, name string, content []byte) error {
 	return app.put(ctx, name, 0o600, content)
 }
 
-// PutResource writes a small file that nobody may change into the application's
-// directory, and gives it as containers localize it.
+// PutResource writes a small read-only file into the application's directory, and returns it as a
+// resource for containers.
 func (app *Application) PutResource(ctx context.Context, name string, content []byte) (launch.Resource, error) {
 	if err := app.put(ctx, name, 0o400, content); err != nil {
 		return launch.Resource{}, err
@@ -145,11 +142,11 @@ func (app *Application) put(ctx context.Context, name string, mode fs.FileMode, 
 	return nil
 }
 
-// Cache stages a file by its content and gives it as containers localize it.
-// cached says that it was there already: of the same name, length and owner, in
-// places that nobody else may write to (ErrExposed). Whoever runs it compares the
-// content: HDFS knows checksums that anybody can meet. progress is called with the bytes
-// written so far.
+// Cache stages a file by its content and returns it as a resource for containers. cached is true if
+// the file was already there, with the same name, length and owner, in directories to which no
+// other user may write (otherwise ErrExposed). The process that runs the file compares its content,
+// because anybody can produce a file with a given HDFS checksum. progress receives the number of
+// bytes written so far.
 func (app *Application) Cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
 	for range attempts {
 		if r, cached, err = app.cache(ctx, f, progress); !errors.Is(err, fs.ErrNotExist) {
@@ -159,8 +156,8 @@ func (app *Application) Cache(ctx context.Context, f File, progress func(done in
 	return r, cached, err
 }
 
-// attempts is how often an entry may be put aside under who stages it: each time by
-// another who was about to remove it.
+// attempts is how often staging is tried: each time another process may have put the entry aside to
+// remove it.
 const attempts = 3
 
 func (app *Application) cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
@@ -186,8 +183,8 @@ func (app *Application) cache(ctx context.Context, f File, progress func(done in
 	return resource(info), false, nil
 }
 
-// plain makes a name that HDFS takes, and that may stand in the shell script which a
-// NodeManager writes: between quotes, but with nothing escaped.
+// plain makes a name that HDFS accepts, and that is safe in a NodeManager's shell script, which
+// quotes names but escapes nothing.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ':' || r == '"' || r == '$' || r == '`' || r == '\\' || unicode.IsControl(r) {
@@ -197,9 +194,9 @@ func plain(name string) string {
 	}, name)
 }
 
-// upload writes the file under a temporary name beside its place and renames it:
-// an entry is whole or not there, and what a faster submission has put there stays,
-// as its containers know the modification time.
+// upload writes the file under a temporary name beside its place and renames it. So an entry is
+// complete or missing. A file that a faster submission has put there stays, because its containers
+// know its modification time.
 func (app *Application) upload(ctx context.Context, f File, uri string, progress func(done int64)) error {
 	local, err := os.Open(f.Path)
 	if err != nil {
@@ -214,7 +211,7 @@ func (app *Application) upload(ctx context.Context, f File, uri string, progress
 	if err := fsys.MkdirMode(ctx, entry, 0o700); err != nil { // whatever the umask says
 		return err
 	}
-	if err := app.area.private(ctx, entry); err != nil { // it may have been there
+	if err := app.area.private(ctx, entry); err != nil { // it may have existed before
 		return err
 	}
 	err = app.area.write(ctx, temporary, filesystem.ExistingParents, 0o500, &meter{ctx: ctx, from: local, progress: progress})
@@ -243,16 +240,16 @@ func (a *Area) write(ctx context.Context, uri string, parents filesystem.Parents
 		return err
 	}
 	if _, err := io.CopyBuffer(struct{ io.Writer }{file}, content, make([]byte, copyBuffer)); err != nil {
-		file.Close() // gives the same error again
-		return err   // of the file, which it names, or of what is read
+		file.Close() // Close returns the same error again
+		return err   // the error of the file, which it names, or of the source
 	}
 	return file.Close()
 }
 
-// copyBuffer is what is written at once: a few HDFS packets.
+// copyBuffer is the size of one write: a few HDFS packets.
 const copyBuffer = 256 << 10
 
-// meter tells how much has been read, and ends the copy when ctx ends.
+// meter counts the bytes that are read, and ends the copy when ctx ends.
 type meter struct {
 	ctx      context.Context //nolint:containedctx // lives for one copy; io.Reader has no room for it
 	from     io.Reader

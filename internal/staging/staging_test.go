@@ -18,8 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// area gives a staging area on the local disk, through the file access that
-// serves HDFS too.
+// area returns a staging area on the local disk, with the file access that also serves HDFS.
 func area(t *testing.T) (*staging.Area, string, *dfs.FS) {
 	t.Helper()
 	files := dfs.New(dfs.Options{})
@@ -47,7 +46,7 @@ func begin(t *testing.T, a *staging.Area, id string, files ...staging.File) *sta
 	return app
 }
 
-// tree lists all files under a directory.
+// tree lists all files below a directory.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
@@ -63,8 +62,8 @@ func tree(t *testing.T, dir string) []string {
 	return found
 }
 
-// TestFilesAreStagedOnceByContent would catch an upload of 15 MB for each job,
-// and an entry whose modification time changes under a running application.
+// TestFilesAreStagedOnceByContent would catch an upload of 15 MB for each job, and an entry whose
+// modification time changes while an application uses it.
 func TestFilesAreStagedOnceByContent(t *testing.T) {
 	a, home, _ := area(t)
 	f := file(t, strings.Repeat("binary", 100_000))
@@ -83,8 +82,8 @@ func TestFilesAreStagedOnceByContent(t *testing.T) {
 	}
 }
 
-// TestAnEntryOfAnotherLengthIsRefused would catch half a binary that an administrator's copy, or a
-// full disk, has left, and that containers run; and a user who is not told which file it is.
+// TestAnEntryOfAnotherLengthIsRefused would catch containers that run half a binary, which an
+// administrator's copy or a full disk has left, and an error that does not name the file.
 func TestAnEntryOfAnotherLengthIsRefused(t *testing.T) {
 	a, home, _ := area(t)
 	f := file(t, "binary")
@@ -102,8 +101,8 @@ func TestAnEntryOfAnotherLengthIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnEntryHasANameThatHDFSAndYARNTake would catch a program that is refused after its
-// upload, or whose containers do not start, because of what its file is called.
+// TestAnEntryHasANameThatHDFSAndYARNTake would catch a program that is refused after its upload, or
+// whose containers do not start, because of its file's name.
 func TestAnEntryHasANameThatHDFSAndYARNTake(t *testing.T) {
 	a, _, _ := area(t)
 	f := file(t, "binary")
@@ -114,8 +113,8 @@ func TestAnEntryHasANameThatHDFSAndYARNTake(t *testing.T) {
 	}
 }
 
-// TestDiscardLeavesNothingOfItsOwn would catch files that a failed submission
-// leaves on HDFS, and the removal of a file that another application uses.
+// TestDiscardLeavesNothingOfItsOwn would catch files that a failed submission leaves on HDFS, and
+// the removal of a file that another application uses.
 func TestDiscardLeavesNothingOfItsOwn(t *testing.T) {
 	a, home, _ := area(t)
 	alone, shared := file(t, "alone"), file(t, "shared")
@@ -172,7 +171,7 @@ func (i interrupted) CreateMode(ctx context.Context, uri string, o dfs.CreateOpt
 	return cancelling{w, i.cancel}, nil
 }
 
-// left makes directories though its caller has left.
+// left makes directories although its caller has gone.
 type left struct {
 	*dfs.FS
 	cancel context.CancelCauseFunc
@@ -184,8 +183,7 @@ func (l left) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error
 	return errors.Join(err, context.Cause(ctx))
 }
 
-// TestInterruptedBeginLeavesNothing would catch an empty directory that every
-// early Ctrl-C leaves.
+// TestInterruptedBeginLeavesNothing would catch an empty directory after each early Ctrl-C.
 func TestInterruptedBeginLeavesNothing(t *testing.T) {
 	_, home, files := area(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -198,8 +196,8 @@ func TestInterruptedBeginLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestInterruptedUploadLeavesNoEntry would catch half a binary that the next
-// submission takes for a whole one.
+// TestInterruptedUploadLeavesNoEntry would catch half a binary that the next submission uses as a
+// whole one.
 func TestInterruptedUploadLeavesNoEntry(t *testing.T) {
 	_, home, files := area(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -231,9 +229,9 @@ func (o *overtaken) Rename(ctx context.Context, from, to string) error {
 	return o.FS.Rename(ctx, from, to)
 }
 
-// TestSubmissionsAtTheSameMomentShareAnEntry would catch an entry that the slower of
-// two submissions writes anew: the containers of the faster one could not be started,
-// as the file is not the one that they were promised.
+// TestSubmissionsAtTheSameMomentShareAnEntry would catch an entry that the slower of two
+// submissions rewrites. The containers of the faster one could then not start, because the file's
+// modification time has changed.
 func TestSubmissionsAtTheSameMomentShareAnEntry(t *testing.T) {
 	f := file(t, "the same program")
 	renamed := f
