@@ -12,7 +12,7 @@ import (
 type Stepper[E, F any] struct {
 	Core  actor.Core[E, F]
 	alarm time.Time
-	rang  bool // the next step wakes the core
+	rang  bool // the next step is a wake-up
 }
 
 // Step handles one event and returns the effects. alarm is the core's alarm if the step has

@@ -1,6 +1,5 @@
-// Package clienttoamtest issues the tokens by which users prove themselves to
-// an ApplicationMaster, as a ResourceManager does. It is for tests, and starts
-// no goroutine.
+// Package clienttoamtest issues the tokens by which users authenticate to an ApplicationMaster, as
+// a ResourceManager does. It is for tests, and starts no goroutine.
 package clienttoamtest
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Token issues a client's token for an attempt with the key that the
-// ResourceManager has told that attempt.
+// Token issues a client's token for an attempt, with the key that the ResourceManager has given to
+// that attempt.
 func Token(t testing.TB, key []byte, attempt records.ApplicationAttemptID, client string) *creds.Token {
 	t.Helper()
 	id, err := proto.Marshal(&yarnpb.ClientToAMTokenIdentifierProto{

@@ -1,5 +1,5 @@
-// Package credstest makes what users and services prove themselves with, for tests that have
-// neither a KDC nor a NameNode: keytabs, and delegation tokens whose passwords open nothing.
+// Package credstest makes credentials for tests that have neither a KDC nor a NameNode: keytabs,
+// and delegation tokens whose passwords are not valid anywhere.
 //
 // It starts no goroutine, and only tests import it.
 package credstest
@@ -23,7 +23,7 @@ const (
 	enctype = etypeID.AES256_CTS_HMAC_SHA1_96
 )
 
-// Keytab writes a keytab with a key of each principal, as "HTTP/host@REALM", to a path.
+// Keytab writes a keytab with a key of each principal, such as "HTTP/host@REALM", to a path.
 func Keytab(t testing.TB, path string, principals ...string) {
 	t.Helper()
 	content, err := keys(t, principals).Marshal()
@@ -35,7 +35,7 @@ func Keytab(t testing.TB, path string, principals ...string) {
 	}
 }
 
-// Key is the key that Keytab gives a principal.
+// Key returns the key that Keytab gives a principal.
 func Key(t testing.TB, principal string) types.EncryptionKey {
 	t.Helper()
 	name, realm := types.ParseSPNString(principal)
@@ -46,7 +46,7 @@ func Key(t testing.TB, principal string) types.EncryptionKey {
 	return key
 }
 
-// keys derives the keys from the names, so that they are the same each time.
+// keys derives the keys from the names, so that they are always the same.
 func keys(t testing.TB, principals []string) *keytab.Keytab {
 	t.Helper()
 	kt := keytab.New()
@@ -59,23 +59,24 @@ func keys(t testing.TB, principals []string) *keytab.Keytab {
 	return kt
 }
 
-// Password is that of every Delegation: what must not be seen in logs and errors.
+// Password is the password of every Delegation. It must not appear in logs and errors.
 const Password = "password of a delegation token"
 
-// Delegation is a NameNode's token for a service. No text of about has more than 127 bytes.
+// Delegation returns a NameNode's token for a service. No text in about may have more than 127
+// bytes.
 func Delegation(service string, about identifier.Delegation) *creds.Token {
 	b := []byte{0} // AbstractDelegationTokenIdentifier's version
 	for _, text := range []string{about.Owner, about.Renewer, about.RealUser} {
 		b = append(append(b, byte(len(text))), text...)
 	}
 	for _, at := range []time.Time{about.Issued, about.Max} {
-		b = appendLong(b, max(0, at.UnixMilli())) // that of a zero time is below
+		b = appendLong(b, max(0, at.UnixMilli())) // UnixMilli of a zero time is negative
 	}
 	b = appendLong(appendLong(b, int64(about.Sequence)), int64(about.KeyID))
 	return &creds.Token{Kind: creds.KindHDFSDelegation, Service: service, Identifier: b, Password: []byte(Password)}
 }
 
-// appendLong writes a number that is not negative, as WritableUtils#writeVLong would a large one.
+// appendLong appends a number that is not negative, as WritableUtils#writeVLong writes a large one.
 func appendLong(b []byte, n int64) []byte {
 	const eightBytes = 0x88
 	return binary.BigEndian.AppendUint64(append(b, eightBytes), uint64(n))

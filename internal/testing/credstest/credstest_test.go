@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// TestWhatIsMadeIsRead would catch tests that pass as nobody can read what they are about.
+// TestWhatIsMadeIsRead would catch tests that pass because their credentials cannot be read.
 func TestWhatIsMadeIsRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "keytab")

@@ -1,7 +1,7 @@
-// Package doorsteptest besieges the doors that package doorstep keeps, and counts what a
-// process holds behind one, for tests of all ports that have such a door.
+// Package doorsteptest sends strangers to the listeners that package doorstep protects, and counts
+// what a process holds behind one, for tests of all such ports.
 //
-// Besiege starts goroutines, which its end waits for. Only tests import the package.
+// Besiege starts goroutines; its end waits for them. Only tests import the package.
 package doorsteptest
 
 import (
@@ -13,17 +13,17 @@ import (
 	"sync"
 )
 
-// Door is a listener that counts what the process behind it holds. Its methods may be
+// Door is a listener that counts connections and bytes of the process behind it. Its methods may be
 // called from any goroutine.
 type Door struct {
 	net.Listener
 
 	mu         sync.Mutex // guards what follows
 	open, most int        // connections
-	longest    int        // bytes that were read of one, at most
+	longest    int        // most bytes that were read from one connection
 }
 
-// Accept gives the next connection.
+// Accept returns the next connection.
 func (d *Door) Accept() (net.Conn, error) {
 	conn, err := d.Listener.Accept()
 	if err != nil {
@@ -36,14 +36,14 @@ func (d *Door) Accept() (net.Conn, error) {
 	return &counted{Conn: conn, by: d}, nil
 }
 
-// Most is how many connections were open at a time.
+// Most returns the largest number of connections that were open at a time.
 func (d *Door) Most() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.most
 }
 
-// Longest is how many bytes were read of one connection.
+// Longest returns the largest number of bytes that were read from one connection.
 func (d *Door) Longest() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,7 +57,7 @@ type counted struct {
 	once sync.Once
 }
 
-// NetConn is the connection below.
+// NetConn returns the connection below.
 func (c *counted) NetConn() net.Conn { return c.Conn }
 
 func (c *counted) Read(p []byte) (int, error) {
@@ -79,8 +79,8 @@ func (c *counted) Close() error {
 	return err
 }
 
-// Besiege has so many strangers open connections to host:port, each another one as soon as
-// its last one was ended from there. Each has its say on every connection. end ends that.
+// Besiege makes this number of strangers open connections to host:port. Each opens another
+// connection as soon as the other end closes its last one, and calls say with it. end stops them.
 func Besiege(ctx context.Context, address string, strangers int, say func(ctx context.Context, conn net.Conn)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -105,7 +105,8 @@ func Besiege(ctx context.Context, address string, strangers int, say func(ctx co
 	}
 }
 
-// Shake says so many bytes at most of a TLS handshake with a certificate of 200 KiB.
+// Shake returns a function that sends at most this many bytes of a TLS handshake with a certificate
+// of 200 KiB.
 func Shake(config *tls.Config, bytes int) func(context.Context, net.Conn) {
 	config = config.Clone()
 	config.VerifyConnection = nil
@@ -117,12 +118,12 @@ func Shake(config *tls.Config, bytes int) func(context.Context, net.Conn) {
 	config.Certificates[0].Certificate = chain
 	return func(ctx context.Context, conn net.Conn) {
 		if bytes > 0 {
-			_ = tls.Client(&halting{conn, bytes}, config).HandshakeContext(ctx) // it ends with the connection
+			_ = tls.Client(&halting{conn, bytes}, config).HandshakeContext(ctx) // the handshake ends with the connection
 		}
 	}
 }
 
-// halting is a connection that swallows what is written after so many bytes.
+// halting is a connection that drops everything written after the first left bytes.
 type halting struct {
 	net.Conn
 	left int

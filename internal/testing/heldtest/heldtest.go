@@ -1,5 +1,5 @@
-// Package heldtest tells how much memory a decoded value holds, for tests of what bounds it
-// before it is decoded.
+// Package heldtest measures the memory of a decoded value, for tests of bounds that apply before
+// decoding.
 //
 // It starts no goroutine, and only tests import it.
 package heldtest
@@ -9,8 +9,8 @@ import (
 	"reflect"
 )
 
-// By is the memory that a value of texts, numbers, lists, maps and structs holds beside itself, in
-// bytes. Lists count with the room that they have to grow.
+// By returns the memory that a value of texts, numbers, lists, maps and structs holds in addition
+// to itself, in bytes. Lists count with their capacity.
 func By(value any) int { return by(reflect.ValueOf(value)) }
 
 func by(v reflect.Value) int {
@@ -35,13 +35,13 @@ func by(v reflect.Value) int {
 		for _, key := range v.MapKeys() {
 			size += by(key) + by(v.MapIndex(key))
 		}
-	default: // holds nothing
+	default: // holds no other memory
 	}
 	return size
 }
 
-// mapSize bounds what a map takes: groups of eight entries with a byte each for control, at most seven
-// eighths full once there are more than one.
+// mapSize bounds the memory of a map: groups of eight entries with a control byte each, at most
+// seven eighths full if there is more than one group.
 func mapSize(v reflect.Value) int {
 	const header, group = 64, 8
 	slots := group

@@ -1,4 +1,4 @@
-// Package ptytest opens terminals, for tests of what a person sees there.
+// Package ptytest opens terminals, for tests of a program's output on a terminal.
 //
 // It starts a goroutine for each Watch, and only tests import it.
 package ptytest
@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open makes a pair of pseudo-terminal devices, see pts(4): the person's side, and that of a program, whose screen is so
-// many columns wide. With 0 it does not tell how wide it is.
+// Open opens a pair of pseudo-terminal devices, see pts(4): the user's side, and the program's
+// side, whose screen has this number of columns. With 0 the width is unknown.
 func Open(t testing.TB, columns int) (person, program *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -40,16 +40,16 @@ func Open(t testing.TB, columns int) (person, program *os.File) {
 	return person, program
 }
 
-// Watch opens a terminal of unknown width. shown ends it, and gives what it was sent, with the line ends that programs
-// write. Whoever else has the screen must have closed it.
+// Watch opens a terminal of unknown width. shown closes it and returns the text that was written to
+// it, with the programs' line ends. All other holders of screen must have closed it before.
 func Watch(t testing.TB) (screen *os.File, shown func() string) {
 	t.Helper()
 	person, screen := Open(t, 0)
 	var sent strings.Builder
-	ended := make(chan struct{}) // closed when all has been read
-	go func() {                  // ends with the last one who has the screen
+	ended := make(chan struct{}) // closed when all output has been read
+	go func() {                  // ends when the last holder of screen closes it
 		defer close(ended)
-		_, _ = io.Copy(&sent, person) // EIO then
+		_, _ = io.Copy(&sent, person) // EIO at the end
 	}()
 	t.Cleanup(func() {
 		_ = screen.Close()

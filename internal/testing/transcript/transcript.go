@@ -1,9 +1,8 @@
-// Package transcript runs tests that read as a log of a conversation: a file
-// holds commands to a pure core, and beneath each group of them, after a line of
-// four dashes and up to an empty line, what the core wants done about them.
-// Lines that begin with # are comments.
+// Package transcript runs tests from files that read like the log of a conversation. A file has
+// groups of commands to a pure core. Below each group, after a line of four dashes and up to an
+// empty line, are the effects of the core. Lines that begin with # are comments.
 //
-// It serves tests only, and has no goroutines.
+// The package is only for tests, and has no goroutines.
 package transcript
 
 import (
@@ -17,10 +16,9 @@ import (
 
 const divider = "----"
 
-// Run makes a subtest of each file testdata/*.txt. Start makes the thing to be
-// talked to; it is given one command line at a time and gives what follows from
-// it, in lines. With rewrite the files are written anew, for a person to review
-// the difference.
+// Run runs a subtest for each file testdata/*.txt. start makes the core under test. It returns a
+// function that takes one command line at a time and returns the effects as lines. With rewrite,
+// Run rewrites the files, and a person reviews the difference.
 func Run(t *testing.T, rewrite bool, start func(t *testing.T) func(command string) []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
@@ -47,7 +45,7 @@ func Run(t *testing.T, rewrite bool, start func(t *testing.T) func(command strin
 	}
 }
 
-// replay gives the text with every answer replaced by what tell gives.
+// replay returns the text with every answer replaced by the output of tell.
 func replay(text string, tell func(string) []string) string {
 	var out strings.Builder
 	var answer []string
