@@ -1,4 +1,4 @@
-// Package version names this build.
+// Package version describes this build.
 package version
 
 import "runtime/debug"
@@ -6,7 +6,7 @@ import "runtime/debug"
 // release is set when a release is built: -ldflags "-X …/internal/version.release=1.2.3".
 var release string //nolint:gochecknoglobals // -X reaches package variables only
 
-// Text is the release, else the module version that go install recorded, else
+// Text returns the release, or else the module version that go install recorded, or else
 // "development".
 func Text() string {
 	if release != "" {
@@ -18,18 +18,18 @@ func Text() string {
 	return "development"
 }
 
-// Revision is the commit of the build, or "" where it was not recorded.
+// Revision returns the commit of the build, or "" if it was not recorded.
 func Revision() string { return BuildOf().Commit }
 
-// Build is what the go command has recorded of a build that it made in a repository; the zero
-// one: nothing.
+// Build is the go command's record of a build in a repository. The zero Build means that it
+// recorded nothing.
 type Build struct {
 	Commit   string // in full
 	Date     string // of the commit, RFC 3339
-	Modified bool   // files differed from the commit's
+	Modified bool   // files differed from the commit
 }
 
-// BuildOf gives the Build of this process' program.
+// BuildOf returns the Build of this process's program.
 func BuildOf() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -52,10 +52,10 @@ func buildOf(settings []debug.BuildSetting) (b Build) {
 	return b
 }
 
-// shortCommit is how much of a commit people read.
+// shortCommit is the length of a commit id for users.
 const shortCommit = 12
 
-// String names the build for people.
+// String describes the build for users.
 func (b Build) String() string {
 	if b.Commit == "" {
 		return "no commit recorded"

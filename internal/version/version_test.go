@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestABuildNamesItsCommit would catch a report of a fault that nobody can find the source of.
+// TestABuildNamesItsCommit would catch a bug report without the source of its build.
 func TestABuildNamesItsCommit(t *testing.T) {
 	recorded := []debug.BuildSetting{
 		{Key: "GOARCH", Value: "amd64"}, {Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.time", Value: "2026-11-21T10:00:00Z"},
