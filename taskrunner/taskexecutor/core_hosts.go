@@ -220,7 +220,7 @@ func (c *core) hostOverMemory(e hostOverMemory) {
 		return
 	}
 	j.host.failure = msg.NewFailure(fmt.Sprintf(
-		"task host of job %s was ended because the container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or lower what the job holds",
+		"task host of job %s was ended because the container was about to exceed its memory: it held %d MB, and its share is %d MB; raise %s (now %dm) or lower what the job holds",
 		j.name(), e.Resident.Megabytes(), e.Share.Megabytes(), config.TaskManagerProcessSize, c.config.MemoryMB), "")
 	c.emit(killHost{e.Host})
 }
