@@ -35,7 +35,7 @@ and removes its staged files. With -d, Execute does not wait for its job.
 	}
 }
 
-// runApplication is run-application.
+// runApplication runs the command run-application.
 func runApplication(ctx context.Context, c *call) error {
 	return c.telling(func(j *run.Journal) error {
 		words := c.line.Args().Slice()

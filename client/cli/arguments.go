@@ -14,11 +14,10 @@ import (
 // ErrUsage is the cause of every fault in a command line.
 var ErrUsage = errors.New("usage")
 
-// splitArguments separates a command's own flags from its arguments: the first
-// word that is neither a flag nor a flag's value ends the flags, and all behind
-// it is left as it is. -Dk=v becomes -D k=v, as the flag package knows only the
-// latter, -p2 becomes -p=2, and Flink's -yjm becomes --jobManagerMemory, see yarnName. An unknown flag is an
-// error that tells why there is none, or offers the nearest known one.
+// splitArguments separates a command's own flags from its arguments. The first word that is neither a flag nor
+// a flag's value ends the flags, and everything after it stays unchanged. splitArguments rewrites three forms
+// for the flag package: -Dk=v becomes -D k=v, -p2 becomes -p=2, and Flink's -yjm becomes --jobManagerMemory
+// (yarnName). An unknown flag is an error that gives the reason or the nearest known flag.
 func splitArguments(flags []cli.Flag, words []string) (options, rest []string, err error) {
 	takesValue := make(map[string]bool)
 	for _, flag := range flags {
@@ -28,7 +27,7 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 		}
 	}
 	takesValue["h"], takesValue["help"] = false, false
-	valued := "" // the last flag with a word of its own for its value, and that word
+	valued := "" // the last flag whose value is the next word, and that word
 	for len(words) > 0 {
 		word := words[0]
 		if word == "--" {
@@ -72,7 +71,7 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 	return options, nil, nil
 }
 
-// withEquals makes -p=2 of -p2, and leaves any other word as it is. No flag has a digit in its name.
+// withEquals turns -p2 into -p=2, and returns any other word unchanged. No flag has a digit in its name.
 func withEquals(word string, takesValue map[string]bool) string {
 	digits := strings.IndexAny(word, "0123456789=")
 	if digits < 2 || word[digits] == '=' || strings.HasPrefix(word, "--") {
@@ -85,15 +84,14 @@ func withEquals(word string, takesValue map[string]bool) string {
 	return word
 }
 
-// unknownFlag names the flag and what stands before it, which may have swallowed
-// the program that the flag is meant for.
+// unknownFlag names the flag, and the flag before it, which may have taken the program's name as its value.
 func unknownFlag(word, name, before string, known map[string]bool) error {
 	if why := foreign(name); why != "" {
 		return fmt.Errorf("%w: flag %s of Flink %s", ErrUsage, word, why)
 	}
 	names := make([]string, 0, len(known))
 	for k := range known {
-		if len(k) > 2 || len(name) <= 2 { // a short name is near to everything
+		if len(k) > 2 || len(name) <= 2 { // every other name is near a short one
 			names = append(names, k)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/run"
 )
 
-// call is one invocation of a command: its line, its streams, and its environment.
+// call is one invocation of a command: its command line, streams and environment.
 type call struct {
 	line *cli.Context
 	json bool // -o json
@@ -22,7 +22,7 @@ type call struct {
 	start      time.Time
 }
 
-// binder makes an action of a command's function.
+// binder makes an action of the flag package from a command's function.
 type binder func(do func(ctx context.Context, c *call) error) cli.ActionFunc
 
 func (p Process) bind(do func(ctx context.Context, c *call) error) cli.ActionFunc {
@@ -45,7 +45,7 @@ func (p Process) call(line *cli.Context) *call {
 // encode prints an object as JSON.
 func (c *call) encode(object any) error { return json.NewEncoder(c.Out).Encode(object) }
 
-// say tells what a command has done: a line, or what it is for scripts.
+// say prints what a command has done: line, or with -o json object.
 func (c *call) say(line string, object map[string]any) error {
 	if c.json {
 		return c.encode(object)

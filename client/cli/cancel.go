@@ -34,7 +34,7 @@ func cancelCommand(bind binder) *cli.Command {
 	}
 }
 
-// cancel cancels a job, or ends the program of that id.
+// cancel cancels a job, or ends the program with that id.
 func cancel(ctx context.Context, c *call, master *reached, job ids.JobID) error {
 	err := master.Cancel(ctx, job)
 	if client.NotFound(err) {
@@ -70,7 +70,7 @@ func stopCommand(bind binder) *cli.Command {
 	}
 }
 
-// withCluster asks the cluster that a command means, which takes no arguments.
+// withCluster runs a command without arguments. ask gets the cluster that the command means.
 func withCluster(ctx context.Context, c *call, ask func(ctx context.Context, c *call, master *reached) error) (err error) {
 	if err := noArguments(c.line); err != nil {
 		return err
@@ -86,7 +86,7 @@ func withCluster(ctx context.Context, c *call, ask func(ctx context.Context, c *
 // isJob tells whether a word is the id of a job.
 func isJob(word string) bool { return len(word) == 32 && strings.Trim(word, "0123456789abcdef") == "" }
 
-// withJob does something with the job that a command's one argument names.
+// withJob calls do with the job that the command's only argument names.
 func withJob(ctx context.Context, c *call, do func(ctx context.Context, c *call, master *reached, job ids.JobID) error) (err error) {
 	job := c.line.Args().First()
 	switch _, err := records.ParseApplicationID(job); {

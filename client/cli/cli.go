@@ -26,8 +26,8 @@ import (
 const (
 	ExitOK          = 0
 	ExitFailed      = 1   // the job did not end as FINISHED, or something else went wrong
-	ExitUsage       = 2   // the command line, or an option, is wrong: nothing has begun
-	ExitInterrupted = 130 // Ctrl-C, as shells have it
+	ExitUsage       = 2   // the command line or an option is wrong: nothing has started
+	ExitInterrupted = 130 // Ctrl-C, as in shells
 )
 
 // Process is what a command needs of its process. All fields but Build are required.
@@ -42,10 +42,9 @@ type Process struct {
 	Start          time.Time
 }
 
-// Run runs the command that the arguments name and gives the exit code. Errors
-// are printed to Stderr, one line where that is possible. Canceling ctx with
-// run.ErrInterrupted ends the command as Ctrl-C does. On a terminal nothing that others
-// have a part in does more than appear (terminal.Screen).
+// Run runs the command that the arguments name, and returns the exit code. It prints errors to Stderr, on one
+// line if possible. If ctx is canceled with run.ErrInterrupted, the command ends as after Ctrl-C. Text that
+// comes from others cannot control the user's terminal (terminal.Screen).
 func Run(ctx context.Context, p Process) int {
 	p.Stdout, p.Stderr = terminal.Screen(p.Stdout), terminal.Screen(p.Stderr)
 	commands := commandsOf(p)
@@ -62,7 +61,7 @@ func Run(ctx context.Context, p Process) int {
 		ErrWriter:                 p.Stderr,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,                         // values may hold commas
-		ExitErrHandler:            func(*cli.Context, error) {}, // the exit is main's
+		ExitErrHandler:            func(*cli.Context, error) {}, // main exits
 		HideHelpCommand:           true,
 		Commands:                  commands,
 		Action: func(c *cli.Context) error {
@@ -91,7 +90,7 @@ func commandsOf(p Process) []*cli.Command {
 	return commands
 }
 
-// prepare makes commands and those below them behave alike.
+// prepare gives commands and their subcommands the same settings.
 func prepare(commands []*cli.Command) {
 	for _, command := range commands {
 		command.HideHelpCommand = true
@@ -100,13 +99,12 @@ func prepare(commands []*cli.Command) {
 	}
 }
 
-// arrange rewrites the words of a command so that the flag package reads them
-// as splitArguments does.
+// arrange rewrites the words of a command so that the flag package reads them as splitArguments does.
 func arrange(commands []*cli.Command, words []string) ([]string, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
-	switch words[0] { // other ways to say it
+	switch words[0] { // other forms of help and version
 	case "help":
 		words = append(slices.Clone(words[1:]), "--help")
 	case "--version", "-v":
@@ -147,8 +145,7 @@ func commandOf(commands []*cli.Command, name string) *cli.Command {
 	return commands[i]
 }
 
-// unknownCommand names the nearest of those commands that there are; prefix is what stands
-// before them.
+// unknownCommand names the nearest of the commands. prefix is the words before name.
 func unknownCommand(prefix string, commands []*cli.Command, name string) error {
 	if prefix == "" && (name == "savepoint" || name == "checkpoint") { // Flink's
 		return fmt.Errorf("%w: bobbin %s: %ss are not supported yet", ErrUsage, name, name)
@@ -175,7 +172,7 @@ func noArguments(c *cli.Context) error {
 	return fmt.Errorf("%w: %s takes no arguments: leave out %q", ErrUsage, c.Command.HelpName, word)
 }
 
-// exitCode tells of an error, unless the user has seen it, and gives the code.
+// exitCode prints an error, unless the user has seen it, and returns the exit code.
 func exitCode(out io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
@@ -184,7 +181,7 @@ func exitCode(out io.Writer, err error) int {
 	interrupted := errors.Is(err, run.ErrInterrupted)
 	switch {
 	case told:
-	case interrupted && !errors.Is(err, client.ErrLeftBehind): // where does not matter
+	case interrupted && !errors.Is(err, client.ErrLeftBehind): // the place of the interruption does not matter
 		fmt.Fprintln(out, "bobbin:", run.ErrInterrupted)
 	default:
 		fmt.Fprintln(out, "bobbin:", err)
@@ -198,8 +195,8 @@ func exitCode(out io.Writer, err error) int {
 	return ExitFailed
 }
 
-// faultsOfUsers are those of a command line and of options. What depends on the cluster is none
-// of them: that there is no such file, or that YARN gives no container of that size.
+// faultsOfUsers are the errors of a command line and of options. Errors that depend on the cluster are not
+// among them, such as a missing file or a container size that YARN refuses.
 func faultsOfUsers() []error {
 	return []error{ErrUsage, config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall}
 }

@@ -22,7 +22,7 @@ func clusterFlags() []cli.Flag {
 	}
 }
 
-// clusterLayers are the options that clusterFlags give, and flags over them.
+// clusterLayers are the options of clusterFlags, and those of list, which take precedence.
 func clusterLayers(c *cli.Context, list ...optionFlag) ([]config.Layer, error) {
 	defined := config.Layer{Source: "-D", Values: make(map[string]string)}
 	for _, text := range c.StringSlice("D") {
@@ -54,8 +54,8 @@ func (c *call) cluster(ctx context.Context) (cluster *client.Cluster, cfg config
 	return cluster, cfg, func(err *error) { *err = errors.Join(*err, cluster.Close()) }, nil
 }
 
-// withYARN asks the cluster that a command's flags and environment name, for a command that
-// takes no arguments.
+// withYARN makes a command without arguments. ask gets the cluster that the command's flags and environment
+// name.
 func withYARN(ask func(ctx context.Context, c *call, cluster *client.Cluster, cfg config.Config) error) func(context.Context, *call) error {
 	return func(ctx context.Context, c *call) (err error) {
 		if err := noArguments(c.line); err != nil {
@@ -75,15 +75,15 @@ func (c *call) open(ctx context.Context, cfg config.Config) (*client.Cluster, er
 	return client.Open(ctx, c.getenv, cfg, progress.Servers(c.Err))
 }
 
-// reached is an application's ApplicationMaster, and what it runs on.
+// reached is a connection to an application's ApplicationMaster, with the application's site and options.
 type reached struct {
 	*client.ClusterClient
 	run.Site
 	cfg config.Config
 }
 
-// reach reaches the application that a command means. done ends what it opened, and
-// adds its errors to the command's.
+// reach connects to the application that a command means. done closes what reach opened, and adds the errors to
+// the command's.
 func (c *call) reach(ctx context.Context) (to *reached, done func(*error), err error) {
 	site, cfg, closed, err := c.find(ctx)
 	if err != nil {
@@ -100,8 +100,8 @@ func (c *call) reach(ctx context.Context) (to *reached, done func(*error), err e
 	}, nil
 }
 
-// find finds the application that a command means, and does not reach it yet. done
-// ends what it opened, and adds its errors to the command's.
+// find finds the application that a command means, without connecting to its ApplicationMaster. done closes
+// what find opened, and adds the errors to the command's.
 func (c *call) find(ctx context.Context) (site run.Site, cfg config.Config, done func(*error), err error) {
 	layers, err := clusterLayers(c.line, targetFlag())
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *call) find(ctx context.Context) (site run.Site, cfg config.Config, done
 	return site, cfg, done, err
 }
 
-// openMeant connects a command to the YARN that knows the application which it means.
+// openMeant connects a command to the YARN of the application that the command means.
 func (c *call) openMeant(ctx context.Context, cfg config.Config) (*client.Cluster, error) {
 	cluster, err := c.open(ctx, cfg)
 	if errors.Is(err, fs.ErrNotExist) && masterAddress(c.line) != "" {
@@ -133,8 +133,8 @@ func (c *call) openMeant(ctx context.Context, cfg config.Config) (*client.Cluste
 	return cluster, err
 }
 
-// findSite finds the cluster that a command means. on is nil for a cluster without YARN here; -m
-// replaces the address in its file.
+// findSite finds the cluster that a command means. If on is nil, the cluster's YARN is not available here: the
+// access file then names the cluster, and -m replaces the address in that file.
 func (c *call) findSite(ctx context.Context, on *client.Cluster, cfg config.Config) (run.Site, error) {
 	if on != nil {
 		id, err := which(ctx, c.line, on, cfg)
@@ -150,8 +150,8 @@ func (c *call) findSite(ctx context.Context, on *client.Cluster, cfg config.Conf
 	return run.Elsewhere(path, masterAddress(c.line))
 }
 
-// isElsewhere tells whether a command means a cluster without YARN here. YARN knows an address
-// without rest.access-file, also with -t remote.
+// isElsewhere tells whether a command means a cluster whose YARN is not available here. Without
+// rest.access-file, YARN finds the application by its address, also with -t remote.
 func isElsewhere(line *cli.Context, cfg config.Config) bool {
 	if cfg.IsSet(config.ExecutionTarget) {
 		return cfg.String(config.ExecutionTarget) == config.TargetRemote && (cfg.IsSet(config.RESTAccessFile) || masterAddress(line) == "")

@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// completeCommand is what the scripts of completion run.
+// completeCommand is the hidden command that the completion scripts run.
 const completeCommand = "complete"
 
 func completionCommand(bind binder) *cli.Command {
@@ -40,9 +40,9 @@ func completion(_ context.Context, c *call) error {
 	return err
 }
 
-// completionScripts are by shell. Each asks bobbin for what may stand in a word's place, and
-// offers files where that is nothing. A value of -D, behind the "=", bash and fish take for
-// a word of its own or not, as they are set up: the whole word counts.
+// completionScripts are the scripts, by shell. A script asks bobbin for candidates for the last word, and
+// offers files if there are none. Depending on their setup, bash and fish split a value of -D after its "=" or
+// not, so the scripts pass the whole word.
 func completionScripts() map[string]string {
 	return map[string]string{
 		"bash": `_bobbin() {
@@ -97,8 +97,8 @@ func candidatesCommand(bind binder) *cli.Command {
 	}
 }
 
-// candidates are what may stand in place of the last word of a command line, which may be
-// begun. None: a file's name may, or what only a person knows.
+// candidates are what can replace the last word of a command line, which may be incomplete. There are none
+// where a file name is expected, or a value that bobbin cannot know.
 func candidates(commands []*cli.Command, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}
@@ -139,7 +139,7 @@ func candidatesOf(command *cli.Command, words []string, last string) []string {
 		}
 	}
 	if _, rest, err := splitArguments(command.Flags, words); err != nil || len(rest) > 0 {
-		return nil // the words of a program are its own
+		return nil // words after the program belong to the program
 	}
 	switch {
 	case wants == "D":
@@ -169,7 +169,7 @@ func takesValue(command *cli.Command, name string) bool {
 	})
 }
 
-// definitions are options with "=", or one with its values where the "=" is there.
+// definitions are options with "=", or the values of one option if word contains the "=".
 func definitions(word, prefix string) []string {
 	var all []string
 	if name, _, given := strings.Cut(word, "="); given {
@@ -188,7 +188,7 @@ func definitions(word, prefix string) []string {
 	return all
 }
 
-// valuesOf are those of a flag that takes few.
+// valuesOf are the values of a flag that allows only a few.
 func valuesOf(flag string) []string {
 	switch flag {
 	case "output", "o":
@@ -199,7 +199,7 @@ func valuesOf(flag string) []string {
 	return nil
 }
 
-// beginning are those that begin as a word does.
+// beginning are the texts that begin with word.
 func beginning(word string, all []string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, word) })
 }

@@ -88,9 +88,9 @@ func examine(ctx context.Context, c *call) error {
 	return err
 }
 
-// unwell is errUnwell, and config.ErrInvalid where options are at fault: no other check is done then.
+// unwell is errUnwell. If the options are wrong, it also wraps config.ErrInvalid: no other check runs then.
 func unwell(results []doctor.Result) error {
-	if results[0].Status == doctor.Failed { // that of the options
+	if results[0].Status == doctor.Failed { // the check of the options
 		return fmt.Errorf("%w: %w", errUnwell, config.ErrInvalid)
 	}
 	return errUnwell

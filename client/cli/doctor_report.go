@@ -9,24 +9,24 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 )
 
-// report prints what a doctor finds. On a terminal it breaks lines between words and
-// uses colors, unless NO_COLOR is set (https://no-color.org) or the terminal is dumb;
-// elsewhere each finding is one line, for programs that look through them.
+// report prints the findings of a doctor. On a terminal it breaks lines between words and uses colors, unless
+// NO_COLOR is set (https://no-color.org) or the terminal is dumb. Elsewhere each finding is one line, so that
+// programs can search the output.
 type report struct {
 	out   io.Writer
 	width int // in columns; 0: lines are not broken
 	color bool
 
 	idle  []string // titles of the checks that were skipped last
-	why   string   // they all were
-	shown int      // cells of the line that says what is looked at; 0: there is none
+	why   string   // the reason for all of idle
+	shown int      // cells of the line that names the running check; 0: there is no such line
 }
 
-// narrow is the least width for which lines are broken.
+// narrow is the smallest width at which lines are broken.
 const narrow = 40
 
 func newReport(out io.Writer, getenv func(string) string) *report {
-	r := &report{out: terminal.Raw(out)} // as it draws; findings are made visible
+	r := &report{out: terminal.Raw(out)} // report draws on the terminal; hang makes findings visible
 	if !terminal.Is(out) {
 		return r
 	}
@@ -53,11 +53,10 @@ func (r *report) paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// indent is the column where texts begin: after two blanks, the longest status, and two
-// more.
+// indent is the column where texts begin: after two blanks, the longest status, and two blanks.
 const indent = len("  ") + len(doctor.Warning) + len("  ")
 
-// begins shows on a terminal which check is under way.
+// begins shows the running check on a terminal.
 func (r *report) begins(title string) {
 	if r.width == 0 {
 		return
@@ -67,7 +66,7 @@ func (r *report) begins(title string) {
 	fmt.Fprint(r.out, text)
 }
 
-// ends takes that away.
+// ends removes the line of begins.
 func (r *report) ends() {
 	if r.shown > 0 {
 		fmt.Fprint(r.out, "\r"+strings.Repeat(" ", r.shown)+"\r")
@@ -93,8 +92,8 @@ func (r *report) result(result doctor.Result) {
 	}
 }
 
-// skip keeps a check that was skipped for one line with others, of the same reason, and
-// prints the line when there is no more of it.
+// skip collects skipped checks that have the same reason, and prints them on one line before anything else is
+// printed.
 func (r *report) skip(title, why string) {
 	if why != r.why {
 		if r.idle != nil {
@@ -107,8 +106,8 @@ func (r *report) skip(title, why string) {
 	}
 }
 
-// hang prints text behind a label that is indent columns wide, and what has no room in
-// the line below the text's begin.
+// hang prints text after a label that is indent columns wide. Text that does not fit continues on the next
+// lines, indented.
 func (r *report) hang(label, text string) {
 	text = strings.Join(strings.Fields(text), " ")
 	if terminal.Is(r.out) {
@@ -117,7 +116,7 @@ func (r *report) hang(label, text string) {
 	fmt.Fprintln(r.out, label+terminal.Hang(text, indent, indent, r.width))
 }
 
-// summary says how it stands on the whole.
+// summary prints the overall result.
 func (r *report) summary(results []doctor.Result) {
 	r.skip("", "")
 	var bad []string

@@ -15,8 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// statusOf is status, of an application that may have no ApplicationMaster to ask: YARN tells
-// of one that waits for it, or has ended.
+// statusOf is the command status. If the application waits for its ApplicationMaster, or has ended, it prints
+// YARN's report.
 func statusOf(ctx context.Context, c *call) error {
 	err := withCluster(ctx, c, status)
 	idle, is := errors.AsType[*client.NotRunningError](err)
@@ -30,8 +30,8 @@ func statusOf(ctx context.Context, c *call) error {
 	return writeReport(c.Out, idle.Report)
 }
 
-// listOf is list, of an application that may have ended: its jobs are not known then, which is
-// an error, with what is known.
+// listOf is the command list. The jobs of an ended application are not known: listOf prints YARN's report and
+// returns an error.
 func listOf(ctx context.Context, c *call) error {
 	err := withCluster(ctx, c, list)
 	idle, is := errors.AsType[*client.NotRunningError](err)
@@ -48,14 +48,14 @@ func listOf(ctx context.Context, c *call) error {
 	return run.Printed{Err: errors.Join(err, writeReport(c.Err, idle.Report))}
 }
 
-// tellOutdated tells which file names an application that does not run.
+// tellOutdated prints which file names an application that does not run.
 func tellOutdated(out io.Writer, err error) {
 	if hint := run.Outdated(err); hint != "" {
 		fmt.Fprintln(out, hint)
 	}
 }
 
-// writeReport writes what YARN tells of an application without an ApplicationMaster.
+// writeReport prints YARN's report of an application without an ApplicationMaster.
 func writeReport(out io.Writer, report records.ApplicationReport) error {
 	state := fmt.Sprintf("%s, in queue %s", report.State, report.Queue)
 	if report.State.Terminal() {
@@ -79,7 +79,7 @@ func writeReport(out io.Writer, report records.ApplicationReport) error {
 	return append(facts, [2]string{"logs", "bobbin logs " + report.ID.String()}).Write(out)
 }
 
-// reportJSON is what -o json tells of an application as YARN has it. Times are in ms since 1970.
+// reportJSON is YARN's report of an application for -o json. Times are in ms since 1970.
 func reportJSON(report records.ApplicationReport) map[string]any {
 	told := map[string]any{
 		"application": report.ID.String(), "name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,

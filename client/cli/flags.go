@@ -16,7 +16,7 @@ const (
 	flagAttachedExit = "shutdownOnAttachedExit"
 )
 
-// optionFlag is a flag that gives an option.
+// optionFlag is a flag that sets an option.
 type optionFlag struct {
 	name    string
 	aliases []string // short ones
@@ -25,8 +25,7 @@ type optionFlag struct {
 	several bool // it may be repeated, for an option that is a list
 }
 
-// deploymentFlags say what a cluster is like that a command starts: those of Flink's
-// yarn-session.sh.
+// deploymentFlags describe the cluster that a command starts. They are the flags of Flink's yarn-session.sh.
 func deploymentFlags() []optionFlag {
 	return []optionFlag{
 		{name: "jobManagerMemory", aliases: []string{"jm"}, usage: "`SIZE` of the ApplicationMaster's container, such as 1g; a bare number is in MB", key: config.JobManagerProcessSize},
@@ -42,8 +41,8 @@ func deploymentFlags() []optionFlag {
 	}
 }
 
-// deploymentFlagsOfRun are deploymentFlags beside those of a program, whose -t and -j are
-// others.
+// deploymentFlagsOfRun are deploymentFlags without the aliases -t and -j, which have another meaning for a
+// program.
 func deploymentFlagsOfRun() []optionFlag {
 	list := deploymentFlags()
 	for i := range list {
@@ -61,7 +60,7 @@ func parallelismFlag() optionFlag {
 	return optionFlag{name: "parallelism", aliases: []string{"p"}, usage: "`N` subtasks of each operator that sets no number itself", key: config.ParallelismDefault}
 }
 
-// flags are the flags as the command line has them; their texts name their options.
+// flags converts flags for the flag package. Their usage names their options.
 func flags(list ...optionFlag) []cli.Flag {
 	all := make([]cli.Flag, len(list))
 	for i, f := range list {
@@ -75,7 +74,7 @@ func flags(list ...optionFlag) []cli.Flag {
 	return all
 }
 
-// flagLayers are the options of those flags that are set.
+// flagLayers are the options of the flags that are set.
 func flagLayers(c *cli.Context, list ...optionFlag) []config.Layer {
 	var layers []config.Layer
 	for _, f := range list {
@@ -86,8 +85,7 @@ func flagLayers(c *cli.Context, list ...optionFlag) []config.Layer {
 	return layers
 }
 
-// text is a flag's value as its option takes it: a size without unit is in MB, as Flink's
-// -jm and -tm have it.
+// text is a flag's value in the form of its option. As with Flink's -jm and -tm, a size without unit is in MB.
 func (f optionFlag) text(c *cli.Context) string {
 	if f.several {
 		return strings.Join(c.StringSlice(f.name), ";")
@@ -101,7 +99,7 @@ func (f optionFlag) text(c *cli.Context) string {
 	return text
 }
 
-// switchLayers are the options of those flags without value that are set.
+// switchLayers are the options of the switches that are set.
 func switchLayers(c *cli.Context) []config.Layer {
 	var layers []config.Layer
 	give := func(name string, key config.BoolKey, value bool) {
@@ -114,8 +112,8 @@ func switchLayers(c *cli.Context) []config.Layer {
 	return layers
 }
 
-// yarnName is the name of a flag that Flink's command line takes for one of yarn-session.sh,
-// with a "y" before its short form or "yarn" before its long one; "" where it is none.
+// yarnName is the name of a flag of yarn-session.sh that the user writes with Flink's prefix: "y" before its
+// short form, or "yarn" before its long form. It is "" for other flags.
 func yarnName(name string) string {
 	list := append(deploymentFlags(), optionFlag{name: flagDetached, aliases: []string{"d"}}, optionFlag{name: flagApplication, aliases: []string{"id"}},
 		optionFlag{name: "D", aliases: []string{"D"}}, optionFlag{name: "help", aliases: []string{"h"}})
@@ -130,7 +128,7 @@ func yarnName(name string) string {
 	return ""
 }
 
-// foreign tells of a flag of Flink's that there is not here why that is so.
+// foreign explains why Bobbin does not have a flag of Flink; "" for other flags.
 func foreign(name string) string {
 	switch name {
 	case "c", "class", "C", "classpath", "j", "jarfile":

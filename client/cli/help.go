@@ -70,7 +70,7 @@ OUTPUT AND EXIT CODE:
    wrong, 130 after Ctrl-C, SIGTERM or SIGHUP, and otherwise 1.
 `
 
-// helpFor is the help for the words that arrange gives, if they ask for one.
+// helpFor is the help for the words that arrange returns, if they ask for help.
 func helpFor(commands []*cli.Command, words []string) (text string, asked bool) {
 	if len(words) == 0 || slices.Contains([]string{"", "-h", "--help"}, words[0]) {
 		return overview, true
@@ -116,8 +116,8 @@ func commandHelp(path string, command *cli.Command) string {
 	return b.String()
 }
 
-// flagRow is a flag as the docs write it, short names first, and its usage. Backquotes in the usage mark the name of the
-// value.
+// flagRow is a flag as the docs write it, short names first, with its usage. Backquotes in the usage mark the
+// name of the value.
 func flagRow(flag cli.DocGenerationFlag) (row [2]string) {
 	name, aliases := flag.Names()[0], flag.Names()[1:]
 	var names []string
@@ -147,7 +147,7 @@ func writeRows(b *strings.Builder, title string, rows [][2]string) {
 	}
 }
 
-// printHelp prints a help, and breaks its lines between words for a terminal that is narrower.
+// printHelp prints a help. On a narrower terminal it breaks lines between words.
 func printHelp(out io.Writer, text string) error {
 	if columns := terminal.Columns(out); columns > 0 {
 		text = fitHelp(text, columns)
@@ -156,14 +156,15 @@ func printHelp(out io.Writer, text string) error {
 	return err
 }
 
-// What stands where in a help, in cells.
+// The layout of a help, in cells.
 const (
 	helpIndent  = 3  // before text
-	usageIndent = 6  // before what is said of a flag, where there is no room beside it
-	usageRoom   = 24 // that there has to be for that
+	usageIndent = 6  // before the usage of a flag that is below the flag
+	usageRoom   = 24 // least room for a usage beside its flag
 )
 
-// fitHelp changes what has a line that is wider than the terminal: paragraphs, and lists of flags and commands.
+// fitHelp breaks the lines of each paragraph and each list of flags or commands that is wider than the
+// terminal.
 func fitHelp(text string, columns int) string {
 	blocks := strings.Split(text, "\n\n")
 	for i, block := range blocks {
@@ -192,7 +193,7 @@ func fitBlock(lines []string, columns int) (fit []string) {
 			fit = append(fit, fitRow(left, strings.TrimLeft(right, " "), len(line)-len(strings.TrimLeft(right, " ")), columns))
 		case indent == helpIndent:
 			prose = append(prose, words)
-		default: // titles are short, and examples are to be copied as they are
+		default: // titles are short, and users copy examples unchanged
 			end()
 			fit = append(fit, line)
 		}
@@ -201,7 +202,8 @@ func fitBlock(lines []string, columns int) (fit []string) {
 	return fit
 }
 
-// fitRow fits what is said of a flag or a command, which begins at a column: there, or else below.
+// fitRow fits the usage of a flag or command: at the column where it begins, or below the name if there is too
+// little room.
 func fitRow(name, usage string, at, columns int) string {
 	indent := strings.Repeat(" ", helpIndent)
 	if at+usageRoom <= columns {

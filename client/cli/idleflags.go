@@ -10,15 +10,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// idle are flags that a command does not look at, as others are.
+// idle are flags of a command that have no effect beside other flags.
 type idle struct {
 	flags []string // names of flags
-	why   string   // and what to do about them; %s stands for them
+	why   string   // why they have no effect, and the remedy; %s stands for the flags
 }
 
-// idleOn are the flags of run that mean nothing to a target.
+// idleOn are the flags of run that have no effect on a target.
 func idleOn(target string) idle {
-	var cluster []string // flags of a cluster to start
+	var cluster []string // flags that describe a new cluster
 	for _, f := range deploymentFlagsOfRun() {
 		cluster = append(cluster, f.name)
 	}
@@ -37,12 +37,12 @@ func idleOn(target string) idle {
 	return idle{}
 }
 
-// checkEffect refuses flags of run that count for nothing on its target: their user expects
-// something of them. Options are left alone, as a file of them is for all targets.
+// checkEffect refuses flags of run that have no effect on its target, because their user expects an effect. It
+// allows options without effect: one file of options serves all targets.
 func checkEffect(c *cli.Context, cfg config.Config) error {
 	target := cfg.String(config.ExecutionTarget)
 	none := idleOn(target)
-	if c.String(flagMaster) == masterOnYARN && target != config.TargetLocal { // it has chosen the target
+	if c.String(flagMaster) == masterOnYARN && target != config.TargetLocal { // this value of -m chose the target
 		none.flags = slices.DeleteFunc(none.flags, func(name string) bool { return name == flagMaster })
 	}
 	if !cfg.IsSet(config.ExecutionTarget) {
@@ -51,8 +51,8 @@ func checkEffect(c *cli.Context, cfg config.Config) error {
 	return none.refuse(c, "-t "+target)
 }
 
-// refuse refuses those of the flags that a command line gives. with says beside what they
-// have no effect.
+// refuse refuses those of the flags that the command line sets. with is the flag beside which they have no
+// effect.
 func (i idle) refuse(c *cli.Context, with string) error {
 	var given []string
 	for _, name := range i.flags {
@@ -70,8 +70,7 @@ func (i idle) refuse(c *cli.Context, with string) error {
 	return fmt.Errorf("%w: %s %s no effect with %s, %s", ErrUsage, strings.Join(given, ", "), verb, with, fmt.Sprintf(i.why, them))
 }
 
-// checkStarts refuses flags that have no effect where another flag tells session start to start
-// none.
+// checkStarts refuses flags of session start that have no effect because another flag starts no session.
 func checkStarts(c *cli.Context) error {
 	none := idle{why: "which starts no session: leave %s out"}
 	for _, f := range deploymentFlags() {
@@ -84,8 +83,7 @@ func checkStarts(c *cli.Context) error {
 	return none.refuse(c, "-id")
 }
 
-// checkOneMeant refuses a command line that names an application twice, by its id and by an
-// address.
+// checkOneMeant refuses a command line that names an application both by its id and by an address.
 func checkOneMeant(c *cli.Context) error {
 	if address := masterAddress(c); address != "" && c.IsSet(flagApplication) {
 		return fmt.Errorf("%w: -m %s and -id %s both name an application: leave one of them out", ErrUsage, address, c.String(flagApplication))
@@ -93,7 +91,7 @@ func checkOneMeant(c *cli.Context) error {
 	return nil
 }
 
-// shortest is a flag of a command as people mostly write it.
+// shortest is the shortest form of a flag of a command.
 func shortest(c *cli.Context, name string) string {
 	for _, flag := range c.Command.Flags {
 		if names := flag.Names(); slices.Contains(names, name) {

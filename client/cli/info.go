@@ -87,8 +87,8 @@ func (c *call) printPlan(plan restapi.JobPlan) error {
 	return encoder.Encode(map[string]any{"plan": plan})
 }
 
-// visibleLines shows the control characters of names, but for the ends of lines: each of
-// these, too, is where picture ends one or where a name has one, which harms nothing.
+// visibleLines replaces control characters in names, but keeps line ends. A line end may also come from a name,
+// which is harmless.
 func visibleLines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -101,9 +101,9 @@ func visibleLines(text string) string {
 	return b.String()
 }
 
-// picture draws a plan from its sources to its sinks: a line for each vertex, and between
-// two neighbours how records come from one to the other. What a vertex reads of others
-// stands beside it. On a terminal of so many columns lines are broken between words.
+// picture draws a plan from its sources to its sinks: a line for each vertex, and between two neighbors how
+// records pass from one to the other. Other inputs of a vertex follow its name. If columns is not 0, picture
+// breaks lines between words.
 func picture(plan restapi.JobPlan, columns int) string {
 	number := make(map[string]int, len(plan.Nodes))
 	for i, node := range plan.Nodes {

@@ -53,7 +53,7 @@ func killed(id records.ApplicationID, state records.ApplicationState) map[string
 	return map[string]any{"application": id.String(), "state": state}
 }
 
-// applicationArgument reads the one argument of a command.
+// applicationArgument reads the only argument of a command, an application id.
 func applicationArgument(c *cli.Context) (records.ApplicationID, error) {
 	const example = "such as application_1700000000000_0001; bobbin applications lists them"
 	if c.Args().Len() != 1 {

@@ -52,7 +52,7 @@ func list(ctx context.Context, c *call, master *reached) error {
 			return err
 		}
 	}
-	for _, d := range supply.Jobs { // beside the list, which scripts read
+	for _, d := range supply.Jobs { // on standard error, because scripts read the list
 		if d.Waits() {
 			fmt.Fprintln(c.Err, waitOf(supply, d))
 		}
@@ -69,7 +69,7 @@ const (
 	sectionEnded
 )
 
-// sectionsOf are those that a command line asks for, as Flink has it.
+// sectionsOf are the sections that a command line asks for, as in Flink.
 func sectionsOf(c *cli.Context) []section {
 	switch running, scheduled := c.Bool("running"), c.Bool("scheduled"); {
 	case c.Bool("all"):
@@ -82,8 +82,8 @@ func sectionsOf(c *cli.Context) []section {
 	return []section{sectionScheduled}
 }
 
-// write writes the jobs of a section as Flink's command does: below a heading, above a line, or
-// a word where there are none.
+// write writes the jobs of a section in the form of Flink's command: below a heading and above a line. Without
+// jobs it writes a sentence.
 func (s section) write(out io.Writer, jobs []client.JobOverview) error {
 	table := terminal.Table{
 		Columns: []terminal.Column{{Title: "started"}, {Title: "job"}, {Title: "name", Long: true}, {Title: "state"}},
@@ -119,7 +119,7 @@ func (s section) write(out io.Writer, jobs []client.JobOverview) error {
 	return err
 }
 
-// rule is a line across, with a heading amid it.
+// rule is a horizontal line with a heading in the middle.
 func rule(heading string) string {
 	const width = 62
 	left := (width - len(heading)) / 2
@@ -136,8 +136,7 @@ func sectionOf(status msg.JobStatus) section {
 	return sectionRunning
 }
 
-// chosen are the jobs that a list shows: those of its sections; of each by the names of their
-// states, and of each state by its begin.
+// chosen are the jobs of the sections that a list shows, sorted by section, then by state, then by start.
 func chosen(jobs []client.JobOverview, asked []section) []client.JobOverview {
 	kept := slices.DeleteFunc(slices.Clone(jobs), func(j client.JobOverview) bool { return !slices.Contains(asked, sectionOf(j.Status)) })
 	slices.SortFunc(kept, func(a, b client.JobOverview) int {
@@ -152,7 +151,7 @@ func jobsJSON(jobs []client.JobOverview, supply msg.SlotSupply) map[string]any {
 		Name     string        `json:"name"`
 		Status   msg.JobStatus `json:"jobStatus"`
 		Started  int64         `json:"started"` // ms since 1970
-		Ended    int64         `json:"ended"`   // -1 while it goes on
+		Ended    int64         `json:"ended"`   // -1 while the job runs
 		Tasks    int           `json:"tasks"`
 		Running  int           `json:"tasksRunning"`
 		Finished int           `json:"tasksFinished"`

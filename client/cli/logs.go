@@ -58,7 +58,7 @@ func printLogs(ctx context.Context, c *call) (err error) {
 	wanted := logFilter{out: c.Out, container: c.line.String("container"), file: c.line.String("file")}
 	report, err := cluster.YARN.ApplicationReport(ctx, id)
 	switch {
-	case errors.Is(err, yarnrpc.ErrApplicationNotFound): // YARN has forgotten it, HDFS may not have
+	case errors.Is(err, yarnrpc.ErrApplicationNotFound): // YARN has forgotten it, but HDFS may have its logs
 		err = logs.Aggregated(ctx, cluster.Files, cluster.Conf, cluster.User, id, wanted.visit)
 		if errors.Is(err, logs.ErrNotAggregated) {
 			return fmt.Errorf("%s is not known to YARN, and HDFS has no logs of it for user %s: bobbin applications --all lists the known applications", id, cluster.User)
@@ -74,7 +74,7 @@ func printLogs(ctx context.Context, c *call) (err error) {
 		err = f.follow(ctx, report)
 	default:
 		err = liveLogs(ctx, cluster, report, &wanted)
-		if !wanted.printed { // it may just have ended, and its nodes keep nothing then
+		if !wanted.printed { // if it has just ended, its nodes have no logs
 			if now, again := cluster.YARN.ApplicationReport(ctx, id); again == nil && now.State.Terminal() {
 				err = collectedLogs(ctx, c.Err, cluster, now, wanted.visit)
 			}
@@ -86,12 +86,12 @@ func printLogs(ctx context.Context, c *call) (err error) {
 	return wanted.missed(id)
 }
 
-// collectionTime is how long people wait for YARN to collect the logs of an
-// application that has just ended; it mostly takes a few seconds.
+// collectionTime is how long users wait for YARN to collect the logs of an application that has just ended.
+// Collection usually takes a few seconds.
 const collectionTime = 30 * time.Second
 
-// awaitCollection waits until YARN, which is asked, has collected an application's logs on
-// HDFS. After collectionTime what is there must do.
+// awaitCollection waits until YARN has collected an application's logs on HDFS, at most collectionTime. ask
+// gets YARN's report.
 func awaitCollection(ctx context.Context, say *progress.Printer, report records.ApplicationReport, ask func(context.Context, records.ApplicationID) (records.ApplicationReport, error)) error {
 	defer say.Finish()
 	wait := progress.Wait{Since: time.Now()}
@@ -154,16 +154,16 @@ func liveLogs(ctx context.Context, cluster *client.Cluster, report records.Appli
 	var faults []error
 	for _, container := range containers {
 		if err := logs.Live(ctx, web, container, wanted.visit); err != nil {
-			faults = append(faults, err) // the others' logs may be there all the same
+			faults = append(faults, err) // the other containers' logs may be readable
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// endedContainer visits the logs of the container that is wanted where it is none of those
-// that run: YARN does not tell where it was, but its node keeps its logs for as long as the
-// application goes on. A node that is not, or that has left, sends on to the log server, which
-// is asked at the end, once.
+// endedContainer visits the logs of the wanted container if the container does not run any more. YARN does not
+// report where an ended container ran, but that node keeps the logs while the application runs. So
+// endedContainer asks all running nodes. A node without the logs redirects to the log server, which
+// endedContainer asks once, at the end.
 func endedContainer(ctx context.Context, cluster *client.Cluster, web logs.Web, running []records.ContainerReport, wanted *logFilter) (found bool, err error) {
 	if wanted.container == "" || slices.ContainsFunc(running, func(r records.ContainerReport) bool { return r.ID.String() == wanted.container }) {
 		return false, nil
@@ -196,7 +196,7 @@ func endedContainer(ctx context.Context, cluster *client.Cluster, web logs.Web, 
 	return false, context.Cause(ctx)
 }
 
-// nodeWeb asks the nodes' web servers, until closed is called.
+// nodeWeb is a client of the nodes' web servers, until closed is called.
 func nodeWeb(cluster *client.Cluster) (web logs.Web, closed func()) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = time.Minute // a long log may take longer
@@ -205,15 +205,15 @@ func nodeWeb(cluster *client.Cluster) (web logs.Web, closed func()) {
 	return web, transport.CloseIdleConnections
 }
 
-// logFilter prints the logs that are asked for.
+// logFilter prints the logs that the command line asks for.
 type logFilter struct {
 	out             io.Writer
 	container, file string // "": any
 	printed         bool
-	others          []string // what there is beside: names of logs, or containers where the name fits
+	others          []string // names of other logs, or containers that have a log of this name
 }
 
-// wants tells whether a log is asked for.
+// wants tells whether the command line asks for a log.
 func (f *logFilter) wants(container, name string) bool {
 	if (f.container == "" || f.container == container) && (f.file == "" || f.file == name) {
 		return true
@@ -239,7 +239,7 @@ func (f *logFilter) visit(l logs.Log, content io.Reader) error {
 	return err
 }
 
-// missed is an error where the filter lets nothing through.
+// missed is an error if the filter has printed nothing.
 func (f *logFilter) missed(id records.ApplicationID) error {
 	if f.printed {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// followInterval is the time between two looks at logs that grow.
+// followInterval is the time between two requests for new content of logs.
 const followInterval = time.Second
 
 // following prints logs until their application has ended.
@@ -25,18 +25,18 @@ type following struct {
 	wanted   *logFilter
 	stderr   io.Writer
 
-	known   map[records.ContainerID]records.ContainerReport // whose logs are looked at
-	silent  map[records.ContainerID]time.Time               // since when their nodes do not answer
+	known   map[records.ContainerID]records.ContainerReport // containers whose logs are read
+	silent  map[records.ContainerID]time.Time               // when their nodes stopped answering
 	fault   error                                           // of standard output
-	awaited bool                                            // the one container that is wanted does not run yet
-	current logs.Log                                        // that was printed last
-	begun   bool                                            // its last line has no end yet
+	awaited bool                                            // the wanted container does not run yet
+	current logs.Log                                        // the log printed last
+	begun   bool                                            // its last line has no line end yet
 }
 
-// followPatience is how long a node may not answer: it may be restarted.
+// followPatience is how long a node may be silent: it may restart.
 const followPatience = 30 * time.Second
 
-// errContainerEnded ends the wait for more of its logs.
+// errContainerEnded ends the wait for more logs of a container.
 var errContainerEnded = errors.New("container has ended")
 
 func (f *following) follow(ctx context.Context, report records.ApplicationReport) error {
@@ -66,7 +66,7 @@ func (f *following) follow(ctx context.Context, report records.ApplicationReport
 	return collectedLogs(ctx, f.stderr, f.cluster, report, f.follower.Rest(f.print))
 }
 
-// causeOr is why ctx has ended, or else err.
+// causeOr is the cause of the end of ctx; err if ctx has not ended.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -74,8 +74,7 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// look prints what has come to the logs. A container is looked at once more after it has
-// ended.
+// look prints the new content of the logs. It reads the logs of a container once more after its end.
 func (f *following) look(ctx context.Context, report records.ApplicationReport) error {
 	running, err := f.cluster.YARN.Containers(ctx, report.Attempt)
 	if err != nil {
@@ -118,10 +117,10 @@ func (f *following) look(ctx context.Context, report records.ApplicationReport) 
 	return nil
 }
 
-// await looks once among those that have ended for a container that does not run. It waits for
-// one that YARN has not begun. Where the log server may not be asked, nothing tells such a one
-// from one that has ended on a node that has left: await waits for both then, and says why the
-// log server is not asked.
+// await handles a wanted container that does not run. It looks once among the ended containers, and otherwise
+// waits for YARN to start the container. If the log server may not be asked, await cannot tell a container that
+// has not started from one that ended on a lost node. It then waits for both, and prints why it does not ask
+// the log server.
 func (f *following) await(ctx context.Context, running []records.ContainerReport) error {
 	if f.awaited {
 		return nil
@@ -140,8 +139,8 @@ func (f *following) await(ctx context.Context, running []records.ContainerReport
 	return err
 }
 
-// print prints what is new of a log, behind a line that tells which it is where that is
-// another than the last.
+// print prints the new content of a log. If another log was printed last, a line with the name of the log comes
+// first.
 func (f *following) print(l logs.Log, content io.Reader) error {
 	out := &lines{out: f.wanted.out}
 	if l.Container != f.current.Container || l.Name != f.current.Name {
@@ -158,7 +157,7 @@ func (f *following) print(l logs.Log, content io.Reader) error {
 	return err
 }
 
-// lines writes a head before the first byte, and knows the last.
+// lines writes head before the first byte, and remembers the last byte.
 type lines struct {
 	out   io.Writer
 	head  string

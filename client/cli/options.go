@@ -12,9 +12,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// options reads the options of a file and of the command line, which go before. The file is
-// conf/bobbin.yaml in BOBBIN_CONF_DIR, else Flink's own in FLINK_CONF_DIR, else conf/bobbin.yaml
-// beside the binary's folder; there it may be missing.
+// options reads the options of a file and of the command line, which takes precedence. The file is bobbin.yaml
+// in BOBBIN_CONF_DIR, or else Flink's file in FLINK_CONF_DIR, or else conf/bobbin.yaml beside the binary's
+// folder, which may be missing.
 func (c *call) options(layers ...config.Layer) (config.Config, error) {
 	file, others, err := c.optionsFile()
 	if err != nil {
@@ -27,7 +27,7 @@ func (c *call) options(layers ...config.Layer) (config.Config, error) {
 	return cfg, err
 }
 
-// optionsWith puts flags over the options of clusterFlags and of the file.
+// optionsWith reads the options of the file, of clusterFlags, and of the flags in list, which take precedence.
 func (c *call) optionsWith(list ...optionFlag) (config.Config, error) {
 	layers, err := clusterLayers(c.line, list...)
 	if err != nil {
@@ -36,8 +36,9 @@ func (c *call) optionsWith(list ...optionFlag) (config.Config, error) {
 	return c.options(layers...)
 }
 
-// tellOthers tells which of Flink's options count for nothing here: everybody what there is
-// not yet, as somebody relies on it, and who looks closer what only a JVM needs.
+// tellOthers prints which of Flink's options have no effect in Bobbin. From level info on it names those that
+// are not supported yet, because the user may rely on them. At level debug it also names those that only a JVM
+// needs.
 func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []string) {
 	level := cfg.String(config.LoggingLevel)
 	var later, never []string
@@ -56,7 +57,7 @@ func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []st
 	}
 }
 
-// optionsFile reads the file. others are names of Flink's that count for nothing here.
+// optionsFile reads the file of options. others are names of Flink's options that have no effect in Bobbin.
 func (c *call) optionsFile() (file config.Layer, others []string, err error) {
 	if dir := c.getenv("BOBBIN_CONF_DIR"); dir != "" {
 		file, err = config.ReadFile(filepath.Join(dir, config.FileName))
@@ -73,8 +74,8 @@ func (c *call) optionsFile() (file config.Layer, others []string, err error) {
 	return file, nil, err
 }
 
-// namedBy makes a fault of the variable from the error of a file that cannot be read: the user
-// has named the variable, and not the file.
+// namedBy turns the error of an unreadable file into a fault of the variable: the user has set the variable,
+// and has not named the file.
 func namedBy(variable, dir string, err error) error {
 	if _, unread := errors.AsType[*fs.PathError](err); !unread {
 		return err

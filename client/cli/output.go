@@ -14,11 +14,11 @@ func outputFlag() cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT` of the output: text (default) or json"}
 }
 
-// asksForJSON tells whether a command line wants JSON, also one that is faulty: args are its
-// words, of which arranged are made where it is not.
+// asksForJSON tells whether a command line asks for JSON, even if the command line is wrong. args are its
+// words. arranged are the words that arrange made of them; nil if arrange failed.
 func asksForJSON(args, arranged []string) bool {
 	if arranged != nil {
-		end := slices.Index(arranged, "--") // the rest is a program's
+		end := slices.Index(arranged, "--") // the words after it belong to a program
 		args = arranged[:max(0, end)]
 	}
 	for i, word := range args {
@@ -36,7 +36,7 @@ func asksForJSON(args, arranged []string) bool {
 	return false
 }
 
-// jsonOutput is the output of a command that answers in JSON.
+// jsonOutput is the standard output of a command that answers in JSON.
 type jsonOutput struct {
 	io.Writer
 	anything bool
@@ -47,7 +47,7 @@ func (o *jsonOutput) Write(p []byte) (int, error) {
 	return o.Writer.Write(p)
 }
 
-// failure tells an error, where the command has not told anything.
+// failure prints an error as JSON if the command has printed nothing.
 func (o *jsonOutput) failure(err error) error {
 	if err == nil || o.anything {
 		return err

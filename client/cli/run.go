@@ -93,11 +93,10 @@ func (c *call) request(cfg config.Config, j *run.Journal, program ...string) run
 	return r
 }
 
-// noProgram tells whether a command line names no program. A script's variable may be empty.
+// noProgram tells whether a command line names no program. The variable of a script may be empty.
 func noProgram(words []string) bool { return len(words) == 0 || words[0] == "" }
 
-// runOptions puts the flags of run over the options of -D and of the file, and decides
-// where the program runs.
+// runOptions reads the options of the file, of -D, and of the flags of run, and decides where the program runs.
 func (c *call) runOptions() (config.Config, error) {
 	layers, err := clusterLayers(c.line, append(deploymentFlagsOfRun(), targetFlag(), parallelismFlag())...)
 	if err = cmp.Or(err, noSavepoint(c.line)); err != nil {
@@ -129,8 +128,8 @@ func (c *call) runOptions() (config.Config, error) {
 	return aim(cfg.Source(config.YarnApplicationID), config.TargetSession)
 }
 
-// noSavepoint refuses Flink's -s of a program, which is a path there and the number of slots
-// here: no number of slots has a slash in it, and every path of a cluster has.
+// noSavepoint refuses Flink's -s PATH, a savepoint. In Bobbin -s is the number of slots, which contains no
+// slash; every path on a cluster contains one.
 func noSavepoint(c *cli.Context) error {
 	if path := c.String("slots"); strings.Contains(path, "/") {
 		return fmt.Errorf("%w: -s %s: savepoints are not supported yet; here -s is the number of slots", ErrUsage, path)

@@ -41,7 +41,7 @@ func sessionQuery(ctx context.Context, c *call, cluster *client.Cluster, _ confi
 	return printNodes(c.Out, nodes, queues)
 }
 
-// capacities are YARN's nodes that run, and its queues that take applications.
+// capacities are YARN's running nodes, and its queues that take applications.
 func capacities(ctx context.Context, yarn *yarnclient.Client) (nodes []records.NodeReport, queues []records.QueueInfo, err error) {
 	var root records.QueueInfo
 	group, ctx := errgroup.WithContext(ctx)
@@ -121,9 +121,9 @@ func nodesJSON(nodes []records.NodeReport, queues []records.QueueInfo) any {
 	type queue struct {
 		Queue    string             `json:"queue"`
 		State    records.QueueState `json:"state"`
-		Capacity float32            `json:"capacity"` // of its parent's, 0 to 1
+		Capacity float32            `json:"capacity"` // share of the parent's, 0 to 1
 		Maximum  float32            `json:"maximumCapacity"`
-		Current  float32            `json:"currentCapacity"` // of its own, over 1 where it borrows
+		Current  float32            `json:"currentCapacity"` // used share of its own, above 1 if it borrows
 	}
 	told := struct {
 		Nodes  []node  `json:"nodes"`

@@ -68,8 +68,8 @@ func sessionStart(ctx context.Context, c *call) error {
 	})
 }
 
-// sessionOptions are those of a session to start. given are those of the command line, which
-// are written down.
+// sessionOptions are the options of a new session. given are those of the command line, which go into the
+// session file.
 func (c *call) sessionOptions() (cfg config.Config, given map[string]string, err error) {
 	layers, err := clusterLayers(c.line, deploymentFlags()...)
 	if err = cmp.Or(err, noArguments(c.line)); err != nil {
@@ -82,7 +82,7 @@ func (c *call) sessionOptions() (cfg config.Config, given map[string]string, err
 	for _, layer := range layers {
 		maps.Copy(given, layer.Values)
 	}
-	if err := sessionfile.Check(given); err != nil { // before there is anything to take back
+	if err := sessionfile.Check(given); err != nil { // before anything has started
 		return cfg, nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	return cfg, given, nil

@@ -89,13 +89,13 @@ func status(ctx context.Context, c *call, master *reached) error {
 	return facts.Write(c.Out)
 }
 
-// runningDriver is a program beside the master, as -o json has it.
+// runningDriver is a program beside the ApplicationMaster, for -o json.
 type runningDriver struct {
 	ID       string `json:"driver"`
 	Name     string `json:"name"`
 	Started  int64  `json:"started"` // ms since 1970
 	MemoryMB int    `json:"memoryMB"`
-	Jobs     int    `json:"jobs"` // that it has submitted
+	Jobs     int    `json:"jobs"` // submitted by the program
 }
 
 func driversOf(programs []client.Driver) []runningDriver {
@@ -106,8 +106,8 @@ func driversOf(programs []client.Driver) []runningDriver {
 	return drivers
 }
 
-// blockedFacts are the nodes that jobs have set aside, for people. The output of a task
-// host, which a cause may quote from its second line on, is left out.
+// blockedFacts are the nodes that jobs have set aside, for people. Only the first line of a cause is shown: the
+// next lines may quote the output of a task host.
 func blockedFacts(nodes []msg.BlockedNode) (facts terminal.Facts) {
 	for _, n := range nodes {
 		why, _, _ := strings.Cut(n.Cause, "\n")
@@ -116,7 +116,7 @@ func blockedFacts(nodes []msg.BlockedNode) (facts terminal.Facts) {
 	return facts
 }
 
-// blockedNode is a node that jobs have set aside, as -o json has it.
+// blockedNode is a node that jobs have set aside, for -o json.
 type blockedNode struct {
 	Node  string `json:"node"`
 	Cause string `json:"cause"`

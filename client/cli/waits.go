@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// supplyOf asks what jobs wait for. An ApplicationMaster of an earlier release does not tell.
+// supplyOf asks what jobs wait for. The answer is empty from an ApplicationMaster of an earlier release.
 func supplyOf(ctx context.Context, master *reached) (msg.SlotSupply, error) {
 	supply, err := master.SlotSupply(ctx)
 	if client.NotFound(err) {
@@ -35,7 +35,7 @@ func waitOf(supply msg.SlotSupply, d msg.SlotDemand) string {
 	return fmt.Sprintf("job %s since %s: %s", d.Job, progress.TimeOfDay(d.Since), supply.Explain(d, progress.TimeOfDay))
 }
 
-// waiting is a job that waits for slots, as -o json has it.
+// waiting is a job that waits for slots, for -o json.
 type waiting struct {
 	Job    ids.JobID `json:"job"`
 	Needed int       `json:"slotsNeeded"`

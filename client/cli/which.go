@@ -24,17 +24,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// Flags by which a command names the application that it means.
+// Flags that name the application of a command.
 const (
 	flagApplication = "applicationId"
 	flagMaster      = "jobmanager"
 )
 
-// masterOnYARN is what Flink's old scripts give to -m in place of an address: the job runs on
-// YARN, in the session that is named beside it, or else in a cluster of its own.
+// masterOnYARN is the value that Flink's old scripts give to -m instead of an address. The job then runs on
+// YARN: in the session that another flag names, or else in a cluster of its own.
 const masterOnYARN = "yarn-cluster"
 
-// masterAddress is the address that -m gives; "": it gives none.
+// masterAddress is the address that -m gives; "" if it gives none.
 func masterAddress(c *cli.Context) string {
 	if master := c.String(flagMaster); master != masterOnYARN {
 		return master
@@ -47,19 +47,19 @@ func applicationFlag() optionFlag {
 	return optionFlag{name: flagApplication, aliases: []string{"id"}, usage: "`APPLICATION` to use; default: the session started last", key: config.YarnApplicationID}
 }
 
-// whichFlags are the flags of every command that means an application which runs.
+// whichFlags are the flags of every command that uses a running application.
 func whichFlags() []cli.Flag {
 	return append(flags(applicationFlag()),
 		&cli.StringFlag{Name: flagMaster, Aliases: []string{"m"}, Usage: "`HOST:PORT` of the application's REST endpoint, instead of -id"})
 }
 
-// meantFlags are whichFlags for commands that start nothing: what the application is,
-// their target says.
+// meantFlags are whichFlags for commands that start nothing. With them, -t says what kind of application the
+// command uses.
 func meantFlags() []cli.Flag { return append(flags(targetFlag()), whichFlags()...) }
 
-// withSession gives the options of a command which may mean an application: those of its
-// layers and, where they do not tell which, those of the file that `session start` has
-// written. found tells which file that is; "": none was read.
+// withSession reads the options of a command that may use an application. If the layers name no application,
+// they come with the options of the file that `session start` has written. found is the path of that file; ""
+// if none was read.
 func (c *call) withSession(layers []config.Layer) (cfg config.Config, found string, err error) {
 	if err := checkOneMeant(c.line); err != nil {
 		return cfg, "", err
@@ -90,28 +90,27 @@ func (c *call) withSession(layers []config.Layer) (cfg config.Config, found stri
 	return cfg, path, err
 }
 
-// mayBeSession tells whether the target, where one is given, leaves a session possible.
+// mayBeSession tells whether the target, if one is set, allows a session.
 func mayBeSession(cfg config.Config) bool {
 	return !cfg.IsSet(config.ExecutionTarget) || cfg.String(config.ExecutionTarget) == config.TargetSession
 }
 
-// deploys tells whether a flag is set that says something of a cluster to start: such a
-// command does not mean the session that was started last, as with Flink.
+// deploys tells whether a flag describes a new cluster. As in Flink, such a command does not use the session
+// that was started last.
 func deploys(c *cli.Context) bool {
 	return slices.ContainsFunc(deploymentFlags(), func(f optionFlag) bool { return c.IsSet(f.name) })
 }
 
-// sessionFile is where the file of the session is, of the user that runs this process.
+// sessionFile is the path of the session file of the user who runs this process.
 func (c *call) sessionFile(cfg config.Config) string {
 	name := strconv.Itoa(os.Getuid())
-	if who, err := user.Current(); err == nil { // a container may know no names
+	if who, err := user.Current(); err == nil { // a container may have no user names
 		name = who.Username
 	}
 	return sessionfile.Path(cmp.Or(cfg.String(config.YarnPropertiesFileLocation), c.getenv("TMPDIR"), "/tmp"), name)
 }
 
-// writtenIn is the file of the session that names the application of these options; "": they
-// do not have it of that.
+// writtenIn is the path of the session file if it names the application of these options; "" otherwise.
 func (c *call) writtenIn(cfg config.Config) string {
 	if path := c.sessionFile(cfg); cfg.Source(config.YarnApplicationID) == path {
 		return path
@@ -119,7 +118,7 @@ func (c *call) writtenIn(cfg config.Config) string {
 	return ""
 }
 
-// which finds the application that a command means, of the options that withSession gives.
+// which finds the application that a command means. cfg are the options of withSession.
 func which(ctx context.Context, line *cli.Context, cluster *client.Cluster, cfg config.Config) (records.ApplicationID, error) {
 	if address := masterAddress(line); address != "" {
 		return applicationAt(ctx, cluster, address)
@@ -136,10 +135,10 @@ func which(ctx context.Context, line *cli.Context, cluster *client.Cluster, cfg 
 	return id, nil
 }
 
-// adviceTime is how long a hint may take.
+// adviceTime limits the time to find a hint.
 const adviceTime = time.Second
 
-// candidatesFor names those that a user may mean who has named none: his own that run.
+// candidatesFor names the user's own running applications, for a command that names no application.
 func candidatesFor(ctx context.Context, cluster *client.Cluster, cfg config.Config) string {
 	ctx, cancel := context.WithTimeout(ctx, adviceTime)
 	defer cancel()
@@ -147,7 +146,7 @@ func candidatesFor(ctx context.Context, cluster *client.Cluster, cfg config.Conf
 		States: []records.ApplicationState{records.ApplicationRunning}, Types: []string{cfg.String(config.YarnApplicationType)}, Scope: yarnclient.ScopeOwn,
 	})
 	switch {
-	case err != nil: // that of who has named none says enough
+	case err != nil: // the caller's error says enough
 		return "bobbin applications lists them"
 	case len(found) == 0:
 		return "user " + cluster.User + " has no running application; bobbin applications lists those of other users"
@@ -164,9 +163,9 @@ func candidatesFor(ctx context.Context, cluster *client.Cluster, cfg config.Conf
 	return strings.Join(names, ", ")
 }
 
-// applicationAt finds the user's own application whose ApplicationMaster's REST endpoint is there. Where that is, each
-// application says for itself: one of another user that says so gets no program, and no data, of a user who has not named
-// it.
+// applicationAt finds the user's own application whose ApplicationMaster has its REST endpoint at address. Each
+// application reports its own address, and may lie. So an application of another user, which would get the
+// user's programs and data, is used only if the user names it.
 func applicationAt(ctx context.Context, cluster *client.Cluster, address string) (records.ApplicationID, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

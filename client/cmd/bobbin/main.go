@@ -1,5 +1,5 @@
-// Command bobbin is the whole of Bobbin but for users' programs: the client, and
-// the ApplicationMaster and the TaskExecutor that YARN starts from it.
+// Command bobbin is all of Bobbin except users' programs: the client, and the ApplicationMaster and the
+// TaskExecutor, which YARN starts from the same binary.
 package main
 
 import (
@@ -43,9 +43,9 @@ func process(start time.Time, args []string) int {
 	})
 }
 
-// caught gives the signals that end a command: Ctrl-C, SIGTERM, and SIGHUP of a terminal
-// that is closed unless nohup has switched it off. Once it has returned, none of them ends
-// the process by itself, and leaves behind what the command has started.
+// caught returns the signals that end a command: Ctrl-C, SIGTERM, and SIGHUP of a closed terminal, unless nohup
+// ignores SIGHUP. After caught has returned, these signals no longer end the process directly, so that the
+// command can clean up.
 func caught() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
