@@ -12,7 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// application is the target that starts a cluster which runs the program, its driver included.
+// application is the target that starts a cluster for a whole program. The driver of the program runs there,
+// too.
 type application struct{ Request }
 
 // run returns once the cluster runs.

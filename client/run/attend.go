@@ -18,32 +18,32 @@ import (
 )
 
 const (
-	// monitorInterval is the time between two looks at a session that is attended.
+	// monitorInterval is the time between two requests for the state of an attended session.
 	monitorInterval = time.Second
-	// monitorPatience is how long YARN may not know, or not tell, how a session is.
+	// monitorPatience is how long YARN may fail to report a session's state.
 	monitorPatience = 15 * time.Second
 	// stopTime bounds the end of a session after Ctrl-C.
 	stopTime = 30 * time.Second
 )
 
-// question stands before each word that a person types.
+// question is the prompt for a word.
 const question = "> "
 
-// attendance is a person who stays with a session.
+// attendance is a user who stays with a session.
 type attendance struct {
 	*Journal
 	in      io.Reader // words
 	cluster *client.Cluster
 	id      records.ApplicationID
-	file    string                                                   // path of the one that names the session
+	file    string                                                   // path of the session file
 	owner   bool                                                     // the session ends with this command
-	report  func(context.Context) (records.ApplicationReport, error) // asks YARN for that of the session
+	report  func(context.Context) (records.ApplicationReport, error) // gets YARN's report of the session
 }
 
-// words are those that are taken.
+// words are the words that a user may type.
 func (a *attendance) words() []string { return []string{"help", "stop", "quit"} }
 
-// help is what people are told.
+// help is the text that explains the words.
 func (a *attendance) help() string {
 	leave := "Ctrl-C leaves the session running"
 	if a.owner {
@@ -52,7 +52,7 @@ func (a *attendance) help() string {
 	return "Words: help, stop (stops the session and its jobs), quit (the same). " + leave
 }
 
-// look is what YARN says of a session.
+// look is YARN's report of a session, or the error of the request.
 type look struct {
 	report records.ApplicationReport
 	err    error
@@ -69,8 +69,8 @@ func (a *attendance) attend(ctx context.Context) error {
 	ask()
 	words := make(chan string)
 	left, leave := context.WithCancel(ctx)
-	// It ends with the input, or with the next line of it; at the latest with the process,
-	// as a read of a terminal cannot be broken off.
+	// The goroutine ends with the input, or with the next line after the end of left. A read of a terminal
+	// cannot be interrupted: the goroutine may end only with the process.
 	go a.read(left, words)
 	ticker := time.NewTicker(monitorInterval)
 	defer ticker.Stop()
@@ -78,7 +78,7 @@ func (a *attendance) attend(ctx context.Context) error {
 	defer looking.Wait()
 	defer leave()
 	looks := make(chan look, 1) // one look at a time
-	tick := ticker.C            // nil while a look lasts: words are taken meanwhile
+	tick := ticker.C            // nil during a request: the loop takes words meanwhile
 	seen := time.Now()
 	for {
 		select {
@@ -118,7 +118,7 @@ func (a *attendance) attend(ctx context.Context) error {
 	}
 }
 
-// answer tells what may be typed, where that is asked for, or a word is none of these.
+// answer prints the help if the user asks for it or types an unknown word.
 func (a *attendance) answer(word string) {
 	switch nearest := config.Nearest(word, a.words()); {
 	case word == "":
@@ -147,7 +147,7 @@ func (a *attendance) read(ctx context.Context, words chan<- string) {
 	}
 }
 
-// stop ends the session, whichever ApplicationMaster it has by now.
+// stop ends the session through its present ApplicationMaster.
 func (a *attendance) stop(ctx context.Context) error {
 	master, err := a.cluster.Reach(ctx, a.id)
 	if err != nil {
@@ -157,7 +157,7 @@ func (a *attendance) stop(ctx context.Context) error {
 	return a.end(ctx, master)
 }
 
-// end asks the session's ApplicationMaster to end it, and waits until YARN says that it has.
+// end asks the session's ApplicationMaster to end the session, and waits until YARN reports the end.
 func (a *attendance) end(ctx context.Context, master *client.ClusterClient) error {
 	a.Line("stopping session %s", a.id)
 	if err := master.ShutDown(ctx); err != nil {
@@ -172,21 +172,22 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 	case err != nil:
 		return a.goesOn(ctx, err)
 	}
-	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
+	// After YARN has recorded the end, the ApplicationMaster also sweeps. It may have died before.
 	if err := a.cluster.Sweep(ctx, a.id); err != nil {
 		a.Line("cannot remove the staged files of %s; bobbin gc removes them: %v", a.id, err)
 	}
 	return a.ended(report)
 }
 
-// ending tells that the session has been told to end, though its end is not known, and lets later commands forget it.
+// ending prints that the session has accepted the stop, and that its end is not known. It removes the session
+// file, so that later commands do not use the session.
 func (a *attendance) ending(unknown string) error {
 	a.Outcome.State = stateEnding
 	a.Line("session %s accepted the stop; %s", a.id, unknown)
 	return sessionfile.Remove(a.file, a.id)
 }
 
-// goesOn is the error of a session that is not known to have ended: the interruption, if that is why.
+// goesOn is the error of a session whose end is not known: the interruption, if there was one.
 func (a *attendance) goesOn(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -194,7 +195,7 @@ func (a *attendance) goesOn(ctx context.Context, err error) error {
 	return fmt.Errorf("stop session %s: %w", a.id, err)
 }
 
-// ended tells how the session ended, and lets later commands forget it.
+// ended prints how the session ended, and removes the session file.
 func (a *attendance) ended(report records.ApplicationReport) error {
 	a.Outcome.see(report)
 	err := sessionfile.Remove(a.file, a.id)
@@ -205,8 +206,8 @@ func (a *attendance) ended(report records.ApplicationReport) error {
 	return err
 }
 
-// interrupted is what Ctrl-C does: it ends the session that this command has started, and
-// leaves another.
+// interrupted is the effect of Ctrl-C: it stops the session that this command has started, and leaves any other
+// session running.
 func (a *attendance) interrupted(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if !a.owner {

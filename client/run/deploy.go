@@ -17,8 +17,8 @@ import (
 // witness records the states of an application.
 type witness struct {
 	*Journal
-	wait    progress.Wait // since the application's state was seen first
-	rounded bool          // it has been told that its container is larger
+	wait    progress.Wait // since the application entered its state
+	rounded bool          // the user was told that the container is larger
 }
 
 // deploy starts a cluster on YARN and waits until its ApplicationMaster runs. After an error,
@@ -55,8 +55,8 @@ func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deplo
 	return app, nil
 }
 
-// state prints a state of the application, once each, and what it waits for while
-// YARN keeps it waiting.
+// state prints each new state of the application, and what the application waits for while YARN keeps it
+// waiting.
 func (w *witness) state(report records.ApplicationReport) {
 	if w.Outcome.State == string(report.State) {
 		w.Outcome.FinalStatus = string(report.FinalStatus)
@@ -71,15 +71,14 @@ func (w *witness) state(report records.ApplicationReport) {
 	if report.State.Terminal() {
 		line += fmt.Sprintf(" (%s)", report.FinalStatus)
 	}
-	if report.State == records.ApplicationRunning && report.TrackingURL != "" { // it shows something
+	if report.State == records.ApplicationRunning && report.TrackingURL != "" { // the page exists
 		line += ", " + report.TrackingURL
 	}
 	w.Line("%s", line)
 	w.done(string(report.State))
 }
 
-// size prints how large YARN has made the ApplicationMaster's container, once, if it is larger
-// than was asked for.
+// size prints once how large YARN has made the ApplicationMaster's container, if it is larger than requested.
 func (w *witness) size(asked, given int64, larger bool) {
 	if larger && !w.rounded {
 		w.rounded = true
@@ -87,11 +86,11 @@ func (w *witness) size(asked, given int64, larger bool) {
 	}
 }
 
-// longWait is how long nothing may happen before people wonder.
+// longWait is how long nothing may happen before the command explains the wait.
 const longWait = 5 * time.Second
 
-// waitsFor is the first of what YARN says of an application that waits: "[Sat Nov
-// 21 …] Application is added to the scheduler … limit exceeded.  Details : …".
+// waitsFor is the first part of YARN's diagnostics of a waiting application: "[Sat Nov 21 …] Application is
+// added to the scheduler … limit exceeded. Details : …".
 func waitsFor(diagnostics string) string {
 	text := strings.TrimSpace(diagnostics)
 	if _, rest, dated := strings.Cut(text, "] "); dated && strings.HasPrefix(text, "[") {

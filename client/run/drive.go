@@ -20,18 +20,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// cluster takes the jobs of a program whose driver runs here, and lets them be followed.
+// cluster runs the jobs of a program whose driver runs here.
 type cluster interface {
-	// submit hands a job over, and waits until the cluster has it. After an error nothing
-	// of the job goes on. errOneJob: it runs no more than the one that it has.
+	// submit hands a job over, and waits until the cluster has it. After an error nothing of the job runs.
+	// errOneJob says that the cluster runs only the job that it already has.
 	submit(ctx context.Context, graph *jobgraph.JobGraph) (*running, error)
-	// report is YARN's, of the application: ErrNoYARN, ErrYARNAway.
+	// report is YARN's report of the application. Its errors include ErrNoYARN and ErrYARNAway.
 	report(ctx context.Context) (records.ApplicationReport, error)
-	// reach connects to the ApplicationMaster of the time. The caller closes the connection.
+	// reach connects to the present ApplicationMaster. The caller closes the connection.
 	reach(ctx context.Context) (*client.ClusterClient, error)
-	// lost is what is known of a job whose ApplicationMaster cannot be asked any more.
-	// cause is errNextAttempt or client.ErrApplicationEnded; to give the former means that
-	// the job has begun anew.
+	// lost returns what is known of a job whose ApplicationMaster no longer answers. cause is errNextAttempt or
+	// client.ErrApplicationEnded. If lost returns errNextAttempt, the job has started again.
 	lost(ctx context.Context, cause error) (msg.JobEnded, error)
 	// settle waits for what ends with the job.
 	settle(ctx context.Context) error
@@ -40,16 +39,16 @@ type cluster interface {
 // running is a job that a cluster has.
 type running struct {
 	id          ids.JobID
-	application string // its id; "": it is not known
-	name        string // for people, who have left the job to itself
-	goOn        string // how they go on with it
+	application string // its id; "" if it is not known
+	name        string // for messages
+	goOn        string // the commands for a job that this command no longer follows
 	slotWait    string // how long it waits for a slot
 }
 
-// errOneJob says that a cluster has had its job.
+// errOneJob says that a cluster runs no second job.
 var errOneJob = errors.New("it runs one job")
 
-// runner runs a program whose driver runs here: its jobs go to a cluster.
+// runner runs a program whose driver runs here. The jobs run on a cluster.
 type runner struct {
 	*Journal
 	limits
@@ -74,14 +73,14 @@ func (r Request) drive(ctx context.Context, path string, on cluster) (err error)
 	return err
 }
 
-// drive runs one job after the other until the driver has ended. A job that did not finish
-// is an error whatever the driver makes of it; it is printed behind what the driver says of
-// it. One that the cluster refuses is none if the driver ends well all the same.
+// drive runs one job after the other until the driver has ended. A job that did not finish is an error, even if
+// the driver exits with success. drive prints this error after the driver's own output about it. A job that the
+// cluster refuses is no error if the driver exits with success.
 func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
 	var (
 		last       *running
-		unfinished *unfinishedJob // the last one, not told yet
-		printed    error          // the first of those that are told
+		unfinished *unfinishedJob // why the last job did not finish, not printed yet
+		printed    error          // the first printed error
 	)
 	for {
 		graph, err := d.Next(ctx)
@@ -118,7 +117,7 @@ type unfinishedJob struct {
 	stack string // of the user's code
 }
 
-// execute runs a job: to its end, or until it runs where nobody follows it.
+// execute runs a job to its end, or, if detached, until it runs.
 func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) (*running, *unfinishedJob, error) {
 	for _, warning := range graph.Warnings() {
 		r.Line("%s", warning)
@@ -139,8 +138,8 @@ func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.
 	return job, unfinished, err
 }
 
-// refuse answers a driver that wants to execute more than its cluster can, and lets it go on
-// to its end. One that ends well all the same is content with that.
+// refuse refuses the second job of a driver, and all later ones, until the driver ends. If the driver then
+// exits with success, there is no error.
 func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) error {
 	for {
 		failure := msg.NewFailure(fmt.Sprintf("job %s is the second job of this program, but -t %s runs only one: execute one job, or use -t %s or -t %s",
@@ -176,8 +175,7 @@ func (r *runner) failed(err error, stack string) error {
 	return Printed{err}
 }
 
-// interrupted is what becomes of a job that is followed, after Ctrl-C: it goes on by itself,
-// unless it ends with its client.
+// interrupted handles Ctrl-C while the client follows a job: the job continues, unless it ends with its client.
 func (r *runner) interrupted(ctx context.Context, job *running, cause error) error {
 	if !r.endsWithClient {
 		return r.detach(job, cause)
@@ -202,7 +200,7 @@ func (r *runner) cancel(ctx context.Context, job *running) error {
 	}
 	defer reached.Close()
 	err = reached.Cancel(ctx, job.id)
-	if status, is := errors.AsType[*client.StatusError](err); err != nil && (!is || status.Status != http.StatusConflict) { // it has ended otherwise
+	if status, is := errors.AsType[*client.StatusError](err); err != nil && (!is || status.Status != http.StatusConflict) { // 409: the job has already ended
 		return err
 	}
 	for {
@@ -213,7 +211,7 @@ func (r *runner) cancel(ctx context.Context, job *running) error {
 	}
 }
 
-// detach leaves a job to itself, after Ctrl-C.
+// detach stops following a job, which continues. It follows Ctrl-C.
 func (r *runner) detach(job *running, cause error) error {
 	r.Line("detached: %s goes on. %s", job.name, job.goOn)
 	return Printed{cause}

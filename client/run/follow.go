@@ -19,21 +19,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// lookInterval is the time between two looks at a running job. They begin with
-// firstLooks, so that nobody waits long for the end of a short job.
+// lookInterval is the longest time between two requests for the state of a running job, and firstLooks the
+// shortest. The first requests follow each other quickly, so that the end of a short job is seen soon.
 const (
 	lookInterval = 100 * time.Millisecond
 	firstLooks   = 10 * time.Millisecond
 )
 
-// untilNextLook is the time between two looks at a job that has been followed so long: an
-// eighth of that.
+// untilNextLook is the time until the next request: an eighth of the time since the client began to follow the
+// job.
 func untilNextLook(followed time.Duration) time.Duration {
 	return min(max(followed/8, firstLooks), lookInterval)
 }
 
-// follow follows a running job to its end, tells the driver how it ended, and waits for
-// what ends with it. It tells why the job did not finish.
+// follow follows a running job to its end, tells the driver how the job ended, and waits for what ends with the
+// job. It returns why the job did not finish.
 func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (*unfinishedJob, error) {
 	ended, err := r.followJob(ctx, d, job, graph)
 	for errors.Is(err, errNextAttempt) || errors.Is(err, client.ErrApplicationEnded) {
@@ -51,7 +51,7 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	r.done("job ended")
 	r.Outcome.end(ended)
 	r.ended(graph.Name, ended)
-	_ = d.Tell(ended) // how a driver ended that does not hear it, Next tells
+	_ = d.Tell(ended) // if the driver has ended, Next returns how
 	settled := r.cluster.settle(ctx)
 	switch {
 	case ended.Failure != nil:
@@ -72,7 +72,7 @@ type attempt struct {
 	report func(context.Context) (records.ApplicationReport, error) // YARN's, of the application
 }
 
-// master is what a running job's ApplicationMaster is asked; a *client.ClusterClient.
+// master is the part of a *client.ClusterClient that asks about a running job.
 type master interface {
 	Job(context.Context, ids.JobID) (client.JobState, error)
 	RootCause(context.Context, ids.JobID) (string, error)
@@ -82,12 +82,12 @@ type master interface {
 	Heartbeat(ctx context.Context, job ids.JobID, until time.Time) error
 }
 
-// errNextAttempt says that YARN has started another ApplicationMaster
-// (yarn.application-attempts), where the job begins anew.
+// errNextAttempt says that YARN has started another ApplicationMaster (yarn.application-attempts), which starts
+// the job again.
 var errNextAttempt = errors.New("another attempt runs")
 
-// followJob follows the job over REST until it has ended, or until there is
-// another ApplicationMaster. It keeps the result for a few seconds at the end.
+// followJob follows the job over REST until the job has ended, or another ApplicationMaster runs. The
+// ApplicationMaster keeps the result for a few seconds at the end.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
 	reached, err := r.cluster.reach(ctx)
 	if err != nil {
@@ -115,8 +115,7 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 	return ended, nil
 }
 
-// lookTimeout bounds one look at a job: a node that stands still takes connections
-// and never answers.
+// lookTimeout bounds one request for a job's state. A frozen node accepts connections and never answers.
 const lookTimeout = 10 * time.Second
 
 // look asks how far the job is.
@@ -126,8 +125,7 @@ func (a attempt) look(ctx context.Context) (client.JobState, error) {
 	return a.Job(ctx, a.job.id)
 }
 
-// watch shows the job's progress until it has ended. A master that does not answer
-// is borne with, see endure.
+// watch shows the job's progress until the job has ended. endure handles a master that does not answer.
 func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph) error {
 	began := time.Now()
 	next := time.NewTimer(0)
@@ -172,8 +170,8 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 	}
 }
 
-// result asks how the job ended. A master that does not answer is borne with as watch does: it
-// waits some seconds to be asked, and may have ended, or been killed, since the last look.
+// result asks how the job ended. As in watch, endure handles a master that does not answer. The master waits
+// only some seconds for this request, and may have ended or been killed since the last one.
 func (r *runner) result(ctx context.Context, a attempt) (msg.JobEnded, error) {
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
@@ -193,8 +191,8 @@ func (r *runner) result(ctx context.Context, a attempt) (msg.JobEnded, error) {
 	}
 }
 
-// sign says that this client lives, when it is time, of a job that ends with it. last is when
-// it did so last. It is repeated where the ApplicationMaster does not answer.
+// sign sends a heartbeat when one is due, for a job that ends with its client. last is the time of the last
+// heartbeat, and sign returns the new one. If the ApplicationMaster does not answer, the next call tries again.
 func (r *runner) sign(ctx context.Context, a attempt, last time.Time) time.Time {
 	now := time.Now()
 	if !r.endsWithClient || now.Sub(last) < r.beat {
@@ -213,8 +211,7 @@ func (r *runner) sign(ctx context.Context, a attempt, last time.Time) time.Time 
 	return now
 }
 
-// show prints what has become of the job since the last look: restarts with
-// their causes, and states.
+// show prints the changes of the job since the last request: restarts with their causes, and states.
 func (r *runner) show(ctx context.Context, a attempt, last, state client.JobState) {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
 		cause, err := a.RootCause(ctx, a.job.id)
@@ -228,12 +225,12 @@ func (r *runner) show(ctx context.Context, a attempt, last, state client.JobStat
 	}
 }
 
-// epochsOfAttempt is more than any attempt has: what one attempt collected is void
-// once the next one collects.
+// epochsOfAttempt is more than the epochs of any attempt. So the epochs of the next attempt are higher, and
+// make void what the attempt before collected.
 const epochsOfAttempt = 1 << 20
 
-// collect passes a collected result on to the driver, page by page. A master that
-// does not answer is borne with as watch does, which tells people.
+// collect passes a collected result on to the driver, page by page. endure handles a master that does not
+// answer; watch tells the user.
 func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name string) error {
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
@@ -257,7 +254,7 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 		quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: true, muted: true}
 		if len(page.Records) > 0 || page.Epoch != epoch {
 			epoch = page.Epoch
-			// The job goes on without a driver that does not hear it; see follow.
+			// If the driver has ended, the job continues; see follow.
 			_ = d.Tell(msg.CollectedRecords{Name: name, Epoch: int(a.number)*epochsOfAttempt + epoch, Records: page.Records})
 		}
 		if page.End {
@@ -267,8 +264,8 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 	}
 }
 
-// lost explains why a job can't be followed: mostly because its application ended, or has
-// another ApplicationMaster.
+// lost explains why a job cannot be followed. Usually its application has ended, or has another
+// ApplicationMaster.
 func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	if interrupted := context.Cause(ctx); interrupted != nil {
 		return interrupted

@@ -21,8 +21,8 @@ type Journal struct {
 	scripts bool // the outcome will be printed
 }
 
-// NewJournal begins one. People read its lines on out; scripts says whether the outcome will
-// be printed.
+// NewJournal starts a Journal. It prints lines for people on out. scripts says whether the outcome will be
+// printed.
 func NewJournal(out io.Writer, start time.Time, scripts bool) *Journal {
 	return &Journal{Printer: progress.New(out), timeline: timeline{start: start}, scripts: scripts}
 }
@@ -46,7 +46,7 @@ type Outcome struct {
 type jobOutcome struct {
 	Job       ids.JobID        `json:"job"`
 	Name      string           `json:"name"`
-	JobStatus string           `json:"jobStatus,omitempty"` // of one that was followed
+	JobStatus string           `json:"jobStatus,omitempty"` // of a followed job
 	Duration  int64            `json:"durationMs,omitempty"`
 	Counters  map[string]int64 `json:"counters,omitempty"`
 }
@@ -71,18 +71,18 @@ func (o *Outcome) begin(job ids.JobID, name string) {
 	o.Jobs = append(o.Jobs, jobOutcome{Job: job, Name: name})
 }
 
-// end notes how the last one ended.
+// end notes how the last job ended.
 func (o *Outcome) end(ended msg.JobEnded) {
 	o.JobStatus, o.Duration, o.Counters = string(ended.Status), ended.Duration.Milliseconds(), ended.Counters
 	last := &o.Jobs[len(o.Jobs)-1]
 	last.JobStatus, last.Duration, last.Counters = o.JobStatus, o.Duration, o.Counters
 }
 
-// mostCounters is how many counters of a job people are shown.
+// mostCounters is how many counters of a job are printed for people.
 const mostCounters = 20
 
-// ended tells people how a job ended; of one that is FINISHED the counters too, by their
-// names, unless they are printed as JSON.
+// ended prints how a job ended. For a FINISHED job it also prints the counters, sorted by name, unless they are
+// printed as JSON.
 func (j *Journal) ended(name string, ended msg.JobEnded) {
 	j.Line("job %s is %s after %s", name, ended.Status, ended.Duration.Round(time.Millisecond))
 	if ended.Status != msg.JobFinished || j.scripts {

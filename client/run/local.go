@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
-// local is the target that runs the program as if by hand: it is a local cluster by itself.
+// local is the target that runs the program in its own process, as if the user started it.
 type local struct{ Request }
 
 func (r local) run(ctx context.Context) error {
@@ -59,7 +59,7 @@ func (r local) run(ctx context.Context) error {
 	return localEnd(ctx, r.Program, cmd.Wait(), parent.Amid())
 }
 
-// localEnd is the error of a local program that has ended; amid says how far it was.
+// localEnd is the error of a local program that has ended; amid says what the program was doing.
 func localEnd(ctx context.Context, name string, err error, amid control.Amid) error {
 	if err == nil && amid == control.AmidJob {
 		return errors.Join(context.Cause(ctx), fmt.Errorf("program %s: exit status 0: a task or the driver called os.Exit before the job ended", name))
@@ -68,7 +68,7 @@ func localEnd(ctx context.Context, name string, err error, amid control.Amid) er
 		err = fmt.Errorf("program %s: %w", name, err)
 		if exit.Exited() && (amid == control.AmidDriver || amid == control.AmidJob) {
 			err = fmt.Errorf("%w: it %s, in its driver or in a task, which -t %s runs in the same process", err, brokenOffBy(exit.ExitCode()), config.TargetLocal)
-		} else if exit.Exited() { // it has said why, which it cannot where a signal ends it
+		} else if exit.Exited() { // the program has printed why, unless a signal ended it
 			return Printed{errors.Join(context.Cause(ctx), err)}
 		}
 		err = errors.Join(context.Cause(ctx), err)
@@ -76,8 +76,8 @@ func localEnd(ctx context.Context, name string, err error, amid control.Amid) er
 	return err
 }
 
-// brokenOffBy is what ends a program amid its work, with that exit code. Go's runtime exits with
-// 2 after a panic that nobody recovers, and after a fatal error; and tells of it.
+// brokenOffBy says what ended a program amid its work, by its exit code. Go's runtime exits with 2 after an
+// unrecovered panic or a fatal error, and prints it.
 func brokenOffBy(code int) string {
 	if code == 2 {
 		return "crashed, or called os.Exit"

@@ -18,8 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// perJob is the target that starts a cluster for the one job of a program, which is planned
-// here, and that job.
+// perJob is the target that starts a cluster for the one job of a program. The driver runs here and plans the
+// job.
 type perJob struct {
 	Request
 	witness witness // of its application
@@ -43,7 +43,7 @@ func (t *perJob) run(ctx context.Context) error {
 	})
 }
 
-// inspect looks at both binaries, at once.
+// inspect reads both binaries in parallel.
 func (t *perJob) inspect() error {
 	var group errgroup.Group
 	group.Go(func() (err error) {
@@ -94,10 +94,10 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 	return client.NewClusterClient(access)
 }
 
-// lost lets the job begin anew with its application. One that ended before it could tell
-// how its job did was not asked in the seconds that it waits: by a suspended client, or
-// over a network that was away. YARN knows whether the job is FINISHED, and its files are
-// there; what it collected is lost.
+// lost handles the end of an ApplicationMaster. With the next attempt the job starts again. If the application
+// has ended, nobody asked for the job's result in the seconds for which the ApplicationMaster waits: the client
+// was suspended, or the network was down. YARN knows whether the job is FINISHED. The job's files are there,
+// but collected results are lost.
 func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
 		t.Line("%s has a new ApplicationMaster: the job starts again", t.app.ID)
@@ -126,7 +126,7 @@ func (t *perJob) settle(ctx context.Context) error {
 		return err
 	}
 	t.done("application ended")
-	// The ApplicationMaster sweeps, too, once YARN has recorded the end. It may have died before.
+	// After YARN has recorded the end, the ApplicationMaster also sweeps. It may have died before.
 	if err := t.on.Sweep(ctx, t.app.ID); err != nil {
 		t.Line("cannot remove the staged files of %s; bobbin gc removes them: %v", t.app.ID, err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
-// Plan starts a program, ends it when it executes its first job, and gives that; nil where
-// the program has printed its own help instead. Its output goes to Streams.Err. It needs
-// neither a target nor a Journal.
+// Plan starts a program, ends it when it executes its first job, and returns the graph of that job. The graph
+// is nil if the program only prints its help. The program's output goes to Streams.Err. Plan needs neither a
+// target nor a Journal.
 func Plan(ctx context.Context, r Request) (planned *jobgraph.JobGraph, err error) {
 	found, err := program.Inspect(r.Program, program.Native())
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package run runs a program and follows its jobs, on each target of `bobbin run`. It also
-// starts sessions, stays with them and ends them.
+// Package run runs a program and follows its jobs, on each target of `bobbin run`. It also starts, attends and
+// stops sessions.
 //
-// It parses no words and knows no flags: package cli does, which imports it. A Journal tells
-// people what happens. Goroutines end with the call that starts them, but for one that reads
-// the words of a person (Attach).
+// It parses no command line and knows no flags: package cli does, and imports this package. A Journal tells
+// people what happens. Goroutines end with the call that starts them, except the reader of the user's words
+// (Attach).
 package run
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// Causes with which main ends the context. A terminal sends Ctrl-C to the programs
-// that a command has started, too; other signals they must be told of.
+// Causes with which main cancels the context. A terminal also sends Ctrl-C to the programs that a command has
+// started. The command must pass other signals on to them.
 var (
 	ErrInterrupted = errors.New("interrupted") // Ctrl-C
 	ErrTerminated  = fmt.Errorf("%w by a signal", ErrInterrupted)
@@ -34,7 +34,7 @@ func (p Printed) Error() string { return p.Err.Error() }
 // Request is a program to run, or a session to start.
 type Request struct {
 	Target     string // where it runs: one of config's
-	Program    string // its file; with config.TargetApplication also the URI of one that the cluster has
+	Program    string // its file, or with config.TargetApplication the URI of a file on the cluster
 	Arguments  []string
 	Config     config.Config
 	Executable string // path of this binary, which a new cluster runs, too
@@ -67,13 +67,13 @@ func limitsOf(c config.Config) limits {
 	}
 }
 
-// Streams are those of the user, which a program that runs here gets.
+// Streams are the user's streams. A program that runs here uses them.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// target is a cluster that takes a program with its jobs.
+// target runs a program with its jobs.
 type target interface {
 	// run returns when the program and its jobs have ended. Detached, it returns once they run.
 	run(ctx context.Context) error
@@ -109,8 +109,8 @@ func (r Request) withYARN(ctx context.Context, do func(on *client.Cluster) error
 	return do(on)
 }
 
-// asksForHelp tells whether a program that executes nothing was meant to: Go's
-// flags have three forms of the question.
+// asksForHelp tells whether the arguments of a program ask for its help, in one of the three forms of Go's
+// flags.
 func asksForHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" })
 }

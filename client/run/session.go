@@ -16,16 +16,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// session is the target that submits jobs, which are planned here, to a session that runs.
+// session is the target that submits jobs to a running session. The driver runs here and plans the jobs.
 type session struct {
 	Request
 	site    Site
 	program program.Program
 
-	ready   chan struct{} // closed when the program is there, or is known not to be
-	failure error         // why not; read once ready is closed
-	// reached is the ApplicationMaster that has the program, or the one after it; nil: none
-	// was reached. It is used once ready is closed.
+	ready   chan struct{} // closed when the session has the program, or bring has failed
+	failure error         // of bring; read once ready is closed
+	// reached is the ApplicationMaster that has the program, or its successor; nil if none was reached. It is
+	// used once ready is closed.
 	reached *client.ClusterClient
 }
 
@@ -34,7 +34,7 @@ func (s *session) run(ctx context.Context) error {
 	return s.withYARN(ctx, func(on *client.Cluster) error { return s.runOn(ctx, on) })
 }
 
-// remote is the target of a session whose YARN is not this machine's.
+// remote is the target of a session whose YARN is not available on this machine.
 type remote struct{ *session }
 
 func (s remote) run(ctx context.Context) error {
@@ -42,14 +42,14 @@ func (s remote) run(ctx context.Context) error {
 	return s.runOn(ctx, nil)
 }
 
-// adviseDetached names an option that has no effect.
+// adviseDetached warns of an option that has no effect.
 func (r Request) adviseDetached() {
 	if r.endsWithClient && !r.attached {
 		r.Line("%s has no effect with -d: this command does not follow the job", config.ShutdownOnAttachedExit)
 	}
 }
 
-// runOn runs the program. on is the YARN of its session; nil if that cannot be asked.
+// runOn runs the program. on is the YARN of its session; nil if that is not available here.
 func (s *session) runOn(ctx context.Context, on *client.Cluster) (err error) {
 	defer s.Finish() // an error has a line of its own
 	if s.program, err = program.Inspect(s.Program, program.Native()); err != nil {
@@ -63,8 +63,8 @@ func (s *session) runOn(ctx context.Context, on *client.Cluster) (err error) {
 	return s.drive(ctx, s.program.Path, s)
 }
 
-// open begins to bring the program to the session, while the driver plans. end stops
-// that, and waits for it. It closes the connections.
+// open starts to bring the program to the session, while the driver plans. end stops that, waits for it, and
+// closes the connections.
 func (s *session) open(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.ready = make(chan struct{})
@@ -81,7 +81,7 @@ func (s *session) open(ctx context.Context) (end func()) {
 	}
 }
 
-// bring brings the program to the session, unless it has it.
+// bring uploads the program to the session, unless the session has it.
 func (s *session) bring(ctx context.Context) error {
 	reached, err := s.site.Reach(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *session) bring(ctx context.Context) error {
 	if err != nil || has {
 		return err
 	}
-	var read atomic.Bool // somebody else may bring it meanwhile
+	var read atomic.Bool // another client may upload it at the same time
 	err = reached.UploadProgram(ctx, s.program, func(done int64) {
 		read.Store(true)
 		s.uploading(s.program.Name, done, s.program.Size)
@@ -136,7 +136,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	}, nil
 }
 
-// hand hands a job over: to the ApplicationMaster of the time, if the last one is gone.
+// hand submits a job. If the last ApplicationMaster is gone, it submits to the present one.
 func (s *session) hand(ctx context.Context, job *client.Submission) error {
 	err := job.Bring(ctx, s.reached)
 	if !client.Gone(err) || ctx.Err() != nil {
@@ -151,7 +151,7 @@ func (s *session) hand(ctx context.Context, job *client.Submission) error {
 	return job.Bring(ctx, reached)
 }
 
-// explain puts the interruption in place of what it led to.
+// explain returns the interruption instead of err, if there was one.
 func (s *session) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -159,7 +159,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// lost knows that jobs do not outlive the ApplicationMaster that runs them.
+// lost always returns an error: jobs end with the ApplicationMaster that runs them.
 func (s *session) lost(_ context.Context, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
 		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the previous one: run it again", s.site)
@@ -167,10 +167,10 @@ func (s *session) lost(_ context.Context, cause error) (msg.JobEnded, error) {
 	return msg.JobEnded{}, cause
 }
 
-// settle has nothing to wait for: the session goes on.
+// settle has nothing to wait for: the session continues.
 func (s *session) settle(context.Context) error { return nil }
 
-// waits says how long a job waits for a slot, which the session was told when it was started.
+// waits says how long a job waits for a slot. The session has had this option since its start.
 func (s *session) waits() string {
 	return fmt.Sprintf("within the session's %s", config.SlotRequestTimeout)
 }
@@ -181,11 +181,11 @@ func (s *session) report(ctx context.Context) (records.ApplicationReport, error)
 
 func (s *session) reach(ctx context.Context) (*client.ClusterClient, error) { return s.site.Reach(ctx) }
 
-// adviceTime is how long a hint may take.
+// adviceTime limits the time to find a hint.
 const adviceTime = time.Second
 
-// adviseOnSize warns of a job that the nodes of its session's YARN can hardly hold. It is a
-// hint: where anything is not known, nothing is said.
+// adviseOnSize warns of a job for which the nodes of the session's YARN are probably too small. This is a hint:
+// if something is not known, adviseOnSize prints nothing.
 func (s *session) adviseOnSize(ctx context.Context, slots int) {
 	on, is := s.site.(*onYARN)
 	if !is {

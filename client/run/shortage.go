@@ -10,25 +10,25 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// shortage is a job that waits for slots. The zero one has not begun.
+// shortage is the wait of a job for slots. The zero value is a job that does not wait.
 type shortage struct {
 	progress.Wait
-	why   string    // when the master said so last; "": it has what it needs, or that is not known
-	asked time.Time // when the master was asked last; zero: it was not
+	why   string    // the master's last explanation; "" if the job has its slots, or nothing is known
+	asked time.Time // when the master was asked last; zero: never
 }
 
-// slotsInterval is the time between two questions what a job waits for.
+// slotsInterval is the time between two questions about what a job waits for.
 const slotsInterval = time.Second
 
-// supply asks what jobs have of slots, as look asks how far one is.
+// supply asks which slots jobs have and need. Its time limit is that of look.
 func (a attempt) supply(ctx context.Context) (msg.SlotSupply, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	return a.SlotSupply(ctx)
 }
 
-// explainWait tells why nothing happens, while that is so: what the job has of slots, who has
-// others, and what is asked of YARN.
+// explainWait tells the user, while a job waits for slots, which slots the job has, which jobs hold others, and
+// what Bobbin has asked of YARN. told is true if it did.
 func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state client.JobState) (told bool) {
 	now := time.Now()
 	switch {

@@ -15,21 +15,20 @@ import (
 type silence struct {
 	progress.Wait
 	heard bool      // it answered before
-	muted bool      // somebody else tells people
-	known time.Time // when YARN last told how it is; zero: it has not
+	muted bool      // another goroutine tells the user
+	known time.Time // when YARN last reported its state; zero: never
 }
 
-// unknown is how long nobody has told how it is.
+// unknown is how long neither the ApplicationMaster nor YARN has told its state.
 func (s *silence) unknown() time.Duration {
 	return min(time.Since(s.Since), time.Since(s.known))
 }
 
-// endure is what to do about a master that does not answer: nothing, for as long as
-// YARN may still replace it. To miss a node alone takes YARN ten minutes by default.
-// An error ends the wait: errNextAttempt once another attempt runs,
-// client.ErrApplicationEnded when YARN has no more of them, YARN's own when it refuses to
-// tell. A master that has never answered is one that cannot be reached from here,
-// and is given up after client.timeout, as is one of whom no YARN tells how it is for so long.
+// endure handles a master that does not answer. The client waits for as long as YARN may still replace the
+// master: by default, YARN needs ten minutes only to notice a lost node. An error ends the wait: errNextAttempt
+// once another attempt runs, client.ErrApplicationEnded if YARN starts no more attempts, and YARN's own error
+// if it refuses to report. A master that has never answered cannot be reached from here: the client gives it up
+// after client.timeout. It also gives up a master about which YARN has reported nothing for that time.
 func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error) error {
 	report, err := a.report(ctx)
 	switch away := errors.Is(err, ErrYARNAway); {
@@ -61,7 +60,7 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 	return nil
 }
 
-// givenUp is the error of a master that has been silent for as long as people have said.
+// givenUp is the error of a master that was silent for client.timeout.
 func (r *runner) givenUp(cause error) error {
 	return fmt.Errorf("given up (%s): %w", r.patienceTold, cause)
 }

@@ -17,29 +17,29 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Site is a cluster that runs, and the way to it: OnYARN, Elsewhere.
+// Site is a running cluster that the client can reach: OnYARN, Elsewhere.
 type Site interface {
-	// String names it for people.
+	// String names the cluster for people.
 	String() string
-	// means are the flags by which other commands mean it.
+	// means are the flags by which other commands name it.
 	means() string
-	// Application is its id; "": it is not known.
+	// Application is its id; "" if it is not known.
 	Application() string
-	// Report is YARN's, of its application: ErrNoYARN, ErrYARNAway.
+	// Report is YARN's report of its application. Its errors include ErrNoYARN and ErrYARNAway.
 	Report(ctx context.Context) (records.ApplicationReport, error)
-	// Reach connects to the ApplicationMaster of the time. The caller closes the connection.
+	// Reach connects to the present ApplicationMaster. The caller closes the connection.
 	Reach(ctx context.Context) (*client.ClusterClient, error)
 }
 
 var (
-	// ErrNoYARN says that nothing is known of a cluster but what its REST endpoint says.
+	// ErrNoYARN says that only the cluster's REST endpoint is available.
 	ErrNoYARN = errors.New("its YARN is not available on this machine")
-	// ErrYARNAway says that nothing more is known for now.
+	// ErrYARNAway says that YARN does not answer now.
 	ErrYARNAway = errors.New("YARN does not answer")
 )
 
-// reportSoon gets YARN's report of an application, or ErrYARNAway if it does not come soon. Other
-// errors are report's.
+// reportSoon gets YARN's report of an application, or ErrYARNAway if the report does not come soon. It passes
+// on other errors of report.
 func reportSoon(ctx context.Context, soon time.Duration, report func(context.Context) (records.ApplicationReport, error)) (records.ApplicationReport, error) {
 	waiting, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
@@ -50,15 +50,15 @@ func reportSoon(ctx context.Context, soon time.Duration, report func(context.Con
 	return told, err
 }
 
-// onYARN is an application whose YARN tells how it is reached.
+// onYARN is an application whose YARN is available.
 type onYARN struct {
 	cluster *client.Cluster
 	id      records.ApplicationID
-	file    string // of `session start`, by which the user means it; "": he means it otherwise
+	file    string // the session file, if it names the application; "" if a flag or an option does
 }
 
-// OnYARN is an application of a cluster. file is the path of the file of `session start` that names
-// it, which must be of this cluster and user; "" if a flag or an option names it.
+// OnYARN is an application of a cluster. file is the path of the session file, if it names the application; it
+// must be of this cluster and user. file is "" if a flag or an option names the application.
 func OnYARN(on *client.Cluster, id records.ApplicationID, file string) (Site, error) {
 	site := &onYARN{on, id, file}
 	if file == "" {
@@ -69,7 +69,7 @@ func OnYARN(on *client.Cluster, id records.ApplicationID, file string) (Site, er
 		err = s.Of(owner(on))
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // it has gone meanwhile, and its session maybe not
+	case errors.Is(err, fs.ErrNotExist): // the file is gone, but its session may run
 		err = nil
 	case errors.Is(err, sessionfile.ErrElsewhere):
 		err = fmt.Errorf("%w (%s): name an application with -id, a target with -t, or start a session here", err, file)
@@ -77,7 +77,7 @@ func OnYARN(on *client.Cluster, id records.ApplicationID, file string) (Site, er
 	return site, err
 }
 
-// owner is the owner of this user's sessions on a cluster, for their file.
+// owner is the owner of this user's sessions on a cluster, as the session file has it.
 func owner(on *client.Cluster) sessionfile.Owner {
 	return sessionfile.Owner{ResourceManagers: strings.Join(on.ResourceManagers(), ","), User: on.User}
 }
@@ -90,7 +90,7 @@ func (s *onYARN) Report(ctx context.Context) (records.ApplicationReport, error) 
 	return reportSoon(ctx, s.cluster.Soon(), s.report)
 }
 
-// report waits longer than Report: as long as the client's timeout says.
+// report waits longer than Report: up to client.timeout.
 func (s *onYARN) report(ctx context.Context) (records.ApplicationReport, error) {
 	report, err := s.cluster.Report(ctx, s.id)
 	return report, s.outdated(err)
@@ -101,7 +101,7 @@ func (s *onYARN) Reach(ctx context.Context) (*client.ClusterClient, error) {
 	return reached, s.outdated(err)
 }
 
-// outdated adds to the error of an application that has ended which file still names it.
+// outdated adds to the error of an ended application the file that still names it.
 func (s *onYARN) outdated(err error) error {
 	idle, is := errors.AsType[*client.NotRunningError](err)
 	if gone := is && idle.Report.State.Terminal() || errors.Is(err, yarnrpc.ErrApplicationNotFound); s.file == "" || !gone {
@@ -110,7 +110,7 @@ func (s *onYARN) outdated(err error) error {
 	return &outdatedError{err, s.file}
 }
 
-// outdatedError is that of an application which has ended, though a file names it.
+// outdatedError is the error of an ended application that a file still names.
 type outdatedError struct {
 	error
 	file string
@@ -119,8 +119,8 @@ type outdatedError struct {
 func (e *outdatedError) Unwrap() error { return e.error }
 func (e *outdatedError) Error() string { return fmt.Sprintf("%v; %s", e.error, Outdated(e)) }
 
-// Outdated names the file that still names an ended Site, and the remedy. err is the Site's; "" if no
-// file names it.
+// Outdated names the file that still names an ended application, and the remedy. err is an error of a Site. The
+// text is "" if no file names the application.
 func Outdated(err error) string {
 	if e, is := errors.AsType[*outdatedError](err); is {
 		return e.file + " still names it: bobbin session stop removes that file"
@@ -128,15 +128,15 @@ func Outdated(err error) string {
 	return ""
 }
 
-// elsewhere is a cluster of which only the REST endpoint is known, and how its owner gets
-// in there: its YARN is not this machine's.
+// elsewhere is a cluster whose YARN is not available on this machine. Its access file has the REST endpoint and
+// the rights of its owner.
 type elsewhere struct {
 	access launch.Access
-	file   string // that tells
+	file   string // the access file
 }
 
-// Elsewhere is the cluster of a file of `session access`. An address replaces the one in the file,
-// for a tunnel. The server proves its identity by its certificate, whatever the address.
+// Elsewhere is the cluster of an access file. If address is not "", it replaces the one in the file, for a
+// tunnel. The server proves its identity by its certificate, at any address.
 func Elsewhere(file, address string) (Site, error) {
 	access, err := client.ReadAccess(file)
 	access.Address = cmp.Or(address, access.Address)

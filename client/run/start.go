@@ -12,19 +12,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// sessionName is what YARN shows as the name of a session that is given none.
+// sessionName is the name in YARN of a session for which the options give no name.
 const sessionName = "Bobbin session cluster"
 
 // sessionStart is a session to start.
 type sessionStart struct {
 	Request
-	file  string            // in which it is written down
-	given map[string]string // options of the command line, which are written there, too
+	file  string            // the session file
+	given map[string]string // options of the command line, which go into the file, too
 }
 
-// StartSession starts a session, and writes its id and the given options to a file. Unless detached, it
-// takes words from the user until the session ends, and Ctrl-C ends the session. The Request
-// needs no program.
+// StartSession starts a session, and writes its id and the given options to a file. Unless detached, it reads
+// words from the user until the session ends, and Ctrl-C ends the session. The Request needs no program.
 func StartSession(ctx context.Context, r Request, file string, given map[string]string, detached bool) error {
 	bobbin, err := client.Binary(r.Executable, r.Config)
 	if err != nil {
@@ -46,10 +45,10 @@ func StartSession(ctx context.Context, r Request, file string, given map[string]
 	})
 }
 
-// start starts a session and writes it down, in place of the one that is named there.
+// start starts a session and writes the session file. The file may have named another session before.
 func (s sessionStart) start(ctx context.Context, on *client.Cluster, bobbin client.Executable) (*client.Application, error) {
 	before, err := sessionfile.Read(s.file)
-	if errors.Is(err, sessionfile.ErrForeign) { // in whose place none can be put
+	if errors.Is(err, sessionfile.ErrForeign) { // start cannot replace this file
 		return nil, err
 	}
 	app, err := (&witness{Journal: s.Journal}).deploy(ctx, on, client.Deployment{Mode: launch.Session, Name: sessionName, Config: s.Config, Bobbin: bobbin})
@@ -63,14 +62,14 @@ func (s sessionStart) start(ctx context.Context, on *client.Cluster, bobbin clie
 	return app, nil
 }
 
-// replaced warns that later commands use the new session and not the one before, unless that
-// has ended: the user may not know that there is one file.
+// replaced warns that later commands use the new session instead of the previous one, unless the previous one
+// has ended. The user may not know that there is only one file.
 func (s sessionStart) replaced(ctx context.Context, on *client.Cluster, id records.ApplicationID, before sessionfile.Session) {
 	if before.Application == (records.ApplicationID{}) {
 		return
 	}
 	here := owner(on)
-	if before.Of(here) != nil { // this cluster, or this user, cannot be asked whether it still runs
+	if before.Of(here) != nil { // this cluster and user cannot tell whether it still runs
 		place := "ResourceManager " + cmp.Or(before.Owner.ResourceManagers, here.ResourceManagers)
 		if before.Owner.User != "" {
 			place += " (user " + before.Owner.User + ")"

@@ -12,16 +12,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// States of a session beside YARN's.
+// States of a session that YARN does not have.
 const (
-	// stateEnding is that of one that has been told to end, where YARN does not answer.
+	// stateEnding is the state of a session that has accepted the stop, while YARN does not answer.
 	stateEnding = "ENDING"
-	// stateUnknown is that of one that YARN has forgotten.
+	// stateUnknown is the state of a session that YARN has forgotten.
 	stateUnknown = "UNKNOWN"
 )
 
-// Attach takes words from in until the session ends. Ctrl-C leaves the session running. Detached,
-// Attach returns at once. file is the path of the file that `session start` writes.
+// Attach reads words from in until the session ends. Ctrl-C leaves the session running. Detached, Attach
+// returns at once. file is the path of the session file.
 func Attach(ctx context.Context, session Site, file string, in io.Reader, detached bool, j *Journal) error {
 	on, is := session.(*onYARN)
 	if !is {
@@ -47,7 +47,7 @@ func Attach(ctx context.Context, session Site, file string, in io.Reader, detach
 	return on.attendance(file, in, j).attend(ctx)
 }
 
-// attendance is a person who stays with a session that he has not started.
+// attendance is a user who stays with a session that another command has started.
 func (s *onYARN) attendance(file string, in io.Reader, j *Journal) *attendance {
 	return &attendance{Journal: j, in: in, cluster: s.cluster, id: s.id, file: file, report: s.report}
 }
@@ -74,8 +74,8 @@ func Stop(ctx context.Context, session Site, file string, j *Journal) error {
 	return err
 }
 
-// tidy removes what is left of a session that has ended by itself, where that is why it is
-// not reached.
+// tidy removes what a session has left that ended by itself. why is the error of reaching the session; tidy
+// returns it if the session has not ended.
 func (s *onYARN) tidy(ctx context.Context, file string, j *Journal, why error) error {
 	gone, is := errors.AsType[*client.NotRunningError](why)
 	switch {

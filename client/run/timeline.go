@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// timeline is when each step of a command was done, for people who ask where
-// the time goes (-o json) and for benchmarks. It may be used from any goroutine.
+// timeline records when each step of a command was done, for users who ask what takes the time (-o json), and
+// for benchmarks. Goroutines may share it.
 type timeline struct {
 	start time.Time
 
@@ -25,16 +25,15 @@ type step struct {
 // done notes that a step has just been done.
 func (t *timeline) done(name string) { t.doneAt(name, time.Now()) }
 
-// doneAt notes when a step was done: on another machine, by that machine's
-// clock.
+// doneAt notes when a step was done. For a step on another machine the time is that machine's.
 func (t *timeline) doneAt(name string, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.steps = append(t.steps, step{Name: name, Millis: at.Sub(t.start).Milliseconds()})
 }
 
-// ordered lists the steps in the order of their times; a clock that is not this
-// machine's may put a step before its cause.
+// ordered lists the steps in the order of their times. The clock of another machine may put a step before its
+// cause.
 func (t *timeline) ordered() []step {
 	t.mu.Lock()
 	defer t.mu.Unlock()
