@@ -18,12 +18,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
-// maxAccess bounds what is read of the access file, in bytes.
+// maxAccess bounds the size of an access file, in bytes.
 const maxAccess = 64 << 10
 
-// Access reads what an application's ApplicationMaster has staged for its owner: by it he
-// reaches the REST endpoint from anywhere, with no YARN. The Cluster's yarn.staging-directory
-// must be that of the application. It is a secret, and that of one ApplicationMaster only.
+// Access reads what an application's ApplicationMaster has staged for its owner: with it the owner reaches the
+// REST endpoint from anywhere, without YARN. The Cluster's yarn.staging-directory must be that of the
+// application. An Access is a secret, and is valid for one ApplicationMaster.
 func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.Access, error) {
 	home, err := c.home()
 	if err != nil {
@@ -39,9 +39,9 @@ func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.
 	return access, err
 }
 
-// readAccess reads the access file of an application's staging directory. A planted one would bring the user's programs and
-// data to somebody else: one that others could have put there is staging.ErrExposed, one of another application, or of none,
-// ErrNoAccess.
+// readAccess reads the access file of an application's staging directory. An attacker's file would send the
+// user's programs and data to the attacker. So a file that others could have put there is staging.ErrExposed,
+// and a file of no or another application is ErrNoAccess.
 func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
 	if err := staging.Own(ctx, files, dir, launch.AccessFile); err != nil {
 		return launch.Access{}, err
@@ -68,9 +68,9 @@ func parseAccess(name string, content []byte) (access launch.Access, err error) 
 	return access, nil
 }
 
-// ReadAccess reads a copy of an Access from this machine: what WriteAccess has written. Whoever reads it is the
-// cluster's owner there, and whoever has planted it takes the user's jobs: a file that is not the user's alone is
-// secretfile.ErrExposed.
+// ReadAccess reads a copy of an Access from this machine, which WriteAccess has written. Everyone who can read
+// the file has the rights of the cluster's owner, and everyone who can write it can take the user's jobs. So a
+// file that is not the user's alone is secretfile.ErrExposed.
 func ReadAccess(path string) (access launch.Access, err error) {
 	file, err := secretfile.Open(path)
 	if err != nil {
@@ -93,8 +93,8 @@ func ReadAccess(path string) (access launch.Access, err error) {
 	return access, nil
 }
 
-// WriteAccess writes a copy to a file of this machine that there is not yet, for its user
-// alone.
+// WriteAccess writes a copy to a new file of this machine, which only its user can read. An existing file is an
+// error.
 func WriteAccess(path string, access launch.Access) error {
 	content, err := json.Marshal(access)
 	if err != nil {

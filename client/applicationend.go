@@ -13,12 +13,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ErrApplicationEnded says that an application ended where it should have run
-// on; the text holds YARN's diagnostics.
+// ErrApplicationEnded says that an application ended although it should run. The text contains YARN's
+// diagnostics.
 var ErrApplicationEnded = errors.New("application has ended")
 
-// Await polls YARN's report until done says so, and returns that report. seen is
-// called with every report.
+// Await polls YARN's report until done returns true, and returns that report. It calls seen with every report.
 func (app *Application) Await(ctx context.Context, seen func(records.ApplicationReport), done func(records.ApplicationReport) bool) (records.ApplicationReport, error) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -42,8 +41,8 @@ func (app *Application) Await(ctx context.Context, seen func(records.Application
 	}
 }
 
-// AwaitRunning waits until the ApplicationMaster has registered. One that ended
-// before is ErrApplicationEnded, unless it succeeded.
+// AwaitRunning waits until the ApplicationMaster has registered. If the application ends before and has not
+// succeeded, the error is ErrApplicationEnded.
 func (app *Application) AwaitRunning(ctx context.Context, seen func(records.ApplicationReport)) (records.ApplicationReport, error) {
 	report, err := app.Await(ctx, seen, func(r records.ApplicationReport) bool {
 		return r.State == records.ApplicationRunning || r.State.Terminal()
@@ -57,14 +56,14 @@ func (app *Application) AwaitRunning(ctx context.Context, seen func(records.Appl
 	return report, nil
 }
 
-// AwaitEnd waits until YARN says that an application has ended, however it did.
+// AwaitEnd waits until YARN reports the end of an application, with any final status.
 func (c *Cluster) AwaitEnd(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
 	app := Application{ID: id, c: c}
 	return app.Await(ctx, func(records.ApplicationReport) {}, func(r records.ApplicationReport) bool { return r.State.Terminal() })
 }
 
-// Ended is the error for an application that did not succeed: what its
-// ApplicationMaster said last, else what YARN says.
+// Ended is the error for an application that did not succeed. Its text is the last output of the
+// ApplicationMaster, or else YARN's diagnostics.
 func Ended(report records.ApplicationReport) error {
 	text := cmp.Or(Diagnosis(report), "YARN gives no reason")
 	if _, found := lastWords(report.Diagnostics); found {
@@ -73,8 +72,8 @@ func Ended(report records.ApplicationReport) error {
 	return fmt.Errorf("%w: %s is %s (%s): %s", ErrApplicationEnded, report.ID, report.State, report.FinalStatus, text)
 }
 
-// Diagnosis is why an application is as it is: what its ApplicationMaster said last, else
-// what YARN says; "" where neither says anything. It may have several lines.
+// Diagnosis explains the state of an application by the last output of its ApplicationMaster, or else by YARN's
+// diagnostics; "" if there are none. It may have several lines.
 func Diagnosis(report records.ApplicationReport) string {
 	if words, found := lastWords(report.Diagnostics); found {
 		return words
@@ -82,7 +81,7 @@ func Diagnosis(report records.ApplicationReport) string {
 	return strings.TrimSpace(report.Diagnostics)
 }
 
-// Report is YARN's report of an application. One that YARN does not know is
+// Report is YARN's report of an application. If YARN does not know the application, the error is
 // yarnrpc.ErrApplicationNotFound, in words for people.
 func (c *Cluster) Report(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
 	report, err := c.YARN.ApplicationReport(ctx, id)
@@ -100,8 +99,8 @@ func (e unknownError) Error() string {
 	return e.id.String() + " is not known to YARN: bobbin applications --all lists the known applications"
 }
 
-// Access reads how the owner reaches the ApplicationMaster, which it has staged
-// before it registered.
+// Access reads how the owner reaches the ApplicationMaster. The ApplicationMaster stages this before it
+// registers.
 func (app *Application) Access(ctx context.Context) (launch.Access, error) {
 	access, err := readAccess(ctx, app.c.Files, app.dir)
 	if err != nil {
@@ -110,11 +109,10 @@ func (app *Application) Access(ctx context.Context) (launch.Access, error) {
 	return access, nil
 }
 
-// lastWords gives what an ApplicationMaster that ended by itself wrote on its
-// standard error, of the diagnostics that YARN makes of it: they hold the end of
-// that file, twice, amid what the NodeManager has to say
-// (ContainerLaunch#handleContainerExitWithFailure). ok is false where they hold
-// nothing of the kind: YARN ended it, or it was never started.
+// lastWords extracts from YARN's diagnostics what an ApplicationMaster that ended by itself last wrote to its
+// standard error. The diagnostics contain the end of that file twice, between texts of the NodeManager
+// (ContainerLaunch#handleContainerExitWithFailure). ok is false if they do not contain it: YARN ended the
+// ApplicationMaster, or never started it.
 func lastWords(diagnostics string) (words string, ok bool) {
 	_, rest, found := strings.Cut(diagnostics, "bytes of "+masterStderr+" :\n")
 	if !found {

@@ -36,12 +36,11 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", r.Kind, r.Wh
 
 func (r *Refusal) Unwrap() error { return r.Kind }
 
-// masterExpiry is how long YARN waits for an ApplicationMaster where it is not configured
-// (yarn-default.xml).
+// masterExpiry is how long YARN by default waits for a heartbeat of an ApplicationMaster (yarn-default.xml).
 const masterExpiry = 10 * time.Minute
 
-// CheckHeartbeats tells whether an ApplicationMaster with these options would be taken for
-// dead by YARN: a *config.Fault.
+// CheckHeartbeats checks that an ApplicationMaster with these options sends heartbeats before YARN takes it for
+// dead. Its error is a *config.Fault.
 func CheckHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
 	const key = "yarn.am.liveness-monitor.expiry-interval-ms"
 	expiry, err := conf.Duration(key, time.Millisecond)
@@ -66,8 +65,8 @@ type Queues interface {
 	QueueUserACLs(ctx context.Context) ([]records.QueueUserACL, error)
 }
 
-// CheckQueue tells whether a user may submit to a queue, "" for YARN's default, and describes it: a *Refusal
-// of ErrQueue if not, and an error of the ResourceManager's where that could not be told.
+// CheckQueue describes a queue, and checks that a user may submit to it. The name "" is YARN's default. Its
+// error is a *Refusal of ErrQueue, or an error of the ResourceManager.
 func CheckQueue(ctx context.Context, yarn Queues, user, name string) (records.QueueInfo, error) {
 	name = cmp.Or(name, defaultQueue)
 	queue, err := yarn.QueueInfo(ctx, name, yarnclient.QueueDetail{Children: true})
@@ -88,8 +87,8 @@ func refuseQueue(what, remedy string) *Refusal {
 	return &Refusal{Kind: ErrQueue, What: what, Remedy: fmt.Sprintf("%s (-qu, %s)", remedy, config.YarnApplicationQueue)}
 }
 
-// checkQueue judges what is known of a queue. rights are the user's in all queues,
-// which a scheduler may not tell.
+// checkQueue decides from what is known of a queue. rights are the user's rights in all queues; a scheduler may
+// report none.
 func checkQueue(user string, queue records.QueueInfo, rights []records.QueueUserACL) error {
 	if queue.State != records.QueueRunning {
 		return refuseQueue(fmt.Sprintf("%s is %s", queue.Path, queue.State), "choose another")
@@ -124,9 +123,8 @@ type homeFiles interface {
 	Qualify(uri string) (string, error)
 }
 
-// StagingHome is the directory that holds a user's staging area:
-// yarn.staging-directory, as configured, or the user's home. A *Refusal of errFileSystem
-// where other machines don't see it.
+// StagingHome is the directory that holds a user's staging area: yarn.staging-directory, or the user's home.
+// Its error is a *Refusal of errFileSystem if other machines cannot see the directory.
 func StagingHome(files homeFiles, conf *hadoopconf.Conf, configured string) (string, error) {
 	refused := &Refusal{Kind: errFileSystem}
 	var home string

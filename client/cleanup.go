@@ -17,16 +17,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// dialTimeout bounds the look whether an ApplicationMaster that YARN does not know is
-// alive.
+// dialTimeout bounds the check whether an ApplicationMaster that YARN does not know is alive.
 const dialTimeout = 2 * time.Second
 
-// Collect removes what the user's applications have left in the staging area that have
-// ended or that YARN has forgotten, and what they alone used of the cache, as
-// staging.cache.max-size and staging.gc.min-age say. dryRun removes nothing and tells the
-// same. An application that YARN does not know, but whose ApplicationMaster answers, is
-// another cluster's with the same file system, and stays. So does one of which that cannot be
-// asked, with an error that is staging.ErrUnclear; all others are removed then, too.
+// Collect removes what the user's ended applications, and those that YARN has forgotten, have left in the
+// staging area. It also removes files of the cache that no other application uses, as staging.cache.max-size
+// and staging.gc.min-age say. With dryRun it removes nothing and returns the same list. An application that
+// YARN does not know stays if its ApplicationMaster answers: it runs on another cluster with the same file
+// system. An application whose ApplicationMaster cannot be asked stays, too, with an error that wraps
+// staging.ErrUnclear; Collect still removes all others.
 func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) ([]staging.Removed, error) {
 	home, err := c.home()
 	if err != nil {
@@ -55,7 +54,7 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 	access, err := readAccess(ctx, c.Files, dir)
 	_, cut := errors.AsType[*json.SyntaxError](err)
 	switch {
-	case cut: // its ApplicationMaster has died while it wrote that
+	case cut: // its ApplicationMaster died while it wrote the file
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist): // it has never run
 		return true, nil
@@ -71,13 +70,12 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 	if err == nil {
 		return false, connection.Close()
 	}
-	// A node that cannot be reached, or whose name means nothing here, may be cut off from
-	// here alone.
+	// A node may be unreachable, or its name unknown, only from this machine.
 	return errors.Is(err, syscall.ECONNREFUSED), context.Cause(ctx)
 }
 
-// Kill ends an application, whatever it does, and removes its staging directory,
-// which a killed ApplicationMaster cannot do itself.
+// Kill ends an application in any state, and removes its staging directory: a killed ApplicationMaster cannot
+// do that.
 func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID) error {
 	if err := c.YARN.Kill(ctx, id, "killed by user "+c.User); err != nil {
 		return err
@@ -85,8 +83,7 @@ func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID) error {
 	return c.Sweep(ctx, id)
 }
 
-// Sweep removes the staging directory of an application that has ended, which is
-// there when its ApplicationMaster could not.
+// Sweep removes the staging directory of an ended application, if its ApplicationMaster could not.
 func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID) error {
 	home, err := c.home()
 	if errors.Is(err, errFileSystem) { // nothing can have been staged

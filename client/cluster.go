@@ -1,9 +1,8 @@
-// Package client submits jobs to YARN and follows them: it checks a job against
-// the cluster, stages what its containers localize, submits the application and
-// speaks to the ApplicationMaster's REST endpoint.
+// Package client submits jobs to YARN and follows them. It checks a job against the cluster, stages what its
+// containers localize, submits the application, and speaks to the ApplicationMaster's REST endpoint.
 //
-// It starts no goroutines that outlive a call, but for one that keeps a Cluster's
-// Kerberos ticket fresh until Close. It prints nothing; package cli does.
+// Its goroutines end with the call that starts them. The only exception keeps a Cluster's Kerberos ticket fresh
+// until Close. The package prints nothing; package cli does.
 package client
 
 import (
@@ -28,7 +27,7 @@ import (
 // methods may be called from any goroutine.
 type Cluster struct {
 	Conf  *hadoopconf.Conf
-	User  string // who acts on the cluster
+	User  string // the user name on the cluster
 	YARN  *yarnclient.Client
 	Files *dfs.FS
 
@@ -40,14 +39,13 @@ type Cluster struct {
 	release  context.CancelFunc
 }
 
-// pollInterval is the time between two looks at an application that a person
-// waits for. A look costs the ResourceManager well under a millisecond.
+// pollInterval is the time between two requests for the report of an application for which a person waits. A
+// request costs the ResourceManager well under a millisecond.
 const pollInterval = 50 * time.Millisecond
 
-// Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR
-// names, and what options give besides, and makes ready to reach its cluster as
-// hadoopenv.Identify has it; nothing is connected yet. The end of ctx is not that of the
-// Cluster, but of what keeps its ticket fresh.
+// Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR names, and Hadoop's properties in
+// options. It prepares a Cluster for the user of hadoopenv.Identify, and connects to nothing yet. The end of
+// ctx ends only the goroutine that keeps the ticket fresh.
 func Open(ctx context.Context, getenv func(string) string, options config.Config, logger logrus.FieldLogger) (*Cluster, error) {
 	env, err := hadoopenv.Read(getenv, options)
 	if err != nil {
@@ -86,8 +84,8 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	return c, nil
 }
 
-// keepTicket renews the ticket of kinit in time: one that has expired cannot be renewed, and
-// a job may be followed for days over connections that need none.
+// keepTicket renews the ticket of kinit before it expires, since an expired ticket cannot be renewed. A client
+// may follow a job for days over connections that need no ticket.
 func (c *Cluster) keepTicket(ctx context.Context, logger logrus.FieldLogger) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.release = cancel
@@ -99,7 +97,7 @@ func (c *Cluster) keepTicket(ctx context.Context, logger logrus.FieldLogger) {
 	})
 }
 
-// shorter is the shorter of two times; one that is not positive means for ever.
+// shorter is the shorter of two times. A time that is not positive means no limit.
 func shorter(a, b time.Duration) time.Duration {
 	if a <= 0 {
 		return b
@@ -107,11 +105,11 @@ func shorter(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// ResourceManagers are the addresses of the cluster's ResourceManagers for clients, in the
-// order of the configuration.
+// ResourceManagers are the addresses of the cluster's ResourceManagers for clients, in the order of the
+// configuration.
 func (c *Cluster) ResourceManagers() []string {
 	all, err := c.Conf.ResourceManagers()
-	if err != nil { // Open has found them
+	if err != nil { // Open has already read them
 		return nil
 	}
 	addresses := make([]string, len(all))
@@ -121,14 +119,14 @@ func (c *Cluster) ResourceManagers() []string {
 	return addresses
 }
 
-// Soon is the time after which a ResourceManager that has not answered is not waited for alone:
-// a tenth of client.timeout, 3 s by default.
+// Soon is the time after which the client no longer waits only for a silent ResourceManager: a tenth of
+// client.timeout, 3 s by default.
 func (c *Cluster) Soon() time.Duration { return c.patience / 10 }
 
 // home is the directory that holds the user's staging area, see StagingHome.
 func (c *Cluster) home() (string, error) { return StagingHome(c.Files, c.Conf, c.staging) }
 
-// Login is the cluster's way to Kerberos' tickets; nil where there is none.
+// Login gets Kerberos tickets for the cluster; nil without a login.
 func (c *Cluster) Login() yarnrpc.Login { return c.identity.Kerberos() }
 
 // Close ends all connections.

@@ -24,12 +24,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// requestTimeout bounds one request to the ApplicationMaster and its answer, but for
-// the upload of a program; long polls answer well before.
+// requestTimeout bounds one request to the ApplicationMaster with its answer, except the upload of a program.
+// Long polls answer well before it.
 const requestTimeout = 60 * time.Second
 
-// continueTime is how long a server may take to say whether it wants a large body: it waits
-// for others who bring the same, and answers first, see rest's uploadTime.
+// continueTime is how long a server may take to say whether it wants a large body. It waits for other clients
+// that upload the same body, and answers before this time, see rest's uploadTime.
 const continueTime = 6 * time.Minute
 
 // maxAnswer bounds one answer, in bytes.
@@ -38,9 +38,9 @@ const maxAnswer = 64 << 20
 // StatusError is an answer of the ApplicationMaster other than success.
 type StatusError struct {
 	Path   string
-	Status int // HTTP's
+	Status int // HTTP status
 	Errors []string
-	// Leaving says that this ApplicationMaster takes nothing any more: there may be another.
+	// Leaving says that this ApplicationMaster accepts nothing any more. There may be another one.
 	Leaving bool
 }
 
@@ -52,7 +52,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("ask ApplicationMaster about %s: %s (%d)", subject(e.Path), text, e.Status)
 }
 
-// subject is what a path is about, in words.
+// subject says in words what a path is about.
 func subject(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	_, id, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -72,7 +72,7 @@ func subject(path string) string {
 	return "itself"
 }
 
-// unanswered is why there is no answer: a *url.Error, whose own text shows a path.
+// unanswered says why there is no answer. It hides the path in the text of a *url.Error.
 type unanswered struct{ why *url.Error }
 
 func (e unanswered) Error() string { return e.why.Err.Error() }
@@ -82,11 +82,11 @@ func (e unanswered) Unwrap() error { return e.why }
 // application's owner or as another user (Cluster.Reach). It may be used from any
 // goroutine.
 type ClusterClient struct {
-	// Attempt is the number of the ApplicationMaster that it speaks to; 0: it is not known.
+	// Attempt is the number of its ApplicationMaster; 0 if it is not known.
 	Attempt int32
 
 	base  string
-	token string // the owner's; "" where connections prove who asks
+	token string // the owner's; "" if the connection proves the user's identity
 	http  *http.Client
 }
 
@@ -111,12 +111,13 @@ func newClusterClient(base string, transport *http.Transport) *ClusterClient {
 	transport.ExpectContinueTimeout = continueTime
 	return &ClusterClient{base: base, http: &http.Client{
 		Transport: transport,
-		// Another user's ApplicationMaster could have this machine ask any server.
+		// An ApplicationMaster of another user could redirect this machine to any server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// baseURL is what paths are put behind. Proofs of who asks go where it points.
+// baseURL is the URL of an address, to which paths are appended. Only the server at this address gets the
+// proofs of identity.
 func baseURL(address string) (string, error) {
 	base, err := url.Parse("https://" + address)
 	if err == nil {
@@ -138,7 +139,7 @@ type JobState struct {
 	// Entered is when the job entered each of its states last, by the
 	// ApplicationMaster's clock.
 	Entered map[msg.JobStatus]time.Time
-	// Waits says that there are tasks to be deployed, and that all others have ended.
+	// Waits says that some tasks are not deployed yet, and that all others have ended.
 	Waits bool
 }
 
@@ -178,8 +179,8 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	return state, nil
 }
 
-// Blocklist lists the nodes that jobs have set aside, by name. An ApplicationMaster of an
-// earlier release tells of none.
+// Blocklist lists the nodes that jobs have set aside, by name. It is empty from an ApplicationMaster of an
+// earlier release.
 func (c *ClusterClient) Blocklist(ctx context.Context) ([]msg.BlockedNode, error) {
 	var answer restapi.Blocklist
 	err := c.get(ctx, "/blocklist", &answer)
@@ -196,8 +197,7 @@ func (c *ClusterClient) Blocklist(ctx context.Context) ([]msg.BlockedNode, error
 	return nodes, nil
 }
 
-// RootCause tells in one line why a job failed or restarted last; "" where it
-// did neither.
+// RootCause tells in one line why a job last failed or restarted; "" if it did neither.
 func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, error) {
 	var answer restapi.JobExceptions
 	err := c.get(ctx, jobPath(id)+"/exceptions", &answer)
@@ -211,27 +211,26 @@ func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, er
 	return cause, nil
 }
 
-// SlotSupply tells what there is of slots, what is to come, and what jobs need.
+// SlotSupply tells which slots there are, which will come, and which jobs need.
 func (c *ClusterClient) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
 	var answer restapi.Slots
 	err := c.get(ctx, "/slots", &answer)
 	return answer.Supply(), err
 }
 
-// waitTime is how long one question waits for its answer to change.
+// waitTime is how long one request waits for its answer to change.
 const waitTime = "10s"
 
-// Result fetches how a job ended, waiting for its end for some seconds: the
-// status may be one on the way. The ApplicationMaster of a per-job cluster ends
-// once the end of its job has been fetched.
+// Result fetches how a job ended. It waits some seconds for the end; the status may still be that of a running
+// job. The ApplicationMaster of a per-job cluster ends once a client has fetched the end of its job.
 func (c *ClusterClient) Result(ctx context.Context, id ids.JobID) (msg.JobEnded, error) {
 	var answer restapi.Result
 	err := c.get(ctx, jobPath(id)+"/result?wait="+waitTime, &answer)
 	return answer.JobEnded(), err
 }
 
-// CollectPage fetches a page of a collected result, waiting for its first record
-// for some seconds; the page may be empty then.
+// CollectPage fetches a page of a collected result. It waits some seconds for the first record, and the page
+// may then be empty.
 func (c *ClusterClient) CollectPage(ctx context.Context, id ids.JobID, name string, cursor int64) (page msg.CollectPage, err error) {
 	path := jobPath(id) + "/collect/" + url.PathEscape(name) + "?wait=" + waitTime + "&cursor=" + strconv.FormatInt(cursor, 10)
 	err = c.ask(ctx, http.MethodGet, path, nil, func(response *http.Response) error {
@@ -248,7 +247,7 @@ func (c *ClusterClient) get(ctx context.Context, path string, answer any) error 
 	return c.ask(ctx, http.MethodGet, path, nil, decode(path, answer)) //nolint:bodyclose // ask closes it
 }
 
-// send sends a value as JSON; nil: nothing. The answer says no more than that it is done.
+// send sends a value as JSON; nil sends nothing. The answer has no content.
 func (c *ClusterClient) send(ctx context.Context, method, path string, value any) error {
 	var body []byte
 	if value != nil {
@@ -260,7 +259,7 @@ func (c *ClusterClient) send(ctx context.Context, method, path string, value any
 	return c.ask(ctx, method, path, body, nil)
 }
 
-// errAnswer says that what answers is no ApplicationMaster of this release, or answers another question.
+// errAnswer says that the answer is not from an ApplicationMaster of this release, or answers another request.
 var errAnswer = errors.New("unexpected answer")
 
 // decode reads a JSON answer: errAnswer.
@@ -274,7 +273,7 @@ func decode(path string, answer any) func(*http.Response) error {
 	}
 }
 
-// oddity says of JSON that cannot be decoded what it is, and not which type of Go it is not.
+// oddity explains JSON that cannot be decoded by what it is, without naming types of Go.
 func oddity(err error) error {
 	odd, is := errors.AsType[*json.UnmarshalTypeError](err)
 	switch _, syntax := errors.AsType[*json.SyntaxError](err); {
@@ -304,8 +303,8 @@ func (c *ClusterClient) ask(ctx context.Context, method, path string, body []byt
 	return c.do(request, path, take)
 }
 
-// do makes a request, and lets take read the answer if it is one: of status 200. With nil it reads nothing, and what
-// was taken in (202) is a success, too. Any other answer is a *StatusError.
+// do makes a request. take reads an answer of status 200. If take is nil, do reads no content, and 202
+// (accepted) is a success, too. Any other answer is a *StatusError.
 func (c *ClusterClient) do(request *http.Request, path string, take func(*http.Response) error) (err error) {
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
@@ -329,8 +328,8 @@ func (c *ClusterClient) do(request *http.Request, path string, take func(*http.R
 	return &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors, Leaving: response.Header.Get(restapi.HeaderLeaving) != ""}
 }
 
-// Unreachable tells whether an error says that the ApplicationMaster did not
-// answer, broke off amid its answer, or could not answer for now.
+// Unreachable tells whether an error says that the ApplicationMaster did not answer, broke off its answer, or
+// cannot answer now.
 func Unreachable(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status == http.StatusServiceUnavailable
@@ -338,15 +337,14 @@ func Unreachable(err error) bool {
 	return Gone(err)
 }
 
-// NotFound tells whether an error says that the cluster does not know what it was asked for.
+// NotFound tells whether an error says that the cluster does not know the object of the request.
 func NotFound(err error) bool {
 	status, ok := errors.AsType[*StatusError](err)
 	return ok && status.Status == http.StatusNotFound
 }
 
-// Gone tells whether an error says that another ApplicationMaster may have to be asked: this
-// one did not answer, broke off amid its answer, or is about to end. What it refuses for now
-// is none of these.
+// Gone tells whether an error says that the client may have to ask another ApplicationMaster: this one did not
+// answer, broke off its answer, or is about to end. A refusal for now is not Gone.
 func Gone(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Leaving
@@ -354,6 +352,6 @@ func Gone(err error) bool {
 	if errors.Is(err, clienttoam.ErrRefused) {
 		return false
 	}
-	_, network := errors.AsType[net.Error](err) // what http.Client gives always is one
+	_, network := errors.AsType[net.Error](err) // errors of http.Client always are
 	return network || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// HasProgram tells whether a program need not be uploaded: the cluster's owner has it in
-// the cache of his staging area.
+// HasProgram tells whether the cluster has a program already, in the cache of its owner's staging area.
 func (c *ClusterClient) HasProgram(ctx context.Context, sha256 string) (bool, error) {
 	err := c.send(ctx, http.MethodGet, "/programs/"+url.PathEscape(sha256), nil)
 	if NotFound(err) {
@@ -28,12 +27,11 @@ func (c *ClusterClient) HasProgram(ctx context.Context, sha256 string) (bool, er
 	return err == nil, err
 }
 
-// errStalled says that an ApplicationMaster takes no more of an upload.
+// errStalled says that an ApplicationMaster accepts no more data of an upload.
 var errStalled = fmt.Errorf("the ApplicationMaster has accepted no data for %v", requestTimeout)
 
-// UploadProgram uploads a program, from which jobs can be submitted then. It takes as long
-// as the program is large, if the ApplicationMaster goes on to take it. progress is called
-// with the bytes sent so far.
+// UploadProgram uploads a program for jobs to be submitted. It has no time limit as long as the
+// ApplicationMaster accepts data. progress is called with the number of bytes sent.
 func (c *ClusterClient) UploadProgram(ctx context.Context, p program.Program, progress func(done int64)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -57,20 +55,19 @@ func (c *ClusterClient) UploadProgram(ctx context.Context, p program.Program, pr
 	}
 	request.ContentLength = p.Size
 	request.Header.Set("Content-Type", "application/octet-stream")
-	// A server that does not want it says so before it is sent.
+	// A server that does not want the program says so before it is sent.
 	request.Header.Set("Expect", "100-continue")
 	return c.do(request, path, nil)
 }
 
-// sent tells how much of a file has been read. Who sends it may read on when the answer is
-// there.
+// sent counts how much of a file was read. The transport may read on after the answer.
 type sent struct {
 	file    *os.File
 	stalled *time.Timer // ends the upload
 
 	mu       sync.Mutex // guards what follows
 	done     int64
-	progress func(done int64) // nil: the answer is there
+	progress func(done int64) // nil after the answer
 }
 
 func (s *sent) Read(p []byte) (int, error) {
@@ -92,8 +89,8 @@ func (s *sent) end() {
 	s.progress = nil
 }
 
-// submit submits a job, which has an id, to a session, which has its program: see Submission.
-// What was not sent before an error the session does not know of.
+// submit submits a job with an id to a session that has its program: see Submission. If sent is false, the
+// session does not know the job.
 func (c *ClusterClient) submit(ctx context.Context, job restapi.JobSubmission) (sent bool, err error) {
 	var wrote atomic.Bool // by a goroutine of the transport
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
@@ -101,13 +98,13 @@ func (c *ClusterClient) submit(ctx context.Context, job restapi.JobSubmission) (
 	return wrote.Load(), err
 }
 
-// Heartbeat says that a job's client lives. until is for Flink's form of it: the session
-// counts by its own clock.
+// Heartbeat says that a job's client lives. until is only for Flink's form of the request: the session uses its
+// own clock.
 func (c *ClusterClient) Heartbeat(ctx context.Context, id ids.JobID, until time.Time) error {
 	return c.send(ctx, http.MethodPatch, jobPath(id)+"/clientHeartbeat", restapi.ClientHeartbeat{ExpiredTimestamp: until.UnixMilli()})
 }
 
-// Driver is a program that runs beside the master of a session.
+// Driver is a program that runs beside the ApplicationMaster of a session.
 type Driver struct {
 	ID       string // of this run
 	Name     string // of the program
@@ -116,8 +113,7 @@ type Driver struct {
 	Jobs     int // that it has submitted
 }
 
-// Drivers lists the programs that run beside the master. A cluster that is no session has
-// none.
+// Drivers lists the programs that run beside the ApplicationMaster. A cluster that is not a session has none.
 func (c *ClusterClient) Drivers(ctx context.Context) ([]Driver, error) {
 	var answer restapi.Drivers
 	err := c.get(ctx, "/drivers", &answer)
@@ -134,18 +130,18 @@ func (c *ClusterClient) Drivers(ctx context.Context) ([]Driver, error) {
 	return drivers, nil
 }
 
-// EndDriver ends a program that runs beside the master, and waits for that. Its jobs go on.
-// NotFound is true of the error where there is none of this id.
+// EndDriver ends a program that runs beside the ApplicationMaster, and waits for its end. The jobs of the
+// program continue. NotFound is true of the error if there is no program with this id.
 func (c *ClusterClient) EndDriver(ctx context.Context, id string) error {
 	return c.send(ctx, http.MethodDelete, "/drivers/"+url.PathEscape(id), nil)
 }
 
-// Cancel begins to cancel a job. One that is being cancelled, or is CANCELED, is no error.
+// Cancel starts to cancel a job. It is no error if the job is already CANCELLING or CANCELED.
 func (c *ClusterClient) Cancel(ctx context.Context, id ids.JobID) error {
 	return c.send(ctx, http.MethodPatch, jobPath(id)+"?mode=cancel", nil)
 }
 
-// Stop ends a job with a savepoint, which no ApplicationMaster can yet: its answer says so.
+// Stop ends a job with a savepoint. No ApplicationMaster supports that yet: its answer is an error.
 func (c *ClusterClient) Stop(ctx context.Context, id ids.JobID) error {
 	return c.send(ctx, http.MethodPost, jobPath(id)+"/stop", nil)
 }
@@ -156,7 +152,7 @@ func (c *ClusterClient) ShutDown(ctx context.Context) error {
 	return c.send(ctx, http.MethodDelete, "/cluster", nil)
 }
 
-// Plan is the plan of a job that runs or has run.
+// Plan is the plan of a running or ended job.
 func (c *ClusterClient) Plan(ctx context.Context, id ids.JobID) (restapi.JobPlan, error) {
 	var answer restapi.JobPlanInfo
 	err := c.get(ctx, jobPath(id)+"/plan", &answer)
@@ -171,11 +167,11 @@ type JobOverview struct {
 	Start  time.Time
 	End    time.Time // zero while it runs
 	Tasks  int       // of all vertices
-	// Finished and Running are how many tasks are so.
+	// Finished and Running count the tasks in these states.
 	Finished, Running int
 }
 
-// Jobs lists the jobs that the cluster runs, and those that it still knows, in no order.
+// Jobs lists the running jobs of the cluster, and the ended ones that it still keeps, in no order.
 func (c *ClusterClient) Jobs(ctx context.Context) ([]JobOverview, error) {
 	var answer restapi.MultipleJobsDetails
 	if err := c.get(ctx, "/jobs/overview", &answer); err != nil {

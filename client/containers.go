@@ -17,8 +17,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ErrMasterTooSmall says that the ApplicationMaster would not fit into its
-// container. A worker's is memory.ErrTooSmall.
+// ErrMasterTooSmall says that the ApplicationMaster does not fit into its container. The error for a worker is
+// memory.ErrTooSmall.
 var ErrMasterTooSmall = errors.New("container is too small for the ApplicationMaster")
 
 // Containers are the two kinds of container that a cluster asks YARN for. launch.WorkerPlace adds
@@ -29,8 +29,7 @@ type Containers struct {
 	Slots  int              // of each TaskExecutor
 }
 
-// leastMaster is the memory that the ApplicationMaster needs to run at all, in
-// MB.
+// leastMaster is the least memory of an ApplicationMaster, in MB.
 const leastMaster = 64
 
 // ContainersOf reads the options about containers. Its error names each container that is too
@@ -82,8 +81,8 @@ func (c Containers) Within(maximum records.Resource, place launch.WorkerPlace) e
 	return errors.Join(append(faults, checkExternal(place, maximum)...)...)
 }
 
-// checkExternal compares what TaskExecutors' containers have beside memory and cores with
-// YARN's maximum, a *Refusal for each that is too much.
+// checkExternal compares the other resources of TaskExecutors' containers, beside memory and vcores, with
+// YARN's maximum. It returns a *Refusal for each that is too large.
 func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
 	var faults []error
 	types := maximum.Others.Map()
@@ -107,10 +106,10 @@ func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
 	return faults
 }
 
-// crowded says, in a line, which of the first two containers, the ApplicationMaster's and a
-// TaskExecutor's, finds no node with room for it now; "" where both do. It is a hint: queues,
-// labels and other people's applications, of which YARN tells nothing here, can make either
-// wait all the same. Flink's YarnClusterDescriptor#validateClusterResources warns of the same.
+// crowded says, in one line, which of the first two containers, the ApplicationMaster's or a TaskExecutor's,
+// fits on no node now; "" if both fit. It is a hint: queues, labels and other users' applications, which are
+// not known here, can still make either wait. Flink's YarnClusterDescriptor#validateClusterResources gives the
+// same warning.
 func (c Containers) crowded(nodes []records.NodeReport) string {
 	if len(nodes) == 0 {
 		return "the cluster has no running node: the application waits for one"
@@ -132,9 +131,8 @@ func (c Containers) crowded(nodes []records.NodeReport) string {
 	return ""
 }
 
-// TooLarge says, in a line, that a job can hardly fit which goes to a cluster that runs, by what
-// that tells of itself; "" where it can. Nodes are those of YARN; wait is how long the job waits
-// for a slot.
+// TooLarge says, in one line, that a job is probably too large for a running cluster; "" if it fits. supply is
+// what the cluster reports of its slots. wait is how long the job waits for a slot.
 func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply, wait time.Duration) (string, error) {
 	if slots <= supply.Total {
 		return "", nil
@@ -147,7 +145,7 @@ func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply
 	return demand.TooLarge(memoryMB(nodes)), nil
 }
 
-// memoryMB is what nodes have together.
+// memoryMB is the sum of the nodes' memory.
 func memoryMB(nodes []records.NodeReport) (total int64) {
 	for _, node := range nodes {
 		total += node.Capability.MemoryMB
@@ -155,10 +153,10 @@ func memoryMB(nodes []records.NodeReport) (total int64) {
 	return total
 }
 
-// RoundedUp tells how large, in MB, YARN has made the ApplicationMaster's container, if that is
-// more than was asked for: YARN has a least size and a step of sizes, and tells them to nobody
-// before. ok is false where it is not, or a report does not tell.
+// RoundedUp tells how large, in MB, YARN has made the ApplicationMaster's container, if that is more than
+// requested. YARN has a least size and a step of sizes, and reports neither in advance. ok is false if the
+// container has the requested size, or the report does not tell.
 func (app *Application) RoundedUp(report records.ApplicationReport) (asked, given int64, ok bool) {
 	given = report.Usage.Used.MemoryMB
-	return app.asked, given, report.Usage.UsedContainers == 1 && given > app.asked // with another, the size of neither is known
+	return app.asked, given, report.Usage.UsedContainers == 1 && given > app.asked // with more than one container, no size is known
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// cleanupTimeout bounds each thing that is done for a failed submission: kill the
-// application, remove what was staged, cancel its tokens.
+// cleanupTimeout bounds each step of the cleanup after a failed submission: kill the application, remove its
+// staged files, cancel its tokens.
 const cleanupTimeout = 15 * time.Second
 
 // Application is a submitted application.
@@ -21,7 +21,7 @@ type Application struct {
 	ID   records.ApplicationID
 	Job  ids.JobID // of launch.PerJob
 	User string
-	// Advice is what its owner should know, a line each; mostly none.
+	// Advice is what the owner should know, one line each; usually empty.
 	Advice []string
 	dir    string // staging directory
 	asked  int64  // of the ApplicationMaster's container, in MB
@@ -30,9 +30,9 @@ type Application struct {
 	c      *Cluster
 }
 
-// Deploy starts a cluster. It reads and checks the options (plan), checks the rest at YARN and HDFS
-// (survey), stages files, and submits the application. After an error nothing is left on HDFS or
-// YARN, and no token lives, unless the servers were away.
+// Deploy starts a cluster. It reads and checks the options (plan), checks the rest with YARN and HDFS (survey),
+// stages files, and submits the application. After an error nothing remains on HDFS or YARN, and all tokens are
+// canceled, unless the servers did not answer.
 func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error) {
 	p, err := c.plan(d)
 	if err != nil {
@@ -78,12 +78,12 @@ func (app *Application) submit(ctx context.Context, p *plan, known facts) error 
 	return nil
 }
 
-// ErrLeftBehind says that an application may go on, or its staged files lie
-// about: the clean-up failed. The text says which.
+// ErrLeftBehind says that the cleanup failed: an application may continue, or its staged files may remain. The
+// text says which.
 var ErrLeftBehind = errors.New("something may be left behind")
 
-// Abandon kills the application, and removes what was staged for it and the tokens that
-// it was given, also when ctx has ended. It is for applications that do not run yet.
+// Abandon kills the application, removes its staged files, and cancels its tokens, also if ctx has ended. It is
+// for applications that do not run yet.
 func (app *Application) Abandon(ctx context.Context) error {
 	killing, cancel := cleaning(ctx)
 	defer cancel()
@@ -91,7 +91,7 @@ func (app *Application) Abandon(ctx context.Context) error {
 	if errors.Is(err, yarnrpc.ErrApplicationNotFound) { // never submitted
 		err = nil
 	}
-	removing, cancel := cleaning(ctx) // HDFS has its own time: YARN may have used up the other
+	removing, cancel := cleaning(ctx) // HDFS has its own time limit: YARN may have used up the other
 	defer cancel()
 	err = errors.Join(err, app.staged.Discard(removing))
 	app.c.giveBack(ctx, app.issued)
@@ -101,14 +101,14 @@ func (app *Application) Abandon(ctx context.Context) error {
 	return nil
 }
 
-// giveBack cancels what was issued for an application that will not run.
+// giveBack cancels the tokens that were issued for an application that will not run.
 func (c *Cluster) giveBack(ctx context.Context, tokens issued) {
 	ctx, cancel := cleaning(ctx)
 	defer cancel()
 	tokens.giveBack(ctx, c.Files, c.logger)
 }
 
-// cleaning is a context for what has to be done after a failure, also when ctx has ended.
+// cleaning is a context for the cleanup after a failure, also if ctx has ended.
 func cleaning(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }

@@ -18,8 +18,8 @@ import (
 
 // Executable is a file that the cluster runs.
 type Executable struct {
-	program.Program // the local file; with a URI only its Name is sure to be set
-	// URI names a file that is on the cluster's file systems already; "": the local file is staged.
+	program.Program // the local file; with a URI only its Name is always set
+	// URI names a file that is already on the cluster's file systems; "" if the local file is staged.
 	URI string
 }
 
@@ -78,9 +78,9 @@ func stagedFile(p program.Program) staging.File {
 	return staging.File{Path: p.Path, Name: p.Name, SHA256: p.SHA256, Size: p.Size}
 }
 
-// remoteProgram is a program that lies on the cluster's file system already, as containers
-// localize it. It looks at the file's begin alone: whether it is built with the SDK, the
-// ApplicationMaster sees.
+// remoteProgram is a program that is already on the cluster's file system, in the form that containers
+// localize. It reads only the beginning of the file. The ApplicationMaster checks that the program is built
+// with the SDK.
 func remoteProgram(ctx context.Context, files shipFiles, uri string) (launch.Resource, error) {
 	info, err := files.Stat(ctx, uri)
 	switch {
@@ -97,7 +97,7 @@ func remoteProgram(ctx context.Context, files shipFiles, uri string) (launch.Res
 	}
 	head := make([]byte, program.HeadSize)
 	n, err := io.ReadFull(file, head)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // what is there is judged
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // a short file is judged by what it has
 		err = nil
 	}
 	if err = errors.Join(err, file.Close()); err == nil {

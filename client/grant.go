@@ -23,24 +23,23 @@ import (
 // maxSecurityFile bounds a keytab and a krb5.conf, in bytes.
 const maxSecurityFile = 1 << 20
 
-// grant is what an application is given to prove who it is.
+// grant is what an application gets to prove its identity.
 type grant struct {
 	credentials *creds.Credentials
-	// shared says that some of the tokens came from another launcher, whose other
-	// applications may need them.
+	// shared says that another launcher passed in some of the tokens. Its other applications may need them.
 	shared   bool
 	security launch.Security
 	keytab   []byte    // to be staged; nil: none
-	ends     time.Time // of the first token to end, however often it is renewed; zero: none ends
+	ends     time.Time // when the first token ends for good; zero: none ends
 	issued   issued
 }
 
-// issued are the tokens that were issued for an application, and not handed on by another
-// launcher, by the roots of their file systems.
+// issued are the tokens that were issued for an application, by the roots of their file systems. Tokens passed
+// in by another launcher are not among them.
 type issued map[string]*creds.Token
 
-// grant gets what an application needs: tokens for its file systems, with the
-// ResourceManager as their renewer, and what belongs to a keytab.
+// grant gets what an application needs: tokens for its file systems, with the ResourceManager as their renewer,
+// and the files of a keytab login.
 func (c *Cluster) grant(ctx context.Context, p proof) (grant, error) {
 	g := grant{credentials: passedOn(c.identity.Credentials), issued: make(issued)}
 	g.shared = len(g.credentials.Tokens) > 0
@@ -54,7 +53,7 @@ func (c *Cluster) grant(ctx context.Context, p proof) (grant, error) {
 	if err := g.readFiles(p, c.identity.Login, c.identity.RealUser != ""); err != nil {
 		return g, err
 	}
-	if err := c.tryTokens(ctx, g.security.FileSystems[1:]); err != nil { // the staging area's serves at once
+	if err := c.tryTokens(ctx, g.security.FileSystems[1:]); err != nil { // the staging area's token is used at once
 		return g, err
 	}
 	if p.tokens {
@@ -73,8 +72,8 @@ func (c *Cluster) grant(ctx context.Context, p proof) (grant, error) {
 	return g, err
 }
 
-// passedOn are those of another launcher's tokens that are meant for the applications it
-// starts: not those of its own container.
+// passedOn are the tokens of another launcher that its applications may use. The tokens of the launcher's own
+// container are not among them.
 func passedOn(found *creds.Credentials) *creds.Credentials {
 	kept := creds.New()
 	for alias, token := range found.Tokens {
@@ -87,8 +86,8 @@ func passedOn(found *creds.Credentials) *creds.Credentials {
 	return kept
 }
 
-// readFiles reads the files that the ApplicationMaster needs. Whoever acts for somebody else
-// keeps his keytab to himself.
+// readFiles reads the files that the ApplicationMaster needs. The keytab of a user who acts for another user
+// stays on this machine.
 func (g *grant) readFiles(p proof, login *kerberos.Login, proxied bool) error {
 	if p.krb5Conf != "" {
 		var err error
@@ -125,8 +124,8 @@ func readSmall(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// tryTokens shows file systems the tokens for them that another launcher has handed on. One that
-// is dead has YARN reject the application when all is uploaded, and not say what is wrong.
+// tryTokens tries the tokens passed in by another launcher at their file systems. With a dead token, YARN would
+// reject the application after the upload, without a reason.
 func (c *Cluster) tryTokens(ctx context.Context, roots []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, root := range roots {
@@ -141,7 +140,7 @@ func (c *Cluster) tryTokens(ctx context.Context, roots []string) error {
 	return group.Wait()
 }
 
-// obtain adds a token for each file system for which there is none.
+// obtain adds a token for each file system that has none.
 func (c *Cluster) obtain(ctx context.Context, g grant) error {
 	var mu sync.Mutex // guards the tokens
 	group, ctx := errgroup.WithContext(ctx)
@@ -160,7 +159,7 @@ func (c *Cluster) obtain(ctx context.Context, g grant) error {
 	return group.Wait()
 }
 
-// add takes in a token that was issued for a file system.
+// add adds a token that was issued for a file system.
 func (g *grant) add(root string, token *creds.Token) {
 	g.credentials.Tokens[token.Service] = token
 	g.issued[root] = token
@@ -171,8 +170,8 @@ type canceler interface {
 	CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error
 }
 
-// giveBack cancels the tokens of an application that will not run. What cannot be canceled
-// ends by itself.
+// giveBack cancels the tokens of an application that will not run. A token that cannot be canceled ends by
+// itself.
 func (i issued) giveBack(ctx context.Context, to canceler, logger logrus.FieldLogger) {
 	var asking sync.WaitGroup
 	for root, token := range i {
@@ -185,7 +184,7 @@ func (i issued) giveBack(ctx context.Context, to canceler, logger logrus.FieldLo
 	asking.Wait()
 }
 
-// doWithoutTokens tells whether an application can, for which options have none obtained.
+// doWithoutTokens checks that an application can run if its options obtain no tokens.
 func (c *Cluster) doWithoutTokens(ctx context.Context, g grant) error {
 	if g.security.Principal != "" { // it has a keytab
 		return nil
@@ -203,7 +202,7 @@ func (c *Cluster) doWithoutTokens(ctx context.Context, g grant) error {
 	return nil
 }
 
-// token gets one for a file system; nil where it wants none, or one is there already.
+// token gets a token for a file system; nil if the file system needs none, or a token is there already.
 func (c *Cluster) token(ctx context.Context, root string) (*creds.Token, error) {
 	known, err := c.Files.TokenOf(ctx, root, c.identity.Credentials)
 	if err != nil || known != nil {
@@ -217,7 +216,7 @@ func (c *Cluster) token(ctx context.Context, root string) (*creds.Token, error) 
 		return nil, err
 	}
 	token, err := c.Files.DelegationToken(ctx, root, renewer)
-	if errors.Is(err, dfs.ErrNoTokens) { // an open one beside the secure
+	if errors.Is(err, dfs.ErrNoTokens) { // an open file system beside the secure ones
 		return nil, nil
 	}
 	if err != nil {

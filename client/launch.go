@@ -46,7 +46,7 @@ func (p *plan) resources(on staged, g grant) (map[string]records.LocalResource, 
 		return nil, err
 	}
 	resources := map[string]records.LocalResource{launch.BobbinLink: binary}
-	if p.mode == launch.Application { // whose driver runs there
+	if p.mode == launch.Application { // the driver runs in this container
 		if resources[launch.ProgramLink], err = on.program.Localize(); err != nil {
 			return nil, err
 		}

@@ -17,16 +17,16 @@ import (
 // Deployment is a cluster to start on YARN.
 type Deployment struct {
 	Mode      launch.Mode
-	Name      string // of the application where yarn.application.name gives none
+	Name      string // of the application, unless yarn.application.name is set
 	Config    config.Config
 	Bobbin    Executable        // see Binary
 	Program   Executable        // the job's or the application's; a session has none
 	Arguments []string          // of an application's program
 	Graph     jobgraph.JobGraph // the job of launch.PerJob
-	// Attached says of a job that a client follows it and fetches its result, and of an
-	// application that its program waits for its jobs.
+	// Attached says that a client follows the job and fetches its result, or that an application's program
+	// waits for its jobs.
 	Attached bool
-	// Done is called when a step is done, from any goroutine.
+	// Done is called after each step, from any goroutine.
 	Done func(step string)
 	// Uploading is called while a file is uploaded, with bytes.
 	Uploading func(name string, done, total int64)
@@ -56,9 +56,9 @@ type plan struct {
 	submission  records.SubmissionContext // without id, container and KeepTokens
 }
 
-// plan reads the options of a deployment, and makes all checks that need no server. It is the
-// only place that reads them. Its errors wrap config.ErrInvalid, ErrMasterTooSmall,
-// memory.ErrTooSmall or errFileSystem, or are those of Hadoop's configuration.
+// plan reads the options of a deployment, and makes all checks that need no server. No other function reads
+// them. Its errors wrap config.ErrInvalid, ErrMasterTooSmall, memory.ErrTooSmall or errFileSystem, or are
+// errors of Hadoop's configuration.
 func (c *Cluster) plan(d Deployment) (*plan, error) {
 	cfg := d.Config
 	p := &plan{
@@ -94,7 +94,7 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	return p, nil
 }
 
-// uses lists the URIs that an application uses on file systems. The first is its staging directory's.
+// uses lists the URIs that an application uses on file systems, first that of its staging directory.
 func (p *plan) uses() []string {
 	uris := append([]string{p.home}, p.ships.remote()...)
 	if p.program.URI != "" {
@@ -120,15 +120,15 @@ func masterEnvironment(c config.Config, size records.Resource, user string) map[
 	return environment
 }
 
-// applicationType is what YARN shows as the type of our applications.
+// applicationType is the type of our applications in YARN.
 const applicationType = "Bobbin"
 
-// defaultQueue is where an application goes that names no queue, if YARN has no rules of its own
+// defaultQueue is the queue of an application that names none, unless YARN has placement rules
 // (YarnConfiguration.DEFAULT_QUEUE_NAME).
 const defaultQueue = "default"
 
-// submissionOf reads the options that YARN gets with an application. name is the application's
-// if they give none.
+// submissionOf reads the options that go to YARN with an application. name is the application's name if they
+// give none.
 func submissionOf(c config.Config, master records.Resource, name string) records.SubmissionContext {
 	s := records.SubmissionContext{
 		Name:        cmp.Or(c.String(config.YarnApplicationName), name),

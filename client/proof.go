@@ -17,7 +17,7 @@ import (
 type proof struct {
 	tokens   bool     // the client obtains tokens of file systems
 	uses     []string // see plan.uses
-	named    []string // URIs of more file systems, which options name
+	named    []string // URIs of more file systems, from options
 	krb5Conf string   // path of a krb5.conf; "": the nodes' own
 	keytab   keytab
 	attempts int // of its ApplicationMaster
@@ -41,7 +41,7 @@ func keytabOf(c config.Config) keytab {
 	return keytab{path: c.String(config.KerberosKeytab), there: c.String(config.YarnLocalizedKeytabPath), ship: c.Bool(config.YarnShipLocalKeytab)}
 }
 
-// namedFileSystems are those that security.kerberos.access.hadoopFileSystems names.
+// namedFileSystems are the URIs in security.kerberos.access.hadoopFileSystems.
 func namedFileSystems(c config.Config) (uris []string) {
 	for uri := range strings.FieldsFuncSeq(c.String(config.KerberosFileSystems), func(r rune) bool { return r == ';' || r == ',' }) {
 		uris = append(uris, strings.TrimSpace(uri))
@@ -49,13 +49,13 @@ func namedFileSystems(c config.Config) (uris []string) {
 	return uris
 }
 
-// wantsTokens tells whether the client is to obtain tokens for file systems.
+// wantsTokens tells whether the client obtains tokens for file systems.
 func wantsTokens(cfg config.Config) bool {
 	return cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) &&
 		slices.Contains(listed(cfg, config.YarnTokenServices), config.TokensOfHDFS)
 }
 
-// CheckKeytab tells whether options say rightly where the ApplicationMaster finds the keytab.
+// CheckKeytab checks the options that say where the ApplicationMaster finds the keytab.
 func CheckKeytab(cfg config.Config) error { return keytabOf(cfg).check() }
 
 func (k keytab) check() error {
@@ -69,8 +69,8 @@ func (k keytab) check() error {
 	return nil
 }
 
-// fileSystems are the roots of those that an application uses: where it is staged, those
-// that options name, and those of the job's inputs and outputs.
+// fileSystems are the roots of the file systems that an application uses: for staging, for the job's inputs and
+// outputs, and those that options name.
 func (c *Cluster) fileSystems(p proof) ([]string, error) {
 	uris := slices.Clone(p.uses)
 	if root, ok := LogFileSystem(c.Files, c.Conf); ok && c.identity.Login != nil {
@@ -79,9 +79,9 @@ func (c *Cluster) fileSystems(p proof) ([]string, error) {
 	return rootsOf(c.Files, append(uris, p.named...))
 }
 
-// LogFileSystem is the root of the one to which NodeManagers write an application's logs, with
-// its tokens (YarnClientImpl#addLogAggregationDelegationToken). No job needs it: it is to be left
-// out where nobody can log in. ok is false where logs are not written, or not to one of ours.
+// LogFileSystem is the root of the file system to which NodeManagers write an application's logs, with the
+// application's tokens (YarnClientImpl#addLogAggregationDelegationToken). No job needs it: without a login, the
+// client leaves it out. ok is false if YARN does not collect logs, or not on a file system of ours.
 func LogFileSystem(files *dfs.FS, conf *hadoopconf.Conf) (root string, ok bool) {
 	if written, err := conf.Bool("yarn.log-aggregation-enable"); err != nil || !written {
 		return "", false
@@ -90,8 +90,8 @@ func LogFileSystem(files *dfs.FS, conf *hadoopconf.Conf) (root string, ok bool) 
 	return root, err == nil
 }
 
-// FileSystems are the roots, each once, of the file systems that an application needs tokens
-// for: those of the URIs, and those that security.kerberos.access.hadoopFileSystems names.
+// FileSystems are the roots, each once, of the file systems for which an application needs tokens: those of the
+// URIs, and those in security.kerberos.access.hadoopFileSystems.
 func FileSystems(files *dfs.FS, cfg config.Config, uris ...string) ([]string, error) {
 	return rootsOf(files, append(uris, namedFileSystems(cfg)...))
 }

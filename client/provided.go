@@ -18,8 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// provide takes in a directory of files that YARN caches for everybody. Ours is among
-// them only if it is the same that this process would stage.
+// provide adds a directory of files that YARN caches for all users. It takes our binary from there only if that
+// is the binary that this process would stage.
 func (s *shipment) provide(ctx context.Context, files shipFiles, dir string, own program.Program) error {
 	const key = config.YarnProvidedLibDirs
 	root, err := files.Qualify(dir)
@@ -42,10 +42,10 @@ func (s *shipment) provide(ctx context.Context, files shipFiles, dir string, own
 	})
 }
 
-// usrlib is what the directory of yarn.provided.usrlib.dir is called, there and here.
+// usrlib is the name of the directory of yarn.provided.usrlib.dir, on HDFS and in containers.
 const usrlib = "usrlib"
 
-// provideUsrlib takes in that directory, likewise.
+// provideUsrlib adds the directory of yarn.provided.usrlib.dir, likewise.
 func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir string) error {
 	const key = config.YarnProvidedUsrlib
 	if path.Base(strings.TrimSuffix(dir, "/")) != usrlib {
@@ -64,9 +64,9 @@ func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir strin
 	})
 }
 
-// public is a file as NodeManagers cache it for everybody. They don't unless everybody may
-// read it and pass the directories above it (FSDownload#isPublic). root is the directory that an
-// option names: nobody else may have put there what containers run.
+// public is a file that NodeManagers cache for all users. They do so only if everyone may read the file and
+// pass the directories above it (FSDownload#isPublic). root is the directory that an option names. The user
+// trusts only its owner: nobody else may have put files there, since containers run them.
 func (s *shipment) public(ctx context.Context, files shipFiles, key config.StringKey, root string, info filesystem.FileInfo) (launch.Resource, error) {
 	if strings.HasPrefix(info.URI, "file:") {
 		return launch.Resource{}, refuseShip(key, info.URI, "it is not on the cluster's HDFS")
@@ -86,7 +86,7 @@ func (s *shipment) public(ctx context.Context, files shipFiles, key config.Strin
 	return found, nil
 }
 
-// program is a program that lies on HDFS already, which nobody but its owner may change.
+// program is a program that is already on HDFS. Only its owner may be able to change it.
 func (s *shipment) program(ctx context.Context, files shipFiles, uri string) (launch.Resource, error) {
 	found, err := remoteProgram(ctx, files, uri)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *shipment) program(ctx context.Context, files shipFiles, uri string) (la
 	return found, nil
 }
 
-// closed refuses a file that others than its owner could change, or replace.
+// closed refuses a file that anyone except its owner could change or replace.
 func (s *shipment) closed(ctx context.Context, files shipFiles, uri string) error {
 	for at := uri; at != ""; at = above(at) {
 		if _, err := s.guarded(ctx, files, above(uri), at); err != nil {
@@ -108,9 +108,9 @@ func (s *shipment) closed(ctx context.Context, files shipFiles, uri string) erro
 	return nil
 }
 
-// guarded is what HDFS knows of root, of what is in it, or of a directory above. It refuses one by which
-// somebody could bring something of his into root: root and what is in it are for their owners
-// alone to write, and above nobody may put another directory in the place of one.
+// guarded is the status of root, of a file in it, or of a directory above it. It refuses a status with which
+// another user could bring files into root. Only their owners may write to root and to what is in it, and no
+// other user may be able to replace a directory above.
 func (s *shipment) guarded(ctx context.Context, files shipFiles, root, at string) (dfs.Status, error) {
 	status, err := s.status(ctx, files, at)
 	switch {
@@ -123,7 +123,7 @@ func (s *shipment) guarded(ctx context.Context, files shipFiles, root, at string
 	return status, err
 }
 
-// status asks once for each file and directory.
+// status asks HDFS once for each file and directory.
 func (s *shipment) status(ctx context.Context, files shipFiles, uri string) (dfs.Status, error) {
 	known, is := s.known[uri]
 	if is {
@@ -136,7 +136,7 @@ func (s *shipment) status(ctx context.Context, files shipFiles, uri string) (dfs
 	return status, err
 }
 
-// above is the URI of the directory that something is in; "": it is the root.
+// above is the URI of the directory that contains uri; "" for the root.
 func above(uri string) string {
 	authority, file, _ := strings.Cut(strings.TrimPrefix(uri, "hdfs://"), "/")
 	if file == "" {
@@ -145,7 +145,7 @@ func above(uri string) string {
 	return "hdfs://" + authority + path.Dir("/"+file)
 }
 
-// buildID is how much of a Go binary is sure to hold its build id, a hash of its content.
+// buildID is how many bytes of a Go binary always contain its build id, a hash of its content.
 const buildID = 64 << 10
 
 // sameBinary tells whether a file is the same binary as ours, by its size and its build id.

@@ -20,15 +20,14 @@ import (
 )
 
 var (
-	// ErrNotRunning says that an application has no ApplicationMaster that could
-	// answer: it has not begun, or it has ended.
+	// ErrNotRunning says that no ApplicationMaster of the application can answer: the application has not
+	// started, or has ended.
 	ErrNotRunning = errors.New("application does not run")
-	// ErrNoAccess says that the user may not look at an application, or cannot prove
-	// who he is.
+	// ErrNoAccess says that the user may not look at an application, or cannot prove an identity.
 	ErrNoAccess = errors.New("no access to application")
 )
 
-// NotRunningError is an ErrNotRunning with what YARN tells of the application.
+// NotRunningError is an ErrNotRunning with YARN's report of the application.
 type NotRunningError struct {
 	Report records.ApplicationReport
 }
@@ -42,32 +41,30 @@ func (e *NotRunningError) Error() string {
 
 func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
 
-// Reach makes a client for an application that runs, whoever's it is. On a cluster
-// with Kerberos the user proves himself by a token that YARN gives to all who may
-// view the application (package clienttoam); on an open one only its owner can,
-// by what the ApplicationMaster has staged for him. The Cluster's yarn.staging-directory
-// must be that of the application then.
+// Reach makes a client for a running application of any user. With Kerberos, the user proves the own identity
+// by a token that YARN gives to everyone who may view the application (package clienttoam). On an open cluster
+// only the owner can do so, by what the ApplicationMaster has staged for the owner. The Cluster's
+// yarn.staging-directory must then be that of the application.
 //
-// Where YARN does not answer, the owner reaches it all the same, by what is staged for him:
-// an ApplicationMaster works on without its ResourceManager.
+// If YARN does not answer, the owner still reaches the application by what is staged: an ApplicationMaster
+// continues without its ResourceManager.
 //
-// What it finds is of one ApplicationMaster: when that is Unreachable, Reach again.
-// Errors are *NotRunningError, ErrNoAccess, and those of YARN and HDFS.
+// The client is for one ApplicationMaster: when that is Unreachable, call Reach again. Errors are
+// *NotRunningError, ErrNoAccess, and those of YARN and HDFS.
 func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID) (*ClusterClient, error) {
 	return firstOf(ctx, c.Soon(),
 		func(ctx context.Context) (*ClusterClient, error) { return c.reachByYARN(ctx, id) },
 		func(ctx context.Context) (*ClusterClient, error) { return c.reachStaged(ctx, id) })
 }
 
-// attempted is what came of a way to a master.
+// attempted is the outcome of one way to a master.
 type attempted struct {
 	reached *ClusterClient
 	err     error
 }
 
-// firstOf tries the first way and, when that fails for want of an answer, or has given none for
-// some time, the second beside it. The error is the first one's. Both have ended when it
-// returns.
+// firstOf calls first. If first gets no answer from its server, or takes longer than patience, firstOf also
+// calls second. The error is that of first. Both have returned when firstOf returns.
 func firstOf(ctx context.Context, patience time.Duration, first, second func(context.Context) (*ClusterClient, error)) (*ClusterClient, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var trying sync.WaitGroup
@@ -123,17 +120,17 @@ func (a attempted) close() {
 	}
 }
 
-// Unheard tells whether an error says that a server of Hadoop's has given no answer. One that
-// could not be asked is none, as the user has no ticket for it: no other server helps him, and
-// what it says he has to mend.
+// Unheard tells whether an error says that a server of Hadoop has given no answer. If the client could not ask,
+// because the user has no ticket for the server, the error is not Unheard: no other server helps, and the error
+// says what the user must mend.
 func Unheard(err error) bool {
 	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
 	return unanswered && !slices.ContainsFunc([]error{kerberos.ErrKDC, kerberos.ErrNoTicket, kerberos.ErrExpired},
 		func(unasked error) bool { return errors.Is(err, unasked) })
 }
 
-// reachStaged makes a client by what the ApplicationMaster has staged for its owner, if that
-// one answers: the file of one that was killed stays.
+// reachStaged makes a client from what the ApplicationMaster has staged for its owner, if the ApplicationMaster
+// answers. The file of a killed ApplicationMaster remains.
 func (c *Cluster) reachStaged(ctx context.Context, id records.ApplicationID) (*ClusterClient, error) {
 	access, err := c.Access(ctx, id)
 	if err != nil {
@@ -150,7 +147,7 @@ func (c *Cluster) reachStaged(ctx context.Context, id records.ApplicationID) (*C
 	return reached, nil
 }
 
-// reachByYARN makes a client for an application that runs, as YARN says.
+// reachByYARN makes a client for a running application from YARN's report.
 func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*ClusterClient, error) {
 	report, err := c.Report(ctx, id)
 	switch {
@@ -176,8 +173,7 @@ func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*C
 	return NewClusterClient(access)
 }
 
-// withToken makes a client whose connections prove who asks by a token of YARN, and
-// who answers.
+// withToken makes a client whose connections prove the identity of both sides, by a token of YARN.
 func withToken(address string, token *creds.Token) (*ClusterClient, error) {
 	base, err := baseURL(address)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// errNoRenewer says that a secure cluster's configuration does not tell who the
-// ResourceManager is, which has to renew an application's tokens.
+// errNoRenewer says that a secure cluster's configuration does not name the ResourceManager, which must renew
+// an application's tokens.
 var errNoRenewer = errors.New("yarn.resourcemanager.principal is not set: add it to yarn-site.xml, as on the cluster")
 
-// unnamed adds to the error of a NameNode that has no name for a renewer what helps. It has no
-// class of its own (AbstractDelegationTokenIdentifier#setRenewer).
+// unnamed adds the remedy to the error of a NameNode that cannot map the name of a renewer. Hadoop has no class
+// for this error (AbstractDelegationTokenIdentifier#setRenewer).
 func unnamed(err error, renewer string) error {
 	if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is && remote.Class == "java.lang.RuntimeException" {
 		return fmt.Errorf("%w; %s renews the token (yarn.resourcemanager.principal): the NameNode needs a rule for this name (hadoop.security.auth_to_local)", err, renewer)
@@ -30,8 +30,8 @@ func unnamed(err error, renewer string) error {
 }
 
 // Renewer is the principal of the ResourceManager, which renews the tokens of applications
-// (YarnClientUtils.getRmPrincipal). Where there are two, they have one short name, which is
-// what counts. errNoRenewer where the configuration does not tell.
+// (YarnClientUtils.getRmPrincipal). Two ResourceManagers share a short name, and only that counts. The error is
+// errNoRenewer if the configuration does not name the principal.
 func Renewer(conf *hadoopconf.Conf) (string, error) {
 	const key = "yarn.resourcemanager.principal"
 	configured, _, err := conf.Lookup(key)
@@ -51,8 +51,8 @@ func Renewer(conf *hadoopconf.Conf) (string, error) {
 	})
 }
 
-// rejected adds to YARN's rejection of an application what that leaves out: YARN renews its tokens
-// first, and of one for which that fails it says neither why nor what helps.
+// rejected explains YARN's rejection of an application. YARN first renews the application's tokens. If that
+// fails, YARN gives neither the reason nor a remedy.
 func (g *grant) rejected(err error, conf *hadoopconf.Conf) error {
 	if _, is := errors.AsType[*yarnclient.RejectedError](err); !is {
 		return err
@@ -65,10 +65,10 @@ func (g *grant) rejected(err error, conf *hadoopconf.Conf) error {
 	return err
 }
 
-// WrongRenewer says why YARN cannot renew a token of HDFS, with which it takes no application
-// then; "" where it can, or where that cannot be told.
+// WrongRenewer says why YARN cannot renew a token of HDFS, and so would reject an application with it; "" if
+// YARN can, or if that is not known.
 func WrongRenewer(conf *hadoopconf.Conf, token *creds.Token) string {
-	if token.Kind != creds.KindHDFSDelegation { // its own it renews for everybody
+	if token.Kind != creds.KindHDFSDelegation { // YARN renews its own tokens for everyone
 		return ""
 	}
 	about, err := identifier.DecodeDelegation(token)
@@ -82,7 +82,7 @@ func WrongRenewer(conf *hadoopconf.Conf, token *creds.Token) string {
 	return fmt.Sprintf("the token for %s names %q as its renewer, but the user name of the ResourceManager %s is %q", token.Service, about.Renewer, principal, name)
 }
 
-// resourceManager is its principal, and the user name that the cluster has for it.
+// resourceManager is the principal of the ResourceManager, and its user name on the cluster.
 func resourceManager(conf *hadoopconf.Conf) (principal, name string, err error) {
 	if principal, err = Renewer(conf); err != nil {
 		return "", "", err

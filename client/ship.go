@@ -23,23 +23,23 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// errShip says that a file cannot be given to containers as options ask for. The text
-// names the file, the option and the remedy.
+// errShip says that containers cannot get a file as options ask. The text names the file, the option and the
+// remedy.
 var errShip = errors.New("cannot be shipped")
 
-// maxShipped bounds the files that a container localizes: each costs its start some time,
-// and an archive has room for all.
+// maxShipped bounds the number of files that a container localizes: each file slows its start, and an archive
+// can contain all of them.
 const maxShipped = 2000
 
 // shipment is what containers localize beside our binary and the program.
 type shipment struct {
-	remote []launch.Shipped // lie on HDFS
+	remote []launch.Shipped // already on HDFS
 	local  []parcel         // to be staged
-	// bobbin lies on HDFS already: where yarn.flink-dist-jar says, or provided and the same
-	// as ours; nil: it is to be staged.
+	// bobbin is our binary if it is already on HDFS: the file of yarn.flink-dist-jar, or a provided file with
+	// the same content. It is nil if it must be staged.
 	bobbin *launch.Resource
-	links  map[string]string     // where each comes from
-	dirs   map[string]bool       // that links lead into
+	links  map[string]string     // the origin of each link
+	dirs   map[string]bool       // directories that contain links
 	known  map[string]dfs.Status // of files and directories on HDFS, by URI
 }
 
@@ -49,7 +49,7 @@ type parcel struct {
 	file staging.File
 }
 
-// files are those to stage.
+// files are the files to stage.
 func (s *shipment) files() []staging.File {
 	files := make([]staging.File, len(s.local))
 	for i, p := range s.local {
@@ -58,7 +58,7 @@ func (s *shipment) files() []staging.File {
 	return files
 }
 
-// shipped is all of it, once files() have been staged as these.
+// shipped is the whole shipment, after the files of files() have been staged as these.
 func (s *shipment) shipped(staged []launch.Resource) []launch.Shipped {
 	all := slices.Clone(s.remote)
 	for i, p := range s.local {
@@ -111,7 +111,7 @@ func (m manifest) remote() []string {
 	return uris
 }
 
-// readShipment looks at the files of a manifest. own is our binary.
+// readShipment reads the status of the files of a manifest. own is our binary.
 func readShipment(ctx context.Context, files shipFiles, named manifest, own program.Program) (*shipment, error) {
 	s := &shipment{dirs: make(map[string]bool), known: make(map[string]dfs.Status), links: map[string]string{
 		launch.BobbinLink: "Bobbin's", launch.ProgramLink: "Bobbin's", named.keytab: "Bobbin's",
@@ -150,7 +150,7 @@ func readShipment(ctx context.Context, files shipFiles, named manifest, own prog
 	return s, nil
 }
 
-// listed splits a list that is separated by semicolons, as Flink's are.
+// listed splits a list with semicolons, as in Flink's options.
 func listed(c config.Config, key config.StringKey) []string {
 	var names []string
 	for name := range strings.SplitSeq(c.String(key), ";") {
@@ -161,9 +161,9 @@ func listed(c config.Config, key config.StringKey) []string {
 	return names
 }
 
-// isRemote tells the names of files on the cluster's file systems, which have a scheme,
-// from those of this machine, which have none or "file". As in Hadoop's Path a host need
-// not follow: hdfs:/path is on the default file system.
+// isRemote tells whether a name is that of a file on the cluster's file systems. Such a name has a scheme; the
+// name of a file of this machine has none, or "file". As in Hadoop's Path the host is optional: hdfs:/path is
+// on the default file system.
 func isRemote(name string) bool {
 	scheme, _, found := strings.Cut(name, ":/")
 	return found && scheme != "" && scheme != "file" && !strings.ContainsAny(scheme, "/:")
@@ -179,7 +179,7 @@ func isArchive(name string) bool {
 	return slices.ContainsFunc([]string{".zip", ".jar", ".tar", ".tar.gz", ".tgz"}, func(end string) bool { return strings.HasSuffix(lower, end) })
 }
 
-// put takes in what containers shall find under a link.
+// put adds what containers find under a link.
 func (s *shipment) put(key config.StringKey, p parcel, from string) error {
 	link := p.Link
 	if strings.ContainsAny(link, "\"$`\\\n") || !fs.ValidPath(link) || link == "." {
@@ -210,7 +210,7 @@ func resourceOf(info filesystem.FileInfo) launch.Resource {
 	return launch.Resource{URI: info.URI, Size: info.Size, Timestamp: info.ModTime.UnixMilli()}
 }
 
-// add takes in a file or a directory, of this machine where the name has no scheme.
+// add adds a file or a directory. A name without scheme is on this machine.
 func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKey, name string) error {
 	if !isRemote(name) {
 		return s.addLocal(ctx, key, strings.TrimPrefix(name, "file://"))
@@ -244,7 +244,7 @@ func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKe
 	})
 }
 
-// addLocal takes in a file of this machine, or the files of a directory.
+// addLocal adds a file of this machine, or the files of a directory.
 func (s *shipment) addLocal(ctx context.Context, key config.StringKey, name string) error {
 	archive := key == config.YarnShipArchives
 	root, err := filepath.EvalSymlinks(name) // WalkDir does not follow it
@@ -282,7 +282,7 @@ func (s *shipment) addLocal(ctx context.Context, key config.StringKey, name stri
 	})
 }
 
-// localFile is a file of this machine as it is staged.
+// localFile describes a file of this machine for staging.
 func localFile(name string) (staging.File, error) {
 	file, err := os.Open(name)
 	if err != nil {

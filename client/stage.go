@@ -34,7 +34,7 @@ func (p *plan) files(ship *shipment) []staging.File {
 	return append(files, ship.files()...)
 }
 
-// begin makes an application's staging directory.
+// begin creates an application's staging directory.
 func (c *Cluster) begin(ctx context.Context, p *plan, known facts) (*Application, error) {
 	app := &Application{ID: known.id, User: c.User, asked: p.containers.Master.MemoryMB, issued: known.grant.issued, c: c}
 	if p.mode == launch.PerJob {
@@ -56,7 +56,7 @@ func (c *Cluster) begin(ctx context.Context, p *plan, known facts) (*Application
 	return app, nil
 }
 
-// stage brings the files of containers to HDFS, and the ApplicationMaster's launch.StagedFile.
+// stage puts the files of containers on HDFS, and the ApplicationMaster's launch.StagedFile.
 func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged, error) {
 	files := p.files(known.ship)
 	cached, err := app.cacheAll(ctx, p, known.ship.bobbin, files)
@@ -94,11 +94,11 @@ func (app *Application) content(p *plan, nodes []launch.Node, shipped []launch.S
 	return json.Marshal(what)
 }
 
-// parallelUploads bounds the files that are looked for, and uploaded, at once.
+// parallelUploads bounds how many files are looked up and uploaded in parallel.
 const parallelUploads = 4
 
-// cacheAll stages files by content, at once, and gives them in the same order. The first
-// is our binary, which may be provided: nil if it is not.
+// cacheAll stages files by content, in parallel, and returns them in the same order. The first is our binary;
+// provided is that file if it is already on HDFS, or nil.
 func (app *Application) cacheAll(ctx context.Context, p *plan, provided *launch.Resource, files []staging.File) ([]launch.Resource, error) {
 	staged := make([]launch.Resource, len(files))
 	shown := uploads{show: p.uploading, moving: make(map[int]moved)}

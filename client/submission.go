@@ -11,28 +11,28 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// Submission is a job on its way to a session. The id that it gives the job is random, and no
-// other has it: however often the job is brought, it runs once, and a session that has a job of
-// this id has this one. It is used by one goroutine.
+// Submission is a job on its way to a session. It gives the job a random, unique id. So the job runs once, even
+// if Bring is called several times, and a session that has a job of this id has this job. One goroutine uses
+// it.
 type Submission struct {
 	job restapi.JobSubmission
 	// unanswered says that the job was brought and no answer came: it may run.
 	unanswered bool
 }
 
-// NewSubmission gives a job an id, in place of any that it has.
+// NewSubmission gives a job a new id.
 func NewSubmission(job restapi.JobSubmission) *Submission {
 	job.Job = ids.JobID(ids.Random())
 	return &Submission{job: job}
 }
 
-// ID is the job's.
+// ID is the id of the job.
 func (s *Submission) ID() ids.JobID { return s.job.Job }
 
-// Bring hands the job to an ApplicationMaster of a session, which has its program. After an
-// error that says Gone the job may be brought again, to the ApplicationMaster of the time. What
-// was brought without an answer and is there now is no error, also if it has ended meanwhile;
-// what somebody has cancelled before it came is one, of status 410.
+// Bring hands the job to an ApplicationMaster of a session, which has its program. After an error that is Gone,
+// the caller may call Bring again, with the present ApplicationMaster. It is no error if the session has the
+// job from an earlier call that got no answer, also if the job has ended since. If another command cancelled
+// the job before it came, the error has status 410.
 func (s *Submission) Bring(ctx context.Context, to *ClusterClient) error {
 	sent, err := to.submit(ctx, s.job)
 	refusal, answered := errors.AsType[*StatusError](err)
@@ -48,7 +48,7 @@ func (s *Submission) Bring(ctx context.Context, to *ClusterClient) error {
 	return nil
 }
 
-// arrived tells whether a session that refuses the job has it from before. It may refuse for
+// arrived tells whether a session that refuses the job has it from an earlier call. The session may refuse for
 // another reason: it has no room to read the job again, or has lost its program since.
 func (s *Submission) arrived(ctx context.Context, at *ClusterClient, refusal *StatusError) bool {
 	if refusal.Status == http.StatusConflict {
@@ -57,8 +57,8 @@ func (s *Submission) arrived(ctx context.Context, at *ClusterClient, refusal *St
 	return !refusal.Leaving && at.Heartbeat(ctx, s.job.Job, time.Now()) == nil
 }
 
-// Withdraw cancels a job that was brought without an answer, after an error of Bring, also when
-// ctx has ended: ErrLeftBehind, if it may go on. Otherwise it does nothing.
+// Withdraw cancels a job after an error of Bring, if an earlier call got no answer; otherwise it does nothing.
+// It also works if ctx has ended. The error is ErrLeftBehind if the job may continue.
 func (s *Submission) Withdraw(ctx context.Context, from *ClusterClient) error {
 	if !s.unanswered {
 		return nil
@@ -67,7 +67,7 @@ func (s *Submission) Withdraw(ctx context.Context, from *ClusterClient) error {
 	defer cancel()
 	err := from.Cancel(ctx, s.job.Job)
 	refusal, answered := errors.AsType[*StatusError](err)
-	if err == nil || answered && (refusal.Status == http.StatusNotFound || refusal.Status == http.StatusConflict) { // it is not there, or has ended
+	if err == nil || answered && (refusal.Status == http.StatusNotFound || refusal.Status == http.StatusConflict) { // the session does not have it, or it has ended
 		s.unanswered = false
 		return nil
 	}

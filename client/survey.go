@@ -14,16 +14,16 @@ import (
 type facts struct {
 	id    records.ApplicationID
 	nodes []launch.Node
-	// crowded says which container has no room now; "": none.
+	// crowded says which container fits on no node now; "" if all fit.
 	crowded string
 	grant   grant
-	// remote is the application's program where it was there already.
+	// remote is the application's program if it was already on HDFS.
 	remote launch.Resource
 	ship   *shipment
 }
 
-// survey checks at the cluster, in parallel, everything that could stop the submission, and
-// gets the application's id and tokens. It uploads nothing.
+// survey checks at the cluster, in parallel, everything that could prevent the submission. It gets the
+// application's id and its tokens, and uploads nothing.
 func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 	var known facts
 	group, ctx := errgroup.WithContext(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// end is when the first token ends that nobody can prolong; interval is between two renewals.
+// end is when the first token ends for good. interval is the time between two renewals.
 func end(credentials *creds.Credentials, interval time.Duration) (ends time.Time, err error) {
 	for _, token := range credentials.Tokens {
 		if token.Kind != creds.KindHDFSDelegation {
@@ -28,8 +28,8 @@ func end(credentials *creds.Credentials, interval time.Duration) (ends time.Time
 	return ends, nil
 }
 
-// OnDefaultFS tells whether a directory is on fs.defaultFS: for what is staged elsewhere, the
-// ResourceManager gets no new tokens (DelegationTokenRenewer#obtainSystemTokensForUser).
+// OnDefaultFS tells whether a directory is on fs.defaultFS. The ResourceManager gets no new tokens for files
+// that are staged elsewhere (DelegationTokenRenewer#obtainSystemTokensForUser).
 func OnDefaultFS(files *dfs.FS, dir string) bool {
 	root, err := files.Root(dir)
 	if err != nil {
@@ -39,12 +39,11 @@ func OnDefaultFS(files *dfs.FS, dir string) bool {
 	return err == nil && root == standard
 }
 
-// Replaces is the property that has the ResourceManager get tokens itself for applications that
-// have none, or whose own are about to end (DelegationTokenRenewer).
+// Replaces is the property with which the ResourceManager itself gets tokens for applications that have none,
+// or whose tokens are about to end (DelegationTokenRenewer).
 const Replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
 
-// Loss is what an application cannot do any more once its tokens have ended and nobody can renew
-// them.
+// Loss is what an application can no longer do once its tokens have ended for good.
 type Loss int
 
 // The losses.
@@ -56,8 +55,8 @@ const (
 	// LosesAttempts: YARN cannot start another ApplicationMaster, as the ResourceManager gets no
 	// new tokens for it (Replaces).
 	LosesAttempts
-	// LosesAttemptsElsewhere: likewise, as the application is not staged on fs.defaultFS, for
-	// which alone the ResourceManager gets new tokens (OnDefaultFS).
+	// LosesAttemptsElsewhere: YARN cannot start another ApplicationMaster, as the application is not staged on
+	// fs.defaultFS. The ResourceManager gets new tokens only for that (OnDefaultFS).
 	LosesAttemptsElsewhere
 )
 
@@ -77,8 +76,8 @@ func LossOf(conf *hadoopconf.Conf, keytab bool, attempts int, onDefaultFS bool) 
 	}
 }
 
-// advice tells what the owner should know about the end of the tokens, or about their absence;
-// "" where neither matters.
+// advice tells what the owner should know about the end of the tokens, or about missing tokens; "" if there is
+// nothing to know.
 func (g *grant) advice(c *Cluster, p proof) string {
 	if g.ends.IsZero() {
 		return g.adviceWithout(c, p)
@@ -97,8 +96,8 @@ func (g *grant) advice(c *Cluster, p proof) string {
 	}
 }
 
-// adviceWithout is advice for an application with a keytab for which options have no tokens
-// obtained: NodeManagers, which fetch the files of its containers, need some all the same.
+// adviceWithout is the advice for an application with a keytab whose options obtain no tokens. NodeManagers
+// still need tokens to fetch the files of its containers.
 func (g *grant) adviceWithout(c *Cluster, p proof) string {
 	if g.security.Principal == "" || p.tokens {
 		return ""
