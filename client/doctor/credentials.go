@@ -15,10 +15,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// soon is how long a ticket should last that is not renewed.
+// soon is the least remaining life of a ticket that cannot be renewed.
 const soon = time.Hour
 
-// checkCredentials looks at what would be logged in with, without asking anybody.
+// checkCredentials checks the credentials of the login without asking a server.
 func (v *visit) checkCredentials(context.Context) []Finding {
 	who, err := v.env.Identify(v.Getenv, v.config)
 	findings := v.tokenFile()
@@ -41,7 +41,7 @@ func (v *visit) checkCredentials(context.Context) []Finding {
 	return findings
 }
 
-// identityRemedy is what helps where nobody can be told from the options.
+// identityRemedy is the remedy if the options do not tell the user.
 func identityRemedy(err error) string {
 	switch {
 	case errors.Is(err, hadoopenv.ErrNoLogin):
@@ -53,13 +53,13 @@ func identityRemedy(err error) string {
 	}
 }
 
-// tokensDo tells that the user has come with tokens alone.
+// tokensDo tells whether the user has only tokens, and no login.
 func (v *visit) tokensDo() bool { return v.secure() && v.who.Login == nil && v.who.Credentials != nil }
 
-// tokensAlone is the finding of checks about a login where tokens have to do.
+// tokensAlone is the finding of checks about a login if there are only tokens.
 func tokensAlone() []Finding { return skipped("there is no login: tokens are used") }
 
-// checkLoginFile looks at the file that a login takes its key or its ticket from.
+// checkLoginFile checks the keytab or the ticket cache of a login.
 func (v *visit) checkLoginFile(tokensAlone bool) []Finding {
 	switch {
 	case v.config.String(config.KerberosKeytab) != "":
@@ -67,7 +67,7 @@ func (v *visit) checkLoginFile(tokensAlone bool) []Finding {
 	case tokensAlone:
 		return []Finding{ok("there is no ticket: tokens are used")}
 	case !v.config.Bool(config.KerberosUseTicketCache):
-		return nil // there is no login, which is an error elsewhere
+		return nil // without a login another check fails
 	}
 	return []Finding{v.checkCache()}
 }
@@ -114,7 +114,7 @@ func (v *visit) checkCache() Finding {
 	switch {
 	case !now.Before(ticket.End):
 		return failed(fmt.Sprintf("the ticket of %s in %s expired %s ago, at %s", who, path, rounded(now.Sub(ticket.End)), moment(ticket.End)), "run kinit "+who)
-	case now.Before(ticket.Start.Add(-v.krb5.LibDefaults.Clockskew)): // a KDC's clock may be ahead
+	case now.Before(ticket.Start.Add(-v.krb5.LibDefaults.Clockskew)): // the KDC's clock may be ahead
 		return failed(fmt.Sprintf("the ticket of %s in %s is not valid before %s", who, path, moment(ticket.Start)), "set this machine's clock")
 	}
 	text := fmt.Sprintf("%s has a ticket of %s (%s) until %s, for %s", path, who, kerberos.EnctypeName(ticket.Enctype), moment(ticket.End), rounded(ticket.End.Sub(now)))
@@ -127,7 +127,7 @@ func (v *visit) checkCache() Finding {
 	return ok(text)
 }
 
-// checkUser tells who one is on the cluster.
+// checkUser tells the user name on the cluster.
 func (v *visit) checkUser() Finding {
 	self, acts := v.who.User, ""
 	if v.who.RealUser != "" {

@@ -1,13 +1,11 @@
-// Package doctor finds out why no job could be submitted from this machine, before
-// one is: configuration, Kerberos, names, servers, queue, files, tokens. Each thing that
-// is wrong comes with what to do about it.
+// Package doctor finds out, before a submission, why this machine could submit no job. It checks the
+// configuration, Kerberos, names, servers, the queue, files and tokens. Each fault comes with a remedy.
 //
-// Examine goes through the checks in order; those that make no sense without one
-// that has failed are skipped. Nothing is changed: a file that is written on HDFS, to
-// see whether that works, is removed again, and a token that is obtained is canceled.
+// Examine runs the checks in order. It skips a check if one that it needs has failed. Nothing remains changed:
+// Examine writes a file to HDFS as a test and removes it, and cancels a token that it obtains.
 //
-// A check may ask several servers at once, each in a goroutine that ends with the check. The
-// package prints nothing; package cli does. It must not import a role.
+// A check may ask several servers in parallel, each in a goroutine that ends with the check. The package prints
+// nothing; package cli does. It must not import a role.
 package doctor
 
 import (
@@ -25,13 +23,13 @@ type Status string
 
 // The statuses, from the best to the worst.
 const (
-	Skipped Status = "skipped" // was not looked at; the text says why
+	Skipped Status = "skipped" // not checked; the text says why
 	OK      Status = "ok"
-	Warning Status = "warning" // works, though not as it should, or not for long
+	Warning Status = "warning" // works, but not as it should, or not for long
 	Failed  Status = "failed"
 )
 
-// worse tells which of two statuses stands for both.
+// worse is the worse of two statuses.
 func worse(a, b Status) Status {
 	order := []Status{Skipped, OK, Warning, Failed}
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
@@ -40,8 +38,8 @@ func worse(a, b Status) Status {
 // Finding is one thing that a check has found.
 type Finding struct {
 	Status Status `json:"status"`
-	// Text is one line that says what there is, and Remedy one that says what to do;
-	// empty where there is nothing to do.
+	// Text is one line about what was found. Remedy is one line about what to do; empty if there is nothing to
+	// do.
 	Text   string `json:"text"`
 	Remedy string `json:"remedy,omitempty"`
 }
@@ -51,22 +49,22 @@ type Result struct {
 	Name     string    `json:"name"`  // for programs, such as "queue"
 	Title    string    `json:"title"` // for people
 	Status   Status    `json:"status"`
-	Findings []Finding `json:"findings"` // never none
+	Findings []Finding `json:"findings"` // never empty
 }
 
 // Patient is a machine with its user. Begins may be left out.
 type Patient struct {
 	Getenv func(string) string
-	// Options are Bobbin's, of its file and the command line.
+	// Options reads the options of the file and of the command line.
 	Options  func() (config.Config, error)
 	Resolver Resolver
 	Now      func() time.Time
-	// Begins is told the title of each check that is not skipped, before it is done: some
+	// Begins is called with the title of each check before the check runs, unless it is skipped. Some checks
 	// take seconds.
 	Begins func(title string)
 }
 
-// Resolver asks DNS, or what this machine has in its place; net.Resolver is one.
+// Resolver asks DNS, or what this machine uses instead; net.Resolver is one.
 type Resolver interface {
 	LookupHost(ctx context.Context, host string) ([]string, error)
 	LookupAddr(ctx context.Context, address string) ([]string, error)
@@ -79,7 +77,7 @@ type check struct {
 	run         func(*visit, context.Context) []Finding
 }
 
-// checks are all steps, each after those it needs.
+// checks are all steps. Each comes after those that it needs.
 func checks() []check {
 	return []check{
 		{"options", "Bobbin's options", nil, (*visit).checkOptions},
@@ -97,12 +95,11 @@ func checks() []check {
 	}
 }
 
-// Examine goes through all checks and gives the result of each when it is known. It
-// stops early where ctx ends.
+// Examine runs all checks, and yields each result as soon as it is known. It stops early if ctx ends.
 func Examine(ctx context.Context, p Patient) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		v := &visit{Patient: p}
-		blocked := make(map[string]string) // checks that came to nothing, and the title of the first that did
+		blocked := make(map[string]string) // failed or skipped checks, with the title of the check that failed first
 		for _, c := range checks() {
 			r := Result{Name: c.name, Title: c.title}
 			for _, need := range c.needs {
@@ -135,7 +132,7 @@ func Examine(ctx context.Context, p Patient) iter.Seq[Result] {
 	}
 }
 
-// Worst is the status that stands for several results.
+// Worst is the worst status of several results.
 func Worst(results []Result) Status {
 	all := Skipped
 	for _, r := range results {

@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// checkOptions reads Bobbin's own options, and sees that what runs in containers fits.
+// checkOptions reads Bobbin's options, and checks that the processes fit into their containers.
 func (v *visit) checkOptions(context.Context) []Finding {
 	c, err := v.Options()
 	if err == nil {
@@ -41,7 +41,7 @@ func (v *visit) checkOptions(context.Context) []Finding {
 	return []Finding{ok("set: " + strings.Join(names, ", "))}
 }
 
-// optionFaults has a finding for each fault of options.
+// optionFaults returns a finding for each fault of options.
 func optionFaults(err error) (findings []Finding) {
 	for _, err := range separate(err) {
 		f := failed(oneLine(err), "correct the option; docs/OPTIONS.md lists the options")
@@ -53,7 +53,7 @@ func optionFaults(err error) (findings []Finding) {
 	return findings
 }
 
-// checkHadoop looks for Hadoop's configuration, and for what every client needs in it.
+// checkHadoop looks for Hadoop's configuration, and checks what every client needs from it.
 func (v *visit) checkHadoop(context.Context) []Finding {
 	dir, err := hadoopconf.Find(v.Getenv)
 	if err != nil {
@@ -85,7 +85,7 @@ func (v *visit) checkHadoop(context.Context) []Finding {
 	return append(findings, v.addresses(), v.security())
 }
 
-// files lists what the configuration was read from, with the number of properties.
+// files lists the files of the configuration, with their numbers of properties.
 func (v *visit) files() string {
 	counts := make(map[string]int)
 	for _, name := range v.conf.Names() {
@@ -131,7 +131,7 @@ func (v *visit) addressProperty(rm hadoopconf.ResourceManager) string {
 	return "yarn.resourcemanager.hostname" + suffix
 }
 
-// security tells what the configuration wants, and what that is worth.
+// security tells which security the configuration requires, and what that means.
 func (v *visit) security() Finding {
 	if !v.secure() {
 		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): you are user %s, anybody else can also act as this user, and nothing on the network is encrypted", v.env.User))

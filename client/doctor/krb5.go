@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// drift is by how much clocks may differ before somebody should look at them.
+// drift is the difference of clocks from which on the doctor warns.
 const drift = time.Minute
 
 // checkKrb5 reads krb5.conf.
@@ -24,7 +24,7 @@ func (v *visit) checkKrb5(context.Context) []Finding {
 	}
 	files := cmp.Or(v.config.String(config.Krb5ConfPath), v.Getenv("KRB5_CONFIG"), "/etc/krb5.conf")
 	c, err := hadoopenv.KerberosConfig(v.Getenv, v.config)
-	_, unread := errors.AsType[*kerberos.ConfigError](err) // such as a file that is included and not there
+	_, unread := errors.AsType[*kerberos.ConfigError](err) // such as a missing file that another one includes
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !unread:
 		return []Finding{failed("there is no "+files, "install the realm's krb5.conf there, or name it with KRB5_CONFIG ("+config.Krb5ConfPath.Name()+")")}
@@ -38,12 +38,12 @@ func (v *visit) checkKrb5(context.Context) []Finding {
 	return []Finding{ok(files + ": the default realm is " + c.LibDefaults.DefaultRealm)}
 }
 
-// checkKDCs asks the KDCs of the realm for the time.
+// checkKDCs asks the realm's KDCs for the time.
 func (v *visit) checkKDCs(ctx context.Context) []Finding {
 	if !v.secure() {
 		return openCluster()
 	}
-	who := kerberos.Principal{Service: "nobody"} // who it is does not matter
+	who := kerberos.Principal{Service: "nobody"} // any name will do
 	switch {
 	case v.who.Login != nil:
 		who = v.who.Login.Principal()
@@ -96,7 +96,7 @@ func (v *visit) judgeClock(kdc kerberos.KDC) Finding {
 	return warning(text, remedy)
 }
 
-// checkLogin gets a ticket: nothing less shows that the credentials are good.
+// checkLogin gets a ticket: only that proves that the credentials are good.
 func (v *visit) checkLogin(ctx context.Context) []Finding {
 	if !v.secure() {
 		return openCluster()

@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// named is a server as the configuration has it.
+// named is a server of the configuration.
 type named struct {
 	address   string // host:port
-	property  string // that names it
+	property  string // the property with the address
 	principal string // as configured, with _HOST; empty on an open cluster
 }
 
-// servers lists all that a submission speaks to.
+// servers lists all servers that a submission uses.
 func (v *visit) servers() []named {
 	var all []named
 	for _, rm := range v.rms {
 		all = append(all, named{rm.Client, v.addressProperty(rm), v.conf.Get("yarn.resourcemanager.principal")})
 	}
 	_, addresses, property, err := v.nameNodes()
-	if err == nil { // else it is checkNameNodes' to tell
+	if err == nil { // checkNameNodes reports the error
 		for _, address := range addresses {
 			all = append(all, named{address, property, v.conf.Get("dfs.namenode.kerberos.principal")})
 		}
@@ -31,7 +31,7 @@ func (v *visit) servers() []named {
 	return all
 }
 
-// checkNames looks the servers' hosts up, and on a secure cluster their addresses, too.
+// checkNames looks up the servers' hosts. With Kerberos it also looks up the names of their addresses.
 func (v *visit) checkNames(ctx context.Context) []Finding {
 	var hosts []string
 	var servers []named
@@ -70,7 +70,7 @@ func (v *visit) checkName(ctx context.Context, host string, server named) Findin
 	backward, err := v.Resolver.LookupAddr(ctx, addresses[0])
 	if err != nil || len(backward) == 0 {
 		f := ok(fmt.Sprintf("%s, which has no name in DNS: Bobbin expects the principal %s", text, strings.Replace(server.principal, "_HOST", strings.ToLower(host), 1)))
-		if net.ParseIP(host) != nil { // principals have names
+		if net.ParseIP(host) != nil { // principals contain names
 			f = warning(f.Text, "name the server by its host name ("+server.property+"), or add the address to DNS")
 		}
 		return f

@@ -20,7 +20,7 @@ type yarn interface {
 	NewApplication(ctx context.Context) (yarnclient.Application, error)
 }
 
-// checkQueue asks whether a job with these options would be let in.
+// checkQueue asks whether YARN would accept a job with these options.
 func (v *visit) checkQueue(ctx context.Context) []Finding {
 	rm, err := v.yarn(v.active, new(yarnrpc.Security))
 	if err != nil {
@@ -48,7 +48,7 @@ func (v *visit) admission(ctx context.Context, rm yarn) Finding {
 		queue.Path, queue.State, v.who.User, percent(queue.Capacity), percent(queue.MaximumCapacity), percent(queue.CurrentCapacity)))
 }
 
-// nodes tells whether there is anything to run on.
+// nodes tells whether there are nodes to run on.
 func (v *visit) nodes(ctx context.Context, rm yarn) Finding {
 	metrics, err := rm.ClusterMetrics(ctx)
 	switch {
@@ -60,9 +60,9 @@ func (v *visit) nodes(ctx context.Context, rm yarn) Finding {
 	return ok(fmt.Sprintf("active NodeManagers: %d", metrics.Active))
 }
 
-// limits tells whether the containers that the options ask for are granted.
+// limits tells whether YARN grants the containers of the options.
 func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
-	created, err := rm.NewApplication(ctx) // an id that is not used costs nothing
+	created, err := rm.NewApplication(ctx) // an unused id costs nothing
 	if err != nil {
 		return []Finding{failed("the ResourceManager gives no application id: "+cause(err), v.remedy(err))}
 	}
@@ -84,7 +84,7 @@ func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
 	return []Finding{ok(fmt.Sprintf("YARN grants containers of up to %d MB and %d vcores: those of the options fit", created.Maximum.MemoryMB, created.Maximum.VCores))}
 }
 
-// separate takes joined errors apart.
+// separate splits joined errors.
 func separate(err error) []error {
 	if joined, is := err.(interface{ Unwrap() []error }); is {
 		return joined.Unwrap()

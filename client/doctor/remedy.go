@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// cause is what an error says in its core: findings name server and call themselves.
+// cause is the innermost text of an error. Findings name the server and the call themselves.
 func cause(err error) string {
 	if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is {
 		return remote.Class[strings.LastIndex(remote.Class, ".")+1:] + ": " + oneLine(errors.New(remote.Message))
@@ -38,8 +38,7 @@ type helps struct {
 	remedy  string
 }
 
-// remedies is what helps against errors of logins and calls. The first row that an
-// error is of counts.
+// remedies are the remedies for errors of logins and calls. The first row that matches an error counts.
 func remedies() []helps {
 	return []helps{
 		{kerberos.ErrNoTicket, "run kinit"},
@@ -71,7 +70,7 @@ func remedies() []helps {
 	}
 }
 
-// remedy is what helps against an error.
+// remedy is the remedy for an error.
 func (v *visit) remedy(err error) string {
 	if _, is := errors.AsType[*kerberos.ServerMismatchError](err); is {
 		return "correct the server's principal in the Hadoop configuration; if names are to blame, see above"

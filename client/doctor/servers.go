@@ -17,20 +17,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// once is a policy that tries every address one time.
+// once is a policy that tries every address once.
 func once() yarnrpc.Policy { return yarnrpc.Policy{MaxWait: 1} }
 
-// answer is what a server said when it was spoken to as a submission would.
+// answer is what a server answered to a call like those of a submission.
 type answer struct {
-	name     string // for people: address, and id where there is one
-	property string // that has the address
+	name     string // for people: the address, and the id if there is one
+	property string // the property with the address
 	opened   yarnrpc.Security
 	standby  bool
-	unasked  bool  // takes no clients, and a token is no way to ask whether it is standby
+	unasked  bool  // accepts no clients; with only a token the doctor cannot ask whether it is standby
 	err      error // nil: it serves, as the active one if there are several
 }
 
-// checkResourceManagers speaks to each ResourceManager.
+// checkResourceManagers calls each ResourceManager.
 func (v *visit) checkResourceManagers(ctx context.Context) []Finding {
 	answers := make([]answer, len(v.rms))
 	together(len(v.rms), func(i int) { answers[i] = v.askResourceManager(ctx, v.rms[i]) })
@@ -74,8 +74,8 @@ func (v *visit) yarn(address string, opened *yarnrpc.Security) (*yarnclient.Clie
 	return yarnclient.New(o), nil
 }
 
-// isStandby asks where administrators do: a standby does not listen to clients. One
-// that tells its part to administrators only is up, at least, and not active.
+// isStandby asks at the administrators' port, since a standby does not listen to clients. A ResourceManager
+// that refuses this user there is up, and not active.
 func (v *visit) isStandby(ctx context.Context, admin string) bool {
 	o, err := v.rpc(yarnrpc.ApplicationClientProtocol, new(yarnrpc.Security)) // the same server
 	if err != nil {
@@ -87,11 +87,11 @@ func (v *visit) isStandby(ctx context.Context, admin string) bool {
 	return err == nil && status.State == haservice.Standby || errors.Is(err, yarnrpc.ErrAccessControl)
 }
 
-// nameNodes are the NameNodes that have the staging area: their authority in URIs, their
-// addresses, and the property that names them.
+// nameNodes are the NameNodes of the staging area: their authority in URIs, their addresses, and the property
+// that names them.
 func (v *visit) nameNodes() (authority string, addresses []string, property string, err error) {
 	configured := v.config.String(config.YarnStagingDirectory)
-	fsys := v.fileSystem() // connects to nothing for this
+	fsys := v.fileSystem() // this call connects to nothing
 	defer fsys.Close()
 	home, err := client.StagingHome(fsys, v.conf, configured)
 	if err != nil {
@@ -113,7 +113,7 @@ func (v *visit) nameNodes() (authority string, addresses []string, property stri
 	return at.Host, addresses, property, err
 }
 
-// checkNameNodes speaks to each NameNode that has the staging area.
+// checkNameNodes calls each NameNode of the staging area.
 func (v *visit) checkNameNodes(ctx context.Context) []Finding {
 	authority, addresses, property, err := v.nameNodes()
 	if refusal, is := errors.AsType[*client.Refusal](err); is {
@@ -145,8 +145,8 @@ func (v *visit) askNameNode(ctx context.Context, authority, address string) answ
 	return a
 }
 
-// judge tells of each server what it said. One that does not work, or is standby, does
-// no harm as long as another is active; with none, remedy is what helps.
+// judge reports what each server answered. A failed or standby server is harmless while another is active. If
+// none is, remedy is the remedy.
 func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 	active := false
 	for _, a := range answers {
@@ -164,7 +164,7 @@ func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 				findings = append(findings, warning("others on the network can read keys and tokens sent to "+name+": the protection is not privacy",
 					"ask the administrator to set hadoop.rpc.protection to privacy in core-site.xml of servers and clients"))
 			}
-		case a.standby && len(answers) == 1: // a NameNode: only of a pair's ResourceManagers it is asked
+		case a.standby && len(answers) == 1: // a NameNode: isStandby asks only a ResourceManager of several
 			findings = append(findings, failed(fmt.Sprintf("%s (%s) is standby, and the active one is not named", name, v.place(a.property)),
 				"name the nameservice of both, as the cluster's own core-site.xml does"))
 		case a.standby:
@@ -192,7 +192,7 @@ func part(answers []answer) string {
 	return "answers"
 }
 
-// methodSimple is yarnrpc.Security's for a server that takes everybody's word.
+// methodSimple is the Method in yarnrpc.Security of a server that accepts any user name without proof.
 const methodSimple = "SIMPLE"
 
 // agreed says how a connection was opened.
@@ -200,14 +200,14 @@ func agreed(s yarnrpc.Security) string {
 	switch {
 	case s.Method == methodSimple:
 		return "no login, no protection"
-	case s.Server == "": // its password proves the server, not its principal
+	case s.Server == "": // the token proves the server, and not the principal
 		return "logged in by a token, protection " + protection(s.QOP)
 	default:
 		return fmt.Sprintf("logged in by Kerberos at %s, protection %s", s.Server, protection(s.QOP))
 	}
 }
 
-// acting says for whom calls were made that went well, if for somebody else.
+// acting says for which other user the successful calls were made, if for another one.
 func (v *visit) acting() string {
 	if v.who.RealUser == "" {
 		return ""

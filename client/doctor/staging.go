@@ -27,7 +27,7 @@ type files interface {
 	RemoveAll(ctx context.Context, uri string) error
 }
 
-// checkStaging writes a file where a submission would, reads it and removes it.
+// checkStaging writes a file to the place of a submission, reads it and removes it.
 func (v *visit) checkStaging(ctx context.Context) []Finding {
 	fsys := v.fileSystem()
 	defer fsys.Close()
@@ -59,7 +59,7 @@ func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Findi
 		return []Finding{failed("create a directory in "+where+": "+cause(err), v.remedy(err))}
 	}
 	findings := v.tryFile(ctx, fsys, where, trial)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.patience()) // of its own: time may be up, and the user gone
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.patience()) // its own time: the other may be over, or the user may have pressed Ctrl-C
 	defer cancel()
 	if err := fsys.RemoveAll(ctx, trial); err != nil {
 		findings = append(findings, warning("the test directory cannot be removed: "+cause(err), "hdfs dfs -rm -r "+pathOf(trial)))
@@ -70,7 +70,7 @@ func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Findi
 	return findings
 }
 
-// tryFile writes and reads a file, which DataNodes keep.
+// tryFile writes and reads a file, whose content is on DataNodes.
 func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Finding {
 	content := []byte("written by bobbin doctor; it may be removed\n")
 	file := dir + "/trial"
@@ -93,8 +93,8 @@ func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Fi
 	return findings
 }
 
-// remedyAtDataNodes is what helps against an error of a file's content: that of a login is the DataNodes', where v.remedy
-// takes it for a server's of calls.
+// remedyAtDataNodes is the remedy for an error of a file's content. A failed login is then one at a DataNode;
+// v.remedy is for servers of calls.
 func (v *visit) remedyAtDataNodes(err error, otherwise string) string {
 	switch {
 	case errors.Is(err, sasl.ErrProtection), errors.Is(err, hdfs.ErrOtherProtection):
@@ -106,8 +106,7 @@ func (v *visit) remedyAtDataNodes(err error, otherwise string) string {
 	}
 }
 
-// judgeFileClock compares a time that the NameNode gave with this machine's before and
-// after.
+// judgeFileClock compares a time from the NameNode with the times of this machine before and after.
 func judgeFileClock(given, before, after time.Time) []Finding {
 	off := max(before.Sub(given), given.Sub(after))
 	if off < drift {
@@ -117,7 +116,7 @@ func judgeFileClock(given, before, after time.Time) []Finding {
 		"keep both right with NTP: they date tokens and files")}
 }
 
-// nearest is a directory, or the nearest above it that exists.
+// nearest is dir, or the nearest existing directory above it.
 func nearest(ctx context.Context, fsys files, dir string) (string, error) {
 	scheme, rest, _ := strings.Cut(dir, "://")
 	authority, at, _ := strings.Cut(rest, "/")
@@ -130,7 +129,7 @@ func nearest(ctx context.Context, fsys files, dir string) (string, error) {
 	}
 }
 
-// pathOf is the path of a URI, as hdfs dfs takes it.
+// pathOf is the path of a URI, for the command hdfs dfs.
 func pathOf(uri string) string {
 	_, rest, _ := strings.Cut(uri, "://")
 	_, at, _ := strings.Cut(rest, "/")

@@ -9,12 +9,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
-// newTokens is what helps against tokens that serve no longer.
+// newTokens is the remedy for tokens that are no longer valid.
 const newTokens = "get new tokens from the launcher that wrote the file, or unset " + creds.FileVariable
 
-// tokenFile looks at the tokens that another launcher has handed on, if one has. A token that
-// was canceled, or that nobody has renewed, only its server knows for dead: later checks log in
-// with it.
+// tokenFile checks the tokens that another launcher passed in, if there are any. Only its server knows that a
+// token was canceled, or that nobody renewed it: later checks log in with the tokens.
 func (v *visit) tokenFile() []Finding {
 	path := v.Getenv(creds.FileVariable)
 	if path == "" {

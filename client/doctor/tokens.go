@@ -22,7 +22,7 @@ type issuer interface {
 	CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error
 }
 
-// checkTokens gets what a job would be given to use HDFS with, and gives it back.
+// checkTokens obtains the tokens that a job would get for HDFS, and cancels them.
 func (v *visit) checkTokens(ctx context.Context) []Finding {
 	if !v.secure() {
 		return openCluster()
@@ -53,8 +53,8 @@ func (v *visit) checkTokens(ctx context.Context) []Finding {
 	return append(findings, v.life(ends, client.OnDefaultFS(fsys, roots[0]))...)
 }
 
-// roots are the file systems that every job with these options uses, first that of its staged files, and that
-// of its logs: those of its inputs and outputs only the job knows.
+// roots are the file systems that every job with these options uses: first that of its staged files, then that
+// of its logs. Only the job knows those of its inputs and outputs.
 func (v *visit) roots(fsys *dfs.FS) ([]string, error) {
 	home, err := client.StagingHome(fsys, v.conf, v.config.String(config.YarnStagingDirectory))
 	if err != nil {
@@ -108,8 +108,8 @@ func (v *visit) tryToken(ctx context.Context, fsys issuer, root, renewer string)
 	return findings, about.Max
 }
 
-// tryHeld shows a file system the token for it that the user was handed: that it was canceled, say, only its
-// NameNode knows.
+// tryHeld tries a token that another launcher passed in at its file system. Only the NameNode knows, for
+// example, that it was canceled.
 func (v *visit) tryHeld(ctx context.Context, fsys issuer, root string, held *creds.Token) (f Finding, ends time.Time) {
 	about, err := identifier.DecodeDelegation(held)
 	if err != nil {
@@ -146,7 +146,7 @@ func (v *visit) keytabOfMaster() (Finding, bool) {
 	return ok("the ApplicationMaster reads the keytab " + path + " of its node: check that each node has it, and that the container's user can read it"), true
 }
 
-// life tells how long a job can live whose tokens end for good at a time. Its files are staged on fs.defaultFS, or
+// life tells how long a job can live whose tokens end for good at ends. Its files are staged on fs.defaultFS or
 // elsewhere.
 func (v *visit) life(ends time.Time, onDefaultFS bool) []Finding {
 	if ends.IsZero() {

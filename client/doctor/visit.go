@@ -18,36 +18,35 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// visit is an examination under way: what the checks that are done have learned for
-// the others. A field is set once its check has not failed.
+// visit is a running examination: the results of finished checks that other checks need. A field is set once
+// its check has not failed.
 type visit struct {
 	Patient
 	config     config.Config     // by options
 	containers client.Containers // by options
 	env        hadoopenv.Environment
-	conf       *hadoopconf.Conf             // that of env
+	conf       *hadoopconf.Conf             // the configuration of env
 	rms        []hadoopconf.ResourceManager // by hadoop
 	krb5       *kerberos.Config             // nil on an open cluster
-	who        hadoopenv.Identity           // by credentials; before them User alone, of the environment
+	who        hadoopenv.Identity           // by credentials; until then only User, from the environment
 	active     string                       // by resourcemanager: the address of the active one
 }
 
-// patience is how long a server may take for its answer, login included: nobody who asks a doctor wants to wait for all of
-// client.timeout, and then for the next server.
+// patience is how long a server may take for its answer, login included. A user of the doctor does not want to
+// wait for client.timeout at each server.
 func (v *visit) patience() time.Duration { return v.config.Duration(config.ClientTimeout) / 3 }
 
 func (v *visit) secure() bool { return v.conf.SecurityEnabled() }
 
-// openCluster is the finding of checks about Kerberos where there is none.
+// openCluster is the finding of checks about Kerberos on an open cluster.
 func openCluster() []Finding { return skipped("the cluster is open") }
 
-// environment is what hadoopenv makes of the patient.
+// environment reads the environment of the patient.
 func (v *visit) environment() (hadoopenv.Environment, error) {
 	return hadoopenv.Read(v.Getenv, v.config)
 }
 
-// rpc gives a connection's options in the name of the user, and sees to it that
-// opened has what was agreed on.
+// rpc returns options for a connection in the name of the user. opened gets what client and server agreed on.
 func (v *visit) rpc(protocol string, opened *yarnrpc.Security) (yarnrpc.Options, error) {
 	o, err := yarnrpc.OptionsFrom(v.conf)
 	if err != nil {
@@ -59,14 +58,14 @@ func (v *visit) rpc(protocol string, opened *yarnrpc.Security) (yarnrpc.Options,
 	return o, nil
 }
 
-// prepare fills in who speaks, and for how long a server may be silent.
+// prepare sets the user and the time limits of a connection.
 func (v *visit) prepare(o *yarnrpc.Options, opened *yarnrpc.Security) {
 	v.who.Show(&o.Auth)
 	o.Opened = func(_ string, s yarnrpc.Security) { *opened = s }
 	o.ConnectTimeout, o.RPCTimeout = v.patience(), v.patience()
 }
 
-// credentials are the tokens that the user was handed.
+// credentials are the tokens that another launcher passed in.
 func (v *visit) credentials() *creds.Credentials { return v.who.Credentials }
 
 // fileSystem reaches HDFS as a submission does.
@@ -77,7 +76,7 @@ func (v *visit) fileSystem() *dfs.FS {
 	})
 }
 
-// together calls f for 0 to n-1 at once, and waits for all.
+// together calls f for 0 to n-1 in parallel, and waits for all calls.
 func together(n int, f func(i int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -86,7 +85,7 @@ func together(n int, f func(i int)) {
 	all.Wait()
 }
 
-// place says where a property was set, shortly: the directory has been named before.
+// place says where a property was set, without the directory, which an earlier finding has named.
 func (v *visit) place(property string) string {
 	source := v.conf.SourceOf(property)
 	if source == (hadoopconf.Source{}) {
@@ -111,7 +110,7 @@ func protection(q sasl.QOP) string {
 // oneLine is an error's text in one line.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// rounded is a time that people read.
+// rounded is a duration for people.
 func rounded(d time.Duration) string {
 	switch d = d.Abs(); {
 	case d >= 48*time.Hour:
@@ -125,5 +124,5 @@ func rounded(d time.Duration) string {
 	}
 }
 
-// moment is a time of day as it stands in findings.
+// moment is a time for findings.
 func moment(t time.Time) string { return t.Local().Format(time.DateTime) }
