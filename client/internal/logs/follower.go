@@ -11,22 +11,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Follower visits logs as they grow, each byte once: those of containers on their nodes, and
-// then what YARN has aggregated. It is used by one goroutine.
+// Follower visits growing logs, each byte once: first the logs of containers on their nodes, and then what YARN
+// has aggregated. One goroutine uses it.
 type Follower struct {
 	Web Web
-	// Wants chooses logs, which others are not asked for; nil: all of them.
+	// Wants chooses the logs to read; nil chooses all.
 	Wants func(container, name string) bool
 
-	read map[logID]int64 // bytes that have been visited
+	read map[logID]int64 // number of visited bytes
 }
 
 type logID struct{ container, name string }
 
-// slack is how much more than what a listing promises is asked for: a log grows meanwhile.
+// slack is how much more than the listed size is requested, because a log grows meanwhile.
 const slack = 64 << 10
 
-// Look visits what has come to a container's logs since the last look at it.
+// Look visits the new content of a container's logs since the last Look at it.
 func (f *Follower) Look(ctx context.Context, report records.ContainerReport, visit Visit) error {
 	at, err := shelfOf(f.Web, report)
 	if err != nil {
@@ -42,7 +42,7 @@ func (f *Follower) Look(ctx context.Context, report records.ContainerReport, vis
 		if f.Wants != nil && !f.Wants(container, file.name) || file.size == f.read[id] {
 			continue
 		}
-		if file.size >= 0 && file.size < f.read[id] { // it was rotated: what has its name is another
+		if file.size >= 0 && file.size < f.read[id] { // it was rotated: another file has its name
 			f.add(id, -f.read[id])
 		}
 		l := Log{Container: container, Node: report.Node.String(), Name: file.name}
@@ -56,8 +56,8 @@ func (f *Follower) Look(ctx context.Context, report records.ContainerReport, vis
 	return nil
 }
 
-// tail asks for the last bytes of a log, at most so many, and visits those that are new. It
-// gives how many to ask for instead, where that was too few: NodeManagers count from the end
+// tail requests at most the last most bytes of a log, and visits those that are new. If they do not reach back
+// far enough, it returns how many to request instead: NodeManagers count from the end of the log
 // (NMWebServices#getLogs, size), which has moved on.
 func (f *Follower) tail(ctx context.Context, at *shelf, most int64, l Log, visit Visit) (more int64, err error) {
 	id := logID{l.Container, l.Name}
@@ -75,7 +75,7 @@ func (f *Follower) tail(ctx context.Context, at *shelf, most int64, l Log, visit
 	return more, err
 }
 
-// visitRest visits what is new of a content that begins at a byte of a log.
+// visitRest visits the new part of a content that begins at a byte of a log.
 func (f *Follower) visitRest(content io.Reader, begin int64, l Log, visit Visit) error {
 	id := logID{l.Container, l.Name}
 	if _, err := io.CopyN(io.Discard, content, f.read[id]-begin); err != nil && !errors.Is(err, io.EOF) {
@@ -93,7 +93,7 @@ func (f *Follower) add(id logID, n int64) {
 	f.read[id] += n
 }
 
-// Rest is the Visit with which Aggregated visits what no Look has.
+// Rest is a Visit for Aggregated that visits what no Look has visited.
 func (f *Follower) Rest(visit Visit) Visit {
 	return func(l Log, content io.Reader) error {
 		if f.Wants != nil && !f.Wants(l.Container, l.Name) || l.Size >= 0 && l.Size <= f.read[logID{l.Container, l.Name}] {

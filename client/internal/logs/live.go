@@ -17,15 +17,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// errListing says that an answer is no list of a container's logs.
+// errListing says that an answer is not a list of a container's logs.
 var errListing = errors.New("malformed list of logs")
 
 // maxListing bounds the answer that lists a container's logs, in bytes.
 const maxListing = 1 << 20
 
-// Live visits the logs of a container as they are now, by the web server of its
-// node (NMWebServices: /ws/v1/node/containers/<id>/logs), and by the log server if the node
-// has them no longer. A container that its node is about to start has none.
+// Live visits the present logs of a container through the web server of its node (NMWebServices:
+// /ws/v1/node/containers/<id>/logs), or through the log server if the node no longer has them. A container that
+// its node is about to start has no logs.
 func Live(ctx context.Context, web Web, report records.ContainerReport, visit Visit) error {
 	at, err := shelfOf(web, report)
 	if err != nil {
@@ -34,22 +34,22 @@ func Live(ctx context.Context, web Web, report records.ContainerReport, visit Vi
 	return at.visit(ctx, report.Node.String(), visit)
 }
 
-// Served visits the logs of a container that the log server has, which must be there.
+// Served visits the logs of a container that the log server has. It is an error if there are none.
 func Served(ctx context.Context, web Web, id records.ContainerID, visit Visit) error {
 	at := &shelf{web: web, container: id}
 	at.sendOn()
 	return at.visit(ctx, "log server", visit)
 }
 
-// shelf is where a container's logs are asked for. It is used by one goroutine.
+// shelf is the URL of a container's logs. One goroutine uses it.
 type shelf struct {
-	web       Web // without a LogServer once that is asked
+	web       Web // without a LogServer once the shelf is there
 	container records.ContainerID
 	base      string
 	query     url.Values // with each request
 }
 
-// shelfOf is that on the container's node.
+// shelfOf is the shelf on the container's node.
 func shelfOf(web Web, report records.ContainerReport) (*shelf, error) {
 	if report.NodeHTTPAddress == "" {
 		return nil, fmt.Errorf("read logs of %s: YARN does not say where its node's web server is", report.ID)
@@ -61,12 +61,12 @@ func shelfOf(web Web, report records.ContainerReport) (*shelf, error) {
 	return &shelf{web: web, container: report.ID, base: node + "/ws/v1/node/containers/" + report.ID.String() + "/logs"}, nil
 }
 
-// sendOn leads to the log server, where its configuration says that it is: where the node says
-// so may be an attacker's word. It is not to send back to the node.
+// sendOn moves the shelf to the configured log server: an attacker could forge the address in a node's answer.
+// The query keeps the log server from redirecting to the node.
 func (s *shelf) sendOn() {
 	s.base = strings.TrimRight(s.web.LogServer, "/") + "/containers/" + s.container.String() + "/logs"
 	s.query = url.Values{"redirected_from_node": {"true"}}
-	s.web.LogServer = "" // there is none behind it
+	s.web.LogServer = "" // the log server has no other log server
 }
 
 // get reads the list of logs, or a log by its name.
@@ -131,14 +131,13 @@ func (s *shelf) files(ctx context.Context) ([]fileSize, error) {
 // fileSize is a log in a listing.
 type fileSize struct {
 	name string
-	size int64 // bytes; -1: the listing does not tell
+	size int64 // bytes; -1 if the listing does not tell
 }
 
-// errStarting is a node's answer about a container that does not run yet
-// (ContainerLogsUtils#checkState).
+// errStarting is a node's answer about a container that does not run yet (ContainerLogsUtils#checkState).
 var errStarting = errors.New("the container is being started")
 
-// maxHead bounds what NodeManagers put before a log, in bytes.
+// maxHead bounds what NodeManagers write before a log, in bytes.
 const maxHead = 4 << 10
 
 // unwrap takes off what NodeManagers put around a log
@@ -192,7 +191,7 @@ func parseListing(text []byte) ([]fileSize, error) {
 	var found []fileSize
 	for _, logs := range several.Logs {
 		for _, file := range logs.Files {
-			if file.Name == "" || file.Name == "." || file.Name == ".." { // they lead elsewhere
+			if file.Name == "" || file.Name == "." || file.Name == ".." { // they are other paths
 				return nil, fmt.Errorf("%w: it has one named %q", errListing, file.Name)
 			}
 			size, err := strconv.ParseInt(file.Size, 10, 64)

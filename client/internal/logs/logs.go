@@ -1,9 +1,8 @@
-// Package logs finds the logs of an application's containers: on the nodes while
-// it runs, through the NodeManagers' REST API, and on HDFS once YARN has
-// aggregated them.
+// Package logs finds the logs of an application's containers: on the nodes while the application runs, through
+// the NodeManagers' REST API, and on HDFS after YARN has aggregated them.
 //
-// It starts no goroutines. Whole logs stream through; of what YARN itself writes beside
-// them, which comes last, up to 1 MiB of a container is kept.
+// It starts no goroutines. It streams logs, and keeps up to 1 MiB per container of what YARN itself has
+// written, because that comes last.
 package logs
 
 import (
@@ -22,20 +21,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ErrNotAggregated says that YARN has no aggregated logs of the application: not
-// yet, or not at all where yarn.log-aggregation-enable is false.
+// ErrNotAggregated says that YARN has no aggregated logs of the application: not yet, or never if
+// yarn.log-aggregation-enable is false.
 var ErrNotAggregated = errors.New("logs are not aggregated")
 
 // Log is one file of one container.
 type Log struct {
 	Container string
-	Node      string // host:port, or host_port as the aggregated file is named
+	Node      string // host:port, or host_port from the name of the aggregated file
 	Name      string
-	Size      int64 // bytes; -1 where it is not known
+	Size      int64 // bytes; -1 if it is not known
 }
 
-// Visit is called with each log and its content, which it reads as far as it
-// wants.
+// Visit is called with each log and its content. It need not read all of the content.
 type Visit func(l Log, content io.Reader) error
 
 // Keys of the records of an aggregated file that are not containers.
@@ -79,9 +77,8 @@ func remoteDir(conf *hadoopconf.Conf) string {
 	return "/tmp/logs"
 }
 
-// directories are the places where releases of Hadoop put an application's logs
-// (LogAggregationUtils#getRemoteAppLogDir): in buckets by the id's last digits,
-// and right below the user's directory before 3.3.
+// directories are where releases of Hadoop put an application's logs (LogAggregationUtils#getRemoteAppLogDir):
+// in buckets by the last digits of the id, and before 3.3 directly below the user's directory.
 func directories(conf *hadoopconf.Conf, user string, id records.ApplicationID) []string {
 	suffix := conf.Get("yarn.nodemanager.remote-app-log-dir-suffix")
 	if suffix == "" {
@@ -105,7 +102,7 @@ func node(ctx context.Context, fsys filesystem.FileSystem, uri string, visit Vis
 	return visitFile(file, path.Base(uri), visit)
 }
 
-// visitFile visits the logs in a file that is the node's of that name.
+// visitFile visits the logs in the file of the node nodeName.
 func visitFile(file io.ReadSeeker, nodeName string, visit Visit) error {
 	t, err := openTFile(file)
 	if err != nil {
@@ -121,12 +118,12 @@ func visitFile(file io.ReadSeeker, nodeName string, visit Visit) error {
 	})
 }
 
-// container visits the logs of one container, YARN's own behind the others. Where the file breaks
-// off, what came before that is visited, too, and the error is why.
+// container visits the logs of one container, YARN's own after the others. If the file breaks off, container
+// also visits the logs before that place, and returns the error.
 func container(name, nodeName string, value io.Reader, visit Visit) error {
 	from := &noted{from: value}
 	var last held
-	enough := false // for whoever visits
+	enough := false // visit wants no more logs
 	err := each(from, Log{Container: name, Node: nodeName}, func(l Log, content io.Reader) error {
 		taken, err := last.take(l, content)
 		if err == nil && !taken {
@@ -141,7 +138,7 @@ func container(name, nodeName string, value io.Reader, visit Visit) error {
 	return errors.Join(err, last.visit(visit))
 }
 
-// each visits what the value of a container, of, holds: name, length and content of each log.
+// each visits the logs in the value of a container: name, length and content of each log.
 func each(value io.Reader, of Log, visit Visit) error {
 	r := bufio.NewReader(value)
 	for {
@@ -166,10 +163,10 @@ func each(value io.Reader, of Log, visit Visit) error {
 	}
 }
 
-// noted notes why no more could be read.
+// noted remembers why reading failed.
 type noted struct {
 	from io.Reader
-	err  error // nil: it could, or has ended
+	err  error // nil: reading did not fail
 }
 
 func (n *noted) Read(p []byte) (int, error) {

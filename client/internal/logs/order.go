@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// isYARNs tells of a log whether YARN itself has written it (ContainerLaunch): how the container
-// was launched, which hardly anybody wants to read before the log of what ran in it.
+// isYARNs tells whether YARN itself has written a log (ContainerLaunch). Such a log says how the container was
+// launched, and few users want to read it before the log of the process.
 func isYARNs(name string) bool {
 	switch name {
 	case "directory.info", "launch_container.sh", "prelaunch.out", "prelaunch.err", "container-localizer-syslog":
@@ -16,7 +16,7 @@ func isYARNs(name string) bool {
 	return false
 }
 
-// yarnsLast puts YARN's own files behind the others.
+// yarnsLast puts YARN's own files after the others.
 func yarnsLast(files []fileSize) []fileSize {
 	rank := func(f fileSize) int {
 		if isYARNs(f.name) {
@@ -28,18 +28,17 @@ func yarnsLast(files []fileSize) []fileSize {
 	return files
 }
 
-// maxHeld bounds what is held back of a container's logs, in bytes: YARN's own files have some
-// KB.
+// maxHeld bounds the held logs of a container, in bytes. YARN's own files have a few KB.
 const maxHeld = 1 << 20
 
-// held are logs that are visited after others which come behind them.
+// held are logs that are visited after the logs that follow them.
 type held struct {
 	logs    []Log
 	content [][]byte
 	bytes   int64
 }
 
-// take holds a log back, if it is one of YARN's and there is room for it.
+// take holds a log if YARN wrote it and there is room for it.
 func (h *held) take(l Log, content io.Reader) (taken bool, err error) {
 	if !isYARNs(l.Name) || l.Size < 0 || h.bytes+l.Size > maxHeld {
 		return false, nil

@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// errFormat says that a file is no TFile of aggregated logs, or is damaged.
+// errFormat says that a file is not a TFile of aggregated logs, or is damaged.
 var errFormat = errors.New("malformed aggregated log file")
 
 // A TFile, as YARN's TFile log aggregation writes one for each node
@@ -37,7 +37,7 @@ type region struct {
 	offset, compressed, raw int64
 }
 
-// tfile reads the records of a file in their order.
+// tfile reads the records of a file in order.
 type tfile struct {
 	file   io.ReadSeeker
 	size   int64
@@ -73,7 +73,7 @@ func openTFile(file io.ReadSeeker) (*tfile, error) {
 	return t, err
 }
 
-// read gives a run of bytes that an index names.
+// read returns a run of bytes that an index names.
 func (t *tfile) read(offset, length int64) ([]byte, error) {
 	if offset < 0 || length < 0 || length > maxIndex || offset > t.size-length {
 		return nil, fmt.Errorf("%w: %d bytes at %d of %d", errFormat, length, offset, t.size)
@@ -88,7 +88,7 @@ func (t *tfile) read(offset, length int64) ([]byte, error) {
 	return b, nil
 }
 
-// open gives a block's content, uncompressed, as a stream.
+// open returns a block's content as a stream, uncompressed.
 func (t *tfile) open(r region) (io.Reader, error) {
 	if r.offset < 0 || r.compressed < 0 || r.offset > t.size-r.compressed {
 		return nil, fmt.Errorf("%w: block of %d bytes at %d of %d", errFormat, r.compressed, r.offset, t.size)
@@ -141,8 +141,7 @@ func (t *tfile) dataIndex(r region) ([]region, error) {
 	return blocks, d.err
 }
 
-// records calls visit with each record. value ends with the record; what visit
-// leaves of it is passed over.
+// records calls visit with each record. value ends with the record. records skips what visit does not read.
 func (t *tfile) records(visit func(key []byte, value io.Reader) error) error {
 	for _, block := range t.blocks {
 		content, err := t.open(block)
@@ -171,8 +170,7 @@ func (t *tfile) records(visit func(key []byte, value io.Reader) error) error {
 	return nil
 }
 
-// chunks reads a value: runs of bytes, each with its length before it, negative
-// but for the last one.
+// chunks reads a value: runs of bytes, each after its length. All lengths except the last are negative.
 type chunks struct {
 	r    *bufio.Reader
 	left int64
@@ -202,7 +200,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoder reads TFile's primitives; the first error sticks.
+// decoder reads TFile's primitives. The first error stays.
 type decoder struct {
 	r   *bufio.Reader
 	err error

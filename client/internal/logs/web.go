@@ -20,34 +20,33 @@ import (
 )
 
 var (
-	// errNoLogin says that a web server wants Kerberos, and that the client has none.
+	// errNoLogin says that a web server requires Kerberos, and that the client has no login.
 	errNoLogin = fmt.Errorf("the server requires Kerberos (hadoop.http.authentication.type), and there is no login: run kinit, or name a keytab (%s)", config.KerberosKeytab)
-	// errSentOn says that a web server sends the client on to another one. Whoever changes what
-	// passes on plain HTTP can say so, and would have the client show tickets to any server.
+	// errSentOn says that a web server redirects the client. An attacker who changes plain HTTP can forge a
+	// redirection, and so make the client show tickets to any server.
 	errSentOn = errors.New("Bobbin follows no redirection, because an attacker can forge one. If this is the log server, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
-	// ErrPlain says that a web server is to be asked by plain HTTP in a cluster whose policy is
-	// TLS: whoever listens would have the logs, and whoever changes what passes the ticket.
+	// ErrPlain says that the client would use plain HTTP in a cluster whose policy is TLS. A listener would
+	// read the logs, and an attacker who changes the traffic would get the ticket.
 	ErrPlain = errors.New("this is plain HTTP, but yarn.http.policy is HTTPS_ONLY. If this is the log server, name it with https in the Hadoop configuration (yarn.log.server.web-service.url)")
-	// errRefused says that a web server lets nobody in by the ticket that it was shown.
+	// errRefused says that a web server refuses the ticket that it was shown.
 	errRefused = errors.New("either the ticket's owner may not see the logs (yarn.view.acls), or the server's keytab does not match the KDC (hadoop.http.authentication.kerberos.keytab), or the clocks differ")
 )
 
-// Web asks YARN's web servers: those of nodes, where YARN says that they are, and the log
-// server, where the Hadoop configuration says so. Tickets go to these alone: no redirection is
-// followed. Begin with WebOf. It may be used from any goroutine.
+// Web asks YARN's web servers: those of nodes, whose addresses YARN reports, and the configured log server.
+// Tickets go only to these, since Web follows no redirection. WebOf makes one. Goroutines may share it.
 type Web struct {
 	Client *http.Client
-	User   string        // told to servers that believe it
-	Login  yarnrpc.Login // for servers that want a ticket; nil: there is none
-	// Scheme is that of nodes of which YARN tells none, "http" or "https"; "": http. Under https
-	// no server is asked by another one.
+	User   string        // for servers that accept a user name without proof
+	Login  yarnrpc.Login // for servers that require a ticket; nil without a login
+	// Scheme is the scheme of nodes for which YARN reports none, "http" or "https"; "" means http. With https,
+	// Web asks no server by another scheme.
 	Scheme string
-	// LogServer is where the REST API of the log server begins, which has the logs that nodes
-	// have given away (yarn.log.server.web-service.url); "": there is none.
+	// LogServer is the base URL of the REST API of the log server, which has the logs that nodes no longer have
+	// (yarn.log.server.web-service.url); "" if there is none.
 	LogServer string
 }
 
-// WebOf is a Web, without its Client, as a cluster's configuration describes its web servers.
+// WebOf is a Web, without its Client, from a cluster's configuration.
 func WebOf(conf *hadoopconf.Conf, user string, login yarnrpc.Login) Web {
 	w := Web{User: user, Login: login, LogServer: conf.Get("yarn.log.server.web-service.url")}
 	if strings.EqualFold(conf.Get("yarn.http.policy"), "HTTPS_ONLY") { // HttpConfig.Policy#fromString
@@ -56,7 +55,7 @@ func WebOf(conf *hadoopconf.Conf, user string, login yarnrpc.Login) Web {
 	return w
 }
 
-// nodeAddress is where the web server of a node is, as YARN tells it.
+// nodeAddress is the URL of a node's web server, from YARN's report.
 func (w Web) nodeAddress(told string) (string, error) {
 	address := told
 	if !strings.Contains(address, "://") {
@@ -72,9 +71,9 @@ func (w Web) nodeAddress(told string) (string, error) {
 	return at.String(), nil
 }
 
-// get reads the answer to a GET with this query, which may be nil. A server that wants a ticket is asked once more, with
-// one (RFC 4559). One that sends on is errSentOn, one that would be asked in the clear against
-// the cluster's policy ErrPlain.
+// get reads the answer to a GET with this query, which may be nil. If the server requires a ticket, get asks
+// once more, with a ticket (RFC 4559). The error is errSentOn for a redirection, and ErrPlain for a plain
+// connection against the cluster's policy.
 func (w Web) get(ctx context.Context, address string, query url.Values, accept string, read func(io.Reader) error) (err error) {
 	asked := url.Values{"user.name": {w.User}}
 	maps.Copy(asked, query)
@@ -89,7 +88,7 @@ func (w Web) get(ctx context.Context, address string, query url.Values, accept s
 	response, err := w.do(request)
 	var ticket *sasl.Ticket
 	if err == nil && wantsTicket(response) {
-		_ = response.Body.Close() // what counts are its headers
+		_ = response.Body.Close() // only its headers matter
 		if ticket, err = w.show(request); err != nil {
 			return fmt.Errorf("%s: %w", address, err)
 		}
@@ -113,7 +112,7 @@ func (w Web) get(ctx context.Context, address string, query url.Values, accept s
 	}
 }
 
-// do sends a request to where it says, and nowhere else.
+// do sends a request to its URL, and follows no redirection.
 func (w Web) do(request *http.Request) (*http.Response, error) {
 	client := *w.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -125,8 +124,8 @@ func wantsTicket(response *http.Response) bool {
 		slices.ContainsFunc(response.Header.Values("WWW-Authenticate"), func(scheme string) bool { return strings.EqualFold(scheme, "Negotiate") })
 }
 
-// show puts a ticket into a request, as Hadoop's own client does (KerberosAuthenticator): a
-// token of Kerberos alone (RFC 4559 §4.2). Each request needs one of its own.
+// show adds a ticket to a request, like Hadoop's own client (KerberosAuthenticator): a token of Kerberos
+// without SPNEGO's wrapping (RFC 4559 §4.2). Each request needs its own.
 func (w Web) show(request *http.Request) (*sasl.Ticket, error) {
 	if w.Login == nil {
 		return nil, errNoLogin
