@@ -6,15 +6,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// Bytes says how much of a known amount is done: "120 of 200 MB". The unit is
-// the one that leaves the total two digits at least; parts of it are rounded
-// up, as what has begun counts.
+// Bytes says how much of a known amount is done: "120 of 200 MB". The unit leaves the total at least two
+// digits. Parts of a unit are rounded up, because started work counts.
 func Bytes(done, total int64) string {
 	unit, name := unitOf(total)
 	return fmt.Sprintf("%d of %d %s", (done+unit-1)/unit, (total+unit-1)/unit, name)
 }
 
-// Size says how much an amount is: "200 MB".
+// Size is an amount in words: "200 MB".
 func Size(bytes int64) string {
 	unit, name := unitOf(bytes)
 	return fmt.Sprintf("%d %s", (bytes+unit-1)/unit, name)
@@ -37,16 +36,16 @@ func unitOf(total int64) (unit int64, name string) {
 type Job struct {
 	Finished, Tasks int
 	Read            int64 // bytes that its sources have read
-	Input           int64 // bytes that there are to read; 0: it is not known
+	Input           int64 // bytes to read; 0 if not known
 }
 
-// String is the line for people.
+// String is the progress line for people.
 func (j Job) String() string {
 	tasks := fmt.Sprintf("%d of %d tasks done", j.Finished, j.Tasks)
 	if j.Input <= 0 {
 		return tasks
 	}
-	// Lines are read to their ends, which may lie behind that of a split.
+	// Sources read lines to their ends, which may be after the end of a split.
 	return fmt.Sprintf("read %s, %s", Bytes(min(j.Read, j.Input), j.Input), tasks)
 }
 

@@ -1,12 +1,11 @@
-// Package progress tells a person how far a command is: one line for each
-// change of state, and one line for what moves. On a terminal the moving line
-// is written over; elsewhere it is printed now and then, so that a log stays
-// short. Either way its last version stays, all of it. A line that waits for an
-// answer is left before anything else is printed. On a terminal what others have put
-// into a line does nothing but appear there. The package starts no goroutine.
+// Package progress tells a person how far a command is: one line for each change of state, and one moving line.
+// On a terminal the package overwrites the moving line. Elsewhere it prints the line from time to time, so that
+// a log stays short. The last version of the line always stays, complete. The package ends a line that waits
+// for an answer before it prints anything else. Text that comes from others cannot control the terminal. The
+// package starts no goroutine.
 //
-// On narrow terminals the lines that do not move are broken by the terminal: there
-// are commands in them to be copied, which a line end of ours would part.
+// On narrow terminals the terminal breaks the lines that do not move: they contain commands to copy, which line
+// ends of ours would cut.
 package progress
 
 import (
@@ -30,22 +29,22 @@ const (
 type Printer struct {
 	now      func() time.Time
 	terminal bool
-	width    func() int // of the terminal, in cells; 0: not known
+	width    func() int // of the terminal, in cells; 0 if not known
 
 	mu      sync.Mutex // guards all below
 	out     io.Writer
-	subject string    // of the moving line; "" when there is none
+	subject string    // of the moving line; "" without a moving line
 	newest  string    // its newest version
-	shown   string    // the version that was written last
-	at      time.Time // when the moving line began, or was written last
+	shown   string    // the last written version
+	at      time.Time // when the moving line started, or was last written
 }
 
-// New makes a printer; it asks out whether it is a terminal.
+// New makes a Printer for out, which may be a terminal.
 func New(out io.Writer) *Printer {
 	return &Printer{out: terminal.Raw(out), now: time.Now, terminal: terminal.Is(out), width: func() int { return terminal.Columns(out) }}
 }
 
-// Line ends the moving line and prints one of its own.
+// Line ends the moving line and prints another line.
 func (p *Printer) Line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,23 +56,22 @@ func (p *Printer) Line(format string, args ...any) {
 	fmt.Fprintln(p.out, line)
 }
 
-// Moving shows a new version of the line about a subject. That of another
-// subject ends.
+// Moving shows a new version of the moving line about a subject. It ends the moving line of another subject.
 func (p *Printer) Moving(subject, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moving(subject, text, p.terminal)
 }
 
-// Listing shows how many files of a job's input were found so far; the first time at once, as
-// whoever calls it has waited already.
+// Listing shows how many files of a job's input were found so far. It prints the first time at once, since the
+// user has already waited.
 func (p *Printer) Listing(files int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moving("listing", fmt.Sprintf("listing input: %d files", files), true)
 }
 
-// moving shows a new version of a line, at once if it is the first one and that is asked for.
+// moving shows a new version of the moving line; with atOnce it also shows the first version at once.
 func (p *Printer) moving(subject, text string, atOnce bool) {
 	now := p.now()
 	if subject != p.subject {
@@ -97,8 +95,8 @@ func (p *Printer) moving(subject, text string, atOnce bool) {
 	}
 }
 
-// Ask shows on a terminal that an answer is awaited, which is typed behind the question;
-// elsewhere nobody sees who asks. Answered says that the line has been typed to its end.
+// Ask shows on a terminal a question after which the user types an answer; elsewhere nobody sees the question.
+// Answered says that the user has ended the line.
 func (p *Printer) Ask(question string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +109,7 @@ func (p *Printer) Ask(question string) {
 	p.newest, p.shown = question, question
 }
 
-// Answered says that what Ask has asked for has been typed, and the line ended with that.
+// Answered says that the user has typed the answer to Ask, and the line end.
 func (p *Printer) Answered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,8 +123,8 @@ func (p *Printer) Finish() {
 	p.end()
 }
 
-// Beside gives a writer for other text that goes to out. Where that is the same
-// screen, the moving line ends before it.
+// Beside returns a writer for other text that goes to out. If out is the same terminal, the writer first ends
+// the moving line.
 func (p *Printer) Beside(out io.Writer) io.Writer {
 	if _, isFile := out.(*os.File); !p.terminal || isFile && !terminal.Is(out) {
 		return out
@@ -156,7 +154,7 @@ func (p *Printer) end() {
 	p.subject, p.newest, p.shown = "", "", ""
 }
 
-// write writes a version of the moving line over the one before.
+// write writes a version of the moving line over the previous one.
 func (p *Printer) write(text string) {
 	if text == p.shown {
 		return
@@ -174,8 +172,7 @@ func (p *Printer) write(text string) {
 	p.shown = text
 }
 
-// fitting is as much of a text as one line of the terminal holds: the begin of one that
-// goes on in the next could not be written over.
+// fitting is as much of a text as fits on one line of the terminal. Longer text could not be overwritten.
 func (p *Printer) fitting(text string) string {
 	if width := p.width(); width > 1 {
 		return terminal.Shorten(text, width-1)

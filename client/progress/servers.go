@@ -13,10 +13,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// Servers gives a logger for connections to servers that says once of each one
-// that it does not answer, or is not ready, such as a NameNode in safe mode, while calls are
-// tried again: people wonder otherwise what a command does for half a minute. Nothing else is
-// printed.
+// Servers returns a logger for connections to servers. While calls are tried again, it prints once for each
+// server that the server does not answer, or is not ready, such as a NameNode in safe mode. Otherwise users
+// would not know why a command waits for half a minute. It prints nothing else.
 func Servers(out io.Writer) logrus.FieldLogger {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
@@ -25,7 +24,7 @@ func Servers(out io.Writer) logrus.FieldLogger {
 	return logger
 }
 
-// silent is a hook for warnings with a field that names a server and an error.
+// silent is a hook for warnings with two fields, a server and an error.
 type silent struct {
 	out io.Writer
 
@@ -46,7 +45,7 @@ func (s *silent) Fire(entry *logrus.Entry) error {
 	s.told[server] = true
 	says := "%v does not answer, trying again: %v\n"
 	switch {
-	case errors.Is(cause, kerberos.ErrKDC): // the server itself was not asked
+	case errors.Is(cause, kerberos.ErrKDC): // the KDC failed, before the server was asked
 		says = "no login at %v, trying again: %v\n"
 	case isStarting(cause):
 		says = "%v is not ready, trying again: %v\n"
@@ -55,11 +54,11 @@ func (s *silent) Fire(entry *logrus.Entry) error {
 	return err
 }
 
-// isStarting tells whether a server asks for patience, which may take minutes.
+// isStarting tells whether a server asks the client to wait, which may take minutes.
 func isStarting(err error) bool { return yarnrpc.Judge(err).Action == yarnrpc.RetrySame }
 
-// isWord tells whether an error is an answer, such as that of a standby, or a login that has failed: with
-// another ticket, or at another server, there is one more try.
+// isWord tells whether an error is an answer, such as that of a standby, or a failed login: the client then
+// tries once more, with another ticket or at another server.
 func isWord(err error) bool {
 	if isStarting(err) {
 		return false

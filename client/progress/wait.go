@@ -8,18 +8,18 @@ import (
 // retellInterval is the time between two lines about the same wait.
 const retellInterval = time.Minute
 
-// Wait is something that is waited for. It is not for several goroutines.
+// Wait is a wait of the command. One goroutine uses it.
 type Wait struct {
-	Since time.Time // when it began
-	told  time.Time // when it was told last, in a line of its own
+	Since time.Time // when it started
+	told  time.Time // when a line was last printed about it
 }
 
-// TimeOfDay is a time as people read it on this machine.
+// TimeOfDay is a time of day for people, in the time zone of this machine.
 func TimeOfDay(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 
-// Waiting tells what is waited for, since when, and what is known of it now. It is called
-// again and again while the wait lasts: a terminal shows it in the moving line, with how long
-// that is; elsewhere it is a line, which is told again each minute.
+// Waiting tells what the command waits for, since when, and what is known now. The caller calls it again and
+// again during the wait. A terminal shows it in the moving line, with the duration; elsewhere a line is printed
+// each minute.
 func (p *Printer) Waiting(w *Wait, what, known string) {
 	now := p.now()
 	began := TimeOfDay(w.Since)
