@@ -15,11 +15,11 @@ func Cells(text string) int {
 	return sum
 }
 
-// cellsOf is the width of a letter, as Unicode's annexes 11 and 44 have it; those whose width depends on the language
-// take one cell.
+// cellsOf is the width of a character, by Unicode's annexes 11 and 44. A character whose width depends on the
+// language takes one cell.
 func cellsOf(r rune) int {
 	switch {
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf): // they go into the cell before
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf): // they share the cell before
 		return 0
 	case width.LookupRune(r).Kind() == width.EastAsianWide, width.LookupRune(r).Kind() == width.EastAsianFullwidth:
 		return 2
@@ -28,7 +28,8 @@ func cellsOf(r rune) int {
 	}
 }
 
-// Shorten gives a text that takes no more than so many cells, which are one at least: all of it, or its begin and "…".
+// Shorten returns a text that takes at most cells cells: the whole text, or its beginning and "…". cells is at
+// least 1.
 func Shorten(text string, cells int) string {
 	if Cells(text) <= cells {
 		return text

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Facts are names and values, of one thing.
+// Facts are names and values of one thing.
 type Facts [][2]string
 
-// Write writes the facts below one another, and so their values. On a screen that is narrower, values go on in the next
-// line, and where not even their words have room behind the longest name, each stands behind its own.
+// Write writes each fact on its own line, with aligned values. On a narrow screen, values continue on the next
+// line. If even single words do not fit after the longest name, each value directly follows its name.
 func (f Facts) Write(out io.Writer) error {
 	if Is(out) {
 		f = f.visible()

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Screen gives a writer for text that others have a part in: names, errors of servers, logs. On a terminal it does nothing
-// but appear there, as VisibleLines; to a pipe or a file it goes as it is. What a command wants to do to the screen
-// itself goes to Raw.
+// Screen returns a writer for text that partly comes from others: names, errors of servers, logs. On a terminal
+// the writer replaces characters that control the terminal, like VisibleLines; a pipe or a file gets the text
+// unchanged. A command that controls the terminal itself uses Raw.
 func Screen(out io.Writer) io.Writer {
 	file, is := out.(*os.File)
 	if !is || !Is(file) {
@@ -20,7 +20,8 @@ func Screen(out io.Writer) io.Writer {
 	return &screen{file: file, out: file}
 }
 
-// Raw is what is behind a Screen: for children, and for what draws on it. It must not get others' text.
+// Raw is the writer behind a Screen, for child processes, and for code that draws on the terminal. It must not
+// get others' text.
 func Raw(out io.Writer) io.Writer {
 	if s, is := out.(*screen); is {
 		return s.file
@@ -34,7 +35,7 @@ type screen struct {
 	out  io.Writer // the same
 
 	mu   sync.Mutex // guards rest
-	rest []byte     // the begin of a character, or of a line end, which the next Write may complete
+	rest []byte     // the start of a character or of a line end, which the next Write may complete
 }
 
 func (s *screen) Write(p []byte) (int, error) {
@@ -49,7 +50,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// unfinished is how many bytes at the end of a text may get another meaning by what follows.
+// unfinished is how many bytes at the end of a text may change their meaning with the bytes that follow.
 func unfinished(text []byte) int {
 	if bytes.HasSuffix(text, []byte("\r")) {
 		return 1

@@ -10,23 +10,25 @@ import (
 
 const (
 	between = 2 // cells between two columns of a table
-	hanging = 2 // cells before what goes on in the next line
-	least   = 8 // cells that a text is not shortened beyond
+	hanging = 2 // cells before a continued line
+	least   = 8 // least cells of a shortened text
 )
 
 // Column is a column of a table.
 type Column struct {
-	Title string // as it stands before a value; over the column it is in capitals
-	Long  bool   // its texts may be shortened: nobody copies them
-	// Below lets the texts of a last column stand below their rows, where there is no room behind them.
+	Title string // as before a value; above the column it is in capitals
+	Long  bool   // its texts may be shortened, because nobody copies them
+	// Below puts the texts of a last column below their rows if they do not fit beside them.
 	Below bool
 }
 
-// Table is rows of as many values as there are columns. Where it is wider than the screen, long texts are shortened,
-// those of the widest column first; where that is not enough, each value gets a line of its own, with its title.
+// Table is a list of rows, with one value for each column. If it is wider than the screen, Write shortens long
+// texts, first those of the widest column. If that is not enough, each value gets its own line, after its
+// title.
 type Table struct {
 	Columns []Column
-	// Line is the format of a row, with a %s for each column. Without it the columns are aligned, below their titles.
+	// Line is the format of a row, with a %s for each column. If it is empty, the columns are aligned below
+	// their titles.
 	Line string
 
 	rows [][]string
@@ -41,7 +43,7 @@ func (t *Table) Add(values ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// Write writes the table as it fits out.
+// Write writes the table so that it fits on out.
 func (t *Table) Write(out io.Writer) error {
 	shown := *t
 	if Is(out) {
@@ -51,7 +53,7 @@ func (t *Table) Write(out io.Writer) error {
 	return err
 }
 
-// visible are the rows as a terminal may show them, however wide it is.
+// visible are the rows without characters that control a terminal.
 func (t *Table) visible() [][]string {
 	rows := make([][]string, len(t.rows))
 	for i, row := range t.rows {
@@ -62,7 +64,7 @@ func (t *Table) visible() [][]string {
 	return rows
 }
 
-// text is the table for a screen of so many columns; 0: it is none, or does not tell.
+// text is the table for a screen with this many columns; 0 if out is no screen, or does not tell.
 func (t *Table) text(columns int) string {
 	lines, fit := t.lines(t.rows, columns)
 	if !fit {
@@ -78,7 +80,7 @@ func joined(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// lines gives a row a line.
+// lines puts each row on one line.
 func (t *Table) lines(rows [][]string, columns int) (lines []string, fit bool) {
 	if t.Line != "" {
 		return t.formatted(rows, columns)
@@ -95,7 +97,7 @@ func (t *Table) lines(rows [][]string, columns int) (lines []string, fit bool) {
 	return lines, fit
 }
 
-// formatted gives each row a line, whatever the others are like.
+// formatted puts each row on one line, independent of the other rows.
 func (t *Table) formatted(rows [][]string, columns int) (lines []string, fit bool) {
 	for _, row := range rows {
 		if columns > 0 {
@@ -119,10 +121,10 @@ func (t *Table) line(row []string) string {
 	return fmt.Sprintf(t.Line, values...)
 }
 
-// align puts rows, the first of which are the titles, under one another.
+// align aligns rows in columns. The first row has the titles.
 func align(of []Column, rows [][]string, columns int) (lines []string, fit bool) {
 	measure := Cells
-	if columns == 0 { // programs count letters
+	if columns == 0 { // programs count characters
 		measure = utf8.RuneCountInString
 	}
 	widths := widest(rows, measure)
@@ -151,7 +153,7 @@ func align(of []Column, rows [][]string, columns int) (lines []string, fit bool)
 	return lines, true
 }
 
-// alignAbove is align, with what stands in the last column, which is none of these, below each row.
+// alignAbove is align without the last column, whose values go below their rows.
 func alignAbove(of []Column, rows [][]string, columns int) (lines []string, fit bool) {
 	above := make([][]string, len(rows))
 	for i, row := range rows {
@@ -170,7 +172,7 @@ func alignAbove(of []Column, rows [][]string, columns int) (lines []string, fit 
 	return lines, slices.IndexFunc(lines, func(line string) bool { return Cells(line) > columns }) < 0
 }
 
-// fields gives each value a line, and what has no room there more than one.
+// fields puts each value on its own line, or on several if it is too long.
 func (t *Table) fields(rows [][]string, columns int) (lines []string) {
 	for i, row := range rows {
 		if i > 0 {
@@ -189,7 +191,7 @@ func field(name, value string, columns int) string {
 	return Hang(name+": "+value, 0, hanging, columns)
 }
 
-// widest are the widths of the widest values of each column.
+// widest are the widths of the widest values of the columns.
 func widest(rows [][]string, measure func(string) int) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -200,7 +202,8 @@ func widest(rows [][]string, measure func(string) int) []int {
 	return widths
 }
 
-// narrow takes so many cells from the widths of long columns, from the widest first, and tells whether they have them.
+// narrow takes excess cells from the widths of long columns, from the widest first, and tells whether that was
+// possible.
 func narrow(of []Column, widths []int, excess int) bool {
 	for ; excess > 0; excess-- {
 		widest := -1

@@ -1,7 +1,7 @@
-// Package terminal fits text to the screen that a person looks at: it knows how wide that is, how many cells of it a
-// text takes, and what to do with tables and lines that are wider. It also keeps others' text from doing anything to the
-// screen (Screen). What goes to a pipe or a file is left as it is.
-// Widths are in cells, of which a letter of Chinese, say, takes two. It starts no goroutine.
+// Package terminal fits text to a person's terminal: it knows the width of the terminal, the cells of a text,
+// and how to shorten tables and break lines. It also keeps text that comes from others from controlling the
+// terminal (Screen). Text for a pipe or a file stays unchanged. Widths are in cells; a Chinese character, for
+// example, takes two. It starts no goroutine.
 package terminal
 
 import (
@@ -10,13 +10,13 @@ import (
 	"golang.org/x/term"
 )
 
-// Is tells whether a stream is a person's.
+// Is tells whether a stream is a terminal.
 func Is(stream any) bool {
 	file, is := fileOf(stream)
 	return is && term.IsTerminal(int(file.Fd()))
 }
 
-// Columns is how many cells a line of a terminal has; 0: the stream is none, or does not tell.
+// Columns is how many cells a line of a terminal has; 0 if the stream is no terminal, or does not tell.
 func Columns(stream any) int {
 	file, is := fileOf(stream)
 	if !is {

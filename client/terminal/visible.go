@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// Visible shows that there are characters which would do something to the screen, in place of doing it: names are anybody's.
-// Those are control characters, line ends among them, and what turns the direction of the text around it, so that it reads
-// as another.
+// Visible replaces characters that control a terminal, since anybody may have chosen a name. These are control
+// characters, line ends included, and characters that change the direction of text, which make it read as
+// another.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if acts(r) {
@@ -17,7 +17,7 @@ func Visible(text string) string {
 	}, text)
 }
 
-// VisibleLines is Visible for text of several lines, in which line ends and tabs are as they are.
+// VisibleLines is Visible for text of several lines: it keeps line ends and tabs.
 func VisibleLines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && acts(r) {
@@ -27,8 +27,8 @@ func VisibleLines(text string) string {
 	}, strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
-// acts tells whether a terminal does something at a character beside showing it. The separators of lines and paragraphs
-// are no control characters to Unicode, but are line ends to some.
+// acts tells whether a character controls a terminal. To Unicode the separators of lines and paragraphs are no
+// control characters, but some terminals end lines at them.
 func acts(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }

@@ -2,8 +2,8 @@ package terminal
 
 import "strings"
 
-// Hang breaks a text between its words where the line is full. Its first line begins behind what takes at cells, the
-// others behind indent blanks, or fewer where a word would be broken otherwise. With 0 columns nothing is broken.
+// Hang breaks a text between words if a line is full. The first line begins after at cells; the others after
+// indent blanks, or fewer if a word would not fit otherwise. With 0 columns Hang breaks nothing.
 func Hang(text string, at, indent, columns int) string {
 	if columns == 0 || at+Cells(text) <= columns {
 		return text
