@@ -7,7 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// property is a line of java.util.Properties#store. Beyond ASCII it holds \uXXXX alone.
+// property is a line in the format of java.util.Properties#store. Other characters than ASCII are written as
+// \uXXXX.
 func property(key, value string) string {
 	return escape(key, true) + "=" + escape(value, false) + "\n"
 }
@@ -37,9 +38,8 @@ func escape(text string, all bool) string {
 	return b.String()
 }
 
-// parseProperties reads what java.util.Properties#load reads, but that what it refuses, a
-// \u without four hex digits, stands for itself. Of a key that is there twice the last
-// value counts.
+// parseProperties reads the format of java.util.Properties#load. A \u without four hex digits, which Java
+// refuses, stands for itself. If a key occurs twice, the last value counts.
 func parseProperties(text string) map[string]string {
 	values := make(map[string]string)
 	var lines []string
@@ -64,13 +64,12 @@ func parseProperties(text string) map[string]string {
 
 const blanks = " \t\f"
 
-// continues tells whether a line goes on in the next: it ends with a backslash that is not
-// escaped itself.
+// continues tells whether a line continues on the next one: it ends with a backslash that is not escaped.
 func continues(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 
-// cut divides a line at the first "=", ":" or blank that is not escaped.
+// cut splits a line at the first "=", ":" or blank that is not escaped.
 func cut(line string) (key, value string) {
 	for i := 0; i < len(line); i++ {
 		switch {

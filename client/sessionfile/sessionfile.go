@@ -1,7 +1,6 @@
-// Package sessionfile is the file in which `session start` writes down which session it
-// started, so that later commands need not be told: Flink's YARN properties file, in its
-// form (java.util.Properties) and under a name of its own, as Flink on the same machine
-// must not take our sessions for its own.
+// Package sessionfile is the file in which `session start` writes down its session, so that later commands find
+// it. It is Flink's YARN properties file, in the same format (java.util.Properties) under another name: Flink
+// on the same machine must not use our sessions.
 //
 // The package starts no goroutines.
 package sessionfile
@@ -22,14 +21,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// errInvalid says that a file does not hold what is written there. Its remedy is to
-// delete the file, which the text names.
+// errInvalid says that a file is not a session file. The remedy is to delete the file, which the text names.
 var errInvalid = errors.New("not a session file")
 
-// ErrForeign is an ErrInvalid: the file is another user's, who has to remove it.
+// ErrForeign is an errInvalid: the file belongs to another user, who must remove it.
 var ErrForeign = fmt.Errorf("%w of this user", errInvalid)
 
-// ErrElsewhere says that a file's session is on another cluster, or another user's there.
+// ErrElsewhere says that a file's session is on another cluster, or of another Hadoop user.
 var ErrElsewhere = errors.New("session belongs to another cluster or user")
 
 // Keys of the file. The first two are Flink's (FlinkYarnSessionCli).
@@ -41,23 +39,23 @@ const (
 	separator           = "@@" // between options
 )
 
-// maxFile bounds a file, in bytes.
+// maxFile bounds the size of a file, in bytes.
 const maxFile = 1 << 20
 
-// Session is what a file holds.
+// Session is the content of a file.
 type Session struct {
 	Application records.ApplicationID
-	Options     map[string]string // that the session was started with on the command line
+	Options     map[string]string // of the command line that started the session
 	Owner       Owner
 }
 
-// Owner is whose a session is: an application's id alone could be one of another cluster.
+// Owner is the cluster and user of a session: another cluster may have an application with the same id.
 type Owner struct {
 	ResourceManagers string // addresses, separated by commas; "": the file does not tell
 	User             string // Hadoop's; "": the file does not tell
 }
 
-// Of checks that a session is of a cluster and user: ErrElsewhere.
+// Of checks that a session belongs to this cluster and user. Its error is ErrElsewhere.
 func (s Session) Of(o Owner) error {
 	if s.Owner.ResourceManagers != "" && s.Owner.ResourceManagers != o.ResourceManagers {
 		return fmt.Errorf("%w: %s is on ResourceManager %s, but HADOOP_CONF_DIR names %s", ErrElsewhere, s.Application, s.Owner.ResourceManagers, o.ResourceManagers)
@@ -68,14 +66,14 @@ func (s Session) Of(o Owner) error {
 	return nil
 }
 
-// Path is where a user's file is in a directory.
+// Path is the path of a user's file in a directory.
 func Path(directory, user string) string {
 	return filepath.Join(directory, ".bobbin-yarn-properties-"+user)
 }
 
-// Read reads a file: fs.ErrNotExist, errInvalid. Whoever may write in a directory can put a
-// file there, which could send jobs into a session of his: a file of another user than
-// this process's, and than root, is errInvalid.
+// Read reads a file. Errors are fs.ErrNotExist and errInvalid. Everyone who can write to the directory can put
+// a file there, and so send jobs to another session. So Read accepts only files of this process's user and of
+// root; others are errInvalid.
 func Read(path string) (Session, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
@@ -138,7 +136,7 @@ func parse(text string) (Session, error) {
 	return s, nil
 }
 
-// Check tells whether a file can hold options: none of them may hold "@@", and all are text.
+// Check checks that a file can hold options: they contain no "@@", and are UTF-8.
 func Check(options map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		if !utf8.ValidString(name + options[name]) {
@@ -151,8 +149,8 @@ func Check(options map[string]string) error {
 	return nil
 }
 
-// Write puts a file in place of the one that there may be, for its user alone: an option
-// can be a secret.
+// Write writes a file, in place of an earlier one. Only its user can read it, because an option can be a
+// secret.
 func Write(path string, s Session) (err error) {
 	if err := Check(s.Options); err != nil {
 		return err
@@ -186,8 +184,8 @@ func format(s Session) string {
 	return strings.Join(append(lines, property(keyOptions, strings.Join(definitions, separator))), "")
 }
 
-// Remove removes a file that names a session which has ended. That of another session, or
-// of none, stays.
+// Remove removes a file that names this ended session. It leaves a file of another session, and one that is not
+// a session file.
 func Remove(path string, application records.ApplicationID) error {
 	s, err := Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errInvalid) || err == nil && s.Application != application {
