@@ -1,10 +1,9 @@
-// Package minicluster runs a whole cluster in one process: the ApplicationMaster's
-// roles, a TaskExecutor and its task hosts, all as goroutines, joined by the same
-// messages as between processes. It serves programs that are run by hand, and
-// tests.
+// Package minicluster runs a whole cluster in one process: the ApplicationMaster's roles, a TaskExecutor and
+// its task hosts. All are goroutines, and exchange the same messages as processes do. It is for programs that a
+// user starts by hand, and for tests.
 //
-// A Cluster owns all these goroutines; Close ends them and waits. It opens no
-// port but the data plane's, on loopback.
+// A Cluster owns all these goroutines; Close ends them and waits. The only port that it opens is the data
+// plane's, on loopback.
 package minicluster
 
 import (
@@ -31,11 +30,10 @@ import (
 // Options describe a cluster. All fields are required.
 type Options struct {
 	Config config.Config
-	// Slots is the number of slots of the one worker: the largest parallelism
-	// that a job may have.
+	// Slots is the number of slots of the only worker: the largest parallelism of a job.
 	Slots      int
 	Program    taskhost.Program
-	FileSystem filesystem.FileSystem // stays the caller's to close
+	FileSystem filesystem.FileSystem // the caller closes it
 	Stdout     io.Writer             // of print sinks
 	Logger     logrus.FieldLogger
 }
@@ -45,7 +43,7 @@ type Cluster struct {
 	component *appmaster.Component
 	cancel    context.CancelFunc
 	done      chan struct{} // closed when everything has ended
-	err       error         // why it ended by itself; read after done
+	err       error         // why it ended by itself; read it after done
 }
 
 // Start starts a cluster.
@@ -74,7 +72,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Close ends the cluster; jobs that run are lost.
+// Close ends the cluster, with all running jobs.
 func (c *Cluster) Close() error {
 	c.cancel()
 	<-c.done
@@ -105,10 +103,10 @@ func (c *Cluster) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, error)
 	return c.component.Wait(ctx, job)
 }
 
-// Execute runs a job to its end. collected takes what it collects, one call at a
-// time; watch is called now and then with how far it is. A job that does not
-// finish is no error here: the answer says so. When ctx ends or collected gives
-// an error, the job is cancelled, its end awaited for a moment, and the answer names it only.
+// Execute runs a job to its end. It calls collected with what the job collects, one call at a time, and watch
+// with the job's progress from time to time. A job that does not finish is no error: the answer tells. If ctx
+// ends or collected returns an error, Execute cancels the job, waits a moment for its end, and the answer has
+// only its id.
 func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error, watch func(msg.JobDetails)) (msg.JobEnded, error) {
 	job, err := c.Submit(ctx, graph)
 	if err != nil {
@@ -121,7 +119,7 @@ func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collect
 	stopWatching()
 	watcher.Wait()
 	if details, failed := c.Details(ctx, job); failed == nil {
-		watch(details) // how it ended
+		watch(details) // the final state
 	}
 	if err != nil {
 		ended = msg.JobEnded{Job: job}
@@ -132,8 +130,8 @@ func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collect
 	return ended, err
 }
 
-// cancelTime is how long a job that is cancelled is waited for: it removes what it has begun to write.
-// A function of the user's may know no end.
+// cancelTime is how long Execute waits for the end of a cancelled job, which removes what it has started to
+// write. A function of the user may never end.
 const cancelTime = time.Second
 
 func (c *Cluster) cancelAndWait(ctx context.Context, job ids.JobID) error {
@@ -145,7 +143,7 @@ func (c *Cluster) cancelAndWait(ctx context.Context, job ids.JobID) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()
-	_, _ = c.Wait(ctx, job) // in time or not: it is lost with the cluster
+	_, _ = c.Wait(ctx, job) // in time or not: the job ends with the cluster
 	return nil
 }
 

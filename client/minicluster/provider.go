@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
-// programHash names the program of this process, which every worker has.
+// programHash stands for the program of this process, which every worker has.
 const programHash = "local"
 
 // loopback is the address of the one node.
@@ -28,7 +28,7 @@ const loopback = "127.0.0.1"
 type provider struct {
 	options Options
 	mux     *rolerpc.Mux
-	orders  chan resourcemanager.Orders // from Order to Run, which may begin later; never closed
+	orders  chan resourcemanager.Orders // from Order to Run, which may start later; never closed
 	workers sync.WaitGroup
 }
 
@@ -44,10 +44,10 @@ func (d *provider) Order(ctx context.Context, orders resourcemanager.Orders) {
 	}
 }
 
-// Deregister has nobody to tell.
+// Deregister does nothing: there is no YARN.
 func (d *provider) Deregister(context.Context, msg.ApplicationStatus, string) error { return nil }
 
-// Run starts and ends workers as ordered, and ends them all with ctx.
+// Run starts and ends workers as ordered, and ends them all when ctx ends.
 func (d *provider) Run(ctx context.Context, report resourcemanager.Report) error {
 	defer d.workers.Wait()
 	if err := report(ctx, resourcemanager.NodesChanged{Nodes: []string{loopback}}); err != nil {
@@ -82,7 +82,7 @@ func (d *provider) Run(ctx context.Context, report resourcemanager.Report) error
 					cause = err.Error()
 				}
 				if running.Err() == nil {
-					_ = report(ctx, resourcemanager.WorkerCompleted{Worker: id, Cause: cause}) // ended: nobody left to hear of it
+					_ = report(ctx, resourcemanager.WorkerCompleted{Worker: id, Cause: cause}) // an error means that the cluster has ended
 				}
 			})
 		}
@@ -112,7 +112,7 @@ func (d *provider) worker(ctx context.Context, id ids.ResourceID, spec resourcem
 // hosts starts task hosts as goroutines.
 type hosts struct{ options Options }
 
-// Start starts one.
+// Start starts a task host.
 func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
 	near, far := net.Pipe()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -122,7 +122,7 @@ func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecu
 			Program: h.options.Program,
 			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
 				return taskhost.Surroundings{
-					Files: h.options.FileSystem, CloseFiles: func() error { return nil }, // they are the provider's, too
+					Files: h.options.FileSystem, CloseFiles: func() error { return nil }, // the caller of the cluster closes them
 					Logger: h.options.Logger.WithField("host", spec.Host),
 				}, nil
 			},
