@@ -53,7 +53,7 @@ func run(driver Driver, parent *control.Speaker) int {
 	runtime.KeepAlive(mark)
 	value, started := os.LookupEnv(control.Variable)
 	options := os.Getenv(control.OptionsVariable)
-	// A program that this one starts is not what this one is, nor runs under its options.
+	// A program that this one starts has another role, and must not get these options.
 	if err := errors.Join(os.Unsetenv(control.Variable), os.Unsetenv(control.OptionsVariable)); err != nil {
 		return fail(err)
 	}

@@ -26,26 +26,26 @@ import (
 
 // Errors of a driver under the client.
 var (
-	// errClientGone says that the client has ended, by Ctrl-C mostly.
+	// errClientGone says that the client has ended, usually by Ctrl-C.
 	errClientGone = errors.New("the client has ended")
 	// errDetachedCollect is a job whose result nobody would fetch.
 	errDetachedCollect = errors.New("a job that collects its result cannot run detached: leave out -d, or write to a file")
-	// errJobFailed is a job that did not finish; the client tells why.
+	// errJobFailed is a job that did not finish. The client prints the reason.
 	errJobFailed = errors.New("job did not finish")
-	// errJobLeft is a job after one whose Execute has returned before its end, by its
-	// context mostly: what is said of that one could be taken for this one's.
+	// errJobLeft refuses a job if an earlier Execute returned before the end of its job, usually because its
+	// context ended. The messages about the earlier job could be taken for those of this one.
 	errJobLeft = errors.New("an earlier Execute returned before the end of its job: wait for each job, or run detached")
 )
 
 // runDriver runs the driver for the client at the other end of the socket.
 func runDriver(driver Driver, conn *control.Conn) int {
-	// Ctrl-C reaches the whole foreground group; what it means is the client's
-	// to decide, and the socket tells when it has ended. Nobody reads the signals,
-	// but to ignore them is what programs started from here would inherit.
+	// Ctrl-C reaches the whole foreground group. The client decides what it means, and the end of the socket
+	// tells that the client has ended. The driver reads no signals. It does not ignore them, because programs
+	// that it starts would inherit that.
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, os.Interrupt, syscall.SIGTERM)
 	start, err := greet(conn)
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) { // Ctrl-C was early
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) { // Ctrl-C ended the client early
 		return exitInterrupted
 	}
 	if err != nil {
@@ -62,13 +62,13 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	context.AfterFunc(ctx, func() { signal.Stop(unread) }) // without the client they end the process
+	context.AfterFunc(ctx, func() { signal.Stop(unread) }) // without the client, signals end the process
 	executor := newRemote(conn, start.Detached)
 	go executor.receive(ctx, &tokens, cancel)
 
 	env := dataflow.NewEnv(dataflow.EnvOptions{
 		Args: os.Args[1:], Config: start.Config, FileSystem: files, Executor: executor,
-		Listing: func(files int) { _ = conn.Send(msg.ListingInput{Files: files}) }, // whoever has gone, receive finds out
+		Listing: func(files int) { _ = conn.Send(msg.ListingInput{Files: files}) }, // receive notices if the client has gone
 	})
 	code := make(chan int, 1)
 	go func() { // ends with the process, at the latest
@@ -84,16 +84,16 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	select {
 	case c := <-code:
 		return c
-	case <-late.C: // a plan function knows no context
+	case <-late.C: // a plan function has no context
 		return exitInterrupted
 	}
 }
 
-// leaveTime is how long a driver may take to end once its client is gone.
+// leaveTime is how long a driver may take to end after its client has gone.
 const leaveTime = 2 * time.Second
 
-// outcome gives the exit code for what the driver returned, and tells the client
-// what it does not know.
+// outcome is the exit code for what the driver returned. It reports to the client what the client does not
+// know.
 func outcome(conn *control.Conn, err error) int {
 	switch {
 	case err == nil:
@@ -122,8 +122,7 @@ func greet(conn *control.Conn) (msg.DriverStart, error) {
 	return start, nil
 }
 
-// report tells the client why the driver fails, or the user where that is not
-// possible.
+// report tells the client why the driver fails, or the user if the client does not hear.
 func report(conn *control.Conn, err error) int {
 	failed := msg.DriverFailed{Message: err.Error()}
 	if panicked, ok := errors.AsType[*dataflow.PlanPanic](err); ok {
@@ -135,8 +134,8 @@ func report(conn *control.Conn, err error) int {
 	return exitFailed
 }
 
-// filesOf reaches the cluster's files as a driver: in the cluster as the
-// ApplicationMaster says, by the tokens of the time, elsewhere as openFiles.
+// filesOf opens the cluster's files for a driver. In the cluster it uses what the ApplicationMaster sent, with
+// the present tokens; elsewhere it is openFiles.
 func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointer[creds.Credentials]) (*dfs.FS, error) {
 	if start.Reach == nil {
 		return openFiles(options)
@@ -152,8 +151,8 @@ func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointe
 	})
 }
 
-// openFiles reaches the files of the cluster whose Hadoop configuration is named, of those
-// that options and full names lead to, and the local disk.
+// openFiles opens the files of the cluster in the Hadoop configuration, those that options and full names lead
+// to, and those of the local disk.
 func openFiles(options config.Config) (*dfs.FS, error) {
 	env := hadoopenv.Without(os.Getenv, options)
 	if hadoopenv.Named(os.Getenv) {
@@ -178,7 +177,7 @@ func openFiles(options config.Config) (*dfs.FS, error) {
 type remote struct {
 	conn     *control.Conn
 	answers  chan msg.Message // from receive to Execute; never closed
-	left     chan struct{}    // closed by an Execute that returns before its job's end
+	left     chan struct{}    // closed by an Execute that returns before the end of its job
 	detached bool
 }
 
@@ -186,8 +185,8 @@ func newRemote(conn *control.Conn, detached bool) *remote {
 	return &remote{conn: conn, answers: make(chan msg.Message), left: make(chan struct{}), detached: detached}
 }
 
-// receive passes messages of the client on to Execute until the client has ended, which
-// ends ctx. New tokens it puts in their place.
+// receive passes the client's messages to Execute, and replaces the tokens when new ones come. It cancels ctx
+// when the client has ended.
 func (r *remote) receive(ctx context.Context, tokens *atomic.Pointer[creds.Credentials], cancel context.CancelCauseFunc) {
 	for {
 		m, err := r.conn.Receive()
@@ -207,15 +206,15 @@ func (r *remote) receive(ctx context.Context, tokens *atomic.Pointer[creds.Crede
 		}
 		select {
 		case r.answers <- m:
-		case <-r.left: // nobody wants to know
+		case <-r.left: // nobody reads answers any more
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// Execute hands the graph over and waits for the job's end, or for its start
-// where the client does not follow it.
+// Execute hands the graph to the client, and waits for the job's end, or for its start if the client does not
+// follow it.
 func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.ExecutionResult, error) {
 	var result dataflow.ExecutionResult
 	if r.detached && slices.ContainsFunc(x.Graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
@@ -228,7 +227,7 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 	}
 	err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph})
 	switch {
-	case errors.Is(err, syscall.EPIPE): // receive may not have heard of it yet
+	case errors.Is(err, syscall.EPIPE): // receive may not have noticed it yet
 		err = errClientGone
 	case errors.Is(err, codec.ErrTooLarge):
 		err = fmt.Errorf("%w: its input has %d files: read fewer at a time, or join small ones", err, inputFiles(&x.Graph))
@@ -269,7 +268,7 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 	}
 }
 
-// inputFiles counts what a job's sources read.
+// inputFiles counts the files that a job's sources read.
 func inputFiles(g *jobgraph.JobGraph) (n int) {
 	for _, v := range g.Vertices {
 		for _, s := range v.Splits {

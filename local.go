@@ -24,8 +24,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// runLocal runs the driver on a cluster in this process. given is the text of its options;
-// parent hears of its jobs.
+// runLocal runs the driver on a cluster in this process. given is the text of its options. parent is told when
+// jobs begin and end.
 func runLocal(driver Driver, given string, parent *control.Speaker) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -45,7 +45,7 @@ func runLocal(driver Driver, given string, parent *control.Speaker) int {
 	err = errors.Join(call(ctx, driver, env), files.Close())
 	executor.say.Finish()
 	switch {
-	case err == nil: // also without a job: by hand, --help is enough
+	case err == nil: // also without a job, for example with --help
 		return exitOK
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "interrupted")
@@ -59,7 +59,7 @@ func runLocal(driver Driver, given string, parent *control.Speaker) int {
 	}
 }
 
-// stackOf is the stack of the user's code that an error comes with, or "".
+// stackOf is the stack of the user's code in an error, or "".
 func stackOf(err error) string {
 	if panicked, ok := errors.AsType[*dataflow.PlanPanic](err); ok {
 		return strings.TrimSpace(panicked.Stack)
@@ -70,8 +70,7 @@ func stackOf(err error) string {
 	return ""
 }
 
-// localOptions are the options of a local run: the parallelism is the number of
-// processors where none is given.
+// localOptions are the options of a local run. The default parallelism is the number of processors.
 func localOptions(text string) (config.Config, error) {
 	values := map[string]string{config.ParallelismDefault.Name(): strconv.Itoa(runtime.GOMAXPROCS(0))}
 	if text != "" {

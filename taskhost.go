@@ -18,8 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// runTaskHost runs the tasks of one job for the TaskExecutor at the other end of
-// conn. Its log is a file of its own: stdout and stderr are the user's.
+// runTaskHost runs the tasks of one job for the TaskExecutor at the other end of conn. It logs to a file of its
+// own, because stdout and stderr are the user's.
 func runTaskHost(conn net.Conn) int {
 	var log io.Closer = io.NopCloser(nil)
 	err := taskhost.Run(context.Background(), control.New(conn, msg.TaskExecutorToHost), taskhost.Options{
@@ -52,14 +52,13 @@ func runTaskHost(conn net.Conn) int {
 	return exitOK
 }
 
-// heldTokens are the tokens by which a task host opens connections to HDFS. They may be
-// replaced at any time, from any goroutine.
+// heldTokens are the tokens with which a task host opens connections to HDFS. Any goroutine may replace them at
+// any time.
 type heldTokens struct {
 	atomic.Pointer[creds.Credentials]
 }
 
-// update takes over what creds.Credentials.Marshal gave; nothing means that there are no
-// tokens.
+// update replaces the tokens by what creds.Credentials.Marshal gave; empty means no tokens.
 func (h *heldTokens) update(marshalled msg.Secret) error {
 	if len(marshalled) == 0 {
 		h.Store(nil)
@@ -73,7 +72,7 @@ func (h *heldTokens) update(marshalled msg.Secret) error {
 	return nil
 }
 
-// ownProgram makes the tasks of the jobs that are registered in this process.
+// ownProgram builds the tasks of the jobs that are registered in this process.
 type ownProgram struct{}
 
 // Compile builds a job.
