@@ -23,7 +23,7 @@ var (
 	// ErrNotRunning says that no ApplicationMaster of the application can answer: the application has not
 	// started, or has ended.
 	ErrNotRunning = errors.New("application does not run")
-	// ErrNoAccess says that the user may not look at an application, or cannot prove an identity.
+	// ErrNoAccess says that the user may not look at an application, or cannot prove who they are.
 	ErrNoAccess = errors.New("no access to application")
 )
 
@@ -41,10 +41,10 @@ func (e *NotRunningError) Error() string {
 
 func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
 
-// Reach makes a client for a running application of any user. With Kerberos, the user proves the own identity
-// by a token that YARN gives to everyone who may view the application (package clienttoam). On an open cluster
-// only the owner can do so, by what the ApplicationMaster has staged for the owner. The Cluster's
-// yarn.staging-directory must then be that of the application.
+// Reach makes a client for a running application of any user. With Kerberos, users prove who they are by a
+// token that YARN gives to everyone who may view the application (package clienttoam). On an open cluster only
+// the owner can do so, by what the ApplicationMaster has staged. The Cluster's yarn.staging-directory must then
+// be that of the application.
 //
 // If YARN does not answer, the owner still reaches the application by what is staged: an ApplicationMaster
 // continues without its ResourceManager.

@@ -104,9 +104,9 @@ func (c *Cluster) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, error)
 }
 
 // Execute runs a job to its end. It calls collected with what the job collects, one call at a time, and watch
-// with the job's progress from time to time. A job that does not finish is no error: the answer tells. If ctx
-// ends or collected returns an error, Execute cancels the job, waits a moment for its end, and the answer has
-// only its id.
+// with the job's progress from time to time. A job that does not finish is no error: the answer has its status.
+// If ctx ends or collected returns an error, Execute cancels the job, waits a moment for its end, and the
+// answer has only its id.
 func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error, watch func(msg.JobDetails)) (msg.JobEnded, error) {
 	job, err := c.Submit(ctx, graph)
 	if err != nil {

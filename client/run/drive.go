@@ -211,7 +211,7 @@ func (r *runner) cancel(ctx context.Context, job *running) error {
 	}
 }
 
-// detach stops following a job, which continues. It follows Ctrl-C.
+// detach ends the command after Ctrl-C. The job continues.
 func (r *runner) detach(job *running, cause error) error {
 	r.Line("detached: %s goes on. %s", job.name, job.goOn)
 	return Printed{cause}

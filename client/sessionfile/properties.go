@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// property is a line in the format of java.util.Properties#store. Other characters than ASCII are written as
-// \uXXXX.
+// property is a line in the format of java.util.Properties#store. Characters outside printable ASCII are
+// written as \uXXXX.
 func property(key, value string) string {
 	return escape(key, true) + "=" + escape(value, false) + "\n"
 }

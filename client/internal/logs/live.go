@@ -43,7 +43,7 @@ func Served(ctx context.Context, web Web, id records.ContainerID, visit Visit) e
 
 // shelf is the URL of a container's logs. One goroutine uses it.
 type shelf struct {
-	web       Web // without a LogServer once the shelf is there
+	web       Web // without LogServer once the shelf is on the log server
 	container records.ContainerID
 	base      string
 	query     url.Values // with each request
