@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProgramArgumentsAreLeftAlone would catch a flag of the program that bobbin
-// takes for its own, and an option's value that is cut at a comma.
+// TestProgramArgumentsAreLeftAlone would catch that bobbin takes a flag of the program as its own, or cuts the
+// value of an option at a comma.
 func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		name, line    string
@@ -76,8 +76,8 @@ func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestUnknownFlagOffersTheNearest would catch a typing error that is passed to
-// the program or reported without a way out.
+// TestUnknownFlagOffersTheNearest would catch a mistyped flag that goes to the program, or is reported without
+// a remedy.
 func TestUnknownFlagOffersTheNearest(t *testing.T) {
 	for line, offer := range map[string]string{
 		"--detachd prog":         "--detached",

@@ -19,8 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
-// command runs a command line in an environment and gives its exit code and
-// what it printed.
+// command runs a command line in an environment, and returns its exit code and output.
 func command(t *testing.T, env map[string]string, words ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return commandWith(t, env, strings.NewReader(""), words...)
@@ -41,7 +40,7 @@ func process(t *testing.T, env map[string]string, input io.Reader, out, errs io.
 	if err != nil {
 		t.Fatal(err)
 	}
-	temporary := t.TempDir() // nobody's session is written down there
+	temporary := t.TempDir() // no session file is there
 	return Process{
 		Args: words, Stdin: input, Stdout: out, Stderr: errs, Executable: executable, Version: "1.2.3", Start: time.Now(),
 		Build: version.Build{Commit: "0123456789abcdef", Date: "2026-11-21T10:00:00Z"},
@@ -54,7 +53,7 @@ func process(t *testing.T, env map[string]string, input io.Reader, out, errs io.
 	}
 }
 
-// codeOf is the exit code that belongs to an error.
+// codeOf is the exit code of an error.
 func codeOf(text string) int {
 	if strings.HasPrefix(text, "usage: ") || strings.HasSuffix(text, "invalid configuration") {
 		return ExitUsage
@@ -62,8 +61,8 @@ func codeOf(text string) int {
 	return ExitFailed
 }
 
-// TestBadCommandLinesGetOneLine would catch help texts and Go's own errors in
-// place of one line that names the word and the way out.
+// TestBadCommandLinesGetOneLine would catch help texts and Go's own errors instead of one line that names the
+// wrong word and the remedy.
 func TestBadCommandLinesGetOneLine(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"a command misspelt", "rnu ./job", `usage: unknown command "rnu": did you mean run?`},
@@ -172,9 +171,8 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 	}
 }
 
-// TestProgramsThatCannotBeStartedAreNamed would catch Go's "fork/exec" in front of
-// people, a local run that takes a program from the path that a run on YARN
-// does not, and one that runs whatever there is.
+// TestProgramsThatCannotBeStartedAreNamed would catch an error with Go's "fork/exec", a local run that searches
+// PATH for a program, which a run on YARN does not, and a local run of any executable file.
 func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 	const wanted = "a program is one executable file, which go build makes from a main that calls bobbin.Main"
 	dir := t.TempDir()
@@ -196,7 +194,7 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 		dir:      "program " + dir + " is a directory: name the program's executable file",
 		"./data": "program ./data is not executable: build it with go build, or run chmod +x",
 		"job":    "program job: built for another platform than " + runtime.GOOS + "/" + runtime.GOARCH,
-		// What follows info refuses in the same words.
+		// The other commands refuse the program in the same words as info.
 		"/bin/ls":   "program /bin/ls: not built with the Bobbin SDK: its main must call bobbin.Main",
 		"./script":  "program ./script: not a program: it is a text file; " + wanted,
 		"./words":   "program ./words: not a program: it is a text file; " + wanted,
@@ -207,13 +205,13 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 			t.Errorf("%s: exit code %d (-want +got):\n%s", name, code, diff)
 		}
 		if name == "job" {
-			continue // info plans for the cluster, whose platform it names
+			continue // info plans for the cluster, and names its platform
 		}
 		if _, _, stderr := command(t, nil, "info", name); stderr != "bobbin: "+want+"\n" {
 			t.Errorf("info %s: %q", name, stderr)
 		}
 	}
-	for _, line := range []string{"run -t local", "info", "run-application"} { // a variable of a script that is empty
+	for _, line := range []string{"run -t local", "info", "run-application"} { // an empty variable of a script
 		code, _, stderr := command(t, nil, append(strings.Fields(line), "")...)
 		if code != ExitUsage || !strings.Contains(stderr, "needs a program") {
 			t.Errorf("%s '': exit code %d, %q", line, code, stderr)
@@ -225,8 +223,8 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 	}
 }
 
-// TestARunWithoutATargetSaysWhereItRuns would catch a user who looks for his job on the cluster while it runs on his own
-// machine, and one who asked for that and is told of it each time.
+// TestARunWithoutATargetSaysWhereItRuns would catch a user who looks for a job on the cluster while it runs on
+// this machine, and a message each time for a user who has asked for that.
 func TestARunWithoutATargetSaysWhereItRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("job", []byte(fmt.Sprintf("#!/bin/sh\n# <bobbin sdk protocol version=%d>\necho mine\n", jobgraph.ProtocolVersion)), 0o700); err != nil {
@@ -240,8 +238,7 @@ func TestARunWithoutATargetSaysWhereItRuns(t *testing.T) {
 	}
 }
 
-// TestFaultsOfFilesNameThem would catch a fault in somebody's configuration that
-// nobody can find.
+// TestFaultsOfFilesNameThem would catch a fault in a configuration file that is not named.
 func TestFaultsOfFilesNameThem(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -268,8 +265,8 @@ func TestFaultsOfFilesNameThem(t *testing.T) {
 	}
 }
 
-// TestFlinksConfigurationIsRead would catch a directory of Flink's that counts for nothing, or
-// more than our own; and names that mean nothing here, told to everybody or to nobody.
+// TestFlinksConfigurationIsRead would catch that a configuration directory of Flink is ignored, or overrides
+// ours, and that options without meaning are reported to everyone or to nobody.
 func TestFlinksConfigurationIsRead(t *testing.T) {
 	dir, own := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{
@@ -302,8 +299,7 @@ func TestFlinksConfigurationIsRead(t *testing.T) {
 	}
 }
 
-// TestJSONIsToldOfFailures would catch a script that reads nothing where a
-// command fails early.
+// TestJSONIsToldOfFailures would catch a script that gets no JSON if a command fails early.
 func TestJSONIsToldOfFailures(t *testing.T) {
 	for _, line := range []string{
 		"run -o json", "run -o json -p x ./job", "run -o json -t yarn-per-job ./job", "run -o json -t local /nowhere/job",
@@ -325,7 +321,7 @@ func TestJSONIsToldOfFailures(t *testing.T) {
 	}
 }
 
-// TestHelpNamesEveryCommand would catch a command or flag that nobody can find.
+// TestHelpNamesEveryCommand would catch a command or flag that no help names.
 func TestHelpNamesEveryCommand(t *testing.T) {
 	for _, c := range []struct {
 		lines []string
@@ -360,7 +356,7 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 	}
 }
 
-// TestVersionIsOneLine would catch a version that scripts cannot cut out.
+// TestVersionIsOneLine would catch a version that scripts cannot extract.
 func TestVersionIsOneLine(t *testing.T) {
 	for _, line := range []string{"version", "--version", "-v"} {
 		code, stdout, _ := command(t, nil, line)

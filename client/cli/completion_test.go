@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWordsAreCompleted would catch a shell that offers what bobbin does not take, or a
-// program's words.
+// TestWordsAreCompleted would catch a candidate that bobbin does not accept, and candidates for a program's
+// words.
 func TestWordsAreCompleted(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -45,8 +45,7 @@ func TestWordsAreCompleted(t *testing.T) {
 	}
 }
 
-// TestBashCompletes would catch a script that is no bash, and one that cuts an option in two
-// at its "=".
+// TestBashCompletes would catch a script that is not valid in bash, or that splits an option at its "=".
 func TestBashCompletes(t *testing.T) {
 	_, script, _ := command(t, nil, "completion", "bash")
 	for _, c := range []struct{ line, candidates, want string }{

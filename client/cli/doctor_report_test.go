@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/doctor"
 )
 
-// someResults are of each kind.
+// someResults are results of each kind.
 func someResults() []doctor.Result {
 	waits := []doctor.Finding{{Status: doctor.Skipped, Text: "waits for: KDC"}}
 	return []doctor.Result{
@@ -25,8 +25,8 @@ func someResults() []doctor.Result {
 	}
 }
 
-// TestReportsFitTheirReader would catch lines that a terminal breaks inside of words, colors in a
-// file, and lines that programs cannot look through.
+// TestReportsFitTheirReader would catch lines that a terminal breaks inside words, colors in a file, and output
+// that programs cannot search.
 func TestReportsFitTheirReader(t *testing.T) {
 	for name, tc := range map[string]struct {
 		report report
@@ -73,7 +73,7 @@ Failed: KDC.
 	}
 }
 
-// Colors take no columns, and every one of them ends.
+// Colors take no columns, and each color ends.
 func TestReportsInColor(t *testing.T) {
 	var plain, colored strings.Builder
 	for _, r := range someResults() {
@@ -92,7 +92,7 @@ func TestReportsInColor(t *testing.T) {
 	}
 }
 
-// What is under way is shown to people alone, and nothing of it stays.
+// Only a terminal shows the running check, and nothing of it remains.
 func TestReportsOfWhatIsUnderWay(t *testing.T) {
 	for width, want := range map[int]string{0: "KDC\n  ok       up\n", 80: "KDC ...\r       \rKDC\n  ok       up\n"} {
 		var out strings.Builder
@@ -121,8 +121,8 @@ func TestTheSummary(t *testing.T) {
 	}
 }
 
-// TestDoctorTellsItsExitCode would catch a script that goes on where a check has failed, and one that takes a wrong option
-// for a cluster that is ill.
+// TestDoctorTellsItsExitCode would catch a script that continues after a failed check, and one that takes a
+// wrong option for a fault of the cluster.
 func TestDoctorTellsItsExitCode(t *testing.T) {
 	code, stdout, stderr := command(t, nil, "doctor")
 	if code != ExitFailed || stderr != "" || !strings.Contains(stdout, "neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set") {

@@ -27,7 +27,8 @@ func (s *fakeSession) finish(t *testing.T, status records.FinalApplicationStatus
 	return report
 }
 
-// TestAnEndedApplicationTellsItsEnd would catch a nightly job of which Java's yarn alone tells why it failed.
+// TestAnEndedApplicationTellsItsEnd would catch a failed nightly job whose cause only Hadoop's command yarn
+// tells.
 func TestAnEndedApplicationTellsItsEnd(t *testing.T) {
 	s := startFakeSession(t)
 	report := s.finish(t, records.FinalFailed, "job words is FAILED: no such input\ngoroutine 7 [running]:\n\tmain.go:9\n")
@@ -45,7 +46,7 @@ func TestAnEndedApplicationTellsItsEnd(t *testing.T) {
 	if diff := cmp.Diff(facts, stdout); code != ExitOK || stderr != "" || diff != "" {
 		t.Errorf("status: exit code %d, stderr %q (-want +got):\n%s", code, stderr, diff)
 	}
-	// Scripts read jobs from the output of list: what is no job stands beside it.
+	// Scripts read jobs from the output of list: everything else goes to standard error.
 	code, stdout, stderr = command(t, s.env, "list", "-a", "-id", id)
 	if diff := cmp.Diff(id+" has ended, and the list of its jobs is gone:\n"+facts, stderr); code != ExitFailed || stdout != "" || diff != "" {
 		t.Errorf("list: exit code %d, stdout %q (-want +got):\n%s", code, stdout, diff)
@@ -71,7 +72,8 @@ func TestAnEndedApplicationTellsItsEnd(t *testing.T) {
 	}
 }
 
-// TestTheFileOfAnEndedSessionIsNamed would catch a user who is told of a session that he did not name, and not who did.
+// TestTheFileOfAnEndedSessionIsNamed would catch an error about a session that the user did not name, without
+// the file that names it.
 func TestTheFileOfAnEndedSessionIsNamed(t *testing.T) {
 	s := startFakeSession(t)
 	s.write(t, nil)
@@ -85,8 +87,8 @@ func TestTheFileOfAnEndedSessionIsNamed(t *testing.T) {
 	}
 }
 
-// TestAnEndedSessionIsTidiedUp would catch a file that makes every later command look for a session that is no more, and
-// a wrong id that passes for a session that has ended.
+// TestAnEndedSessionIsTidiedUp would catch a session file that makes every later command look for an ended
+// session, and a wrong id that passes for an ended session.
 func TestAnEndedSessionIsTidiedUp(t *testing.T) {
 	s := startFakeSession(t)
 	id := s.id.String()
@@ -120,7 +122,8 @@ func TestAnEndedSessionIsTidiedUp(t *testing.T) {
 	}
 }
 
-// TestWhoHasNoApplicationIsToldSo would catch a list of nothing that people take for a fault.
+// TestWhoHasNoApplicationIsToldSo would catch an empty list of applications in an error, which users take for a
+// fault.
 func TestWhoHasNoApplicationIsToldSo(t *testing.T) {
 	s := startFakeSession(t)
 	s.finish(t, records.FinalSucceeded, "")

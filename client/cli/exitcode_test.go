@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
-// TestExitCodesTellFaultsApart would catch a script that tries again what can never work, and one that gives up what YARN may
-// take tomorrow.
+// TestExitCodesTellFaultsApart would catch a script that repeats what can never work, and one that does not
+// repeat what YARN may accept tomorrow.
 func TestExitCodesTellFaultsApart(t *testing.T) {
 	if got := exitCode(io.Discard, nil); got != ExitOK {
 		t.Errorf("without an error: exit code %d", got)

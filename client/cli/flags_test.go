@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// parsed gives what a command's flags say, without running it.
+// parsed is what the flags of a command say, without running the command.
 func parsed(t *testing.T, line string) (c *cli.Context) {
 	t.Helper()
 	unbound := Process{}.bind
@@ -36,8 +36,7 @@ func parsed(t *testing.T, line string) (c *cli.Context) {
 	return c
 }
 
-// TestFlagsGiveTheirOptions would catch a flag of Flink's that is taken and counts for
-// nothing, or for another option.
+// TestFlagsGiveTheirOptions would catch a flag of Flink that has no effect, or sets the wrong option.
 func TestFlagsGiveTheirOptions(t *testing.T) {
 	const values = "SHORTjm 1g SHORTtm 700 SHORTs 3 SHORTnm nightly SHORTqu small SHORTat batch SHORTnl gpu SHORTt lib SHORTt conf/a,b SHORTj other SHORTz one"
 	long := strings.NewReplacer(
@@ -71,7 +70,7 @@ func TestFlagsGiveTheirOptions(t *testing.T) {
 	}
 }
 
-// TestRunTakesFlinksFlags would catch a flag of run that means something else than in Flink.
+// TestRunTakesFlinksFlags would catch a flag of run that has another meaning than in Flink.
 func TestRunTakesFlinksFlags(t *testing.T) {
 	for _, c := range []struct {
 		line string
@@ -104,8 +103,8 @@ func TestRunTakesFlinksFlags(t *testing.T) {
 	}
 }
 
-// TestAnApplicationGoesOnWithoutItsClient would catch a script for Flink that is refused, and
-// one whose user waits for an end that does not come.
+// TestAnApplicationGoesOnWithoutItsClient would catch that -sae of a Flink script is refused, or accepted
+// without saying that it has no effect.
 func TestAnApplicationGoesOnWithoutItsClient(t *testing.T) {
 	const told = "execution.shutdown-on-attached-exit has no effect: this command returns before the first job starts\n"
 	for _, line := range []string{"run-application -sae ./none", "run -t yarn-application -sae ./none"} {
@@ -127,8 +126,8 @@ func TestAnApplicationGoesOnWithoutItsClient(t *testing.T) {
 	}
 }
 
-// TestFlinksOtherFlagsAreExplained would catch a guess at another flag in place of the reason
-// why there is none.
+// TestFlinksOtherFlagsAreExplained would catch that bobbin suggests another flag, instead of saying why it does
+// not have this one.
 func TestFlinksOtherFlagsAreExplained(t *testing.T) {
 	for line, want := range map[string]string{
 		"run -c org.example.Main ./job":                          "flag -c of Flink is for JVM programs, and a Bobbin program is one executable file: leave the flag out",

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestTheLinesForFlinkAreUnderstood would catch a command on the page for those who come from Flink which is not taken as the
-// page says, and one that is taken although the page says that there is none.
+// TestTheLinesForFlinkAreUnderstood would catch a command on the page for Flink users that bobbin does not
+// accept as the page says, and one that it accepts although the page says that it does not exist.
 func TestTheLinesForFlinkAreUnderstood(t *testing.T) {
 	content, err := os.ReadFile("../../docs/from-flink.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const usage = "bobbin: usage: " // nothing else is wrong before a Hadoop configuration is missing, or the program
+	const usage = "bobbin: usage: " // the first fault is the missing Hadoop configuration, or the missing program
 	const head = "| with Flink | with Bobbin | what differs |\n| --- | --- | --- |\n"
 	_, rest, found := strings.Cut(string(content), head)
 	if !found {
@@ -54,7 +54,8 @@ func TestTheLinesForFlinkAreUnderstood(t *testing.T) {
 	}
 }
 
-// flinkLine is what bobbin gets of a line of the page, with ids that look like some. A lone flag is none.
+// flinkLine is the command line of bobbin for a line of the page, with ids that look real. A lone flag has
+// none.
 func flinkLine(text string) (words []string, is bool) {
 	text = strings.NewReplacer("`", "", "APP", "application_1700000000000_0001", "JOB", string(runningJob), "HOST:PORT", "127.0.0.1:1").Replace(text)
 	words = strings.Fields(text)

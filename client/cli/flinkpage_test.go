@@ -21,7 +21,7 @@ type flinkRow struct {
 // names tells whether the row is about a word.
 func (r flinkRow) names(word string) bool { return strings.Contains(r.subject, "`"+word+"`") }
 
-// flinkRows are those of one section of the page.
+// flinkRows are the rows of one section of the page.
 func flinkRows(t *testing.T, heading string) []flinkRow {
 	t.Helper()
 	content, err := os.ReadFile("../../docs/flink-options.md")
@@ -53,8 +53,8 @@ const (
 	yarnSection    = "Options of YARN"
 )
 
-// TestThePageHasEachWordOfFlinks would catch a word of Flink 1.20 that people look up in vain,
-// whether there is one here or not.
+// TestThePageHasEachWordOfFlinks would catch a word of Flink 1.20 that is missing on the page, whether Bobbin
+// has it or not.
 func TestThePageHasEachWordOfFlinks(t *testing.T) {
 	for _, c := range []struct{ section, command, words string }{
 		{sessionSection, "", "-q --query -qu --queue -t --ship -j --jar -jm --jobManagerMemory -tm --taskManagerMemory -s --slots -D -d --detached -nm --name"},
@@ -96,8 +96,8 @@ func TestThePageHasEachWordOfFlinks(t *testing.T) {
 	}
 }
 
-// TestThePageTellsWhatHoldsEachAnswer would catch a promise that no test holds, and a test that is named
-// without its file: one that is not there, the links of all pages are looked through for.
+// TestThePageTellsWhatHoldsEachAnswer would catch a statement that no test checks, and a test named without its
+// file. Another test checks that the linked files exist.
 func TestThePageTellsWhatHoldsEachAnswer(t *testing.T) {
 	test, located := regexp.MustCompile("`Test\\w+`"), regexp.MustCompile("`Test\\w+` in `[a-z0-9_/]+_test\\.go`")
 	span := regexp.MustCompile("`[^`]+`")
@@ -112,7 +112,7 @@ func TestThePageTellsWhatHoldsEachAnswer(t *testing.T) {
 		if len(test.FindAllString(r.reason, -1)) != len(located.FindAllString(r.reason, -1)) {
 			t.Errorf("%s: a test stands without its file: %s", r.subject, r.reason)
 		}
-		ofOption := slices.ContainsFunc(span.FindAllString(r.reason, -1), func(name string) bool { // which has a row of its own
+		ofOption := slices.ContainsFunc(span.FindAllString(r.reason, -1), func(name string) bool { // it has a row of its own
 			return strings.Contains(name, ".") && slices.ContainsFunc(rows, func(other flinkRow) bool { return other != r && strings.Contains(other.subject, name) })
 		})
 		if r.answer == "works" && !located.MatchString(r.reason) && !strings.Contains(r.reason, "the comparison") && !ofOption {
@@ -121,8 +121,7 @@ func TestThePageTellsWhatHoldsEachAnswer(t *testing.T) {
 	}
 }
 
-// TestThePageOfFlinksFlagsHasEach would catch a flag or an option of ours that people look up
-// in vain.
+// TestThePageOfFlinksFlagsHasEach would catch a flag or an option of ours that is missing on the page.
 func TestThePageOfFlinksFlagsHasEach(t *testing.T) {
 	content, err := os.ReadFile("../../docs/flink-options.md")
 	if err != nil {
@@ -154,8 +153,8 @@ func TestThePageOfFlinksFlagsHasEach(t *testing.T) {
 	}
 }
 
-// TestWhereTheLastSessionIsWrittenDown would catch an option that is taken while the file goes
-// to another place, where other commands do not look.
+// TestWhereTheLastSessionIsWrittenDown would catch an option for the path of the session file that only some
+// commands use.
 func TestWhereTheLastSessionIsWrittenDown(t *testing.T) {
 	for _, c := range []struct{ option, temporary, want string }{
 		{"", "", "/tmp"},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhoGivesUpNamesTheOptionAsItWasSet would catch a server that is given up after seconds which nobody has written anywhere:
-// the ResourceManager, the NameNode, and a master that is silent from its begin.
+// TestWhoGivesUpNamesTheOptionAsItWasSet would catch an error with a number of seconds that no option has, when
+// the client gives up a ResourceManager, a NameNode, or a master that has never answered.
 func TestWhoGivesUpNamesTheOptionAsItWasSet(t *testing.T) {
 	env := map[string]string{"HADOOP_USER_NAME": "alice", "HADOOP_CONF_DIR": hadoopFiles(t, map[string]string{
 		"core-site.xml": "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property></configuration>",

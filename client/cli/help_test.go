@@ -18,7 +18,7 @@ func TestHelpIsNoWiderThanAPage(t *testing.T) {
 	const most = 92 // columns
 	check := func(name, description string) {
 		for line := range strings.Lines(description) {
-			if width := terminal.Cells(strings.TrimSpace(line)); width > most && !strings.HasPrefix(line, "  ") { // examples are copied
+			if width := terminal.Cells(strings.TrimSpace(line)); width > most && !strings.HasPrefix(line, "  ") { // users copy examples
 				t.Errorf("bobbin %s: a line is %d columns wide: %s", name, width, line)
 			}
 		}
@@ -27,8 +27,8 @@ func TestHelpIsNoWiderThanAPage(t *testing.T) {
 	eachCommand("", commandsOf(Process{}), func(path string, command *cli.Command) { check(path, command.Description) })
 }
 
-// TestHelpHasAnExampleOfEachCommand would catch a command whose help leaves people to guess,
-// and an example that is refused.
+// TestHelpHasAnExampleOfEachCommand would catch a command without an example, and an example that bobbin
+// refuses.
 func TestHelpHasAnExampleOfEachCommand(t *testing.T) {
 	app := &cli.App{Commands: commandsOf(Process{}), DisableSliceFlagSeparator: true}
 	var ran *cli.Context
@@ -44,7 +44,7 @@ func TestHelpHasAnExampleOfEachCommand(t *testing.T) {
 		}
 		var examples []string
 		for line := range strings.Lines(command.Description) {
-			// Behind two blanks there is a comment.
+			// A comment follows two blanks.
 			example := regexp.MustCompile(`\bbobbin ` + path + `\b(?: [^\s)|]+)*`).FindString(line)
 			if strings.HasPrefix(line, "  ") && example != "" {
 				examples = append(examples, example)
@@ -64,7 +64,7 @@ func TestHelpHasAnExampleOfEachCommand(t *testing.T) {
 				t.Errorf("%s: %v", example, err)
 				continue
 			}
-			if len(command.Subcommands) > 0 { // another's example
+			if len(command.Subcommands) > 0 { // an example of another command
 				continue
 			}
 			layers, err := clusterLayers(ran)
@@ -78,8 +78,7 @@ func TestHelpHasAnExampleOfEachCommand(t *testing.T) {
 	})
 }
 
-// TestScriptsAreAnswered would catch a command that has no answer for scripts, and a help that
-// does not say so.
+// TestScriptsAreAnswered would catch a command without -o json whose help does not say so.
 func TestScriptsAreAnswered(t *testing.T) {
 	eachCommand("", commandsOf(Process{}), func(path string, command *cli.Command) {
 		if command.Hidden || len(command.Subcommands) > 0 {
@@ -92,8 +91,8 @@ func TestScriptsAreAnswered(t *testing.T) {
 	})
 }
 
-// TestHelpFitsNarrowTerminals would catch a help whose words are broken, one that loses some, and
-// an example that cannot be copied.
+// TestHelpFitsNarrowTerminals would catch a help that breaks or loses words, and an example that cannot be
+// copied.
 func TestHelpFitsNarrowTerminals(t *testing.T) {
 	eachCommand("", commandsOf(Process{}), func(path string, c *cli.Command) {
 		if c.Hidden {
@@ -115,8 +114,8 @@ func TestHelpFitsNarrowTerminals(t *testing.T) {
 	})
 }
 
-// TestOverviewShowsEachCommand would catch a command that no group of the overview has, a form that the command line
-// refuses, and a row that a terminal of 80 columns breaks.
+// TestOverviewShowsEachCommand would catch a command that is missing in the overview, a form that the command
+// line refuses, and a row that is too wide for a terminal of 80 columns.
 func TestOverviewShowsEachCommand(t *testing.T) {
 	commands := commandsOf(Process{})
 	shown := make(map[string]bool)
@@ -146,8 +145,8 @@ func TestOverviewShowsEachCommand(t *testing.T) {
 	}
 }
 
-// TestHelpShowsFlagsAsTheDocsDo would catch a short flag with two dashes, a default that says nothing, and a value
-// without a name.
+// TestHelpShowsFlagsAsTheDocsDo would catch a short flag with two dashes, a default without meaning, and a
+// value without a name.
 func TestHelpShowsFlagsAsTheDocsDo(t *testing.T) {
 	eachCommand("", commandsOf(Process{}), func(path string, c *cli.Command) {
 		_, help, _ := command(t, nil, append(strings.Fields(path), "--help")...)
@@ -168,7 +167,7 @@ func TestHelpShowsFlagsAsTheDocsDo(t *testing.T) {
 	})
 }
 
-// eachCommand visits commands and those below them, with the words that lead to them.
+// eachCommand visits commands and their subcommands, with the words that lead to them.
 func eachCommand(above string, commands []*cli.Command, visit func(path string, command *cli.Command)) {
 	for _, command := range commands {
 		visit(above+command.Name, command)
@@ -176,7 +175,7 @@ func eachCommand(above string, commands []*cli.Command, visit func(path string, 
 	}
 }
 
-// TestHelpKeepsItsForm would catch paragraphs that run into one another, and a usage that stands where it has no room.
+// TestHelpKeepsItsForm would catch paragraphs that are joined, and a usage in a column that is too narrow.
 func TestHelpKeepsItsForm(t *testing.T) {
 	const help = `NAME:
    bobbin kill - end an application

@@ -9,8 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// It would catch a picture that leaves out an edge, or draws one between vertices that only
-// happen to be neighbours.
+// It would catch a picture that leaves out an edge, or draws an edge between neighbors that have none.
 func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
 	input := func(id, strategy string) restapi.PlanInput { return restapi.PlanInput{ID: id, ShipStrategy: strategy} }
 	node := func(id, name string, parallelism int, inputs ...restapi.PlanInput) restapi.PlanNode {
@@ -79,7 +78,7 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
 	}
 }
 
-// TestAPlanFitsItsTerminal would catch descriptions that go on below the numbers.
+// TestAPlanFitsItsTerminal would catch descriptions that continue below the numbers.
 func TestAPlanFitsItsTerminal(t *testing.T) {
 	plan := restapi.JobPlan{Name: "words of the night", Nodes: []restapi.PlanNode{
 		{ID: "a", Description: "read text -> filter", Parallelism: 2},

@@ -44,14 +44,14 @@ const (
 	unknownJob = "0000000000000000000000000000000f"
 )
 
-// fakeSession is a session on a YARN that is a fake, too; its REST endpoint is real.
+// fakeSession is a session on a fake YARN; its REST endpoint is real.
 type fakeSession struct {
 	rest.Gateway
 	rest.Session
 	id     records.ApplicationID
-	env    map[string]string // of alice, whose session it is
+	env    map[string]string // environment of alice, the owner of the session
 	access launch.Access     // hers
-	path   string            // of the file that names it, which is not there
+	path   string            // of the session file, which does not exist
 	alone  bool              // YARN is gone by the time the session is told to end
 
 	yarn  *yarnfake.Fake
@@ -122,7 +122,7 @@ func (s *fakeSession) ShutDown(ctx context.Context) error {
 	return errors.Join(s.rm.Finish(ctx, records.FinalSucceeded, "", ""), s.note("shut down"))
 }
 
-// startYARN starts a YARN that is a fake.
+// startYARN starts a fake YARN.
 func startYARN(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
 	t.Helper()
 	fake, err := yarnfake.Start(c)
@@ -155,7 +155,8 @@ func yarnAs(t *testing.T, fake *yarnfake.Fake, user string) *yarnclient.Client {
 	return yarn
 }
 
-// submitUnmanaged submits an application that this test is the master of, and gives the master's way to YARN.
+// submitUnmanaged submits an application whose ApplicationMaster is this test, and returns the connection of
+// the ApplicationMaster to YARN.
 func submitUnmanaged(t *testing.T, fake *yarnfake.Fake, yarn *yarnclient.Client) (records.ApplicationReport, *amrm.Client) {
 	t.Helper()
 	created, err := yarn.NewApplication(t.Context())
@@ -178,7 +179,7 @@ func submitUnmanaged(t *testing.T, fake *yarnfake.Fake, yarn *yarnclient.Client)
 	return report, rm
 }
 
-// environment is alice's, on a cluster with this configuration.
+// environment is alice's environment on a cluster with this configuration.
 func environment(t *testing.T, conf *hadoopconf.Conf) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -203,7 +204,7 @@ func environment(t *testing.T, conf *hadoopconf.Conf) map[string]string {
 	return map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}
 }
 
-// startFakeSession starts one.
+// startFakeSession starts a fakeSession.
 func startFakeSession(t *testing.T) *fakeSession {
 	t.Helper()
 	fake := startYARN(t, yarnfake.Config{ClientTokens: true})
@@ -214,7 +215,7 @@ func startFakeSession(t *testing.T) *fakeSession {
 	return s
 }
 
-// register submits the application in alice's name, and brings its REST endpoint up.
+// register submits the application in alice's name, and starts its REST endpoint.
 func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	t.Helper()
 	s.alice = yarnAs(t, fake, "alice")
@@ -242,7 +243,7 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	verifier.SetKey(registration.ClientToAMKey)
 }
 
-// write writes the session down, as `session start` does.
+// write writes the session file, as `session start` does.
 func (s *fakeSession) write(t *testing.T, options map[string]string) {
 	t.Helper()
 	if err := sessionfile.Write(s.path, sessionfile.Session{Application: s.id, Options: options}); err != nil {
@@ -250,8 +251,8 @@ func (s *fakeSession) write(t *testing.T, options map[string]string) {
 	}
 }
 
-// TestAnAddressIsNoReasonToTrustSomebody is the attack of a user who registers his own application under the address that
-// bob means. It would catch a command of bob's that goes there, with his program and his data.
+// TestAnAddressIsNoReasonToTrustSomebody is the attack of a user who registers an application under the address
+// that bob means. It would catch a command of bob that sends his program and data there.
 func TestAnAddressIsNoReasonToTrustSomebody(t *testing.T) {
 	s := startFakeSession(t)
 	bob := maps.Clone(s.env)
@@ -265,8 +266,8 @@ func TestAnAddressIsNoReasonToTrustSomebody(t *testing.T) {
 	}
 }
 
-// TestTheApplicationThatIsMeantIsFound would catch a command that goes to another
-// application than the one that people name, in any of the ways that there are.
+// TestTheApplicationThatIsMeantIsFound would catch a command that uses another application than the one that
+// the user names, in each possible way.
 func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	s := startFakeSession(t)
 	none := "usage: bobbin status needs a running application: name it with -id (" + s.id.String() + " is nightly), or start a session with bobbin session start"
@@ -300,7 +301,7 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	if _, _, stderr := command(t, s.env, "status", "-t", "yarn-application"); stderr != "bobbin: "+none+"\n" {
 		t.Errorf("the session of the file is no application: stderr %q", stderr)
 	}
-	// A flag counts more than the file, and -id more than the option.
+	// A flag takes precedence over the file, and -id over the option.
 	for _, line := range []string{"status -id application_1_0001", "status -D yarn.application.id=application_1_0001", "status -D yarn.application.id=" + s.id.String() + " -id application_1_0001"} {
 		if _, _, stderr := command(t, s.env, strings.Fields(line)...); !strings.Contains(stderr, "application_1_0001") {
 			t.Errorf("%s: stderr %q", line, stderr)
@@ -325,8 +326,7 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	}
 }
 
-// TestJobsAreListedAsFlinkDoes would catch a script written for Flink that finds other
-// jobs, or another line.
+// TestJobsAreListedAsFlinkDoes would catch a list that a script written for Flink cannot read.
 func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 	s := startFakeSession(t)
 	s.write(t, nil)
@@ -376,7 +376,7 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 	}
 }
 
-// TestStatusTellsWhatJobsWaitFor would catch a job of which nobody can say why it does not begin.
+// TestStatusTellsWhatJobsWaitFor would catch a waiting job without a reason.
 func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 	s := startFakeSession(t)
 	s.write(t, nil)
@@ -394,8 +394,8 @@ func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 	}
 }
 
-// TestProgramsBesideTheMasterAreShown would catch a program that nobody can find and end, a wrong id of it among them,
-// and a list of jobs that has other things in it.
+// TestProgramsBesideTheMasterAreShown would catch a program that no command shows, or shows with a wrong id,
+// and a list of jobs with other things in it.
 func TestProgramsBesideTheMasterAreShown(t *testing.T) {
 	s := startFakeSession(t)
 	s.write(t, nil)
@@ -424,8 +424,8 @@ func TestProgramsBesideTheMasterAreShown(t *testing.T) {
 	}
 }
 
-// TestNodesThatAreSetAsideAreShown would catch a cluster that works around a sick node
-// without telling anybody, and a host's output among the facts.
+// TestNodesThatAreSetAsideAreShown would catch a cluster that avoids a bad node without telling the user, and a
+// host's output among the facts.
 func TestNodesThatAreSetAsideAreShown(t *testing.T) {
 	s := startFakeSession(t)
 	_, stdout, stderr := command(t, s.env, "status", "-id", s.id.String())
@@ -438,7 +438,7 @@ func TestNodesThatAreSetAsideAreShown(t *testing.T) {
 	}
 }
 
-// TestJobsAreCancelled would catch a job that goes on, and a savepoint that is promised.
+// TestJobsAreCancelled would catch a job that continues, and a promised savepoint.
 func TestJobsAreCancelled(t *testing.T) {
 	s := startFakeSession(t)
 	s.write(t, nil)
@@ -465,8 +465,8 @@ func TestJobsAreCancelled(t *testing.T) {
 	}
 }
 
-// TestAProgramIsEndedByItsID would catch one that list shows and that nobody can end, and an
-// id that is neither a job's nor a program's and passes for one.
+// TestAProgramIsEndedByItsID would catch a program that a command shows and none can end, and a success for an
+// id of neither a job nor a program.
 func TestAProgramIsEndedByItsID(t *testing.T) {
 	s := startFakeSession(t)
 	s.write(t, nil)
@@ -481,8 +481,8 @@ func TestAProgramIsEndedByItsID(t *testing.T) {
 	}
 }
 
-// TestASessionIsStopped would catch a session that goes on, a command that returns before
-// YARN knows of the end, and later commands that look for what has gone.
+// TestASessionIsStopped would catch a session that continues, a command that returns before YARN has reported
+// the end, and later commands that look for the ended session.
 func TestASessionIsStopped(t *testing.T) {
 	for name, stop := range map[string]func(t *testing.T, s *fakeSession) (code int, stderr string){
 		"by its command": func(t *testing.T, s *fakeSession) (int, string) {
@@ -521,8 +521,8 @@ func TestASessionIsStopped(t *testing.T) {
 	}
 }
 
-// TestAnAttachedCommandTellsScriptsOfTheEnd would catch a script that reads something else than
-// one object, or waits for it.
+// TestAnAttachedCommandTellsScriptsOfTheEnd would catch output that is not exactly one object, or does not
+// come.
 func TestAnAttachedCommandTellsScriptsOfTheEnd(t *testing.T) {
 	s := startFakeSession(t)
 	id := s.id.String()
@@ -548,8 +548,8 @@ func TestAnAttachedCommandTellsScriptsOfTheEnd(t *testing.T) {
 	}
 }
 
-// TestAnAttachedCommandEndsWithTheSession would catch a prompt for a session that is no more,
-// and one that takes the end of its input for a word.
+// TestAnAttachedCommandEndsWithTheSession would catch a prompt that survives its session, and one that takes
+// the end of its input for a word.
 func TestAnAttachedCommandEndsWithTheSession(t *testing.T) {
 	s := startFakeSession(t)
 	errs := notifying{when: "Words: ", do: func() {
@@ -563,8 +563,8 @@ func TestAnAttachedCommandEndsWithTheSession(t *testing.T) {
 	}
 }
 
-// TestInterruptLeavesASessionThatIsNotOnesOwn would catch Ctrl-C that ends other people's
-// jobs.
+// TestInterruptLeavesASessionThatIsNotOnesOwn would catch that Ctrl-C ends a session that another command has
+// started.
 func TestInterruptLeavesASessionThatIsNotOnesOwn(t *testing.T) {
 	s := startFakeSession(t)
 	input, writer := io.Pipe()
@@ -578,7 +578,7 @@ func TestInterruptLeavesASessionThatIsNotOnesOwn(t *testing.T) {
 	}
 }
 
-// notifying does something when it is told something.
+// notifying calls a function on each Write.
 type notifying struct {
 	when string
 	do   func()

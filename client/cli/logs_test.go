@@ -18,11 +18,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestTheWaitForLogsIsTold would catch one that nobody is told of, or without end, and one
-// that goes on once the logs are there.
+// TestTheWaitForLogsIsTold would catch a wait without a message, without an end, or after the logs are there.
 func TestTheWaitForLogsIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
-		ready time.Duration // when YARN has them
+		ready time.Duration // when YARN has collected the logs
 		lasts time.Duration
 	}{
 		"they are there":          {0, 0},
@@ -72,8 +71,8 @@ func (nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("there is no %s: %w", r.URL.Host, http.ErrServerClosed)
 }
 
-// TestALogServerThatIsNotAskedIsTold would catch a container that is said to have no logs where
-// the log server may have them, and is not asked for its address.
+// TestALogServerThatIsNotAskedIsTold would catch the message that a container has no logs, if the log server
+// may have them but cannot be asked because of its address.
 func TestALogServerThatIsNotAskedIsTold(t *testing.T) {
 	cluster := startFakeSession(t).opened(t)
 	for scheme, want := range map[string]error{"": nil, "https": logs.ErrPlain} {
@@ -85,9 +84,8 @@ func TestALogServerThatIsNotAskedIsTold(t *testing.T) {
 	}
 }
 
-// TestAContainerIsWaitedForWithoutALogServer would catch that the logs of a container which YARN
-// has not begun cannot be followed where the log server is not asked for its address, though it
-// has nothing of that container; and that nobody is told that it is not asked.
+// TestAContainerIsWaitedForWithoutALogServer would catch that the logs of a container that has not started
+// cannot be followed if the log server cannot be asked because of its address; and that no message says so.
 func TestAContainerIsWaitedForWithoutALogServer(t *testing.T) {
 	var told bytes.Buffer
 	f := following{cluster: startFakeSession(t).opened(t), stderr: &told, wanted: &logFilter{out: io.Discard, container: "container_1_0001_01_000002"}}
@@ -102,7 +100,7 @@ func TestAContainerIsWaitedForWithoutALogServer(t *testing.T) {
 	}
 }
 
-// breaksOff is a log server that has two logs of a container, and gives the first.
+// breaksOff is a log server that has two logs of a container, and sends only the first.
 type breaksOff struct{ cause error }
 
 func (b breaksOff) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -118,8 +116,8 @@ func (b breaksOff) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, b.cause
 }
 
-// TestAContainerThatHasEndedIsNotWaitedFor would catch one of which some logs were printed, and
-// that is waited for until its application ends, as the others could not be read.
+// TestAContainerThatHasEndedIsNotWaitedFor would catch a wait for an ended container until its application
+// ends, because not all its logs could be read.
 func TestAContainerThatHasEndedIsNotWaitedFor(t *testing.T) {
 	cluster := startFakeSession(t).opened(t)
 	for _, cause := range []error{logs.ErrPlain, http.ErrServerClosed} {

@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// TestContradictionsAreRefusedBeforeAnythingRuns would catch options that only a container
-// refuses: after the program has planned for minutes, and all files have been uploaded.
+// TestContradictionsAreRefusedBeforeAnythingRuns would catch options that are refused only in a container:
+// after minutes of planning, and after all uploads.
 func TestContradictionsAreRefusedBeforeAnythingRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("job", fmt.Appendf(nil, "#!/bin/sh\n# <bobbin sdk protocol version=%d>\ntouch ran\n", jobgraph.ProtocolVersion), 0o700); err != nil {
@@ -36,14 +36,14 @@ func TestContradictionsAreRefusedBeforeAnythingRuns(t *testing.T) {
 	}
 }
 
-// TestADirectoryOfNowhereIsToldByItsVariable would catch the name of a file that its reader
-// has never written down anywhere.
+// TestADirectoryOfNowhereIsToldByItsVariable would catch an error with the name of a file that the user has
+// never written.
 func TestADirectoryOfNowhereIsToldByItsVariable(t *testing.T) {
 	dir := t.TempDir()
 	for variable, file := range map[string]string{"BOBBIN_CONF_DIR": "bobbin.yaml", "FLINK_CONF_DIR": "flink-conf.yaml"} {
 		for _, words := range [][]string{{"list"}, {"run", "./job"}, {"doctor"}} {
 			code, stdout, stderr := command(t, map[string]string{variable: dir}, words...)
-			said := stdout + stderr // of doctor's findings
+			said := stdout + stderr // doctor's findings
 			const remedy = "set it to the directory that holds the options, or unset it"
 			if !strings.Contains(said, variable+"="+dir+": ") || !strings.Contains(said, filepath.Join(dir, file)) || strings.Count(said, remedy) != 1 {
 				t.Errorf("%s: %v says %q", variable, words, said)
@@ -55,8 +55,8 @@ func TestADirectoryOfNowhereIsToldByItsVariable(t *testing.T) {
 	}
 }
 
-// TestDoctorChecksOptionsTogether would catch a machine that is called well and whose jobs are
-// refused for their options, and a finding that says several things at once.
+// TestDoctorChecksOptionsTogether would catch a doctor that finds no fault although jobs are refused for their
+// options, and a finding about several faults.
 func TestDoctorChecksOptionsTogether(t *testing.T) {
 	for _, c := range []struct {
 		definitions []string

@@ -29,8 +29,7 @@ func hadoopFiles(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestBadHadoopConfigurationIsNamed would catch an error without file and line, and one
-// without the remedy.
+// TestBadHadoopConfigurationIsNamed would catch an error without file and line, and one without a remedy.
 func TestBadHadoopConfigurationIsNamed(t *testing.T) {
 	malformed := hadoopFiles(t, map[string]string{
 		"core-site.xml": "<configuration/>\n", "yarn-site.xml": "<configuration>\n <property>\n  <name>a</name>\n </configuration>\n",
@@ -73,11 +72,11 @@ func executable(t *testing.T, machine elf.Machine, content string) string {
 	return path
 }
 
-// mark is that of the SDK.
+// mark is the mark of the SDK.
 func mark(version int) string { return fmt.Sprintf("<bobbin sdk protocol version=%d>", version) }
 
-// TestBadProgramsAreRefusedBeforeTheClusterIsAsked would catch a program that is uploaded, or run, though
-// its file tells that the cluster cannot run it: no server answers here.
+// TestBadProgramsAreRefusedBeforeTheClusterIsAsked would catch a program that is uploaded or run although its
+// file shows that the cluster cannot run it. In this test no server answers.
 func TestBadProgramsAreRefusedBeforeTheClusterIsAsked(t *testing.T) {
 	env := map[string]string{"HADOOP_USER_NAME": "alice", "HADOOP_CONF_DIR": hadoopFiles(t, map[string]string{
 		"core-site.xml": "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property></configuration>",

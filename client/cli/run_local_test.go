@@ -9,10 +9,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 )
 
-// TestALocalRunThatIsBrokenOffIsTold would catch a run that the kernel ends for its memory, or that os.Exit ends in a task, and
-// whose user reads nothing at all; a pipeline that goes on to its next step because the task called os.Exit(0); a program that
-// is told as broken off although it has done what it should, as its flags printed a help text and left, or its driver ends by
-// os.Exit; a crash that is told as that; and what a program said, told twice.
+// TestALocalRunThatIsBrokenOffIsTold would catch a run without any message, after the kernel ended it for its
+// memory or a task called os.Exit; a pipeline that continues because the task called os.Exit(0); the message
+// that a program was broken off, if it printed its help and exited, or its driver ended by os.Exit; a wrong
+// message for a crash; and a message of the program that is printed twice.
 func TestALocalRunThatIsBrokenOffIsTold(t *testing.T) {
 	const (
 		program = "bobbin: program ./job: "

@@ -15,12 +15,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// hostile is a text of somebody else: it clears the screen, writes over its own line, and turns the direction of what follows.
+// hostile is a text from another user: it clears the screen, overwrites its own line, and turns the direction
+// of the following text.
 const hostile = "mallory\x1b[2J\u009b2J\rall is well\u202e"
 
-// TestOthersTextDoesNothingToWhoRunsACommand would catch a command that writes to its terminal, or its errors to theirs, past
-// the filter: somebody's name of an application, what it says of its end, its logs or a server's exception could then do
-// there what they like.
+// TestOthersTextDoesNothingToWhoRunsACommand would catch a command whose output or errors go to the terminal
+// without the filter. The name of an application, its diagnostics, its logs or a server's exception could then
+// control the user's terminal.
 func TestOthersTextDoesNothingToWhoRunsACommand(t *testing.T) {
 	logServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path.Base(r.URL.Path) == "logs" {
@@ -34,7 +35,7 @@ func TestOthersTextDoesNothingToWhoRunsACommand(t *testing.T) {
 	env := environment(t, fake.Conf().With("test", map[string]string{"yarn.log.server.web-service.url": logServer.URL}))
 	mallory := yarnAs(t, fake, "mallory")
 	running, ended := submitNamed(t, mallory, hostile), submitNamed(t, mallory, hostile)
-	fake.Beat() // their masters get containers
+	fake.Beat() // their ApplicationMasters get containers
 	if err := mallory.Kill(t.Context(), ended, hostile); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestOthersTextDoesNothingToWhoRunsACommand(t *testing.T) {
 	}
 }
 
-// submitNamed submits an application of this name.
+// submitNamed submits an application with this name.
 func submitNamed(t *testing.T, yarn *yarnclient.Client, name string) records.ApplicationID {
 	t.Helper()
 	created, err := yarn.NewApplication(t.Context())

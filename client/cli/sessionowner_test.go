@@ -10,13 +10,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// opened is the session's cluster as alice opens it.
+// opened is the session's cluster, opened by alice.
 func (s *fakeSession) opened(t *testing.T) *client.Cluster {
 	t.Helper()
 	return openedBy(t, s.env)
 }
 
-// openedBy is the cluster that an environment names.
+// openedBy is the cluster of an environment.
 func openedBy(t *testing.T, env map[string]string) *client.Cluster {
 	t.Helper()
 	p := process(t, env, nil, new(bytes.Buffer), new(bytes.Buffer))
@@ -32,8 +32,8 @@ func openedBy(t *testing.T, env map[string]string) *client.Cluster {
 	return cluster
 }
 
-// TestTheFileOfAnotherClusterIsNotMeant would catch a command that goes to an application of this cluster because it has
-// the id of a session on another.
+// TestTheFileOfAnotherClusterIsNotMeant would catch a command that uses an application of this cluster because
+// a session on another cluster has the same id.
 func TestTheFileOfAnotherClusterIsNotMeant(t *testing.T) {
 	s := startFakeSession(t)
 	on := s.opened(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
-// TestAClusterIsReachedWithoutYARN would catch a command that asks a YARN which is not there,
-// one that goes somewhere else than -m says, and one that lets somebody in without the file.
+// TestAClusterIsReachedWithoutYARN would catch a command that asks a YARN that is not available, one that
+// connects to another address than that of -m, and access without the file.
 func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 	s := startFakeSession(t)
 	path := filepath.Join(t.TempDir(), "nightly.access")
@@ -50,7 +50,7 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	want := `{"application":"` + s.id.String() + `","state":"ENDING"}` + "\n" // nobody has asked YARN
+	want := `{"application":"` + s.id.String() + `","state":"ENDING"}` + "\n" // no command has asked YARN
 	if code, stdout, stderr := command(t, nil, "session", "stop", "-o", "json", "-D", "rest.access-file="+path); code != ExitOK || stdout != want {
 		t.Errorf("to end it: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
@@ -62,8 +62,7 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 	}
 }
 
-// TestAccessIsForItsUserAlone would catch a secret that others can read, and a file that is
-// written over.
+// TestAccessIsForItsUserAlone would catch a secret that others can read, and a file that is overwritten.
 func TestAccessIsForItsUserAlone(t *testing.T) {
 	s := startFakeSession(t)
 	path := filepath.Join(t.TempDir(), "nightly.access")
@@ -80,7 +79,8 @@ func TestAccessIsForItsUserAlone(t *testing.T) {
 	if err := client.WriteAccess(path, s.access); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("it is written over: %v", err)
 	}
-	// Whoever could read it is the session's owner, and whoever could write it gets the user's jobs.
+	// Everyone who can read the file has the rights of the session's owner, and everyone who can write it gets
+	// the user's jobs.
 	for _, mode := range []fs.FileMode{0o644, 0o620} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestStatusDoesWithoutYARN would catch a command that has asked the master all it wants to know, and fails as YARN is away.
+// TestStatusDoesWithoutYARN would catch a command that fails because YARN does not answer, although the master
+// has answered everything.
 func TestStatusDoesWithoutYARN(t *testing.T) {
 	s := startFakeSession(t)
 	s.yarn.Delay("getApplicationReport", 0) // how the master is reached

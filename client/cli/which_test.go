@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// TestAnAddressIsOnesOwn is the attack of a user who registers his own applications under the address of bob's, so that
-// YARN lists one of them before it and one behind. It would catch a command of bob's that takes whichever comes first.
+// TestAnAddressIsOnesOwn is the attack of a user who registers two applications under the address of bob's, so
+// that YARN lists one before it and one after it. It would catch a command of bob that takes the first one.
 func TestAnAddressIsOnesOwn(t *testing.T) {
 	t.Parallel()
 	fake := startYARN(t, yarnfake.Config{ClientTokens: true})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestASessionIsAttendedWithoutYARN would catch an attached command that waits for a ResourceManager before it says a
-// word, though the session answers.
+// TestASessionIsAttendedWithoutYARN would catch an attached command that waits for a ResourceManager before it
+// prints anything, although the session answers.
 func TestASessionIsAttendedWithoutYARN(t *testing.T) {
 	s := startFakeSession(t)
 	s.yarn.Delay("getApplicationReport", time.Nanosecond) // where the session is
@@ -22,8 +22,8 @@ func TestASessionIsAttendedWithoutYARN(t *testing.T) {
 	}
 }
 
-// TestASessionIsToldToEndWithoutYARN would catch a session that ends, with a command that says it has failed, and a file
-// that still names the session.
+// TestASessionIsToldToEndWithoutYARN would catch a stopped session for which the command reports a failure, or
+// leaves the session file.
 func TestASessionIsToldToEndWithoutYARN(t *testing.T) {
 	for line, input := range map[string]string{"session stop": "", "session attach": "stop\n"} {
 		t.Run(line, func(t *testing.T) {
