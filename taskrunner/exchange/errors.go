@@ -28,7 +28,7 @@ var (
 // tooManyChannels is the error of a channel for which a connection has no room.
 func tooManyChannels(from ids.HostID, most int) error {
 	return operator.Permanent(fmt.Errorf(
-		"%w: tasks of this host read %d from host %s, and a connection carries no more; an all-to-all edge has one for each pair of tasks: run fewer tasks on each worker (taskmanager.numberOfTaskSlots), on more workers, or lower the parallelism",
+		"%w: tasks of this host read %d channels from host %s, and one connection carries no more (an all-to-all edge has a channel for each pair of tasks); run fewer tasks on each worker (taskmanager.numberOfTaskSlots), use more workers, or lower the parallelism",
 		errTooManyChannels, most, from))
 }
 

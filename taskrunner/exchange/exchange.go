@@ -51,7 +51,7 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 		config.dial = new(net.Dialer).DialContext
 	}
 	if (config.ServerTLS == nil) != (config.ClientTLS == nil) {
-		return nil, errors.New("make exchange: TLS in one direction only")
+		return nil, errors.New("make exchange: set both ServerTLS and ClientTLS, or neither")
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
 	if err != nil {

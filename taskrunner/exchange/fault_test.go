@@ -176,7 +176,7 @@ func TestConsumerIsToldWhatEndedItsInput(t *testing.T) {
 		"another host has the port":      {host: "x", want: "this is host a, not x"},
 		"the partition is not deployed":  {want: "v0-s7-a0/0 was not deployed in time"},
 		"the channel has a reader":       {spoil: func(*exchange.ResultPartition) {}, want: "has a consumer already"},
-		"the partition has fewer inputs": {spoil: func(*exchange.ResultPartition) {}, want: "channel 1 of partition v0-s7-a0/0, which has 1"},
+		"the partition has fewer inputs": {spoil: func(*exchange.ResultPartition) {}, want: "channel 1 of partition v0-s7-a0/0, which has 1 channels"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()

@@ -69,7 +69,7 @@ func parseHeader(from []byte) (header, error) {
 		most = maxFail
 	case frameCredit, frameRelease, frameEnd:
 	default:
-		return header{}, fmt.Errorf("read frame % x: no such kind: %w", from[:headerSize], errProtocol)
+		return header{}, fmt.Errorf("read frame % x: unknown kind: %w", from[:headerSize], errProtocol)
 	}
 	if from[1] != 0 || length < least || length > most {
 		return header{}, fmt.Errorf("read frame % x: its length is not from %d to %d: %w", from[:headerSize], least, most, errProtocol)

@@ -85,7 +85,7 @@ func readPreamble(r io.Reader) (version int, err error) {
 	if string(raw[:len(magic)]) != magic {
 		guess := ""
 		if raw[0] == 0x16 { // RFC 8446 §5.1, handshake record
-			guess = " (it speaks TLS, which is off here)"
+			guess = " (the other host speaks TLS, and this host does not)"
 		}
 		return 0, fmt.Errorf("greeting begins with %q, want %q%s: %w", raw[:len(magic)], magic, guess, errProtocol)
 	}
@@ -121,7 +121,7 @@ func greet(conn net.Conn, g greeting) error {
 	case size > 0:
 		return fmt.Errorf("%w, which speaks protocol version %d: %s", errRefused, version, refusal)
 	case version != jobgraph.ProtocolVersion: // that host, too, would have refused
-		return fmt.Errorf("read answer to greeting: welcome in protocol version %d, want %d: %w", version, jobgraph.ProtocolVersion, errProtocol)
+		return fmt.Errorf("read answer to greeting: it has protocol version %d, want %d: %w", version, jobgraph.ProtocolVersion, errProtocol)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) 
 	refusal := ""
 	switch {
 	case g.version != jobgraph.ProtocolVersion:
-		refusal = fmt.Sprintf("protocol version %d, want %d: build program and bobbin with one version of the SDK", g.version, jobgraph.ProtocolVersion)
+		refusal = fmt.Sprintf("protocol version %d, want %d; build the program and bobbin with the same version of the SDK", g.version, jobgraph.ProtocolVersion)
 	case g.job != job:
 		refusal = fmt.Sprintf("this host runs job %s, not %s", job, g.job)
 	case g.to != host:

@@ -12,11 +12,11 @@ import (
 // Faults of a peer, all errProtocol.
 var (
 	errNoCredit     = fmt.Errorf("buffer without credit: %w", errProtocol)
-	errAfterEnd     = fmt.Errorf("frame for a channel after its last: %w", errProtocol)
+	errAfterEnd     = fmt.Errorf("frame after the last frame of its channel: %w", errProtocol)
 	errNoChannel    = fmt.Errorf("frame for a channel that is not open: %w", errProtocol)
 	errChannelTaken = fmt.Errorf("channel opened twice: %w", errProtocol)
 	errTooMany      = fmt.Errorf("too many channels on one connection: %w", errProtocol)
-	errDirection    = fmt.Errorf("frame of the other direction: %w", errProtocol)
+	errDirection    = fmt.Errorf("frame kind belongs to the other direction: %w", errProtocol)
 )
 
 const (

@@ -33,7 +33,7 @@ func TestMoreChannelsThanAConnectionCarries(t *testing.T) {
 	if !errors.Is(err, errTooManyChannels) || !errors.Is(err, operator.ErrPermanent) || errors.Is(err, ErrPeerLost) {
 		t.Errorf("one channel too many is %v", err)
 	}
-	for _, part := range []string{p.id.String(), "read 1024 from host a", "taskmanager.numberOfTaskSlots"} {
+	for _, part := range []string{p.id.String(), "read 1024 channels from host a", "taskmanager.numberOfTaskSlots"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in %v", part, err)
 		}

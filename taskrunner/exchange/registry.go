@@ -75,7 +75,7 @@ func (r *registry) add(p *ResultPartition) error {
 	}
 	if _, known := r.partitions[p.id]; known {
 		r.mu.Unlock()
-		return fmt.Errorf("add partition %s: it exists", p.id)
+		return fmt.Errorf("add partition %s: it exists already", p.id)
 	}
 	r.partitions[p.id] = p
 	for _, g := range r.groupsOf(p) {
@@ -179,7 +179,7 @@ func (r *registry) request(id PartitionID, channel int, by requester, deadline t
 // connect gives a channel to a consumer that has asked for it.
 func (r *registry) connect(p *ResultPartition, channel int, by requester) {
 	if channel < 0 || channel >= p.width {
-		by.refuse(fmt.Errorf("request channel %d of partition %s, which has %d", channel, p.id, p.width))
+		by.refuse(fmt.Errorf("request channel %d of partition %s, which has %d channels", channel, p.id, p.width))
 		return
 	}
 	s := p.use(channel)

@@ -62,10 +62,10 @@ func OptionsFrom(c config.Config) Options {
 func (c Config) Validate() error {
 	var faults []error
 	if c.Resource == "" {
-		faults = append(faults, errors.New("no resource id"))
+		faults = append(faults, errors.New("resource id is missing"))
 	}
 	if c.IDs == "" {
-		faults = append(faults, errors.New("no prefix for ids"))
+		faults = append(faults, errors.New("prefix for ids is missing"))
 	}
 	faults = append(faults, config.Check(
 		config.TaskSlots.Is(c.Slots),

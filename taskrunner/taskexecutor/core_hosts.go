@@ -179,7 +179,7 @@ func (c *core) hostSaid(e hostSaid) {
 	switch m := e.Message.(type) {
 	case msg.HostHello:
 		if m.ProtocolVersion != jobgraph.ProtocolVersion {
-			h.failure = msg.NewFailure(fmt.Sprintf("program speaks protocol version %d, the cluster %d: build it with the SDK of the cluster's version",
+			h.failure = msg.NewFailure(fmt.Sprintf("program speaks protocol version %d, and the cluster speaks %d; build the program with the cluster's version of the SDK",
 				m.ProtocolVersion, jobgraph.ProtocolVersion), "")
 			h.failure.Permanent = true
 			c.emit(killHost{h.id})
@@ -220,7 +220,7 @@ func (c *core) hostOverMemory(e hostOverMemory) {
 		return
 	}
 	j.host.failure = msg.NewFailure(fmt.Sprintf(
-		"task host of job %s was ended because the container was about to exceed its memory: it held %d MB, and its share is %d MB; raise %s (now %dm) or lower what the job holds",
+		"task host of job %s was ended because the container was about to exceed its memory: the host held %d MB, and its share is %d MB; raise %s (now %dm) or let the job hold less memory",
 		j.name(), e.Resident.Megabytes(), e.Share.Megabytes(), config.TaskManagerProcessSize, c.config.MemoryMB), "")
 	c.emit(killHost{e.Host})
 }
@@ -238,7 +238,7 @@ func (c *core) hostExited(e hostExited) {
 		c.endIfIdle()
 		return
 	case len(c.slots.held(j.id)) == 0:
-		c.settle(j, "job has no slot here any more")
+		c.settle(j, "job has no slot on this worker any more")
 		return
 	case !h.stopping:
 		c.hostFailed(j, h, e.Exit)

@@ -36,7 +36,7 @@ func (c *core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
 		return "worker ends: " + c.ending.Cause
 	}
 	if offer.Index < 0 || offer.Index >= len(c.slots.slots) {
-		return fmt.Sprintf("no slot %d, there are %d", offer.Index, len(c.slots.slots))
+		return fmt.Sprintf("slot %d does not exist: the worker has %d slots", offer.Index, len(c.slots.slots))
 	}
 	if s := c.slots.find(offer.Allocation); s != nil && (s.index != offer.Index || s.job != m.Job) {
 		return fmt.Sprintf("allocation %s is slot %d of job %s", offer.Allocation, s.index, s.job)
@@ -100,7 +100,7 @@ func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 		return
 	}
 	if m.JobMaster != j.master {
-		c.drop(&j.link, "it is not the JobMaster that the slots were granted for")
+		c.drop(&j.link, "the slots were granted to another JobMaster")
 		return
 	}
 	c.admit(&j.link, string(m.JobMaster), m.Tasks, m.HeartbeatInterval, m.HeartbeatTimeout)

@@ -52,7 +52,7 @@ func (c *core) refuseProgram(ref msg.Program) string {
 	if _, known := c.programs[ref.SHA256]; known || ref.URI != "" {
 		return ""
 	}
-	return fmt.Sprintf("program %s (SHA-256 %s) is not on this worker, nor is it said where to fetch it", ref.Name, ref.SHA256)
+	return fmt.Sprintf("program %s (SHA-256 %s) is not on this worker, and the slot request does not say where to fetch it", ref.Name, ref.SHA256)
 }
 
 // needProgram gives the program of a new job, and has it fetched where that is

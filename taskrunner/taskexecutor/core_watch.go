@@ -30,7 +30,7 @@ func (w *watch) look(now time.Time) (lost string) {
 	}
 	w.due = now.Add(w.interval)
 	if silence := now.Sub(w.last); silence >= w.timeout {
-		return fmt.Sprintf("not heard of for %s (heartbeat.timeout)", silence)
+		return fmt.Sprintf("no heartbeat for %s (heartbeat.timeout)", silence)
 	}
 	return ""
 }

@@ -164,7 +164,7 @@ func (s *shell) instructHost(e instructHost) {
 	if s.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID)
 		if err != nil {
-			s.logger.WithField("host", e.Host).WithError(err).Error("task host gets no certificate")
+			s.logger.WithField("host", e.Host).WithError(err).Error("no certificate can be issued for the task host")
 			h.kill()
 			return
 		}

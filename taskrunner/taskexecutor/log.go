@@ -35,7 +35,7 @@ func (t *TaskExecutor) logEvent(event event) {
 	case programFetched:
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "file": e.File, "size": e.Size}).Info("program fetched")
 	case programFailed:
-		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "err": e.Cause}).Warn("program is not fetched")
+		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "err": e.Cause}).Warn("program cannot be fetched")
 	case started, linkOpened, woken:
 		t.logger.WithField("event", fmt.Sprintf("%T%+v", event, event)).Debug("event")
 	}

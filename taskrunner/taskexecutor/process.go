@@ -106,7 +106,7 @@ type patient struct {
 
 func (p *patient) Write(b []byte) (int, error) {
 	if _, err := p.file.Write(b); err != nil {
-		p.once.Do(func() { p.logger.WithError(err).Error("output of task host is lost") })
+		p.once.Do(func() { p.logger.WithError(err).Error("output of the task host cannot be written") })
 	}
 	return len(b), nil
 }
@@ -137,10 +137,10 @@ func (h *process) Wait() Exit {
 	// The error is in the state: a status other than 0, or output held open.
 	_ = h.command.Wait()
 	if n := endOrphans(h.host); n > 0 {
-		h.logger.WithField("processes", n).Warn("task host left children behind, which are killed")
+		h.logger.WithField("processes", n).Warn("task host left child processes behind; they are killed")
 	}
 	if err := h.closeLogs(); err != nil {
-		h.logger.WithError(err).Warn("output of task host is not closed")
+		h.logger.WithError(err).Warn("output files of the task host cannot be closed")
 	}
 	return Exit{How: h.command.ProcessState.String(), Crash: h.tail.Crash(), Output: strings.TrimSpace(h.tail.String())}
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // errProgramName says that a program has a name that no file has.
-var errProgramName = errors.New("name is not that of a file")
+var errProgramName = errors.New("program name is not a file name")
 
-var errNoPrograms = errors.New("this worker reaches no file system")
+var errNoPrograms = errors.New("this worker has no access to a file system")
 
 // Programs is where a worker gets the programs of jobs from which were not
 // localized with its container. The zero value gets none.
@@ -51,7 +51,7 @@ func (s *shell) holdProgram(ctx context.Context, e fetchProgram) {
 			<-held.Done()
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			s.logger.WithField("copy", e.Copy).WithError(err).Warn("program is left behind")
+			s.logger.WithField("copy", e.Copy).WithError(err).Warn("copy of the program cannot be removed")
 		}
 		if err != nil {
 			s.loop.Tell(held, programFailed{Copy: e.Copy, Cause: err.Error()})

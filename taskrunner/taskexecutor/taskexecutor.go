@@ -20,7 +20,7 @@ var (
 	// ErrRejected says that the ResourceManager refused the worker for good.
 	ErrRejected = errors.New("rejected by the ResourceManager")
 	// errUnregistered says that no ResourceManager was found in time.
-	errUnregistered = errors.New("no ResourceManager")
+	errUnregistered = errors.New("registration timed out")
 )
 
 // Connector opens streams to the roles of the AM: a *rolerpc.Conn, or a

@@ -24,7 +24,7 @@ func (p *panicError) Error() string { return "panic: " + p.text }
 
 // errGoexit is how a task ends whose code calls runtime.Goexit, as test helpers
 // do.
-var errGoexit = errors.New("task's goroutine was ended by runtime.Goexit")
+var errGoexit = errors.New("the task's code called runtime.Goexit; return an error instead")
 
 // failureOf puts a task's error into the form that travels.
 func failureOf(err error) *msg.Failure {

@@ -82,7 +82,7 @@ func (h *host) run(ctx context.Context, conn *control.Conn) error {
 		t.cancel(cause)
 	}
 	if !errors.Is(err, ErrTaskStuck) && !h.awaitTasks(partingTime) {
-		h.log.Warn("tasks are left behind")
+		h.log.Warn("task host ends, but some tasks still run")
 	}
 	h.exchange.Close()
 	err = errors.Join(err, h.open.CloseFiles())

@@ -87,7 +87,7 @@ func (s *subtask) NextSplit(ctx context.Context) (jobgraph.Split, error) {
 
 func (s *subtask) Collect(ctx context.Context, records []byte) error {
 	if len(records) > operator.MaxCollectBatch {
-		return fmt.Errorf("collect batch of %d bytes in task %s: at most %d are taken", len(records), s.execution, operator.MaxCollectBatch)
+		return fmt.Errorf("collect batch of %d bytes in task %s: the limit is %d bytes", len(records), s.execution, operator.MaxCollectBatch)
 	}
 	select {
 	case s.window <- struct{}{}:

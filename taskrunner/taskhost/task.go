@@ -72,7 +72,7 @@ func (t *task) wire(ctx context.Context, e *exchange.Exchange) error {
 	for output, channels := range t.Outputs {
 		partition, err := e.Partition(t.Execution, output, channels)
 		if err != nil {
-			return fmt.Errorf("make output: %w", err)
+			return fmt.Errorf("create output: %w", err)
 		}
 		t.subtask.outputs = append(t.subtask.outputs, partition)
 	}

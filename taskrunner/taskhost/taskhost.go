@@ -189,8 +189,8 @@ func compile(job msg.JobSpec, program Program) (c Compiled, err error) {
 		return Compiled{}, fmt.Errorf("build job %q: %w: %w", job.Job, ErrPlan, err)
 	}
 	if digest := c.Graph.ComputeDigest(); digest != job.Digest {
-		return Compiled{}, fmt.Errorf("build job %q: %w: its graph has digest %s, the submitted one %s: "+
-			"the plan function must draw the same graph each time it runs, and the cluster must run the build that submitted the job",
+		return Compiled{}, fmt.Errorf("build job %q: %w: its graph has digest %s, and the submitted graph has %s; "+
+			"the plan function must build the same graph each time it runs, and the cluster must run the build that submitted the job",
 			job.Job, ErrPlan, digest, job.Digest)
 	}
 	if len(c.Tasks) != len(c.Graph.Vertices) {

@@ -264,7 +264,7 @@ func TestPanicFailsTheTask(t *testing.T) {
 		},
 		"the end of the goroutine": {
 			func(context.Context, operator.Subtask) error { runtime.Goexit(); return nil },
-			"task's goroutine was ended by runtime.Goexit", "", false,
+			"the task's code called runtime.Goexit; return an error instead", "", false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -382,7 +382,7 @@ func TestHostRefusesAnotherPlan(t *testing.T) {
 		change  func(*msg.StartHost)
 		want    []string
 	}{
-		"another digest": {right, other, []string{"digest " + right.graph.Digest, "submitted one other", "same graph each time"}},
+		"another digest": {right, other, []string{"digest " + right.graph.Digest, "the submitted graph has other", "same graph each time"}},
 		"no such job":    {broken, func(*msg.StartHost) {}, []string{"no such job"}},
 		"missing tasks":  {short, func(*msg.StartHost) {}, []string{"0 tasks for 1 vertices"}},
 	} {
