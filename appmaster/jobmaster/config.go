@@ -18,36 +18,37 @@ import (
 type Config struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID    // fencing token of this grant
-	Graph     *jobgraph.JobGraph // valid; not changed any more
-	Program   msg.Program        // what holds the job's code
+	Graph     *jobgraph.JobGraph // valid; never changed
+	Program   msg.Program        // the program with the job's code
 	Restart   failover.Settings  // restart-strategy.*
-	Seed      uint64             // of jitter
+	Seed      uint64             // for jitter
 	// Parallelism is the default that the plan was made with.
 	Parallelism int
-	// SlotMemoryMB is what the operators of all tasks in one slot may hold.
+	// SlotMemoryMB is the memory for the operators of all tasks in one slot.
 	SlotMemoryMB int
-	// ResultBytes is what is held of each collected result: see collect.New.
+	// ResultBytes bounds the records that are held of each collected result: see collect.New.
 	ResultBytes int
 
 	HeartbeatInterval  time.Duration // heartbeat.interval
 	HeartbeatTimeout   time.Duration // heartbeat.timeout
 	SlotRequestTimeout time.Duration // slot.request.timeout
 	SlotIdleTimeout    time.Duration // slot.idle.timeout
-	// ClientTimeout is client.heartbeat.timeout: how long nobody may ask for the job while
-	// a task waits for its collected records to be read.
+	// ClientTimeout is client.heartbeat.timeout. If no client asks for the job for this time while
+	// a task waits for a client to read its collected records, the records are dropped.
 	ClientTimeout time.Duration
 }
 
-// related are the options of a job that have to keep an order. The client of a job of a session has all of its own in the
-// job; such as are for containers count for nothing there, whatever they are beside those of the session.
+// related are the options of a job that must keep an order. In a session, the client puts all of
+// its options into the job. Options for containers have no effect there, whatever their relation to
+// the options of the session.
 var related = []config.Key{ //nolint:gochecknoglobals // a constant table
 	config.HeartbeatInterval, config.HeartbeatTimeout, config.ClientHeartbeatInterval, config.ClientHeartbeatTimeout,
 	config.ExponentialInitialBackoff, config.ExponentialMaxBackoff,
 }
 
-// Configured gives the part of a Config that options decide: the cluster's, and
-// over them those of the job. The error wraps config.ErrInvalid: an option is not
-// allowed, or not beside another of the job or the cluster.
+// Configured gives the part of a Config that options decide: options of the job override those of
+// the cluster. The error wraps config.ErrInvalid if an option has an invalid value, or contradicts
+// another option of the job or the cluster.
 func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 	c, err := cluster.With(config.Layer{Source: "job " + g.Name, Values: g.Config})
 	if err == nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// lossGrace is how long a worker whose connection broke may stay unexplained:
-// YARN's word on its container makes the better cause, and usually comes sooner.
+// lossGrace is how long the JobMaster waits after a worker's connection broke before it counts the
+// worker as lost. In this time YARN usually reports the end of the container, which is the better
+// cause.
 const lossGrace = 2 * time.Second
 
-// core is the JobMaster's state. Step is the only way it changes; one goroutine
-// may use a core.
+// core is the JobMaster's state. Only Step changes it; one goroutine may use a core.
 //
-// Each step first gives time to those for whom the job waits if the process was stopped, then
-// takes in what happened, then derives what follows from it: see Step.
+// If the process was stopped, each step first extends the deadlines of the peers for whom the job
+// waits. Then it handles the event, and derives the consequences: see Step.
 type core struct {
 	config   Config
 	graph    *executiongraph.Graph
@@ -33,48 +33,48 @@ type core struct {
 	regions  []region
 	status   msg.JobStatus
 	entered  map[msg.JobStatus]time.Time
-	splits   []*splitQueue // of each vertex; nil where it reads edges
+	splits   []*splitQueue // of each vertex; nil for vertices that read edges
 	results  collect.Results
-	clients  patience.Deadline // when the job counts as left, unless a client asks for it
+	clients  patience.Deadline // then the job has no client, unless one asks before
 
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
-	declared   int  // slots last declared to the ResourceManager; -1: not registered there
-	least      int  // of these, with which some region can run
-	short      bool // the ResourceManager has said that some of them cannot be had
+	declared   int  // slots last declared to the ResourceManager; -1: not registered there yet
+	least      int  // slots with which at least one region can run
+	short      bool // the ResourceManager has said that it cannot get all declared slots
 	blocklist  failover.Blocklist
-	sick       failover.Cause    // for which a node was blocked last
-	slots      patience.Deadline // when the job gives up to wait for slots: see slotDeadline
-	slotsSince time.Time         // from when on that counts
-	supplied   bool              // a slot or host came, was left, or a region was scheduled, since the last deploy
+	sick       failover.Cause    // of the last block of a node
+	slots      patience.Deadline // when the job stops waiting for slots: see slotDeadline
+	slotsSince time.Time         // the start of the time that slots bounds
+	supplied   bool              // since the last deploy a slot or host came or became free, or a region was scheduled
 
-	failing   []int                // regions with a failure that is not dealt with, ascending
+	failing   []int                // regions that have failed and not restarted yet, ascending
 	losses    []*loss              // of hosts, oldest first
 	history   []msg.ExceptionEntry // root causes, newest first
 	counters  counters
 	failed    []taskFailure // oldest first
 	restarted int           // regions
-	steps     []msg.Step    // of the start-up, as they were reached
+	steps     []msg.Step    // of the start-up, in the order in which they were reached
 
 	nextHeartbeat time.Time
-	// nextExpiry is no later than the first worker's deadline. Messages move
-	// deadlines away all the time, so it is computed when it has passed.
+	// nextExpiry is not after the first deadline of a worker. Each message moves a deadline, so
+	// nextExpiry is recomputed only when it has passed.
 	nextExpiry time.Time
-	alarm      time.Time // when something is due; zero: never
+	alarm      time.Time // when the next deadline passes; zero: never
 
 	// During a step:
 	now     time.Time
 	effects []effect
 }
 
-// phase is how far a region is.
+// phase is the progress of a region.
 type phase int
 
 const (
-	waiting  phase = iota + 1 // for slots with hosts in them
+	waiting  phase = iota + 1 // for slots of workers with a ready host
 	deployed                  // its tasks were sent to their hosts
-	failing                   // a task failed: the rest is cancelled, the root cause sought
-	delayed                   // a restart was decided; its delay runs, or tasks still end
+	failing                   // a task failed: the others are cancelled, and the root cause is not known yet
+	delayed                   // a restart was decided: it waits for its delay, and for tasks to end
 )
 
 type region struct {
@@ -83,7 +83,7 @@ type region struct {
 	restartAt time.Time // while delayed
 }
 
-// newCore makes the core of a job that has not started.
+// newCore makes the core of a job that has not started yet.
 func newCore(config Config) (*core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
@@ -117,8 +117,8 @@ func newCore(config Config) (*core, error) {
 	return c, nil
 }
 
-// Step takes one event and gives what is to be done about it, in order. After
-// ended no event changes anything.
+// Step handles one event and returns the effects to perform, in order. After ended, events change
+// nothing.
 func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects = now, nil
 	if c.status.GloballyTerminal() {
@@ -150,7 +150,7 @@ func (c *core) take(event event) {
 		c.disconnected(e.From, e.Cause)
 	case cancelAsked:
 		c.cancel()
-	case woken: // what is due is looked for after each event
+	case woken: // each step looks for deadlines that have passed
 	case detailsAsked:
 		c.clientAsked()
 		c.emit(reply{e.Question.Answer(c.details())})
@@ -178,8 +178,7 @@ func (c *core) setStatus(to msg.JobStatus) {
 	c.entered[to] = c.now
 }
 
-// start schedules all regions: everything is pipelined, so none has to wait for
-// the end of another.
+// start schedules all regions. All edges are pipelined, so no region waits for the end of another.
 func (c *core) start() {
 	c.clientAsked()
 	c.setStatus(msg.JobInitializing)
@@ -195,8 +194,8 @@ func (c *core) start() {
 	}})
 }
 
-// sharedSlots lists the shared slots of each region, ascending. Regions are numbered
-// by their first execution, and vertices are in topological order: so are regions.
+// sharedSlots lists the shared slots of each region, ascending. Regions are numbered by their first
+// execution, and vertices are in topological order. So regions are in topological order, too.
 func (c *core) sharedSlots() [][]int {
 	regions := make([][]int, len(c.regions))
 	for r := range regions {
@@ -209,7 +208,7 @@ func (c *core) sharedSlots() [][]int {
 	return regions
 }
 
-// schedule lets a region wait for its slots.
+// schedule puts a region into the queue for slots.
 func (c *core) schedule(r int) {
 	c.regions[r].phase = waiting
 	c.pool.Wait(r)
@@ -245,15 +244,16 @@ func (c *core) resourceManagerSaid(m msg.Message) {
 	}
 }
 
-// notEnough takes in that the job cannot have all slots that it declared. While
-// some of its regions can run it goes on: their slots serve the others after them. A node
-// that has been set aside is better than none.
+// notEnough handles the message that the job cannot have all slots that it declared. While some of
+// its regions can run, the job continues: the other regions get their slots afterwards. If no
+// region can run, the restart strategy decides whether the job tries the nodes that it has set
+// aside. If none is set aside, the job fails.
 func (c *core) notEnough(m msg.NotEnoughResources) {
 	switch _, starved := c.pool.StarvedSince(); {
 	case !starved:
 		c.short = true
 	case m.NodesBlocked == c.blocklist.Empty():
-		// It crossed the begin or the end of a block. It is told again if it still is so.
+		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
 	case m.NodesBlocked:
 		c.noOtherNode("no other node gives slots: " + m.Reason)
 	default:
@@ -261,9 +261,9 @@ func (c *core) notEnough(m msg.NotEnoughResources) {
 	}
 }
 
-// declare tells the ResourceManager how many slots the job needs now: none once it
-// ends. A job that went on with too few and can do so no more asks again, as what
-// it was told may not be true any more.
+// declare tells the ResourceManager how many slots the job needs now; an ending job needs none. If
+// a job that continued with too few slots can run no region any more, it declares again, because
+// the earlier answer may be out of date.
 func (c *core) declare() {
 	required, least, again := 0, 0, false
 	if c.active() {
@@ -279,7 +279,7 @@ func (c *core) declare() {
 	}})
 }
 
-// cancel ends the job because somebody wants it.
+// cancel ends the job on request.
 func (c *core) cancel() {
 	if c.active() {
 		c.setStatus(msg.JobCancelling)
@@ -287,7 +287,7 @@ func (c *core) cancel() {
 	}
 }
 
-// failJob ends the job for a reason that lies in none of its tasks.
+// failJob ends the job for a reason outside its tasks.
 func (c *core) failJob(reason string) {
 	c.failWith(msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(reason, "")})
 }
@@ -307,7 +307,7 @@ func (c *core) cancelAll() {
 	c.cancelTasks(c.graph.All())
 }
 
-// finish ends the job when all its tasks have.
+// finish ends the job when all its tasks have ended.
 func (c *core) finish() {
 	switch {
 	case c.active() && c.graph.Finished():
@@ -319,8 +319,8 @@ func (c *core) finish() {
 	}
 }
 
-// end gives everything back. The ResourceManager knows already that the job needs
-// nothing any more, or it would grant the freed slots to this job again.
+// end gives all slots back and closes all connections. Before this, the job has declared that it
+// needs no slots; otherwise the ResourceManager would grant the freed slots to this job again.
 func (c *core) end(status msg.JobStatus) {
 	ended := ended{Last: c.details(), LastOverview: c.overview(), Results: c.results}
 	c.setStatus(status)
@@ -339,7 +339,7 @@ func (c *core) end(status msg.JobStatus) {
 	c.emit(ended)
 }
 
-// Alarm is actor.Core's.
+// Alarm implements actor.Core.
 func (c *core) Alarm() time.Time { return c.alarm }
 
 // nextDue is when the next deadline passes.
@@ -365,7 +365,7 @@ func (c *core) nextDue() time.Time {
 	if at, blocked := c.blocklist.Next(); blocked {
 		next = actor.Earliest(next, at)
 	}
-	if since, idle := c.pool.IdleSince(); idle && c.active() { // else nothing gives it up
+	if since, idle := c.pool.IdleSince(); idle && c.active() { // otherwise giveUpSlots does nothing
 		next = actor.Earliest(next, since.Add(c.config.SlotIdleTimeout))
 	}
 	return next

@@ -9,9 +9,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// hostUnavailable takes in that a worker can have no host of the job. The node may
-// be sick, or the job: so the job goes on without the node, unless another one says
-// the same and none shows the contrary.
+// hostUnavailable handles the message that a worker cannot run a host of the job. The fault may be
+// in the node or in the job. So the job sets the node aside and continues, unless another node has
+// reported the same and no host of the job is ready anywhere.
 func (c *core) hostUnavailable(w *worker, f msg.Failure) {
 	if !c.active() {
 		return
@@ -29,7 +29,7 @@ func (c *core) hostUnavailable(w *worker, f msg.Failure) {
 	}
 	c.emit(nodeBlocked{c.blocklist.Block(c.now, w.node, clip(f.Message, maxReason))})
 	c.sick = c.unavailable(w, f)
-	c.tellBlocked() // first, or the ResourceManager would grant the freed slots again
+	c.tellBlocked() // before freeSlots: otherwise the ResourceManager would grant the freed slots to this job again
 	for _, other := range c.workers {
 		if c.setAside(other) {
 			c.freeSlots(c.pool.RemoveWorker(other.resource, c.now), fmt.Sprintf("node %s is set aside", other.node))
@@ -37,7 +37,7 @@ func (c *core) hostUnavailable(w *worker, f msg.Failure) {
 	}
 }
 
-// unavailable is the cause that a worker can have no host of the job.
+// unavailable is the failover.Cause of a worker that cannot run a host of the job.
 func (c *core) unavailable(w *worker, f msg.Failure) failover.Cause {
 	return failover.Cause{
 		Kind: failover.HostUnavailable, Time: c.now, Failure: *msg.NewFailure(f.Message, ""),
@@ -45,8 +45,8 @@ func (c *core) unavailable(w *worker, f msg.Failure) failover.Cause {
 	}
 }
 
-// setAside tells whether no slot of a worker is taken because of its node. One that
-// has had a host is used on: its node works as far as this job needs it.
+// setAside tells whether the job takes no slots of a worker because of its node. If a host was
+// ready on the worker, the job keeps using it: the node works well enough for this job.
 func (c *core) setAside(w *worker) bool { return !w.proven && c.blocklist.Blocks(w.node) }
 
 // tellBlocked tells the ResourceManager from which nodes the job wants no slots.
@@ -58,13 +58,13 @@ func (c *core) tellBlocked() {
 	}
 }
 
-// noOtherNode takes in why no node serves the job but those that are set aside: there
-// is none, or none gives slots in time, or YARN gives no more workers. Then the restart
-// strategy decides whether, and after which delay, the job tries them again. While some of
-// its regions can run it goes on without.
+// noOtherNode handles the case that only nodes which are set aside could serve the job: there is no
+// other node, no other node gives slots in time, or YARN gives no more workers. The restart
+// strategy then decides whether the job tries these nodes again, and after which delay. While some
+// region can run, the job continues without them.
 func (c *core) noOtherNode(reason string) {
 	if !c.active() || c.blocklist.Empty() || !c.blocklist.Lifted().IsZero() {
-		return // it crossed the end of the blocks
+		return // the message crossed the end of the blocks
 	}
 	if _, starved := c.pool.StarvedSince(); !starved {
 		c.short = true
@@ -84,9 +84,8 @@ func (c *core) noOtherNode(reason string) {
 	}
 }
 
-// slotDeadline is when the job gives up to wait for slots, unless one comes; false while
-// some of its regions can run in those that are there. Nodes that are tried again have
-// the whole time anew.
+// slotDeadline is when the job stops waiting for slots, unless one comes; false while some region
+// can run in the slots that the job has. After blocks are lifted, the whole time starts again.
 func (c *core) slotDeadline() (*patience.Deadline, bool) {
 	since, starved := c.pool.StarvedSince()
 	if !starved || !c.active() {
@@ -95,14 +94,13 @@ func (c *core) slotDeadline() (*patience.Deadline, bool) {
 	if lifted := c.blocklist.Lifted(); lifted.After(since) {
 		since = lifted
 	}
-	if !since.Equal(c.slotsSince) { // else it may have been put off
+	if !since.Equal(c.slotsSince) { // otherwise keep the deadline, which excuse may have extended
 		c.slotsSince, c.slots = since, patience.After(since, c.config.SlotRequestTimeout)
 	}
 	return &c.slots, true
 }
 
-// slotsTimedOut ends the job, unless there are nodes that have been set aside: a node
-// that may be sick is better than none.
+// slotsTimedOut ends the job. If nodes are set aside, the job tries these first.
 func (c *core) slotsTimedOut() {
 	if !c.blocklist.Empty() {
 		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))

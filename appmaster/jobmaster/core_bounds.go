@@ -13,16 +13,17 @@ const (
 	// maxHistory bounds the root causes that are kept; Flink's
 	// web.exception-history-size.
 	maxHistory = 16
-	// maxTaskFailures bounds the failures of tasks that are kept; Flink's
-	// JobExceptionsHandler tells no more of them.
+	// maxTaskFailures bounds the failures of tasks that are kept; Flink's JobExceptionsHandler
+	// shows no more.
 	maxTaskFailures = 20
 	// maxLosses bounds the lost hosts that are kept to explain later failures.
 	maxLosses = 64
-	// maxBrief bounds the text of a failure when many regions fail at once, in bytes: each
-	// of them holds two at most until it restarts, within what is reserved for its tasks.
+	// maxBrief bounds the text of a failure when many regions fail at once, in bytes. Each region
+	// holds at most two such texts until it restarts; the memory reserved for its tasks covers
+	// them.
 	maxBrief = 256
-	// maxReason bounds the reason for which a node is set aside, in bytes: before the cause
-	// it may have the name, the hash and the place of a program, and a file.
+	// maxReason bounds the reason for which a node is set aside, in bytes. The reason may begin
+	// with the name, hash and location of a program, and a file, before the cause.
 	maxReason = 1024
 )
 
@@ -34,20 +35,21 @@ const (
 	incidentBytes = msg.MaxJobFailures * 4 / 16
 )
 
-// fixedBytes estimates what an entry takes without its texts; briefBytes is what a brief one
-// takes, with the names of its task and node.
+// fixedBytes estimates the memory of an entry without its texts; briefBytes that of a brief entry
+// with the names of its task and node.
 const (
 	fixedBytes = 192
 	briefBytes = fixedBytes + maxBrief + 1024
 )
 
-// entryBytes estimates what an entry takes.
+// entryBytes estimates the memory of an entry.
 func entryBytes(e *msg.ExceptionEntry) int {
 	return fixedBytes + len(e.Failure.Message) + len(e.Failure.Stack) + len(e.Task) + len(e.Location)
 }
 
-// boundHistory makes older root causes brief that would leave the others no room, and forgets
-// those beyond maxHistory, or those that have no room even so. The newest stays as it is.
+// boundHistory bounds the history to maxHistory root causes and historyBytes. It shortens an older
+// entry if the remaining entries would have no room, and drops the oldest ones that still have
+// none. The newest entry is never shortened.
 func (c *core) boundHistory() {
 	n := min(len(c.history), maxHistory)
 	clear(c.history[n:])
@@ -55,7 +57,7 @@ func (c *core) boundHistory() {
 	size := 0
 	for i := range c.history {
 		entry := &c.history[i]
-		left := historyBytes - (n-1-i)*briefBytes // so much room do the older ones leave
+		left := historyBytes - (n-1-i)*briefBytes // the room that the older entries leave
 		if i > 0 && size+entryBytes(entry) > left {
 			entry.Failure = brief(entry.Failure)
 		}
@@ -67,7 +69,7 @@ func (c *core) boundHistory() {
 	}
 }
 
-// hasRoomForFailed tells whether another task's failure may be kept: the first ones count.
+// hasRoomForFailed tells whether another task's failure may be kept. The first failures are kept.
 func (c *core) hasRoomForFailed(entry msg.ExceptionEntry) bool {
 	size := entryBytes(&entry)
 	for i := range c.failed {
@@ -76,7 +78,7 @@ func (c *core) hasRoomForFailed(entry msg.ExceptionEntry) bool {
 	return len(c.failed) == 0 || len(c.failed) < maxTaskFailures && size <= failedBytes
 }
 
-// boundLosses forgets the oldest losses. The newest stays.
+// boundLosses drops the oldest losses. The newest is always kept.
 func (c *core) boundLosses() {
 	size, first := 0, len(c.losses)
 	for ; first > max(0, len(c.losses)-maxLosses); first-- {
@@ -88,8 +90,8 @@ func (c *core) boundLosses() {
 	c.losses = slices.Delete(c.losses, 0, first)
 }
 
-// hasRoomForIncident tells whether a failing region may keep a failure with all its text. It
-// keeps a brief one else, which the account of its tasks has room for.
+// hasRoomForIncident tells whether a failing region may keep the whole text of a failure. Otherwise
+// it keeps a brief one, which the memory reserved for its tasks covers.
 func (c *core) hasRoomForIncident(cause failover.Cause) bool {
 	entry := cause.Entry()
 	size := entryBytes(&entry)
@@ -101,21 +103,21 @@ func (c *core) hasRoomForIncident(cause failover.Cause) bool {
 	return true
 }
 
-// clipped bounds a failure's texts, whoever it comes from.
+// clipped bounds the texts of a failure from any source.
 func clipped(f msg.Failure) msg.Failure {
 	bounded := msg.NewFailure(f.Message, f.Stack)
 	bounded.Permanent, bounded.PeerLost = f.Permanent, f.PeerLost
 	return *bounded
 }
 
-// brief is a failure with little text.
+// brief shortens the message of a failure and drops its stack.
 func brief(f msg.Failure) msg.Failure {
 	f.Message = clip(f.Message, maxBrief)
 	f.Stack = ""
 	return f
 }
 
-// clip gives the first bytes of a text, so many at most, and keeps nothing of the rest.
+// clip gives at most the first bytes of a text, as a copy, so that the rest can be freed.
 func clip(text string, most int) string {
 	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), most)], ""))
 }

@@ -9,32 +9,32 @@ import (
 
 // Estimates of memory, in bytes.
 const (
-	// counterBytes is what a counter takes beside its name, with its sum.
+	// counterBytes is the memory of a counter and its sum, without its name.
 	counterBytes = 64
-	// regionCounterBytes is what it takes in a region that has not finished.
+	// regionCounterBytes is the memory of a counter in a region that has not finished.
 	regionCounterBytes = 48
-	// taskCounterBytes is what each task adds to the room of counters: a part of what is
-	// reserved for the task.
+	// taskCounterBytes is the room for counters that each task adds, out of the memory reserved for
+	// the task.
 	taskCounterBytes = 256
 )
 
-// counters adds up what tasks have counted. It holds sums, not what each task said: one for
-// the job, and one for each region that may still restart, and counts anew then.
+// counters adds up what tasks have counted. It holds sums, not the report of each task: one sum for
+// the job, and one for each region that may still restart and count again.
 type counters struct {
-	most    int                     // bytes that all may take
-	bytes   int                     // that all take
-	names   map[string]*counterName // each name once, whoever reports it
+	most    int                     // bytes that all counters may take
+	bytes   int                     // bytes that all counters take
+	names   map[string]*counterName // each name once, shared by all sums
 	settled map[string]int64
 	regions map[int]map[string]int64
 }
 
-// counterName is a name that sums have.
+// counterName is a name and the number of sums that use it.
 type counterName struct {
 	text string
 	sums int
 }
 
-// newCounters are those of a job of so many tasks.
+// newCounters makes the counters of a job with this number of tasks.
 func newCounters(tasks int) counters {
 	return counters{
 		most:  msg.MaxJobCounters + tasks*taskCounterBytes,
@@ -42,7 +42,7 @@ func newCounters(tasks int) counters {
 	}
 }
 
-// fit tells whether a job may have a task's counters, beside those that it has.
+// fit tells whether a task's counters fit beside those that the job has.
 func (c *counters) fit(region int, reported map[string]int64) error {
 	bytes := c.bytes
 	for name := range reported {
@@ -60,7 +60,7 @@ func (c *counters) fit(region int, reported map[string]int64) error {
 	return nil
 }
 
-// add takes in the counters of a task that has finished, which fit.
+// add adds the counters of a finished task. The caller has checked with fit.
 func (c *counters) add(region int, reported map[string]int64) {
 	if len(reported) == 0 {
 		return
@@ -80,7 +80,7 @@ func (c *counters) add(region int, reported map[string]int64) {
 	}
 }
 
-// use takes in that another sum has a name, and gives the name as others have it.
+// use counts one more sum for a name, and gives the shared copy of the name.
 func (c *counters) use(name string) string {
 	known := c.names[name]
 	if known == nil {
@@ -92,7 +92,8 @@ func (c *counters) use(name string) string {
 	return known.text
 }
 
-// settle takes in that a region has finished, and restarts no more.
+// settle moves the counters of a region into the sum of the job: the region has finished and never
+// restarts.
 func (c *counters) settle(region int) {
 	//bobbin:anyorder each name has its own sum
 	for name, n := range c.regions[region] {
@@ -104,7 +105,7 @@ func (c *counters) settle(region int) {
 	c.restart(region)
 }
 
-// restart forgets what a region has counted, and the names that nobody else has.
+// restart drops the counters of a region, and the names that no other sum uses.
 func (c *counters) restart(region int) {
 	//bobbin:anyorder each name is given up by itself, and the bytes are added up
 	for name := range c.regions[region] {
@@ -119,7 +120,7 @@ func (c *counters) restart(region int) {
 	delete(c.regions, region)
 }
 
-// sum is what the whole job has counted.
+// sum gives the counters of the whole job.
 func (c *counters) sum() map[string]int64 {
 	sum := maps.Clone(c.settled)
 	for _, region := range c.regions {

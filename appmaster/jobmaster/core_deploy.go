@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// deploy sends the tasks of every waiting region for which there are slots with
-// hosts in them: one message to each host, however many regions come together.
+// deploy sends the tasks of every waiting region for which there are enough slots with a ready
+// host. Each host gets one message, even for several regions.
 func (c *core) deploy() {
 	if !c.active() || !c.supplied {
 		return
@@ -32,14 +32,14 @@ func (c *core) deploy() {
 	d.send()
 }
 
-// takesTasks tells whether a slot has a host that takes tasks.
+// takesTasks tells whether a slot's worker has a host that takes tasks.
 func (c *core) takesTasks(slot slotpool.Slot) bool {
 	w := c.byResource[slot.Resource]
 	return w != nil && w.ready()
 }
 
-// deployment gathers the messages of one deploy. Their placements and hosts are
-// shared and not changed any more once they are sent.
+// deployment gathers the messages of one deploy. The messages share placements and hosts, which
+// nobody changes after they are sent.
 type deployment struct {
 	core       *core
 	messages   map[ids.ResourceID]*msg.DeployTasks
@@ -72,8 +72,8 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	}
 }
 
-// place notes where a producer runs. Subtasks that are not deployed now are in
-// other regions, from which nobody here reads.
+// place notes where a producer runs. Subtasks that are not deployed now belong to other regions,
+// whose output no task of this deployment reads.
 func (d *deployment) place(e *executiongraph.Execution, host int) {
 	v := e.ID.Vertex
 	p := d.placements[v]
@@ -104,7 +104,7 @@ func (d *deployment) send() {
 	}
 }
 
-// read lists the vertices that any of these tasks reads from, ascending.
+// read lists the vertices from which any of these tasks reads, ascending.
 func (d *deployment) read(tasks []msg.TaskDeployment) []int {
 	var vertices []int
 	last := -1

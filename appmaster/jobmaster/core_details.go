@@ -9,7 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// details describes the job for people.
+// details describes the job for users.
 func (c *core) details() msg.JobDetails {
 	d := msg.JobDetails{
 		ID:         c.config.Job,
@@ -74,7 +74,7 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 	return d
 }
 
-// overview describes the job in a list.
+// overview describes the job for a list of jobs.
 func (c *core) overview() msg.JobOverview {
 	o := msg.JobOverview{
 		ID:         c.config.Job,

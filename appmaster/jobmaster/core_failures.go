@@ -11,22 +11,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// loss is the end of a host. Several regions may suffer from one: it is decided
-// on once.
+// loss is the end of a host. Several regions may fail because of one loss; the restart strategy
+// decides once for all of them.
 type loss struct {
 	cause    failover.Cause
-	decision *failover.Decision // nil until it was the root cause of a region
+	decision *failover.Decision // nil until the loss was the root cause of a region
 }
 
-// taskFailure is why a task is FAILED, for people: root causes are found among what
-// regions are told.
+// taskFailure is why a task is FAILED, for users. The JobMaster finds root causes among the
+// failures that regions collect.
 type taskFailure struct {
 	region int
 	entry  msg.ExceptionEntry
 }
 
-// regionFailed takes in a failure among the tasks of a region and ends the rest
-// of them: they cannot go on without it, whatever its reason turns out to be.
+// regionFailed handles a failure among the tasks of a region and cancels the other tasks of the
+// region. They cannot continue without the failed task, whatever the root cause is.
 func (c *core) regionFailed(r int, cause failover.Cause) {
 	region := &c.regions[r]
 	switch {
@@ -34,7 +34,7 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 		return
 	case region.phase == delayed && !cause.Failure.Permanent:
 		return
-	case region.phase == delayed: // a restart would be for nothing, whatever it was decided for
+	case region.phase == delayed: // a permanent failure makes the restart useless, whatever its cause was
 		region.phase = failing
 		region.incident = failover.Incident{}
 	case region.phase == deployed:
@@ -63,20 +63,20 @@ func (c *core) lossOf(host ids.HostID) *loss {
 	return nil
 }
 
-// loseHost takes in that the job's host on a worker takes no tasks any more.
+// loseHost handles that the job's host on a worker takes no more tasks.
 func (c *core) loseHost(w *worker, kind failover.Kind, f msg.Failure) {
 	c.tasksLost(w, failover.Cause{Kind: kind, Failure: clipped(f)})
 	w.host, w.dataAddress = "", ""
 }
 
-// loseWorker takes in that a worker has ended, and the job's host with it.
+// loseWorker handles that a worker has ended, and with it the job's host.
 func (c *core) loseWorker(w *worker, cause string) {
 	text := fmt.Sprintf("worker %s on %s is lost: %s", w.resource, w.node, cause)
 	c.tasksLost(w, failover.Cause{Kind: failover.WorkerLost, Failure: *msg.NewFailure(text, "")})
 }
 
-// tasksLost ends the tasks in a worker's host, and tells the failures that blame
-// this host what became of it.
+// tasksLost ends the tasks in the host of a worker, and adds the cause to the failures that blame
+// this host.
 func (c *core) tasksLost(w *worker, cause failover.Cause) {
 	if w.host == "" {
 		return
@@ -108,8 +108,8 @@ func (c *core) tasksLost(w *worker, cause failover.Cause) {
 	}
 }
 
-// failOver decides what follows the failures whose root cause is known, and
-// restarts the regions whose time has come.
+// failOver decides about each failure whose root cause is known, and restarts the regions whose
+// delay has passed.
 func (c *core) failOver() {
 	for _, r := range slices.Clone(c.failing) {
 		if c.graph.RegionEnded(r) && c.pool.Release(r) {
@@ -129,10 +129,10 @@ func (c *core) failOver() {
 	}
 }
 
-// rootCause is what made a region fail, once that is known. A host that is blamed
-// may have been lost with its node: then the first that is heard of its worker
-// after the blame, if only how it ends what it runs of the region, tells that it
-// lives, or the loss of its connection that it does not.
+// rootCause gives the root cause of the failure of a region, once it is known. If the failures
+// blame a host, its node may be lost. The JobMaster then waits for the next message of the blamed
+// worker, which shows that it lives (this may be the end of its cancelled tasks), or for the loss
+// of its connection.
 func (c *core) rootCause(r int) (failover.Cause, bool) {
 	incident := &c.regions[r].incident
 	if suspect, since := incident.Suspect(); suspect != "" {
@@ -145,7 +145,7 @@ func (c *core) rootCause(r int) (failover.Cause, bool) {
 	return incident.Root(c.now)
 }
 
-// regionDeadline is when a failed region wants to be looked at again.
+// regionDeadline is when failOver must look at a failed region again.
 func (c *core) regionDeadline(r int) (at time.Time, waits bool) {
 	switch region := &c.regions[r]; {
 	case region.phase == delayed && region.restartAt.After(c.now):
@@ -180,7 +180,7 @@ func (c *core) decide(r int, root failover.Cause) {
 	c.setStatus(msg.JobRestarting)
 }
 
-// failAfter ends the job with a root cause that no restart follows.
+// failAfter ends the job with a root cause after which there is no restart.
 func (c *core) failAfter(root failover.Cause, decision failover.Decision) {
 	entry := root.Entry()
 	if decision.Exhausted != "" {
@@ -192,8 +192,8 @@ func (c *core) failAfter(root failover.Cause, decision failover.Decision) {
 	c.failWith(entry)
 }
 
-// restart begins a region anew: new attempts, all its splits to hand out again,
-// nothing collected.
+// restart starts a region again: its tasks get new attempts, its splits are handed out again, and
+// its collected records are dropped.
 func (c *core) restart(r int) {
 	for e := range c.graph.Region(r) {
 		vertex := c.config.Graph.Vertices[e.ID.Vertex]
@@ -206,7 +206,7 @@ func (c *core) restart(r int) {
 		}
 		c.graph.Restart(e, c.now)
 	}
-	c.regions[r].incident = failover.Incident{} // its texts are in the history, as far as there is room
+	c.regions[r].incident = failover.Incident{} // the history has its texts, if they fit
 	c.counters.restart(r)
 	c.failed = slices.DeleteFunc(c.failed, func(f taskFailure) bool { return f.region == r })
 	c.restarted++
@@ -224,10 +224,10 @@ func (c *core) remember(root msg.ExceptionEntry) {
 	c.boundHistory()
 }
 
-// noteFailed keeps why a task is FAILED until its region restarts.
+// noteFailed keeps the failure of a task until its region restarts.
 func (c *core) noteFailed(e *executiongraph.Execution, cause failover.Cause) {
 	entry := cause.Entry()
-	entry.Task = c.graph.TaskName(e) // what is lost with its host names none
+	entry.Task = c.graph.TaskName(e) // the cause of a lost host names no task
 	if c.hasRoomForFailed(entry) {
 		c.failed = append(c.failed, taskFailure{region: e.Region, entry: entry})
 	}

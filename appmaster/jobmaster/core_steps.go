@@ -6,7 +6,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// The steps of a job's start-up, for people who ask where the time goes.
+// The steps of a job's start-up, for users who ask what takes the time.
 const (
 	stepWorker   = "first worker registered"
 	stepHost     = "first task host ready"
@@ -14,7 +14,7 @@ const (
 	stepRunning  = "first task running"
 )
 
-// reached notes when a step was reached first; restarts do not count.
+// reached notes when the job reached a step for the first time. Restarts do not count.
 func (c *core) reached(name string) {
 	if !slices.ContainsFunc(c.steps, func(s msg.Step) bool { return s.Name == name }) {
 		c.steps = append(c.steps, msg.Step{Name: name, At: c.now})

@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// task finds the task that a message is about: a current attempt that runs on
-// the worker that sent it, or nil.
+// task finds the task of a message: a current attempt that runs on the worker that sent the
+// message. It gives nil if there is none.
 func (c *core) task(w *worker, id ids.ExecutionAttemptID, about taskExecutorSaid) *executiongraph.Execution {
 	e, err := c.graph.Current(id)
 	switch {
@@ -27,8 +27,7 @@ func (c *core) task(w *worker, id ids.ExecutionAttemptID, about taskExecutorSaid
 	return e
 }
 
-// cancelTasks ends tasks that have not ended; hosts are told about those they
-// run.
+// cancelTasks cancels the tasks that have not ended, and tells the hosts that run them.
 func (c *core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
 	orders := make(map[ids.ResourceID][]ids.ExecutionAttemptID)
 	for e := range tasks {
@@ -50,13 +49,13 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 	}
 	to := m.State
 	switch {
-	case to == msg.ExecutionCanceling: // legal, but nobody has cancelled the rest
+	case to == msg.ExecutionCanceling: // a legal transition, but the other tasks of the region are not cancelled
 		c.misbehaved(w, e, fmt.Errorf("task reported the state %s, but nothing had cancelled it", to))
 		return
 	case to == msg.ExecutionRunning && e.State == msg.ExecutionCanceling:
-		return // said before the cancel reached it
+		return // the task reported this before the cancel reached it
 	case to == msg.ExecutionFailed && e.State == msg.ExecutionCanceling:
-		c.regionFailed(e.Region, c.taskCause(w, e, m.Failure)) // it may be the reason for the cancel
+		c.regionFailed(e.Region, c.taskCause(w, e, m.Failure)) // this failure may be the root cause
 		to = msg.ExecutionCanceled
 	case to == msg.ExecutionFinished && e.State == msg.ExecutionCanceling:
 		to = msg.ExecutionCanceled
@@ -65,7 +64,7 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 		to = msg.ExecutionFailed
 	}
 	if to == msg.ExecutionFinished {
-		if err := c.counters.fit(e.Region, m.Counters); err != nil { // nor would another attempt's
+		if err := c.counters.fit(e.Region, m.Counters); err != nil { // another attempt would have as many: permanent
 			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: err.Error(), Permanent: true}
 		}
 	}
@@ -90,15 +89,15 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 	}
 }
 
-// misbehaved fails the region of a task whose host broke the protocol. The task
-// may still run: it is cancelled with the rest.
+// misbehaved fails the region of a task whose host broke the protocol. The task may still run, so
+// it is cancelled with the others.
 func (c *core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
 	c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error()}))
 }
 
-// noteEnded lets other regions have the slots of one that has finished, and notes
-// that its counters are final. A region with unfinished tasks keeps all its slots:
-// its hosts may still hold what others have to read.
+// noteEnded frees the slots of a region that has finished for other regions, and makes its counters
+// final. A region with unfinished tasks keeps all its slots, because its hosts may still hold data
+// that these tasks must read.
 func (c *core) noteEnded(r int) {
 	if c.graph.RegionEnded(r) {
 		c.counters.settle(r)
@@ -107,7 +106,7 @@ func (c *core) noteEnded(r int) {
 	}
 }
 
-// splitRequested hands a split to a source task, or tells it that none is left.
+// splitRequested gives a split to a source task, or tells it that none is left.
 func (c *core) splitRequested(w *worker, said taskExecutorSaid) {
 	m := said.Message.(msg.RequestSplit)
 	e := c.task(w, m.Execution, said)
@@ -122,7 +121,7 @@ func (c *core) splitRequested(w *worker, said taskExecutorSaid) {
 	c.send(w, msg.SplitAssigned{Execution: e.ID, Split: queue.next(e.ID.Subtask, w.node)})
 }
 
-// batchCollected takes records on their way to the client.
+// batchCollected takes collected records, which a client will fetch.
 func (c *core) batchCollected(w *worker, said taskExecutorSaid) {
 	m := said.Message.(msg.CollectBatch)
 	e := c.task(w, m.Execution, said)
@@ -153,7 +152,7 @@ func (c *core) acknowledge(w *worker, e *executiongraph.Execution, a collect.Ack
 	}
 }
 
-// page gives a page of a collected result, and the task room for more.
+// page gives a page of a collected result, and tells the task how much more it may send.
 func (c *core) page(name string, cursor int64) pageAnswer {
 	result := c.results[name]
 	if result == nil {
@@ -167,7 +166,7 @@ func (c *core) page(name string, cursor int64) pageAnswer {
 	return pageAnswer{Page: page}
 }
 
-// makeRoom tells the task that collects a result what it may go on after.
+// makeRoom acknowledges batches to the task that collects a result, so that it can send more.
 func (c *core) makeRoom(name string, a collect.Acknowledged) {
 	e := c.collector(name)
 	if w := c.byResource[e.Resource]; w != nil && !e.State.Final() {
@@ -175,7 +174,7 @@ func (c *core) makeRoom(name string, a collect.Acknowledged) {
 	}
 }
 
-// clientAsked takes in that a client follows the job.
+// clientAsked notes that a client follows the job.
 func (c *core) clientAsked() { c.clients = patience.After(c.now, c.config.ClientTimeout) }
 
 // stalledResults lists the results whose tasks wait for the client to read.
@@ -189,8 +188,8 @@ func (c *core) stalledResults() []string {
 	return stalled
 }
 
-// dropResults lets tasks go on whose records nobody is there to read: the client
-// has left the job behind, or died, and the rest of the job's work counts.
+// dropResults drops collected records if no client reads them, so that their tasks can continue.
+// The client has detached or died, and the job must still finish its other work.
 func (c *core) dropResults() {
 	if !c.clients.Passed(c.now) {
 		return
@@ -201,7 +200,7 @@ func (c *core) dropResults() {
 	}
 }
 
-// collector is the task that collects a result; there is one, as Validate says.
+// collector gives the task that collects a result. Validate ensures that there is exactly one.
 func (c *core) collector(name string) *executiongraph.Execution {
 	for v, vertex := range c.config.Graph.Vertices {
 		if vertex.Collect == name {

@@ -16,18 +16,18 @@ import (
 // worker is a TaskExecutor that registered at this JobMaster.
 type worker struct {
 	resource   ids.ResourceID
-	node       string             // its node's name
+	node       string             // name of its node
 	connection actor.ConnectionID // 0 once it is lost
 	heard      time.Time          // its last message
-	broken     string             // how the connection was lost
-	deadline   patience.Deadline  // when it counts as lost unless it is heard of
+	broken     string             // why the connection was lost
+	deadline   patience.Deadline  // then it counts as lost, unless a message comes before
 
-	host        ids.HostID // of the job's host there; "" while none is ready
+	host        ids.HostID // the job's host on it; "" while none is ready
 	dataAddress string
-	proven      bool // a host was ready there, and nothing since says that the next will not be
+	proven      bool // a host was ready there, and no HostUnavailable came after that
 }
 
-// ready tells whether tasks can be sent to the worker.
+// ready tells whether the worker can take tasks.
 func (w *worker) ready() bool { return w.connection != 0 && w.host != "" }
 
 func (c *core) send(w *worker, m msg.Message) {
@@ -78,9 +78,8 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	}
 }
 
-// register takes a TaskExecutor in. One that comes back over another connection
-// has ended the job's host there meanwhile: nothing of the old one is left, but that there
-// was one.
+// register admits a TaskExecutor. If it registers again over another connection, it has already
+// ended the job's host. Then only proven stays of the old entry.
 func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster) {
 	if m.Resource != from.Resource {
 		c.emit(closeTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})
@@ -115,9 +114,9 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 	})
 }
 
-// slotsOffered takes the slots that the job still lacks. To one that is set aside it
-// says nothing: after its taskmanager.slot.timeout the worker gives the slots back,
-// and is not granted again to this job as fast as messages go.
+// slotsOffered takes the slots that the job still lacks. It does not answer a worker that is set
+// aside. After taskmanager.slot.timeout the worker gives the slots back. A refusal would let the
+// ResourceManager grant them to this job again at once, in a loop.
 func (c *core) slotsOffered(w *worker, offers []msg.SlotOffer) {
 	if c.active() && c.setAside(w) {
 		return
@@ -147,7 +146,7 @@ func (c *core) freeSlots(slots []slotpool.Slot, cause string) {
 	}
 }
 
-// giveUpSlots frees the slots that the job has no use for any more.
+// giveUpSlots frees the slots that the job does not need any more.
 func (c *core) giveUpSlots() {
 	if !c.active() {
 		return
@@ -166,8 +165,8 @@ func (c *core) hostReady(w *worker, m msg.HostReady) {
 	c.reached(stepHost)
 }
 
-// hostLost takes in that the job's host on a worker takes no tasks any more. The
-// TaskExecutor starts another where it can, unless the job cannot run in any.
+// hostLost handles that the job's host on a worker takes no more tasks. The TaskExecutor starts
+// another host if it can, unless the job can run in none.
 func (c *core) hostLost(w *worker, m msg.HostLost) {
 	kind := failover.HostLost
 	if m.Reason == msg.HostStopped {
@@ -186,13 +185,13 @@ func (c *core) hostLost(w *worker, m msg.HostLost) {
 	}
 }
 
-// disconnected takes in that a connection is lost, or that the TaskExecutor left,
-// as one does whose container is being stopped. That is the first sign that the
-// worker is lost, but not the reason: see lossGrace.
+// disconnected handles that a connection is lost, or that the TaskExecutor disconnected, for
+// example because YARN stops its container. This is the first sign that the worker is lost, but not
+// the reason: see lossGrace.
 func (c *core) disconnected(from actor.Peer, cause string) {
 	w := c.byResource[from.Resource]
 	if w == nil || w.connection != from.Connection {
-		return // it said goodbye, or was closed from here
+		return // it disconnected before, or the JobMaster closed the connection
 	}
 	w.connection = 0
 	w.broken = cause
@@ -200,7 +199,7 @@ func (c *core) disconnected(from actor.Peer, cause string) {
 	c.expireBy(w.deadline.At())
 }
 
-// lose takes in that a worker is gone with all that ran and all that it held.
+// lose removes a worker that is gone, with its tasks and slots.
 func (c *core) lose(w *worker, cause string) {
 	c.emit(workerGone{Resource: w.resource, Cause: cause})
 	if w.connection != 0 {
@@ -213,15 +212,16 @@ func (c *core) lose(w *worker, cause string) {
 	c.loseWorker(w, cause)
 }
 
-// expireBy makes sure that a deadline is looked at when it passes.
+// expireBy makes sure that expire looks at the workers when this deadline passes.
 func (c *core) expireBy(deadline time.Time) {
 	if len(c.workers) == 0 || deadline.Before(c.nextExpiry) {
 		c.nextExpiry = deadline
 	}
 }
 
-// excuse puts deadlines off if the process itself was stopped. All for whom the job waits
-// have an interval between heartbeats at least in which what came of them meanwhile is read.
+// excuse extends deadlines if the process itself was stopped. Each peer for whom the job waits then
+// has at least one heartbeat interval, in which the JobMaster reads the messages that came
+// meanwhile.
 func (c *core) excuse() {
 	late := patience.Late(c.now, c.alarm)
 	if late == 0 {
@@ -237,7 +237,7 @@ func (c *core) excuse() {
 	putOff(&c.clients)
 }
 
-// expire deals with deadlines that have passed.
+// expire handles deadlines that have passed.
 func (c *core) expire() {
 	if len(c.workers) > 0 && !c.now.Before(c.nextExpiry) {
 		c.nextExpiry = c.now.Add(c.config.HeartbeatTimeout)
@@ -260,7 +260,7 @@ func (c *core) expire() {
 	}
 }
 
-// heartbeat tells every worker that the JobMaster is alive.
+// heartbeat sends a heartbeat to every worker.
 func (c *core) heartbeat() {
 	if c.now.Before(c.nextHeartbeat) {
 		return

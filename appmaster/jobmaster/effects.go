@@ -10,10 +10,10 @@ import (
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*JobMaster
-	toRM *actor.Outbox[msg.Message] // a registration, blocks, and the newest requirements
+	toRM *actor.Outbox[msg.Message] // a registration, the blocked nodes, and the newest requirements
 }
 
-// start starts the goroutine that brings the ResourceManager's messages to the loop.
+// start starts the goroutine that passes the ResourceManager's messages to the loop.
 func (s *shell) start(context.Context) actor.Shell[effect] {
 	s.loop.Go(func(ctx context.Context) {
 		s.fromRM.Serve(ctx, func(m msg.Message) bool {
@@ -24,7 +24,7 @@ func (s *shell) start(context.Context) actor.Shell[effect] {
 	return s
 }
 
-// Perform hands an effect over to the peer that it is for.
+// Perform passes an effect to its receiver.
 func (s *shell) Perform(_ context.Context, e effect) {
 	switch e := e.(type) {
 	case sendTaskExecutor:
@@ -42,6 +42,6 @@ func (s *shell) Perform(_ context.Context, e effect) {
 		s.ended = &e
 		s.loop.Stop()
 	case reply, statusChanged, regionFailed, nodeBlocked, noOtherNode, workerGone, resultDropped, dropped:
-		// the loop's, and for the log only
+		// the loop sends replies; the others are for the log
 	}
 }

@@ -16,13 +16,13 @@ type event interface{ isEvent() }
 
 // The events.
 type (
-	// started comes first, once.
+	// started is the first event, once.
 	started struct{}
 	// resourceManagerSaid brings JobMasterRegistered, NotEnoughResources,
 	// AllNodesBlocked or TaskExecutorTerminated.
 	resourceManagerSaid struct{ Message msg.Message }
-	// taskExecutorSaid brings a message. Its connection has compared fencing
-	// tokens: what is meant for another grant of leadership does not come here.
+	// taskExecutorSaid brings a message of a TaskExecutor. The connection has already dropped
+	// messages with the fencing token of another grant of leadership.
 	taskExecutorSaid struct {
 		From    actor.Peer
 		Message msg.Message
@@ -32,12 +32,11 @@ type (
 		From  actor.Peer
 		Cause string
 	}
-	// cancelAsked asks for the end of the job; a job that ends already is left
-	// alone.
+	// cancelAsked asks for the end of the job. It has no effect on a job that is ending.
 	cancelAsked struct{}
-	// woken says that the core's alarm rings.
+	// woken says that the time of the core's alarm has come.
 	woken struct{}
-	// detailsAsked asks for the job's description, overviewAsked for its line in a list.
+	// detailsAsked asks for the job's description, overviewAsked for its row in a list of jobs.
 	detailsAsked struct {
 		Question actor.Question[msg.JobDetails]
 	}
@@ -62,13 +61,13 @@ func (detailsAsked) isEvent()             {}
 func (overviewAsked) isEvent()            {}
 func (pageAsked) isEvent()                {}
 
-// pageAnswer is the answer to pageAsked: msg.ErrResultNotFound, msg.ErrResultGone.
+// pageAnswer is the answer to pageAsked. Err is msg.ErrResultNotFound or msg.ErrResultGone.
 type pageAnswer struct {
 	Page msg.CollectPage
 	Err  error
 }
 
-// effect is something that core.Step wants done.
+// effect is an action that core.Step asks for.
 //
 //sumtype:decl
 type effect interface{ isEffect() }
@@ -80,27 +79,27 @@ type (
 		To      actor.ConnectionID
 		Message msg.Message
 	}
-	// closeTaskExecutor ends a connection after what was sent over it.
+	// closeTaskExecutor ends a connection after the messages that were sent over it.
 	closeTaskExecutor struct {
 		To    actor.ConnectionID
 		Cause string
 	}
 	// tellResourceManager sends RegisterJobMaster, DeclareRequirements or BlockNodes.
 	tellResourceManager struct{ Message msg.Message }
-	// resultChanged says that a collected result has more, or began anew.
+	// resultChanged says that a collected result has more records, or was reset.
 	resultChanged struct{ Name string }
-	// resultDropped says that what was held of a collected result is lost, as nobody has
-	// asked for the job for a time.
+	// resultDropped says that the held records of a collected result were dropped, because no
+	// client has asked for the job for a time.
 	resultDropped struct {
 		Name  string
 		After time.Duration
 	}
 	// reply answers a question.
 	reply struct{ actor.Reply }
-	// ended is the last effect of all: the job has ended and the JobMaster with
-	// it. Details and what the client has not read of the results go to the
-	// Dispatcher. Last and LastOverview describe the job as it was just before, for
-	// those who ask until the Dispatcher tells its end.
+	// ended is the last effect: the job has ended, and the JobMaster ends with it. The Dispatcher
+	// gets Details, and the results that the client has not read. Last and LastOverview describe
+	// the job just before its end; the JobMaster answers with them until the Dispatcher announces
+	// the end.
 	ended struct {
 		Details      msg.JobDetails
 		Results      collect.Results
@@ -108,12 +107,12 @@ type (
 		LastOverview msg.JobOverview
 	}
 
-	// What follows is for the log only.
+	// The following effects are for the log only.
 
-	// statusChanged says that the job is in another state.
+	// statusChanged says that the status of the job has changed.
 	statusChanged struct{ From, To msg.JobStatus }
-	// regionFailed says what the root cause of a region's failure is and what
-	// follows it.
+	// regionFailed gives the root cause of a region's failure, and what the restart strategy
+	// decided.
 	regionFailed struct {
 		Region  int
 		Root    msg.ExceptionEntry
@@ -122,9 +121,9 @@ type (
 	}
 	// nodeBlocked says that a node is set aside.
 	nodeBlocked struct{ msg.BlockedNode }
-	// noOtherNode says why no node serves the job but those that are set aside, for what the
-	// last of them was, and what the restart strategy decided: they are tried again after a
-	// delay, or the job ends.
+	// noOtherNode says that only nodes which are set aside could serve the job, and why. Root is
+	// the fault of the node that was set aside last. The restart strategy decided: the job tries
+	// these nodes again after Delay, or ends.
 	noOtherNode struct {
 		Root    msg.ExceptionEntry
 		Reason  string

@@ -1,11 +1,12 @@
-// Package jobmaster is the role that runs one job: it makes the JobGraph an
-// ExecutionGraph, gets slots for it, deploys its tasks, hands splits to them,
-// takes what they collect, and restarts what fails. It owns the job's state and
-// the connections of TaskExecutors that work for it.
+// Package jobmaster is the role that runs one job: it makes an ExecutionGraph of the JobGraph, gets
+// slots for it, deploys its tasks, gives splits to them, takes the records that they collect, and
+// restarts regions that fail. It owns the job's state and the connections of TaskExecutors that
+// work for it.
 //
-// Its core is pure; executiongraph, slotpool and failover hold its parts. JobMaster is the loop around it, and owns three goroutines: the loop,
-// one that brings messages to the ResourceManager and one that brings those of
-// the ResourceManager to the loop. The package must never import another role.
+// Its core is pure; executiongraph, slotpool and failover hold its parts. JobMaster is the loop
+// around it, and owns three goroutines: the loop, one that sends messages to the ResourceManager,
+// and one that passes the ResourceManager's messages to the loop. The package must never import
+// another role.
 package jobmaster
 
 import (
@@ -22,29 +23,28 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// ResourceManagerGateway brings messages to the ResourceManager.
+// ResourceManagerGateway sends messages to the ResourceManager.
 type ResourceManagerGateway interface {
-	// Tell hands over RegisterJobMaster, DeclareRequirements or BlockNodes, and may block.
-	// What the ResourceManager answers goes to JobMaster.Send.
+	// Tell sends RegisterJobMaster, DeclareRequirements or BlockNodes, and may block. The
+	// ResourceManager answers through JobMaster.Send.
 	Tell(ctx context.Context, m msg.Message) error
 }
 
-// JobMaster is the role's running form. Make it with New, and run it once with
-// Run; its other methods may be called from any goroutine, before Run too, and
-// give actor.ErrStopped after it. Only Details and Overview answer then, too, of a
-// job that has ended and was not suspended.
+// JobMaster runs the role. Make it with New, and call Run once. The other methods may be called
+// from any goroutine, also before Run. After Run they return actor.ErrStopped. Only Details and
+// Overview still answer then, if the job has ended and was not suspended.
 type JobMaster struct {
 	config          Config
 	loop            *actor.Loop[event, effect]
 	resourceManager ResourceManagerGateway
 	logger          logrus.FieldLogger
-	fromRM          *actor.Outbox[msg.Message] // from Send to the goroutine that posts
+	fromRM          *actor.Outbox[msg.Message] // from Send to the goroutine that passes messages to the loop
 	ended           *ended                     // set by the loop before it ends
 
 	connections actor.Connections // of TaskExecutors
 
 	mu      sync.Mutex               // guards changed
-	changed map[string]chan struct{} // closed when the result of this name changes
+	changed map[string]chan struct{} // by the name of a result; closed when the result changes
 }
 
 // New makes the JobMaster of a job, which it schedules once it runs.
@@ -57,7 +57,7 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 		config:          config,
 		resourceManager: rm,
 		logger:          logger.WithFields(logrus.Fields{"role": "jobmaster", "job": config.Job}),
-		fromRM:          actor.NewOutbox[msg.Message](0, nil), // the ResourceManager says one thing for each worker that is lost
+		fromRM:          actor.NewOutbox[msg.Message](0, nil), // at most one message for each lost worker
 		changed:         make(map[string]chan struct{}),
 	}
 	for _, v := range config.Graph.Vertices {
@@ -67,7 +67,7 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 	}
 	j.loop = actor.New[event, effect](core, woken{})
 	j.loop.Observe(j.logStep)
-	// Before anybody can ask for anything. The mailbox is empty: this never waits.
+	// This must be the first event. The mailbox is empty, so Post never waits.
 	if err := j.loop.Post(context.Background(), started{}); err != nil {
 		return nil, fmt.Errorf("start job %s: %w", config.Job, err)
 	}
@@ -77,27 +77,26 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 // Job is the id of the JobMaster's job.
 func (j *JobMaster) Job() ids.JobID { return j.config.Job }
 
-// ID is the fencing token that messages to this JobMaster must carry.
+// ID is the fencing token that each message to this JobMaster must carry.
 func (j *JobMaster) ID() ids.JobMasterID { return j.config.JobMaster }
 
-// Run runs the job to its end and gives what is to be kept of it: its details,
-// and of its results what the client has not read. When ctx ends first, the
-// error is its cause and the job is suspended: nothing is cancelled, no slot is
-// given back, and connections are left for their owner to cut, as a farewell
-// would make TaskExecutors give up the job. Run waits for all that it started.
+// Run runs the job to its end. It returns the details of the job, and the collected records that
+// the client has not read. If ctx ends first, the error is its cause, and the job is suspended: Run
+// cancels no task, gives no slot back, and leaves the connections for their owner to cut, because a
+// farewell would make TaskExecutors give up the job. Run waits for all goroutines that it started.
 func (j *JobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
 	err := j.runLoop(ctx)
 	if j.ended == nil {
 		return msg.JobDetails{}, nil, fmt.Errorf("run job %s: %w", j.config.Job, err)
 	}
-	j.connections.CloseAll(jobEnded) // those over which nobody registered
+	j.connections.CloseAll(jobEnded) // connections over which no TaskExecutor registered
 	return j.ended.Details, j.ended.Results, nil
 }
 
 const jobEnded = "job has ended"
 
-// runLoop runs the loop, and tells the ResourceManager what the loop says, to the last word: it
-// has to hear that the job needs no slots any more.
+// runLoop runs the loop, and sends its messages to the ResourceManager. It sends them to the last
+// one: the ResourceManager must learn that the job needs no more slots.
 func (j *JobMaster) runLoop(ctx context.Context) error {
 	s := &shell{JobMaster: j, toRM: actor.NewOutbox[msg.Message](0, nil)}
 	var telling sync.WaitGroup
@@ -115,7 +114,7 @@ func (j *JobMaster) runLoop(ctx context.Context) error {
 	return err
 }
 
-// Cancel ends the job as CANCELED, after its tasks. Repeating it is harmless.
+// Cancel ends the job as CANCELED when its tasks have ended. It may be repeated.
 func (j *JobMaster) Cancel(ctx context.Context) error {
 	return j.loop.Post(ctx, cancelAsked{})
 }
@@ -140,8 +139,8 @@ func (j *JobMaster) Tasks() int {
 	return tasks
 }
 
-// Details describes the job; one that has ended as it was last, FAILING or CANCELLING, say:
-// its end is the Dispatcher's to tell, when nothing is left to do about it.
+// Details describes the job. After its end it gives the last state before that, such as FAILING or
+// CANCELLING: the Dispatcher announces the end when all work on the job is done.
 func (j *JobMaster) Details(ctx context.Context) (msg.JobDetails, error) {
 	details, err := actor.Ask(ctx, j.loop, func(q actor.Question[msg.JobDetails]) event { return detailsAsked{Question: q} })
 	if ended := j.endedBefore(err); ended != nil {
@@ -150,7 +149,8 @@ func (j *JobMaster) Details(ctx context.Context) (msg.JobDetails, error) {
 	return details, err
 }
 
-// Overview describes the job in a list; one that has ended likewise.
+// Overview describes the job for a list of jobs. After its end it gives the last state before that,
+// as Details does.
 func (j *JobMaster) Overview(ctx context.Context) (msg.JobOverview, error) {
 	overview, err := actor.Ask(ctx, j.loop, func(q actor.Question[msg.JobOverview]) event { return overviewAsked{Question: q} })
 	if ended := j.endedBefore(err); ended != nil {
@@ -159,7 +159,8 @@ func (j *JobMaster) Overview(ctx context.Context) (msg.JobOverview, error) {
 	return overview, err
 }
 
-// endedBefore gives what the job left if a question failed because it has ended, or nil.
+// endedBefore gives the last state of the job if a question failed because the job has ended, or
+// nil.
 func (j *JobMaster) endedBefore(err error) *ended {
 	if err == nil {
 		return nil
@@ -168,19 +169,18 @@ func (j *JobMaster) endedBefore(err error) *ended {
 	case <-j.loop.Done():
 		return j.ended
 	default:
-		return nil // who asks has no time left
+		return nil // the context of the question has ended
 	}
 }
 
-// CollectPage gives a page of a collected result from a cursor on, waiting for
-// its first record up to the given time: then the page is empty. Asking for a
-// cursor says that everything before it was read. msg.ErrResultNotFound,
-// msg.ErrResultGone.
+// CollectPage gives a page of a collected result from a cursor on. It waits at most the given time
+// for the first record; then the page is empty. A request for a cursor acknowledges all records
+// before it. The error may be msg.ErrResultNotFound or msg.ErrResultGone.
 func (j *JobMaster) CollectPage(ctx context.Context, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
-		changed := j.whenChanged(name) // before the question, or a change in between would be missed
+		changed := j.whenChanged(name) // before the question: otherwise a change in between would be missed
 		answer, err := actor.Ask(ctx, j.loop, func(q actor.Question[pageAnswer]) event {
 			return pageAsked{Name: name, Cursor: cursor, Question: q}
 		})
@@ -202,8 +202,8 @@ func (j *JobMaster) CollectPage(ctx context.Context, name string, cursor int64, 
 	}
 }
 
-// whenChanged gives a channel that is closed when a result changes next. Names
-// that the job does not have get one that never is.
+// whenChanged gives a channel that is closed when a result changes next. It is nil for a name that
+// the job does not have.
 func (j *JobMaster) whenChanged(name string) <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -213,8 +213,8 @@ func (j *JobMaster) whenChanged(name string) <-chan struct{} {
 	return nil
 }
 
-// Connect takes in a connection of the TaskExecutor that has proved to be resource, and that
-// compares fencing tokens: what is meant for another grant of leadership does not come here.
+// Connect adds a connection of a TaskExecutor that has authenticated as resource. The connection
+// compares fencing tokens: messages for another grant of leadership do not reach the core.
 func (j *JobMaster) Connect(resource ids.ResourceID, gateway actor.Gateway) *actor.Connection {
 	return actor.Connect(j.loop, &j.connections, resource, gateway,
 		func(from actor.Peer, m msg.Message) event { return taskExecutorSaid{From: from, Message: m} },

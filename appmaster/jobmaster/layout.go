@@ -7,7 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// layout is what follows from the JobGraph alone and is looked up all the time.
+// layout holds values that the JobGraph alone decides and that the core looks up often.
 type layout struct {
 	graph      *jobgraph.JobGraph
 	slots      int      // shared slots
@@ -47,7 +47,7 @@ func (l *layout) sharedSlot(e *executiongraph.Execution) int {
 	return spread(e.ID.Subtask, l.graph.Vertices[e.ID.Vertex].Parallelism, l.slots)
 }
 
-// spread gives subtasks their shared slots: those of a vertex with fewer
-// subtasks than there are slots lie apart, so that they get to different
-// workers, and subtask i of vertices of equal parallelism lie together.
+// spread gives the shared slot of a subtask. The subtasks of a vertex with fewer subtasks than
+// slots are spread over the slots, so that they run on different workers. Subtasks i of vertices
+// with equal parallelism share a slot.
 func spread(subtask, parallelism, slots int) int { return subtask * slots / parallelism }

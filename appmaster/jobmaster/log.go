@@ -6,7 +6,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// logStep logs one line for each change of state, and at debug level everything.
+// logStep logs one line for each change of state. At debug level it logs all messages.
 func (j *JobMaster) logStep(event event, effects []effect) {
 	if said, is := event.(taskExecutorSaid); is {
 		j.logTaskExecutor(said)
@@ -68,7 +68,7 @@ func (j *JobMaster) logEffect(effect effect) {
 		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": e.After}).Warn("collected records are dropped: no client asks for them")
 	case tellResourceManager:
 		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			j.logger.WithField("slots", declared.Slots).Debug("slots declared") // with each region that ends
+			j.logger.WithField("slots", declared.Slots).Debug("slots declared") // this comes with each region that ends
 		}
 	case sendTaskExecutor:
 		if deploy, is := e.Message.(msg.DeployTasks); is {

@@ -6,19 +6,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// splitQueue hands the splits of one source vertex out, each once, and takes
-// those of a subtask back when it starts over. It prefers splits that lie on the
-// asking worker's node; otherwise it keeps to the order of the JobGraph.
+// splitQueue gives out the splits of one source vertex, each once, and takes back those of a
+// subtask that restarts. It prefers splits with a replica on the asking worker's node, and
+// otherwise keeps the order of the JobGraph.
 type splitQueue struct {
 	splits []jobgraph.Split
 	taken  []bool
-	given  [][]int // splits handed to each subtask's current attempt
+	given  [][]int // splits given to each subtask's current attempt
 	all    cursor
 	byHost map[string]*cursor
 }
 
-// cursor walks over a list of splits, none of which is free before position
-// next.
+// cursor is a position in a list of splits. No split before position next is free.
 type cursor struct {
 	indexes []int // into splitQueue.splits, ascending
 	next    int
@@ -45,7 +44,7 @@ func newSplitQueue(splits []jobgraph.Split, parallelism int) *splitQueue {
 	return q
 }
 
-// next hands a split to a subtask that runs on a node; nil when none is left.
+// next gives a split to a subtask that runs on a node; nil when none is left.
 func (q *splitQueue) next(subtask int, host string) *jobgraph.Split {
 	i, found := q.take(q.byHost[host])
 	if !found {
@@ -71,7 +70,7 @@ func (q *splitQueue) take(c *cursor) (int, bool) {
 	return 0, false
 }
 
-// takeBack frees the splits of a subtask that starts over.
+// takeBack frees the splits of a subtask that restarts.
 func (q *splitQueue) takeBack(subtask int) {
 	for _, i := range q.given[subtask] {
 		q.taken[i] = false

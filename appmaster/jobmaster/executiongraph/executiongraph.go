@@ -26,14 +26,13 @@ var (
 	ErrStale = errors.New("execution was restarted")
 )
 
-// Execution is the current attempt of one subtask. Its State is changed by the
-// Graph only.
+// Execution is the current attempt of one subtask. Only the Graph changes its State.
 type Execution struct {
 	ID     ids.ExecutionAttemptID
 	State  msg.ExecutionState
 	Region int // index of its pipelined region
 
-	// Where it runs; empty before it is deployed.
+	// Resource and Host are where it runs; empty before it is deployed.
 	Resource ids.ResourceID
 	Host     ids.HostID
 
@@ -60,9 +59,8 @@ type region struct {
 	final   int   // how many have ended
 }
 
-// New builds the graph of a valid job: all executions are CREATED, attempt 0.
-// It takes time and memory in proportion to the number of subtasks, whatever
-// connects them.
+// New builds the graph of a valid job: all executions are CREATED, attempt 0. Its time and memory
+// are proportional to the number of subtasks, not to their connections.
 func New(job *jobgraph.JobGraph) *Graph {
 	g := &Graph{
 		job:    job,
@@ -116,11 +114,10 @@ func (g *Graph) Vertex(v int) []Execution {
 	return g.executions[g.first[v] : g.first[v]+g.job.Vertices[v].Parallelism]
 }
 
-// Counts gives the number of a vertex's tasks in each state that some have.
+// Counts gives the number of tasks of a vertex in each state; states without tasks are missing.
 func (g *Graph) Counts(v int) map[msg.ExecutionState]int { return maps.Clone(g.counts[v]) }
 
-// Current finds an execution by an id that came from outside: ErrUnknown,
-// ErrStale.
+// Current finds an execution by an id from another process. The error is ErrUnknown or ErrStale.
 func (g *Graph) Current(id ids.ExecutionAttemptID) (*Execution, error) {
 	if id.Vertex < 0 || id.Vertex >= len(g.first) || id.Subtask < 0 || id.Subtask >= g.job.Vertices[id.Vertex].Parallelism {
 		return nil, fmt.Errorf("%w: %s", ErrUnknown, id)
@@ -132,8 +129,8 @@ func (g *Graph) Current(id ids.ExecutionAttemptID) (*Execution, error) {
 	return e, nil
 }
 
-// TaskName is an execution's name for people: "vertex (subtask/parallelism)",
-// subtasks from 1, as Flink prints it.
+// TaskName is the name of an execution for users: "vertex (subtask/parallelism)", with subtasks
+// from 1, as Flink prints it.
 func (g *Graph) TaskName(e *Execution) string {
 	v := g.job.Vertices[e.ID.Vertex]
 	return fmt.Sprintf("%s (%d/%d)", v.Name, e.ID.Subtask+1, v.Parallelism)
@@ -145,8 +142,8 @@ func (g *Graph) Deploy(e *Execution, resource ids.ResourceID, host ids.HostID, n
 	e.Resource, e.Host, e.Started = resource, host, now
 }
 
-// Restart makes the next attempt of an execution that has ended; it is CREATED
-// again and keeps nothing of the last one.
+// Restart replaces an execution that has ended by its next attempt, which is CREATED and keeps
+// nothing of the last one.
 func (g *Graph) Restart(e *Execution, now time.Time) {
 	if !e.State.Final() {
 		panic(fmt.Sprintf("executiongraph: restart of %s in state %s", e.ID, e.State))

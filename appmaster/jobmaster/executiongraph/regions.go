@@ -6,11 +6,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// A pipelined region is a set of executions that must run at the same time,
-// because each reads what another writes: it is deployed as a whole and, when
-// one of its executions fails, restarted as a whole. All edges are pipelined, so
-// regions are the connected parts of the graph and no edge leaves one: the
-// restart set of a failure is the failed execution's region.
+// A pipelined region is a set of executions that must run at the same time, because they read each
+// other's output. It is deployed as a whole. If one of its executions fails, the whole region
+// restarts. All edges are pipelined, so regions are the connected components of the graph, and no
+// edge leaves a region.
 
 // Regions is the number of pipelined regions. They are numbered by their first
 // execution.
@@ -33,9 +32,8 @@ func (g *Graph) RegionEnded(r int) bool {
 	return g.regions[r].final == len(g.regions[r].members)
 }
 
-// divide finds the regions. An all-to-all edge is one group of producers and
-// consumers: joining every member of the group with one of them costs the sum of
-// both ends, not their product.
+// divide finds the regions. An all-to-all edge connects every producer with every consumer. Joining
+// every member of this group with one of them costs the sum of both sides, not their product.
 func (g *Graph) divide() {
 	sets := newDisjointSets(len(g.executions))
 	for _, edge := range g.job.Edges {
@@ -81,14 +79,14 @@ func newDisjointSets(n int) disjointSets {
 
 func (d disjointSets) find(i int) int {
 	for d.parent[i] != i {
-		d.parent[i] = d.parent[d.parent[i]] // halve the path for those who come next
+		d.parent[i] = d.parent[d.parent[i]] // halve the path for later calls
 		i = d.parent[i]
 	}
 	return i
 }
 
-// join unites two sets; the smaller index represents both, so that the result
-// does not depend on the order of edges.
+// join unites two sets. The smaller index represents both, so the result does not depend on the
+// order of edges.
 func (d disjointSets) join(a, b int) {
 	a, b = d.find(a), d.find(b)
 	d.parent[max(a, b)] = min(a, b)

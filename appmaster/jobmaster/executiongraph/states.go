@@ -8,9 +8,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// next lists the states that may follow each state. A task that fails before it
-// says RUNNING goes from DEPLOYING to FAILED; one that ends while a cancel is
-// on its way to it counts as CANCELED, whatever it says.
+// next lists the states that may follow each state. A task that fails before it reports RUNNING
+// goes from DEPLOYING to FAILED. A task that ends while a cancel is on its way counts as CANCELED,
+// whatever it reports.
 func next(from msg.ExecutionState) []msg.ExecutionState {
 	switch from {
 	case msg.ExecutionCreated:
@@ -29,8 +29,8 @@ func next(from msg.ExecutionState) []msg.ExecutionState {
 	return nil
 }
 
-// Transition changes an execution's state; an error says that the change is not
-// legal, and nothing has changed then.
+// Transition changes an execution's state. On an error the transition is illegal, and nothing has
+// changed.
 func (g *Graph) Transition(e *Execution, to msg.ExecutionState, now time.Time) error {
 	if !slices.Contains(next(e.State), to) {
 		return fmt.Errorf("execution %s cannot go from %s to %s", e.ID, e.State, to)
@@ -39,7 +39,7 @@ func (g *Graph) Transition(e *Execution, to msg.ExecutionState, now time.Time) e
 	return nil
 }
 
-// mustTransition is for changes that the JobMaster itself decides on.
+// mustTransition is for transitions that the JobMaster itself decides.
 func (g *Graph) mustTransition(e *Execution, to msg.ExecutionState, now time.Time) {
 	if err := g.Transition(e, to, now); err != nil {
 		panic("executiongraph: " + err.Error())
@@ -56,7 +56,7 @@ func (g *Graph) move(e *Execution, to msg.ExecutionState, now time.Time) {
 	g.modified = now
 }
 
-// count adds an execution to the sums that depend on its state, or takes it out.
+// count adds n to the counts for the state of an execution.
 func (g *Graph) count(e *Execution, n int) {
 	counts := g.counts[e.ID.Vertex]
 	if counts[e.State] += n; counts[e.State] == 0 {
@@ -71,9 +71,8 @@ func (g *Graph) count(e *Execution, n int) {
 	}
 }
 
-// Cancel ends an execution that was not deployed, or marks one that was as
-// CANCELING: then a host must be told, and the answer is true. Ended executions
-// stay as they are.
+// Cancel ends an execution that was not deployed. It sets a deployed one to CANCELING and returns
+// true: the caller must tell the host. Ended executions do not change.
 func (g *Graph) Cancel(e *Execution, now time.Time) (tell bool) {
 	switch e.State {
 	case msg.ExecutionCreated, msg.ExecutionScheduled:
@@ -86,9 +85,8 @@ func (g *Graph) Cancel(e *Execution, now time.Time) (tell bool) {
 	return false
 }
 
-// VertexState sums the states of a vertex's tasks up in one, as Flink's
-// ExecutionJobVertex does: the worst that any task is in; FINISHED only when
-// all are.
+// VertexState combines the states of a vertex's tasks into one, as Flink's ExecutionJobVertex does:
+// the worst state of any task; FINISHED only if all are FINISHED.
 func (g *Graph) VertexState(v int) msg.ExecutionState {
 	counts := g.counts[v]
 	for _, state := range []msg.ExecutionState{msg.ExecutionFailed, msg.ExecutionCanceling, msg.ExecutionCanceled, msg.ExecutionRunning} {

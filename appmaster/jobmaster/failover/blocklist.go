@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// BlockTime is how long a node is set aside, 10 min. By then YARN keeps away from it by
-	// itself if its disks are full or broken, which NodeManagers look for every 2 min
-	// (yarn.nodemanager.disk-health-checker.interval-ms), or if it is silent, for which
-	// the ResourceManager waits 10 min (yarn.nm.liveness-monitor.expiry-interval-ms). A
-	// node with another fault is tried again at the price of two hosts that do not start.
+	// BlockTime is how long a node is set aside, 10 min. By then YARN itself avoids the node if its
+	// disks are full or broken, which the NodeManager checks every 2 min
+	// (yarn.nodemanager.disk-health-checker.interval-ms), or if it is silent, which the
+	// ResourceManager notices after 10 min (yarn.nm.liveness-monitor.expiry-interval-ms). A node
+	// with another fault is tried again; this costs two hosts that do not start.
 	BlockTime = 10 * time.Minute
-	// maxBlocked bounds the nodes that are set aside: of more, the last ones.
+	// maxBlocked bounds the nodes that are set aside. Only the last ones are kept.
 	maxBlocked = 64
-	// maxWhole bounds the nodes whose causes are kept whole; of the others' causes the last
-	// maxEnd bytes are. All are told with each block, and count in the memory of a job.
+	// maxWhole bounds the nodes whose causes are kept whole. Of older causes only the last maxEnd
+	// bytes are kept. Each block sends all causes, and they count in the memory of a job.
 	maxWhole, maxEnd = 8, 128
 )
 
 // Blocklist holds the nodes that a job has set aside, each for a while; Flink's
 // blocklist. Its zero value is empty.
 type Blocklist struct {
-	nodes  []msg.BlockedNode // the one that was blocked last is last
-	lifted time.Time         // as given to Lift; zero: a node was blocked since
+	nodes  []msg.BlockedNode // by the time of the block, the newest last
+	lifted time.Time         // the time given to Lift; zero: a node was blocked after that
 }
 
 // Block sets a node aside for BlockTime from now on.
@@ -42,7 +42,7 @@ func (b *Blocklist) Block(now time.Time, node, cause string) msg.BlockedNode {
 	return blocked
 }
 
-// end gives the end of a cause, which tells what went wrong.
+// end gives the end of a cause, which says what went wrong.
 func end(cause string) string {
 	if len(cause) <= maxEnd {
 		return cause
@@ -56,8 +56,7 @@ func (b *Blocklist) Blocks(node string) bool {
 	return slices.ContainsFunc(b.nodes, func(n msg.BlockedNode) bool { return n.Node == node })
 }
 
-// Other gives the node that was set aside last, but for the one that is named; false
-// when there is none.
+// Other gives the node that was set aside last, except for the named one; false if there is none.
 func (b *Blocklist) Other(node string) (msg.BlockedNode, bool) {
 	for _, n := range slices.Backward(b.nodes) {
 		if n.Node != node {
@@ -70,11 +69,10 @@ func (b *Blocklist) Other(node string) (msg.BlockedNode, bool) {
 // Empty tells whether no node is set aside.
 func (b *Blocklist) Empty() bool { return len(b.nodes) == 0 }
 
-// Nodes lists the nodes that are set aside, the one that was blocked last at the end.
+// Nodes lists the nodes that are set aside, the newest block last.
 func (b *Blocklist) Nodes() []msg.BlockedNode { return slices.Clone(b.nodes) }
 
-// Lift ends all blocks at a time, those that end earlier excepted: no other node serves
-// the job.
+// Lift ends all blocks at the given time at the latest, because no other node serves the job.
 func (b *Blocklist) Lift(at time.Time) {
 	b.lifted = at
 	for i := range b.nodes {
@@ -84,11 +82,10 @@ func (b *Blocklist) Lift(at time.Time) {
 	}
 }
 
-// Lifted is when the blocks end, or have ended, by Lift; zero where a node was blocked
-// since.
+// Lifted is the time that was given to Lift; zero if a node was blocked after that.
 func (b *Blocklist) Lifted() time.Time { return b.lifted }
 
-// Expire ends the blocks whose time has come, and tells whether there were any.
+// Expire ends the blocks whose time has passed, and tells whether there were any.
 func (b *Blocklist) Expire(now time.Time) bool {
 	before := len(b.nodes)
 	b.nodes = slices.DeleteFunc(b.nodes, func(n msg.BlockedNode) bool { return !now.Before(n.Until) })

@@ -10,13 +10,13 @@ import (
 // Kind says what failed.
 type Kind int
 
-// What may fail. Only the loss of a worker, and the end of a host that its worker
-// stops, is nothing that the job could have done: it uses up no restart.
+// The kinds. WorkerLost and HostStopped (the worker stops the host) use up no restart, because the
+// job usually does not cause them.
 const (
 	TaskFailed Kind = iota + 1
 	HostLost
 	HostStopped
-	HostUnavailable // a worker can have no host of the job
+	HostUnavailable // a worker cannot run a host of the job
 	WorkerLost
 )
 
@@ -25,32 +25,31 @@ type Cause struct {
 	Kind     Kind
 	Time     time.Time
 	Failure  msg.Failure
-	Task     string         // name of the task for people, or "" for a host or worker
+	Task     string         // name of the task for users, or "" for a host or worker
 	Location string         // the worker's node
 	Resource ids.ResourceID // worker
-	Host     ids.HostID     // with HostLost, HostStopped and WorkerLost, where there was one
+	Host     ids.HostID     // with HostLost, HostStopped and WorkerLost, if there was a host
 }
 
-// Entry is the cause as it stands in the job's history.
+// Entry is the cause as an entry of the job's history.
 func (c Cause) Entry() msg.ExceptionEntry {
 	return msg.ExceptionEntry{
 		Time: c.Time, Failure: c.Failure, Task: c.Task, Location: c.Location, Resource: c.Resource,
 	}
 }
 
-// HoldTime is how long the failure of a task that lost its peer waits for word
-// of that peer. Both are reported at about the same moment but over different
-// streams, so either may come first.
+// HoldTime is how long the failure of a task that lost its peer waits for a report about that peer.
+// Both are reported at about the same time over different streams, so either may come first.
 const HoldTime = time.Second
 
-// Incident gathers the failures of one region from the first of them until it
-// is known which is the root cause. Its zero value is ready to use.
+// Incident collects the failures of one region from the first one until the root cause is known.
+// Its zero value is ready to use.
 type Incident struct {
-	root  *Cause // the first failure that no other one explains
+	root  *Cause // the first failure that blames no peer
 	heard *Cause // the first that blames a peer
 }
 
-// Add records a failure, unless the root cause is known already.
+// Add records a failure, unless the root cause is already known.
 func (i *Incident) Add(c Cause) {
 	switch {
 	case i.root != nil:
@@ -61,7 +60,7 @@ func (i *Incident) Add(c Cause) {
 	}
 }
 
-// TextBytes is how long the texts of the failures are, in bytes.
+// TextBytes is the length of the texts of all failures, in bytes.
 func (i *Incident) TextBytes() (n int) {
 	for _, c := range []*Cause{i.root, i.heard} {
 		if c != nil {
@@ -71,8 +70,8 @@ func (i *Incident) TextBytes() (n int) {
 	return n
 }
 
-// Suspect is the host that the failures blame, and since when, as long as none of
-// them is the root cause, or "".
+// Suspect is the host that the failures blame, and since when; "" if none blames a host, or the
+// root cause is known.
 func (i *Incident) Suspect() (host ids.HostID, since time.Time) {
 	if i.root != nil || i.heard == nil {
 		return "", time.Time{}
@@ -80,8 +79,8 @@ func (i *Incident) Suspect() (host ids.HostID, since time.Time) {
 	return i.heard.Failure.PeerLost, i.heard.Time
 }
 
-// Root is the root cause: the first failure that blames no peer, or after the
-// hold the first of those that do. Before that it is unknown.
+// Root is the root cause: the first failure that blames no peer, or after HoldTime the first
+// failure that blames one. Before that it is unknown.
 func (i *Incident) Root(now time.Time) (Cause, bool) {
 	switch {
 	case i.root != nil:
@@ -92,7 +91,7 @@ func (i *Incident) Root(now time.Time) (Cause, bool) {
 	return Cause{}, false
 }
 
-// HeldUntil is when the hold ends, while one goes on.
+// HeldUntil is when HoldTime ends; false if nothing is held.
 func (i *Incident) HeldUntil(now time.Time) (time.Time, bool) {
 	if i.root != nil || i.heard == nil {
 		return time.Time{}, false

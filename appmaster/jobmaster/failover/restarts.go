@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// The loss of a worker is seldom the job's doing. A job that makes its workers
-// end, by the memory it takes, say, must come to an end all the same: a region
-// is restarted for lost workers maxLosses times, unless lossMemory passes
-// between two of them.
+// The job seldom causes the loss of a worker. But a job may make its workers end, for example by
+// its use of memory, and must fail in the end. So a region restarts at most maxLosses times for
+// lost workers, unless lossMemory passes between two losses.
 const (
 	maxLosses  = 10
 	lossMemory = time.Hour
 )
 
-// Restarts decides which failures of a job are followed by a restart.
+// Restarts decides which failures of a job lead to a restart.
 type Restarts struct {
 	strategy Strategy
-	atOnce   bool            // the first restart of a region waits for nothing
-	before   map[int]bool    // regions that were restarted for a failure that counts
+	atOnce   bool            // the first restart of a region has no delay
+	before   map[int]bool    // regions that restarted for a failure that uses up a restart
 	losses   map[int]*losses // of workers, by region
 }
 
@@ -28,7 +27,7 @@ type losses struct {
 	last time.Time
 }
 
-// NewRestarts makes the restarts of one job. The seed is for jitter.
+// NewRestarts makes the Restarts of one job. The seed is for jitter.
 func NewRestarts(s Settings, seed uint64) *Restarts {
 	return &Restarts{
 		strategy: New(s, seed), atOnce: s.Type == FixedDelay,
@@ -36,22 +35,20 @@ func NewRestarts(s Settings, seed uint64) *Restarts {
 	}
 }
 
-// WholeJob is the region of failures that concern no single one.
+// WholeJob stands for all regions, for failures of the job as a whole.
 const WholeJob = -1
 
-// Decision is what follows a root cause.
+// Decision is the answer to a root cause.
 type Decision struct {
 	Restart bool
 	Delay   time.Duration
-	// Exhausted says why there is no restart though the failure allows one, or
-	// is "".
+	// Exhausted says why no restart follows though a restart could help, or is "".
 	Exhausted string
 }
 
-// Decide records the root cause of a region's failure and says what follows it.
-// The loss of a worker is followed by a restart and uses up none of the
-// strategy's, up to a limit of its own; so is the end of a host that its worker
-// stops. WholeJob stands for all regions.
+// Decide records the root cause of a region's failure and decides about the restart. The loss of a
+// worker, or a host that its worker stops, uses up no restart of the strategy; these restarts have
+// a limit of their own.
 func (r *Restarts) Decide(now time.Time, root Cause, region int) Decision {
 	switch {
 	case root.Failure.Permanent:

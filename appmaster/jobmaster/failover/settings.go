@@ -46,7 +46,7 @@ type ExponentialDelaySettings struct {
 	Attempts       int           // .attempts-before-reset-backoff
 }
 
-// Configured gives the settings that a configuration holds.
+// Configured reads the settings from a configuration.
 func Configured(c config.Config) Settings {
 	return Settings{
 		Type: c.String(config.RestartStrategy),

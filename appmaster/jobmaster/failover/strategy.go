@@ -1,8 +1,8 @@
-// Package failover decides what follows a failure: which of several failures is
-// the root cause, whether a restart follows it and after which delay.
+// Package failover decides what follows a failure: which of several failures is the root cause,
+// whether the region restarts, and after which delay.
 //
-// It is plain state that the JobMaster's core owns: no I/O, no clock, no
-// goroutine, no lock; jitter comes from a seed that is given from outside.
+// It is plain state that the JobMaster's core owns: no I/O, no clock, no goroutine, no lock. The
+// seed for jitter comes from the caller.
 package failover
 
 import (
@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Strategy is a restart strategy. It is asked once for each root cause that
-// counts, in the order of time.
+// Strategy is a restart strategy. It is asked once for each root cause that uses up a restart, in
+// the order of time.
 type Strategy interface {
-	// Restart records a failure and says after which delay a restart follows;
-	// false means that the job fails.
+	// Restart records a failure and gives the delay before the restart; false means that the job
+	// fails.
 	Restart(now time.Time) (delay time.Duration, again bool)
-	// String says why no restart follows any more, for the text of a job's failure.
+	// String says why there is no further restart, for the text of a job's failure.
 	String() string
 }
 
@@ -60,8 +60,7 @@ func (f *fixedDelay) String() string {
 	return fmt.Sprintf("restart-strategy.type is %s, and its %d restarts are used up", FixedDelay, f.attempts)
 }
 
-// failureRate allows restarts as long as no more than MaxFailures failures fall
-// into an interval.
+// failureRate allows restarts while at most MaxFailures failures fall into an interval.
 type failureRate struct {
 	FailureRateSettings
 	recent []time.Time // failures of the last interval, oldest first, at most MaxFailures
@@ -82,14 +81,14 @@ func (f *failureRate) String() string {
 	return fmt.Sprintf("restart-strategy.type is %s, and it allows %d failures in %s", FailureRate, f.MaxFailures, f.Interval)
 }
 
-// exponentialDelay restarts with growing delays, which start over when the job
+// exponentialDelay restarts with growing delays. It begins again with the initial delay if the job
 // ran long enough without a failure.
 type exponentialDelay struct {
 	ExponentialDelaySettings
 	jitter  jitter
 	current time.Duration
 	used    int
-	last    time.Time // when the last delay was over
+	last    time.Time // when the last delay ended
 }
 
 func (e *exponentialDelay) Restart(now time.Time) (time.Duration, bool) {
@@ -116,8 +115,8 @@ func (e *exponentialDelay) String() string {
 	return fmt.Sprintf("restart-strategy.type is %s, and its %d restarts are used up", ExponentialDelay, e.Attempts)
 }
 
-// jitter is a stream of numbers from -1 to 1 that its seed determines
-// (splitmix64), so that a replay gives the same delays.
+// jitter is a stream of numbers from -1 to 1 that its seed determines (splitmix64), so a replay
+// gives the same delays.
 type jitter uint64
 
 func (j *jitter) next() float64 {

@@ -1,19 +1,16 @@
-// Package slotpool is a JobMaster's view of its slots: those that workers
-// offered and it took, which regions of the job wait for slots, and which run in
-// which of them.
+// Package slotpool is a JobMaster's view of its slots: the slots that it accepted from workers, the
+// regions of the job that wait for slots, and the slots in which each region runs.
 //
-// A job is laid out over shared slots, as many as its widest vertex has
-// subtasks; a shared slot holds at most one subtask of each vertex. A region
-// runs in one or more shared slots, and several regions may share one. A slot of
-// a worker stands for one shared slot while regions run in it. Afterwards any
-// other region may have it: slots circulate, so that a job whose regions do not
-// depend on each other needs room for the largest of them only.
+// A job is laid out over shared slots, as many as its widest vertex has subtasks. A shared slot
+// holds at most one subtask of each vertex. A region runs in one or more shared slots, and several
+// regions may share one. A worker's slot stands for one shared slot while regions run in it;
+// afterwards any other region may use it. So a job whose regions do not depend on each other needs
+// slots only for its largest region.
 //
-// No region holds a slot while it waits for another one. So two regions never
-// wait for each other, and no slot is kept from a region that could run in it.
+// A region holds no slot while it waits for another one. So two regions never wait for each other,
+// and a waiting region keeps no slot from a region that could run in it.
 //
-// A Pool is plain state that the JobMaster's core owns: no I/O, no clock, no
-// goroutine, no lock.
+// A Pool is plain state that the JobMaster's core owns: no I/O, no clock, no goroutine, no lock.
 package slotpool
 
 import (
@@ -38,19 +35,19 @@ type Pool struct {
 	overlaps bool
 
 	held     map[ids.AllocationID]*slot
-	slots    []*slot // the same, in the order in which they were offered
-	free     []*slot // those of them in which no region runs, in the same order
+	slots    []*slot // the same slots, in the order in which they were offered
+	free     []*slot // slots in which no region runs, in the same order
 	sequence int     // of the last slot
 
 	needed  int         // shared slots of regions that have not finished
-	surplus []time.Time // since when each slot beyond these is idle, the oldest first
-	bySize  []int       // regions by their number of shared slots; finished ones at the front are cut off
-	starved time.Time   // since when no region can run in the slots that are there; zero: some can
+	surplus []time.Time // since when each slot beyond needed is idle, the oldest first
+	bySize  []int       // regions by their number of shared slots; finished ones are removed from the front
+	starved time.Time   // since when the held slots are too few for any region; zero: some region can run
 }
 
 type region struct {
 	shared   []int   // its shared slots, ascending
-	slots    []*slot // those that it runs in, in the same order; nil while it does not run
+	slots    []*slot // the slots that it runs in, in the same order; nil while it does not run
 	finished bool
 }
 
@@ -62,13 +59,13 @@ type sharedSlot struct {
 type slot struct {
 	Slot
 	sequence int
-	shared   int // what it stands for while users is above 0
+	shared   int // the shared slot that it stands for while users is above 0
 	users    int // regions that run in it
 }
 
-// New makes a pool without slots for regions that each run in some shared slots,
-// numbered from 0 without a gap. Regions come in topological order, in which they
-// are served. None of them waits yet.
+// New makes a pool without slots. regions lists the shared slots of each region, numbered from 0
+// without a gap. Regions are in topological order and are served in this order. No region waits
+// yet.
 func New(regions [][]int, now time.Time) *Pool {
 	p := &Pool{regions: make([]region, len(regions)), held: make(map[ids.AllocationID]*slot)}
 	for r, shared := range regions {
@@ -88,12 +85,12 @@ func New(regions [][]int, now time.Time) *Pool {
 	return p
 }
 
-// Required is the number of slots that the job needs in all, for the regions that
-// have not finished: what it declares to the ResourceManager.
+// Required is the number of slots that all unfinished regions need. The job declares it to the
+// ResourceManager.
 func (p *Pool) Required() int { return p.needed }
 
-// Least is how many of them are enough for some region that has not finished to run;
-// 0 when all have.
+// Least is the number of slots with which the smallest unfinished region can run; 0 when all
+// regions have finished.
 func (p *Pool) Least() int {
 	if len(p.bySize) == 0 {
 		return 0
@@ -101,10 +98,10 @@ func (p *Pool) Least() int {
 	return len(p.regions[p.bySize[0]].shared)
 }
 
-// Held is the number of slots that are there.
+// Held is the number of slots that the job has.
 func (p *Pool) Held() int { return len(p.slots) }
 
-// Slots gives the slots that are there, in the order in which they were offered.
+// Slots gives the slots that the job has, in the order in which they were offered.
 func (p *Pool) Slots() []Slot {
 	held := make([]Slot, len(p.slots))
 	for i, s := range p.slots {
@@ -113,8 +110,7 @@ func (p *Pool) Slots() []Slot {
 	return held
 }
 
-// At gives the slot that stands for a shared slot; false while no region runs
-// there.
+// At gives the slot that stands for a shared slot; false while no region runs in it.
 func (p *Pool) At(shared int) (Slot, bool) {
 	if s := p.shared[shared].slot; s != nil {
 		return s.Slot, true
@@ -122,8 +118,8 @@ func (p *Pool) At(shared int) (Slot, bool) {
 	return Slot{}, false
 }
 
-// Offer takes a slot, or refuses it when the job has as many as it needs. A slot
-// that is held already is taken again.
+// Offer accepts a slot, or refuses it if the job has as many as it needs. It accepts a slot that
+// the job already has.
 func (p *Pool) Offer(offered Slot, now time.Time) bool {
 	if s := p.held[offered.Allocation]; s != nil {
 		return s.Slot == offered
@@ -143,15 +139,15 @@ func (p *Pool) Offer(offered Slot, now time.Time) bool {
 	return true
 }
 
-// Wait lets a region wait for slots.
+// Wait makes a region wait for slots.
 func (p *Pool) Wait(r int) {
 	if at, waits := slices.BinarySearch(p.waiting, r); !waits {
 		p.waiting = slices.Insert(p.waiting, at, r)
 	}
 }
 
-// Assign gives slots whose workers are ready to waiting regions, in their order, and
-// lists the regions that can run now. A region gets all of its slots or none.
+// Assign gives slots with a ready worker to waiting regions, in their order, and lists the regions
+// that can run now. A region gets all of its slots or none.
 func (p *Pool) Assign(ready func(Slot) bool) []int {
 	if !p.starved.IsZero() {
 		return nil
@@ -178,8 +174,8 @@ func (p *Pool) Assign(ready func(Slot) bool) []int {
 	return started
 }
 
-// usable lists the free slots that are ready. Those of a worker, which mostly lie
-// side by side, are ready together.
+// usable lists the free slots whose worker is ready. It asks once for each run of slots of one
+// worker.
 func (p *Pool) usable(ready func(Slot) bool) []*slot {
 	var usable []*slot
 	var last ids.ResourceID
@@ -195,8 +191,8 @@ func (p *Pool) usable(ready func(Slot) bool) []*slot {
 	return usable
 }
 
-// fits tells whether so many free slots are enough for a region, beside those in
-// which others run already and which have to be ready, too.
+// fits tells whether this number of free slots is enough for a region. Other slots of the region
+// may already run other regions; their workers must be ready, too.
 func (p *Pool) fits(r, free int, ready func(Slot) bool) bool {
 	for _, i := range p.regions[r].shared {
 		switch s := p.shared[i].slot; {
@@ -211,8 +207,8 @@ func (p *Pool) fits(r, free int, ready func(Slot) bool) bool {
 	return true
 }
 
-// start lets a region run, with as many of the usable slots as it lacks, and
-// gives the rest.
+// start lets a region run. It uses as many of the usable slots as the region lacks, and gives the
+// rest.
 func (p *Pool) start(r int, usable []*slot) []*slot {
 	region := &p.regions[r]
 	region.slots = make([]*slot, len(region.shared))
@@ -228,8 +224,8 @@ func (p *Pool) start(r int, usable []*slot) []*slot {
 	return usable
 }
 
-// Release says that nothing of a region runs any more though it has not finished:
-// other regions may have its slots. False means that it had none.
+// Release frees the slots of a region that has not finished but runs no task any more. False means
+// that the region had no slots.
 func (p *Pool) Release(r int) bool {
 	region := &p.regions[r]
 	if region.slots == nil {
@@ -247,8 +243,7 @@ func (p *Pool) Release(r int) bool {
 	return true
 }
 
-// Finish says, once, that a region has finished: it needs its slots no more, and
-// others may have them.
+// Finish says, once, that a region has finished: other regions may use its slots.
 func (p *Pool) Finish(r int, now time.Time) {
 	p.Release(r)
 	p.regions[r].finished = true
@@ -260,8 +255,8 @@ func (p *Pool) Finish(r int, now time.Time) {
 	p.watch(now)
 }
 
-// RemoveWorker forgets the slots of a worker that is gone, and gives them. The
-// job still needs as many.
+// RemoveWorker removes the slots of a worker that is gone, and returns them. The job still needs as
+// many slots.
 func (p *Pool) RemoveWorker(resource ids.ResourceID, now time.Time) []Slot {
 	var removed []Slot
 	gone := func(s *slot) bool { return s.Resource == resource }
@@ -282,12 +277,12 @@ func (p *Pool) RemoveWorker(resource ids.ResourceID, now time.Time) []Slot {
 	return removed
 }
 
-// StarvedSince is since when the slots that are there are too few for every
-// region that has not finished, and none came. False means that some region runs,
-// or can when its workers are ready: its slots go to the others after it.
+// StarvedSince gives since when the job has too few slots for any unfinished region, and got no
+// further slot. False means that some region runs, or can run when its workers are ready; other
+// regions use its slots afterwards.
 func (p *Pool) StarvedSince() (time.Time, bool) { return p.starved, !p.starved.IsZero() }
 
-// IdleSince is the earliest time since when a slot is there that no region needs.
+// IdleSince gives the earliest time since which the job has a slot that no region needs.
 func (p *Pool) IdleSince() (time.Time, bool) {
 	if len(p.surplus) == 0 {
 		return time.Time{}, false
@@ -295,8 +290,8 @@ func (p *Pool) IdleSince() (time.Time, bool) {
 	return p.surplus[0], true
 }
 
-// GiveUp gives up as many slots as were idle for the timeout or longer, and
-// returns them for their workers.
+// GiveUp removes the slots that were idle for the timeout or longer, and returns them, so that the
+// caller can give them back to their workers.
 func (p *Pool) GiveUp(now time.Time, timeout time.Duration) []Slot {
 	var freed []Slot
 	for len(p.surplus) > 0 && now.Sub(p.surplus[0]) >= timeout {
@@ -310,7 +305,7 @@ func (p *Pool) GiveUp(now time.Time, timeout time.Duration) []Slot {
 	return freed
 }
 
-// watch notes since when slots are idle, or too few.
+// watch updates since when slots are idle or too few.
 func (p *Pool) watch(now time.Time) {
 	idle := max(len(p.slots)-p.needed, 0)
 	p.surplus = p.surplus[:min(idle, len(p.surplus))]
