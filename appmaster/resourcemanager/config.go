@@ -9,13 +9,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Config is what a ResourceManager is told. Configured reads it from options.
+// Config describes a ResourceManager. Configured reads it from options.
 type Config struct {
-	// ResourceManager is this grant of leadership's fencing token.
+	// ResourceManager is the fencing token of this grant of leadership.
 	ResourceManager ids.ResourceManagerID
 	// IDs is a random prefix for the ids that the core makes (ids.Random).
 	IDs string
-	// Worker is what every worker looks like.
+	// Worker describes every worker.
 	Worker WorkerResourceSpec
 	// SlotMemoryMB is the share of a worker's memory that a job gets with a slot.
 	SlotMemoryMB int
@@ -23,16 +23,16 @@ type Config struct {
 	MaxSlots int
 	// IdleTimeout is resourcemanager.taskmanager-timeout.
 	IdleTimeout time.Duration
-	// RegistrationTimeout is resourcemanager.taskmanager-registration.timeout, from
-	// the provider's word that a worker starts.
+	// RegistrationTimeout is resourcemanager.taskmanager-registration.timeout, counted from the
+	// WorkerStarting of the provider.
 	RegistrationTimeout time.Duration
-	// ReconnectTimeout is how long a worker may be without a connection, 2 s:
-	// enough to dial again, and short enough that a job is not kept waiting.
+	// ReconnectTimeout is how long a worker may be without a connection, 2 s: enough to dial again,
+	// and short enough that jobs do not wait long.
 	ReconnectTimeout time.Duration
-	// MaxStartFailures is resourcemanager.start-worker.max-failure-rate: with
-	// more failures within a minute new starts pause for StartRetryInterval,
-	// resourcemanager.start-worker.retry-interval. So they do when the provider has
-	// brought a worker that serves nobody.
+	// MaxStartFailures is resourcemanager.start-worker.max-failure-rate. After more failures within
+	// a minute, the ResourceManager pauses new starts for StartRetryInterval,
+	// resourcemanager.start-worker.retry-interval. It also pauses them after the provider has
+	// started a worker that can serve no waiting job.
 	MaxStartFailures   float64
 	StartRetryInterval time.Duration
 	// HeartbeatInterval and HeartbeatTimeout are heartbeat.interval and
@@ -41,8 +41,7 @@ type Config struct {
 	HeartbeatTimeout  time.Duration
 }
 
-// Configured gives a Config with what options decide; ids and sizes are the
-// caller's to fill in.
+// Configured gives the part of a Config that options decide; the caller fills in ids and sizes.
 func Configured(c config.Config) Config {
 	return Config{
 		MaxSlots:            c.Int(config.SlotsMax),

@@ -10,17 +10,17 @@ import (
 // Target is the name of the streams that Accept takes.
 const Target = "resourcemanager"
 
-// Accept takes in a TaskExecutor's stream, as rolerpc.Accept does, under this
-// grant of leadership's fencing token.
+// Accept takes a TaskExecutor's stream, as rolerpc.Accept does, under the fencing token of this
+// grant of leadership.
 func (r *ResourceManager) Accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	s.SetToken(string(r.token))
 	s.SetShare(r.workerSlots)
 	return rolerpc.HandlerOf(r.Connect(s.Peer().Resource, s), msg.TaskExecutorToResourceManager), nil
 }
 
-// Connect takes in a connection of the TaskExecutor that has proved to be resource, and that
-// compares fencing tokens: what is meant for another grant of leadership does not come here.
-// Accept does so for streams.
+// Connect adds a connection of the TaskExecutor that has authenticated as resource. The connection
+// compares fencing tokens: messages for another grant of leadership do not reach the core. Accept
+// calls Connect for streams.
 func (r *ResourceManager) Connect(resource ids.ResourceID, gateway actor.Gateway) *actor.Connection {
 	return actor.Connect(r.loop, &r.connections, resource, gateway,
 		func(from actor.Peer, m msg.Message) event { return taskExecutorSaid{From: from, Message: m} },

@@ -13,8 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// core is the ResourceManager's state. Step is the only way it changes; one
-// goroutine may use a core.
+// core is the ResourceManager's state. Only Step changes it; one goroutine may use a core.
 type core struct {
 	config    Config
 	slots     *slotmanager.Manager
@@ -24,27 +23,26 @@ type core struct {
 	connections map[actor.ConnectionID]*worker // of registered workers
 	jobs        map[ids.JobID]*jobMaster
 
-	total    int         // Orders.Total as last given
-	asked    time.Time   // since when workers are outstanding at the provider; zero: none is
+	total    int         // the last Orders.Total
+	asked    time.Time   // since when the provider has ordered workers to start; zero: it has none
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
-	strayed  time.Time   // when the provider last brought a worker that serves nobody
+	strayed  time.Time   // when the provider last started a worker that can serve no waiting job
 
 	blocked *blocklist.Blocklist
-	nodes   []string // that could have workers, as far as the provider has told
+	nodes   []string // that could have workers, as last reported by the provider
 	avoid   []string // the next Orders.Avoid
 	avoided []string // the last one
 
-	// tokens are the newest ones that came after the start, for workers that may have
-	// been launched with others; nil while there are none.
+	// tokens are the newest delegation tokens that came after the start. Workers may have been
+	// launched with older ones. nil while none came.
 	tokens msg.Secret
 
-	shutdown *shutdown // nil until it is asked for
+	shutdown *shutdown // nil until it is requested
 
 	nextHeartbeat time.Time // zero while there is no worker, connected or expected
-	// nextExpiry is no later than the first worker's deadline. Heartbeats move
-	// deadlines away all the time, so it is computed when it has passed and not
-	// with each of them.
+	// nextExpiry is not after the first worker's deadline. Heartbeats move deadlines, so nextExpiry
+	// is recomputed only when it has passed.
 	nextExpiry time.Time
 	alarm      time.Time // when the core is to be woken; zero: never
 
@@ -58,9 +56,9 @@ type core struct {
 type jobMaster struct {
 	id      ids.JobMasterID
 	program msg.Program
-	// told says that the JobMaster knows that what it declared cannot be met.
+	// told says that the JobMaster knows that its requirements cannot be met.
 	told bool
-	// toldBlocked says that it knows that it lacks slots and has blocked all nodes.
+	// toldBlocked says that the JobMaster knows that it lacks slots and has blocked all nodes.
 	toldBlocked bool
 }
 
@@ -93,7 +91,7 @@ func newCore(config Config) (*core, error) {
 	return c, nil
 }
 
-// Step takes one event and gives what is to be done about it, in order.
+// Step handles one event and returns the effects to perform, in order.
 func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects, c.release, c.check = now, nil, nil, nil
 	c.excuse()
@@ -134,7 +132,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 
 func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
-// reconcile gives jobs what there is and orders what is missing.
+// reconcile grants free slots to jobs and orders missing workers.
 func (c *core) reconcile() {
 	plan := c.slots.Reconcile(c.now)
 	for grants := plan.Grants; len(grants) > 0; {
@@ -180,7 +178,7 @@ func (c *core) request(grants []slotmanager.Grant) {
 	c.emit(sendTaskExecutor{To: c.workers[grants[0].Slot.Resource].connection, Message: m})
 }
 
-// order tells the provider what has changed, if anything has.
+// order sends new orders to the provider if they have changed.
 func (c *core) order(outstanding int) {
 	switch {
 	case outstanding == 0:
@@ -198,10 +196,10 @@ func (c *core) order(outstanding int) {
 	}})
 }
 
-// Alarm is actor.Core's.
+// Alarm implements actor.Core.
 func (c *core) Alarm() time.Time { return c.alarm }
 
-// nextDue is when something is due next.
+// nextDue is when the next deadline passes.
 func (c *core) nextDue() time.Time {
 	next := actor.Earliest(c.nextExpiry, c.nextHeartbeat)
 	if at, ok := c.slots.Next(); ok {
@@ -246,7 +244,7 @@ func (c *core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {
 	}
 }
 
-// shutDown ends all workers, then the application.
+// shutDown ends all workers, and then the application.
 func (c *core) shutDown(e shutdownAsked) {
 	switch {
 	case c.shutdown == nil:
@@ -273,7 +271,8 @@ func (c *core) deregistered(err error) {
 	c.shutdown.waiting = nil
 }
 
-// workerIDs lists the workers in an order that does not depend on the map's.
+// workerIDs lists the workers in the order of their ids, which does not depend on the order of the
+// map.
 func (c *core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
 func (c *core) status() Status {

@@ -6,7 +6,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// blocks is what the SlotManager asks of the core's blocklist.
+// blocks is the core's blocklist, for the SlotManager.
 type blocks struct{ *core }
 
 // Blocks tells whether a job has blocked the node of a worker.
@@ -18,7 +18,7 @@ func (b blocks) Blocks(job ids.JobID, worker ids.ResourceID) bool {
 // Exhausted tells whether a job has blocked all nodes.
 func (b blocks) Exhausted(job ids.JobID) bool { return b.blocked.Exhausted(job, b.nodes) }
 
-// block takes in from which nodes a job wants no slots now.
+// block handles the list of nodes from which a job now wants no slots.
 func (c *core) block(m msg.BlockNodes) {
 	job := c.jobs[m.Job]
 	if job == nil || job.id != m.JobMaster {
@@ -27,15 +27,15 @@ func (c *core) block(m msg.BlockNodes) {
 	}
 	job.told, job.toldBlocked = false, false
 	if len(m.Nodes) == 0 {
-		c.failures.hope() // a worker may come up where none was asked for
+		c.failures.hope() // workers may start on nodes that were avoided before
 	}
 	c.blocked.Set(m.Job, m.Nodes)
 	c.slots.BlocklistChanged()
 	c.slots.Retry(m.Job)
 }
 
-// tellBlocked tells the JobMasters of jobs that lack slots and have blocked every node
-// that could bring them: what follows is theirs to decide.
+// tellBlocked tells the JobMasters of jobs that lack slots and have blocked every node that could
+// give some. The JobMaster decides what follows.
 func (c *core) tellBlocked(short []slotmanager.Shortage) {
 	for _, s := range short {
 		job := c.jobs[s.Job]
@@ -47,9 +47,9 @@ func (c *core) tellBlocked(short []slotmanager.Shortage) {
 	}
 }
 
-// useless lists the nodes on which a worker would serve none of the jobs that wait for
-// one. What only some of them have blocked is not avoided: YARN has one list for the
-// application, and the others would wait for ever.
+// useless lists the nodes on which a worker could serve no waiting job. A node that only some of
+// these jobs have blocked is not avoided: YARN has one blacklist for the application, and the other
+// jobs would wait for ever.
 func (c *core) useless(short []slotmanager.Shortage) []string {
 	if c.blocked.Empty() {
 		return nil

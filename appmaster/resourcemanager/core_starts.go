@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// startPatience is how long all starts may fail before the jobs are told that no
-// worker will come. It outlasts a node on which all fail while others start
-// theirs.
+// startPatience is how long all starts may fail before the ResourceManager tells the jobs that no
+// worker will come. It is longer than the time in which one bad node fails all its starts while
+// workers start on others.
 const startPatience = 30 * time.Second
 
-// hopeless says why workers that are needed will not come, or "": none is there,
-// and those that were started have all failed for a while.
+// hopeless says why needed workers will not come: none is registered, and all started ones have
+// failed for startPatience. Otherwise it is "".
 func (c *core) hopeless() string {
 	since := c.failures.since
 	if len(c.connections) > 0 || !c.failures.paused(c.now) || since.IsZero() || c.now.Sub(since) < startPatience {
@@ -21,18 +21,17 @@ func (c *core) hopeless() string {
 		c.now.Sub(since).Round(time.Second), c.failures.cause)
 }
 
-// permitted gives how many workers may be outstanding at the provider, of those
-// that are needed.
+// permitted gives how many of the needed workers may be ordered from the provider now.
 func (c *core) permitted(needed int) int {
 	if c.now.Before(c.startsPause()) {
-		return max(0, min(needed, c.total-c.starts)) // more may have started than are ordered by now
+		return max(0, min(needed, c.total-c.starts)) // more may have started than are ordered now
 	}
 	return needed
 }
 
-// startsPause gives the time until which no start is added to those that are ordered: too many
-// have failed, or a worker has strayed. Where YARN does not avoid the nodes that it is told to
-// avoid, the next ones would stray as well.
+// startsPause gives the time until which no further start is ordered, because too many have failed,
+// or because a worker can serve no waiting job. If YARN ignores the nodes to avoid, the next
+// workers would be useless as well.
 func (c *core) startsPause() time.Time {
 	if until := c.strayed.Add(c.config.StartRetryInterval); until.After(c.failures.until) {
 		return until
@@ -44,9 +43,9 @@ func (c *core) startsPause() time.Time {
 type failureRate struct {
 	limit  float64
 	pause  time.Duration
-	recent []time.Time // the last failures within a minute, one more than the limit at most
+	recent []time.Time // the failures of the last minute, at most one more than the limit
 	until  time.Time
-	since  time.Time // the first failure in a row, none a minute after the last; zero: there was hope since
+	since  time.Time // the first failure in a row, without a minute between two; zero: none since hope was called
 	cause  string    // of the last one
 }
 
@@ -67,8 +66,7 @@ func (f *failureRate) record(now time.Time, cause string) {
 	}
 }
 
-// hope takes in that a worker has come up, or that one may: the failures before say nothing
-// about those to come.
+// hope starts the row of failures again: a worker has registered, or may start on other nodes.
 func (f *failureRate) hope() { f.since = time.Time{} }
 
 func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

@@ -16,11 +16,11 @@ type workerState int
 const (
 	starting  workerState = iota + 1 // announced by the provider
 	connected                        // registered, over worker.connection
-	lost                             // was connected; may register again until its deadline
+	lost                             // its connection is lost; it may register again until its deadline
 )
 
-// worker is a container from the provider's word that it starts until it has ended
-// or is not wanted any more.
+// worker is a container, from its WorkerStarting until it has ended or the ResourceManager releases
+// it.
 type worker struct {
 	id         ids.ResourceID
 	state      workerState
@@ -30,8 +30,8 @@ type worker struct {
 	vcores     int
 	lastSeen   time.Time
 	cause      string // of the loss, while lost
-	// deadline is when the worker is given up: the end of its time to register,
-	// to be heard of, or to come back.
+	// deadline is when the ResourceManager gives the worker up: the end of its time to register, to
+	// send a heartbeat, or to connect again.
 	deadline patience.Deadline
 }
 
@@ -60,7 +60,7 @@ func (c *core) workersReported(events []WorkerEvent) {
 func (c *core) workerStarting(e WorkerStarting) {
 	c.starts++
 	if c.shutdown != nil {
-		return // the end of the application ends it
+		return // it ends with the application
 	}
 	c.workers[e.Worker] = &worker{id: e.Worker, state: starting, host: e.Host}
 	c.expect(c.workers[e.Worker])
@@ -70,7 +70,7 @@ func (c *core) workerStarting(e WorkerStarting) {
 	c.slots.Expect(e.Worker)
 }
 
-// workerEnded takes in that a container is gone, whatever its connection says.
+// workerEnded handles that a container has ended, whatever the state of its connection.
 func (c *core) workerEnded(id ids.ResourceID, cause string) {
 	w := c.workers[id]
 	if w == nil {
@@ -118,7 +118,7 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	}
 }
 
-// registerTaskExecutor admits a worker, for the first time or again.
+// registerTaskExecutor admits a worker, also one that registers again.
 func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor) {
 	w := c.workers[r.Resource]
 	reject := func(format string, args ...any) {
@@ -162,7 +162,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	}
 }
 
-// updateTokens tells every connected TaskExecutor. The others are told when they
+// updateTokens sends the tokens to every connected TaskExecutor. The others get them when they
 // register.
 func (c *core) updateTokens(tokens msg.Secret) {
 	c.tokens = tokens
@@ -173,8 +173,8 @@ func (c *core) updateTokens(tokens msg.Secret) {
 	}
 }
 
-// disconnected gives a worker a short time to come back, and has the provider look
-// whether it has ended: the provider knows the reason, and mostly knows it first.
+// disconnected gives a worker a short time to connect again, and asks the provider to check whether
+// it has ended. The provider knows the reason, and usually knows it first.
 func (c *core) disconnected(from actor.Peer, cause string) {
 	w := c.connections[from.Connection]
 	if w == nil {
@@ -187,14 +187,14 @@ func (c *core) disconnected(from actor.Peer, cause string) {
 	c.check = append(c.check, w.id)
 }
 
-// expect gives a worker a new deadline, which may be the first of all.
+// expect sets a new deadline of a worker.
 func (c *core) expect(w *worker) {
 	w.deadline = patience.After(c.now, c.silence(w.state))
 	c.nextExpiry = actor.Earliest(c.nextExpiry, w.deadline.At())
 }
 
-// excuse puts deadlines off if the process itself was stopped. Each worker has an interval
-// between heartbeats at least in which what it said meanwhile is read.
+// excuse extends deadlines if the process itself was stopped. Each worker then has at least one
+// heartbeat interval, in which the ResourceManager reads the messages that came meanwhile.
 func (c *core) excuse() {
 	late := patience.Late(c.now, c.alarm)
 	if late == 0 {
@@ -205,7 +205,7 @@ func (c *core) excuse() {
 	}
 }
 
-// silence is how long nothing may be heard of a worker.
+// silence is how long a worker in this state may send nothing.
 func (c *core) silence(state workerState) time.Duration {
 	switch state {
 	case starting:
@@ -239,9 +239,9 @@ func (c *core) expire() {
 	}
 }
 
-// heartbeat tells every connected TaskExecutor, once in an interval, that the
-// ResourceManager is alive. The interval goes on while workers only start: a ResourceManager
-// that slept until one of them is given up would not know of a stop that ends just before that.
+// heartbeat sends a heartbeat to every connected TaskExecutor, once in each interval. The interval
+// also runs while workers are only starting. Otherwise the ResourceManager would sleep until the
+// first deadline, and could not notice that its process was stopped until shortly before that.
 func (c *core) heartbeat() {
 	if c.nextHeartbeat.IsZero() || c.now.Before(c.nextHeartbeat) {
 		return
@@ -257,14 +257,13 @@ func (c *core) heartbeat() {
 	}
 }
 
-// fail gives up a worker in a way that counts as a failed start.
+// fail gives up a worker and counts this as a failed start.
 func (c *core) fail(w *worker, cause string) {
 	c.failures.record(c.now, cause)
 	c.terminate(w, cause)
 }
 
-// terminate gives up a worker that may still be there: it is told, and the
-// provider ends it.
+// terminate gives up a worker that may still run: the worker is told, and the provider ends it.
 func (c *core) terminate(w *worker, cause string) {
 	if w.state == connected {
 		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
@@ -273,8 +272,7 @@ func (c *core) terminate(w *worker, cause string) {
 	c.forget(w, cause)
 }
 
-// forget takes a worker out of all books and tells the jobs that had slots of
-// it.
+// forget removes a worker from all tables, and tells the jobs that had slots of it.
 func (c *core) forget(w *worker, cause string) {
 	for _, id := range c.slots.Holders(w.id) {
 		if job := c.jobs[id]; job != nil {

@@ -12,8 +12,9 @@ var errProviderHangs = errors.New("worker provider does not accept orders")
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*ResourceManager
-	// calls of the provider wait without a bound, as thousands of workers may be lost at once:
-	// each is released once, and of orders that say only how things are the newest waits.
+	// calls holds the calls of the provider. It has no bound, because thousands of workers may be
+	// lost at once: each is released once. Of orders that only replace the last ones, only the
+	// newest waits.
 	calls *actor.Outbox[func(context.Context)]
 }
 
@@ -30,7 +31,7 @@ func (r *ResourceManager) start(context.Context) actor.Shell[effect] {
 	return s
 }
 
-// Perform hands an effect over to the peer that it is for.
+// Perform passes an effect to its receiver.
 func (s *shell) Perform(_ context.Context, e effect) {
 	switch e := e.(type) {
 	case sendTaskExecutor:
@@ -42,7 +43,7 @@ func (s *shell) Perform(_ context.Context, e effect) {
 		gateway := s.jobMasters[e.To]
 		s.mu.Unlock()
 		if gateway != nil {
-			gateway.Send(e.Message) // one that has ended needs nothing
+			gateway.Send(e.Message) // a JobMaster that has ended needs no message
 		}
 	case forgetJobMaster:
 		s.mu.Lock()
@@ -54,11 +55,11 @@ func (s *shell) Perform(_ context.Context, e effect) {
 		s.calls.Put(func(ctx context.Context) {
 			s.loop.Tell(ctx, deregistered{Err: s.provider.Deregister(ctx, e.Status, e.Diagnostics)})
 		}, "")
-	case reply, dropped, workerGone: // the loop's, and for the log only
+	case reply, dropped, workerGone: // the loop sends replies; the others are for the log
 	}
 }
 
-// order gives the provider orders, and gives up one that hangs.
+// order sends orders to the provider, and fails if the provider hangs.
 func (s *shell) order(ctx context.Context, o Orders) {
 	ctx, cancel := BoundHang(ctx, s.logger, errProviderHangs)
 	defer cancel()
@@ -68,7 +69,7 @@ func (s *shell) order(ctx context.Context, o Orders) {
 	}
 }
 
-// latest names orders that say only how things are: newer ones take their place.
+// latest names orders that newer ones replace: orders without a release and a check.
 func latest(o Orders) string {
 	if len(o.Release) > 0 || len(o.Check) > 0 {
 		return ""

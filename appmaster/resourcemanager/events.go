@@ -15,10 +15,10 @@ type event interface{ isEvent() }
 
 // The events.
 type (
-	// workersReported brings news of workers, in order.
+	// workersReported brings events of workers, in order.
 	workersReported struct{ Events []WorkerEvent }
-	// taskExecutorSaid brings a message. Its connection has compared fencing
-	// tokens: what is meant for another grant of leadership does not come here.
+	// taskExecutorSaid brings a message of a TaskExecutor. The connection has already dropped
+	// messages with the fencing token of another grant of leadership.
 	taskExecutorSaid struct {
 		From    actor.Peer
 		Message msg.Message
@@ -28,9 +28,9 @@ type (
 		From  actor.Peer
 		Cause string
 	}
-	// jobMasterRegistering brings a job.
+	// jobMasterRegistering registers the JobMaster of a job.
 	jobMasterRegistering struct{ Registration msg.RegisterJobMaster }
-	// requirementsDeclared brings a job's new total.
+	// requirementsDeclared brings the number of slots that a job needs.
 	requirementsDeclared struct{ Declaration msg.DeclareRequirements }
 	// nodesBlocked brings the nodes that a job has set aside.
 	nodesBlocked struct{ Message msg.BlockNodes }
@@ -41,12 +41,12 @@ type (
 	}
 	// tokensUpdated brings new tokens for all TaskExecutors.
 	tokensUpdated struct{ Tokens msg.Secret }
-	// woken says that the core's alarm rings.
+	// woken says that the time of the core's alarm has come.
 	woken struct{}
 	// statusAsked asks for the Status.
 	statusAsked struct{ Question actor.Question[Status] }
-	// shutdownAsked asks for the end of all workers and of the application, and then
-	// what came of it.
+	// shutdownAsked asks for the end of all workers and of the application. The answer is the error
+	// of Deregister.
 	shutdownAsked struct {
 		Status      msg.ApplicationStatus
 		Diagnostics string
@@ -69,7 +69,7 @@ func (statusAsked) isEvent()              {}
 func (shutdownAsked) isEvent()            {}
 func (deregistered) isEvent()             {}
 
-// effect is something that core.Step wants done.
+// effect is an action that core.Step asks for.
 //
 //sumtype:decl
 type effect interface{ isEffect() }
@@ -91,24 +91,23 @@ type (
 		To      ids.JobMasterID
 		Message msg.Message
 	}
-	// forgetJobMaster says that nothing is sent to a JobMaster any more.
+	// forgetJobMaster says that no further message goes to a JobMaster.
 	forgetJobMaster struct{ JobMaster ids.JobMasterID }
-	// orderWorkers gives the provider orders.
+	// orderWorkers sends orders to the provider.
 	orderWorkers struct{ Orders Orders }
 	// deregister ends the application, after all orders.
 	deregister struct {
 		Status      msg.ApplicationStatus
 		Diagnostics string
 	}
-	// dropped says that a message was not taken, for logs. Stale ones are the
-	// normal end of crossings.
+	// dropped says that a message was ignored, for logs. Stale messages are normal when messages
+	// cross.
 	dropped struct {
 		Message msg.Message
 		From    string
 		Why     string
 	}
-	// workerGone says that a worker is not the ResourceManager's any more, for
-	// logs.
+	// workerGone says that the ResourceManager has removed a worker, for logs.
 	workerGone struct {
 		Worker ids.ResourceID
 		Cause  string
@@ -127,21 +126,21 @@ func (dropped) isEffect()           {}
 func (workerGone) isEffect()        {}
 func (reply) isEffect()             {}
 
-// Status describes the ResourceManager's workers, and what jobs wait for.
+// Status describes the ResourceManager's workers, and the jobs that wait for slots.
 type Status struct {
-	// Worker is what each worker has.
+	// Worker describes every worker.
 	Worker WorkerResourceSpec
 	// TaskExecutors are the registered workers, by ResourceID.
 	TaskExecutors []msg.TaskExecutorDetails
 	// Blocked are the nodes that jobs have set aside, by name.
 	Blocked []msg.BlockedNode
-	// Starting counts workers that have not registered yet, Requested those that
-	// the provider has not found room for.
+	// Starting counts workers that have not registered yet; Requested counts workers for which the
+	// provider has no room yet.
 	Starting, Requested int
-	// RequestedSince is since when some are requested; zero: none is.
+	// RequestedSince is since when workers are requested; zero: none is.
 	RequestedSince time.Time
-	// Refused is why the provider can have no more workers; "" while it may.
+	// Refused is why the provider cannot get more workers; "" if it can.
 	Refused string
-	// Jobs are those that need slots, in the order in which they came.
+	// Jobs lists the jobs that need slots, in the order in which they came.
 	Jobs []msg.SlotDemand
 }

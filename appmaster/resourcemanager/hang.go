@@ -7,20 +7,19 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// HangTime is how long the ResourceManager waits for WorkerProvider.Order, and a WorkerProvider for Report,
-// 15 min. Neither does anything slow with what it is told, so one that takes longer hangs. By
-// default YARN bears a silent ApplicationMaster for as long
-// (yarn.am.liveness-monitor.expiry-interval-ms): a process that was stopped for that time is not
-// wanted any more anyway.
+// HangTime is how long the ResourceManager waits for WorkerProvider.Order, and a WorkerProvider for
+// Report, 15 min. Both return quickly, so a call that takes longer hangs. YARN, too, gives up an
+// ApplicationMaster that is silent for this time by default
+// (yarn.am.liveness-monitor.expiry-interval-ms). So a process that was stopped for that long has
+// already lost its attempt.
 const HangTime = 15 * time.Minute
 
-// slowTime is after how long the log tells that one of them is waited for: jobs may fail
-// meanwhile for want of what it was to bring.
+// slowTime is the time after which the log says that a call waits: without its result, jobs may
+// fail meanwhile.
 const slowTime = time.Minute
 
-// BoundHang gives the context of a call of Order or Report, which ends after HangTime with a
-// cause that says who hangs. It is to be cancelled when the call is over. A call that takes more
-// than a minute is logged.
+// BoundHang gives the context for a call of Order or Report. It ends after HangTime, and hangs is
+// its cause. The caller cancels it after the call. A call that takes more than a minute is logged.
 func BoundHang(ctx context.Context, logger logrus.FieldLogger, hangs error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeoutCause(ctx, HangTime, hangs)
 	slow := time.AfterFunc(slowTime, func() {

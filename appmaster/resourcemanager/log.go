@@ -7,7 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// logStep logs one line for each change of state, and at debug level everything.
+// logStep logs one line for each change of state. At debug level it logs more messages.
 func (r *ResourceManager) logStep(event event, effects []effect) {
 	if reported, ok := event.(workersReported); ok {
 		for _, e := range reported.Events {
@@ -31,7 +31,7 @@ func (r *ResourceManager) logWorkerEvent(event WorkerEvent) {
 		r.logger.Info("worker provider asks for workers again")
 	case OrdersTaken:
 		r.logger.Info("worker provider can get workers again")
-	case WorkerFailed, WorkerCompleted: // workerGone tells it, unless it was released before
+	case WorkerFailed, WorkerCompleted: // workerGone logs it, unless the worker was released before
 	}
 }
 

@@ -9,55 +9,53 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// WorkerProvider starts and ends workers: yarnworkers as YARN containers, the
+// WorkerProvider starts and ends workers. yarnworkers starts them as YARN containers, the
 // minicluster as goroutines of its process.
 type WorkerProvider interface {
-	// Run starts and ends workers as ordered, reports what happens to them, and
-	// returns when ctx ends, with nothing touched outside: workers go on. An
-	// error before that means that the provider cannot go on, ever.
+	// Run starts and ends workers as ordered, and reports their events. When ctx ends, it returns
+	// and leaves the workers running. An error before that means that the provider can never
+	// continue.
 	//
-	// WorkerStarting must be reported before its worker is started, or a worker
-	// might register that the ResourceManager does not know.
+	// Run must report WorkerStarting before it starts the worker. Otherwise the worker might
+	// register before the ResourceManager knows it.
 	Run(ctx context.Context, report Report) error
-	// Order gives new orders. Calls come one at a time, from before Run has got
-	// under way too; a call may block until ctx ends, after HangTime at the latest.
-	// Orders that were only a new Total or Avoid are left out when newer ones are there.
+	// Order sends new orders. Calls come one at a time, also before Run has started. A call may
+	// block until ctx ends, at most for HangTime. Orders that change only Total or Avoid are
+	// skipped when newer ones are waiting.
 	Order(ctx context.Context, orders Orders)
-	// Deregister ends the application, with how it ended and why, after the
-	// workers that were released have been told to stop. It is called at most
-	// once, after the last Order.
+	// Deregister ends the application with its final status and diagnostics, after the released
+	// workers have been told to stop. It is called at most once, after the last Order.
 	Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error
 }
 
-// Report takes what has happened to workers, in order. It blocks while the
-// ResourceManager has too much to do, and gives an error when it has ended.
+// Report passes events of workers to the ResourceManager, in order. It blocks while the
+// ResourceManager is busy, and returns an error when the ResourceManager has ended.
 type Report func(ctx context.Context, events ...WorkerEvent) error
 
-// Orders is what a provider is to do.
+// Orders are the orders of the ResourceManager to a provider.
 type Orders struct {
-	// Spec is what workers look like.
+	// Spec describes the workers.
 	Spec WorkerResourceSpec
-	// Total is how many workers there shall have been since Run, those included
-	// that have ended: the provider starts more until it has reported
-	// WorkerStarting so often, and gives up starts that it has not reported when
-	// Total falls. As the number counts starts and not what runs, orders and
-	// reports may cross without one worker too many or too few.
+	// Total is the number of workers to start in all since Run, including those that have ended.
+	// The provider starts workers until it has reported WorkerStarting this many times. When Total
+	// falls, it cancels starts that it has not reported yet. Because Total counts starts and not
+	// running workers, orders and reports may cross and the number of workers stays right.
 	Total int
-	// Release lists workers to end. One that the provider does not know any more
-	// has ended already; none of these is reported completed.
+	// Release lists workers to end. A worker that the provider does not know has already ended. The
+	// provider reports no WorkerCompleted for these workers.
 	Release []Release
-	// Check lists workers whose connection is lost. The provider looks soon
-	// whether they have ended, and reports WorkerCompleted if so.
+	// Check lists workers whose connection is lost. The provider checks soon whether they have
+	// ended, and then reports WorkerCompleted.
 	Check []ids.ResourceID
-	// Avoid names the nodes on which no worker is to be started for now, sorted; it replaces
-	// the last one. A worker that comes there all the same is kept.
+	// Avoid names the nodes on which no worker should start now, sorted. It replaces the last list.
+	// The provider keeps a worker that starts there anyway.
 	Avoid []string
 }
 
-// Release says which worker to end and why.
+// Release names a worker to end, and the cause.
 type Release = slotmanager.Release
 
-// WorkerResourceSpec is what a worker has.
+// WorkerResourceSpec describes the resources of a worker.
 type WorkerResourceSpec struct {
 	MemoryMB int // of the whole process tree
 	VCores   int
@@ -68,25 +66,24 @@ func (s WorkerResourceSpec) String() string {
 	return fmt.Sprintf("%d MB, %d vcores, %d slots", s.MemoryMB, s.VCores, s.Slots)
 }
 
-// WorkerEvent is something that a WorkerProvider reports.
+// WorkerEvent is an event that a WorkerProvider reports.
 //
 //sumtype:decl
 type WorkerEvent interface{ isWorkerEvent() }
 
-// NodesChanged names the nodes that could have workers now, all of them. A provider that
-// does not know them never reports it.
+// NodesChanged lists all nodes that could have workers now. A provider that does not know the nodes
+// never reports it.
 type NodesChanged struct{ Nodes []string }
 
 func (NodesChanged) isWorkerEvent() {}
 
-// WorkerStarting says that there is room for a worker and that it is going to be
-// started.
+// WorkerStarting says that the provider has room for a worker and is about to start it.
 type WorkerStarting struct {
 	Worker ids.ResourceID
 	Host   string
 }
 
-// WorkerFailed says that a worker could not be started. It is gone.
+// WorkerFailed says that a worker could not be started. The worker is gone.
 type WorkerFailed struct {
 	Worker ids.ResourceID
 	Cause  string
@@ -98,17 +95,16 @@ type WorkerCompleted struct {
 	Cause  string
 }
 
-// WorkersRefused says that no more workers of the spec that was ordered can be had
-// now: one would exceed the largest container, say. It holds until RefusalEnded, after
-// which the provider tries to get what is ordered again.
+// WorkersRefused says that the provider can get no more workers of the ordered spec now, for
+// example because a worker would exceed the largest container. It holds until RefusalEnded; then
+// the provider tries the current orders again.
 type WorkersRefused struct{ Reason string }
 
-// RefusalEnded says that workers that were refused may be had again, for all that the
-// provider knows.
+// RefusalEnded says that the provider tries to get workers again. They may be refused again.
 type RefusalEnded struct{}
 
-// OrdersTaken says that workers are refused no more: what is ordered is going to come as soon
-// as there is room. It follows RefusalEnded, once something is ordered.
+// OrdersTaken says that the ordered workers are not refused any more: they come as soon as there is
+// room. It follows RefusalEnded, once workers are ordered.
 type OrdersTaken struct{}
 
 func (WorkerStarting) isWorkerEvent()  {}

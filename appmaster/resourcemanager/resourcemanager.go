@@ -1,12 +1,12 @@
-// Package resourcemanager is the role that gets workers and gives their slots to
-// jobs. It owns the list of workers from their start to their end, the
-// connections of TaskExecutors, and the requirements that JobMasters declare; a
-// WorkerProvider gets it workers from YARN, or from the process that it runs in.
+// Package resourcemanager is the role that gets workers and gives their slots to jobs. It owns the
+// list of workers from their start to their end, the connections of TaskExecutors, and the
+// requirements that JobMasters declare. A WorkerProvider gets its workers: from YARN, or as
+// goroutines of its own process.
 //
-// Its core is pure, with the SlotManager inside. ResourceManager is the loop around
-// it, and owns three goroutines: the loop, one that hands orders to the provider, and
-// the provider's own. The package must never import another role, nor YARN's
-// protocols: only yarnworkers speaks them.
+// Its core is pure and contains the SlotManager. ResourceManager is the loop around it. It owns
+// three goroutines: the loop, one that sends orders to the provider, and one that runs the
+// provider. The package must never import another role, nor YARN's protocols: only yarnworkers
+// speaks these.
 package resourcemanager
 
 import (
@@ -29,9 +29,8 @@ type JobMasterGateway interface {
 	Send(m msg.Message) bool
 }
 
-// ResourceManager is the role's running form. Make it with New, and run it once
-// with Run; its other methods may be called from any goroutine, before Run too,
-// and give actor.ErrStopped after it.
+// ResourceManager runs the role. Make it with New, and call Run once. The other methods may be
+// called from any goroutine, also before Run. After Run they return actor.ErrStopped.
 type ResourceManager struct {
 	token       ids.ResourceManagerID
 	workerSlots int
@@ -62,9 +61,9 @@ func New(config Config, provider WorkerProvider, logger logrus.FieldLogger) (*Re
 	return r, nil
 }
 
-// Run runs the role and its provider until Stop is called (nil), ctx ends (its
-// cause) or the provider cannot go on (its error: the process has to end without
-// touching anything). It waits for all that it started.
+// Run runs the role and its provider. It returns nil after Stop, the cause of ctx when ctx ends, or
+// the error of a provider that cannot continue. After that error the process must end and leave
+// workers and application as they are. Run waits for all goroutines that it started.
 func (r *ResourceManager) Run(ctx context.Context) error { return r.loop.Run(ctx, r.start) }
 
 func (r *ResourceManager) runProvider(ctx context.Context) {
@@ -73,13 +72,13 @@ func (r *ResourceManager) runProvider(ctx context.Context) {
 	}
 }
 
-// Stop ends Run and touches nothing outside: workers go on, and the application
-// stays registered. See Shutdown for an orderly end.
+// Stop ends Run and changes nothing outside: workers continue, and the application stays
+// registered. See Shutdown for an orderly end.
 func (r *ResourceManager) Stop() { r.loop.Stop() }
 
-// Shutdown releases all workers and deregisters the application with how it
-// ended and why. Run goes on until Stop. A second call waits for the first one's
-// end and gives its error.
+// Shutdown releases all workers and deregisters the application with its final status and
+// diagnostics. Run continues until Stop. A second call waits for the end of the first one, and
+// returns its error.
 func (r *ResourceManager) Shutdown(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
 	err, asking := actor.Ask(ctx, r.loop, func(q actor.Question[error]) event {
 		return shutdownAsked{Status: status, Diagnostics: diagnostics, Question: q}
@@ -90,12 +89,12 @@ func (r *ResourceManager) Shutdown(ctx context.Context, status msg.ApplicationSt
 	return err
 }
 
-// Status describes the workers, for people.
+// Status describes the workers, for users.
 func (r *ResourceManager) Status(ctx context.Context) (Status, error) {
 	return actor.Ask(ctx, r.loop, func(q actor.Question[Status]) event { return statusAsked{q} })
 }
 
-// RegisterJobMaster makes a job known. The answer, JobMasterRegistered, comes
+// RegisterJobMaster registers the JobMaster of a job. The answer, JobMasterRegistered, comes
 // through the gateway.
 func (r *ResourceManager) RegisterJobMaster(ctx context.Context, m msg.RegisterJobMaster, gateway JobMasterGateway) error {
 	r.mu.Lock()
@@ -104,24 +103,24 @@ func (r *ResourceManager) RegisterJobMaster(ctx context.Context, m msg.RegisterJ
 	return r.loop.Post(ctx, jobMasterRegistering{Registration: m})
 }
 
-// DeclareRequirements sets the total of slots that a job needs.
+// DeclareRequirements sets the number of slots that a job needs in all.
 func (r *ResourceManager) DeclareRequirements(ctx context.Context, m msg.DeclareRequirements) error {
 	return r.loop.Post(ctx, requirementsDeclared{Declaration: m})
 }
 
-// BlockNodes takes in from which nodes a job wants no slots: the whole list.
+// BlockNodes sets the whole list of nodes from which a job wants no slots.
 func (r *ResourceManager) BlockNodes(ctx context.Context, m msg.BlockNodes) error {
 	return r.loop.Post(ctx, nodesBlocked{Message: m})
 }
 
-// UpdateTokens has every TaskExecutor use these tokens (creds.Credentials.Marshal) from now
-// on, those too that register later.
+// UpdateTokens sends new tokens (creds.Credentials.Marshal) to every TaskExecutor, also to those
+// that register later.
 func (r *ResourceManager) UpdateTokens(ctx context.Context, tokens msg.Secret) error {
 	return r.loop.Post(ctx, tokensUpdated{Tokens: tokens})
 }
 
-// DisconnectJobMaster says that a JobMaster has ended: its job needs nothing any
-// more. Slots that it has not freed stay taken until their workers free them.
+// DisconnectJobMaster says that a JobMaster has ended: its job needs no more slots. Slots that it
+// has not freed stay occupied until their workers free them.
 func (r *ResourceManager) DisconnectJobMaster(ctx context.Context, job ids.JobID, jobMaster ids.JobMasterID) error {
 	return r.loop.Post(ctx, jobMasterGone{Job: job, JobMaster: jobMaster})
 }

@@ -1,11 +1,11 @@
-// Package blocklist is the ResourceManager's copy of the nodes that jobs have set
-// aside: which slots a job must not get, which nodes YARN is to avoid for new
-// workers, and whether a job has any node left. JobMasters own the list and the
-// times in it; each tells the whole of its own, and again when a block ends.
+// Package blocklist is the ResourceManager's copy of the nodes that jobs have set aside. It decides
+// which slots a job must not get, which nodes YARN should avoid for new workers, and whether a job
+// has any node left. JobMasters own the lists and their times. Each JobMaster sends its whole list,
+// and sends it again when a block ends.
 //
-// A Blocklist is plain state that the ResourceManager's core owns: no I/O, no clock,
-// no goroutine, no lock, and nothing that depends on map order. It must never import
-// a role, a provider or anything that talks to a peer.
+// A Blocklist is plain state that the ResourceManager's core owns: no I/O, no clock, no goroutine,
+// no lock, and nothing that depends on map order. It must never import a role, a provider or
+// anything that talks to a peer.
 package blocklist
 
 import (
@@ -19,14 +19,13 @@ import (
 
 // Blocklist holds the nodes that jobs have blocked. Make it with New.
 type Blocklist struct {
-	jobs map[ids.JobID][]msg.BlockedNode // of each that blocks any
+	jobs map[ids.JobID][]msg.BlockedNode // of each job that blocks any node
 }
 
-// New makes a Blocklist on which nothing is blocked.
+// New makes an empty Blocklist.
 func New() *Blocklist { return &Blocklist{jobs: make(map[ids.JobID][]msg.BlockedNode)} }
 
-// Set takes in the whole list of a job; an empty one is that of a job which has
-// ended, too.
+// Set replaces the list of a job. The list of a job that has ended is empty.
 func (b *Blocklist) Set(job ids.JobID, nodes []msg.BlockedNode) {
 	if len(nodes) == 0 {
 		delete(b.jobs, job)
@@ -46,15 +45,15 @@ func (b *Blocklist) Empty() bool { return len(b.jobs) == 0 }
 // Any tells whether a job blocks any node.
 func (b *Blocklist) Any(job ids.JobID) bool { return len(b.jobs[job]) > 0 }
 
-// Exhausted tells whether a job has blocked every node that could have its workers.
-// While none is known it has not.
+// Exhausted tells whether a job has blocked every node that could have its workers. It is false
+// while no node is known.
 func (b *Blocklist) Exhausted(job ids.JobID, known []string) bool {
 	return b.Any(job) && len(known) > 0 &&
 		!slices.ContainsFunc(known, func(node string) bool { return !b.Blocks(job, node) })
 }
 
-// Common lists the nodes that all of some jobs have blocked, by name: a worker there
-// would serve none of them.
+// Common lists the nodes that all of these jobs have blocked, by name: a worker there could serve
+// none of them.
 func (b *Blocklist) Common(jobs []ids.JobID) []string {
 	if len(jobs) == 0 {
 		return nil
@@ -69,8 +68,8 @@ func (b *Blocklist) Common(jobs []ids.JobID) []string {
 	return common
 }
 
-// Nodes lists the nodes that any job has blocked, by name, each with the block that
-// ends last: for people.
+// Nodes lists the nodes that any job has blocked, by name, each with the block that ends last. It
+// is for users.
 func (b *Blocklist) Nodes() []msg.BlockedNode {
 	last := make(map[string]msg.BlockedNode)
 	for _, job := range slices.Sorted(maps.Keys(b.jobs)) {
@@ -83,8 +82,8 @@ func (b *Blocklist) Nodes() []msg.BlockedNode {
 	return slices.SortedFunc(maps.Values(last), func(a, b msg.BlockedNode) int { return cmp.Compare(a.Node, b.Node) })
 }
 
-// Changes gives what YARN's blacklist lacks, and what it has too many, where before
-// became after.
+// Changes gives the nodes to add to YARN's blacklist, and those to remove, when the list changes
+// from before to after.
 func Changes(before, after []string) (avoid, dontAvoid []string) {
 	missing := func(list, from []string) (nodes []string) {
 		for _, node := range list {

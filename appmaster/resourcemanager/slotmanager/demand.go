@@ -8,16 +8,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Demand is what a job needs of slots, for people who wonder what it waits for.
+// Demand is the slots that a job needs and has, for users who ask why it waits.
 type Demand struct {
 	Job      ids.JobID
 	Declared int       // slots that it needs
-	Held     int       // slots that it has, or that are being given to it
-	Since    time.Time // it has had fewer than it needs; zero: it has them
+	Held     int       // slots that it has, or that are granted to it
+	Since    time.Time // since when it has fewer than it needs; zero: it has all
 }
 
-// Demands lists the jobs with requirements, in the order of their first declaration, as the
-// last Reconcile has left them.
+// Demands lists the jobs with requirements, in the order of their first declaration, as of the last
+// Reconcile.
 func (m *Manager) Demands() []Demand {
 	demands := make([]Demand, len(m.jobs))
 	for i, j := range m.jobs {
@@ -46,15 +46,15 @@ func (m *Manager) job(id ids.JobID) *job {
 	return nil
 }
 
-// forgive forgets what workers have refused a job.
+// forgive resets the count of refusals of a job.
 func (m *Manager) forgive(id ids.JobID) {
 	if j := m.job(id); j != nil {
 		j.refusals = 0
 	}
 }
 
-// reason says why a job cannot have slots enough for any part of it, or "". asked is how many
-// workers are asked for beside those that are expected.
+// reason says why a job cannot get enough slots to run any part of it, or "". asked is the number
+// of workers to request beside the expected ones.
 func (m *Manager) reason(j *job, asked int) string {
 	if j.refusals >= refusalLimit && m.held[j.id] < j.least && !m.coming(j, asked) {
 		return "workers refuse to give slots to the job: " + j.refusal
@@ -69,16 +69,16 @@ func (m *Manager) reason(j *job, asked int) string {
 	return ""
 }
 
-// coming tells whether a worker may come that has not refused the job anything yet: one that is
-// expected, or of those that are asked for.
+// coming tells whether a worker may come that has not refused the job yet: an expected one, or one
+// that is requested.
 func (m *Manager) coming(j *job, asked int) bool {
 	return asked > 0 && m.refusal == "" && !m.exhausted(j.id) ||
 		slices.ContainsFunc(m.expected, func(w *worker) bool { return !m.blocks(j.id, w.id) })
 }
 
-// suffices tells whether the workers that are there, or are coming, could serve some part of
-// a job. Slots that other jobs hold count, as they may come free; those of workers that the
-// job blocks do not, but for those that it holds.
+// suffices tells whether the known and expected workers could serve some part of a job. It counts
+// slots of other jobs, because these may become free. Of workers that the job blocks, it counts
+// only the slots that the job holds.
 func (m *Manager) suffices(j *job) bool {
 	slots := 0
 	//bobbin:anyorder slots are counted until there are enough

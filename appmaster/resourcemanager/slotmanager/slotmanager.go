@@ -1,12 +1,11 @@
-// Package slotmanager matches the slots that jobs need with the slots that
-// workers have. It owns the ResourceManager's view of both: what each job
-// declared, which workers are expected or registered, and who holds each slot.
-// Facts go in through methods, and Reconcile gives what is to be done about
-// them, so that any number of facts may come before one decision.
+// Package slotmanager matches the slots that jobs need with the slots that workers have. It owns
+// the ResourceManager's view of both: the declaration of each job, the expected and the registered
+// workers, and the holder of each slot. Methods record facts, and Reconcile decides what to do
+// about them, so one decision can follow many facts.
 //
-// It is a pure core: no goroutine, no I/O, no clock, and nothing that depends on
-// map order. One goroutine may use a Manager. It must never import a role, a
-// provider or anything that talks to a peer.
+// It is a pure core: no goroutine, no I/O, no clock, and nothing that depends on map order. One
+// goroutine may use a Manager. It must never import a role, a provider or anything that talks to a
+// peer.
 package slotmanager
 
 import (
@@ -17,33 +16,34 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Config bounds what a Manager asks for.
+// Config bounds the workers that a Manager requests.
 type Config struct {
-	// SlotsPerWorker is taskmanager.numberOfTaskSlots: what every worker has.
+	// SlotsPerWorker is taskmanager.numberOfTaskSlots: the slots of every worker.
 	SlotsPerWorker int
-	// MaxSlots is slotmanager.number-of-slots.max: the slots of registered and
-	// coming workers together; 0 means no limit.
+	// MaxSlots is slotmanager.number-of-slots.max: the most slots of registered and expected
+	// workers together; 0 means no limit.
 	MaxSlots int
-	// IdleTimeout is resourcemanager.taskmanager-timeout: a worker without a
-	// slot in use goes after it.
+	// IdleTimeout is resourcemanager.taskmanager-timeout: a worker without a used slot is released
+	// after it.
 	IdleTimeout time.Duration
-	// Blocklist says where jobs take no slots; nil: they take any. See BlocklistChanged.
+	// Blocklist says from which workers jobs take no slots; nil: they take slots from all. See
+	// BlocklistChanged.
 	Blocklist Blocklist
 }
 
-// Blocklist says where jobs take no slots.
+// Blocklist says from which workers jobs take no slots.
 type Blocklist interface {
 	// Blocks tells whether a job takes no slot of a worker.
 	Blocks(job ids.JobID, worker ids.ResourceID) bool
-	// Exhausted tells whether a job would take none of any worker that could come.
+	// Exhausted tells whether a job would take no slot of any worker that could come.
 	Exhausted(job ids.JobID) bool
 }
 
-// A slot that its worker refused is left alone for refusalPause, lest the two
-// repeat themselves as fast as messages go. A job whose slots were refused
-// refusalLimit times, while it got and lost none, and that has too few to run, is told
-// so instead of being left to its slot.request.timeout without a reason, unless another
-// worker is to come: that may take longer, and serve it.
+// After its worker refused a slot, the Manager does not grant it for refusalPause. Otherwise grants
+// and refusals would follow each other without a pause. A job is told after refusalLimit refusals
+// if it got and lost no slot meanwhile, and has too few slots to run. Otherwise it would fail only
+// after slot.request.timeout, without a reason. It is not told while another worker is expected,
+// which may serve it.
 const (
 	refusalPause = time.Second
 	refusalLimit = 10
@@ -54,38 +54,38 @@ type Manager struct {
 	config      Config
 	allocations ids.Sequence
 
-	jobs    []*job // with requirements, in the order of their first declaration
+	jobs    []*job // the jobs with requirements, in the order of their first declaration
 	held    map[ids.JobID]int
 	workers map[ids.ResourceID]*worker
-	holders map[ids.AllocationID]ids.SlotID // each grant, and the one slot that has it
+	holders map[ids.AllocationID]ids.SlotID // the slot of each grant
 
 	registered int // workers registered or suspended
-	// Workers by state and sequence; open ones are registered with a free slot.
+	// expected, suspended and open are the workers by state and sequence. Open ones are registered
+	// and have a free slot.
 	expected, suspended, open []*worker
 
 	sequence int // of workers
-	// Of the expected workers, those up to screened may serve some job that is short, and
-	// those up to looked have been looked at.
+	// Expected workers up to screened may serve some job that is short of slots. releaseUseless has
+	// already looked at those up to looked.
 	screened, looked int
 	refusal          string // why no more workers can come; "" while they can
-	sparing          bool   // there was a refusal, and no order has been taken since: see releaseUseless
+	sparing          bool   // true from Refuse until Taken: see releaseUseless
 	dirty            bool
 	last             Plan      // of the last Reconcile
 	next             time.Time // when time alone gives Reconcile something to do; zero: never
-	nextIdle         time.Time // no later than the first idle worker's end of patience; zero: no worker is idle
+	nextIdle         time.Time // not after the first IdleTimeout of an idle worker; zero: no worker is idle
 }
 
 type job struct {
 	id       ids.JobID
 	declared int
-	since    time.Time // it has had fewer; zero: it has them
-	least    int       // of these, without which nothing of the job can run
-	refusals int       // since it last got a slot, lost one, or asked anew
-	refusal  string    // the last one's reason
+	since    time.Time // since when it has fewer; zero: it has all
+	least    int       // the slots with which some part of the job can run
+	refusals int       // since it last got a slot, lost one, or declared
+	refusal  string    // the reason of the last refusal
 }
 
-// New makes a Manager without jobs or workers; it names its grants from
-// allocations.
+// New makes a Manager without jobs or workers. It takes the ids of its grants from allocations.
 func New(config Config, allocations ids.Sequence) *Manager {
 	return &Manager{
 		config:      config,
@@ -96,20 +96,20 @@ func New(config Config, allocations ids.Sequence) *Manager {
 	}
 }
 
-// Plan is what is to be done so that jobs get the slots they declared. The
-// Manager takes Grants and Release as done, so they come once, and Strayed with them; the
-// others are the state of things, and come each time.
+// Plan is what the caller must do so that jobs get the slots that they declared. The Manager
+// assumes that Grants and Release are performed, so each of them, and Strayed, comes once. The
+// other fields describe the current state and come each time.
 type Plan struct {
-	// Grants are to be sent to their workers.
+	// Grants are grants to send to their workers.
 	Grants []Grant
-	// Release lists workers that are not needed, or serve nobody; the Manager has
-	// forgotten them.
+	// Release lists workers that are not needed, or can serve no job. The Manager has already
+	// removed them.
 	Release []Release
-	// Strayed says that some of these serve nobody, and were not expected before.
+	// Strayed says that some released workers are new and can serve no waiting job.
 	Strayed bool
-	// Workers is how many are needed beside those expected and registered.
+	// Workers is the number of workers needed beside the expected and registered ones.
 	Workers int
-	// Short lists the jobs that have less than they declared.
+	// Short lists the jobs that have fewer slots than they declared.
 	Short []Shortage
 }
 
@@ -120,7 +120,7 @@ type Grant struct {
 	Job        ids.JobID
 }
 
-// Release says which worker to give up and why.
+// Release names a worker to release, and the cause.
 type Release struct {
 	Worker ids.ResourceID
 	Cause  string
@@ -129,14 +129,13 @@ type Release struct {
 // Shortage is a job that lacks slots.
 type Shortage struct {
 	Job    ids.JobID
-	Reason string // why nothing of it can run, as far as is known; "" while it may
+	Reason string // why no part of it can run, if known; "" while some part may
 }
 
-// Declare sets the total of slots that a job needs now; 0 removes the job from
-// those that are served. Slots that it holds beyond that are not taken from it:
-// its JobMaster frees them at their workers. What it was refused before does not count
-// any more, as it asks anew. With the least of them some part of the
-// job can run, and the others after it; 0 means that it needs all at once.
+// Declare sets the number of slots that a job needs now; 0 removes the job. It takes no slots away
+// from the job: its JobMaster frees surplus slots at their workers. Earlier refusals count no more.
+// With least slots some part of the job can run, and the other parts after it; 0 means that the job
+// needs all slots at once.
 func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	m.dirty = true
 	if least <= 0 || least > slots {
@@ -154,33 +153,32 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	}
 }
 
-// Retry says that a job asks anew, as Declare does, for as many slots as before: it may take
-// others now.
+// Retry says that a job asks again for the same number of slots: it may accept other slots now.
 func (m *Manager) Retry(id ids.JobID) {
 	m.forgive(id)
 	m.dirty = true
 }
 
-// BlocklistChanged says that the Blocklist may give other answers than before. Slots that
-// jobs hold are not taken from them.
+// BlocklistChanged says that the answers of the Blocklist may have changed. Jobs keep the slots
+// that they hold.
 func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
 
-// Refuse says why no more workers can come than those that are expected or registered; ""
-// ends that, and says no more than that they are asked for again: see Taken. Who needs more is
-// told so, see Shortage, and remains to be counted in Plan.Workers.
+// Refuse says why no further workers can come beside the expected and registered ones. "" ends the
+// refusal: workers are requested again, and may be refused again until Taken. Jobs that need more
+// workers are told the reason (see Shortage). Plan.Workers still counts these workers.
 func (m *Manager) Refuse(reason string) {
 	m.dirty = m.dirty || m.refusal != reason
 	m.sparing = m.sparing || reason != ""
 	m.refusal = reason
 }
 
-// Taken says that workers that were refused before are going to come when there is room.
+// Taken says that workers are not refused any more, and come when there is room.
 func (m *Manager) Taken() {
 	m.dirty = m.dirty || m.sparing
 	m.sparing = false
 }
 
-// Refusal is what Refuse said last.
+// Refusal is the last argument of Refuse.
 func (m *Manager) Refusal() string { return m.refusal }
 
 func (m *Manager) blocks(job ids.JobID, worker ids.ResourceID) bool {
@@ -191,7 +189,7 @@ func (m *Manager) exhausted(job ids.JobID) bool {
 	return m.config.Blocklist != nil && m.config.Blocklist.Exhausted(job)
 }
 
-// Holders lists the jobs that hold slots of a worker, each once, by slot.
+// Holders lists the jobs that hold slots of a worker, each once, in the order of the slots.
 func (m *Manager) Holders(id ids.ResourceID) []ids.JobID {
 	var jobs []ids.JobID
 	if w := m.workers[id]; w != nil {
@@ -212,11 +210,11 @@ func (m *Manager) Usage(id ids.ResourceID) (total, free int) {
 	return 0, 0
 }
 
-// Next gives the time at which Reconcile has something to do though nothing
-// happened before; false means never.
+// Next gives the time at which Reconcile must be called even if nothing has happened; false means
+// never.
 func (m *Manager) Next() (time.Time, bool) { return m.next, !m.next.IsZero() }
 
-// Reconcile gives what is to be done now.
+// Reconcile decides what to do now.
 func (m *Manager) Reconcile(now time.Time) Plan {
 	if due := !m.next.IsZero() && !now.Before(m.next); !m.dirty && !due {
 		return Plan{Workers: m.last.Workers, Short: m.last.Short}
@@ -240,9 +238,8 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	return plan
 }
 
-// grant hands out free slots, to jobs in the order in which they came, and
-// gives the number of slots that are missing after that and that workers could bring,
-// and the jobs that lack any.
+// grant gives free slots to jobs, in the order in which the jobs came. It returns the jobs that
+// still lack slots, and the number of missing slots that new workers could provide.
 func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
 	var slots []ids.SlotID
 	for _, j := range m.jobs {
@@ -264,7 +261,7 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
 			plan.Grants = append(plan.Grants, g)
 		}
 		if len(blocked) > 0 {
-			slots = append(blocked, slots...) // for the jobs after it
+			slots = append(blocked, slots...) // for the next jobs
 		}
 		j.lacks(want > 0, now)
 		if want > 0 {
@@ -280,8 +277,8 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
 	return missing, short
 }
 
-// grantable lists the free slots: first those of workers that are in use
-// already, so that unused ones can go, and older workers before younger ones.
+// grantable lists the free slots. Slots of used workers come first, so that unused workers can be
+// released; then older workers come before younger ones.
 func (m *Manager) grantable(now time.Time) []ids.SlotID {
 	slots := make([]ids.SlotID, 0, len(m.open))
 	for _, inUse := range []bool{true, false} {
@@ -299,7 +296,7 @@ func (m *Manager) grantable(now time.Time) []ids.SlotID {
 	return slots
 }
 
-// nextRetry gives the time at which a refused slot may be granted again.
+// nextRetry gives the first time at which a refused slot may be granted again.
 func (m *Manager) nextRetry(now time.Time) (next time.Time) {
 	for _, w := range m.open {
 		for _, s := range w.slots {
@@ -319,11 +316,11 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// bySequence orders workers by when they came into their state.
+// bySequence orders workers by the time at which they reached their state.
 func bySequence(a, b *worker) int { return cmp.Compare(a.sequence, b.sequence) }
 
-// add puts a worker into a list that it is not in, and remove takes it out of
-// one that it may be in.
+// add inserts a worker into a list that does not contain it. remove removes a worker from a list
+// that may contain it.
 func add(list []*worker, w *worker) []*worker {
 	at, _ := slices.BinarySearchFunc(list, w, bySequence)
 	return slices.Insert(list, at, w)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// releaseUseless gives up workers whose nodes all jobs that are short have set aside. They
-// would count as what is to come, and hold the room of others that can serve. Where others
-// were refused, those that are there stay until it is known that others can be had: the jobs
-// may try them again, and have nothing else. It gives the number of these. Each worker that is
-// expected is looked at once, until the jobs or their blocks are other ones.
+// releaseUseless gives up workers on nodes that all jobs short of slots have set aside. Such
+// workers would count as supply, and take the room of workers that could serve. But after a
+// refusal, until Taken, it keeps registered workers that are useless now and returns their number:
+// the jobs may try their nodes again, and no other workers may come. It looks at each expected
+// worker once, until the jobs or their blocks change.
 func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared int) {
 	if !slices.EqualFunc(short, m.last.Short, func(j *job, s Shortage) bool { return j.id == s.Job }) {
 		m.screened = 0
@@ -45,8 +45,8 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 	return spared
 }
 
-// resize sets plan.Workers, and gives up the youngest starts where fewer
-// workers are needed than are coming. Those that are spared keep nobody's room.
+// resize sets plan.Workers, and gives up the youngest starts if more workers are expected than
+// needed. Spared workers do not count against MaxSlots.
 func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan *Plan) {
 	if missing > 0 {
 		missing -= m.returning(now, short)
@@ -65,14 +65,14 @@ func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan 
 
 func (m *Manager) maxWorkers() int { return m.config.MaxSlots / m.config.SlotsPerWorker }
 
-// tooMany tells whether there are more workers than may be, so many of them left out.
+// tooMany tells whether there are more workers than MaxSlots allows, without this number of them.
 func (m *Manager) tooMany(without int) bool {
 	return m.config.MaxSlots > 0 && m.registered+len(m.expected)-without > m.maxWorkers()
 }
 
-// returning counts slots that are free but cannot be granted yet, to jobs that are short:
-// of workers whose connection is lost, and refused ones. To ask for workers in their stead
-// would be rash, as either comes back or goes for good soon.
+// returning counts free slots that cannot be granted yet but would serve jobs that are short: slots
+// of suspended workers, and slots that were refused a moment ago. The Manager requests no workers
+// in place of these slots, because they come back soon or are lost soon.
 func (m *Manager) returning(now time.Time, short []*job) (slots int) {
 	for _, w := range m.suspended {
 		if m.mayServe(w, short) {
@@ -93,9 +93,9 @@ func (m *Manager) returning(now time.Time, short []*job) (slots int) {
 	return slots
 }
 
-// releaseIdle gives up workers that have been idle for too long, unless a job that is
-// short may get their slots, which were refused a moment ago, or may have to: see
-// releaseUseless. It looks at them only when one may be due.
+// releaseIdle gives up workers that were idle for IdleTimeout. It keeps a worker if a job that is
+// short may take its slots later, because they were refused a moment ago, or because no other
+// workers may come (see releaseUseless). It does nothing until the first worker may be due.
 func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 	if m.nextIdle.IsZero() || now.Before(m.nextIdle) {
 		return
@@ -120,7 +120,7 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 	}
 }
 
-// mayServe tells whether some job that is short takes slots of a worker.
+// mayServe tells whether some job that is short accepts slots of a worker.
 func (m *Manager) mayServe(w *worker, short []*job) bool {
 	return slices.ContainsFunc(short, func(j *job) bool { return !m.blocks(j.id, w.id) })
 }

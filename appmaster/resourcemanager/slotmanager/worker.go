@@ -13,7 +13,7 @@ type workerState int
 const (
 	expected   workerState = iota + 1 // announced by the provider, not registered yet
 	registered                        // its free slots may be granted
-	suspended                         // was registered, and its connection is lost
+	suspended                         // its connection is lost
 )
 
 type worker struct {
@@ -22,7 +22,7 @@ type worker struct {
 	state     workerState
 	slots     []slot    // none while expected
 	used      int       // slots that are not free
-	idleSince time.Time // meaningful while used is 0
+	idleSince time.Time // only valid while used is 0
 }
 
 type slotState int
@@ -33,7 +33,7 @@ const (
 	occupied           // the worker holds it for the job
 )
 
-// slot is free exactly while it has no allocation.
+// slot has an allocation unless it is free.
 type slot struct {
 	state      slotState
 	allocation ids.AllocationID
@@ -41,7 +41,7 @@ type slot struct {
 	notBefore  time.Time // no grant before this time, after a refusal
 }
 
-// Expect announces a worker that will register. A known one is left as it is.
+// Expect adds a worker that will register. It does nothing for a known worker.
 func (m *Manager) Expect(id ids.ResourceID) {
 	if m.workers[id] != nil {
 		return
@@ -53,9 +53,9 @@ func (m *Manager) Expect(id ids.ResourceID) {
 	m.expected = append(m.expected, w)
 }
 
-// Register takes in a worker with the slots it reports, all of them. One that
-// was registered before has lost what it does not report, grants on their way
-// included. An error says what is wrong with the report, and changes nothing.
+// Register adds a worker with its report of all its slots. If the worker was registered before, it
+// loses the slots that it does not report, and grants that are on their way. An error says what is
+// wrong with the report, and nothing has changed.
 func (m *Manager) Register(now time.Time, id ids.ResourceID, report []msg.SlotStatus) error {
 	if len(report) != m.config.SlotsPerWorker {
 		return fmt.Errorf("register worker %s: it has %d slots instead of %d", id, len(report), m.config.SlotsPerWorker)
@@ -83,8 +83,8 @@ func (m *Manager) Register(now time.Time, id ids.ResourceID, report []msg.SlotSt
 	return nil
 }
 
-// Suspend takes a registered worker's free slots out of service until it
-// registers again or is removed: its connection is lost.
+// Suspend disables a registered worker's free slots until the worker registers again or is removed:
+// its connection is lost.
 func (m *Manager) Suspend(id ids.ResourceID) {
 	w := m.workers[id]
 	if w == nil || w.state != registered {
@@ -96,7 +96,7 @@ func (m *Manager) Suspend(id ids.ResourceID) {
 	m.suspended = add(m.suspended, w)
 }
 
-// Remove forgets a worker that is gone, and its slots with it.
+// Remove removes a worker that is gone, with its slots.
 func (m *Manager) Remove(id ids.ResourceID) {
 	if w := m.workers[id]; w != nil {
 		m.dirty = true
@@ -104,9 +104,9 @@ func (m *Manager) Remove(id ids.ResourceID) {
 	}
 }
 
-// Report takes in what a registered worker holds, as it sends with heartbeats.
-// The worker is right about its slots, except where a grant is still on its way
-// to it. An error says what is wrong with the report, and changes nothing.
+// Report updates the slots of a registered worker from its report, which comes with heartbeats. The
+// report decides about each slot, unless a grant is on its way to the worker. An error says what is
+// wrong with the report, and nothing has changed.
 func (m *Manager) Report(now time.Time, id ids.ResourceID, report []msg.SlotStatus) error {
 	w := m.workers[id]
 	if w == nil || w.state != registered {
@@ -134,8 +134,8 @@ func (m *Manager) Report(now time.Time, id ids.ResourceID, report []msg.SlotStat
 	return nil
 }
 
-// check refuses a report that names a slot which is not there, one slot twice,
-// or an allocation that another slot has.
+// check refuses a report that names a slot that does not exist, a slot twice, or an allocation that
+// another slot has.
 func (m *Manager) check(id ids.ResourceID, slots int, report []msg.SlotStatus) error {
 	seen := make([]bool, slots)
 	allocations := make(map[ids.AllocationID]bool, len(report))
@@ -157,8 +157,8 @@ func (m *Manager) check(id ids.ResourceID, slots int, report []msg.SlotStatus) e
 	return nil
 }
 
-// Answered takes in a worker's answer to a grant; refused is its reason, or "".
-// An answer about another grant than the slot's current one changes nothing.
+// Answered handles a worker's answer to a grant; refused is the reason of a refusal, or "". It
+// ignores answers to other grants than the slot's current one.
 func (m *Manager) Answered(now time.Time, id ids.SlotID, allocation ids.AllocationID, refused string) {
 	w, s := m.slot(id, allocation)
 	if s == nil || s.state != pending {
@@ -176,8 +176,8 @@ func (m *Manager) Answered(now time.Time, id ids.SlotID, allocation ids.Allocati
 	s.notBefore = now.Add(refusalPause)
 }
 
-// Freed takes in that a slot is free again. One that has another allocation by
-// now stays as it is.
+// Freed handles that a worker has freed a slot. It ignores a slot that has another allocation
+// meanwhile.
 func (m *Manager) Freed(now time.Time, id ids.SlotID, allocation ids.AllocationID) {
 	if w, s := m.slot(id, allocation); s != nil {
 		m.vacate(now, w, id.Index)
@@ -198,8 +198,8 @@ func (m *Manager) accept(s *slot) {
 	m.forgive(s.job)
 }
 
-// occupy gives a free slot to a job. A worker that it fills may stay in m.open
-// until the next grants, where only free slots count.
+// occupy gives a free slot to a job. If the worker is full now, it may stay in m.open until the
+// next grant; grant looks only at free slots.
 func (m *Manager) occupy(w *worker, index int, state slotState, allocation ids.AllocationID, job ids.JobID) {
 	m.dirty = true
 	w.slots[index] = slot{state: state, allocation: allocation, job: job}
@@ -219,7 +219,7 @@ func (m *Manager) vacate(now time.Time, w *worker, index int) {
 	*s = slot{}
 	w.used--
 	if w.state == registered {
-		m.open = add(remove(m.open, w), w) // a full one may still be there
+		m.open = add(remove(m.open, w), w) // a full worker may still be in m.open
 	}
 	if w.used == 0 {
 		w.idleSince = now
@@ -227,15 +227,15 @@ func (m *Manager) vacate(now time.Time, w *worker, index int) {
 	}
 }
 
-// watchIdle sees to it that an idle worker is looked at in time.
+// watchIdle makes sure that releaseIdle looks at an idle worker in time.
 func (m *Manager) watchIdle(w *worker) {
 	if w.used == 0 {
 		m.nextIdle = earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
 	}
 }
 
-// drop takes a slot's grant out of the books. A job that had the slot asks for another one
-// from now on, which nobody has refused.
+// drop removes a slot's grant. If the job had the slot, it asks for another one from now on, and
+// its earlier refusals count no more.
 func (m *Manager) drop(s *slot) {
 	if s.state == occupied {
 		m.forgive(s.job)
@@ -246,7 +246,7 @@ func (m *Manager) drop(s *slot) {
 	}
 }
 
-// forget takes a worker out of all books.
+// forget removes a worker from all tables.
 func (m *Manager) forget(w *worker) {
 	for i := range w.slots {
 		if w.slots[i].state != free {

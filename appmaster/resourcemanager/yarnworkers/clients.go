@@ -18,22 +18,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ErrNoToken says that the container's credentials hold no AMRM token: the
-// process was not started by YARN as an ApplicationMaster.
+// ErrNoToken says that the container's credentials hold no AMRM token: YARN did not start the
+// process as an ApplicationMaster.
 var ErrNoToken = errors.New("credentials hold no AMRM token")
 
-// firstStartWait is the first of the growing waits for a NodeManager that has just
-// restarted; the configured interval would leave a worker's slots empty for 10 s.
+// firstStartWait is the first of the growing waits for a NodeManager that has just restarted. With
+// the configured interval a worker would start up to 10 s later.
 const firstStartWait = 200 * time.Millisecond
 
-// Clients are an application attempt's clients of YARN, for a Config.
+// Clients are the YARN clients of an application attempt, for a Config.
 type Clients struct {
 	ResourceManager *amrm.Client
 	NodeManagers    *nmclient.Client
 }
 
-// Connect makes them from the cluster's configuration and the credentials of the
-// ApplicationMaster's container. Nothing is connected yet.
+// Connect makes the Clients from the cluster's configuration and the credentials of the
+// ApplicationMaster's container. It opens no connection.
 func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, credentials *creds.Credentials, logger logrus.FieldLogger) (*Clients, error) {
 	rm, err := amrm.FromConf(conf)
 	if err != nil {
@@ -47,7 +47,7 @@ func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, creden
 	if token == nil {
 		return nil, fmt.Errorf("connect %s to YARN: %w", attempt, ErrNoToken)
 	}
-	rm.Policy = yarnrpc.Policy{} // the provider repeats its heartbeat itself, and has to know when none is answered
+	rm.Policy = yarnrpc.Policy{} // the provider repeats its heartbeat itself, and must know when one is not answered
 	nm.Policy.MaxDelay = nm.Policy.BaseDelay
 	nm.Policy.BaseDelay = min(firstStartWait, nm.Policy.MaxDelay)
 	rm.Attempt, rm.Token = attempt, token
@@ -56,13 +56,13 @@ func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, creden
 	return &Clients{ResourceManager: amrm.New(rm), NodeManagers: nmclient.New(nm)}, nil
 }
 
-// Close ends all connections; after the Provider's Run.
+// Close closes all connections. Call it after Run of the Provider.
 func (c *Clients) Close() error {
 	return errors.Join(c.ResourceManager.Close(), c.NodeManagers.Close())
 }
 
-// RegistrationAt is the registration of an application whose REST endpoint is at
-// host and port: YARN's reports and its proxy lead there.
+// RegistrationAt is the registration of an application whose REST endpoint is at host and port.
+// YARN shows this address in its reports, and its proxy uses it.
 func RegistrationAt(host string, port int) amrm.RegisterRequest {
 	return amrm.RegisterRequest{
 		Host: host, RPCPort: port, TrackingURL: "http://" + net.JoinHostPort(host, strconv.Itoa(port)),

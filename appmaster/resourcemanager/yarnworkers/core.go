@@ -16,43 +16,43 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// core decides what to ask of YARN and when, and what becomes of containers.
+// core decides what to request from YARN and when, and tracks the containers.
 //
-// One allocate is under way at a time. When its answer is there, the next one
-// goes out at once if there is something new to say, after the request interval
-// while containers are to come, and after the heartbeat interval otherwise.
+// Only one allocate is sent at a time. After its answer, the next one goes out at once if there is
+// news, after the request interval while containers are outstanding, and after the heartbeat
+// interval otherwise.
 type core struct {
 	heartbeat       time.Duration
 	requestInterval time.Duration
 	place           launch.WorkerPlace
 
 	registered bool
-	gone       bool             // the attempt is not ours any more: nothing is done
-	maximum    records.Resource // as of the registration, zero: not known; it may be another by now
+	gone       bool             // YARN has given up this attempt: do nothing
+	maximum    records.Resource // at the registration, zero: not known; it may have changed since
 	queue      string
 	nodes      map[records.NodeID]amrm.Node
-	profiles   []*profile // the one with priority p at p-1
+	profiles   []*profile // the profile with priority p is at p-1
 	containers map[ids.ResourceID]*container
 
-	nodesListed bool     // all were known at the start
+	nodesListed bool     // the client gave the whole list at the start
 	nodesNews   bool     // nodes has changed since NodesChanged was reported
 	avoid       []string // Orders.Avoid
-	avoided     []string // as YARN was told
+	avoided     []string // the list that YARN has
 
-	release  []records.ContainerID // to go out with the next allocate
+	release  []records.ContainerID // to send with the next allocate
 	inFlight bool
 	failures int       // of allocate, in a row
-	answered time.Time // when YARN last looked at an allocate: until then we were the attempt
+	answered time.Time // when YARN last looked at an allocate: at that time this attempt was the current one
 	nextBeat time.Time
-	retryAt  time.Time // no allocate before it, after a failure
+	retryAt  time.Time // after a failure, no allocate before this time
 
-	stopQueue []stopContainer // to go out when YARN is heard of
+	stopQueue []stopContainer // to send after the next answer of YARN
 	stopping  int             // stops under way
 	checking  []*container
-	finish    *finishAsked // asked for, and not begun
-	finishBy  time.Time    // when it begins at the latest
+	finish    *finishAsked // requested, and not started yet
+	finishBy  time.Time    // when it starts at the latest
 	finishing *finishAsked
-	alarm     time.Time // when something is due next; zero: nothing is
+	alarm     time.Time // when the next deadline passes; zero: never
 
 	// During a step:
 	now     time.Time
@@ -61,24 +61,24 @@ type core struct {
 	starts  []start
 }
 
-// profile is a kind of worker. Each has a priority of its own, as YARN keeps one
-// size of container for a priority.
+// profile is a kind of worker. Each profile has its own priority, because YARN keeps one container
+// size for a priority.
 type profile struct {
 	spec     resourcemanager.WorkerResourceSpec
 	priority records.Priority
 	total    int // Orders.Total
 	starts   int // reported so far
-	asked    int // outstanding in amrm's table
-	// refusedUntil is the end of YARN's refusal; zero: there is none.
+	asked    int // outstanding requests in amrm's table
+	// refusedUntil is when the refusal by YARN ends; zero: there is none.
 	refusedUntil time.Time
-	doubtful     bool      // YARN has refused it, and has not taken an ask since
-	standing     time.Time // since when YARN holds an ask and has not refused it; zero: it holds none
+	doubtful     bool      // YARN has refused it, and has accepted no request since
+	standing     time.Time // since when YARN holds a request that it has not refused; zero: it holds none
 }
 
-// missing is how many containers are still to come.
+// missing is the number of containers that must still come.
 func (p *profile) missing() int { return max(p.total-p.starts, 0) }
 
-// wanted is how many containers YARN is to be asked for now.
+// wanted is the number of containers to request from YARN now.
 func (p *profile) wanted() int {
 	if p.refused() {
 		return 0
@@ -86,7 +86,7 @@ func (p *profile) wanted() int {
 	return p.missing()
 }
 
-// capability is what a container of a profile asks for.
+// capability is the container size that a profile requests.
 func (c *core) capability(p *profile) records.Resource {
 	return c.place.Capability(p.spec.MemoryMB, p.spec.VCores, c.maximum)
 }
@@ -102,7 +102,7 @@ func newCore(heartbeat, requestInterval time.Duration, place launch.WorkerPlace,
 	return c
 }
 
-// Step takes one event and gives what is to be done about it, in order.
+// Step handles one event and returns the effects to perform, in order.
 func (c *core) Step(now time.Time, e event) []effect {
 	c.now, c.effects, c.events, c.starts = now, nil, nil, nil
 	switch e := e.(type) {
@@ -127,7 +127,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.finish, c.finishBy = &e, c.now.Add(c.trust())
 	case finished:
 		c.emit(reply{c.finishing.question.Answer(e.err)})
-	case woken: // for what is due
+	case woken: // the step looks for deadlines that have passed
 	}
 	if c.registered && !c.gone {
 		c.expireRefusals()
@@ -144,7 +144,7 @@ func (c *core) Alarm() time.Time { return c.alarm }
 
 func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
-// assemble puts the report first, so that a worker is known before it starts.
+// assemble puts the report first, so that the ResourceManager knows a worker before it starts.
 func (c *core) assemble() []effect {
 	var effects []effect
 	if len(c.events) > 0 {
@@ -164,7 +164,7 @@ func (c *core) register(r amrm.Registration) {
 	c.giveBack(r.PreviousContainers)
 }
 
-// giveBack releases containers that nothing was asked for.
+// giveBack releases containers that nobody requested.
 func (c *core) giveBack(containers []records.Container) {
 	for _, container := range containers {
 		c.release = append(c.release, container.ID)
@@ -265,7 +265,7 @@ func (c *core) beat() {
 	}
 }
 
-// news tells whether there is something to say that should not wait.
+// news tells whether there is something to send that should not wait.
 func (c *core) news() bool {
 	return len(c.release) > 0 || len(c.stopQueue) > 0 || !slices.Equal(c.avoid, c.avoided) ||
 		slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.wanted() != p.asked })
@@ -287,7 +287,7 @@ func (c *core) allocate() {
 	c.emit(a)
 }
 
-// ask says how many containers of a profile are still to come, and where.
+// ask requests the containers that a profile still lacks, and says where.
 func (c *core) ask(a *allocate, p *profile) {
 	key := amrm.AskKey{Priority: p.priority, ExecutionType: c.place.ExecutionType}
 	if c.place.Constraint != nil {
@@ -303,14 +303,14 @@ func (c *core) ask(a *allocate, p *profile) {
 	})
 }
 
-// nextDue is when the next allocate, or the end, is due, a refusal ends, or a container is to be
-// looked at.
+// nextDue is when the next deadline passes: the next allocate, the end of the application, the end
+// of a refusal, or the next check of a container.
 func (c *core) nextDue() time.Time {
 	if !c.registered || c.gone || c.finishing != nil {
 		return time.Time{}
 	}
 	var next time.Time
-	if !c.inFlight { // else its answer will come
+	if !c.inFlight { // otherwise wait for its answer
 		next = c.nextBeat
 		if next.Before(c.retryAt) {
 			next = c.retryAt

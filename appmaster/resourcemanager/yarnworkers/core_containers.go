@@ -11,34 +11,34 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// checkTimeout is how long a container whose worker is silent is looked at: more
-// than the ResourceManager waits for it to come back.
+// checkTimeout is how long a container with a silent worker is checked: longer than the
+// ResourceManager waits for its reconnection.
 const checkTimeout = 5 * time.Second
 
 type containerState int
 
 const (
-	starting containerState = iota + 1 // its node is being told to start it
-	running                            // its node has taken it over
-	released                           // given up while it was starting
-	ended                              // likewise, and YARN has told its end
+	starting containerState = iota + 1 // the start call to its node is under way
+	running                            // its node has accepted it
+	released                           // released while it was starting
+	ended                              // it ended while it was starting, as YARN has told
 )
 
-// container is a worker's, from its allocation until it has ended or is given
-// up, and its node is not being told to start it any more.
+// container is the container of a worker. It exists from its allocation until it has ended or is
+// released, and no start call is under way.
 type container struct {
 	records.Container
 	state containerState
-	// While it is looked at: until when, and when next (zero: the answer to the
-	// last look is on its way).
+	// checkUntil is when checks end, and nextCheck is when the next check is due (zero: the answer
+	// to a check has not come yet).
 	checkUntil, nextCheck time.Time
 }
 
-// worker names a container's worker.
+// worker is the id of the worker in a container.
 func worker(id records.ContainerID) ids.ResourceID { return ids.ResourceID(id.String()) }
 
-// take makes a worker of a new container, or gives it back when none is missing, or it
-// is too small for one.
+// take makes a worker of a new container. It releases the container if no worker is missing, or if
+// the container is too small.
 func (c *core) take(k records.Container) {
 	p := c.byPriority(k.Priority)
 	if p == nil || p.missing() == 0 {
@@ -59,7 +59,7 @@ func (c *core) take(k records.Container) {
 	c.starts = append(c.starts, start{container: k, spec: p.spec})
 }
 
-// occupy keeps account of the room on a node as far as it is ours.
+// occupy updates the free room of a node for a container of this application.
 func (c *core) occupy(k records.Container, taken bool) {
 	node, known := c.nodes[k.Node]
 	if !known {
@@ -77,8 +77,8 @@ func (c *core) containerStarted(e containerStarted) {
 	k := c.containers[worker(e.id)]
 	switch {
 	case k.state == released, k.state == ended:
-		// A node that hears of the end before it hears of the container starts it
-		// nevertheless, and YARN leaves it running until the application ends.
+		// If a node learns of the end of a container before it gets the start call, it starts the
+		// container anyway, and YARN leaves it running until the application ends.
 		c.forget(k)
 		if e.err == nil || yarnrpc.MaybeSent(e.err) {
 			c.stop(stopContainer{id: k.ID, node: k.Node})
@@ -95,8 +95,8 @@ func (c *core) containerStarted(e containerStarted) {
 	}
 }
 
-// releaseWorker gives a container back, and has its node stop it. One that is
-// just being started is stopped when that is done.
+// releaseWorker releases a container, and has its node stop it. If the start call is under way, the
+// stop follows its answer.
 func (c *core) releaseWorker(id ids.ResourceID) {
 	k := c.containers[id]
 	if k == nil || k.state == released || k.state == ended {
@@ -111,8 +111,8 @@ func (c *core) releaseWorker(id ids.ResourceID) {
 	c.stop(stopContainer{id: k.ID, node: k.Node})
 }
 
-// stop stops a container, provided that it is known to be ours still. Otherwise
-// YARN is asked first.
+// stop stops a container if YARN has recently confirmed this attempt. Otherwise the stop waits for
+// the next answer of YARN.
 func (c *core) stop(s stopContainer) {
 	if !c.confirmed() {
 		c.stopQueue = append(c.stopQueue, s)
@@ -122,8 +122,7 @@ func (c *core) stop(s stopContainer) {
 	c.emit(s)
 }
 
-// completed takes in how a container has ended. Of one that was given up nobody
-// wants to hear.
+// completed handles the end of a container. It is not reported if the container was released.
 func (c *core) completed(s records.ContainerStatus) {
 	k := c.containers[worker(s.ID)]
 	if k == nil || k.state == ended {
@@ -137,7 +136,7 @@ func (c *core) completed(s records.ContainerStatus) {
 		return
 	}
 	c.occupy(k.Container, false)
-	k.state = ended // and forgotten with the answer to its start
+	k.state = ended // the answer to its start removes it
 }
 
 func (c *core) forget(k *container) {
@@ -148,8 +147,8 @@ func (c *core) forget(k *container) {
 	}
 }
 
-// watch begins to look at a container whose worker is silent, and hears at once
-// what YARN knows: perhaps that the whole application was killed.
+// watch starts the checks of a container with a silent worker. It also sends a heartbeat at once,
+// because YARN may know more, for example that the whole application was killed.
 func (c *core) watch(id ids.ResourceID) {
 	k := c.containers[id]
 	if k == nil || k.state != running {
@@ -163,7 +162,7 @@ func (c *core) watch(id ids.ResourceID) {
 	c.nextBeat = c.now
 }
 
-// check looks at the containers that are due.
+// check sends the checks that are due.
 func (c *core) check() {
 	for _, k := range c.checking {
 		if !k.nextCheck.IsZero() && !c.now.Before(k.nextCheck) {

@@ -9,7 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// updateNodes keeps the list of nodes that asks name.
+// updateNodes updates the list of nodes that requests name.
 func (c *core) updateNodes(reports []records.NodeReport) {
 	for _, r := range reports {
 		_, known := c.nodes[r.ID]
@@ -23,8 +23,8 @@ func (c *core) updateNodes(reports []records.NodeReport) {
 	}
 }
 
-// suits tells whether a node is of the partition that workers are asked for in: YARN
-// gives none on others, and would wait for those that are named.
+// suits tells whether a node is in the partition of the workers. YARN gives no containers on other
+// nodes, and a request that names them would wait.
 func (c *core) suits(r records.NodeReport) bool {
 	if c.place.NodeLabel != "" {
 		return slices.Contains(r.Labels, c.place.NodeLabel)
@@ -32,8 +32,7 @@ func (c *core) suits(r records.NodeReport) bool {
 	return len(r.Labels) == 0
 }
 
-// nodeList gives the nodes that asks may name, in an order that does not depend on the
-// map's.
+// nodeList gives the nodes that requests may name, in an order that does not depend on the map's.
 func (c *core) nodeList() []amrm.Node {
 	keys := make([]records.NodeID, 0, len(c.nodes))
 	for id := range c.nodes {
@@ -49,8 +48,8 @@ func (c *core) nodeList() []amrm.Node {
 	return nodes
 }
 
-// tellNodes reports which hosts could have workers, where that has changed. Without the
-// list that the client brings, those that YARN tells of are not all.
+// tellNodes reports the hosts that could have workers if the list has changed. It reports nothing
+// if the client gave no list, because YARN's updates alone do not name all nodes.
 func (c *core) tellNodes() {
 	if !c.nodesListed || !c.nodesNews {
 		return

@@ -12,16 +12,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// refusalTime is how long workers that YARN has refused are not asked for again, unless
-// its nodes change before. YARN does not tell of every change: a NodeManager that was
-// killed, and is back before it counts as lost, may be larger than it was without a word
-// to ApplicationMasters (RMNodeImpl.ReconnectNodeTransition).
+// refusalTime is the time for which refused workers are not requested again, unless the nodes of
+// YARN change before. YARN does not report every change: after a NodeManager was killed and returns
+// before it counts as lost, it may have more resources, and ApplicationMasters do not learn of it
+// (RMNodeImpl.ReconnectNodeTransition).
 const refusalTime = 30 * time.Second
 
-// refused tells whether YARN is not to be asked for workers of the profile now.
+// refused tells whether the profile must not be requested now.
 func (p *profile) refused() bool { return !p.refusedUntil.IsZero() }
 
-// refuse keeps a profile's asks back for a while, and says why.
+// refuse stops a profile's requests for a while, and reports the reason.
 func (c *core) refuse(p *profile, reason string) {
 	if !p.refused() {
 		c.events = append(c.events, resourcemanager.WorkersRefused{Reason: reason})
@@ -29,7 +29,7 @@ func (c *core) refuse(p *profile, reason string) {
 	p.refusedUntil, p.doubtful, p.standing = c.now.Add(refusalTime), true, time.Time{}
 }
 
-// admit ends a refusal: YARN is asked again, and decides anew.
+// admit ends a refusal: the workers are requested again, and YARN decides again.
 func (c *core) admit(p *profile) {
 	if p.refused() {
 		p.refusedUntil = time.Time{}
@@ -37,7 +37,7 @@ func (c *core) admit(p *profile) {
 	}
 }
 
-// taken takes in that YARN does not refuse what it is asked for.
+// taken handles that YARN accepts the requests of a profile.
 func (c *core) taken(p *profile) {
 	if p.doubtful && !p.refused() {
 		p.doubtful = false
@@ -45,16 +45,17 @@ func (c *core) taken(p *profile) {
 	}
 }
 
-// stand takes in an answer of YARN: it holds the asks that it has not refused. Where it refuses
-// at once it has taken them by that, and elsewhere once it has held them for as long as a refusal
-// counts: a job that waits for room must not keep room for idle workers that do not serve it.
+// stand handles an answer of YARN: YARN holds the requests that it has not refused. If YARN refuses
+// at once, such an answer means that it accepts them. Otherwise YARN accepts them when it has held
+// them for refusalTime. The distinction matters because a waiting job must not lose room to idle
+// workers that cannot serve it.
 func (c *core) stand(r amrm.Response) {
 	for _, p := range c.profiles {
 		switch {
 		case p.asked == 0 || p.refused():
 			p.standing = time.Time{}
 			continue
-		case p.standing.IsZero() || r.Resynced: // a ResourceManager that has restarted decides anew
+		case p.standing.IsZero() || r.Resynced: // a ResourceManager that has restarted decides again
 			p.standing = c.now
 		}
 		if c.refusesAtOnce() || c.now.Sub(p.standing) >= refusalTime {
@@ -63,13 +64,14 @@ func (c *core) stand(r amrm.Response) {
 	}
 }
 
-// refusesAtOnce tells whether an answer to asks says that YARN takes them. Where it refuses
-// later, or gives too little in place of that (see tooSmall), a worker says so, or time does.
+// refusesAtOnce tells whether the answer to requests shows that YARN accepts them. With constraints
+// and opportunistic containers YARN refuses later, or gives too little (see tooSmall); then a
+// container or the passing of time shows it.
 func (c *core) refusesAtOnce() bool {
 	return c.place.Constraint == nil && c.place.ExecutionType != records.ExecutionOpportunistic
 }
 
-// expireRefusals ends those whose time is over.
+// expireRefusals ends the refusals whose time has passed.
 func (c *core) expireRefusals() {
 	for _, p := range c.profiles {
 		if !c.now.Before(p.refusedUntil) {
@@ -78,8 +80,8 @@ func (c *core) expireRefusals() {
 	}
 }
 
-// reconsider ends all refusals where an answer tells of something that may have changed
-// YARN's mind: its nodes, or a ResourceManager that has restarted.
+// reconsider ends all refusals if an answer shows a reason for YARN to decide otherwise: changed
+// nodes, or a restarted ResourceManager.
 func (c *core) reconsider(r amrm.Response) {
 	if len(r.UpdatedNodes) == 0 && !r.Resynced {
 		return
@@ -89,8 +91,8 @@ func (c *core) reconsider(r amrm.Response) {
 	}
 }
 
-// asksRefused takes in that YARN has refused a whole allocate for its asks. It has taken
-// in nothing of it; the next one takes the asks back, and is refused no more.
+// asksRefused handles that YARN has refused a whole allocate because of its requests. YARN has used
+// no part of it. The next allocate withdraws the requests, so YARN accepts it.
 func (c *core) asksRefused(err error) {
 	for _, p := range c.profiles {
 		if p.asked > 0 {
@@ -100,15 +102,15 @@ func (c *core) asksRefused(err error) {
 	}
 }
 
-// isRefusalOfAsks tells whether YARN has looked at what was asked for and does not give
-// it. That YARN is not configured to know constraints (DisabledPlacementProcessor#allocate),
-// or not under this scheduler, has no exception of its own.
+// isRefusalOfAsks tells whether YARN has refused the requests themselves. There is no exception of
+// its own for a YARN that has constraints switched off (DisabledPlacementProcessor#allocate), or
+// does not support them in its scheduler.
 func (c *core) isRefusalOfAsks(err error) bool {
 	return errors.Is(err, yarnrpc.ErrInvalidResourceRequest) ||
 		c.place.Constraint != nil && isException(err, "org.apache.hadoop.yarn.exceptions.YarnException")
 }
 
-// remedy says what a user can do about refused asks.
+// remedy says what a user can do about refused requests.
 func (c *core) remedy(err error) string {
 	switch {
 	case isException(err, "org.apache.hadoop.yarn.exceptions.InvalidLabelResourceRequestException"):
@@ -122,10 +124,10 @@ func (c *core) remedy(err error) string {
 
 const smallerWorkers = "lower taskmanager.memory.process.size, yarn.containers.vcores or external-resource.*.amount"
 
-// tooSmall tells whether YARN has given less memory than was asked for, as it does under
-// constraints and to opportunistic containers where it refuses others
-// (CapacityScheduler#normalizeSchedulingRequests). The worker would be killed in it. Cores
-// are no matter: under DefaultResourceCalculator each container has one.
+// tooSmall tells whether YARN has given less memory than requested. It does this for requests with
+// constraints and for opportunistic containers, where it refuses other requests
+// (CapacityScheduler#normalizeSchedulingRequests). YARN would kill the worker in such a container.
+// Cores do not matter: under DefaultResourceCalculator each container has one.
 func (c *core) tooSmall(p *profile, given records.Resource) bool {
 	return given.MemoryMB < c.capability(p).MemoryMB
 }

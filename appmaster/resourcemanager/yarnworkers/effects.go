@@ -11,25 +11,26 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// call is something that takes time.
+// call is a call that takes time.
 type call func(context.Context)
 
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*Provider
 	report resourcemanager.Report
-	// Calls of YARN's ResourceManager come in order from one goroutine, as amrm's Client serves
-	// one caller. The core asks for one after the other, so it needs no bound.
+	// yarn runs calls to YARN's ResourceManager in order in one goroutine, because amrm's Client
+	// serves one caller. The core sends one call after the other, so yarn needs no bound.
 	yarn *actor.Outbox[call]
-	// What the ResourceManager is to hear waits without a bound: of a container there is
-	// little, and that of thousands may come together, as starts at nodes without an answer
-	// fail. It comes from one goroutine.
+	// upward holds reports to the ResourceManager, and has no bound. Each container causes few
+	// reports, but thousands may come together when starts fail at nodes that do not answer. One
+	// goroutine sends them.
 	upward *actor.Outbox[news]
-	// Starts wait for starts alone, and stops and looks for one another.
+	// starts and others are two queues: starts wait only for starts; stops and checks wait only for
+	// each other.
 	starts, others *nodeCalls
 }
 
-// begin starts the goroutines that speak to YARN's ResourceManager and to Bobbin's.
+// begin starts the goroutines that talk to YARN's ResourceManager and to Bobbin's.
 func (s *shell) begin(context.Context) actor.Shell[effect] {
 	s.loop.Go(s.register)
 	s.loop.Go(func(ctx context.Context) {
@@ -44,16 +45,16 @@ func (s *shell) begin(context.Context) actor.Shell[effect] {
 	return s
 }
 
-// fail ends the provider with this error. One that comes once ctx has ended follows from that
-// end, and does not count.
+// fail ends the provider with this error. It ignores errors after the end of ctx, because these
+// follow from that end.
 func (s *shell) fail(ctx context.Context, cause error) {
 	if ctx.Err() == nil {
 		s.loop.Fail(cause)
 	}
 }
 
-// register makes the attempt known to YARN. A ResourceManager that is away comes back, and
-// gives up the attempts that it does not hear of in time by itself.
+// register registers the attempt with YARN. It waits for a ResourceManager that does not answer: it
+// returns, and itself gives up attempts that do not register in time.
 func (s *shell) register(ctx context.Context) {
 	for wait := s.config.RequestInterval; ; wait = min(2*wait, s.config.Heartbeat) {
 		registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
@@ -81,7 +82,7 @@ func (s *shell) register(ctx context.Context) {
 	}
 }
 
-// Perform hands an effect over.
+// Perform passes an effect to its receiver.
 func (s *shell) Perform(ctx context.Context, e effect) {
 	switch e := e.(type) {
 	case allocate:
@@ -98,7 +99,7 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.others.put(ctx, e.node, bounded(func(ctx context.Context) { s.check(ctx, e) }))
 	case fail:
 		s.fail(ctx, e.err)
-	case reply: // the loop's
+	case reply: // the loop sends it
 	}
 }
 
@@ -124,7 +125,7 @@ func (s *shell) allocate(ctx context.Context, e allocate) {
 }
 
 func (s *shell) finish(ctx context.Context, e finish) {
-	const history = "" // there is none to track
+	const history = "" // Bobbin gives YARN no history URL
 	s.loop.Tell(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, history)})
 }
 
@@ -146,14 +147,14 @@ func (s *shell) start(ctx context.Context, e start, deadline time.Time) (answere
 	return hasAnswered(err)
 }
 
-// hasAnswered tells whether a node has answered the call that err is of, if only to refuse.
+// hasAnswered tells whether the node answered the call with this error, even by a refusal.
 func hasAnswered(err error) bool {
 	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
 	return !unanswered
 }
 
-// startBy starts a container at a node that answers in time. Where it may have been
-// started nevertheless, yarnrpc.MaybeSent says so of the error.
+// startBy starts a container at a node that must answer before the deadline. On an error,
+// yarnrpc.MaybeSent tells whether the node may have started it anyway.
 func (s *shell) startBy(ctx context.Context, deadline time.Time, k records.Container, launch records.ContainerLaunchContext) error {
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, errNoAnswer)
 	defer cancel()

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// callsPerNode bounds the starts under way at a NodeManager, and likewise the stops
-	// and looks: each takes some milliseconds there, and more at once would only queue in
-	// it. One that does not answer holds up no other.
+	// callsPerNode bounds the starts under way at one NodeManager, and also the stops and checks.
+	// Each call takes some milliseconds there, and more calls at once would only queue. A
+	// NodeManager that does not answer delays no other.
 	callsPerNode = 2
-	// callsAtOnce bounds either kind at all NodeManagers together, and with it goroutines
-	// and connections: enough for a hundred nodes that do not answer.
+	// callsAtOnce bounds starts at all NodeManagers together, and also stops and checks, and with
+	// them goroutines and connections. It is enough for a hundred nodes that do not answer.
 	callsAtOnce = 256
-	// startTimeout is for how long a NodeManager may leave all starts unanswered. Those that
-	// wait behind them there fail with them. The time that the first one waits for calls at
-	// other nodes to end does not count: nobody is asked before. The node was alive a moment
-	// ago, when YARN gave the container at its heartbeat, and is waited for through a long
-	// collection of garbage, or a restart, but not for the minutes after which YARN counts
-	// it as lost: another container comes in a second.
+	// startTimeout is how long a NodeManager may leave all starts unanswered. Then the starts that
+	// wait behind them fail too. The time counts from the first call to this node, not from when it
+	// waits for calls to other nodes. The node was alive a moment ago, because YARN gave the
+	// container at its heartbeat. 20 s is enough for a long garbage collection or a restart, but
+	// shorter than the minutes after which YARN counts the node as lost: another container comes
+	// within a second.
 	startTimeout = 20 * time.Second
-	// stopTimeout bounds a stop, and a look, at a node that does not answer: YARN
-	// ends released containers by itself.
+	// stopTimeout bounds a stop or a check at a node that does not answer: YARN itself ends
+	// released containers.
 	stopTimeout = 5 * time.Second
 )
 
