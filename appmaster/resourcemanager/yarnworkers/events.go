@@ -13,7 +13,7 @@ import (
 type event interface{ isEvent() }
 
 type (
-	// registered says that YARN knows the attempt now.
+	// registered says that YARN has registered the attempt.
 	registered struct{ registration amrm.Registration }
 	// ordered brings the ResourceManager's orders.
 	ordered struct{ orders resourcemanager.Orders }
@@ -27,15 +27,16 @@ type (
 		id  records.ContainerID
 		err error
 	}
-	// containerStopped is the answer to stopContainer, whatever came of it.
+	// containerStopped is the answer to stopContainer, successful or not.
 	containerStopped struct{ id records.ContainerID }
-	// containerChecked is the answer to checkContainer. Not complete: it runs, or
-	// its node does not say.
+	// containerChecked is the answer to checkContainer. If the status is not complete, the
+	// container runs, or its node did not answer.
 	containerChecked struct {
 		id     records.ContainerID
 		status records.ContainerStatus
 	}
-	// finishAsked asks for the end of the application; the answer is how it went.
+	// finishAsked asks for the end of the application; the answer is the error of the
+	// unregistration.
 	finishAsked struct {
 		status      records.FinalApplicationStatus
 		diagnostics string
@@ -57,37 +58,35 @@ func (finishAsked) isEvent()      {}
 func (finished) isEvent()         {}
 func (woken) isEvent()            {}
 
-// effect is something that core.Step wants done.
+// effect is an action that core.Step asks for.
 //
 //sumtype:decl
 type effect interface{ isEffect() }
 
 type (
-	// allocate is a heartbeat, with what has changed.
+	// allocate is a heartbeat to YARN, with the changes since the last one.
 	allocate struct {
 		asks     []amrm.Ask
-		requests []amrm.SchedulingRequest // in place of asks, where a constraint is to hold
+		requests []amrm.SchedulingRequest // instead of asks, if workers have a placement constraint
 		release  []records.ContainerID
-		// hosts that YARN's blacklist is to have, and not to have any more
+		// hosts to add to YARN's blacklist, and to remove from it
 		avoid, dontAvoid []string
 	}
-	// report tells the ResourceManager. What is to be started is started after
-	// that.
+	// report sends events to the ResourceManager. Containers are started after that.
 	report struct{ events []resourcemanager.WorkerEvent }
 	// startContainers starts workers.
 	startContainers struct{ starts []start }
-	// stopContainer has a container's node stop it, sooner than YARN's
-	// ResourceManager would.
+	// stopContainer tells a container's node to stop it, earlier than YARN's ResourceManager would.
 	stopContainer struct {
 		id   records.ContainerID
 		node records.NodeID
 	}
-	// checkContainer asks a container's node whether it has ended.
+	// checkContainer asks a container's node whether the container has ended.
 	checkContainer struct {
 		id   records.ContainerID
 		node records.NodeID
 	}
-	// finish unregisters.
+	// finish unregisters the application from YARN.
 	finish struct {
 		status      records.FinalApplicationStatus
 		diagnostics string

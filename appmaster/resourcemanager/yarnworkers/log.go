@@ -9,7 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// logStep logs one line for each change of state, and heartbeats not at all.
+// logStep logs one line for each change of state, and no heartbeats.
 func (d *Provider) logStep(e event, effects []effect) {
 	switch e := e.(type) {
 	case registered:
@@ -61,7 +61,7 @@ func (d *Provider) logStep(e event, effects []effect) {
 
 func (d *Provider) logAllocated(e allocated) {
 	if errors.Is(e.err, amrm.ErrAttemptGone) {
-		return // the failure is logged
+		return // the effect fail is logged
 	}
 	if e.err != nil {
 		d.logger.WithError(e.err).Warn("allocate failed and is repeated")

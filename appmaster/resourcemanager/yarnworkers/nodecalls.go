@@ -31,12 +31,13 @@ const (
 
 var errNoAnswer = fmt.Errorf("the NodeManager has not answered for %v", startTimeout)
 
-// nodeCall is a call to a NodeManager. silent is since when the NodeManager has had calls under
-// way and answered none; for the first of them that is now. The call tells whether it was
-// answered.
+// nodeCall is a call to a NodeManager. silent is since when the NodeManager has had calls under way
+// and answered none; for the first of these calls it is now. The result tells whether the
+// NodeManager answered.
 type nodeCall func(ctx context.Context, silent time.Time) (answered bool)
 
-// bounded is a call that has a bound of its own, whatever became of those before it.
+// bounded makes a nodeCall of a call with its own time limit, which does not depend on earlier
+// calls.
 func bounded(c call) nodeCall {
 	return func(ctx context.Context, _ time.Time) bool {
 		c(ctx)
@@ -44,15 +45,15 @@ func bounded(c call) nodeCall {
 	}
 }
 
-// nodeCalls runs calls to NodeManagers beside the loop, each in a goroutine of its own
-// while it is under way. Its methods may be called from any goroutine.
+// nodeCalls runs calls to NodeManagers outside the loop, each in its own goroutine. Its methods may
+// be called from any goroutine.
 type nodeCalls struct {
 	spawn func(func(context.Context)) // Loop.Go
 
 	mu    sync.Mutex // guards what follows
 	lines lines[nodeCall]
-	// silent has the nodes of lines that have not answered since a call began. The time
-	// that a line waits for others to end is not in it.
+	// silent has the nodes that have not answered since a call began. It does not count the time in
+	// which a line waits for calls to other nodes.
 	silent map[records.NodeID]time.Time
 }
 
@@ -64,7 +65,7 @@ func newNodeCalls(spawn func(func(context.Context))) *nodeCalls {
 	}
 }
 
-// put runs a call when its turn comes, unless ctx, which ends with the loop, ends before.
+// put runs a call when its turn comes, unless ctx ends before; ctx ends with the loop.
 func (n *nodeCalls) put(ctx context.Context, on records.NodeID, c nodeCall) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -72,7 +73,7 @@ func (n *nodeCalls) put(ctx context.Context, on records.NodeID, c nodeCall) {
 	n.begin(ctx)
 }
 
-// begin begins the calls whose turn has come. n.mu is held.
+// begin starts the calls whose turn has come. n.mu is held.
 func (n *nodeCalls) begin(ctx context.Context) {
 	for ctx.Err() == nil {
 		on, c, ok := n.lines.next()
@@ -97,20 +98,20 @@ func (n *nodeCalls) begin(ctx context.Context) {
 	}
 }
 
-// lines decide whose turn it is. Each node has a line, of which so many items are under
-// way at a time that a node without an answer holds up only what is behind it. All nodes
-// together have a bound, too, for which the lines take turns.
+// lines decides whose turn it is. Each node has a line, and a bound for its items under way. So a
+// node that does not answer delays only its own line. All nodes together have a bound, too, and the
+// lines take turns.
 type lines[T any] struct {
 	each, all int
 	underWay  int
-	nodes     map[records.NodeID]*line[T] // those with items, waiting or under way
-	ready     []records.NodeID            // those whose first item may begin, by turn
+	nodes     map[records.NodeID]*line[T] // the nodes with items, waiting or under way
+	ready     []records.NodeID            // the nodes whose first item may start, in the order of their turns
 }
 
 type line[T any] struct {
 	waiting  []T
 	underWay int
-	ready    bool // it is in lines.ready
+	ready    bool // the node is in lines.ready
 }
 
 // put adds an item to the end of a node's line.
@@ -124,7 +125,7 @@ func (l *lines[T]) put(on records.NodeID, item T) {
 	l.enqueue(on, n)
 }
 
-// next takes the item whose turn it is; false while none may begin.
+// next takes the item whose turn it is; false if none may start.
 func (l *lines[T]) next() (on records.NodeID, item T, ok bool) {
 	if l.underWay >= l.all || len(l.ready) == 0 {
 		return on, item, false
@@ -139,7 +140,7 @@ func (l *lines[T]) next() (on records.NodeID, item T, ok bool) {
 	return on, item, true
 }
 
-// done says that an item of a node is not under way any more.
+// done says that an item of a node has ended.
 func (l *lines[T]) done(on records.NodeID) {
 	n := l.nodes[on]
 	n.underWay--
@@ -150,7 +151,7 @@ func (l *lines[T]) done(on records.NodeID) {
 	}
 }
 
-// enqueue gives a node a turn, if it has an item that may begin.
+// enqueue gives a node a turn if it has an item that may start.
 func (l *lines[T]) enqueue(on records.NodeID, n *line[T]) {
 	if !n.ready && len(n.waiting) > 0 && n.underWay < l.each {
 		n.ready = true

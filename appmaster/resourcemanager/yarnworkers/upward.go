@@ -10,14 +10,14 @@ import (
 
 var errResourceManagerHangs = errors.New("ResourceManager does not accept reports")
 
-// news is what the ResourceManager is to hear, and what is to be started once it has.
+// news is events for the ResourceManager, and containers to start after it has received them.
 type news struct {
 	events []resourcemanager.WorkerEvent
 	starts []start
 }
 
-// handUp queues news. Of lists of the nodes, which are all whole, only the newest waits, at the
-// end. Whether it is told before or after the other events of its step makes no difference.
+// handUp queues news. Each NodesChanged has the whole list, so only the newest waits, at the end of
+// the queue. Its order relative to the other events of its step does not matter.
 func (s *shell) handUp(n news) {
 	rest := news{starts: n.starts}
 	for _, e := range n.events {
@@ -32,8 +32,8 @@ func (s *shell) handUp(n news) {
 	}
 }
 
-// pass passes news on, with all that wait behind them: the ResourceManager decides once
-// about what came while it was busy. False: it takes no more.
+// pass reports news together with all news that wait behind it: the ResourceManager then decides
+// once about everything that came while it was busy. False means that it accepts no more.
 func (s *shell) pass(ctx context.Context, n news) bool {
 	for more, some := s.upward.Next(); some; more, some = s.upward.Next() {
 		n.events = append(n.events, more.events...)
@@ -47,7 +47,7 @@ func (s *shell) pass(ctx context.Context, n news) bool {
 	return true
 }
 
-// tell reports, and gives up a ResourceManager that hangs.
+// tell reports events, and fails if the ResourceManager hangs.
 func (s *shell) tell(ctx context.Context, events []resourcemanager.WorkerEvent) error {
 	if len(events) == 0 {
 		return nil

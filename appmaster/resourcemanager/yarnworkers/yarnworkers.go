@@ -1,12 +1,11 @@
-// Package yarnworkers is the ResourceManager's Provider on YARN: a worker is a
-// container. It owns the asks of this application attempt, its heartbeat to
-// YARN's ResourceManager, and every container from its allocation to its end.
+// Package yarnworkers is the ResourceManager's WorkerProvider on YARN: a worker is a container. It
+// owns the requests of this application attempt, its heartbeat to YARN's ResourceManager, and every
+// container from its allocation to its end.
 //
-// The core is pure and decides; the Provider is the loop around it. The Provider owns
-// the loop's goroutine, one that calls YARN's ResourceManager, one that reports
-// upwards, and a bounded number that call NodeManagers, few at each node. Of all of
-// Bobbin only this package may import amrm and nmclient, and it must import no role
-// but the ResourceManager, whose Provider it is.
+// The core is pure and decides; the Provider is the loop around it. The Provider owns the loop's
+// goroutine, one that calls YARN's ResourceManager, one that reports to Bobbin's ResourceManager,
+// and a bounded number that call NodeManagers, a few for each node. In Bobbin only this package may
+// import amrm and nmclient. It must import no role except resourcemanager, which it serves.
 package yarnworkers
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ResourceManagerClient is what the Provider uses of *amrm.Client.
+// ResourceManagerClient has the methods of *amrm.Client that the Provider uses.
 type ResourceManagerClient interface {
 	Register(ctx context.Context, r amrm.RegisterRequest) (amrm.Registration, error)
 	SetAsk(ask amrm.Ask)
@@ -36,8 +35,8 @@ type ResourceManagerClient interface {
 	Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error
 }
 
-// NodeManagerClient is what the Provider uses of *nmclient.Client. Its methods are
-// called from many goroutines.
+// NodeManagerClient has the methods of *nmclient.Client that the Provider uses. They are called
+// from many goroutines.
 type NodeManagerClient interface {
 	SetTokens(tokens map[records.NodeID]*creds.Token)
 	Start(ctx context.Context, container records.Container, launch records.ContainerLaunchContext) error
@@ -45,32 +44,30 @@ type NodeManagerClient interface {
 	Statuses(ctx context.Context, on records.NodeID, ids ...records.ContainerID) ([]records.ContainerStatus, error)
 }
 
-// Launch makes what starts a TaskExecutor in a container. It may be called from
-// several goroutines, and must not block for long.
+// Launch makes the launch context of a TaskExecutor in a container. It may be called from several
+// goroutines, and must not block for long.
 type Launch func(id records.ContainerID, node records.NodeID, spec resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error)
 
-// Config is what a Provider is told. Its clients stay the caller's to close, after
-// Run.
+// Config describes a Provider. The caller closes the clients after Run.
 type Config struct {
 	ResourceManager ResourceManagerClient
 	NodeManagers    NodeManagerClient
-	// Registration is where the application can be reached: REST's address.
+	// Registration has the address of the application: that of REST.
 	Registration amrm.RegisterRequest
-	// Nodes are those of the cluster, to be named in asks; YARN keeps the list
-	// current from then on. Without nodes containers come one per NodeManager
-	// heartbeat.
+	// Nodes are the nodes of the cluster, which requests name; YARN's answers keep the list
+	// current. Without nodes each NodeManager heartbeat brings one container.
 	Nodes  []records.NodeReport
-	Place  launch.WorkerPlace // where workers may be
+	Place  launch.WorkerPlace // where workers may run
 	Launch Launch
-	// ClientToAMKey is told the key that YARN gives with the registration, empty on
-	// open clusters; from another goroutine. nil: nobody wants to know.
+	// ClientToAMKey receives the key that YARN gives with the registration, from another goroutine.
+	// The key is empty on clusters without security. nil: the key is not used.
 	ClientToAMKey func(key []byte)
-	// Heartbeat is yarn.heartbeat.interval, 5 s, and RequestInterval, while any
-	// ask is open, yarn.heartbeat.container-request-interval, 100 ms.
+	// Heartbeat is yarn.heartbeat.interval, 5 s. RequestInterval is
+	// yarn.heartbeat.container-request-interval, 100 ms, and holds while requests are outstanding.
 	Heartbeat       time.Duration
 	RequestInterval time.Duration
-	// Progress is how far the application is, 0 to 1, asked before each heartbeat: it
-	// must not block. nil: YARN is told 1.
+	// Progress gives the progress of the application, 0 to 1. It is called before each heartbeat
+	// and must not block. nil: YARN gets 1.
 	Progress func() float32
 }
 
@@ -101,9 +98,9 @@ func New(config Config, logger logrus.FieldLogger) (*Provider, error) {
 	return d, nil
 }
 
-// Run registers with YARN and serves until ctx ends. It ends with an error that
-// is amrm.ErrAttemptGone when YARN has given the attempt up: the process must end
-// then, and touch nothing.
+// Run registers with YARN and serves until ctx ends. It returns an error that is
+// amrm.ErrAttemptGone when YARN has given up the attempt: then the process must end without any
+// further action.
 func (d *Provider) Run(ctx context.Context, report resourcemanager.Report) error {
 	s := &shell{
 		Provider: d, report: report,
@@ -113,13 +110,14 @@ func (d *Provider) Run(ctx context.Context, report resourcemanager.Report) error
 	return d.loop.Run(ctx, s.begin)
 }
 
-// Order takes new orders.
+// Order sends new orders to the loop.
 func (d *Provider) Order(ctx context.Context, orders resourcemanager.Orders) {
 	d.loop.Tell(ctx, ordered{orders})
 }
 
-// Deregister stops what was released and unregisters from YARN, after two heartbeats
-// at the latest, as YARN ends what is left. Diagnostics are cut to 8 KiB.
+// Deregister stops the released containers and unregisters from YARN. It waits at most two
+// heartbeats for the stops, because YARN ends the remaining containers. It cuts diagnostics to 8
+// KiB.
 func (d *Provider) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
 	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event {
 		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), question: q}
