@@ -1,6 +1,6 @@
-// Package taskrunner is the worker: Main is the process that YARN starts in a
-// container. It reads its environment, connects to the ApplicationMaster and
-// runs a TaskExecutor, whose task hosts are processes of their own.
+// Package taskrunner is the worker: Main is the process that YARN starts in a container. It reads
+// its environment, connects to the ApplicationMaster and runs a TaskExecutor, which starts each
+// task host as a process.
 package taskrunner
 
 import (
@@ -29,18 +29,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
 
-// programDir takes the programs that are fetched. It is in the container's
-// working directory, which the NodeManager removes.
+// programDir is the folder for fetched programs. It is in the container's working directory, which
+// the NodeManager removes.
 const programDir = "programs"
 
-// Exit codes of the process, Flink's (TaskManagerRunner).
+// Exit codes of the process, as in Flink (TaskManagerRunner).
 const (
 	exitOK      = 0
 	exitFatal   = 1
 	exitStartup = 31
 )
 
-// environment is what the process finds in its environment.
+// environment has the values that the process reads from its environment.
 type environment struct {
 	container  ids.ResourceID
 	logDir     string
@@ -48,11 +48,10 @@ type environment struct {
 	launch     launch.TaskExecutor
 	config     config.Config
 	credential *pki.Credentials
-	tokens     msg.Secret // the first ones
+	tokens     msg.Secret // the tokens of the launch
 }
 
-// Main runs a TaskExecutor until it is released, and gives the exit code. It is
-// called once, by main.
+// Main runs a TaskExecutor until it is released, and gives the exit code. Only main calls it, once.
 func Main(start time.Time, getenv func(string) string) int {
 	env, err := readEnvironment(getenv)
 	if err != nil {
@@ -131,8 +130,7 @@ func run(start time.Time, env environment, logger *logrus.Logger) int {
 	}
 }
 
-// fail tells why the process ends: the log, and YARN, which shows what stands on
-// stderr.
+// fail writes the error to the log and to stderr, which YARN shows, and returns the exit code.
 func fail(logger logrus.FieldLogger, message string, err error, code int) int {
 	logger.WithError(err).Error(message)
 	fmt.Fprintln(os.Stderr, "taskexecutor:", err)
@@ -182,8 +180,8 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 	})
 }
 
-// programs are the files of those that were localized with the container, by their SHA-256. They have come over HDFS by
-// the NodeManager's hands, and their hashes from the ApplicationMaster.
+// programs maps the SHA-256 of each program that was localized with the container to its file. The
+// NodeManager fetched the files from HDFS; the hashes come from the ApplicationMaster.
 func (env environment) programs() (map[string]string, error) {
 	programs := make(map[string]string, len(env.launch.Programs))
 	for sha256, link := range env.launch.Programs {
@@ -199,8 +197,7 @@ func (env environment) programs() (map[string]string, error) {
 	return programs, nil
 }
 
-// files gives the file systems of the cluster, as this worker's user reaches
-// them by the given tokens.
+// files opens the file systems of the cluster for this worker's user with the given tokens.
 func (env environment) files(logger logrus.FieldLogger) func(tokens msg.Secret) (taskexecutor.Files, error) {
 	return func(tokens msg.Secret) (taskexecutor.Files, error) {
 		files, err := dfs.Carried(dfs.Handed{
@@ -213,13 +210,12 @@ func (env environment) files(logger logrus.FieldLogger) func(tokens msg.Secret) 
 	}
 }
 
-// unreachable is the time after which another machine that acknowledges nothing is
-// lost.
+// unreachable is the time without an acknowledgement after which another machine counts as lost.
 func (env environment) unreachable() time.Duration {
 	return liveness.After(env.config.Duration(config.HeartbeatInterval), env.config.Int(config.HeartbeatFailureThreshold))
 }
 
-// hostIssuer issues the certificates of task hosts; nil where they do without
+// hostIssuer issues the certificates of task hosts; nil if they use none
 // (security.ssl.internal.enabled).
 func (env environment) hostIssuer() *pki.Credentials {
 	if !env.config.Bool(config.SSLInternalEnabled) {

@@ -11,19 +11,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Config is what a TaskExecutor's core is told.
+// Config describes a TaskExecutor's core.
 type Config struct {
 	Resource ids.ResourceID // the container
 	Node     string         // the node's name as YARN knows it
-	PID      int            // for people
+	PID      int            // for users
 	Slots    int
 	MemoryMB int // of the container
 	VCores   int
-	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized
-	// with the container to their files. Others are fetched (Environment.Programs).
+	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized with the
+	// container to their files. Other programs are fetched (Environment.Programs).
 	Programs map[string]string
-	// Tokens are the first ones by which hosts, and this worker for their programs,
-	// reach HDFS (creds.Credentials.Marshal); nil: none.
+	// Tokens are the delegation tokens of the launch (creds.Credentials.Marshal); nil: none. Hosts
+	// use them for HDFS, and this worker fetches programs with them.
 	Tokens msg.Secret
 	// IDs is a random prefix for the ids that the core makes (ids.Random).
 	IDs string
@@ -38,16 +38,16 @@ type Options struct {
 	// first pause between attempts to reach a role. It doubles up to
 	// RegistrationMax, cluster.registration.max-timeout, 30 s.
 	RegistrationInitial, RegistrationMax time.Duration
-	// RegistrationTimeout is taskmanager.registration.timeout, 5 min: without a
-	// ResourceManager for so long the TaskExecutor ends itself.
+	// RegistrationTimeout is taskmanager.registration.timeout, 5 min: after this time without a
+	// ResourceManager, the TaskExecutor ends itself.
 	RegistrationTimeout time.Duration
-	// SlotTimeout is taskmanager.slot.timeout, 10 s: a slot that its JobMaster
-	// does not accept for so long is free again, unless the JobMaster says nothing
-	// at all: then heartbeat.timeout counts.
+	// SlotTimeout is taskmanager.slot.timeout, 10 s: a slot that its JobMaster does not accept in
+	// this time becomes free again. While the JobMaster is silent, heartbeat.timeout decides
+	// instead.
 	SlotTimeout time.Duration
 }
 
-// OptionsFrom reads them.
+// OptionsFrom reads the Options from a configuration.
 func OptionsFrom(c config.Config) Options {
 	return Options{
 		Memory:              memory.OptionsFrom(c),

@@ -10,27 +10,26 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// core is a TaskExecutor's state. Step is the only way it changes; one goroutine
-// may use a core.
+// core is a TaskExecutor's state. Only Step changes it; one goroutine may use a core.
 type core struct {
 	config Config
 	slots  slotTable
 	rm     link
 	jobs   map[ids.JobID]*job
-	hosts  map[ids.HostID]*job // by each job's current host
+	hosts  map[ids.HostID]*job // the job of each current host
 
 	programs map[string]*heldProgram // by SHA-256
-	fetching map[copyID]*heldProgram // those of them that are not here yet
-	idle     []*heldProgram          // those that were fetched and no job needs, the oldest first
+	fetching map[copyID]*heldProgram // the programs that are not here yet
+	idle     []*heldProgram          // fetched programs that no job needs, the oldest first
 	lastCopy copyID
 
-	links    map[linkID]*link // those being opened, and the open ones
+	links    map[linkID]*link // links that are opening or open
 	lastLink linkID
 	hostIDs  ids.Sequence
-	tokens   msg.Secret // the newest, for all hosts
+	tokens   msg.Secret // the newest tokens, for all hosts
 	timers   actor.Deadlines[timer]
 	terms    map[timer]term
-	ending   *end // set when it is decided; performed when all hosts have ended
+	ending   *end // set when the end is decided; performed when all hosts have ended
 	ended    bool
 
 	// During a step:
@@ -47,18 +46,18 @@ type job struct {
 	spec    *msg.JobSpec
 	tasks   int // of the whole job
 
-	host *host // nil while there is none
-	// restart is the host whose successor waits for timerHostStart, or "".
+	host *host // nil if there is none
+	// restart is the lost host whose successor waits for timerHostStart, or "".
 	restart ids.HostID
-	// early counts hosts in a row that ended before they were ready, brief those
-	// that did not last either.
+	// early counts the last hosts in a row that ended before they were ready. brief counts the last
+	// ones that ended before briefLife.
 	early, brief int
-	// unavailable is what the JobMaster has to be told: the job can have no host here.
-	// No other is started.
+	// unavailable is the message to the JobMaster that this worker cannot run a host of the job. No
+	// further host is started.
 	unavailable *msg.HostLost
 }
 
-// name is the job's name as far as it is known.
+// name is the job's name, or its id while the name is not known.
 func (j *job) name() string {
 	if j.spec != nil && j.spec.Name != "" {
 		return j.spec.Name
@@ -66,7 +65,7 @@ func (j *job) name() string {
 	return string(j.id)
 }
 
-// newCore makes the core of a TaskExecutor whose slots are free.
+// newCore makes the core of a TaskExecutor with free slots.
 func newCore(config Config) (*core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func newCore(config Config) (*core, error) {
 	}, nil
 }
 
-// Step takes one event and gives what is to be done about it, in order.
+// Step handles one event and returns the effects to perform, in order.
 func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects = now, nil
 	if c.ended {
@@ -119,15 +118,15 @@ func (c *core) Step(now time.Time, event event) []effect {
 	return c.effects
 }
 
-// Alarm is actor.Core's.
+// Alarm implements actor.Core.
 func (c *core) Alarm() time.Time { return c.timers.Next() }
 
 func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
-// set sets a timer. An earlier setting counts no more.
+// set sets a timer. It replaces an earlier setting.
 func (c *core) set(t timer, after time.Duration) { c.timers.Set(t, c.now.Add(after)) }
 
-// timerDue deals with a timer whose time has come. What it was set for may be over.
+// timerDue handles a timer that has expired. Its reason may have passed already.
 func (c *core) timerDue(t timer) {
 	if c.excused(t) {
 		return

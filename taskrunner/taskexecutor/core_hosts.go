@@ -16,24 +16,22 @@ import (
 )
 
 const (
-	// hostStopGrace is how long a host that was told to stop, or says that it ends, may
-	// take before it is killed.
+	// hostStopGrace is how long a host may live after it was told to stop, or has said that it
+	// ends. Then it is killed.
 	hostStopGrace = 5 * time.Second
-	// hostReadyTimeout is how long a host may take to say hello, and again to get
-	// ready once it was told its job. Either takes milliseconds, unless the
-	// program waits for something.
+	// hostReadyTimeout is how long a host may take to say hello, and then again to get ready after
+	// it was told its job. Each takes milliseconds, unless the program waits for something.
 	hostReadyTimeout = 2 * time.Minute
-	// maxEarly is the number of hosts in a row that may end before they are ready;
-	// then this worker can have none.
+	// maxEarly is the number of hosts in a row that may end before they are ready. Then this worker
+	// cannot run a host of the job.
 	maxEarly = 2
-	// A host that ends sooner than briefLife after it was ready was brief. The
-	// first brief one is followed by another at once, the next ones after pauses
-	// from firstPause, doubling, to longestPause.
+	// A host is brief if it ends less than briefLife after it was ready. After the first brief host
+	// the next one starts at once, then after pauses that double from firstPause to longestPause.
 	briefLife    = 10 * time.Second
 	firstPause   = 100 * time.Millisecond
 	longestPause = 5 * time.Second
-	// maxOutput bounds what a failure quotes of a host's output, in bytes: with
-	// the first line it stays below msg.Failure's bound.
+	// maxOutput bounds the part of a host's output that a failure quotes, in bytes. Together with
+	// the first line it fits into msg.Failure.
 	maxOutput = 2 << 10
 )
 
@@ -44,13 +42,13 @@ type host struct {
 	instructed bool // it was told its job
 	ready      time.Time
 	stopping   bool  // told to end, or killed for it
-	watch      watch // looked at from when it is ready
-	// failure is why the host ends, as it said itself or as we decided.
+	watch      watch // used once the host is ready
+	// failure is why the host ends, by its own report or by our decision.
 	failure *msg.Failure
 }
 
-// ensureHost starts a host where a job needs one and its program is here. After
-// its JobMaster was lost that waits until it is back.
+// ensureHost starts a host if a job needs one and its program is here. After the loss of the
+// JobMaster it waits until the JobMaster is back.
 func (c *core) ensureHost(j *job) {
 	switch {
 	case c.ending != nil, j.host != nil, j.restart != "", j.unavailable != nil, len(c.slots.held(j.id)) == 0:
@@ -66,7 +64,7 @@ func (c *core) ensureHost(j *job) {
 	c.allow(timer{Kind: timerHostReady, Host: j.host.id}, hostReadyTimeout)
 }
 
-// instructHost tells a host its job, once both are known.
+// instructHost tells a host its job, once both the host and the job are known.
 func (c *core) instructHost(j *job) {
 	h := j.host
 	if h == nil || !h.greeted || h.instructed || h.stopping || j.link.state != linkAdmitted {
@@ -83,8 +81,7 @@ func (c *core) instructHost(j *job) {
 	c.allow(timer{Kind: timerHostReady, Host: h.id}, hostReadyTimeout)
 }
 
-// hostLate ends a host that does not get ready. One that waits to be told its job
-// is not to blame.
+// hostLate kills a host that does not get ready in time. A host that waits for its job is not late.
 func (c *core) hostLate(id ids.HostID) {
 	j := c.hosts[id]
 	if j == nil {
@@ -103,8 +100,8 @@ func (c *core) hostLate(id ids.HostID) {
 	c.emit(killHost{h.id})
 }
 
-// beatHost asks a host for a sign of life, and ends one that gives none: its process
-// is stopped, or so short of memory or processors that nothing comes of its tasks.
+// beatHost sends a heartbeat to a host, and kills a host that does not answer: its process is
+// stopped, or has so little memory or processor time that its tasks make no progress.
 func (c *core) beatHost(id ids.HostID) {
 	j := c.hosts[id]
 	if j == nil || j.host.stopping || j.host.failure != nil {
@@ -120,7 +117,7 @@ func (c *core) beatHost(id ids.HostID) {
 	c.set(timer{Kind: timerHostHeartbeat, Host: id}, h.watch.interval)
 }
 
-// setHostMemory takes in that the job's slots have changed.
+// setHostMemory updates the memory of a job's host after the job's slots have changed.
 func (c *core) setHostMemory(j *job) {
 	if j.host == nil || j.host.stopping {
 		return
@@ -132,8 +129,8 @@ func (c *core) setHostMemory(j *job) {
 	}
 }
 
-// updateTokens passes new tokens on to the hosts that have had others. The
-// ResourceManager repeats them with each registration.
+// updateTokens passes new tokens to the hosts. The ResourceManager repeats the tokens with each
+// registration, so equal ones are ignored.
 func (c *core) updateTokens(m msg.UpdateTokens) {
 	if bytes.Equal(c.tokens, m.Tokens) {
 		return
@@ -152,9 +149,9 @@ func (c *core) sendHost(j *job, m msg.Message) {
 	}
 }
 
-// stopHost lets a job's host end by itself, for a while. It takes no tasks any more,
-// which its JobMaster has to know before it gets another slot here: it would send
-// them to this host.
+// stopHost tells a job's host to end, and kills it after hostStopGrace. A stopping host takes no
+// tasks. The JobMaster must learn this before it gets another slot here; otherwise it would send
+// tasks to this host.
 func (c *core) stopHost(j *job, cause string) {
 	h := j.host
 	if h == nil || h.stopping {
@@ -199,11 +196,12 @@ func (c *core) hostSaid(e hostSaid) {
 		c.hostEnds(h, m.Failure)
 	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CollectBatch:
 		c.sendJobMaster(j, m)
-	default: // Heartbeat; a host has nothing else to say
+	default: // Heartbeat; a host sends nothing else
 	}
 }
 
-// hostEnds takes in that a host ends, and why. What it has to close may hang.
+// hostEnds handles the report of a host that it ends, and why. It may hang while it closes its
+// files.
 func (c *core) hostEnds(h *host, why msg.Failure) {
 	if h.failure != nil {
 		return // the first reason counts
@@ -247,7 +245,7 @@ func (c *core) hostExited(e hostExited) {
 	c.ensureHost(j)
 }
 
-// hostFailed takes in that a host has ended which should not have.
+// hostFailed handles the unexpected end of a host.
 func (c *core) hostFailed(j *job, h *host, exit Exit) {
 	lost := msg.HostLost{Host: h.id, Failure: c.failureOf(j, h, exit)}
 	if h.ready.IsZero() {
@@ -272,7 +270,7 @@ func (c *core) hostFailed(j *job, h *host, exit Exit) {
 	}
 }
 
-// failureOf tells people how a host ended.
+// failureOf describes for users how a host ended.
 func (c *core) failureOf(j *job, h *host, exit Exit) msg.Failure {
 	if h.failure != nil {
 		return *h.failure
@@ -290,15 +288,15 @@ func (c *core) failureOf(j *job, h *host, exit Exit) msg.Failure {
 	return *msg.NewFailure(text.String(), strings.TrimSpace(stack))
 }
 
-// lastWords are what a host printed last, but for its crash, whose stack has a place of its
-// own.
+// lastWords is the last output of a host before its crash. The stack of the crash has its own
+// field.
 func (e Exit) lastWords() string {
 	announcement, _, _ := strings.Cut(e.Crash, "\n")
 	if announcement == "" {
 		return e.Output
 	}
 	before := strings.LastIndex("\n"+e.Output, "\n"+announcement)
-	return strings.TrimSpace(e.Output[:max(0, before)]) // a long stack has pushed all else out
+	return strings.TrimSpace(e.Output[:max(0, before)]) // empty if a long stack has replaced it
 }
 
 // announcement is the first line of a crash.

@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// slotsRequested takes allocations, or says why not. To be asked again for what is
-// granted already is harmless.
+// slotsRequested takes the requested slots, or refuses them with a reason. A repeated request for
+// granted slots is harmless.
 func (c *core) slotsRequested(m msg.RequestSlots) {
 	var answer msg.SlotRequestsAnswered
 	var taken []*slot
@@ -19,7 +19,7 @@ func (c *core) slotsRequested(m msg.RequestSlots) {
 			continue
 		}
 		answer.Taken = append(answer.Taken, offer)
-		if s := &c.slots.slots[offer.Index]; s.state == slotFree { // else the same again
+		if s := &c.slots.slots[offer.Index]; s.state == slotFree { // otherwise the request is repeated
 			c.slots.occupy(slot{index: s.index, state: slotAllocated, allocation: offer.Allocation, job: m.Job, memoryMB: m.MemoryMB})
 			c.allow(timer{Kind: timerSlot, Allocation: offer.Allocation}, c.config.SlotTimeout)
 			taken = append(taken, s)
@@ -47,7 +47,8 @@ func (c *core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
 	return c.refuseProgram(m.Program)
 }
 
-// allocated sees to it that a job can use the slots that it got.
+// allocated prepares a job for the slots that it got: the stream to its JobMaster, its program and
+// its host.
 func (c *core) allocated(m msg.RequestSlots, taken []*slot) {
 	j := c.jobs[m.Job]
 	if j == nil {
@@ -83,15 +84,15 @@ func (c *core) jobMasterSaid(j *job, m msg.Message) {
 		c.offersAnswered(j, m)
 	case msg.FreeSlots:
 		c.freeSlots(j, c.slotsOf(j, m.Allocations), m.Cause)
-	case msg.Disconnect: // it has no use for this worker
+	case msg.Disconnect: // the JobMaster does not need this worker
 		c.freeSlots(j, c.slots.held(j.id), m.Cause)
 	case msg.DeployTasks:
-		if j.host != nil && j.host.id == m.Host { // the end of any other has been told over this link
+		if j.host != nil && j.host.id == m.Host { // this link has already reported the end of any other host
 			c.sendHost(j, m)
 		}
 	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged:
 		c.sendHost(j, m)
-	default: // Heartbeat; a JobMaster has nothing else to say
+	default: // Heartbeat; a JobMaster sends nothing else
 	}
 }
 
@@ -115,7 +116,7 @@ func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	c.instructHost(j)
 }
 
-// offer offers slots to the JobMaster, once that is there.
+// offer offers slots to the JobMaster, once it has admitted this worker.
 func (c *core) offer(j *job, slots []*slot) {
 	if j.link.state != linkAdmitted {
 		return
@@ -126,9 +127,9 @@ func (c *core) offer(j *job, slots []*slot) {
 	c.sendJobMaster(j, msg.OfferSlots{Offers: offersOf(slots)})
 }
 
-// slotLate frees a slot that the JobMaster has not accepted in time. One of which nothing was heard
-// since the offer cannot have answered: it is stopped, or too busy, and for how long it may be so
-// the heartbeats decide, and not the slot.
+// slotLate frees a slot that the JobMaster has not accepted in time. If the JobMaster has sent
+// nothing since the offer, it cannot have answered: it is stopped or busy. Then heartbeats decide
+// how long it may be silent.
 func (c *core) slotLate(t timer) {
 	s := c.slots.find(t.Allocation)
 	if s == nil || s.state != slotAllocated {
@@ -142,9 +143,9 @@ func (c *core) slotLate(t timer) {
 	c.freeSlots(j, []*slot{s}, "not accepted within "+c.config.SlotTimeout.String()+" (taskmanager.slot.timeout)")
 }
 
-// offersAnswered takes in what becomes of offered slots. A JobMaster that takes
-// one which is free by now, as its answer came late, starts over with this
-// worker: it would deploy tasks into a slot that another job may get.
+// offersAnswered handles the answer to offered slots. If the JobMaster accepts a slot that is free
+// by now, because its answer came late, the stream is closed and starts again. Otherwise the
+// JobMaster would deploy tasks into a slot that another job may get.
 func (c *core) offersAnswered(j *job, m msg.SlotOffersAnswered) {
 	accepted := c.slotsOf(j, m.Accepted)
 	for _, s := range accepted {
@@ -168,8 +169,8 @@ func (c *core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
 	return found
 }
 
-// jobMasterLost ends what ran for a JobMaster that cannot be reached. The slots
-// are offered to it, or to its successor, for a while.
+// jobMasterLost stops the job's host after the loss of its JobMaster. For a while the slots are
+// offered again to this JobMaster or its successor.
 func (c *core) jobMasterLost(j *job) {
 	for _, s := range c.slots.of(j.id, slotActive) {
 		s.state = slotAllocated
@@ -180,10 +181,10 @@ func (c *core) jobMasterLost(j *job) {
 	}
 }
 
-// freeSlots gives slots of a job back. The last of them take the job's host with
-// them. While a host ends, its slots are in use until it has. A job that can have no
-// host here gives all of them back, lest its JobMaster takes one whose offer crossed
-// the bad news, and waits for a host in it.
+// freeSlots gives slots of a job back. With the last slot the job's host stops, and its slots stay
+// in use until the host has ended. If this worker cannot run a host of the job, all its slots go
+// back. Otherwise the JobMaster might accept a slot whose offer crossed this message, and wait for
+// a host there.
 func (c *core) freeSlots(j *job, freed []*slot, cause string) {
 	if len(freed) == 0 {
 		return
@@ -201,8 +202,8 @@ func (c *core) freeSlots(j *job, freed []*slot, cause string) {
 	c.settle(j, cause)
 }
 
-// settle frees the slots of a job that were given back, now that no host needs
-// them, and forgets a job without slots.
+// settle frees the slots that were given back, because no host needs them any more, and removes a
+// job without slots.
 func (c *core) settle(j *job, cause string) {
 	if freed := c.slots.of(j.id, slotReleasing); len(freed) > 0 {
 		c.tellResourceManager(msg.SlotsFreed{Slots: offersOf(freed)})

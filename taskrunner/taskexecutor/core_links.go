@@ -11,13 +11,12 @@ import (
 // admissionTimeout is how long a role may take to answer a registration.
 const admissionTimeout = 10 * time.Second
 
-// link is the TaskExecutor's relation to one role. It outlives the streams that
-// carry it.
+// link is the TaskExecutor's connection to one role. It outlives its streams.
 type link struct {
 	job       ids.JobID // "" for the ResourceManager
 	state     linkState
 	id        linkID // of the current or last attempt
-	failures  int    // in a row, since the role admitted us last
+	failures  int    // in a row, since the role last admitted this worker
 	downSince time.Time
 	watch     watch // while admitted
 }
@@ -25,7 +24,7 @@ type link struct {
 type linkState int
 
 const (
-	linkDown        linkState = iota // none, or waiting to be opened again
+	linkDown        linkState = iota // no stream, or waiting to open the next one
 	linkOpening                      // openLink is under way
 	linkRegistering                  // open; the registration is not answered yet
 	linkAdmitted
@@ -60,15 +59,15 @@ func (c *core) linkOpened(id linkID) {
 	}})
 }
 
-// admit takes in that the role has answered the registration. share is how much work
-// the two have in common.
+// admit handles the answer of a role to the registration. share is the amount of work that both
+// sides share, in slots or tasks.
 func (c *core) admit(l *link, token string, share int, interval, timeout time.Duration) {
 	l.state, l.failures, l.watch = linkAdmitted, 0, newWatch(c.now, interval, timeout)
 	c.emit(setToken{Link: l.id, Token: token, Share: share})
 	c.set(timer{Kind: timerHeartbeat, Link: l.id}, l.watch.interval)
 }
 
-// linkLost takes in that a stream has ended or could not be opened.
+// linkLost handles that a stream has ended or could not be opened.
 func (c *core) linkLost(id linkID) {
 	l := c.links[id]
 	if l == nil {
@@ -113,13 +112,13 @@ func (c *core) reconnect(t timer) {
 	}
 }
 
-// drop ends a stream from here and counts it as lost.
+// drop closes a stream and treats it as lost.
 func (c *core) drop(l *link, cause string) {
 	c.emit(closeLink{l.id, cause})
 	c.linkLost(l.id)
 }
 
-// leave ends a stream from here for good.
+// leave closes a stream for good.
 func (c *core) leave(l *link, cause string) {
 	if _, open := c.links[l.id]; open {
 		c.emit(closeLink{l.id, cause})
@@ -128,8 +127,7 @@ func (c *core) leave(l *link, cause string) {
 	l.state = linkDown
 }
 
-// beat tells the role that the TaskExecutor is alive, and notices one that is
-// silent.
+// beat sends a heartbeat to a role, and drops the link if the role is silent.
 func (c *core) beat(id linkID) {
 	l := c.links[id]
 	if l == nil || l.state != linkAdmitted {
@@ -150,7 +148,7 @@ func (c *core) beat(id linkID) {
 func (c *core) roleSaid(e roleSaid) {
 	l := c.links[e.Link]
 	if l == nil {
-		return // closed from here meanwhile
+		return // this worker has closed the link meanwhile
 	}
 	l.watch.heard(c.now)
 	if l.job == "" {
@@ -173,15 +171,15 @@ func (c *core) resourceManagerSaid(l *link, m msg.Message) {
 	case msg.RequestSlots:
 		c.slotsRequested(m)
 	case msg.UpdateTokens:
-		if l.state == linkAdmitted { // before that it may be of a leader that is no more
+		if l.state == linkAdmitted { // before the admission it may come from an earlier leader
 			c.updateTokens(m)
 		}
-	default: // Heartbeat; a ResourceManager has nothing else to say
+	default: // Heartbeat; a ResourceManager sends nothing else
 	}
 }
 
-// tellResourceManager sends what the ResourceManager would otherwise learn from
-// the next registration.
+// tellResourceManager sends a message if the ResourceManager has admitted this worker. Otherwise
+// the next registration has the same information.
 func (c *core) tellResourceManager(m msg.Message) {
 	if c.rm.state == linkAdmitted {
 		c.emit(sendRole{c.rm.id, m})

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// maxFetches is the number of times in a row that a program may fail to be
-	// fetched; then no job that waits for it can have a host here. Underneath, a file system
-	// that does not answer is asked for minutes.
+	// maxFetches is the number of failed fetches of a program in a row after which the waiting jobs
+	// cannot have a host here. Each fetch already waits minutes for a file system that does not
+	// answer.
 	maxFetches = 2
-	// maxIdlePrograms and maxIdleBytes bound what is kept of fetched programs that
-	// no job here needs: the ones that were needed last.
+	// maxIdlePrograms and maxIdleBytes bound the fetched programs that are kept though no job here
+	// needs them. The most recently used ones are kept.
 	maxIdlePrograms = 4
 	maxIdleBytes    = 256 * config.Mebibyte
 )
 
-// heldProgram is one that jobs on this worker run, or have run.
+// heldProgram is a program that jobs on this worker run or have run.
 type heldProgram struct {
 	ref      msg.Program
 	state    programState
-	file     string       // unless it is being fetched
-	id       copyID       // unless it was localized
-	size     config.Bytes // of one that was fetched
-	failures int          // to fetch it, in a row
+	file     string       // set when it is here
+	id       copyID       // of its fetch; 0 if it was localized
+	size     config.Bytes // of a fetched program
+	failures int          // of fetches, in a row
 }
 
 type programState int
@@ -38,7 +38,7 @@ const (
 	programCopied
 )
 
-// localized are the programs that came with the container.
+// localized makes the entries of the programs that came with the container.
 func localized(files map[string]string) map[string]*heldProgram {
 	programs := make(map[string]*heldProgram, len(files))
 	for sha256, file := range files {
@@ -47,7 +47,7 @@ func localized(files map[string]string) map[string]*heldProgram {
 	return programs
 }
 
-// refuseProgram says why a program cannot be run here, or nothing.
+// refuseProgram says why a program cannot run here, or "".
 func (c *core) refuseProgram(ref msg.Program) string {
 	if _, known := c.programs[ref.SHA256]; known || ref.URI != "" {
 		return ""
@@ -55,8 +55,8 @@ func (c *core) refuseProgram(ref msg.Program) string {
 	return fmt.Sprintf("program %s (SHA-256 %s) is not on this worker, and the slot request does not say where to fetch it", ref.Name, ref.SHA256)
 }
 
-// needProgram gives the program of a new job, and has it fetched where that is
-// not done or under way.
+// needProgram gives the program of a new job. It starts a fetch unless the program is here or being
+// fetched.
 func (c *core) needProgram(ref msg.Program) *heldProgram {
 	p := c.programs[ref.SHA256]
 	if p == nil {
@@ -87,16 +87,16 @@ func (c *core) programFetched(e programFetched) {
 	}
 }
 
-// dropFetches gives up on what is being fetched.
+// dropFetches cancels all fetches.
 func (c *core) dropFetches() {
 	for _, id := range slices.Sorted(maps.Keys(c.fetching)) {
 		c.dropProgram(c.fetching[id])
 	}
 }
 
-// programFailed tries again once, as the newest tokens or another DataNode may
-// help. After that the jobs that wait for the program can have no host here; the next
-// one that needs it begins anew.
+// programFailed tries again once, because newer tokens or another DataNode may help. After that
+// this worker cannot run hosts of the waiting jobs. The next job that needs the program starts a
+// new fetch.
 func (c *core) programFailed(e programFailed) {
 	p := c.fetching[e.Copy]
 	if p == nil {
@@ -128,10 +128,9 @@ func (c *core) jobsOf(p *heldProgram) []*job {
 	return jobs
 }
 
-// leaveProgram takes in that a job has gone. A program that was fetched is kept
-// for a while when the last job has left it, one that is being fetched is not
-// waited for. One that no host could be made of is not kept either: its file may
-// have been damaged here.
+// leaveProgram handles that a job is gone. After its last job a fetched program is kept for a
+// while, and a fetch is cancelled. If the program could not run as a host, it is removed, because
+// its file may be damaged here.
 func (c *core) leaveProgram(j *job) {
 	p := j.program
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// slotState is what a slot of the worker is.
+// slotState is the state of a slot.
 type slotState int
 
 const (
@@ -24,11 +24,11 @@ type slot struct {
 	allocation ids.AllocationID
 	job        ids.JobID
 	memoryMB   int
-	offered    time.Time // to the JobMaster, for the last time; zero: it was not
+	offered    time.Time // when it was last offered to the JobMaster; zero: never
 }
 
-// slotTable is the worker's slots. An allocation is in at most one of them. What is
-// asked of a job's slots takes time in proportion to them, not to all.
+// slotTable has the worker's slots. An allocation is in at most one of them. Operations on a job's
+// slots take time in proportion to these slots, not to all slots.
 type slotTable struct {
 	slots   []slot
 	holders map[ids.AllocationID]int // the slot of each allocation
@@ -46,8 +46,7 @@ func newSlotTable(n int) slotTable {
 	return table
 }
 
-// report is the table as the ResourceManager knows it: a slot that is being
-// released is still taken.
+// report is the table for the ResourceManager: a slot that is being released is still occupied.
 func (t slotTable) report() []msg.SlotStatus {
 	report := make([]msg.SlotStatus, len(t.slots))
 	for i, s := range t.slots {
@@ -97,7 +96,7 @@ func (t slotTable) of(job ids.JobID, states ...slotState) []*slot {
 // held gives the slots that a job may use.
 func (t slotTable) held(job ids.JobID) []*slot { return t.of(job, slotAllocated, slotActive) }
 
-// memoryMB is what a job's slots hold together.
+// memoryMB is the memory of all slots that a job may use.
 func (t slotTable) memoryMB(job ids.JobID) int {
 	total := 0
 	for _, s := range t.held(job) {
@@ -106,7 +105,7 @@ func (t slotTable) memoryMB(job ids.JobID) int {
 	return total
 }
 
-// offersOf names slots as they are offered.
+// offersOf converts slots to offers.
 func offersOf(slots []*slot) []msg.SlotOffer {
 	offers := make([]msg.SlotOffer, len(slots))
 	for i, s := range slots {

@@ -22,10 +22,10 @@ type shell struct {
 	mu     sync.Mutex // guards what follows
 	links  map[linkID]*rolerpc.Stream
 	hosts  map[ids.HostID]*hostControl
-	copies map[copyID]context.CancelFunc // has the goroutine that holds the copy remove it
+	copies map[copyID]context.CancelFunc // cancels the goroutine that holds the copy, which then removes it
 }
 
-// start makes the shell, and watches the memory of a container that has a bound.
+// start makes the shell. If the memory of the container is bounded, it starts the sampler.
 func (t *TaskExecutor) start(context.Context) actor.Shell[effect] {
 	s := &shell{
 		TaskExecutor: t,
@@ -46,7 +46,7 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.loop.Go(func(ctx context.Context) { s.open(ctx, e) })
 	case sendRole:
 		if stream := s.link(e.Link); stream != nil {
-			stream.Send(e.Message) // a full outbox ends the stream, which is told as linkLost
+			stream.Send(e.Message) // a full outbox ends the stream: linkLost follows
 		}
 	case setToken:
 		if stream := s.link(e.Link); stream != nil {
@@ -81,8 +81,8 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	}
 }
 
-// goodbye is what a TaskExecutor says that ends for a reason which it does not
-// know: its NodeManager stops it.
+// goodbye is the cause that a TaskExecutor sends if it does not know why it ends, for example when
+// its NodeManager stops it.
 const goodbye = "the TaskExecutor ends"
 
 // target is the name of the role that a link leads to.
@@ -105,7 +105,7 @@ func (s *shell) forgetLink(id linkID) {
 	delete(s.links, id)
 }
 
-// open opens a link, and lives as long as it does.
+// open opens a link, and returns when the link is closed.
 func (s *shell) open(ctx context.Context, e openLink) {
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -130,31 +130,31 @@ func (s *shell) open(ctx context.Context, e openLink) {
 	select {
 	case <-h.closed:
 	case <-s.loop.Done(): // after the effects of the last step
-		stream.Close(goodbye) // unless the core has given a cause
+		stream.Close(goodbye) // no effect if the core has closed it with a cause
 		<-h.closed
 	}
 	s.forgetLink(e.Link)
 }
 
-// linkHandler takes what comes in on a stream.
+// linkHandler handles the messages of a stream.
 type linkHandler struct {
 	link   linkID
 	hears  msg.Kinds
 	post   func(event)
-	opened chan struct{} // closed when linkOpened was posted: it comes first
+	opened chan struct{} // closed after linkOpened was posted, which must come first
 	closed chan struct{} // closed by Closed
 }
 
-// Hears is rolerpc's.
+// Hears implements rolerpc.Handler.
 func (h *linkHandler) Hears() msg.Kinds { return h.hears }
 
-// Receive is rolerpc's.
+// Receive implements rolerpc.Handler.
 func (h *linkHandler) Receive(m msg.Message) {
 	<-h.opened
 	h.post(roleSaid{Link: h.link, Message: m})
 }
 
-// Closed is rolerpc's.
+// Closed implements rolerpc.Handler.
 func (h *linkHandler) Closed(cause error) {
 	<-h.opened
 	h.post(linkLost{Link: h.link, Cause: cause.Error()})

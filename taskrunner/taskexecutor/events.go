@@ -16,17 +16,17 @@ type event interface{ isEvent() }
 // linkID numbers the attempts to open a stream to a role, from 1.
 type linkID uint64
 
-// copyID numbers the attempts to fetch a program, from 1, and what they bring.
+// copyID numbers the attempts to fetch a program, from 1, and the copies that they make.
 type copyID uint64
 
 // The events.
 type (
-	// started comes first, once.
+	// started is the first event, once.
 	started struct{}
-	// linkOpened answers OpenLink: the role has taken the stream.
+	// linkOpened answers openLink: the role has accepted the stream.
 	linkOpened struct{ Link linkID }
-	// linkLost answers openLink when no stream could be opened, and tells of the
-	// end of one that was.
+	// linkLost answers openLink if no stream could be opened, and also reports the end of an open
+	// stream.
 	linkLost struct {
 		Link  linkID
 		Cause string
@@ -47,25 +47,24 @@ type (
 		Host ids.HostID
 		Exit Exit
 	}
-	// hostOverMemory says that the container is about to exceed its memory, and
-	// which host is furthest over its share.
+	// hostOverMemory says that the container is about to exceed its memory, and names the host
+	// furthest above its share.
 	hostOverMemory struct {
 		Host            ids.HostID
 		Resident, Share config.Bytes
 	}
-	// programFetched answers fetchProgram: the program is there, and is what it
-	// should be.
+	// programFetched answers fetchProgram: the file is here and has the right hash.
 	programFetched struct {
 		Copy copyID
 		File string
 		Size config.Bytes
 	}
-	// programFailed answers fetchProgram: nothing is left of it.
+	// programFailed answers fetchProgram: the fetch failed and left no files.
 	programFailed struct {
 		Copy  copyID
-		Cause string // with the program and where it was to come from
+		Cause string // with the program and its URI
 	}
-	// woken says that the core's alarm rings.
+	// woken says that the time of the core's alarm has come.
 	woken struct{}
 )
 
@@ -83,11 +82,11 @@ func (woken) isEvent()          {}
 // Exit is how a task host ended.
 type Exit struct {
 	How    string // "exit status 2", "signal: killed", "cannot be started: …"
-	Crash  string // the line with which Go announced a crash and the beginning of its stack, or ""
-	Output string // the last lines that it printed
+	Crash  string // the line with which Go announces a crash, and the start of its stack, or ""
+	Output string // the last lines of its output
 }
 
-// effect is something that core.Step wants done.
+// effect is an action that core.Step asks for.
 //
 //sumtype:decl
 type effect interface{ isEffect() }
@@ -104,26 +103,25 @@ type (
 		Link    linkID
 		Message msg.Message
 	}
-	// setToken sets a link's fencing token for what follows, and how much work is shared
-	// over it, in slots or tasks.
+	// setToken sets a link's fencing token for later messages, and the amount of work that both
+	// sides share, in slots or tasks.
 	setToken struct {
 		Link  linkID
 		Token string
 		Share int
 	}
-	// closeLink ends a link; nothing more comes of it.
+	// closeLink closes a link; no further event comes from it.
 	closeLink struct {
 		Link  linkID
 		Cause string
 	}
-	// fetchProgram brings a program to this worker. The copy is kept until it is
-	// dropped.
+	// fetchProgram fetches a program to this worker. The copy is kept until dropProgram.
 	fetchProgram struct {
 		Copy    copyID
 		Program msg.Program
 		Tokens  msg.Secret // for HDFS
 	}
-	// dropProgram removes a copy, or ends the fetch of one. Nothing uses it.
+	// dropProgram removes a copy, or cancels its fetch. Nothing uses the copy any more.
 	dropProgram struct{ Copy copyID }
 	// startHost starts a job's program as a task host.
 	startHost struct {
@@ -132,18 +130,18 @@ type (
 		Program  string // file
 		MemoryMB int
 	}
-	// instructHost tells a host what it is (msg.StartHost).
+	// instructHost tells a host its job (msg.StartHost).
 	instructHost struct {
 		Host     ids.HostID
 		Job      msg.JobSpec
 		Tokens   msg.Secret
 		MemoryMB int
 		Network  config.Bytes
-		// HeartbeatTimeout is how long hosts bear with one another's silence.
+		// HeartbeatTimeout is how long a host tolerates the silence of another host.
 		HeartbeatTimeout time.Duration
-		Share            int // of work, in tasks
+		Share            int // of the work, in tasks
 	}
-	// setHostMemory changes what a host may hold in the eyes of the sampler.
+	// setHostMemory changes the share of a host for the sampler.
 	setHostMemory struct {
 		Host     ids.HostID
 		MemoryMB int
@@ -153,7 +151,7 @@ type (
 		Host    ids.HostID
 		Message msg.Message
 	}
-	// killHost ends a host at once.
+	// killHost kills a host.
 	killHost struct{ Host ids.HostID }
 	// end ends the TaskExecutor; no effect follows.
 	end struct {
@@ -181,12 +179,12 @@ type endReason string
 // The reasons.
 const (
 	released     endReason = "released"     // the ResourceManager does not need it
-	rejected     endReason = "rejected"     // the ResourceManager does not want it
+	rejected     endReason = "rejected"     // the ResourceManager refused it
 	unregistered endReason = "unregistered" // it found no ResourceManager in time
 )
 
-// timer names a deadline of the core; only the fields that its kind needs are set. Ids are
-// never used twice, so a timer whose id is not current any more is stale.
+// timer names a deadline of the core; only the fields that its kind needs are set. Ids are never
+// used twice, so a timer with an old id is stale.
 type timer struct {
 	Kind       timerKind
 	Link       linkID
@@ -195,7 +193,7 @@ type timer struct {
 	Host       ids.HostID
 }
 
-// timerKind is what a timer is for.
+// timerKind is the purpose of a timer.
 type timerKind string
 
 // The kinds of timers.
@@ -206,7 +204,7 @@ const (
 	timerRegistration  timerKind = "registration"   // a ResourceManager should be found
 	timerSlot          timerKind = "slot"           // Allocation should be accepted
 	timerHostReady     timerKind = "host-ready"     // Host should be ready
-	timerHostHeartbeat timerKind = "host-heartbeat" // Host should give a sign of life
-	timerHostStop      timerKind = "host-stop"      // Host should have ended, as it was told or has said
+	timerHostHeartbeat timerKind = "host-heartbeat" // Host should send a heartbeat
+	timerHostStop      timerKind = "host-stop"      // Host should have ended, because it was told to, or said that it ends
 	timerHostStart     timerKind = "host-start"     // Host was lost: start another for Job
 )

@@ -18,19 +18,18 @@ import (
 )
 
 const (
-	// leastRoom is the number of messages that may wait for any host, and roomPerTask
-	// that for each task of its job. As many are not on their way to a host that keeps to
-	// the protocol, however long it is stopped; another one is killed.
+	// leastRoom is the number of messages that may wait for any host; roomPerTask is added for each
+	// task of its job. A host that keeps to the protocol never has more messages waiting, however
+	// long it is stopped. A host that exceeds this is killed.
 	leastRoom   = 1024
 	roomPerTask = 8
-	// exitGrace is how long a host may live whose control connection is closed.
+	// exitGrace is how long a host may live after its control connection is closed.
 	exitGrace = 2 * time.Second
 )
 
-// hostControl is the shell's hold on one task host, from before it is started
-// until after it has ended.
+// hostControl is the shell's state of one task host, from before its start until after its end.
 type hostControl struct {
-	outbox *actor.Outbox[msg.Message] // from the loop to the writer; full: the host is killed
+	outbox *actor.Outbox[msg.Message] // from the loop to the writer; if it is full, the host is killed
 
 	mu       sync.Mutex // guards what follows
 	host     Host       // nil until it is started
@@ -59,7 +58,7 @@ func (s *shell) startHost(e startHost) {
 	})
 }
 
-// runHost lives as long as the host.
+// runHost starts a host and returns when the host has ended.
 func (s *shell) runHost(ctx context.Context, e startHost, h *hostControl) Exit {
 	host, err := s.env.Hosts.Start(ctx, HostSpec(e))
 	if err != nil {
@@ -71,11 +70,11 @@ func (s *shell) runHost(ctx context.Context, e startHost, h *hostControl) Exit {
 	exited := make(chan struct{})
 
 	var talking sync.WaitGroup
-	talking.Go(func() { h.write(context.WithoutCancel(ctx), channel) }) // ctx ends the connection
+	talking.Go(func() { h.write(context.WithoutCancel(ctx), channel) }) // the end of ctx closes the connection
 	talking.Go(func() {
 		s.read(ctx, e.Host, channel)
 		channel.Close()
-		// It has closed its end, or speaks no sense: either way it is to end now.
+		// The host has closed its end, or broken the protocol: in both cases it must end now.
 		expire(exited, h.kill)
 	})
 	release := context.AfterFunc(ctx, func() { channel.Close() }) // tells the host to end
@@ -84,8 +83,8 @@ func (s *shell) runHost(ctx context.Context, e startHost, h *hostControl) Exit {
 	exit := host.Wait()
 	close(exited)
 	h.outbox.Close()
-	// What it said before it died is still to be read, and then end of file; only
-	// a child of its own that inherited the socket could keep that away.
+	// Read the last messages of the host, up to the end of the file. Only a child process of the
+	// host that inherited the socket could keep it open.
 	_ = conn.SetReadDeadline(time.Now().Add(exitGrace))
 	talking.Wait()
 	return exit
@@ -118,11 +117,11 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) 
 	}
 }
 
-// write sends what is queued until the host has ended.
+// write sends the queued messages until the host has ended.
 func (h *hostControl) write(ctx context.Context, channel *control.Conn) {
 	h.outbox.Serve(ctx, func(m msg.Message) bool {
 		if channel.Send(m) != nil {
-			h.kill() // it cannot do its work without this message
+			h.kill() // the host cannot work without this message
 			return false
 		}
 		return true
@@ -149,8 +148,8 @@ func (h *hostControl) kill() {
 
 func (h *hostControl) send(m msg.Message) { h.outbox.Put(m, msg.Latest(m)) }
 
-// instructHost completes what the core decided by what is the same for all hosts
-// of this worker.
+// instructHost adds the settings that are equal for all hosts of this worker to those that the core
+// decided, and sends them.
 func (s *shell) instructHost(e instructHost) {
 	h := s.host(e.Host)
 	if h == nil {
@@ -189,7 +188,7 @@ func (s *shell) setHostMemory(e setHostMemory) {
 	}
 }
 
-// usage is what the host's process tree holds; false where it is no process.
+// usage is the memory of the host's process tree; false if the host is no process.
 func (h *hostControl) usage(id ids.HostID, resident func(pid int) config.Bytes) (memory.Usage[ids.HostID], bool) {
 	h.mu.Lock()
 	host, memoryMB := h.host, h.memoryMB

@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// logStep writes one line for each change that people ask about later.
+// logStep logs one line for each change that users ask about later.
 func (t *TaskExecutor) logStep(event event, effects []effect) {
 	t.logEvent(event)
 	for _, effect := range effects {
@@ -81,7 +81,7 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		case msg.SlotsFreed:
 			t.logger.WithField("slots", names(m.Slots)).Info("slots freed")
 		case msg.HostLost:
-			if m.Reason != msg.HostStopped { // which sendHost tells
+			if m.Reason != msg.HostStopped { // sendHost logs that
 				t.logger.WithFields(logrus.Fields{"host": m.Host, "permanent": m.Failure.Permanent, "reason": m.Reason, "err": m.Failure.Message}).Warn("task host lost")
 			}
 		default:
@@ -95,7 +95,7 @@ func (t *TaskExecutor) logEffect(effect effect) {
 	}
 }
 
-// names names the first of some slots, and says how many there are.
+// names lists the first of these slots, and their number if there are more.
 func names(slots []msg.SlotOffer) string {
 	const most = 4
 	var text strings.Builder

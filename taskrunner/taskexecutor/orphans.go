@@ -9,19 +9,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// hostVariable marks what a task host starts, and what that starts: they inherit
-// it, and a process's environment can be seen in /proc for as long as it lives.
+// hostVariable marks the processes that a task host starts, and their children: they inherit it,
+// and /proc shows the environment of a process while it lives.
 const hostVariable = "BOBBIN_HOST"
 
-// endOrphans kills what an ended host has started and left behind, and tells how
-// many processes that were. User code may run commands; those of a host that was
-// killed would live as long as the container, and hold its memory while the next
-// host works. A child that was started without the variable is not found: the
-// NodeManager ends it with the container.
+// endOrphans kills the processes that an ended host has left behind, and returns their number. User
+// code may run commands. Without endOrphans, the commands of a killed host would live as long as
+// the container, and hold its memory while the next host works. It does not find a child that was
+// started without the variable: the NodeManager kills that one with the container.
 func endOrphans(host ids.HostID) int {
 	mark := []byte(hostVariable + "=" + string(host))
 	ended := make(map[int]bool)
-	for found := true; found; { // until no other was started meanwhile
+	for found := true; found; { // until a pass finds no further process
 		found = false
 		entries, err := os.ReadDir("/proc")
 		if err != nil {
@@ -37,16 +36,16 @@ func endOrphans(host ids.HostID) int {
 	return len(ended)
 }
 
-// endMarked kills a process that has the mark in its environment. The process is
-// held before it is looked at, so that it cannot be another's by then.
+// endMarked kills a process that has the mark in its environment. It opens the process before it
+// reads the environment, so that the pid cannot belong to another process by then.
 func endMarked(pid int, mark []byte) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = process.Release() }() // there is nothing to be done about it
+	defer func() { _ = process.Release() }() // an error here has no consequence
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil { // another user's, or ended
+	if err != nil { // it belongs to another user, or has ended
 		return false
 	}
 	for entry := range bytes.SplitSeq(environment, []byte{0}) {

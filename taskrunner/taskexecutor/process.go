@@ -21,24 +21,23 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 )
 
-// outputGrace is how long the output of an ended host may be held open by
-// children that outlive it.
+// outputGrace is how long children of an ended host may keep its output open.
 const outputGrace = time.Second
 
-// leastThreads is the least GOMAXPROCS of a host: reading ahead and the garbage
-// collector need a second one beside the task's, and YARN divides processors by
-// shares rather than by numbers.
+// leastThreads is the least GOMAXPROCS of a host: reading ahead and the garbage collector need a
+// second thread beside the task's. YARN divides processors by shares, not by numbers.
 const leastThreads = 2
 
-// ProcessStarter starts task hosts as child processes. They stay in the
-// container's process group, which is what the NodeManager kills.
+// ProcessStarter starts task hosts as child processes. They stay in the container's process group,
+// which the NodeManager kills.
 type ProcessStarter struct {
-	// Environment is what hosts inherit, "key=value" each.
+	// Environment is the environment of the hosts, "key=value" each.
 	Environment []string
-	// VCores of the container become the hosts' GOMAXPROCS, at least 2.
+	// VCores is the number of cores of the container. It is also the GOMAXPROCS of each host, which
+	// is at least 2.
 	VCores int
-	// LogDir is where hosts' output goes: taskhost-<job>.out and .err. Their own log
-	// is beside it.
+	// LogDir is the folder for the hosts' output: taskhost-<job>.out and .err. Their own logs are
+	// beside these files.
 	LogDir string
 	Logger logrus.FieldLogger
 }
@@ -81,7 +80,7 @@ type process struct {
 	logger  logrus.FieldLogger
 }
 
-// output makes the writers of the process's two streams: to rotated files, and
+// output makes the writers for the process's stdout and stderr: each writes to a rotated file and
 // to the tail.
 func (h *process) output(dir, name string) (stdout, stderr io.Writer, err error) {
 	var writers []io.Writer
@@ -96,8 +95,8 @@ func (h *process) output(dir, name string) (stdout, stderr io.Writer, err error)
 	return writers[0], writers[1], nil
 }
 
-// patient swallows what cannot be written. A full disk must not end a host,
-// which the closed pipe would.
+// patient ignores write errors. Otherwise a full disk would close the pipe, and this would end the
+// host.
 type patient struct {
 	file   io.Writer
 	logger logrus.FieldLogger
@@ -119,10 +118,10 @@ func (h *process) closeLogs() error {
 	return errors.Join(faults...)
 }
 
-// Control is the TaskExecutor's end.
+// Control is the TaskExecutor's end of the connection.
 func (h *process) Control() net.Conn { return h.conn }
 
-// PID is the child's.
+// PID is the pid of the child.
 func (h *process) PID() int { return h.command.Process.Pid }
 
 // Kill sends SIGKILL.
@@ -132,9 +131,9 @@ func (h *process) Kill() {
 	}
 }
 
-// Wait reaps the child, and ends what it has left behind.
+// Wait waits for the end of the child, and kills the processes that it has left behind.
 func (h *process) Wait() Exit {
-	// The error is in the state: a status other than 0, or output held open.
+	// The process state has the error: a status other than 0, or output that stayed open.
 	_ = h.command.Wait()
 	if n := endOrphans(h.host); n > 0 {
 		h.logger.WithField("processes", n).Warn("task host left child processes behind; they are killed")

@@ -13,23 +13,23 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
-// errProgramName says that a program has a name that no file has.
+// errProgramName says that the name of a program is not a file name.
 var errProgramName = errors.New("program name is not a file name")
 
 var errNoPrograms = errors.New("this worker has no access to a file system")
 
-// Programs is where a worker gets the programs of jobs from which were not
-// localized with its container. The zero value gets none.
+// Programs fetches the programs of jobs that were not localized with the container. The zero value
+// fetches none.
 type Programs struct {
-	// Open reaches the file systems by these tokens (creds.Credentials.Marshal),
-	// for one fetch: between them a worker holds no connection to a NameNode.
+	// Open opens the file systems with these tokens (creds.Credentials.Marshal), for one fetch:
+	// between fetches a worker holds no connection to a NameNode.
 	Open func(tokens msg.Secret) (Files, error)
-	// Dir takes what is fetched, each copy in a folder of its own. It is made when
-	// it is needed.
+	// Dir is the folder for fetched programs, with a folder for each copy. It is made when it is
+	// needed.
 	Dir string
 }
 
-// Files are file systems that programs are fetched from.
+// Files are the file systems from which programs are fetched.
 type Files interface {
 	program.Files
 	Close() error
@@ -59,7 +59,7 @@ func (s *shell) holdProgram(ctx context.Context, e fetchProgram) {
 	})
 }
 
-// dropProgram has the goroutine that holds a copy remove it.
+// dropProgram cancels the goroutine that holds a copy, which then removes it.
 func (s *shell) dropProgram(id copyID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +69,7 @@ func (s *shell) dropProgram(id copyID) {
 	}
 }
 
-// fetch brings a program into dir, which it makes. What it leaves behind after an
-// error is the caller's to remove.
+// fetch makes dir and fetches a program into it. After an error the caller removes dir.
 func (p Programs) fetch(ctx context.Context, e fetchProgram, dir string) (programFetched, error) {
 	files, err := p.open(e, dir)
 	if err != nil {
@@ -82,7 +81,7 @@ func (p Programs) fetch(ctx context.Context, e fetchProgram, dir string) (progra
 	return programFetched{Copy: e.Copy, File: file, Size: config.Bytes(size)}, err
 }
 
-// open makes dir and reaches the file systems.
+// open makes dir and opens the file systems.
 func (p Programs) open(e fetchProgram, dir string) (Files, error) {
 	if p.Open == nil {
 		return nil, errNoPrograms

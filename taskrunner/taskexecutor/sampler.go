@@ -10,13 +10,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
-// sampleInterval is short against the 3 s in which the NodeManager looks
-// (yarn.nodemanager.container-monitor.interval-ms), as memory can grow by
-// gigabytes in that time.
+// sampleInterval is short compared with the 3 s of the NodeManager's check
+// (yarn.nodemanager.container-monitor.interval-ms), because memory can grow by gigabytes in that
+// time.
 const sampleInterval = 200 * time.Millisecond
 
-// sampleMemory watches the container's process tree until ctx ends, and tells
-// the loop of each host that has to end, once.
+// sampleMemory watches the memory of the container's process tree until ctx ends, and names each
+// host that must end to the loop, once.
 func (s *shell) sampleMemory(ctx context.Context, containerMB int) {
 	told := make(map[ids.HostID]bool)
 	ticker := time.NewTicker(sampleInterval)

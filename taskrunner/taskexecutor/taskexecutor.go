@@ -15,27 +15,27 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
-// Why Run ends by itself, beside nil for a worker that was released.
+// Errors with which Run ends by itself. It returns nil for a worker that was released.
 var (
 	// ErrRejected says that the ResourceManager refused the worker for good.
 	ErrRejected = errors.New("rejected by the ResourceManager")
-	// errUnregistered says that no ResourceManager was found in time.
+	// errUnregistered says that no ResourceManager admitted the worker in time.
 	errUnregistered = errors.New("registration timed out")
 )
 
-// Connector opens streams to the roles of the AM: a *rolerpc.Conn, or a
-// *rolerpc.Local.
+// Connector opens streams to the AM's roles: a *rolerpc.Conn, or a *rolerpc.Local.
 type Connector interface {
 	Open(ctx context.Context, target string, h rolerpc.Handler) (*rolerpc.Stream, error)
 }
 
 // HostStarter starts task hosts.
 type HostStarter interface {
-	// Start starts one, or says why it cannot. ctx bounds nothing after that.
+	// Start starts a host, or says why it cannot. The end of ctx after Start has no effect on the
+	// host.
 	Start(ctx context.Context, spec HostSpec) (Host, error)
 }
 
-// HostSpec is what a host is started with; the rest it is told in msg.StartHost.
+// HostSpec has the values to start a host with. It gets the others in msg.StartHost.
 type HostSpec struct {
 	Host     ids.HostID
 	Job      ids.JobID
@@ -47,32 +47,28 @@ type HostSpec struct {
 type Host interface {
 	// Control is this end of the host's control connection.
 	Control() net.Conn
-	// PID is the host's process, 0 where it is none of its own.
+	// PID is the pid of the host; 0 if it is not a process of its own.
 	PID() int
-	// Wait waits until the host has ended and all its output is read. It is
-	// called once.
+	// Wait waits until the host has ended and its output is read. It is called once.
 	Wait() Exit
-	// Kill ends the host without its help. It may be called at any time, more
-	// than once.
+	// Kill ends the host by force. It may be called at any time, also more than once.
 	Kill()
 }
 
-// Environment is what the shell needs, beside what the core is told.
+// Environment has the dependencies of the shell.
 type Environment struct {
 	Roles Connector
 	Hosts HostStarter
-	// Programs are fetched from there.
+	// Programs fetches programs that were not localized.
 	Programs Programs
-	// Identity issues the hosts' certificates; nil where hosts use none.
+	// Identity issues the hosts' certificates; nil if hosts use none.
 	Identity *pki.Credentials
-	// Instructions are the parts of msg.StartHost that are the same for all
-	// hosts.
+	// Instructions has the fields of msg.StartHost that are equal for all hosts.
 	Instructions msg.StartHost
 	Logger       logrus.FieldLogger
 }
 
-// TaskExecutor is the role's running form. Make it with New and run it once with
-// Run.
+// TaskExecutor runs the role. Make it with New, and call Run once.
 type TaskExecutor struct {
 	config Config
 	env    Environment
@@ -95,9 +91,9 @@ func New(config Config, env Environment) (*TaskExecutor, error) {
 	return t, nil
 }
 
-// Run runs the role until the ResourceManager releases it (nil), until it gives
-// up (ErrRejected, or an error that says that it found no ResourceManager in time) or
-// until ctx ends (its cause). Whatever the reason, no task host is left when it returns.
+// Run runs the role. It returns nil when the ResourceManager releases the worker, an error when it
+// gives up (ErrRejected, or no registration in time), and the cause of ctx when ctx ends. In all
+// cases no task host is left when it returns.
 func (t *TaskExecutor) Run(ctx context.Context) error {
 	if err := t.loop.Post(ctx, started{}); err != nil {
 		return fmt.Errorf("start task executor %s: %w", t.config.Resource, err)
@@ -108,7 +104,7 @@ func (t *TaskExecutor) Run(ctx context.Context) error {
 	return nil
 }
 
-// cause is the error that an end means; nil for a worker that was released.
+// cause is the error of Run for this end; nil for a released worker.
 func (e end) cause() error {
 	switch e.Reason {
 	case released:
