@@ -10,12 +10,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// acceptedLink is the producers' end of a connection: the consumers' host dialed.
+// acceptedLink is the producers' end of a connection that the consumers' host dialed.
 type acceptedLink struct {
 	link[*outgoing]
 	exchange *Exchange
 	conn     net.Conn
-	peer     ids.HostID // once greeted
+	peer     ids.HostID // set after the greeting
 }
 
 func newAcceptedLink(e *Exchange, conn net.Conn) *acceptedLink {
@@ -26,7 +26,7 @@ func newAcceptedLink(e *Exchange, conn net.Conn) *acceptedLink {
 	return &acceptedLink{link: newLink[*outgoing](cut, e.config.maxChannels), exchange: e, conn: conn}
 }
 
-// handshake lets TLS prove who the peer is and answers its greeting.
+// handshake proves the identity of the peer by TLS, and answers its greeting.
 func (l *acceptedLink) handshake() error {
 	if err := l.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return err

@@ -22,28 +22,28 @@ const (
 type Config struct {
 	Job  ids.JobID
 	Host ids.HostID // this host
-	// ListenHost is the address to bind to, under which other hosts reach this
-	// one; the port is the system's choice.
+	// ListenHost is the address to listen on, by which other hosts reach this one; the system
+	// chooses the port.
 	ListenHost string
-	// ServerTLS and ClientTLS check by themselves who may exchange data with
-	// this host (VerifyConnection). Both nil: no TLS, for hosts of one process.
+	// ServerTLS and ClientTLS check which peers may exchange data with this host
+	// (VerifyConnection). Both nil: no TLS, for hosts in one process.
 	ServerTLS, ClientTLS *tls.Config
-	// Memory is what the host's buffers may take, in bytes; they are allocated
-	// as used. More is taken where the channels' guarantees need it.
+	// Memory bounds the host's buffers, in bytes. They are allocated when needed. If the channels'
+	// guarantees need more, the host takes more.
 	Memory int
 	// BufferTimeout is how long a record waits in a buffer that does not fill.
 	BufferTimeout time.Duration
-	// RequestTimeout is how long a consumer waits for a partition that its host
-	// does not have (yet), and before that for the connection to the host, but 30 s at
-	// least (dialTimeout).
+	// RequestTimeout is how long a consumer waits for a partition that its host does not have
+	// (yet). It also bounds the wait for the connection to that host, if it is longer than 30 s
+	// (dialTimeout).
 	RequestTimeout time.Duration
-	// Unreachable is the time after which a host is lost whose machine acknowledges
-	// nothing (liveness.After); 0: never. One whose process is silent is not lost here,
-	// but when the roles say so.
+	// Unreachable is the time after which a host counts as lost if its machine acknowledges nothing
+	// (liveness.After); 0: never. If only the process of a host is silent, the roles decide whether
+	// it is lost.
 	Unreachable time.Duration
 	Logger      logrus.FieldLogger
 
 	maxChannels int                                                                  // of a connection; 0: maxChannels
-	behind      func(net.Listener) net.Listener                                      // what lies over the listener; nil: nothing
+	behind      func(net.Listener) net.Listener                                      // wraps the listener; nil: no wrapper
 	dial        func(ctx context.Context, network, address string) (net.Conn, error) // nil: net.Dialer's
 }

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// dialTimeout bounds the time to reach another host and be known to it, 30 s, if it
-	// need not be longer (Config.RequestTimeout): with thousands of hosts that start at
-	// once, the first packets get lost, and who is not known yet waits for a turn.
+	// dialTimeout bounds the time to connect to another host and prove the identity, 30 s. A longer
+	// Config.RequestTimeout replaces it. When thousands of hosts start at once, the first packets
+	// get lost, and unknown peers wait for their turn.
 	dialTimeout = 30 * time.Second
-	// Pauses between attempts to reach a host that ends connections double, from
-	// firstPause to longestPause.
+	// Pauses between attempts to reach a host that closes connections double, from firstPause to
+	// longestPause.
 	firstPause   = 20 * time.Millisecond
 	longestPause = 640 * time.Millisecond
 )
@@ -53,13 +53,13 @@ func (l *dialedLink) run(ctx context.Context) {
 	l.fail(l.exchange.lost(l.host, l.address, err))
 }
 
-// dial reaches the other host and is known to it then. A connection that ends before
-// it was answered is tried again: the other end takes a number at a time of those
-// whom it does not know yet, and lets the slow ones among them go. Where all end so for
-// Config.RequestTimeout there is no host of ours, unless the other end has proved to be one.
+// dial connects to the other host, which then knows this one. It tries again if a connection ends
+// before the answer: the other end accepts a limited number of unknown peers at a time, and
+// disconnects the slow ones. If all attempts fail so for Config.RequestTimeout, there is no host of
+// this job, unless the other end has proved to be one.
 func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 	timeout := l.exchange.config.RequestTimeout
-	strange := time.Now().Add(timeout) // it may be so long
+	strange := time.Now().Add(timeout) // until then all connections may end so
 	most := max(dialTimeout, timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it was not reached within %s", most))
 	defer cancel()
@@ -68,7 +68,7 @@ func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 		conn, proved, err := l.connect(ctx)
 		ours = ours || proved
 		if err == nil || !cutOff(err) || !ours && time.Now().Add(wait).After(strange) || pause.For(ctx, wait) != nil {
-			if err != nil && ctx.Err() != nil { // what was broken off is no news
+			if err != nil && ctx.Err() != nil { // the deadline is the cause
 				err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 			}
 			return conn, err
@@ -76,15 +76,15 @@ func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// connect makes one attempt. proved tells that the other end has shown the certificate of a
-// host of the job, whatever became of the attempt.
+// connect makes one attempt. proved tells whether the other end has shown the certificate of a host
+// of the job, even if the attempt fails.
 func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ error) {
 	plain, err := l.exchange.config.dial(ctx, "tcp", l.address)
 	if err != nil {
 		return nil, false, err
 	}
 	conn := liveness.Watch(plain, l.exchange.config.Unreachable)
-	stop := context.AfterFunc(ctx, func() { plain.Close() }) // which ends TLS over it, too
+	stop := context.AfterFunc(ctx, func() { plain.Close() }) // this also ends TLS over it
 	defer stop()
 	if config := l.exchange.config.ClientTLS; config != nil {
 		secured := tls.Client(conn, config)
@@ -109,7 +109,7 @@ func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ er
 	return conn, proved, nil
 }
 
-// cutOff tells whether a connection ended as one does that the other end lets go.
+// cutOff tells whether the other end closed the connection.
 func cutOff(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
@@ -140,7 +140,7 @@ func (l *dialedLink) handle(h header, r *bufio.Reader) error {
 	}
 }
 
-// receive reads a buffer's payload into the memory that its credit set aside.
+// receive reads a buffer's payload into the memory reserved by its credit.
 func receive(in *incoming, h header, r *bufio.Reader) error {
 	b, err := in.expect()
 	if err != nil {

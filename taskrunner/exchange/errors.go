@@ -10,16 +10,15 @@ import (
 
 // Errors that callers test with errors.Is.
 var (
-	// ErrPeerLost says that a task fails because of what became of another host
-	// or task of the job: that is the failure to look for. errors.As with
-	// *PeerLostError names the host.
+	// ErrPeerLost says that a task fails because another host or task of the job was lost or
+	// failed: look for that failure. errors.As with *PeerLostError names the host.
 	ErrPeerLost = errors.New("peer lost")
 	// ErrClosed says that the host's exchange is closed.
 	ErrClosed = errors.New("exchange is closed")
-	// errProtocol says that a peer sent what no host of this version sends.
+	// errProtocol says that a peer broke the protocol of this version.
 	errProtocol = errors.New("exchange protocol violated")
-	// errTooManyChannels says that the tasks of this host read more from another one than one
-	// connection carries. It is operator.ErrPermanent, too: another attempt would need as many.
+	// errTooManyChannels says that the tasks of this host read more channels from another host than
+	// one connection carries. It is also operator.ErrPermanent: another attempt would need as many.
 	errTooManyChannels = errors.New("too many channels between two hosts")
 	// ErrRecordTooLarge says that a record exceeds MaxRecord.
 	ErrRecordTooLarge = errors.New("record exceeds 128 MiB")
@@ -32,12 +31,12 @@ func tooManyChannels(from ids.HostID, most int) error {
 		errTooManyChannels, most, from))
 }
 
-// PeerLostError is an error that is ErrPeerLost. It does not unwrap: the io.EOF of
-// a connection must not pass for the end of a task's input.
+// PeerLostError is an ErrPeerLost. It does not unwrap Err: a task must not take the io.EOF of a
+// connection for the end of its input.
 type PeerLostError struct {
 	Host    ids.HostID
-	Address string // where its data plane listens, or where it called from
-	Err     error  // what was seen of it
+	Address string // the address where it listens, or from which it called
+	Err     error  // the error of the connection
 }
 
 func (e *PeerLostError) Error() string {

@@ -12,8 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// core is the task table. Step is the only way it changes; one goroutine may use
-// it.
+// core is the task table. Only Step changes it; one goroutine may use it.
 type core struct {
 	host  ids.HostID
 	graph *jobgraph.JobGraph
@@ -22,18 +21,18 @@ type core struct {
 
 	tasks    map[ids.ExecutionAttemptID]*taskState
 	stopping bool // the host ends with its last task
-	// graces holds by when each cancelled task must have ended.
+	// graces has the time at which each cancelled task must have ended.
 	graces actor.Deadlines[ids.ExecutionAttemptID]
 
 	now time.Time // of the step
 }
 
-// taskState is what the core knows of a task from its deployment to its end.
-// What is not in the table has ended, and its final state was sent.
+// taskState is the state of a task from its deployment to its end. A task that is not in the table
+// has ended, and its final state was sent.
 type taskState struct {
 	canceling bool
-	reported  msg.Traffic // as last sent
-	// Batches that were collected, and of these the acknowledged ones.
+	reported  msg.Traffic // the traffic last sent
+	// batches and acknowledged count collected batches, and the acknowledged ones of them.
 	batches, acknowledged int64
 }
 
@@ -41,7 +40,7 @@ func newCore(host ids.HostID, graph *jobgraph.JobGraph, grace time.Duration) *co
 	return &core{host: host, graph: graph, grace: grace, tasks: make(map[ids.ExecutionAttemptID]*taskState)}
 }
 
-// Step takes one event and gives what is to be done about it, in order.
+// Step handles one event and returns the effects to perform, in order.
 func (c *core) Step(now time.Time, ev event) []effect {
 	c.now = now
 	switch e := ev.(type) {
@@ -58,7 +57,7 @@ func (c *core) Step(now time.Time, ev event) []effect {
 	case taskEnded:
 		return c.ended(e)
 	case woken:
-		if execution, over := c.graces.Due(now); over { // other tasks end with this one's process
+		if execution, over := c.graces.Due(now); over { // the process ends, and with it all other tasks
 			return []effect{giveUp{execution}}
 		}
 	}
@@ -96,9 +95,9 @@ func (c *core) told(m msg.Message) []effect {
 	return nil
 }
 
-// deploy starts tasks. One that cannot be started fails and leaves the others.
+// deploy starts tasks. If a task cannot be started, it fails, and the others start.
 func (c *core) deploy(m msg.DeployTasks) []effect {
-	if m.Host != c.host { // meant for an earlier host, whose end is known by now
+	if m.Host != c.host { // for an earlier host, whose end the JobMaster knows meanwhile
 		return nil
 	}
 	var start startTasks
@@ -134,8 +133,8 @@ func (c *core) deploy(m msg.DeployTasks) []effect {
 	return effects
 }
 
-// cancel asks a task to end. A task that is not known has ended, and the word of
-// it is on its way.
+// cancel cancels a task. A task that is not in the table has ended, and its final state is on its
+// way.
 func (c *core) cancel(execution ids.ExecutionAttemptID) []effect {
 	t := c.tasks[execution]
 	if t == nil || t.canceling {
@@ -162,8 +161,7 @@ func (c *core) endIfIdle(effects []effect) []effect {
 	return effects
 }
 
-// ended reports a task's final state. A task that was cancelled is CANCELED,
-// however it took it.
+// ended reports a task's final state. A cancelled task is CANCELED, whatever its code returned.
 func (c *core) ended(e taskEnded) []effect {
 	t := c.tasks[e.Execution]
 	if t == nil {
@@ -183,7 +181,7 @@ func (c *core) ended(e taskEnded) []effect {
 	return c.endIfIdle([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
 }
 
-// measured tells how far all tasks are, if any has moved.
+// measured reports the progress of all tasks if any task has made progress.
 func (c *core) measured(e measured) []effect {
 	var m msg.TasksProgress
 	moved := false
@@ -211,7 +209,7 @@ func (c *core) collected(e collected) []effect {
 	return []effect{send{msg.CollectBatch{Execution: e.Execution, Sequence: t.batches - 1, Records: e.Records}}}
 }
 
-// acknowledged takes an acknowledgement for all batches up to its own.
+// acknowledged handles an acknowledgement, which covers all batches up to its own.
 func (c *core) acknowledged(m msg.CollectAcknowledged) []effect {
 	t := c.tasks[m.Execution]
 	if t == nil || m.Sequence < t.acknowledged || m.Sequence >= t.batches {

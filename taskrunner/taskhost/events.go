@@ -16,7 +16,7 @@ type event interface{ isEvent() }
 type (
 	// told brings a message of the TaskExecutor.
 	told struct{ Message msg.Message }
-	// controlLost says that the TaskExecutor is gone.
+	// controlLost says that the control connection to the TaskExecutor has ended.
 	controlLost struct{}
 	// splitRequested says that a task has read its last split.
 	splitRequested struct{ Execution ids.ExecutionAttemptID }
@@ -25,10 +25,10 @@ type (
 		Execution ids.ExecutionAttemptID
 		Records   []byte
 	}
-	// measured tells how far all tasks are.
+	// measured brings the progress of all tasks.
 	measured struct{ Tasks []msg.TaskProgress }
-	// taskEnded says how a task has ended: its last event. Only its consumers are still to
-	// learn of a failure.
+	// taskEnded says how a task has ended; it is the last event of the task. Its consumers learn of
+	// a failure only after this event.
 	taskEnded struct {
 		Execution ids.ExecutionAttemptID
 		Failure   *msg.Failure // nil: its code returned no error
@@ -47,16 +47,16 @@ func (measured) isEvent()       {}
 func (taskEnded) isEvent()      {}
 func (woken) isEvent()          {}
 
-// effect is something that core.Step wants done.
+// effect is an action that core.Step asks for.
 //
 //sumtype:decl
 type effect interface{ isEffect() }
 
 // The effects.
 type (
-	// send tells the TaskExecutor.
+	// send sends a message to the TaskExecutor.
 	send struct{ Message msg.Message }
-	// startTasks runs tasks, each in a goroutine.
+	// startTasks starts tasks, each in its own goroutine.
 	startTasks struct{ Tasks []deployment }
 	// cancelTask ends a task's context.
 	cancelTask struct{ Execution ids.ExecutionAttemptID }
@@ -65,16 +65,16 @@ type (
 		Execution ids.ExecutionAttemptID
 		Split     *jobgraph.Split
 	}
-	// acknowledge says that so many batches of a task's have been taken.
+	// acknowledge says that this number of batches of a task was acknowledged.
 	acknowledge struct {
 		Execution ids.ExecutionAttemptID
 		Batches   int
 	}
-	// limitMemory sets what the host may hold.
+	// limitMemory sets the memory limit of the host.
 	limitMemory struct{ MemoryMB int }
-	// updateTokens has files be reached by new tokens.
+	// updateTokens replaces the tokens of the file systems.
 	updateTokens struct{ Tokens msg.Secret }
-	// giveUp ends the host because a task does not end. No effect follows.
+	// giveUp ends the host because a cancelled task does not end. No effect follows.
 	giveUp struct{ Execution ids.ExecutionAttemptID }
 	// end ends the host. No effect follows.
 	end struct{ Reason endReason }
@@ -90,12 +90,12 @@ func (updateTokens) isEffect() {}
 func (giveUp) isEffect()       {}
 func (end) isEffect()          {}
 
-// endReason is why a host ends without a fault of its own.
+// endReason is why a host ends without a failure.
 type endReason int
 
 const (
 	toldToStop endReason = iota + 1
-	abandoned            // the TaskExecutor is gone
+	abandoned            // the TaskExecutor has ended
 )
 
 func (r endReason) String() string {
@@ -108,15 +108,15 @@ func (r endReason) String() string {
 	return "unknown"
 }
 
-// deployment is one task to run, with all that it is connected to.
+// deployment is one task to run, with its inputs and outputs.
 type deployment struct {
 	Execution ids.ExecutionAttemptID
 	MemoryMB  int
 	Inputs    []input
-	Outputs   []int // by output, its number of channels
+	Outputs   []int // the number of channels of each output
 }
 
-// input is what a task reads of an edge: of one producer, or this channel of all.
+// input is one input of a task: one producer, or one channel of all producers.
 type input struct {
 	One     []exchange.Producer
 	All     *exchange.Sources

@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
-// panicError is a panic of user code, recovered.
+// panicError is a recovered panic of user code.
 type panicError struct {
 	text  string
 	stack string
@@ -22,11 +22,10 @@ type panicError struct {
 
 func (p *panicError) Error() string { return "panic: " + p.text }
 
-// errGoexit is how a task ends whose code calls runtime.Goexit, as test helpers
-// do.
+// errGoexit is the error of a task whose code calls runtime.Goexit, as test helpers do.
 var errGoexit = errors.New("the task's code called runtime.Goexit; return an error instead")
 
-// failureOf puts a task's error into the form that travels.
+// failureOf converts a task's error into a msg.Failure.
 func failureOf(err error) *msg.Failure {
 	stack := ""
 	if p, is := errors.AsType[*panicError](err); is {
@@ -40,11 +39,11 @@ func failureOf(err error) *msg.Failure {
 	return failure
 }
 
-// maxFrames bounds a user's stack.
+// maxFrames bounds the number of frames in a user's stack.
 const maxFrames = 64
 
-// userStack gives the panicking goroutine's frames from the one that panicked to
-// the last of the task's. It is called by the deferred function of caller.
+// userStack gives the frames of the panicking goroutine, from the function that panicked to the
+// last one of the task's code. A deferred function of caller calls it.
 func userStack(caller string) string {
 	var pcs [maxFrames + 16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
@@ -57,7 +56,7 @@ func userStack(caller string) string {
 			panicked = frame.Function == "runtime.gopanic"
 		case strings.HasSuffix(frame.Function, caller):
 			return stack.String()
-		case n == 0 && strings.HasPrefix(frame.Function, "runtime."): // how it came to panic
+		case n == 0 && strings.HasPrefix(frame.Function, "runtime."): // frames of the runtime above the panic
 		default:
 			n++
 			fmt.Fprintf(&stack, "%s\n\t%s:%d\n", frame.Function, frame.File, frame.Line)
@@ -69,14 +68,13 @@ func userStack(caller string) string {
 	return stack.String()
 }
 
-// Labels of a task's goroutine, and of those it starts: profiles tell tasks apart
-// by them.
+// Labels of a task's goroutine, and of goroutines that it starts. Profiles show them for each task.
 const (
 	taskLabel = "task"
 	hostLabel = "host"
 )
 
-// stackOf gives where the goroutines of a task are.
+// stackOf gives the stacks of the goroutines of a task.
 func stackOf(host ids.HostID, execution ids.ExecutionAttemptID) string {
 	var profile bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// countedFiles counts what a task reads from and writes to files: for sources
-// and file sinks that is all the traffic they have on that side.
+// countedFiles counts the bytes that a task reads from and writes to files. Sources and file sinks
+// have no other traffic on that side.
 type countedFiles struct {
 	filesystem.FileSystem
 	read, written atomic.Int64 // bytes

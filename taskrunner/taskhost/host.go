@@ -22,13 +22,12 @@ import (
 const (
 	// progressInterval is the time between two measurements of running tasks, 1 s.
 	progressInterval = time.Second
-	// partingTime bounds how long a host that ends waits for its tasks, and then
-	// for the TaskExecutor to take its last messages, 1 s each.
+	// partingTime bounds how long an ending host waits for its tasks, and then for the TaskExecutor
+	// to take its last messages, 1 s each.
 	partingTime = time.Second
 )
 
-// host is the shell around the core: it performs effects, and turns what happens
-// into events.
+// host is the shell around the core: it performs effects, and posts events.
 type host struct {
 	start    msg.StartHost
 	options  Options
@@ -40,14 +39,14 @@ type host struct {
 	log      logrus.FieldLogger
 
 	loop *actor.Loop[event, effect]
-	// outbox holds what the TaskExecutor is to be told. It needs no bound: a task has at most
-	// two states, a request for a split and collectWindow batches on their way, progress is
-	// measured only while nothing waits, and signs of life are given on request.
+	// outbox holds messages to the TaskExecutor. It needs no bound: each task has at most two
+	// states, one request for a split and collectWindow batches on their way. Progress is measured
+	// only while nothing waits, and heartbeats are sent only as answers.
 	outbox *actor.Outbox[msg.Message]
 
 	mu    sync.Mutex // guards tasks
 	tasks map[ids.ExecutionAttemptID]*task
-	// left has a token when a task's goroutine ended since it was last drawn.
+	// left has a token if a goroutine of a task ended after the last token was taken.
 	left chan struct{}
 }
 
@@ -66,7 +65,7 @@ func (h *host) run(ctx context.Context, conn *control.Conn) error {
 		h.loop.Go(h.measure)
 		return h
 	})
-	cause := errCanceled // of the end of tasks
+	cause := errCanceled // of the cancelled tasks
 	if ctx.Err() != nil {
 		cause = context.Cause(ctx)
 		if errors.Is(err, ErrAbandoned) { // the end of ctx closes the connection
@@ -75,9 +74,9 @@ func (h *host) run(ctx context.Context, conn *control.Conn) error {
 	}
 	h.log.WithField("cause", causeOf(err)).Info("task host ends")
 
-	// Tasks first, as they use all the rest. Their last words may still be on
-	// their way to other hosts, which the exchange sees to, and to the
-	// TaskExecutor, which would take a closed connection for a death.
+	// Stop the tasks first, because they use everything else. Their last messages may still be on
+	// their way to other hosts, which exchange.Close waits for, and to the TaskExecutor, which
+	// would treat a closed connection as the death of the host.
 	for _, t := range h.running() {
 		t.cancel(cause)
 	}
@@ -102,7 +101,7 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// receive passes the TaskExecutor's messages on, until it is gone.
+// receive passes the TaskExecutor's messages to the loop until the connection ends.
 func (h *host) receive(ctx context.Context, conn *control.Conn) {
 	for {
 		m, err := conn.Receive()
@@ -115,8 +114,8 @@ func (h *host) receive(ctx context.Context, conn *control.Conn) {
 	}
 }
 
-// write sends what waits for the TaskExecutor until the outbox is closed, or until the
-// TaskExecutor is gone: receive sees that too.
+// write sends the messages in the outbox until the outbox is closed, or the connection ends;
+// receive notices that, too.
 func (h *host) write(ctx context.Context, conn *control.Conn) {
 	h.outbox.Serve(ctx, func(first msg.Message) bool {
 		batch := []msg.Message{first}
@@ -132,8 +131,8 @@ func (h *host) write(ctx context.Context, conn *control.Conn) {
 	})
 }
 
-// measure tells the loop how far tasks are. It skips a turn while the
-// TaskExecutor is slow to take what it has been told.
+// measure sends the progress of the tasks to the loop. It skips a measurement while messages wait
+// for the TaskExecutor.
 func (h *host) measure(ctx context.Context) {
 	ticker := time.NewTicker(progressInterval)
 	defer ticker.Stop()
@@ -215,8 +214,8 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 	}
 }
 
-// updateTokens has files be reached by new tokens. Without them the old ones serve until
-// they end.
+// updateTokens replaces the tokens of the file systems. If this fails, the old tokens serve until
+// they expire.
 func (h *host) updateTokens(tokens msg.Secret) {
 	if h.open.UpdateTokens == nil {
 		return
@@ -226,8 +225,7 @@ func (h *host) updateTokens(tokens msg.Secret) {
 	}
 }
 
-// startTask runs a task in a goroutine of its own, which ends with the task's
-// code.
+// startTask runs a task in its own goroutine, which ends with the task's code.
 func (h *host) startTask(ctx context.Context, d deployment) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // run cancels it at the end
 	t := &task{
@@ -250,7 +248,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 	h.mu.Lock()
 	h.tasks[d.Execution] = t
 	h.mu.Unlock()
-	go func() { // awaitTasks waits for it
+	go func() { // awaitTasks waits for this goroutine
 		defer cancel(nil)
 		defer h.taskLeft(t)
 		t.run(ctx, h.exchange, func(err error) { h.report(ctx, t, err) })
@@ -263,10 +261,10 @@ func (h *host) report(ctx context.Context, t *task, err error) {
 	if err != nil {
 		e.Failure = failureOf(err)
 	}
-	h.loop.Tell(context.WithoutCancel(ctx), e) // a cancelled task is reported, too
+	h.loop.Tell(context.WithoutCancel(ctx), e) // also report a cancelled task
 }
 
-// taskLeft forgets a task, whose goroutine ends.
+// taskLeft removes a task whose goroutine ends.
 func (h *host) taskLeft(t *task) {
 	h.mu.Lock()
 	delete(h.tasks, t.Execution)
@@ -291,8 +289,7 @@ func (h *host) awaitTasks(limit time.Duration) bool {
 	return true
 }
 
-// giveUp ends the host, and with it its process, as nothing else ends code that
-// does not look at its context.
+// giveUp ends the host and its process, because nothing else can end code that ignores its context.
 func (h *host) giveUp(execution ids.ExecutionAttemptID) {
 	vertex := h.compiled.Graph.Vertices[execution.Vertex]
 	err := fmt.Errorf("task %s (%d/%d), execution %s, still runs %s after it was cancelled: %w",

@@ -2,11 +2,11 @@ package taskhost
 
 import "github.com/bobbin-yarn/bobbin/internal/msg"
 
-// maxJoined is the number of changes of state in a message from which the next ones go
-// into another: failures have texts of 20 KiB.
+// maxJoined is the number of state changes after which a message is full, and the next ones go into
+// another message: failures have texts of up to 20 KiB.
 const maxJoined = 256
 
-// joined makes one message of changes of state that follow each other.
+// joined combines messages of state changes that follow each other.
 func joined(batch []msg.Message) []msg.Message {
 	all := make([]msg.Message, 0, len(batch))
 	var changes []msg.TaskStateChange // not in all yet

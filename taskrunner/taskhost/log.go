@@ -6,8 +6,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// observe logs what the loop does: task states for those who run the cluster,
-// the rest for us.
+// observe logs the events and effects of the loop: task states at info level for operators, the
+// others at debug level.
 func (h *host) observe(e event, effects []effect) {
 	h.log.WithField("event", fmt.Sprintf("%T", e)).WithField("effects", len(effects)).Debug("event")
 	for _, ef := range effects {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// lines keeps the lines of concurrent print sinks whole.
+// lines keeps the lines of concurrent print sinks intact.
 type lines struct {
 	mu sync.Mutex // guards to
 	to io.Writer

@@ -14,15 +14,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
-// collectWindow is the number of collected batches that may be on their way to
-// the JobMaster, for each task.
+// collectWindow is the number of collected batches of each task that may be on their way to the
+// JobMaster.
 const collectWindow = 4
 
-// subtask is what a task's code sees of the host. It belongs to the task's
-// goroutine but for what is said to be the loop's.
+// subtask is the host as a task's code sees it. It belongs to the task's goroutine, except for the
+// parts that the loop uses.
 type subtask struct {
 	execution   ids.ExecutionAttemptID
-	attempt     string // execution and host: a second ApplicationMaster counts attempts from 0 again
+	attempt     string // execution and host, because a second ApplicationMaster counts attempts from 0 again
 	parallelism int
 	job         ids.JobID
 	memory      int64
@@ -33,13 +33,12 @@ type subtask struct {
 	inputs  []*exchange.InputGate
 	outputs []*exchange.ResultPartition
 
-	// splits brings the loop's answers to NextSplit. At most one request is out,
-	// so the loop never waits.
+	// splits has the loop's answers to NextSplit. At most one request is open, so the loop never
+	// waits.
 	splits    chan *jobgraph.Split
 	requested bool
 	exhausted bool
-	// window holds a token for each batch that is not acknowledged, which the
-	// loop takes out.
+	// window holds a token for each batch that is not acknowledged. The loop takes tokens out.
 	window chan struct{}
 
 	mu       sync.Mutex // guards counters
@@ -60,8 +59,8 @@ func (s *subtask) FileSystem() filesystem.FileSystem  { return s.files }
 func (s *subtask) Stdout() io.Writer                  { return s.stdout }
 func (s *subtask) Memory() int64                      { return s.memory }
 
-// NextSplit may be given up by its ctx and called again: the answer to the first
-// request is the answer to the second call.
+// NextSplit may be interrupted by its ctx and called again: the second call gets the answer to the
+// first request.
 func (s *subtask) NextSplit(ctx context.Context) (jobgraph.Split, error) {
 	if s.exhausted {
 		return jobgraph.Split{}, io.EOF
@@ -100,8 +99,7 @@ func (s *subtask) Collect(ctx context.Context, records []byte) error {
 	return nil
 }
 
-// assign answers the request that is out; the loop calls it. An answer to none is
-// dropped.
+// assign answers the open request; the loop calls it. It drops an answer without a request.
 func (s *subtask) assign(split *jobgraph.Split) {
 	select {
 	case s.splits <- split:
@@ -109,7 +107,7 @@ func (s *subtask) assign(split *jobgraph.Split) {
 	}
 }
 
-// acknowledge takes n batches for delivered; the loop calls it.
+// acknowledge removes n batches from the window; the loop calls it.
 func (s *subtask) acknowledge(n int) {
 	for range n {
 		select {

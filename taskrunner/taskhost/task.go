@@ -16,8 +16,8 @@ import (
 // errCanceled is the cause of a cancelled task's context.
 var errCanceled = errors.New("task is cancelled")
 
-// task is a running task. Its goroutine calls run; the loop cancels it and
-// answers its subtask; traffic is for anyone.
+// task is a running task. Its goroutine calls run. The loop cancels the task and answers its
+// subtask. Any goroutine may call traffic.
 type task struct {
 	deployment
 	host    ids.HostID
@@ -28,12 +28,11 @@ type task struct {
 	wiring sync.Mutex // guards the subtask's inputs and outputs while they are made
 }
 
-// run runs the task from its first record to its last and reports how it ended,
-// once: nil, or why it did not come to its end. It reports before its consumers
-// learn of it: the cancel that their failure brings would hide the cause. All that it
-// has read is counted by then.
+// run runs the task and reports once how it ended: nil, or an error. It reports before its
+// consumers learn of a failure: their failure leads to a cancel, which would hide the cause. By
+// then everything that the task has read is counted.
 func (t *task) run(ctx context.Context, e *exchange.Exchange, report func(error)) {
-	err := errGoexit // unless the task's code lets us say otherwise
+	err := errGoexit // replaced below unless the task's code calls runtime.Goexit
 	defer func() {
 		t.closeInputs()
 		report(err)
@@ -54,8 +53,7 @@ func (t *task) attempt(ctx context.Context, e *exchange.Exchange) error {
 	if err != nil {
 		return err
 	}
-	// Consumers may be slow to take the last of the output, and producers need
-	// not wait for that.
+	// Consumers may take the last output slowly. The producers need not wait for that.
 	t.closeInputs()
 	for _, partition := range t.subtask.outputs {
 		if err := partition.Finish(ctx); err != nil {
@@ -96,7 +94,7 @@ func (t *task) execute(ctx context.Context) (err error) {
 	return t.code.Run(ctx, t.subtask)
 }
 
-// failOutputs tells the task's consumers that no more will come, and why.
+// failOutputs tells the task's consumers that the output failed, and why.
 func (t *task) failOutputs(err error) {
 	for _, partition := range t.subtask.outputs {
 		partition.Fail(err)
@@ -109,7 +107,7 @@ func (t *task) closeInputs() {
 	}
 }
 
-// traffic may be called from any goroutine.
+// traffic gives the traffic of the task. It may be called from any goroutine.
 func (t *task) traffic() msg.Traffic {
 	t.wiring.Lock()
 	defer t.wiring.Unlock()

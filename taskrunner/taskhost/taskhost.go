@@ -20,22 +20,21 @@ import (
 
 // Errors of Run that callers test with errors.Is.
 var (
-	// ErrAbandoned says that the TaskExecutor closed the control connection or
-	// died: nothing this host does is wanted any more.
+	// ErrAbandoned says that the TaskExecutor closed the control connection or died: nothing needs
+	// this host any more.
 	ErrAbandoned = errors.New("task executor is gone")
-	// ErrTaskStuck says that a cancelled task did not end. Its goroutine is left
-	// behind; only the end of the process ends it.
+	// ErrTaskStuck says that a cancelled task did not end. Only the end of the process ends its
+	// goroutine.
 	ErrTaskStuck = errors.New("task does not end")
-	// ErrPlan says that this build of the program does not make of the job what
-	// was submitted.
+	// ErrPlan says that this build of the program does not build the graph of the submitted job.
 	ErrPlan = errors.New("program does not build the submitted job")
 )
 
-// Program is the user's program: it makes a job's tasks, from the same plan
-// function and arguments as when the job was planned.
+// Program is the user's program. It makes the tasks of a job, with the plan function and the
+// arguments of the submission.
 type Program interface {
-	// Compile builds the job registered under this name. It calls user code, and
-	// gives an error where that panics.
+	// Compile builds the job registered under this name. It calls user code, and returns an error
+	// if this code panics.
 	Compile(job string, args []byte, parallelism int, config map[string]string) (Compiled, error)
 }
 
@@ -45,33 +44,32 @@ type Compiled struct {
 	Tasks []operator.Task   // by VertexID
 }
 
-// Options are what a host is given by the process it runs in.
+// Options are the dependencies that the process gives to a host.
 type Options struct {
 	Program Program
-	// Open gives what a host needs beside its job, once it knows that.
+	// Open gives the files and the log of a host, once it knows its job.
 	Open func(msg.StartHost) (Surroundings, error)
 	// Stdout is where print sinks write.
 	Stdout io.Writer
-	// SetMemoryLimit bounds the process's memory, in bytes. Nil in local mode,
-	// where the process is the user's.
+	// SetMemoryLimit bounds the process's memory, in bytes. Nil in local mode, where the process
+	// belongs to the user.
 	SetMemoryLimit func(bytes int64)
 }
 
-// Surroundings are what a host finds in its process. All fields but UpdateTokens are
-// required.
+// Surroundings are the files and the log of a host. All fields except UpdateTokens are required.
 type Surroundings struct {
 	Files      filesystem.FileSystem
 	CloseFiles func() error // called when all tasks have ended
-	// UpdateTokens has Files use new tokens in place of those of msg.StartHost. It must not
-	// block. Nil where Files need none.
+	// UpdateTokens makes Files use new tokens instead of those of msg.StartHost. It must not block.
+	// Nil if Files need no tokens.
 	UpdateTokens func(tokens msg.Secret) error
 	Logger       logrus.FieldLogger
 }
 
-// Run is the life of a task host: it greets the TaskExecutor at the other end of
-// conn, learns its job, runs the tasks it is told to, and ends when it is told to
-// stop (nil), with the connection (ErrAbandoned), with ctx (its cause) or with a
-// fault, which it has told the TaskExecutor as HostLost before. It closes conn.
+// Run runs a task host. It greets the TaskExecutor at the other end of conn, learns its job, and
+// runs the tasks that it gets. It returns nil when it is told to stop, ErrAbandoned when the
+// connection ends, and the cause of ctx when ctx ends. It returns any other failure after it has
+// reported it to the TaskExecutor as HostLost. It closes conn.
 func Run(ctx context.Context, conn *control.Conn, o Options) error {
 	release := context.AfterFunc(ctx, func() { conn.Close() }) // ends blocked calls
 	defer release()
@@ -84,7 +82,7 @@ func Run(ctx context.Context, conn *control.Conn, o Options) error {
 		return err
 	}
 	h, err := newHost(ctx, *start, o)
-	if err != nil { // which the TaskExecutor logs
+	if err != nil { // the TaskExecutor logs it
 		lost := msg.HostLost{Host: start.Host, Failure: *msg.NewFailure(err.Error(), "")}
 		lost.Failure.Permanent = errors.Is(err, ErrPlan)
 		return errors.Join(err, conn.Send(lost))
@@ -96,8 +94,8 @@ func Run(ctx context.Context, conn *control.Conn, o Options) error {
 	return h.run(ctx, conn)
 }
 
-// greet says hello and gives what the TaskExecutor answers; nil when it has no
-// use for the host.
+// greet sends HostHello and gives the answer of the TaskExecutor; nil if the TaskExecutor does not
+// need the host.
 func greet(conn *control.Conn) (*msg.StartHost, error) {
 	if err := conn.Send(msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAbandoned, err)
@@ -112,12 +110,12 @@ func greet(conn *control.Conn) (*msg.StartHost, error) {
 			return &m, nil
 		case msg.StopHost:
 			return nil, nil
-		default: // SetMemory: StartHost says it again
+		default: // SetMemory: StartHost repeats it
 		}
 	}
 }
 
-// newHost builds the job and opens the host's ends of files and data plane.
+// newHost builds the job and opens the host's files and its end of the data plane.
 func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error) {
 	settings, err := settingsOf(start.Job.Config)
 	if err != nil {
@@ -136,8 +134,8 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		Memory:        start.NetworkBuffer,
 		BufferTimeout: settings.Duration(config.BufferTimeout),
 		Unreachable:   start.Unreachable,
-		// A producer whose process is stopped is the roles' to judge, and so is one that
-		// nobody has deployed yet because its TaskExecutor is.
+		// The roles decide about a producer whose process is stopped, and about one that is not
+		// deployed yet because its TaskExecutor is stopped.
 		RequestTimeout: max(start.HeartbeatTimeout, exchange.DefaultRequestTimeout),
 	}
 	if len(start.Certificates.Key) > 0 {
@@ -177,7 +175,7 @@ func settingsOf(job map[string]string) (config.Config, error) {
 	return config.New(config.Layer{Source: "job configuration", Values: own})
 }
 
-// compile builds the job and checks that it is the one that was submitted.
+// compile builds the job and checks that it is the submitted one.
 func compile(job msg.JobSpec, program Program) (c Compiled, err error) {
 	defer func() {
 		if value := recover(); value != nil {

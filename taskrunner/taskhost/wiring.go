@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
-// wiring connects the tasks of one message. What reads an edge from all of its
-// producers shares them.
+// wiring connects the tasks of one message. Tasks that read an edge from all of its producers share
+// these producers.
 type wiring struct {
 	host    ids.HostID // of the tasks
 	graph   *jobgraph.JobGraph
@@ -22,8 +22,8 @@ func newWiring(host ids.HostID, graph *jobgraph.JobGraph, m msg.DeployTasks) *wi
 	return &wiring{host, graph, m, make(map[[2]int]*exchange.Sources)}
 }
 
-// wire finds out what a task is connected to: its outputs from the graph, its
-// inputs from where the message places the producers.
+// wire finds the inputs and outputs of a task: outputs from the graph, inputs from the placement of
+// the producers in the message.
 func (w *wiring) wire(t msg.TaskDeployment) (deployment, error) {
 	d := deployment{Execution: t.Execution, MemoryMB: t.MemoryMB}
 	e := t.Execution
@@ -46,7 +46,7 @@ func (w *wiring) wire(t msg.TaskDeployment) (deployment, error) {
 	return d, nil
 }
 
-// input gives what a subtask reads of an edge.
+// input gives the input of a subtask from an edge.
 func (w *wiring) input(edge jobgraph.Edge, subtask int) (input, error) {
 	if edge.Pattern == jobgraph.Pointwise {
 		producers, err := w.producers(edge, subtask, 1)
@@ -63,7 +63,7 @@ func (w *wiring) input(edge jobgraph.Edge, subtask int) (input, error) {
 	return input{All: w.sources[key], Channel: subtask}, nil
 }
 
-// producers gives n producers of an edge, from the first on.
+// producers gives n producers of an edge, beginning with first.
 func (w *wiring) producers(edge jobgraph.Edge, first, n int) ([]exchange.Producer, error) {
 	m := w.message
 	placement, err := placementOf(m, int(edge.From), w.graph.Vertices[edge.From].Parallelism)
