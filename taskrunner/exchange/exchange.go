@@ -24,7 +24,7 @@ type Exchange struct {
 	pool     *pool
 	registry *registry
 	closing  chan struct{}  // closed by Close
-	running  sync.WaitGroup // all goroutines of the exchange
+	running  sync.WaitGroup // the goroutines of the exchange
 	tight    sync.Once      // warns that buffers exceed their budget
 
 	mu       sync.Mutex // guards all below
@@ -33,7 +33,7 @@ type Exchange struct {
 	accepted map[*acceptedLink]struct{}
 }
 
-// New makes a host's exchange and listens. Zero fields of config get defaults.
+// New makes the exchange of a host and starts to listen. Zero fields of config get defaults.
 func New(ctx context.Context, config Config) (*Exchange, error) {
 	if config.Memory == 0 {
 		config.Memory = defaultMemory
@@ -74,11 +74,11 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	return e, nil
 }
 
-// Address is where other hosts reach this one, host:port.
+// Address is the address for other hosts, host:port.
 func (e *Exchange) Address() string { return e.listener.Addr().String() }
 
-// Partition makes one output of a task: channels consumers can ask for it from
-// now on. It ends with Finish or Fail.
+// Partition makes one output of a task. From now on consumers can request its channels. It ends
+// with Finish or Fail.
 func (e *Exchange) Partition(execution ids.ExecutionAttemptID, output, channels int) (*ResultPartition, error) {
 	p := newPartition(e, PartitionID{execution, output}, channels)
 	if err := e.registry.add(p); err != nil {
@@ -87,8 +87,8 @@ func (e *Exchange) Partition(execution ids.ExecutionAttemptID, output, channels 
 	return p, nil
 }
 
-// Gate makes one input of a task, of producers with a channel each. It does not wait
-// for them: what becomes of them is seen by Next. The gate outlives ctx; Close ends it.
+// Gate makes one input of a task, with one channel from each producer. It does not wait for the
+// producers; Next returns their errors. The gate outlives ctx; Close ends it.
 func (e *Exchange) Gate(ctx context.Context, producers []Producer) *InputGate {
 	g := e.newGate(0)
 	deadline := time.Now().Add(e.config.RequestTimeout)
@@ -106,8 +106,8 @@ func (e *Exchange) Gate(ctx context.Context, producers []Producer) *InputGate {
 	return g
 }
 
-// GateOf makes one input of a task that reads this channel of all sources, as Gate
-// does. Producers of this host that have nothing for it cost nothing.
+// GateOf makes one input of a task that reads this channel of all sources, as Gate does. Producers
+// on this host without data for it cost nothing.
 func (e *Exchange) GateOf(ctx context.Context, sources *Sources, channel int) *InputGate {
 	g := e.newGate(channel)
 	remote := sources.remote
@@ -126,7 +126,7 @@ func (e *Exchange) newGate(channel int) *InputGate {
 	return &InputGate{exchange: e, channel: channel, ready: newTurns[*inputChannel]()}
 }
 
-// ask gives a gate a channel from another host.
+// ask requests a channel of another host for a gate.
 func (e *Exchange) ask(ctx context.Context, g *InputGate, p Producer) {
 	c := &inputChannel{gate: g, producer: p}
 	in := &incoming{channel: c, quota: quota{pool: e.pool}}
@@ -137,15 +137,15 @@ func (e *Exchange) ask(ctx context.Context, g *InputGate, p Producer) {
 	e.connect(ctx, in)
 }
 
-// connect puts a channel on the connection to its producer's host, which it
-// dials where there is none.
+// connect puts a channel on the connection to its producer's host. It dials the host if there is no
+// connection.
 func (e *Exchange) connect(ctx context.Context, in *incoming) {
 	p := in.channel.producer
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l, run := e.dialed[p.Host], func() {}
 	if l == nil {
-		// The connection serves tasks that come later, too.
+		// The connection also serves later tasks, so it must outlive ctx.
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		l = &dialedLink{link: newLink[*incoming](cancel, e.config.maxChannels), exchange: e, host: p.Host, address: p.Address}
 		if e.closed {
@@ -160,15 +160,15 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 	switch err := l.add(in.id, in); {
 	case err == nil:
 		in.start()
-	case errors.Is(err, errTooMany): // for the other end it would be a fault of this one
+	case errors.Is(err, errTooMany): // the other end would see it as a fault of this host
 		in.refused(tooManyChannels(p.Host, l.most))
 	default:
 		in.refused(err)
 	}
-	run() // now that whatever the other host says finds the channel
+	run() // after add: the first frame of the other host finds the channel
 }
 
-// disconnected has the next gate dial the host anew.
+// disconnected removes a connection, so that the next gate dials the host again.
 func (e *Exchange) disconnected(l *dialedLink) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -181,7 +181,7 @@ func (e *Exchange) greeting(to ids.HostID) greeting {
 	return greeting{version: jobgraph.ProtocolVersion, job: e.config.Job, from: e.config.Host, to: to}
 }
 
-// lost makes of a connection's end what its tasks fail with.
+// lost makes the error for the tasks of a connection that has ended.
 func (e *Exchange) lost(host ids.HostID, address string, err error) error {
 	select {
 	case <-e.closing:
@@ -201,13 +201,13 @@ func (e *Exchange) reserve(channels int) {
 	})
 }
 
-// forget ends a partition's life in the exchange, with what it has used.
+// forget removes a partition that has ended, and the guarantees of its used channels.
 func (e *Exchange) forget(p *ResultPartition, used []*subpartition) {
 	e.registry.remove(p, used, p.failure())
 	e.pool.reserve(-len(used))
 }
 
-// tick flushes what has waited long enough, until Close.
+// tick flushes buffers and refuses late requests, each BufferTimeout, until Close.
 func (e *Exchange) tick() {
 	ticker := time.NewTicker(e.config.BufferTimeout)
 	defer ticker.Stop()
@@ -231,7 +231,7 @@ func (e *Exchange) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of descriptors, say
+		if err != nil { // for example too many open files
 			e.log.WithError(err).Warn("connection of another host not accepted")
 			if !e.pause(acceptPause) {
 				return
@@ -241,7 +241,7 @@ func (e *Exchange) accept() {
 		e.running.Go(func() {
 			l := newAcceptedLink(e, conn)
 			defer l.cut()
-			if err := e.admit(l); err != nil { // at debug, as anybody can have it written; who was meant says why, too
+			if err := e.admit(l); err != nil { // debug level, because any stranger can cause it; a host of the job logs its own error
 				e.log.WithError(err).WithField("address", conn.RemoteAddr().String()).Debug("connection refused")
 				return
 			}
@@ -253,7 +253,7 @@ func (e *Exchange) accept() {
 	}
 }
 
-// admit brings a connection to where it may carry channels.
+// admit performs the handshake of a connection; then it may carry channels.
 func (e *Exchange) admit(l *acceptedLink) error {
 	e.mu.Lock()
 	if e.closed {
@@ -274,7 +274,7 @@ func (e *Exchange) admit(l *acceptedLink) error {
 	return err
 }
 
-// acceptPause keeps a host that cannot accept from spinning.
+// acceptPause is the pause after a failed accept, so that the loop does not spin.
 const acceptPause = 100 * time.Millisecond
 
 func (e *Exchange) pause(d time.Duration) bool {
@@ -288,12 +288,12 @@ func (e *Exchange) pause(d time.Duration) bool {
 	}
 }
 
-// partingTime bounds how long connections take to send what they have ready at
-// Close, 1 s: without the last frames the tasks of other hosts would fail.
+// partingTime bounds how long Close lets connections send what is ready, 1 s: without the last
+// frames, tasks of other hosts would fail.
 const partingTime = time.Second
 
-// Close ends the exchange: partitions and gates that are left fail with
-// ErrClosed. It waits for all goroutines, and may be called more than once.
+// Close ends the exchange: open partitions and gates fail with ErrClosed. It waits for all
+// goroutines, and may be called more than once.
 func (e *Exchange) Close() {
 	e.mu.Lock()
 	if e.closed {

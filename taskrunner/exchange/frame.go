@@ -23,9 +23,9 @@ type frameKind byte
 
 const (
 	// Consumer to producer.
-	frameOpen    frameKind = iota + 1 // asks for a channel: count is its first credits, the payload says which
+	frameOpen    frameKind = iota + 1 // requests the channel in the payload: count is the number of its first credits
 	frameCredit                       // count more buffers may be sent
-	frameRelease                      // no more is needed
+	frameRelease                      // the consumer needs no more
 	// Producer to consumer.
 	frameData // one buffer: count is how many more wait for credit
 	frameEnd  // all data was sent
@@ -51,7 +51,7 @@ func (h header) append(to []byte) []byte {
 	return binary.BigEndian.AppendUint32(to, uint32(h.length))
 }
 
-// parseHeader reads a header and holds its length against its kind.
+// parseHeader reads a header and checks its length for its kind.
 func parseHeader(from []byte) (header, error) {
 	h := header{
 		kind:    frameKind(from[0]),
@@ -78,7 +78,7 @@ func parseHeader(from []byte) (header, error) {
 	return h, nil
 }
 
-// readHeader gives io.EOF only between two frames.
+// readHeader reads a header. It returns io.EOF only between two frames.
 func readHeader(r *bufio.Reader) (header, error) {
 	raw, err := r.Peek(headerSize)
 	if err != nil {
@@ -105,7 +105,7 @@ func writeFrame(w *bufio.Writer, h header, payload []byte) error {
 	return err
 }
 
-// writeData writes the frame of a buffer, all in one piece.
+// writeData writes the frame of a buffer with one write.
 func writeData(w *bufio.Writer, channel uint32, b *buffer, backlog int) error {
 	h := header{kind: frameData, count: uint16(backlog), channel: channel, length: len(b.payload())}
 	h.append(b.data[:0])

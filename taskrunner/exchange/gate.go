@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Producer is one channel that a gate reads: where it comes from.
+// Producer is the source of one channel of a gate.
 type Producer struct {
 	Partition PartitionID
 	Channel   int // of the partition
@@ -20,16 +20,14 @@ type Producer struct {
 	Address   string // Exchange.Address of the host
 }
 
-// InputGate is one input of a running task: a channel from each producing
-// subtask, read a buffer at a time in turn. One goroutine at a time calls Next and
-// Close.
+// InputGate is one input of a running task. It has a channel from each producing subtask, and reads
+// them in turn, one buffer at a time. Only one goroutine at a time may call Next and Close.
 type InputGate struct {
 	exchange *Exchange
-	channel  int // of all producers, where they are Sources
+	channel  int // of each producer, if they are Sources
 	ready    *turns[*inputChannel]
-	remote   int // channels that hold a guarantee of the pool
-	// others stands for all producers of the group that have nothing for this gate; nil
-	// without a group.
+	remote   int // channels with a guaranteed buffer of the pool
+	// others stands for all producers of the group without data for this gate; nil without a group.
 	others *inputChannel
 	group  *group
 
@@ -38,12 +36,12 @@ type InputGate struct {
 	open     int // channels that have not ended
 	closed   bool
 
-	// Of the goroutine that reads:
+	// For the reading goroutine only:
 	current *inputChannel // whose buffer is being read, or nil
 	buffer  *buffer
 	rest    []byte // of the buffer's payload
 
-	// What Next has read, told to Traffic a buffer at a time.
+	// Next counts into records and bytes, and copies them for Traffic after each buffer.
 	records, bytes   int64
 	toldRec, toldByt atomic.Int64
 }
@@ -59,19 +57,17 @@ type inputChannel struct {
 	ended    bool // Next has seen its end
 }
 
-// source is where a channel's buffers come from: a subpartition of this host, or
-// a connection.
+// source gives the buffers of a channel: from a subpartition of this host, or from a connection.
 type source interface {
-	// take gives what came next, if anything did.
+	// take gives the next buffer or the end, if there is one.
 	take() (delivery, error)
 	// recycle takes back a buffer that was read.
 	recycle(b *buffer)
-	// close says that no more is needed.
+	// close says that the gate needs no more.
 	close()
 }
 
-// join gives the gate a channel that its producer, of this host, uses now. A gate that
-// is closed turns it away.
+// join adds a channel that its producer on this host now uses. A closed gate releases the channel.
 func (g *InputGate) join(s *subpartition) {
 	c := &inputChannel{gate: g, producer: g.group.sources.Producer(s.partition.id.Execution.Subtask, g.channel)}
 	source := &localSource{channel: c}
@@ -83,7 +79,7 @@ func (g *InputGate) join(s *subpartition) {
 	source.attach(s)
 }
 
-// add takes a channel in; false when the gate is closed.
+// add adds a channel; false if the gate is closed.
 func (g *InputGate) add(c *inputChannel) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,7 +91,7 @@ func (g *InputGate) add(c *inputChannel) bool {
 	return true
 }
 
-// left counts a channel down, and gives the number of those that have not ended.
+// left subtracts ended channels, and gives the number of channels that have not ended.
 func (g *InputGate) left(ended int) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,11 +99,11 @@ func (g *InputGate) left(ended int) int {
 	return g.open
 }
 
-// notify has the gate look at this channel. It may be called from anywhere.
+// notify makes the gate look at this channel. Any goroutine may call it.
 func (c *inputChannel) notify() { c.gate.ready.add(c) }
 
-// Next gives the next record of any channel; it is valid until the next call.
-// io.EOF after the end of all channels. It looks at ctx once a buffer.
+// Next gives the next record of any channel; it is valid until the next call. It returns io.EOF
+// when all channels have ended. It checks ctx once for each buffer.
 func (g *InputGate) Next(ctx context.Context) ([]byte, error) {
 	for {
 		if g.current != nil {
@@ -128,7 +124,7 @@ func (g *InputGate) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// advance goes on to a buffer of the channel whose turn it is.
+// advance takes a buffer of the channel whose turn it is.
 func (g *InputGate) advance(ctx context.Context) error {
 	for g.left(0) > 0 {
 		if ctx.Err() != nil {
@@ -143,7 +139,7 @@ func (g *InputGate) advance(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 		}
-		if channel.ended { // a note that came late
+		if channel.ended { // a late notify
 			continue
 		}
 		d, err := channel.source.take()
@@ -157,7 +153,7 @@ func (g *InputGate) advance(ctx context.Context) error {
 			channel.ended = true
 			g.left(1)
 		case d.buffer != nil:
-			channel.notify() // there may be more, for its next turn
+			channel.notify() // there may be more data for its next turn
 			g.current, g.buffer, g.rest = channel, d.buffer, d.buffer.payload()
 			g.bytes += int64(len(g.rest))
 			return nil
@@ -175,8 +171,7 @@ func (g *InputGate) recycle() {
 	g.toldByt.Store(g.bytes)
 }
 
-// Close ends the reading of all channels: producers may go on, what they still
-// send is dropped.
+// Close closes all channels. Producers may continue, and the data that they still send is dropped.
 func (g *InputGate) Close() {
 	g.mu.Lock()
 	closed, channels := g.closed, g.channels
@@ -192,20 +187,19 @@ func (g *InputGate) Close() {
 	g.exchange.pool.reserve(-g.remote)
 }
 
-// Traffic gives the records and the bytes, lengths included, that were read. It
-// may be called from any goroutine.
+// Traffic gives the number of records and bytes read; bytes include the length prefixes. Any
+// goroutine may call it.
 func (g *InputGate) Traffic() (records, bytes int64) {
 	return g.toldRec.Load(), g.toldByt.Load()
 }
 
-// explain says which channel an error is about.
+// explain adds the channel to an error.
 func (c *inputChannel) explain(err error) error {
 	return fmt.Errorf("read channel %d of partition %s: %w", c.producer.Channel, c.producer.Partition, err)
 }
 
-// lost makes an error of what ended the channel before its data did: to the
-// consumer that is the loss of a peer, whose own failure is reported elsewhere, but
-// for what is this host's own.
+// lost makes a PeerLostError if a channel ended before its data did: the failure of the peer is
+// reported elsewhere. Errors of this host stay as they are.
 func (c *inputChannel) lost(err error) error {
 	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) || errors.Is(err, errTooManyChannels) {
 		return err

@@ -22,13 +22,12 @@ import (
 //	│ "BOBX" │ version u16 │ length u16 │ refusal │   empty: welcome
 //	└────────┴─────────────┴────────────┴─────────┘
 //
-// Who the peer is has been proved by TLS before that, and checked by the
-// tls.Config; the greeting keeps apart builds, jobs, and hosts that got an
-// earlier host's port.
+// Before that, TLS has proved the identity of the peer, and the tls.Config has checked it. The
+// greeting detects other builds, other jobs, and a host that got the port of an earlier one.
 const magic = "BOBX"
 
-// handshakeTimeout bounds what a consumer's host may take to say who it is, 10 s. One
-// whose process was stopped in between begins anew.
+// handshakeTimeout bounds how long a consumer's host may take to identify itself, 10 s. A host
+// whose process was stopped meanwhile connects again.
 const handshakeTimeout = 10 * time.Second
 
 // maxRefusal bounds a refusal's text, in bytes.
@@ -36,7 +35,7 @@ const maxRefusal = 512
 
 var errRefused = errors.New("connection refused by the other host")
 
-// greeting is what a consumer's host says first.
+// greeting is the first message of a consumer's host.
 type greeting struct {
 	version  int
 	job      ids.JobID
@@ -58,7 +57,7 @@ func (g greeting) append(to []byte) ([]byte, error) {
 
 func readGreeting(r io.Reader) (greeting, error) {
 	version, err := readPreamble(r)
-	if err != nil || version != jobgraph.ProtocolVersion { // what follows may look different
+	if err != nil || version != jobgraph.ProtocolVersion { // another version may have another format
 		return greeting{version: version}, err
 	}
 	var texts [3]string
@@ -76,7 +75,7 @@ func readGreeting(r io.Reader) (greeting, error) {
 	return greeting{version, ids.JobID(texts[0]), ids.HostID(texts[1]), ids.HostID(texts[2])}, nil
 }
 
-// readPreamble reads what both greetings begin with.
+// readPreamble reads the common start of both greetings.
 func readPreamble(r io.Reader) (version int, err error) {
 	var raw [len(magic) + 2]byte
 	if _, err := io.ReadFull(r, raw[:]); err != nil {
@@ -120,14 +119,15 @@ func greet(conn net.Conn, g greeting) error {
 	switch {
 	case size > 0:
 		return fmt.Errorf("%w, which speaks protocol version %d: %s", errRefused, version, refusal)
-	case version != jobgraph.ProtocolVersion: // that host, too, would have refused
+	case version != jobgraph.ProtocolVersion: // a host of this version would have refused
 		return fmt.Errorf("read answer to greeting: it has protocol version %d, want %d: %w", version, jobgraph.ProtocolVersion, errProtocol)
 	}
 	return nil
 }
 
-// welcome is the producer's side: it answers a greeting and gives who sent it. Who is welcome is known, and leaves the
-// doorstep, before he reads that: then he relies on the connection.
+// welcome answers a greeting for the producer, and gives the id of its sender. It tells the
+// doorstep that the peer is known before it writes the answer, because after the answer the peer
+// relies on the connection.
 func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) {
 	g, err := readGreeting(conn)
 	if err != nil {

@@ -5,28 +5,28 @@ import (
 	"sync"
 )
 
-// incoming is the consuming end of a channel that comes over a connection: what
-// has arrived for the task, and what the producer must be told.
+// incoming is the consuming end of a channel over a connection: the buffers that have arrived for
+// the task, and the messages for the producer.
 type incoming struct {
 	link    *dialedLink
 	channel *inputChannel
 	id      uint32 // on the connection; set by the link before anything is sent
 
 	mu      sync.Mutex // guards all below; only leaves are locked under it
-	quota   quota      // granted + arrived + the one that the task reads
+	quota   quota      // granted + arrived + the buffer that the task reads
 	granted int        // credits that the producer has not used
-	untold  int        // of these, credits that it has not been told of
-	backlog int        // what it had waiting when it last sent
+	untold  int        // granted credits that were not sent yet
+	backlog int        // the producer's waiting buffers when it last sent
 	arrived []*buffer
 	opened  bool // frameOpen was sent
 	ended   bool // frameEnd or frameFail came: nothing follows
-	closed  bool // no more is needed, or all has come
+	closed  bool // the task needs no more, or everything has arrived
 	said    bool // frameRelease was sent
 	err     error
 }
 
-// grant gives the producer credit for what it has waiting and one buffer more,
-// as far as the quota allows, and asks for a turn to say so.
+// grant gives the producer credit for its waiting buffers and one more, as far as the quota allows,
+// and asks for a turn to send it.
 func (in *incoming) grant() {
 	for in.granted <= in.backlog && !in.closed && in.quota.take() {
 		in.granted++
@@ -44,7 +44,7 @@ func (in *incoming) start() {
 	in.grant()
 }
 
-// produce writes what the producer must be told.
+// produce writes the frames for the producer.
 func (in *incoming) produce(w *bufio.Writer) (more bool, err error) {
 	in.mu.Lock()
 	credits := in.untold
@@ -72,8 +72,8 @@ func (in *incoming) produce(w *bufio.Writer) (more bool, err error) {
 	return false, err
 }
 
-// expect uses up a credit for a buffer on its way in. It gives a buffer to read
-// it into, or none when the buffer is no longer needed.
+// expect uses one credit for an arriving buffer. It gives a buffer to read into, or nil if the
+// buffer is not needed any more.
 func (in *incoming) expect() (*buffer, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -89,7 +89,7 @@ func (in *incoming) expect() (*buffer, error) {
 	return in.quota.pool.get(), nil
 }
 
-// deliver takes a buffer that expect gave and that has been filled.
+// deliver queues a buffer from expect that has been filled.
 func (in *incoming) deliver(b *buffer, backlog int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -103,7 +103,7 @@ func (in *incoming) deliver(b *buffer, backlog int) {
 	in.channel.notify()
 }
 
-// finish takes the producer's last frame: its end (nil), or why there is none.
+// finish handles the producer's last frame: the end (nil), or the error of a failure.
 func (in *incoming) finish(err error) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -118,7 +118,7 @@ func (in *incoming) finish(err error) error {
 	return nil
 }
 
-// refused says that the channel is not on its connection, which is to hear nothing of it.
+// refused says that the channel was not added to its connection, so no frame is sent for it.
 func (in *incoming) refused(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -136,7 +136,7 @@ func (in *incoming) lost(err error) {
 	}
 }
 
-// shut takes back unused credit, as no more is to come.
+// shut takes back unused credit, because no more data comes.
 func (in *incoming) shut() {
 	in.closed = true
 	in.quota.give(in.granted)
@@ -164,7 +164,7 @@ func (in *incoming) recycle(b *buffer) {
 	in.grant()
 }
 
-// abandon takes back a buffer that expect gave and that could not be filled.
+// abandon takes back a buffer from expect that could not be filled.
 func (in *incoming) abandon(b *buffer) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -178,7 +178,7 @@ func (in *incoming) drop(buffers ...*buffer) {
 	in.quota.give(len(buffers))
 }
 
-// close drops what has arrived and tells the producer to stop.
+// close drops the arrived buffers and tells the producer to stop.
 func (in *incoming) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Faults of a peer, all errProtocol.
+// Protocol errors of a peer, all errProtocol.
 var (
 	errNoCredit     = fmt.Errorf("buffer without credit: %w", errProtocol)
 	errAfterEnd     = fmt.Errorf("frame after the last frame of its channel: %w", errProtocol)
@@ -20,31 +20,30 @@ var (
 )
 
 const (
-	// maxChannels bounds the channels of one connection, and with them all that
-	// a peer can have this host remember: 2,048 tasks of each host, all connected.
-	// A job that needs more fails with errTooManyChannels.
+	// maxChannels bounds the channels of one connection, and thereby the state that a peer can
+	// create on this host: 2,048 tasks on each host, all connected with each other. A job that
+	// needs more fails with errTooManyChannels.
 	maxChannels = 1 << 22
 	writeBuffer = 16 << 10 // bytes; whole buffers of records bypass it
 	readBuffer  = 16 << 10 // bytes
 )
 
-// endpoint is a channel's end at a connection.
+// endpoint is the end of a channel at a connection.
 type endpoint interface {
 	comparable
-	// produce writes what the channel has to say, at most one buffer, and tells
-	// whether there may be more. Only the connection's writer calls it.
+	// produce writes the frames of the channel, at most one buffer, and tells whether there may be
+	// more. Only the connection's writer calls it.
 	produce(w *bufio.Writer) (more bool, err error)
-	// lost says that the connection is gone and why.
+	// lost says that the connection has ended, and why.
 	lost(err error)
 }
 
-// link is one end of a connection and the channels E on it. Once established,
-// two goroutines serve it: one reads frames and never waits for anything else,
-// one writes what the channels have to say, each in turn.
+// link is one end of a connection with its channels E. Once established, two goroutines serve it.
+// One reads frames and waits for nothing else. The other writes the frames of the channels in turn.
 type link[E endpoint] struct {
 	turns   *turns[E]
-	cut     func()        // ends the connection at once, in whatever state
-	parting chan struct{} // closed by part: the writer ends when all is said
+	cut     func()        // ends the connection at once, in any state
+	parting chan struct{} // closed by part: the writer ends after the waiting frames
 	most    int           // channels
 
 	mu          sync.Mutex // guards all below
@@ -58,8 +57,7 @@ func newLink[E endpoint](cut func(), most int) link[E] {
 	return link[E]{turns: newTurns[E](), cut: cut, most: most, parting: make(chan struct{}), channels: make(map[uint32]E)}
 }
 
-// add puts a channel on the connection. It gives the error by which the
-// connection was lost, if it was.
+// add adds a channel to the connection. If the connection was lost, it gives the error of that.
 func (l *link[E]) add(id uint32, channel E) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +90,7 @@ func (l *link[E]) forget(id uint32) {
 	delete(l.channels, id)
 }
 
-// establish ends the handshake; false when the link was told to part before.
+// establish ends the handshake; false if part was called before.
 func (l *link[E]) establish() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,7 +98,7 @@ func (l *link[E]) establish() bool {
 	return l.established
 }
 
-// part has the link end once its channels have said what they have ready.
+// part ends the link after its channels have sent what is ready.
 func (l *link[E]) part() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,14 +111,14 @@ func (l *link[E]) part() {
 	}
 }
 
-// serve runs the connection until it breaks, until read fails or until part,
-// and gives the reason: ErrClosed after part.
+// serve runs the connection until it breaks, read fails, or part is called, and gives the reason:
+// ErrClosed after part.
 func (l *link[E]) serve(conn net.Conn, read func(*bufio.Reader) error) error {
 	stopped := make(chan struct{})
 	written := make(chan error, 1)
-	go func() { // ends when serve has closed stopped and conn
+	go func() { // ends after serve has closed stopped and conn
 		err := l.write(conn, stopped)
-		conn.Close() // ends the reading
+		conn.Close() // ends read
 		written <- err
 	}()
 	err := read(bufio.NewReaderSize(conn, readBuffer))
@@ -132,7 +130,7 @@ func (l *link[E]) serve(conn net.Conn, read func(*bufio.Reader) error) error {
 	return err
 }
 
-// write serves the channels' turns. A nil error means that the reader ended.
+// write calls the channels in turn. A nil error means that the reader has ended.
 func (l *link[E]) write(conn net.Conn, stopped <-chan struct{}) error {
 	w := bufio.NewWriterSize(conn, writeBuffer)
 	for {
@@ -160,7 +158,7 @@ func (l *link[E]) write(conn net.Conn, stopped <-chan struct{}) error {
 	}
 }
 
-// fail ends all channels.
+// fail ends all channels with this error.
 func (l *link[E]) fail(err error) {
 	l.mu.Lock()
 	l.err = err
@@ -172,7 +170,7 @@ func (l *link[E]) fail(err error) {
 	}
 }
 
-// readFrames hands each frame's header to handle, which reads the payload.
+// readFrames passes the header of each frame to handle, which reads the payload.
 func readFrames(r *bufio.Reader, handle func(header) error) error {
 	for {
 		h, err := readHeader(r)

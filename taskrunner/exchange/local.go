@@ -2,9 +2,9 @@ package exchange
 
 import "sync"
 
-// localSource reads a subpartition of the same host: the gate takes the
-// producer's own buffers, one at a time, and gives them back when read. So the
-// producer's quota bounds the channel, as credit does between hosts.
+// localSource reads a subpartition of the same host. The gate takes the producer's own buffers, one
+// at a time, and returns them after reading. So the producer's quota bounds the channel, as credit
+// does between hosts.
 type localSource struct {
 	channel *inputChannel
 

@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// outgoing is the producing end of a channel that goes over a connection: who
-// takes a subpartition's buffers when the consumer has credit for them.
+// outgoing is the producing end of a channel over a connection. It takes the buffers of a
+// subpartition when the consumer has given credit.
 type outgoing struct {
 	link *acceptedLink
 	id   uint32 // on the connection
 
 	mu       sync.Mutex // guards all below; held while the subpartition is locked
 	from     *subpartition
-	refusal  error // in place of from
+	refusal  error // why from is nil
 	credits  int
 	ended    bool  // frameEnd or frameFail was sent
 	released bool  // frameRelease came
-	gone     error // why the connection is no more
+	gone     error // why the connection has ended
 }
 
-// notify has the connection's writer look at this channel.
+// notify makes the connection's writer look at this channel.
 func (o *outgoing) notify() { o.link.turns.add(o) }
 
 func (o *outgoing) attach(s *subpartition) {
@@ -97,7 +97,7 @@ func (o *outgoing) credit(n int) {
 	o.notify()
 }
 
-// release takes the consumer's last frame.
+// release handles the consumer's last frame.
 func (o *outgoing) release() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,13 +111,13 @@ func (o *outgoing) release() error {
 	if o.ended {
 		o.link.forget(o.id)
 	} else {
-		o.notify() // answers with the end
+		o.notify() // the writer answers with the end
 	}
 	return nil
 }
 
-// lost says that the connection is gone: the producing task fails unless the
-// consumer had said that it needs no more.
+// lost says that the connection has ended. The producing task fails unless the consumer has
+// released the channel.
 func (o *outgoing) lost(err error) {
 	o.mu.Lock()
 	o.gone = err

@@ -9,19 +9,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// ResultPartition is one output of a running task: one channel to each consuming
-// subtask. Emit, Flush and Finish belong to the task's goroutine; Fail and
-// Traffic may be called from any.
+// ResultPartition is one output of a running task, with one channel to each consuming subtask. Only
+// the task's goroutine may call Emit, Flush and Finish; any goroutine may call Fail and Traffic.
 //
-// A channel takes memory and time once it is used: when a record is emitted to it,
-// or a consumer of another host asks for it.
+// A channel costs memory and time only when it is used: when the task emits a record to it, or a
+// consumer on another host requests it.
 type ResultPartition struct {
 	exchange *Exchange
 	id       PartitionID
-	width    int   // channels that there are
-	channels table // those in use
-	// room has a token when a buffer came back since it was last drawn. Capacity
-	// one: the task, the only one to draw, looks at its channel for each token.
+	width    int   // number of channels
+	channels table // the used channels
+	// room has a token if a buffer came back after the last token was taken. Its capacity is one:
+	// only the task takes tokens, and looks at its channel for each.
 	room chan struct{}
 
 	ended chan struct{} // closed by end, once
@@ -29,11 +28,11 @@ type ResultPartition struct {
 	mu       sync.Mutex // guards what follows; a leaf but for the pool
 	used     []*subpartition
 	open     int             // channels in use that are not released
-	filling  []*subpartition // channels that may have something to flush, each once
-	finished bool            // Finish was called: no more channels are used but by consumers
+	filling  []*subpartition // channels that may have data to flush, each once
+	finished bool            // Finish was called: only consumers may use further channels
 	err      error           // set before ended is closed; nil when the partition is drained
 
-	announced bool // to the registry, whose mutex guards it: no more records come
+	announced bool // the registry knows that no more records come; its mutex guards this
 }
 
 var _ operator.RecordWriter = (*ResultPartition)(nil)
@@ -50,9 +49,9 @@ func newPartition(e *Exchange, id PartitionID, channels int) *ResultPartition {
 // Channels is the number of consuming subtasks.
 func (p *ResultPartition) Channels() int { return p.width }
 
-// Emit appends a copy of the record to a channel. It blocks while the consumer
-// has no room, and looks at ctx once a buffer. A record for a consumer that ended
-// before its input did is dropped. ErrPeerLost when a consumer's host was lost.
+// Emit appends a copy of the record to a channel. It blocks while the consumer has no room, and
+// checks ctx once for each buffer. If the consumer has ended before its input, the record is
+// dropped. The error is ErrPeerLost if a consumer's host was lost.
 func (p *ResultPartition) Emit(ctx context.Context, channel int, record []byte) error {
 	if len(record) > MaxRecord {
 		return fmt.Errorf("emit record of %d bytes to partition %s: %w", len(record), p.id, ErrRecordTooLarge)
@@ -65,7 +64,7 @@ func (p *ResultPartition) Emit(ctx context.Context, channel int, record []byte) 
 	return s.append(ctx, record)
 }
 
-// use gives a channel, from now on in use.
+// use gives a channel, and marks it as used.
 func (p *ResultPartition) use(channel int) *subpartition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +75,7 @@ func (p *ResultPartition) use(channel int) *subpartition {
 	s.finished, s.err = p.finished, p.err
 	p.channels.set(channel, s)
 	select {
-	case <-p.ended: // which has settled what the others held
+	case <-p.ended: // end has already given the guarantees back
 	default:
 		p.used = append(p.used, s)
 		p.open++
@@ -85,15 +84,15 @@ func (p *ResultPartition) use(channel int) *subpartition {
 	return s
 }
 
-// inUse gives the channels of this moment that are in use.
+// inUse gives the channels that are in use now.
 func (p *ResultPartition) inUse() []*subpartition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clip(p.used) // it only grows
 }
 
-// Flush lets partly filled buffers go as soon as their consumers can take them.
-// It does not wait for that.
+// Flush sends partly filled buffers as soon as their consumers can take them. It does not wait for
+// that.
 func (p *ResultPartition) Flush(context.Context) error {
 	p.flush()
 	return nil
@@ -109,15 +108,15 @@ func (p *ResultPartition) flush() {
 	}
 }
 
-// fills notes that a channel has begun a buffer.
+// fills notes that a channel has started a buffer.
 func (p *ResultPartition) fills(s *subpartition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.filling = append(p.filling, s)
 }
 
-// Finish ends all channels and waits until every consumer's host has all data or
-// wants no more: the producing host is not needed for this partition's data then.
+// Finish ends all channels, and waits until every consumer's host has all data or needs no more.
+// Then the partition's data does not need the producing host any more.
 func (p *ResultPartition) Finish(ctx context.Context) error {
 	p.mu.Lock()
 	p.finished = true
@@ -138,14 +137,13 @@ func (p *ResultPartition) Finish(ctx context.Context) error {
 	}
 }
 
-// Fail ends all channels that are not drained; their consumers fail with
-// ErrPeerLost and the text of err. It may be called after Finish, and more than
-// once.
+// Fail ends all channels that are not drained. Their consumers fail with ErrPeerLost and the text
+// of err. It may be called after Finish, and more than once.
 func (p *ResultPartition) Fail(err error) {
 	p.end(fmt.Errorf("partition %s: %w", p.id, err))
 }
 
-// Traffic gives the records and the bytes, lengths included, that were emitted.
+// Traffic gives the number of records and bytes emitted; bytes include the length prefixes.
 func (p *ResultPartition) Traffic() (records, bytes int64) {
 	for _, s := range p.inUse() {
 		r, b := s.traffic()
@@ -160,7 +158,7 @@ func (p *ResultPartition) failure() error {
 	return p.err
 }
 
-// waitForRoom waits for a buffer of any channel to come back.
+// waitForRoom waits until a buffer of any channel comes back.
 func (p *ResultPartition) waitForRoom(ctx context.Context) error {
 	select {
 	case <-p.room:
@@ -179,7 +177,7 @@ func (p *ResultPartition) signalRoom() {
 	}
 }
 
-// channelReleased counts down to the end of a partition that all have read.
+// channelReleased ends the partition after its last channel was released.
 func (p *ResultPartition) channelReleased() {
 	p.mu.Lock()
 	p.open--
@@ -188,10 +186,10 @@ func (p *ResultPartition) channelReleased() {
 	if last {
 		p.end(nil)
 	}
-	p.signalRoom() // the task may wait for room in this very channel
+	p.signalRoom() // the task may be waiting for room in this channel
 }
 
-// end closes the partition once, drained (nil) or failed.
+// end ends the partition once: drained (nil) or failed.
 func (p *ResultPartition) end(err error) {
 	p.mu.Lock()
 	select {

@@ -4,17 +4,17 @@ import "sync"
 
 const (
 	bufferSize = 32 << 10
-	// maxPayload is what a buffer holds beside the header that precedes it on the
-	// wire. The header has its place in the buffer so that a frame is one write.
+	// maxPayload is the payload of a buffer. The header has its place in the buffer, so that a
+	// frame is one write.
 	maxPayload = bufferSize - headerSize
-	// maxPerChannel bounds the buffers of one end of a channel: one guaranteed,
-	// the others floating.
+	// maxPerChannel bounds the buffers of one end of a channel: one guaranteed buffer, and up to
+	// seven floating ones.
 	maxPerChannel = 8
 )
 
-// buffer is a data frame in the making, on its way, or being read.
+// buffer is a data frame that is being filled, sent or read.
 type buffer struct {
-	end  int // of what is written; the payload begins at headerSize
+	end  int // of the written bytes; the payload begins at headerSize
 	data [bufferSize]byte
 }
 
@@ -22,18 +22,18 @@ func (b *buffer) payload() []byte { return b.data[headerSize:b.end] }
 
 func (b *buffer) room() int { return len(b.data) - b.end }
 
-// pool counts out the host's buffers. They are made when first needed.
+// pool counts the buffers of the host. It allocates them when they are needed.
 type pool struct {
 	mu       sync.Mutex // guards all below; a leaf: nothing is locked under it
 	free     []*buffer
-	made     int // buffers in existence
-	capacity int // buffers the host was given memory for
+	made     int // allocated buffers
+	capacity int // buffers for which the host has memory
 	reserved int // guarantees of open channels
 	floating int // buffers in use beyond the guarantees
 }
 
-// reserve adds channels' guarantees, or with a negative count takes them back. It
-// tells whether the guarantees exceed the pool's capacity now and did not before.
+// reserve adds the guarantees of channels, or with a negative count removes them. It tells whether
+// this call made the guarantees exceed the pool's capacity.
 func (p *pool) reserve(channels int) (grown bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *pool) reserve(channels int) (grown bool) {
 	return before <= p.capacity && p.reserved > p.capacity
 }
 
-// borrow takes one floating buffer's worth of the pool, if there is any.
+// borrow takes one floating buffer if there is one.
 func (p *pool) borrow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *pool) giveBack(n int) {
 	p.floating -= n
 }
 
-// get gives an empty buffer to one whose quota covers it.
+// get gives an empty buffer; the quota of the caller covers it.
 func (p *pool) get() *buffer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,21 +76,21 @@ func (p *pool) put(b *buffer) {
 	b.end = headerSize
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.made > max(p.capacity, p.reserved) { // channels were opened while others floated
+	if p.made > max(p.capacity, p.reserved) { // too many: channels were opened while other buffers floated
 		p.made--
 		return
 	}
 	p.free = append(p.free, b)
 }
 
-// quota counts the buffers that one end of a channel holds or has announced. It
-// is guarded by its owner's mutex.
+// quota counts the buffers that one end of a channel holds or has announced. Its owner's mutex
+// guards it.
 type quota struct {
 	pool *pool
 	held int
 }
 
-// take allows one more buffer: always the first, others as the pool can spare.
+// take allows one more buffer: the first one always, others if the pool has floating ones.
 func (q *quota) take() bool {
 	if q.held > 0 && (q.held >= maxPerChannel || !q.pool.borrow()) {
 		return false

@@ -5,27 +5,27 @@ import (
 	"fmt"
 )
 
-// A channel's payloads, joined, are records, each with its length before it as
-// uvarint. A record may span buffers; its length never does, so that a reader
-// never sees a part of one: a buffer with less room than maxPrefix is full.
+// The payloads of a channel, joined, are records, each after its length as uvarint.
+// A record may span buffers. A length never does, because a buffer with less room
+// than maxPrefix is full. So a reader never sees a part of a length.
 const (
 	// MaxRecord bounds one record, in bytes.
 	MaxRecord = 128 << 20
 	maxPrefix = 4 // bytes of the uvarint of MaxRecord
-	// keptPartial is the largest buffer for records that span buffers that a
-	// channel keeps for the next one, in bytes.
+	// keptPartial is the largest buffer for spanning records that a channel keeps for the next one,
+	// in bytes.
 	keptPartial = 1 << 20
 )
 
-// assembler cuts a channel's payloads into records.
+// assembler splits the payloads of a channel into records.
 type assembler struct {
 	partial []byte // of a record that continues in the next payload
 	missing int    // bytes of it to come
 }
 
-// next cuts the first record off data, which begins where the last call's rest
-// did or, once all was taken, with the next payload. Without a record data is
-// used up. The record is valid until the next call.
+// next splits the first record off data. data is the rest of the last call or, if that was empty,
+// the next payload. If it finds no record, it has used all of data. The record is valid until the
+// next call.
 func (a *assembler) next(data []byte) (record, rest []byte, found bool, err error) {
 	if a.missing > 0 {
 		return a.resume(data)
@@ -43,7 +43,7 @@ func (a *assembler) next(data []byte) (record, rest []byte, found bool, err erro
 	if length <= uint64(len(data)) {
 		return data[:length:length], data[length:], true, nil
 	}
-	// What arrives is kept, never what was announced allocated.
+	// Keep the bytes that arrived. Never allocate by the announced length.
 	a.partial = append(a.partial[:0], data...)
 	a.missing = int(length) - len(data)
 	return nil, nil, false, nil

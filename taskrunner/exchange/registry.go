@@ -9,16 +9,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// registry knows the host's partitions and who reads them here, and who waits for
-// one that is not deployed yet.
+// registry knows the partitions of the host, their readers on this host, and the requests for
+// partitions that are not deployed yet.
 type registry struct {
 	host ids.HostID
 
 	mu         sync.Mutex // guards all below
 	partitions map[PartitionID]*ResultPartition
 	waiting    map[PartitionID][]waiter
-	// ended has the last attempt's partition of each output of each subtask, once it is
-	// no more, for consumers that come later.
+	// ended has, for each output of each subtask, the partition of the last attempt that has ended,
+	// for later consumers.
 	ended  map[outputID]ending
 	edges  map[edge]*readers
 	closed bool
@@ -30,23 +30,24 @@ type outputID struct {
 	subtask int
 }
 
-// ending is how a partition ended: drained (nil), or failed.
+// ending is the end of a partition: drained (nil) or failed.
 type ending struct {
 	partition PartitionID
 	err       error
 }
 
-// readers are those of an edge whose consumers and producers run on this host.
+// readers are the gates on this host that read an edge, and the channels that producers on this
+// host offer them.
 type readers struct {
 	groups map[*Sources]*group
-	gates  map[int]*InputGate // by channel, the one that came last
-	// offers are channels in use for which no gate has come: by channel. Consumers of
-	// other hosts ask for theirs.
+	gates  map[int]*InputGate // by channel; the newest gate of each
+	// offers are used channels without a gate yet, by channel. Consumers on other hosts request
+	// their channels.
 	offers map[int]map[*subpartition]struct{}
 }
 
-// requester asks for one channel of a partition and gets exactly one answer,
-// possibly before request returns.
+// requester requests one channel of a partition and gets exactly one answer, possibly before
+// request returns.
 type requester interface {
 	attach(s *subpartition)
 	refuse(err error)
@@ -66,7 +67,7 @@ func newRegistry(host ids.HostID) *registry {
 	}
 }
 
-// add makes a partition known and gives its channels to those who wait for it.
+// add adds a partition and gives its channels to waiting requesters.
 func (r *registry) add(p *ResultPartition) error {
 	r.mu.Lock()
 	if r.closed {
@@ -90,7 +91,7 @@ func (r *registry) add(p *ResultPartition) error {
 	return nil
 }
 
-// announce says that a partition's task uses no further channel.
+// announce says that the task of a partition uses no further channel.
 func (r *registry) announce(p *ResultPartition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +111,7 @@ func (r *registry) announceLocked(p *ResultPartition) {
 	}
 }
 
-// remove forgets a partition that has ended, drained or with an error; false when it
-// was not known.
+// remove removes a partition that has ended, drained or with an error; false if it was not known.
 func (r *registry) remove(p *ResultPartition, used []*subpartition, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +128,7 @@ func (r *registry) remove(p *ResultPartition, used []*subpartition, err error) b
 	for _, s := range used {
 		r.withdraw(s)
 	}
-	if p.announced { // what it has used is told for each channel
+	if p.announced { // its used channels tell their own end
 		return true
 	}
 	for _, g := range r.groupsOf(p) {
@@ -140,7 +140,7 @@ func (r *registry) remove(p *ResultPartition, used []*subpartition, err error) b
 
 func (p PartitionID) output() outputID { return outputID{p.edge(), p.Execution.Subtask} }
 
-// groupsOf lists those who read a partition.
+// groupsOf lists the groups that read a partition.
 func (r *registry) groupsOf(p *ResultPartition) (groups []*group) {
 	if e := r.edges[p.id.edge()]; e != nil {
 		for _, g := range e.groups {
@@ -152,8 +152,8 @@ func (r *registry) groupsOf(p *ResultPartition) (groups []*group) {
 	return groups
 }
 
-// request answers by with a channel of the partition, once it is there, or
-// refuses after the deadline.
+// request gives the requester a channel of the partition when the partition is there, or refuses
+// after the deadline.
 func (r *registry) request(id PartitionID, channel int, by requester, deadline time.Time) {
 	r.mu.Lock()
 	p, known := r.partitions[id]
@@ -171,12 +171,12 @@ func (r *registry) request(id PartitionID, channel int, by requester, deadline t
 		r.connect(p, channel, by)
 	case over && last.err != nil:
 		by.refuse(last.err)
-	case over: // it had nothing for this consumer, or would be there
+	case over: // it had no data for this consumer: otherwise it would still be there
 		by.attach(drained(id))
 	}
 }
 
-// connect gives a channel to a consumer that has asked for it.
+// connect gives a channel to its requester.
 func (r *registry) connect(p *ResultPartition, channel int, by requester) {
 	if channel < 0 || channel >= p.width {
 		by.refuse(fmt.Errorf("request channel %d of partition %s, which has %d channels", channel, p.id, p.width))
@@ -189,7 +189,7 @@ func (r *registry) connect(p *ResultPartition, channel int, by requester) {
 	by.attach(s)
 }
 
-// readersOf gives the readers of an edge, from now on known.
+// readersOf gives the readers of an edge, and adds them if there are none.
 func (r *registry) readersOf(e edge) *readers {
 	known := r.edges[e]
 	if known == nil {
@@ -202,8 +202,8 @@ func (r *registry) readersOf(e edge) *readers {
 	return known
 }
 
-// offer brings a channel that is used for the first time to its gate, if that is on
-// this host and there.
+// offer gives a newly used channel to its gate, if the gate is on this host and exists. Otherwise
+// it keeps the offer.
 func (r *registry) offer(s *subpartition) {
 	r.mu.Lock()
 	if r.closed || r.partitions[s.partition.id] != s.partition {
@@ -226,7 +226,7 @@ func (r *registry) offer(s *subpartition) {
 	}
 }
 
-// withdraw takes back an offer, if there is one.
+// withdraw removes an offer, if there is one.
 func (r *registry) withdraw(s *subpartition) {
 	if !s.offered {
 		return
@@ -241,8 +241,7 @@ func (r *registry) withdraw(s *subpartition) {
 	r.forget(id, e)
 }
 
-// enter makes a gate known to the producers of this host, and gives it what they have
-// for it already.
+// enter adds a gate, and gives it the channels that producers on this host already offer.
 func (r *registry) enter(gate *InputGate, sources *Sources, deadline time.Time) {
 	id := sources.producers[0].Partition.edge()
 	r.mu.Lock()
@@ -273,10 +272,10 @@ func (r *registry) enter(gate *InputGate, sources *Sources, deadline time.Time) 
 	for _, s := range offered {
 		gate.join(s)
 	}
-	gate.others.notify() // all may have ended before it came
+	gate.others.notify() // all producers may have ended before
 }
 
-// survey finds out about the producers that there are or were.
+// survey counts the producers of a group that exist or have ended.
 func (r *registry) survey(g *group) {
 	for i, producer := range g.sources.producers {
 		id := producer.Partition
@@ -299,7 +298,7 @@ func (r *registry) survey(g *group) {
 	}
 }
 
-// leave takes in that a gate is closed.
+// leave handles that a gate is closed.
 func (r *registry) leave(gate *InputGate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -307,8 +306,8 @@ func (r *registry) leave(gate *InputGate) {
 	r.tidy(gate.group.sources.producers[0].Partition.edge(), gate.group)
 }
 
-// tidy forgets a group that has ended, with its gates: until then they turn away what
-// producers still have for them.
+// tidy removes a group that has ended, with its gates. Until then its closed gates release channels
+// that producers offer.
 func (r *registry) tidy(id edge, g *group) {
 	if g.open > 0 || !g.complete() {
 		return
@@ -326,14 +325,14 @@ func (r *registry) tidy(id edge, g *group) {
 	r.forget(id, e)
 }
 
-// forget forgets an edge of which there is nothing left.
+// forget removes an edge without groups and offers.
 func (r *registry) forget(id edge, e *readers) {
 	if len(e.groups) == 0 && len(e.offers) == 0 {
 		delete(r.edges, id)
 	}
 }
 
-// expire refuses what has waited until its deadline.
+// expire refuses requests whose deadline has passed.
 func (r *registry) expire(now time.Time) {
 	late := make(map[PartitionID][]waiter)
 	r.mu.Lock()
@@ -366,12 +365,12 @@ func (r *registry) expire(now time.Time) {
 	}
 }
 
-// made tells whether a partition is there, or was.
+// made tells whether a partition exists or has ended.
 func (r *registry) made(id PartitionID) bool {
 	return r.partitions[id] != nil || r.ended[id.output()].partition == id
 }
 
-// list gives the partitions of this moment, in no order.
+// list gives the current partitions, in no order.
 func (r *registry) list() []*ResultPartition {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -382,7 +381,7 @@ func (r *registry) list() []*ResultPartition {
 	return all
 }
 
-// close refuses all who wait, and whatever comes later.
+// close refuses all waiting requests, and all later ones.
 func (r *registry) close() {
 	r.mu.Lock()
 	r.closed = true

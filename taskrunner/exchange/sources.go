@@ -7,16 +7,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Sources are the producers of an edge that connects each of them with each
-// consumer. The gates of one host that read such an edge share them: what all have
-// in common, above all the producers that have nothing for a consumer, costs them
-// nothing.
+// Sources are the producers of an edge that connects each producer with each consumer. The gates of
+// one host that read the edge share them. So common state, mainly about producers without data for
+// a consumer, is not kept for each gate.
 type Sources struct {
-	producers []Producer // by subtask; the channel is each gate's own
+	producers []Producer // by subtask; each gate has its own channel
 	remote    []int      // subtasks on other hosts
 }
 
-// NewSources takes the producers by subtask, from 0; their Channel does not count. The gates
+// NewSources makes Sources of the producers, by subtask from 0. It ignores their Channel. The gates
 // are on host own.
 func NewSources(own ids.HostID, producers []Producer) *Sources {
 	s := &Sources{producers: producers}
@@ -28,7 +27,7 @@ func NewSources(own ids.HostID, producers []Producer) *Sources {
 	return s
 }
 
-// Producer gives a subtask as consumer channel reads it.
+// Producer gives the producer of a subtask with this channel.
 func (s *Sources) Producer(subtask, channel int) Producer {
 	p := s.producers[subtask]
 	p.Channel = channel
@@ -38,44 +37,43 @@ func (s *Sources) Producer(subtask, channel int) Producer {
 // Len is the number of producers.
 func (s *Sources) Len() int { return len(s.producers) }
 
-// edge is the output of a vertex, as the exchange names it.
+// edge is an output of a vertex.
 type edge struct{ vertex, output int }
 
 func (p PartitionID) edge() edge { return edge{p.Execution.Vertex, p.Output} }
 
-// group is what the gates of this host that share Sources know of those of their
-// producers that run on it, too: how many will not begin another channel, or that one
-// failed. A channel that such a producer uses is handed to its gate when it begins.
-// The registry's mutex guards it.
+// group is the state that gates with the same Sources share about those producers that run on the
+// same host: how many will use no further channel, or that one has failed. A channel that such a
+// producer uses goes directly to its gate. The registry's mutex guards the group.
 type group struct {
 	sources *Sources
 	host    ids.HostID
 	local   int // producers of this host
-	known   int // of these, producers whose partition was made
-	ended   int // of these, producers that use no further channel
+	known   int // local producers whose partition was made
+	ended   int // local producers that use no further channel
 
-	deadline time.Time    // until when all should be known
-	failed   int          // subtask of the producer by which the input is lost
+	deadline time.Time    // by then all must be known
+	failed   int          // subtask of the producer that failed
 	err      error        // why, or nil
-	gates    []*InputGate // each that was ever made
-	open     int          // of these, gates that are not closed
+	gates    []*InputGate // all gates that were ever made
+	open     int          // gates that are not closed
 }
 
 func newGroup(s *Sources, host ids.HostID, deadline time.Time) *group {
 	return &group{sources: s, host: host, local: len(s.producers) - len(s.remote), deadline: deadline}
 }
 
-// expects tells whether a partition of this host is one that the gates read.
+// expects tells whether the gates read this partition of this host.
 func (g *group) expects(p PartitionID) bool {
 	i := p.Execution.Subtask
 	return i >= 0 && i < len(g.sources.producers) &&
 		g.sources.producers[i].Partition == p && g.sources.producers[i].Host == g.host
 }
 
-// complete tells whether the gates have heard the last of the group.
+// complete tells whether the group has failed, or all its producers have ended.
 func (g *group) complete() bool { return g.err != nil || g.ended == g.local }
 
-// fail takes in why a producer's data will not come.
+// fail records why a producer's data will not come.
 func (g *group) fail(subtask int, err error) {
 	if !g.complete() {
 		g.failed, g.err = subtask, err
@@ -83,14 +81,14 @@ func (g *group) fail(subtask int, err error) {
 	}
 }
 
-// tell has the gates look at the group.
+// tell makes the gates look at the group.
 func (g *group) tell() {
 	for _, gate := range g.gates {
 		gate.others.notify()
 	}
 }
 
-// missing gives a producer whose partition nobody made.
+// missing gives a producer whose partition was not made.
 func (g *group) missing(made func(PartitionID) bool) int {
 	for i, p := range g.sources.producers {
 		if p.Host == g.host && !made(p.Partition) {
@@ -100,8 +98,8 @@ func (g *group) missing(made func(PartitionID) bool) int {
 	return 0
 }
 
-// groupSource is a gate's end of its group: it ends when no producer of the host
-// begins another channel, and gives nothing before that.
+// groupSource is the source of a gate for its group. It gives no buffers, and ends when no producer
+// of this host uses a further channel.
 type groupSource struct {
 	registry *registry
 	channel  *inputChannel
@@ -122,7 +120,7 @@ func (s *groupSource) recycle(*buffer) {}
 
 func (s *groupSource) close() { s.registry.leave(s.channel.gate) }
 
-// errNotDeployed is why a partition does not come.
+// errNotDeployed is the error for a partition that does not come.
 func errNotDeployed(id PartitionID) error {
 	return fmt.Errorf("partition %s was not deployed in time, or has ended", id)
 }

@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// subpartition is the producing end of one channel: the buffer being filled, and
-// the full ones that wait for the consumer. The producing task appends, the
-// consumer's side takes.
+// subpartition is the producing end of one channel: the buffer that is being filled, and the full
+// buffers that wait for the consumer. The producing task appends, and the consumer takes.
 type subpartition struct {
 	partition *ResultPartition
 	channel   int  // of the partition
@@ -19,38 +18,38 @@ type subpartition struct {
 	quota    quota
 	filling  *buffer // nil, or not empty; nil once finished, released or failed
 	full     []*buffer
-	flush    bool // the buffer being filled may go as it is
-	listed   bool // among those that the partition flushes
+	flush    bool // the buffer being filled may be sent as it is
+	listed   bool // it is in the list of the partition to flush
 	finished bool // no more records come
-	released bool // the consumer wants no more
+	released bool // the consumer needs no more
 	err      error
-	consumer consumer // nil until one came
+	consumer consumer // nil until it attaches
 	records  int64
-	bytes    int64 // of buffers that have left filling
+	bytes    int64 // of the buffers before filling
 }
 
-// consumer is who takes a subpartition's buffers.
+// consumer takes the buffers of a subpartition.
 type consumer interface {
-	// notify says that there may be something to take. It is called with the
-	// subpartition locked, and only leaves a note.
+	// notify says that there may be something to take. The caller holds the lock of the
+	// subpartition, so notify must only leave a note.
 	notify()
 }
 
-// delivery is what was taken from a channel: a buffer, its end, or nothing yet.
+// delivery is the result of take: a buffer, the end, or nothing yet.
 type delivery struct {
 	buffer  *buffer
 	backlog int // buffers that could be taken after this one
 	end     bool
 }
 
-// drained is a channel without data of a partition that is no more.
+// drained makes a channel without data for a partition that has ended.
 func drained(id PartitionID) *subpartition {
 	p := &ResultPartition{id: id, ended: make(chan struct{})}
 	close(p.ended)
 	return &subpartition{partition: p, finished: true}
 }
 
-// append adds a record. It blocks while the subpartition's quota is used up.
+// append adds a record. It blocks while the quota of the subpartition is used up.
 func (s *subpartition) append(ctx context.Context, record []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +69,8 @@ func (s *subpartition) appended(b *buffer) {
 	}
 }
 
-// appendSpanning adds a record that does not fit into the buffer being filled, or
-// finds none. The lock is let go while it waits for room.
+// appendSpanning adds a record that does not fit into the buffer being filled, or if there is no
+// such buffer. It releases the lock while it waits for room.
 func (s *subpartition) appendSpanning(ctx context.Context, record []byte) error {
 	b, err := s.reserve(ctx, maxPrefix)
 	if b == nil {
@@ -91,8 +90,8 @@ func (s *subpartition) appendSpanning(ctx context.Context, record []byte) error 
 	}
 }
 
-// reserve gives the buffer to fill, with at least room bytes free. It gives none
-// and no error when the consumer wants no more.
+// reserve gives the buffer to fill, with at least room bytes free. It gives no buffer and no error
+// if the consumer needs no more.
 func (s *subpartition) reserve(ctx context.Context, room int) (*buffer, error) {
 	for {
 		switch {
@@ -139,8 +138,8 @@ func (s *subpartition) tell() {
 	}
 }
 
-// requestFlush lets the buffer being filled go as soon as the consumer can take
-// it; until then it fills on.
+// requestFlush lets the buffer being filled go as soon as the consumer can take it. Until then it
+// is filled further.
 func (s *subpartition) requestFlush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +161,7 @@ func (s *subpartition) finish() {
 	s.tell()
 }
 
-// attach makes c the consumer, unless there is one.
+// attach makes c the consumer. It is an error if there is one already.
 func (s *subpartition) attach(c consumer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +173,8 @@ func (s *subpartition) attach(c consumer) error {
 	return nil
 }
 
-// take gives the consumer what is next, a buffer only where it has credit for
-// one. A buffer taken is given back with recycle.
+// take gives the consumer the next buffer or the end. It gives a buffer only with credit. The
+// consumer returns the buffer with recycle.
 func (s *subpartition) take(credit bool) (delivery, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,8 +212,8 @@ func (s *subpartition) drop(buffers ...*buffer) {
 	s.quota.give(len(buffers))
 }
 
-// release ends the channel from the consumer's side: what is queued and what
-// still comes is dropped.
+// release ends the channel from the consumer's side. It drops the queued buffers and all later
+// records.
 func (s *subpartition) release() {
 	s.mu.Lock()
 	first := !s.released

@@ -2,12 +2,12 @@ package exchange
 
 import "sync/atomic"
 
-// pageSize is the number of channels whose places are made together.
+// pageSize is the number of places in a page.
 const pageSize = 64
 
-// table has a place for each channel of a partition. Most channels of a job with
-// thousands of tasks are never used: a page of places is made with the first channel
-// that is. Reading needs no lock, writing that of the partition.
+// table has a place for each channel of a partition. In a job with thousands of tasks most channels
+// are never used, so a page of places is made with its first used channel. Reading needs no lock;
+// writing needs the lock of the partition.
 type table struct{ pages []atomic.Pointer[page] }
 
 type page [pageSize]atomic.Pointer[subpartition]
@@ -16,7 +16,7 @@ func newTable(channels int) table {
 	return table{make([]atomic.Pointer[page], (channels+pageSize-1)/pageSize)}
 }
 
-// get gives a channel, nil while it was not used.
+// get gives a channel, or nil if it was never used.
 func (t *table) get(channel int) *subpartition {
 	if p := t.pages[channel/pageSize].Load(); p != nil {
 		return p[channel%pageSize].Load()

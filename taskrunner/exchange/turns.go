@@ -2,16 +2,15 @@ package exchange
 
 import "sync"
 
-// turns is a queue of those who have something to do, each in it at most once:
-// whoever serves it goes around them fairly. Adding never blocks, and the queue
-// is bounded by the number of its members.
+// turns is a queue of members with work to do, each in it at most once, so serving it is fair.
+// Adding never blocks, and the number of members bounds the queue.
 type turns[T comparable] struct {
 	mu      sync.Mutex // guards queue, head, waiting; a leaf: nothing is locked under it
 	queue   []T
 	head    int
 	waiting map[T]struct{} // members of queue[head:]
-	// wake has a token when something was added since it was last drawn. Capacity
-	// one: the server looks at the whole queue for each token. Never closed.
+	// wake has a token if something was added after the last token was taken. Its capacity is one:
+	// the server looks at the whole queue for each token. It is never closed.
 	wake chan struct{}
 }
 
@@ -19,7 +18,7 @@ func newTurns[T comparable]() *turns[T] {
 	return &turns[T]{waiting: make(map[T]struct{}), wake: make(chan struct{}, 1)}
 }
 
-// add puts x at the end of the queue unless it is in it.
+// add puts x at the end of the queue, unless the queue contains it.
 func (t *turns[T]) add(x T) {
 	t.mu.Lock()
 	_, in := t.waiting[x]
@@ -46,7 +45,7 @@ func (t *turns[T]) next() (x T, some bool) {
 	x = t.queue[t.head]
 	t.head++
 	delete(t.waiting, x)
-	if 2*t.head >= len(t.queue) { // at least as many were taken as have to be moved
+	if 2*t.head >= len(t.queue) { // at least as many members were taken as are moved
 		left := copy(t.queue, t.queue[t.head:])
 		clear(t.queue[left:])
 		t.queue, t.head = t.queue[:left], 0
