@@ -13,8 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestFailuresOfAJobAreBounded would catch a job whose failures fill the master, and one that
-// keeps none of them, or old ones in place of the last.
+// TestFailuresOfAJobAreBounded would catch a job whose failures fill the memory of the
+// ApplicationMaster, and a job that keeps no failures, or old ones instead of the last.
 func TestFailuresOfAJobAreBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,7 +72,8 @@ func TestFailuresOfAJobAreBounded(t *testing.T) {
 	})
 }
 
-// TestBriefFailures would catch a text that keeps all that it was cut from, or is none.
+// TestBriefFailures would catch a brief text that keeps the memory of the whole text, and an
+// invalid text.
 func TestBriefFailures(t *testing.T) {
 	t.Parallel()
 	f := brief(msg.Failure{Message: strings.Repeat("é", maxBrief), Stack: "main.f()", PeerLost: "h1", Permanent: true})
@@ -82,8 +83,7 @@ func TestBriefFailures(t *testing.T) {
 }
 
 // TestCountersAreSumsOfTheLastAttempts compares with a naive sum. It would catch counters of an
-// attempt that was restarted, those of a finished region that are lost, and names without
-// bound.
+// attempt that was restarted, lost counters of a finished region, and an unbounded number of names.
 func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// TestAJobWhoseClientHasLeftGoesOn would catch a job that waits for ever, with
-// all its containers, for a client to read what it collects, and one that waits for longer
-// or for less than its client.heartbeat.timeout.
+// TestAJobWhoseClientHasLeftGoesOn would catch a job that waits for ever, with all its containers,
+// for a client to read collected records, and a job that does not wait for exactly
+// client.heartbeat.timeout.
 func TestAJobWhoseClientHasLeftGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, timeout := range map[string]struct {
@@ -34,8 +34,8 @@ func TestAJobWhoseClientHasLeftGoesOn(t *testing.T) {
 	}
 }
 
-// leavesJob has a client leave a job that waits for it, and holds that it goes on after so
-// many minutes.
+// leavesJob makes a client leave a job that waits for it, and checks that the job continues after
+// this number of minutes.
 func leavesJob(t *testing.T, option string, minutes int) {
 	s, sequence := heldBack(t, option)
 	expect := func(line string, want ...string) {
@@ -45,7 +45,7 @@ func leavesJob(t *testing.T, option string, minutes int) {
 			t.Errorf("%s: differs (-want +got):\n%s", line, diff)
 		}
 	}
-	alive := func(minutes int) { // lets time pass in which the worker is heard of
+	alive := func(minutes int) { // time passes, and the worker sends heartbeats
 		t.Helper()
 		for range 2 * minutes {
 			expect("wait 29s")
@@ -62,7 +62,7 @@ func leavesJob(t *testing.T, option string, minutes int) {
 	at := fmt.Sprintf("%dm0s: ", 2+minutes)
 	expect("wait 31s", at+"result top dropped", fmt.Sprintf("%sto 1: acknowledged %d of v1-s0-a0", at, sequence-1))
 
-	// Nobody has come back: the task does not have to wait again.
+	// No client has come back: the task does not wait again.
 	for {
 		lines := s.command(fmt.Sprintf("batch 1 v1-s0-a0 %d 256K", sequence))
 		sequence++
@@ -76,10 +76,10 @@ func leavesJob(t *testing.T, option string, minutes int) {
 	expect("page top 1", fmt.Sprintf("page: result page is not held any more: batch 1 was asked for, and batches %d to %d are left", sequence, sequence))
 }
 
-// TestAClientIsThereWhileTheJobMasterIsStopped would catch a result that is dropped as the
-// JobMaster's own process was stopped for longer than its client may be silent, though the
-// client's question waits to be read; and one that is held for ever by a JobMaster that is
-// always late.
+// TestAClientIsThereWhileTheJobMasterIsStopped would catch a result that is dropped because the
+// JobMaster's own process was stopped for longer than client.heartbeat.timeout, though the client's
+// question waits to be read. It would also catch a JobMaster that is always late and holds the
+// result for ever.
 func TestAClientIsThereWhileTheJobMasterIsStopped(t *testing.T) {
 	t.Parallel()
 	s, _ := heldBack(t, "")
@@ -99,7 +99,7 @@ func TestAClientIsThereWhileTheJobMasterIsStopped(t *testing.T) {
 	}
 }
 
-// heldBack gives a job whose task waits for its client to read, and the number of batches.
+// heldBack gives a job whose task waits for its client to read, and the number of batches held.
 func heldBack(t *testing.T, option string) (s *script, sequence int) {
 	t.Helper()
 	s = &script{t: t, now: testEpoch, peers: make(map[actor.ConnectionID]ids.ResourceID)}
@@ -114,7 +114,7 @@ func heldBack(t *testing.T, option string) (s *script, sequence int) {
 	} {
 		s.command(line)
 	}
-	for { // until no batch is acknowledged any more
+	for { // until a batch is not acknowledged
 		lines := s.command(fmt.Sprintf("batch 1 v1-s0-a0 %d 256K", sequence))
 		sequence++
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "acknowledged") }) {

@@ -16,12 +16,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestCoreProperties runs random jobs on a naive model of workers that come, go
-// and fail, with messages on their way that the core's orders cross. It would
-// catch: a task sent to a host that is gone, or that takes none any more, or while
-// its last attempt lives; a split lost or read twice by what counts; a job that ends
-// twice or never; a slot that is kept, asked for again after its region has finished,
-// or taken from a node that is set aside; a step that a replay does not repeat.
+// TestCoreProperties runs random jobs on a naive model of workers that come, end and fail, with
+// messages on their way that cross the core's orders. It would catch: a task sent to a host that is
+// gone or takes no tasks, or while its last attempt runs; a lost split, or one that two successful
+// attempts read; a job that ends twice or never; a slot that is kept, requested again after its
+// region has finished, or accepted from a node that is set aside; a step that a replay does not
+// repeat.
 func TestCoreProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,25 +36,25 @@ func TestCoreProperties(t *testing.T) {
 	})
 }
 
-// model is the world around a core.
+// model is the environment of a core.
 type model struct {
 	t       *rapid.T
 	config  Config
 	core    *core
 	now     time.Time
 	wake    time.Time
-	alarm   time.Time // the core's, since it rang last
+	alarm   time.Time // the core's alarm after the last wake
 	events  []timedEvent
 	effects []string // of all steps
 
-	workers   []*modelWorker // those that the core may still hear of
+	workers   []*modelWorker // workers of which the core may still get messages
 	tasks     map[ids.ExecutionAttemptID]*modelTask
 	attempts  map[[2]int]int // last deployed attempt of each subtask
 	required  int
 	blocked   []string // nodes from which the ResourceManager gives the job no slots
 	names     int
 	ended     *ended
-	endedBy   int // number of events by then
+	endedBy   int // number of events at that time
 	cancelled bool
 }
 
@@ -72,7 +72,8 @@ type modelWorker struct {
 	known     ids.HostID // host as the core was told
 	slots     []ids.AllocationID
 	outbox    []msg.Message // on its way to the core
-	// unavailable says that it can have no host. It gives all slots back with the first.
+	// unavailable says that the worker cannot run a host. With the first slot it gives all slots
+	// back.
 	unavailable bool
 	answered    bool // its last offer
 }
@@ -84,8 +85,8 @@ type modelTask struct {
 	asking    bool // has a request for a split on its way
 	exhausted bool // was told that no split is left
 	cancel    bool
-	over      bool // has said a final state, or its host is gone
-	told      bool // the core knows that
+	over      bool // it has reported a final state, or its host is gone
+	told      bool // the core knows about over
 	splits    []string
 }
 
@@ -134,7 +135,7 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 	return g
 }
 
-// act lets one thing happen, at random.
+// act performs one random action.
 func (m *model) act() {
 	switch rapid.IntRange(0, 13).Draw(m.t, "action") {
 	case 0:
@@ -189,8 +190,8 @@ func (m *model) name(prefix string) string {
 	return fmt.Sprint(prefix, m.names)
 }
 
-// connect brings a worker with as many granted slots as the job lacks, or fewer. It
-// may have no host for it.
+// connect registers a worker with at most as many granted slots as the job lacks. The worker may be
+// unable to run a host.
 func (m *model) connect(mayFail bool) {
 	lacking := m.required
 	for _, w := range m.workers {
@@ -202,7 +203,7 @@ func (m *model) connect(mayFail bool) {
 		return
 	}
 	nodes := slices.DeleteFunc([]string{"n0", "n1", "n2"}, func(n string) bool {
-		return slices.Contains(m.blocked, n) && !(mayFail && m.oneIn(5)) // it was granted before
+		return slices.Contains(m.blocked, n) && !(mayFail && m.oneIn(5)) // the grant came before the block
 	})
 	if len(nodes) == 0 {
 		m.step(resourceManagerSaid{msg.AllNodesBlocked{}})
@@ -223,7 +224,7 @@ func (m *model) connect(mayFail bool) {
 		lost := msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: "no space"}}
 		before := rapid.IntRange(1, len(offers.Offers)).Draw(m.t, "offered before")
 		w.outbox = append(w.outbox, msg.OfferSlots{Offers: offers.Offers[:before]}, lost)
-		if before < len(offers.Offers) { // granted meanwhile
+		if before < len(offers.Offers) { // slots were granted meanwhile
 			w.outbox = append(w.outbox, msg.OfferSlots{Offers: offers.Offers[before:]})
 		}
 		return
@@ -232,8 +233,8 @@ func (m *model) connect(mayFail bool) {
 	m.startHost(w)
 }
 
-// notEnough has the ResourceManager say that it has too few slots. It may have said so
-// before it knew which nodes the job has blocked, or blocks no more: that counts for nothing.
+// notEnough makes the ResourceManager say that it has too few slots. It may have said so before it
+// knew the current blocks of the job; then the core must ignore it.
 func (m *model) notEnough() {
 	said := msg.NotEnoughResources{Job: "j1", Reason: "none is left", NodesBlocked: rapid.Bool().Draw(m.t, "said of some nodes")}
 	blocked, before := m.blocked, len(m.effects)
@@ -248,8 +249,7 @@ func (m *model) startHost(w *modelWorker) {
 	w.outbox = append(w.outbox, msg.HostReady{Host: w.host, DataAddress: "here:1"})
 }
 
-// deliver brings a worker's next message to the core, or the end of its
-// connection once it is dead.
+// deliver sends a worker's next message to the core, or the end of its connection after it died.
 func (m *model) deliver(w *modelWorker) {
 	switch {
 	case len(w.outbox) > 0:
@@ -291,8 +291,8 @@ func (m *model) deliver(w *modelWorker) {
 	}
 }
 
-// giveBack lets a worker free slots. One that can have no host frees the rest with them, and
-// leaves.
+// giveBack makes a worker free slots. A worker that cannot run a host frees its other slots too,
+// and disconnects.
 func (m *model) giveBack(w *modelWorker, allocations ...ids.AllocationID) {
 	before := len(w.slots)
 	w.slots = slices.DeleteFunc(w.slots, func(a ids.AllocationID) bool { return slices.Contains(allocations, a) })
@@ -302,7 +302,7 @@ func (m *model) giveBack(w *modelWorker, allocations ...ids.AllocationID) {
 	}
 }
 
-// gone says that the core is about to hear that a worker is lost.
+// gone notes that the core is about to learn that a worker is lost.
 func (m *model) gone(w *modelWorker) {
 	m.tell(func(t *modelTask) bool { return t.worker == w })
 	m.workers = slices.DeleteFunc(m.workers, func(other *modelWorker) bool { return other == w })
@@ -316,7 +316,7 @@ func (m *model) tell(about func(*modelTask) bool) {
 	}
 }
 
-// work lets a task of a worker go one step.
+// work advances a task of a worker by one step.
 func (m *model) work(w *modelWorker, mayFail bool) {
 	var mine []ids.ExecutionAttemptID
 	for id, task := range m.tasks {
@@ -354,7 +354,7 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 		w.outbox = append(w.outbox, changed(msg.TaskStateChange{Execution: id, State: msg.ExecutionRunning}))
 		finished := msg.TaskStateChange{State: msg.ExecutionFinished}
 		if mayFail && m.oneIn(50) {
-			finished.Counters = manyCounters(msg.MaxJobCounters / counterBytes) // more than there is room for
+			finished.Counters = manyCounters(msg.MaxJobCounters / counterBytes) // more than fit
 		}
 		end(finished)
 	}
@@ -373,8 +373,8 @@ func (m *model) killHost(w *modelWorker) {
 	m.startHost(w)
 }
 
-// stopHost lets a worker end its host though tasks may have been sent to it: it says
-// so before.
+// stopHost makes a worker end its host though tasks may be on their way to it. The worker reports
+// this first.
 func (m *model) stopHost(w *modelWorker) {
 	if !w.alive {
 		return
@@ -390,7 +390,7 @@ func (m *model) stopHost(w *modelWorker) {
 
 func (m *model) killWorker(w *modelWorker) {
 	w.alive = false
-	// What is on its way may still arrive, or some of it.
+	// Some or all messages on their way may still arrive.
 	w.outbox = w.outbox[:rapid.IntRange(0, len(w.outbox)).Draw(m.t, "arrives")]
 	for _, task := range m.tasks {
 		if task.worker == w {
@@ -403,7 +403,7 @@ func (m *model) advance(d time.Duration) {
 	until := m.now.Add(d)
 	for !m.wake.IsZero() && !m.wake.After(until) && m.ended == nil {
 		m.now, m.wake, m.alarm = m.wake, time.Time{}, time.Time{}
-		for _, w := range m.workers { // or those that live would be lost by silence
+		for _, w := range m.workers { // otherwise living workers would be lost because of silence
 			if w.alive && w.connected && len(w.outbox) == 0 {
 				m.step(taskExecutorSaid{From: w.peer, Message: msg.Heartbeat{}})
 			}
@@ -413,7 +413,7 @@ func (m *model) advance(d time.Duration) {
 	m.now = until
 }
 
-// settle lets everybody do their best until the job has ended.
+// settle lets all peers cooperate until the job has ended.
 func (m *model) settle() {
 	m.step(resourceManagerSaid{msg.JobMasterRegistered{}})
 	for range 10_000 {
@@ -555,7 +555,7 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 	}
 }
 
-// heardOf tells whether the core took in what a worker offered.
+// heardOf tells whether the core has handled the offers of a worker.
 func (m *model) heardOf(w *modelWorker) bool {
 	return slices.ContainsFunc(m.events[:m.endedBy], func(e timedEvent) bool {
 		said, is := e.event.(taskExecutorSaid)
@@ -598,7 +598,7 @@ func (m *model) checkEnd() {
 	}
 }
 
-// checkReplay steps another core through the same events.
+// checkReplay sends the same events to another core.
 func (m *model) checkReplay() {
 	core, err := newCore(m.config)
 	if err != nil {

@@ -40,33 +40,33 @@ func TestCoreTranscripts(t *testing.T) {
 //
 //	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME]
 //	edge FROM TO [pointwise]
-//	option NAME=VALUE                         of the job; all these before start
+//	option NAME=VALUE                         of the job; these commands come before start
 //	start
 //	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE
 //	offer CONNECTION ALLOCATION…
 //	ready CONNECTION HOST
 //	hostlost CONNECTION HOST [permanent] TEXT
-//	stopped CONNECTION HOST TEXT              the host takes no tasks any more
-//	unavailable CONNECTION TEXT               the worker can have no host
+//	stopped CONNECTION HOST TEXT              the host takes no more tasks
+//	unavailable CONNECTION TEXT               the worker cannot run a host
 //	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent=yes]
-//	  with words=N                            its only counter
-//	  with counters=N                         so many of them
+//	  with words=N                            one counter
+//	  with counters=N                         N counters
 //	split|progress CONNECTION TASK
 //	batch CONNECTION TASK SEQUENCE BYTES      KiB with a K
 //	heartbeat|leave CONNECTION
 //	lost CONNECTION CAUSE
 //	page NAME CURSOR
 //	cancel, details
-//	wait DURATION                             with the wakes that fall due
+//	wait DURATION                             the core is woken at its alarms
 //	asleep DURATION                           the process is stopped
-//	pause DURATION                            likewise, and the next event comes before the wake
+//	pause DURATION                            as asleep, and the next event comes before the alarm
 //
 // Tasks are written v0-s1-a0: vertex, subtask, attempt.
 type script struct {
 	t     *testing.T
 	graph jobgraph.JobGraph
-	core  *core // as stepper steps it
+	core  *core // the core that stepper steps
 	now   time.Time
 	wake  time.Time
 	peers map[actor.ConnectionID]ids.ResourceID
@@ -275,7 +275,7 @@ func (s *script) step(event event) []string {
 	return lines
 }
 
-// wait lets time pass, and wakes the core when it asked for it.
+// wait lets time pass, and wakes the core at its alarms.
 func (s *script) wait(text string) []string {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *script) wait(text string) []string {
 	until := s.now.Add(d)
 	var lines []string
 	for !s.wake.IsZero() && !s.wake.After(until) {
-		if s.wake.After(s.now) { // else it is late
+		if s.wake.After(s.now) { // otherwise the alarm is late
 			s.now = s.wake
 		}
 		s.wake = time.Time{}
@@ -297,7 +297,7 @@ func (s *script) wait(text string) []string {
 	return lines
 }
 
-// describe writes an effect as transcripts have it.
+// describe writes an effect as in transcripts.
 func describe(effect effect) []string {
 	line := func(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
 	switch e := effect.(type) {
@@ -431,7 +431,7 @@ func describeDetails(d msg.JobDetails) []string {
 	return lines
 }
 
-// TestNewCoreRefuses would catch a core that starts on what it cannot run.
+// TestNewCoreRefuses would catch a core that accepts a job that it cannot run.
 func TestNewCoreRefuses(t *testing.T) {
 	t.Parallel()
 	valid := func() *jobgraph.JobGraph {
@@ -482,8 +482,8 @@ func TestNewCoreRefuses(t *testing.T) {
 	}
 }
 
-// TestStepsKeepTheirFirstTime would catch a start-up that seems to last as long
-// as the job because a restart counts as its end.
+// TestStepsKeepTheirFirstTime would catch a start-up that seems to take as long as the job, because
+// a restart changes the time of a step.
 func TestStepsKeepTheirFirstTime(t *testing.T) {
 	c := &core{now: time.Unix(1, 0)}
 	c.reached(stepHost)

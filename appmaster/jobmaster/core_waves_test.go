@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// waves runs a map-only job of independent tasks on a cluster with room for a few of them, in
+// waves runs a job of independent map tasks on a cluster with slots for only a few of them, in
 // virtual time.
 type waves struct {
 	t       *testing.T
@@ -25,7 +25,7 @@ type waves struct {
 	running []timedTask   // in the order of their ends
 	most    int           // tasks that ran at the same time
 	ended   *ended
-	// declared are the slots that the ResourceManager was asked for, one after the other.
+	// declared are the numbers of slots that the job declared, in order.
 	declared []int
 }
 
@@ -96,9 +96,9 @@ func (w *waves) step(event event) {
 	w.most = max(w.most, len(w.running))
 }
 
-// TestIndependentTasksRunInWaves would catch a slot that waits to be idle for 50 s while a
-// task waits for a slot, one that is asked for again though its task has finished, and a job
-// that fails for want of slots while its tasks finish one after the other.
+// TestIndependentTasksRunInWaves would catch a slot that stays idle for 50 s while a task waits for
+// a slot, a slot that is declared again though its task has finished, and a job that fails for lack
+// of slots while its tasks finish one after the other.
 func TestIndependentTasksRunInWaves(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

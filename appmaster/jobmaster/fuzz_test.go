@@ -13,10 +13,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// FuzzTaskExecutorSays brings a running job what a TaskExecutor says, and what it
-// passes on from a task host, which is the user's code. It would catch a message
-// that crashes the ApplicationMaster, a task that is counted twice or not at all,
-// and a few bytes that are answered with a flood.
+// FuzzTaskExecutorSays sends messages of a TaskExecutor to a running job, also those that come from
+// a task host with user code. It would catch a message that crashes the ApplicationMaster, a task
+// that is counted twice or not at all, and a short message that causes a flood of answers.
 func FuzzTaskExecutorSays(f *testing.F) {
 	task := func(v, s int) ids.ExecutionAttemptID { return ids.ExecutionAttemptID{Vertex: v, Subtask: s} }
 	for _, messages := range [][]msg.Message{

@@ -24,8 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster is a ResourceManager and a TaskExecutor in one, that do what they are
-// told at once.
+// cluster is a ResourceManager and a TaskExecutor in one, which obey at once.
 type cluster struct {
 	t  *testing.T
 	jm *JobMaster
@@ -35,7 +34,7 @@ type cluster struct {
 	connection *actor.Connection
 	closed     string // cause with which the JobMaster closed the connection
 	silent     bool
-	run        func(c *cluster, task ids.ExecutionAttemptID) // what a deployed task does
+	run        func(c *cluster, task ids.ExecutionAttemptID) // the code of a deployed task
 }
 
 func (c *cluster) Tell(ctx context.Context, m msg.Message) error {
@@ -66,7 +65,7 @@ func (c *cluster) say(ctx context.Context, m msg.Message) error {
 
 // Send is the TaskExecutor's end of the connection.
 func (c *cluster) Send(m msg.Message) bool {
-	go func() { // as a stream would: the JobMaster's loop must not wait for itself
+	go func() { // like a stream: the JobMaster's loop must not wait for itself
 		var err error
 		switch m := m.(type) {
 		case msg.RegisteredAtJobMaster:
@@ -165,7 +164,7 @@ func TestJobRunsToItsEnd(t *testing.T) {
 		if c.closed != "job has ended: FINISHED" {
 			t.Errorf("connection was closed for %q", c.closed)
 		}
-		// Its end is not for the JobMaster to tell.
+		// The JobMaster does not announce the end of the job.
 		details, err = c.jm.Details(t.Context())
 		if err != nil || details.Status != msg.JobRunning || !details.End.IsZero() || details.Vertices[0].Status != msg.ExecutionFinished {
 			t.Errorf("after the end: %+v, error %v", details, err)
@@ -206,8 +205,7 @@ func TestSilentWorkerIsLost(t *testing.T) {
 	})
 }
 
-// An AM that leaves must not take its jobs' work down with it: the next attempt
-// goes on with it.
+// An ApplicationMaster that ends must not stop the work of its jobs: the next attempt continues it.
 func TestSuspendedJobTouchesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +279,7 @@ func TestCollectPageWaits(t *testing.T) {
 		if _, err := c.jm.CollectPage(t.Context(), "bottom", 0, time.Minute); !errors.Is(err, msg.ErrResultNotFound) {
 			t.Errorf("unknown result: got error %v", err)
 		}
-		// The end comes while the client waits: the Dispatcher has the rest.
+		// The job ends while the client waits: the Dispatcher has the remaining records.
 		if _, err := c.jm.CollectPage(t.Context(), "top", 1, time.Minute); !errors.Is(err, actor.ErrStopped) {
 			t.Errorf("page over the end: got error %v", err)
 		}
@@ -292,15 +290,15 @@ func TestCollectPageWaits(t *testing.T) {
 	})
 }
 
-// TestTheResourceManagerIsHeardOut would catch a message of the ResourceManager that is
-// dropped because thousands of workers are lost at once: a job that waits for ever for a
-// worker which is gone, or that is never told that its slots cannot be had.
+// TestTheResourceManagerIsHeardOut would catch a message of the ResourceManager that is dropped
+// because thousands of workers are lost at once. Then a job would wait for ever for a lost worker,
+// or would never learn that it cannot get its slots.
 func TestTheResourceManagerIsHeardOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "")
 		const workers = 5000
-		for n := range workers { // before anybody listens
+		for n := range workers { // before Run
 			if !c.jm.Send(msg.TaskExecutorTerminated{Resource: ids.ResourceID(fmt.Sprint("w", n))}) {
 				t.Fatalf("the word on worker %d is not taken", n)
 			}

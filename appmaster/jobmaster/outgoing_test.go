@@ -10,9 +10,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestABusyResourceManagerHearsTheLastWord would catch a job of thousands of regions whose
-// declarations pile up while the ResourceManager is busy, requirements that are older than those
-// that it has heard, and a last word that is lost.
+// TestABusyResourceManagerHearsTheLastWord would catch declarations of thousands of regions that
+// pile up while the ResourceManager is busy, old requirements that come after newer ones, and the
+// loss of the last declaration.
 func TestABusyResourceManagerHearsTheLastWord(t *testing.T) {
 	t.Parallel()
 	said := []msg.Message{msg.RegisterJobMaster{Job: "j1"}}
@@ -25,8 +25,8 @@ func TestABusyResourceManagerHearsTheLastWord(t *testing.T) {
 	}
 }
 
-// TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost would catch a job that is granted slots on a
-// node which it has set aside: its first block would go behind its demand for other slots, as
+// TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost would catch a job that gets slots on a node
+// that it has set aside: its first block would come after its request for other slots, because
 // another block followed.
 func TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,8 @@ func TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost(t *testing.T) {
 	}
 }
 
-// heardLater gives what a ResourceManager hears that was busy while all of it was said.
+// heardLater gives the messages that a ResourceManager receives after it was busy while they were
+// sent.
 func heardLater(said []msg.Message) (heard []msg.Message) {
 	waiting := actor.NewOutbox[msg.Message](0, nil)
 	for _, m := range said {

@@ -45,7 +45,7 @@ func TestSplitsOnTheOwnNodeComeFirst(t *testing.T) {
 	}
 }
 
-// A restarted subtask must read what its last attempt read, and nobody else's.
+// A restarted subtask must read the splits of its last attempt, and no splits of other subtasks.
 func TestSplitsTakenBackAreHandedOutAgain(t *testing.T) {
 	t.Parallel()
 	q := queueOf("a:n1 b:n1 c:n2 d:n2 e", 2)

@@ -6,8 +6,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// TestARateOfLessThanOneIsTaken would catch an ApplicationMaster that ends at once as it takes
-// a rate of 0.5 for none.
+// TestARateOfLessThanOneIsTaken would catch an ApplicationMaster that ends at once because it reads
+// a rate of 0.5 as 0.
 func TestARateOfLessThanOneIsTaken(t *testing.T) {
 	t.Parallel()
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.StartWorkerMaxFailureRate.Name(): "0.5"}})

@@ -18,8 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// world is a naive account of what the core was told and has done: containers by
-// what became of them, connections by who is behind them, slots by who has them.
+// world is a naive account of the messages and effects of the core: the state of each container,
+// the worker of each connection, and the job of each slot.
 type world struct {
 	core   *core
 	now    time.Time
@@ -29,18 +29,18 @@ type world struct {
 	containers  map[ids.ResourceID]string // "running", "ended" or "released"
 	connections map[actor.ConnectionID]ids.ResourceID
 	slots       map[ids.SlotID]ids.AllocationID // of connected workers
-	holders     map[ids.AllocationID]ids.JobID  // of each that was ever granted
+	holders     map[ids.AllocationID]ids.JobID  // the job of each slot ever granted
 	jobs        map[ids.JobID]ids.JobMasterID
 	hosts       map[ids.ResourceID]string
 	blocked     map[ids.JobID][]msg.BlockedNode
 	tokens      string                        // the newest
 	told        map[actor.ConnectionID]string // tokens that were sent
 	total       int
-	most        int // that total ever was
+	most        int // the largest total
 	starts      int
-	refusal     string             // why the provider has no more workers; or ""
-	least       map[ids.JobID]int  // slots without which nothing of a job runs
-	failed      map[ids.JobID]bool // told since that they cannot be had
+	refusal     string             // why the provider cannot get workers; or ""
+	least       map[ids.JobID]int  // the slots with which some part of a job runs
+	failed      map[ids.JobID]bool // jobs that were told that they cannot get their slots
 }
 
 type recorded struct {
@@ -49,7 +49,7 @@ type recorded struct {
 	effects []effect
 }
 
-// worldConfig has starts pause often.
+// worldConfig makes starts pause often.
 func worldConfig() Config {
 	c := testConfig()
 	c.MaxStartFailures = 1
@@ -76,7 +76,7 @@ func newWorld(t *rapid.T) *world {
 	}
 }
 
-// step hands an event over and checks what follows from it.
+// step sends an event to the core and checks its effects.
 func (w *world) step(t *rapid.T, event event) []effect {
 	effects := w.core.Step(w.now, event)
 	w.log = append(w.log, recorded{w.now, event, effects})
@@ -97,8 +97,8 @@ func (w *world) step(t *rapid.T, event event) []effect {
 	return effects
 }
 
-// judge holds who is told of a refusal against who could run nothing in the slots that
-// there are for it.
+// judge checks that exactly those jobs are told of a refusal that cannot run any part in the slots
+// that they can get.
 func (w *world) judge(t *rapid.T, effects []effect) {
 	for _, effect := range effects {
 		sent, _ := effect.(sendJobMaster)
@@ -125,8 +125,8 @@ func (w *world) judge(t *rapid.T, effects []effect) {
 	}
 }
 
-// supply counts the slots that a job can have, whoever has them now: those of workers on
-// nodes that it has not blocked, and those that it holds.
+// supply counts the slots that a job could have, whichever job has them now: slots of workers on
+// nodes that the job has not blocked, and slots that the job holds.
 func (w *world) supply(job ids.JobID) int {
 	n := 0
 	for _, id := range w.running() {
@@ -140,7 +140,7 @@ func (w *world) supply(job ids.JobID) int {
 	return n
 }
 
-// refusedFor is what the reason of every refusal begins with.
+// refusedFor is the start of the reason of every refusal.
 const refusedFor = "refused "
 
 func (w *world) ordered(t *rapid.T, o Orders) {
@@ -196,7 +196,7 @@ func (w *world) sent(t *rapid.T, e sendTaskExecutor) {
 	}
 }
 
-// unchanged hands over an event that must not change anything.
+// unchanged sends an event that must not change anything.
 func (w *world) unchanged(t *rapid.T, event event) {
 	before := w.core.status()
 	for _, effect := range w.step(t, event) {
@@ -210,10 +210,10 @@ func (w *world) unchanged(t *rapid.T, event event) {
 	}
 }
 
-// Whatever happens in whatever order: no slot is given twice or on a worker that
-// is not there, no worker is lost from the books, every connected worker has the
-// newest tokens, jobs that no slot can serve while workers are refused are told so, and no
-// others, what is stale changes nothing, and the same events give the same effects.
+// In any order of events: no slot is granted twice, or on a worker that does not exist; no worker
+// is lost from the tables; every connected worker has the newest tokens; exactly the jobs that no
+// slot can serve while workers are refused are told so; stale messages change nothing; and the same
+// events give the same effects.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -236,7 +236,7 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"":                 func(*rapid.T) {},
 			"unknown declares": w.unknownDeclares,
 		})
-		w.refusal = "" // nobody needs to know any more
+		w.refusal = "" // no job needs the reason any more
 		w.step(t, shutdownAsked{Status: msg.ApplicationSucceeded})
 		for id, state := range w.containers {
 			if state == "running" {
@@ -294,7 +294,7 @@ func (w *world) declare(t *rapid.T) {
 	w.step(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Slots: slots, Least: w.least[job]}})
 }
 
-// forget takes in that a job has a new JobMaster, or none, and needs nothing yet.
+// forget notes that a job has a new JobMaster, or none, and has not declared yet.
 func (w *world) forget(job ids.JobID) {
 	delete(w.least, job)
 	delete(w.failed, job)
@@ -321,14 +321,14 @@ func (w *world) unknownDeclares(t *rapid.T) {
 	w.unchanged(t, nodesBlocked{msg.BlockNodes{Job: job, JobMaster: "m0", Nodes: []msg.BlockedNode{{Node: "h1"}}}})
 }
 
-// block has a job set nodes aside, all of them at times.
+// block makes a job set nodes aside, sometimes all nodes.
 func (w *world) block(t *rapid.T) {
 	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
 	w.step(t, workersReported{Events: []WorkerEvent{NodesChanged{Nodes: []string{"h1", "h2"}}}})
 	w.blocked[job] = rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) msg.BlockedNode {
 		return msg.BlockedNode{Node: rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "node")}
 	}), func(n msg.BlockedNode) string { return n.Node }).Draw(t, "blocked")
-	w.failed[job] = false // the job may ask what it can have without them
+	w.failed[job] = false // the job may try again without these nodes
 	told := false
 	for _, effect := range w.step(t, nodesBlocked{msg.BlockNodes{Job: job, JobMaster: w.jobs[job], Nodes: w.blocked[job]}}) {
 		if sent, is := effect.(sendJobMaster); is {
@@ -352,8 +352,8 @@ func (w *world) jobMasterEnds(t *rapid.T) {
 	delete(w.blocked, job)
 }
 
-// workerStarts has a worker start that is ordered, or was: the provider may not know yet that
-// it is not wanted any more.
+// workerStarts starts a worker that is ordered, or was ordered: the provider may not know yet that
+// the order was cancelled.
 func (w *world) workerStarts(t *rapid.T) {
 	if w.starts >= w.total && (w.starts >= w.most || rapid.IntRange(0, 3).Draw(t, "crosses") > 0) {
 		t.Skip("no worker is ordered")
@@ -460,7 +460,7 @@ func (w *world) newTokens(t *rapid.T) {
 func (w *world) timePasses(t *rapid.T) {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(1, 60_000).Draw(t, "ms")) * time.Millisecond)
 	w.step(t, woken{})
-	// What was given up is not connected any more, in the world's account too.
+	// A worker that was given up is not connected any more.
 	maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, id ids.ResourceID) bool { return w.containers[id] != "running" })
 	for _, id := range slices.Sorted(maps.Keys(w.containers)) {
 		if w.containers[id] != "running" {

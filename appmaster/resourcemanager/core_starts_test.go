@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// TestFailuresOfStartsInAMinute would catch a pause that begins with too few failures, or none
-// after many; failures that count for longer than a minute; and a core that keeps thousands of
-// times, and goes through them at each failure, when as many containers fail at once.
+// TestFailuresOfStartsInAMinute would catch a pause after too few failures, or none after many, and
+// failures that count for longer than a minute. It would also catch a core that keeps thousands of
+// times, and reads all of them at each failure, when thousands of containers fail at once.
 func TestFailuresOfStartsInAMinute(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		limit  float64
-		pauses int // begun by which failure
+		pauses int // number of the failure that starts a pause
 	}{{0.5, 1}, {1, 2}, {2.5, 3}, {10, 11}} {
 		now := testEpoch
 		f := failureRate{limit: test.limit, pause: 3 * time.Second}

@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestStatusTellsWhatJobsWaitFor would catch a job whose user is told of slots that another job holds, and a wait that
-// begins anew with each look.
+// TestStatusTellsWhatJobsWaitFor would catch a status that shows slots of another job to a user,
+// and a waiting time that starts again with each status.
 func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 	s := &script{t: t, config: testConfig(), now: testEpoch}
 	status := func() Status {

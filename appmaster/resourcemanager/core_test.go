@@ -24,7 +24,7 @@ var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
 
 var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// testConfig is the default, with two slots a worker.
+// testConfig is the default, with two slots per worker.
 func testConfig() Config {
 	c := Configured(config.Config{})
 	c.ResourceManager = "rm1"
@@ -46,17 +46,17 @@ func TestCoreTranscripts(t *testing.T) {
 //	config max-slots=N max-start-failures=N     before anything else
 //	starting|failed|completed WORKER [CAUSE]    the provider's reports
 //	refused REASON, admitted, taken
-//	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item a slot
+//	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item per slot
 //	  with as=WORKER version=N                  before SLOTS, for liars
 //	report|answer|freed|leave|heartbeat CONNECTION …
 //	disconnected CONNECTION CAUSE
 //	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N]
 //	nodes [NODE …]                              that could have workers; WORKER is on host-WORKER
 //	block JOB JOBMASTER [NODE …]                for ten minutes from the start
-//	wait DURATION                               with the wakes that fall due
+//	wait DURATION                               the core is woken at its alarms
 //	asleep DURATION                             the process is stopped
-//	pause DURATION                              likewise, and the next event comes before the wake
-//	tokens TEXT                                 new ones
+//	pause DURATION                              as asleep, and the next event comes before the alarm
+//	tokens TEXT                                 new tokens
 //	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
 //
 // Ids that the core makes are written #1, #2, …
@@ -252,7 +252,7 @@ func (s *script) number(word string) int {
 	return n
 }
 
-// wait lets time pass, and wakes the core when it asked to be.
+// wait lets time pass, and wakes the core at its alarms.
 func (s *script) wait(duration string) []string {
 	d, err := time.ParseDuration(duration)
 	if err != nil {
@@ -261,7 +261,7 @@ func (s *script) wait(duration string) []string {
 	var lines []string
 	end := s.now.Add(d)
 	for !s.alarm.IsZero() && !s.alarm.After(end) {
-		if s.alarm.After(s.now) { // else it is late
+		if s.alarm.After(s.now) { // otherwise the alarm is late
 			s.now = s.alarm
 		}
 		s.alarm = time.Time{}
@@ -380,8 +380,7 @@ func describeMessage(m msg.Message) string {
 
 var sequence = regexp.MustCompile("^#0*([0-9a-f]+)$")
 
-// short gives an id of the core as transcripts have it, and allocation undoes
-// it.
+// short writes an id of the core as in transcripts; allocation converts it back.
 func short(id string) string { return sequence.ReplaceAllString(id, "#$1") }
 
 func allocation(word string) ids.AllocationID {

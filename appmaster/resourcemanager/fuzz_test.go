@@ -10,9 +10,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// FuzzTaskExecutorSays brings what workers say, registrations above all. It would
-// catch a message that crashes the ApplicationMaster, a worker that is counted
-// with more slots than it was made for, and one that speaks for another.
+// FuzzTaskExecutorSays sends messages of workers, mainly registrations. It would catch a message
+// that crashes the ApplicationMaster, a worker that counts with more slots than it has, and a
+// worker that speaks for another.
 func FuzzTaskExecutorSays(f *testing.F) {
 	register := msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion, Resource: "w1", Host: "n1", Slots: []msg.SlotStatus{{}, {Index: 1}}, MemoryMB: 1024, VCores: 2,

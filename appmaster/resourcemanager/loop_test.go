@@ -30,11 +30,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func quiet() logrus.FieldLogger {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
-	logger.SetLevel(logrus.DebugLevel) // so that what logs is run
+	logger.SetLevel(logrus.DebugLevel) // so that all log lines are made
 	return logger
 }
 
-// fakeProvider starts workers w1, w2, … at once and writes down what it is told.
+// fakeProvider starts workers w1, w2, … at once and records its calls.
 type fakeProvider struct {
 	fail   chan error // ends Run
 	report chan Report
@@ -152,8 +152,8 @@ func declare(ctx context.Context, t *testing.T, r *ResourceManager, jobMaster ma
 	}
 }
 
-// The loop carries a job's need to the provider, the worker's registration to the
-// core, and the grant back; a frozen worker is found out by time alone.
+// The loop passes a job's requirements to the provider, the worker's registration to the core, and
+// the grant back. Only time reveals a worker that is frozen.
 func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		provider := newFakeProvider()
@@ -200,8 +200,8 @@ func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
 	})
 }
 
-// Tokens that come before anything else does are there for the first worker, ahead of
-// what it is asked for.
+// The first worker gets tokens that came before everything else, and gets them before its slot
+// requests.
 func TestLoopPassesTokensOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, end := start(t.Context(), t, newFakeProvider())
@@ -233,8 +233,8 @@ func TestLoopPassesTokensOn(t *testing.T) {
 	})
 }
 
-// Workers go before the application is deregistered, and every caller gets the
-// provider's word about it.
+// Workers are released before the application is deregistered, and every caller gets the answer of
+// the provider.
 func TestShutdownReleasesWorkersThenDeregisters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		provider := newFakeProvider()
@@ -260,8 +260,7 @@ func TestShutdownReleasesWorkersThenDeregisters(t *testing.T) {
 	})
 }
 
-// A process that leaves must not touch anything: the next attempt may want its
-// workers.
+// A process that ends must not change anything outside: the next attempt may need its workers.
 func TestStopTouchesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		provider := newFakeProvider()
@@ -291,7 +290,7 @@ func TestRunEndsWithTheProvidersError(t *testing.T) {
 	})
 }
 
-// A provider that hangs must not stall the role, nor be waited for in silence.
+// A provider that hangs must not block the role, and the log must say that the role waits for it.
 func TestRunEndsWhenTheProviderTakesNoOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		provider := hangingProvider{newFakeProvider()}
@@ -315,8 +314,8 @@ type hangingProvider struct{ *fakeProvider }
 
 func (hangingProvider) Order(ctx context.Context, _ Orders) { <-ctx.Done() }
 
-// A switch fails, and thousands of connections are lost before the provider has taken the first
-// order: that is no hang. Each worker is looked at, and of the totals only the last is told.
+// A switch fails, and thousands of connections are lost before the provider has accepted the first
+// order. This is no hang. The provider must check each worker, and gets only the last total.
 func TestABurstOfLossesWaitsForABusyProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers, more = 3000, 100
@@ -370,7 +369,7 @@ func TestABurstOfLossesWaitsForABusyProvider(t *testing.T) {
 	})
 }
 
-// busyProvider takes no orders while its turn is taken.
+// busyProvider accepts no orders while its turn is taken.
 type busyProvider struct {
 	*fakeProvider
 	turn chan struct{} // with room for one
@@ -385,7 +384,7 @@ func (d busyProvider) Order(ctx context.Context, o Orders) {
 	}
 }
 
-// discard is a gateway whose messages nobody reads.
+// discard is a gateway that drops all messages.
 type discard struct{}
 
 func (discard) Send(msg.Message) bool { return true }
@@ -401,8 +400,8 @@ func (w workerEnd) Hears() msg.Kinds      { return msg.ResourceManagerToTaskExec
 func (w workerEnd) Receive(m msg.Message) { w.messages <- m }
 func (w workerEnd) Closed(cause error)    { w.closed <- cause }
 
-// Over rolerpc's streams, with encoding: who registers learns the token, and what
-// carries another one, or comes from another worker, is not heard.
+// Over rolerpc's streams, with encoding: a worker that registers gets the token. Messages with
+// another token, or from another worker, are ignored.
 func TestStreamsAreFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		provider := newFakeProvider()
@@ -445,7 +444,7 @@ func TestStreamsAreFenced(t *testing.T) {
 		stream.SetToken(string(registered.ResourceManager))
 		stream.Close("leaving")
 		<-worker.closed
-		time.Sleep(time.Minute) // YARN knows nothing of it, so it is given up in time
+		time.Sleep(time.Minute) // YARN does not report its end, so the ResourceManager gives it up by its deadline
 		synctest.Wait()
 		if status, err := r.Status(t.Context()); err != nil || len(status.TaskExecutors) != 0 {
 			t.Errorf("after the worker left the status is %+v, error %v", status, err)

@@ -43,8 +43,8 @@ func members(g *Graph) [][]string {
 	return regions
 }
 
-// Regions too large restart work that is not hurt; too small, and a restarted
-// task reads from a producer that has thrown its data away.
+// Too large regions would restart tasks without need. With too small ones, a restarted task would
+// read from a producer that has already dropped its data.
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -78,8 +78,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestRegionsAreConnectedParts compares with a search that follows every single
-// channel.
+// TestRegionsAreConnectedParts compares the regions with a search that follows each channel.
 func TestRegionsAreConnectedParts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -98,7 +97,7 @@ func TestRegionsAreConnectedParts(t *testing.T) {
 		}
 		graph := New(g)
 		region := func(v jobgraph.VertexID, s int) int { return graph.Vertex(int(v))[s].Region }
-		reach := make(map[[2]int]bool) // pairs of regions that a channel joins: none but with itself
+		reach := make(map[[2]int]bool) // pairs of regions that a channel connects: only a region with itself
 		for _, e := range g.Edges {
 			for p := range g.Vertices[e.From].Parallelism {
 				for c := range g.Vertices[e.To].Parallelism {
@@ -119,7 +118,7 @@ func TestRegionsAreConnectedParts(t *testing.T) {
 	})
 }
 
-// countParts counts connected parts by spreading labels until nothing changes.
+// countParts counts connected components: it spreads labels until nothing changes.
 func countParts(g *jobgraph.JobGraph) int {
 	label := make(map[[2]int]int)
 	for v, vertex := range g.Vertices {
@@ -188,8 +187,8 @@ func trim(words []string) string {
 	return text[1 : len(text)-1]
 }
 
-// TestCountsFollowStates would catch a sum that a transition forgets: a job that
-// never ends, or ends too early.
+// TestCountsFollowStates would catch a transition that does not update a count: then a job never
+// ends, or ends too early.
 func TestCountsFollowStates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,8 +19,8 @@ func names(nodes []msg.BlockedNode) (names []string) {
 	return names
 }
 
-// TestABlockEnds would catch a node that is set aside for ever, or whose second fault counts
-// from the first.
+// TestABlockEnds would catch a node that is set aside for ever, and a second block that counts from
+// the time of the first.
 func TestABlockEnds(t *testing.T) {
 	t.Parallel()
 	var b Blocklist
@@ -51,8 +51,8 @@ func TestABlockEnds(t *testing.T) {
 	}
 }
 
-// TestBlocksAreLifted would catch a cluster of one node that is set aside for ten minutes, and
-// a strategy that is asked twice for one fault.
+// TestBlocksAreLifted would catch a cluster of one node that is set aside for ten minutes, and a
+// restart strategy that is asked twice about one fault.
 func TestBlocksAreLifted(t *testing.T) {
 	t.Parallel()
 	var b Blocklist
@@ -78,9 +78,9 @@ func TestTheBlocklistIsBounded(t *testing.T) {
 	}
 }
 
-// TestReasonsOfManyBlocksAreBrief would catch a job whose reasons take more memory than is
-// reserved for it, and one that cuts its newest reasons, or the ends of the others, which say
-// what went wrong.
+// TestReasonsOfManyBlocksAreBrief would catch reasons that take more memory than is reserved for
+// the job. It would also catch that the newest reasons are cut, or the ends of the older ones,
+// which say what went wrong.
 func TestReasonsOfManyBlocksAreBrief(t *testing.T) {
 	t.Parallel()
 	var b Blocklist

@@ -34,7 +34,7 @@ func TestEachChoiceHasItsStrategy(t *testing.T) {
 	}
 }
 
-// TestStrategies asks for restarts at given seconds.
+// TestStrategies requests restarts at given seconds.
 func TestStrategies(t *testing.T) {
 	t.Parallel()
 	const no = time.Duration(-1)
@@ -147,8 +147,8 @@ func TestOnlyFailuresOfTheJobUseUpRestarts(t *testing.T) {
 	}
 }
 
-// TestAJobThatLosesItsWorkersEnds would catch a job that exceeds its containers'
-// memory, gets new ones and does it again, for ever.
+// TestAJobThatLosesItsWorkersEnds would catch a job that exceeds the memory of its containers, gets
+// new ones, and repeats this for ever.
 func TestAJobThatLosesItsWorkersEnds(t *testing.T) {
 	t.Parallel()
 	r := NewRestarts(settings(t, nil), 1)

@@ -16,32 +16,32 @@ import (
 
 const idleTimeout = 3 * time.Second
 
-// model is what a pool should do, computed anew from sets each time.
+// model is a naive pool that recomputes everything from sets each time.
 type model struct {
 	pool     *Pool
 	now      time.Time
 	regions  [][]int
 	state    []state
 	held     map[ids.AllocationID]ids.ResourceID
-	runs     []map[int]ids.AllocationID // slots of each running region by shared slot, those of lost workers too
+	runs     []map[int]ids.AllocationID // slots of each running region by shared slot, also those of lost workers
 	ready    map[ids.ResourceID]bool
-	required int // as last seen
+	required int // the last value
 	came     time.Time
 }
 
 type state int
 
 const (
-	resting  state = iota // created, or failed: its time has not come
+	resting  state = iota // created or failed, and not waiting yet
 	waits                 // for slots
 	running               // or ending, in its slots
 	finished              // for good
 )
 
-// TestPoolAgainstSets gives random regions slots that come and go, and loses workers. It would
-// catch a free slot that some region could use and none does, a region that runs in part of
-// its slots, in one of a lost worker or beside another in its place, a finished region's slot
-// that is declared again, and an idle slot that is kept or a busy one that is given away.
+// TestPoolAgainstSets gives slots to random regions, takes slots away, and loses workers. It would
+// catch a free slot that a region could use but does not get; a region that runs in a part of its
+// slots, in a slot of a lost worker, or in a slot of another region; a slot of a finished region
+// that is declared again; an idle slot that is kept; and a used slot that is given away.
 func TestPoolAgainstSets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -61,11 +61,12 @@ func TestPoolAgainstSets(t *testing.T) {
 	})
 }
 
-// newModel has regions over shared slots as a job's layout gives them: each belongs to some.
+// newModel has regions over shared slots as in the layout of a job: each shared slot belongs to a
+// region.
 func newModel(t *rapid.T) *model {
 	n := rapid.IntRange(1, 6).Draw(t, "shared slots")
 	var regions [][]int
-	for next := 0; next < n; { // each vertex or group of them divides the shared slots anew
+	for next := 0; next < n; { // each vertex, or group of vertices, divides all shared slots
 		var members []int
 		for i := range min(rapid.IntRange(1, 3).Draw(t, "size"), n-next) {
 			members = append(members, next+i)
@@ -106,8 +107,8 @@ func (m *model) in(t *rapid.T, s state) int {
 	return rapid.SampledFrom(found).Draw(t, "region")
 }
 
-// standing gives the slot that stands for each shared slot: that of any region that runs
-// there, unless its worker is lost.
+// standing gives the slot for each shared slot: the slot of a region that runs there, unless its
+// worker is lost.
 func (m *model) standing() map[int]ids.AllocationID {
 	slots := make(map[int]ids.AllocationID)
 	for r, run := range m.runs {
@@ -141,7 +142,7 @@ func (m *model) offer(t *rapid.T) {
 		t.Fatalf("offer %s of %s: got %t, want %t", a, worker, got, want)
 	}
 	if want && !known {
-		for r := range m.runs { // what ran in a slot of this name before is not in this one
+		for r := range m.runs { // regions that ran in an earlier slot of this name do not run in this one
 			maps.DeleteFunc(m.runs[r], func(_ int, old ids.AllocationID) bool { return old == a })
 		}
 		m.held[a] = worker

@@ -54,8 +54,8 @@ func TestSlotsAreTakenInTheOrderOfTheirOffers(t *testing.T) {
 	}
 }
 
-// TestNoRegionHoldsWhatItCannotUse would catch two regions that wait for each other's slots,
-// and one that keeps a slot for itself which another could run in.
+// TestNoRegionHoldsWhatItCannotUse would catch two regions that wait for each other's slots, and a
+// waiting region that keeps a slot from another region.
 func TestNoRegionHoldsWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0, 1}, []int{2, 3}, []int{4})
@@ -72,8 +72,8 @@ func TestNoRegionHoldsWhatItCannotUse(t *testing.T) {
 	}
 }
 
-// TestAFreeSlotNeedsAHost would catch a region that is sent to a host which is not there, or
-// that waits for it though a slot elsewhere is ready.
+// TestAFreeSlotNeedsAHost would catch a region that is sent to a host that does not exist, and a
+// region that waits for this host though a slot elsewhere is ready.
 func TestAFreeSlotNeedsAHost(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{1})
@@ -84,7 +84,7 @@ func TestAFreeSlotNeedsAHost(t *testing.T) {
 	expectStarted(t, p, always, 1)
 }
 
-// A shared slot that two regions have is one slot, until the last of them has left it.
+// Two regions share one slot until the last of them has left it.
 func TestRegionsShareASlot(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{0}, []int{1})
@@ -103,7 +103,7 @@ func TestRegionsShareASlot(t *testing.T) {
 	expectStarted(t, p, always, 2)
 }
 
-// A lost worker's slots are needed again, but for those of regions that have finished.
+// The slots of a lost worker are needed again, except those of regions that have finished.
 func TestALostWorkersSlotsAreNeededAgain(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{1}, []int{2})
@@ -120,7 +120,7 @@ func TestALostWorkersSlotsAreNeededAgain(t *testing.T) {
 	}
 	p.Release(0)
 	p.Wait(0)
-	p.Offer(Slot{"a", "w1"}, at(11)) // the worker is back, and offers what it has
+	p.Offer(Slot{"a", "w1"}, at(11)) // the worker is back, and offers its slots
 	expectStarted(t, p, always, 0)
 	p.Release(0)
 	if diff := cmp.Diff([]Slot{{"b", "w2"}, {"a", "w1"}}, p.Slots()); diff != "" {
@@ -173,9 +173,9 @@ func TestIdleSlotsAreGivenUp(t *testing.T) {
 	expectStarted(t, p, always, 2)
 }
 
-// TestTheClockRunsWhileNoSlotCirculates would catch a job that fails for want of slots while
-// its regions run one after the other, and one that waits for ever for slots that no region
-// of its has.
+// TestTheClockRunsWhileNoSlotCirculates would catch a job that fails for lack of slots while its
+// regions run one after the other, and a job that waits for ever for slots though no region has
+// any.
 func TestTheClockRunsWhileNoSlotCirculates(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{1}, []int{2, 3, 4})

@@ -14,9 +14,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestBlocklistAgainstSets compares with a set of nodes for each job. It would catch a node
-// that is blocked for a job which another has blocked, one that stays blocked after its job,
-// and a blacklist at YARN that drifts away from what is blocked.
+// TestBlocklistAgainstSets compares with a set of nodes for each job. It would catch a node that is
+// blocked for a job because another job has blocked it, a block that outlives its job, and a
+// difference between the blocks and the blacklist at YARN.
 func TestBlocklistAgainstSets(t *testing.T) {
 	t.Parallel()
 	nodes := []string{"n0", "n1", "n2"}
@@ -24,7 +24,7 @@ func TestBlocklistAgainstSets(t *testing.T) {
 		b := New()
 		jobs := make(map[ids.JobID]map[string]int) // minute in which each block ends
 		var told []string
-		yarn := make(map[string]bool) // as YARN was told
+		yarn := make(map[string]bool) // the blacklist at YARN
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			job := ids.JobID(rapid.SampledFrom([]string{"j1", "j2"}).Draw(t, "job"))
 			jobs[job] = rapid.MapOf(rapid.SampledFrom(nodes), rapid.IntRange(1, 9)).Draw(t, "blocked")

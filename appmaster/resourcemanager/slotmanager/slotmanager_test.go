@@ -17,8 +17,8 @@ import (
 
 const idleTimeout = 30 * time.Second
 
-// model is the naive account of the same facts: a list of what every worker
-// holds, searched from end to end for each question.
+// model is a naive account of the same facts: a list of the slots of every worker, which each
+// question searches completely.
 type model struct {
 	config   Config
 	now      time.Time
@@ -33,8 +33,8 @@ type model struct {
 	blocked   map[ids.JobID]map[ids.ResourceID]bool
 	exhausted map[ids.JobID]bool
 	refusal   string // why no more workers can come; or ""
-	refused   bool   // they could not, and it is not known since that they can
-	looked    int    // the worker that was announced last when slots were missing last
+	refused   bool   // true from Refuse until Taken
+	looked    int    // the newest worker when slots were last missing
 }
 
 func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
@@ -77,7 +77,7 @@ func (m *model) held(job ids.JobID) int {
 	return n
 }
 
-// missing counts the slots that workers could bring.
+// missing counts the missing slots that new workers could provide.
 func (m *model) missing() int {
 	n := 0
 	for job, declared := range m.declared {
@@ -88,7 +88,7 @@ func (m *model) missing() int {
 	return n
 }
 
-// wanted tells whether a job that lacks slots would take one of a worker.
+// wanted tells whether a job that lacks slots would accept a slot of a worker.
 func (m *model) wanted(worker ids.ResourceID) bool {
 	for job, declared := range m.declared {
 		if declared > m.held(job) && !m.blocked[job][worker] {
@@ -108,7 +108,7 @@ func (m *model) lacking() bool {
 	return false
 }
 
-// supply counts the slots that a job can have, whoever has them now.
+// supply counts the slots that a job could have, whichever job has them now.
 func (m *model) supply(job ids.JobID) int {
 	n := 0
 	for id, w := range m.workers {
@@ -131,7 +131,7 @@ func (m *model) free(w *modelWorker, index int) {
 	}
 }
 
-// reconcile compares a plan with what the naive account allows and demands.
+// reconcile compares a plan with what the naive account allows and requires.
 func (m *model) reconcile(t *rapid.T) {
 	plan := m.manager.Reconcile(m.now)
 	for _, g := range plan.Grants {
@@ -167,7 +167,7 @@ func (m *model) reconcile(t *rapid.T) {
 			} else {
 				unwanted = append(unwanted, id)
 			}
-			continue // it is neither coming nor here
+			continue // the worker is neither expected nor registered
 		}
 		if w.state == expected {
 			coming++
@@ -230,9 +230,9 @@ func (m *model) reconcile(t *rapid.T) {
 	m.compare(t)
 }
 
-// short demands that all jobs are named that lack slots, and no others, and that those are
-// told so that the limit of slots, or a refusal of workers, leaves with less than they can
-// do with.
+// short checks that exactly the jobs that lack slots are named. Those that cannot run with the
+// slots that they can get, because of the limit of slots or a refusal of workers, must get a
+// reason.
 func (m *model) short(t *rapid.T, list []Shortage) {
 	named := make(map[ids.JobID]bool)
 	for _, s := range list {
@@ -260,7 +260,7 @@ func (m *model) short(t *rapid.T, list []Shortage) {
 	}
 }
 
-// compare holds the Manager's books against the model's.
+// compare compares the Manager's tables with the model's.
 func (m *model) compare(t *rapid.T) {
 	if len(m.manager.workers) != len(m.workers) {
 		t.Fatalf("manager knows %d workers instead of %d", len(m.manager.workers), len(m.workers))
@@ -282,8 +282,8 @@ func (m *model) compare(t *rapid.T) {
 	}
 }
 
-// A wrong book-keeping of free, held or expected slots shows here as a slot given
-// twice, a worker too many or too few, or an idle one kept.
+// Wrong accounts of free, held or expected slots show here: as a slot given twice, one worker too
+// many or too few, or an idle worker that is kept.
 func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := Config{
@@ -365,14 +365,14 @@ func (m *model) block(t *rapid.T) {
 	m.manager.BlocklistChanged()
 }
 
-// refuse lets no more workers come, or ends that.
+// refuse starts or ends a refusal of workers.
 func (m *model) refuse(t *rapid.T) {
 	m.refusal = rapid.SampledFrom([]string{"", "the large nodes restart", "the queue is stopped"}).Draw(t, "refusal")
 	m.refused = m.refused || m.refusal != ""
 	m.manager.Refuse(m.refusal)
 }
 
-// taken lets it be known that more workers come.
+// taken says that workers are not refused any more.
 func (m *model) taken(*rapid.T) {
 	m.refused = false
 	m.manager.Taken()
@@ -445,8 +445,8 @@ func (m *model) freed(t *rapid.T) {
 	m.free(w, id.Index)
 }
 
-// report is honest: what the worker holds, and perhaps slots that it freed or
-// took without our knowledge.
+// report reports the slots of the worker, including slots that it freed or took without the
+// knowledge of the Manager.
 func (m *model) report(t *rapid.T) {
 	id, w := m.anyWorker(t)
 	if w.state != registered {
@@ -467,7 +467,7 @@ func (m *model) report(t *rapid.T) {
 			status.Allocation, status.Job = ids.AllocationID(fmt.Sprintf("own%d", m.lastID)), "j1"
 			m.free(w, i)
 			*s = modelSlot{allocation: status.Allocation, job: "j1"}
-		case 2: // it is as we think
+		case 2: // as the Manager knows
 			s.pending = false
 		default:
 			continue
@@ -499,8 +499,8 @@ func (m *model) reportLies(t *rapid.T) {
 	}
 }
 
-// A job that came first is served first, and a worker in use before an idle one,
-// which is what lets idle workers go.
+// The oldest job is served first, and a used worker before an idle one, so that idle workers can be
+// released.
 func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
@@ -528,7 +528,7 @@ func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 	}
 }
 
-// A worker that becomes idle when no other is, long after it came, goes in time.
+// A worker that becomes idle long after it came, when no other is idle, is released in time.
 func TestWorkerIsReleasedAfterItsIdleTimeoutAndNotBefore(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	m := New(Config{SlotsPerWorker: 1, IdleTimeout: idleTimeout}, ids.NewSequence("a"))

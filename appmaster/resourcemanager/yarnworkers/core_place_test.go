@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// orderIn gives what a core with a place for workers does about an order of two.
+// orderIn gives the effects of an order for two workers, on a core with this place for workers.
 func orderIn(place launch.WorkerPlace, nodes []records.NodeReport) (*core, []effect) {
 	c := newCore(DefaultHeartbeat, DefaultRequestInterval, place, nodes)
 	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default"}})
@@ -33,7 +33,7 @@ func asked(t *testing.T, effects []effect) allocate {
 	return allocate{}
 }
 
-// reported is what effects tell the ResourceManager.
+// reported gives the events that effects report to the ResourceManager.
 func reported(effects []effect) (events []resourcemanager.WorkerEvent) {
 	for _, e := range effects {
 		if told, is := e.(report); is {
@@ -43,8 +43,8 @@ func reported(effects []effect) (events []resourcemanager.WorkerEvent) {
 	return events
 }
 
-// TestWorkersAreAskedForInTheirPartition would catch workers on nodes of another label, and
-// asks that name nodes on which YARN gives none, so that it lets them wait.
+// TestWorkersAreAskedForInTheirPartition would catch workers on nodes with another label, and
+// requests that name nodes on which YARN gives no containers, so that they wait.
 func TestWorkersAreAskedForInTheirPartition(t *testing.T) {
 	nodes := testNodes()
 	nodes[1].Labels = []string{"gpu"}
@@ -57,8 +57,8 @@ func TestWorkersAreAskedForInTheirPartition(t *testing.T) {
 	}
 }
 
-// TestOpportunisticWorkersAreAskedForAsSuch would catch an execution type that YARN never
-// hears of.
+// TestOpportunisticWorkersAreAskedForAsSuch would catch an execution type that is not in the
+// requests.
 func TestOpportunisticWorkersAreAskedForAsSuch(t *testing.T) {
 	_, effects := orderIn(launch.WorkerPlace{ExecutionType: records.ExecutionOpportunistic}, testNodes())
 	if got := asked(t, effects).asks[0].Key; got.ExecutionType != records.ExecutionOpportunistic {
@@ -66,8 +66,8 @@ func TestOpportunisticWorkersAreAskedForAsSuch(t *testing.T) {
 	}
 }
 
-// TestWorkersAreAskedForWithWhatElseTheyNeed would catch workers without their GPUs, amounts
-// in units that YARN does not mean, and asks that name no node though one has them.
+// TestWorkersAreAskedForWithWhatElseTheyNeed would catch workers without their GPUs, amounts in a
+// wrong unit, and requests that name no node though a node has the resources.
 func TestWorkersAreAskedForWithWhatElseTheyNeed(t *testing.T) {
 	gigabytes := func(n int64) records.ResourceAmount { return records.ResourceAmount{Value: n, Units: "Gi"} }
 	nodes := testNodes()
@@ -85,9 +85,9 @@ func TestWorkersAreAskedForWithWhatElseTheyNeed(t *testing.T) {
 	}
 }
 
-// TestWorkersUnderAConstraint would catch a constraint that YARN never hears of, one that
-// is asked for again when the containers are there, and a job that waits for ever where
-// YARN takes no constraints, or finds no place.
+// TestWorkersUnderAConstraint would catch a constraint that is not sent to YARN, a request that is
+// repeated after its containers have come, and a job that waits for ever if YARN rejects
+// constraints or finds no place.
 func TestWorkersUnderAConstraint(t *testing.T) {
 	place := launch.WorkerPlace{Constraint: records.Apart(records.ScopeNode, records.OwnTags(launch.WorkerTag)...)}
 	c, effects := orderIn(place, testNodes())
@@ -127,9 +127,9 @@ func TestWorkersUnderAConstraint(t *testing.T) {
 	}
 }
 
-// TestWhenOrdersAreTaken would catch that the ResourceManager counts on workers that YARN has
-// taken an ask for and refuses later, as it does under constraints and where it gives too
-// little; and that it does not count on those that YARN has just not refused.
+// TestWhenOrdersAreTaken would catch a ResourceManager that counts on workers before YARN has
+// decided: under constraints YARN accepts a request and refuses it later, or gives too little. It
+// would also catch one that does not count on workers whose request YARN has just accepted.
 func TestWhenOrdersAreTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		place  launch.WorkerPlace
@@ -148,7 +148,7 @@ func TestWhenOrdersAreTaken(t *testing.T) {
 		}
 		later := testEpoch.Add(refusalTime)
 		c.Step(later, woken{})
-		for c.inFlight && c.profiles[0].asked == 0 { // it takes back what was refused
+		for c.inFlight && c.profiles[0].asked == 0 { // it withdraws the refused requests
 			c.Step(later, allocated{})
 		}
 		if got := taken(later, allocated{}); got != test.atOnce {
@@ -161,10 +161,10 @@ func TestWhenOrdersAreTaken(t *testing.T) {
 	}
 }
 
-// TestAnAskThatStandsIsTaken would catch an ask that never counts as taken, as YARN says nothing of
-// an ask under a constraint that waits for room: the idle workers on nodes that a job has set aside
-// would keep the room of its queue until it gives up. It would also catch an ask that counts as
-// taken before YARN has held it for refusalTime since the last refusal.
+// TestAnAskThatStandsIsTaken would catch a request that never counts as accepted. YARN says nothing
+// about a request under a constraint that waits for room. Meanwhile idle workers on nodes that a
+// job has set aside would keep the room of its queue until the job gives up. It would also catch a
+// request that counts as accepted before YARN has held it for refusalTime since the last refusal.
 func TestAnAskThatStandsIsTaken(t *testing.T) {
 	for name, place := range map[string]launch.WorkerPlace{
 		"under a constraint": {Constraint: records.Apart(records.ScopeNode, records.OwnTags(launch.WorkerTag)...)},

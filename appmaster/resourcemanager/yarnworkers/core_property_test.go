@@ -18,34 +18,34 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// yarn is a naive YARN, with its client before and the ResourceManager above: it gives
-// containers as asked, sometimes more, or refuses to, and writes down what becomes of each.
+// yarn is a naive YARN with its client and the ResourceManager: it gives the requested containers,
+// sometimes more, or refuses. It records the history of each container.
 type yarn struct {
 	core *core
 	now  time.Time
 
 	asked     int // outstanding in YARN's table
 	request   *allocate
-	kept      allocate // what was refused: the client sends it again, as far as it is not replaced
+	kept      allocate // the refused request: the client repeats the parts that are not replaced
 	small     bool     // no node has room for a worker
-	changed   bool     // nodes have changed, and are to be told of
-	telling   bool     // the answer at hand tells of them
+	changed   bool     // nodes have changed, and an answer must report this
+	telling   bool     // the current answer reports changed nodes
 	lastID    int
 	held      map[records.ContainerID]string // "given", then "started" or "given back"
 	starting  []records.ContainerID
 	stopping  []records.ContainerID
 	checking  []records.ContainerID
-	completed []records.ContainerStatus    // to be told
-	orphans   map[records.ContainerID]bool // that their nodes have started, and YARN takes for ended
+	completed []records.ContainerStatus    // to be reported
+	orphans   map[records.ContainerID]bool // containers that their nodes run, and that have ended for YARN
 
 	total     int
 	reported  map[ids.ResourceID]string // "starting", then "ended" or "released"
-	refused   bool                      // workers are, as was reported
+	refused   bool                      // the last report says that workers are refused
 	refusedAt time.Time
-	doubtful  bool // it was refused, and nobody has been told since that it is taken
+	doubtful  bool // refused, and no OrdersTaken since
 }
 
-// step hands an event over and performs what follows from it.
+// step sends an event to the core and performs its effects.
 func (y *yarn) step(t *rapid.T, e event) {
 	for _, effect := range y.core.Step(y.now, e) {
 		switch e := effect.(type) {
@@ -135,15 +135,14 @@ func (y *yarn) become(t *rapid.T, id records.ContainerID, from, to string) {
 	y.held[id] = to
 }
 
-// answer applies the request under way, and gives what it asks for, or less, or
-// more.
+// answer applies the current request, and gives the requested containers, or fewer, or more.
 func (y *yarn) answer(t *rapid.T) {
 	if y.request == nil {
 		t.Skip("no allocate is under way")
 	}
 	request := y.take()
 	if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
-		y.kept = request // YARN's client sends it again until it is answered
+		y.kept = request // YARN's client repeats it until it is answered
 		y.step(t, allocated{err: errors.New("connection refused")})
 		return
 	}
@@ -175,7 +174,7 @@ func (y *yarn) answer(t *rapid.T) {
 	}
 }
 
-// take is the request under way as YARN's client sends it: with what was refused before.
+// take is the current request as YARN's client sends it: with the parts that were refused before.
 func (y *yarn) take() allocate {
 	request := allocate{
 		asks:    slices.Concat(y.kept.asks, y.request.asks),
@@ -188,7 +187,7 @@ func (y *yarn) take() allocate {
 	return request
 }
 
-// refuses tells whether YARN takes nothing of a request, as it asks for too much.
+// refuses tells whether YARN refuses the whole request because it asks for too much.
 func (y *yarn) refuses(t *rapid.T, request allocate) bool {
 	if !y.small || !slices.ContainsFunc(request.asks, func(a amrm.Ask) bool { return a.Count > 0 }) {
 		return false
@@ -241,8 +240,8 @@ func take[T any](t *rapid.T, what string, list *[]T) T {
 	return item
 }
 
-// order gives new orders, as the ResourceManager does: it never wants fewer than
-// have started, and releases what it knows of.
+// order sends new orders like the ResourceManager: the total is never below the number of started
+// workers, and it releases only known workers.
 func (y *yarn) order(t *rapid.T) {
 	o := resourcemanager.Orders{Spec: testSpec, Total: len(y.reported) + rapid.IntRange(0, 5).Draw(t, "outstanding")}
 	y.total = o.Total
@@ -261,8 +260,8 @@ func (y *yarn) order(t *rapid.T) {
 	y.step(t, ordered{o})
 }
 
-// started is a node that has started a container. It has been told of those to end
-// before, and tells YARN nothing that YARN would listen to.
+// started makes a node start a container. If the node was told the end of the container before,
+// YARN ignores the start.
 func (y *yarn) started(t *rapid.T, id records.ContainerID) {
 	if y.held[id] == "given back" {
 		y.orphans[id] = true
@@ -270,17 +269,16 @@ func (y *yarn) started(t *rapid.T, id records.ContainerID) {
 	y.step(t, containerStarted{id: id})
 }
 
-// unanswered is a node that has started a container, or has not, and did not tell.
+// unanswered makes the answer to a start get lost; the node may have started the container.
 func (y *yarn) unanswered(t *rapid.T, id records.ContainerID) {
 	y.orphans[id] = true
 	y.step(t, containerStarted{id: id, err: &yarnrpc.CallError{MaybeSent: true, Err: context.DeadlineExceeded}})
 }
 
-// Whatever YARN and its nodes do: no container is lost from the books or started
-// twice, or left running on its node for nobody, every worker's end is told once and
-// of none that was released, and never are there more workers than ordered. What YARN
-// refuses is not asked for until its nodes change or some time has passed, and is asked
-// for again then.
+// Whatever YARN and its nodes do: no container is lost, started twice, or left running without a
+// worker. Each end of a worker is reported once, and not for released workers. There are never more
+// workers than ordered. Refused workers are not requested until the nodes change or some time has
+// passed; then they are requested again.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := &yarn{
@@ -346,10 +344,10 @@ func (y *yarn) timePasses(t *rapid.T) {
 	}
 }
 
-// settle answers everything, and then demands that the books agree: what is held
-// is a worker's, and what is no worker's is given back.
+// settle answers everything, and then checks the accounts: each held container belongs to a worker,
+// and all others are released.
 func (y *yarn) settle(t *rapid.T) {
-	y.small = false // nobody is told
+	y.small = false // without a report
 	for range 20 {
 		for len(y.starting) > 0 {
 			y.started(t, take(t, "start", &y.starting))

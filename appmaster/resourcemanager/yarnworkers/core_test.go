@@ -63,8 +63,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
 //	finish STATUS TEXT, finished
-//	wait DURATION                               with the wakes that fall due
-//	pause DURATION                              without: the process was stopped
+//	wait DURATION                               the core is woken at its alarms
+//	pause DURATION                              the process is stopped: no alarms
 type script struct {
 	t     *testing.T
 	now   time.Time
@@ -188,8 +188,8 @@ func (s *script) response(args []string, options map[string]string) amrm.Respons
 	return r
 }
 
-// container reads NUMBER@HOST, with :MB where it is not of the size of small workers, and
-// /PRIORITY where that is not 1.
+// container parses NUMBER@HOST, with :MB if the size is not that of small workers, and /PRIORITY if
+// the priority is not 1.
 func (s *script) container(word string) records.Container {
 	word, priority, found := strings.Cut(word, "/")
 	if !found {
@@ -229,7 +229,7 @@ func (s *script) duration(word string) time.Duration {
 	return d
 }
 
-// wait lets time pass, and wakes the core when it asked to be.
+// wait lets time pass, and wakes the core at its alarms.
 func (s *script) wait(duration string) []string {
 	var lines []string
 	end := s.now.Add(s.duration(duration))

@@ -16,10 +16,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Whatever comes and ends in whatever order: a node never has more under way than it may,
-// nor have all together, items of a node begin in their order, and nothing waits that
-// might begin. A line that is not looked at when it should be hangs a node, and one that
-// is forgotten at its end keeps memory for each node that there ever was.
+// In any order of calls: a node never has more calls under way than allowed, nor have all nodes
+// together; items of a node start in their order; and no item waits that could start. A line that
+// is not served would hang a node. A line that is not removed would keep memory for each node that
+// ever existed.
 func TestLinesAgreeWithANaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &lines[int]{
@@ -84,7 +84,7 @@ func TestLinesAgreeWithANaiveModel(t *testing.T) {
 	})
 }
 
-// Lines take turns: a node with thousands of items would keep the others waiting.
+// Lines take turns: otherwise a node with thousands of items would delay all others.
 func TestLinesTakeTurns(t *testing.T) {
 	l := &lines[int]{each: 1, all: 1, nodes: make(map[records.NodeID]*line[int])}
 	for i := range 3 {
@@ -106,8 +106,8 @@ func TestLinesTakeTurns(t *testing.T) {
 	}
 }
 
-// A node that takes calls and answers none held up the starts, stops and looks at all
-// others, for minutes.
+// A node that accepts calls and never answers delayed the starts, stops and checks at all other
+// nodes for minutes.
 func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
@@ -136,7 +136,7 @@ func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 			t.Errorf("at once %d workers are stopped on the other node, and %d are found to have ended", stopped, u.count("completed"))
 		}
 
-		// Those that wait behind a start without an answer fail with it.
+		// Starts that wait behind an unanswered start fail with it.
 		time.Sleep(startTimeout)
 		synctest.Wait()
 		if n := u.count("failed: "); n != 100 || u.count("the NodeManager has not answered for 20s") != n {
@@ -146,12 +146,11 @@ func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// So many nodes stop answering that their starts take all the calls that there may be. The time
-// that other nodes waited for a turn counted as their own silence: their starts failed, and
-// nobody had asked them.
+// The starts at many nodes that do not answer fill all calls. The time that other nodes waited for
+// their turn counted as their own silence, and their starts failed without a call.
 func TestManyNodesWithoutAnswersFailNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const dead, each = callsAtOnce * 5 / 4, 3 // the last of them have their turn after startTimeout
+		const dead, each = callsAtOnce * 5 / 4, 3 // the last dead nodes have their turn after startTimeout
 		y := newFakeYARN()
 		for i := range dead {
 			y.dead = append(y.dead, fmt.Sprintf("dead%d", i))
@@ -176,8 +175,8 @@ func TestManyNodesWithoutAnswersFailNoOther(t *testing.T) {
 	})
 }
 
-// A node that answers slowly is not silent: each answer gives the starts that wait behind it
-// their whole time.
+// A node that answers slowly is not silent: each answer gives the waiting starts their full time
+// again.
 func TestEachAnswerOfANodeEndsItsSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 20
@@ -194,9 +193,9 @@ func TestEachAnswerOfANodeEndsItsSilence(t *testing.T) {
 	})
 }
 
-// A switch fails just after YARN has given thousands of containers behind it: their starts
-// fail together, faster than the ResourceManager takes reports. It was taken for one that
-// hangs, and the application ended.
+// A switch fails just after YARN has given thousands of containers behind it. Their starts fail
+// together, faster than the ResourceManager accepts reports. The provider took this for a hang, and
+// the application ended.
 func TestThousandsOfStartsMayFailTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 3000
@@ -229,7 +228,7 @@ func TestThousandsOfStartsMayFailTogether(t *testing.T) {
 	})
 }
 
-// A ResourceManager that hangs is not waited for in silence.
+// The log must say that the provider waits for a ResourceManager that hangs.
 func TestRunEndsWhenTheResourceManagerTakesNoReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, u, stop := run(t, newFakeYARN())
@@ -245,7 +244,7 @@ func TestRunEndsWhenTheResourceManagerTakesNoReports(t *testing.T) {
 	})
 }
 
-// A node that was slow may start a container long after the provider has given it up.
+// A slow node may start a container long after the provider has given up the start.
 func TestAStartWithoutAnswerIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
@@ -261,7 +260,7 @@ func TestAStartWithoutAnswerIsStopped(t *testing.T) {
 	})
 }
 
-// Ten thousand starts at as many nodes must not be as many goroutines and connections.
+// Ten thousand starts at ten thousand nodes must not need as many goroutines and connections.
 func TestCallsToManyNodesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const nodes = 3_000

@@ -30,12 +30,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func quiet() logrus.FieldLogger {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
-	logger.SetLevel(logrus.DebugLevel) // so that what logs is run
+	logger.SetLevel(logrus.DebugLevel) // so that all log lines are made
 	return logger
 }
 
-// fakeYARN gives what is asked for after a NodeManager's heartbeat, one second
-// after the ask, and knows how containers end.
+// fakeYARN gives containers at the next heartbeat of a NodeManager, one second after the request,
+// and knows how containers end.
 type fakeYARN struct {
 	mu         sync.Mutex // guards all
 	began      time.Time
@@ -46,7 +46,7 @@ type fakeYARN struct {
 	askedAt    time.Time
 	size       records.Resource
 	hosts      []string // where containers are given, by turns
-	dead       []string // the hosts that take calls and answer none
+	dead       []string // hosts that accept calls and never answer
 	lastID     int
 	allocates  []time.Duration // since the start
 	completed  []records.ContainerStatus
@@ -61,7 +61,7 @@ type fakeYARN struct {
 	startTime  time.Duration
 	startAs    error
 	finished   string
-	clientKey  []byte // of the registration, as it was handed on
+	clientKey  []byte // the key from the registration
 }
 
 func newFakeYARN() *fakeYARN {
@@ -176,7 +176,7 @@ func sum(counts map[records.NodeID]int) (all int) {
 	return all
 }
 
-// answer waits for a node's answer, which never comes of a dead one.
+// answer waits for the answer of a node. A dead node never answers.
 func (y *fakeYARN) answer(ctx context.Context, on records.NodeID) error {
 	y.mu.Lock()
 	dead := slices.Contains(y.dead, on.Host)
@@ -240,7 +240,7 @@ type upward struct {
 	mu     sync.Mutex // guards what follows
 	events []string
 	calls  int
-	busy   chan struct{} // takes no reports until it is closed; nil: takes them
+	busy   chan struct{} // accepts no reports until it is closed; nil: accepts all
 }
 
 func (u *upward) report(ctx context.Context, events ...resourcemanager.WorkerEvent) error {
@@ -301,8 +301,8 @@ func run(t *testing.T, y *fakeYARN) (d *Provider, u *upward, stop func() error) 
 
 var errStopped = errors.New("stopped by the test")
 
-// What YARN has after a second must run 100 ms later at most, and heartbeats be
-// rare before and after: the whole gain over a sleeping heartbeat thread.
+// A container that YARN has after a second must run at most 100 ms later, and heartbeats must be
+// rare before and after. This is the whole advantage over a heartbeat thread that sleeps.
 func TestWorkersStartAsSoonAsYARNHasThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
@@ -337,8 +337,8 @@ func TestWorkersStartAsSoonAsYARNHasThem(t *testing.T) {
 	})
 }
 
-// A container that ends is found out by its node within a fraction of a second,
-// long before the next heartbeat, when its worker's silence is told.
+// When the silence of a worker is reported, the node is asked for its container. So the end of the
+// container is known within a fraction of a second, long before the next heartbeat.
 func TestEndOfASilentWorkerIsFoundOutByItsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
@@ -359,8 +359,8 @@ func TestEndOfASilentWorkerIsFoundOutByItsNode(t *testing.T) {
 	})
 }
 
-// The end waits for stops, but no longer than YARN's word holds: a node without answers
-// would keep the application for minutes.
+// The end waits for stops, but only while YARN's confirmation of the attempt holds. Otherwise a
+// node that does not answer would keep the application for minutes.
 func TestAnEndWaitsForADeadNodeOnlySoLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
@@ -435,7 +435,7 @@ func TestRunEndsWhenTheAttemptIsGone(t *testing.T) {
 	}
 }
 
-// A ResourceManager that is restarted while an ApplicationMaster starts would end
+// Without repetition, a ResourceManager that restarts while an ApplicationMaster starts would end
 // the application.
 func TestRegistrationWaitsForYARN(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -465,7 +465,7 @@ func TestRegistrationWaitsForYARN(t *testing.T) {
 	})
 }
 
-// Without the key nobody but the owner ever gets in.
+// Without the key only the owner could connect.
 func TestTheKeyForClientsIsHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()

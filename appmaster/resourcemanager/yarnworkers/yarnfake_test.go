@@ -22,8 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// application is an unmanaged one on a fake YARN, with the clients of YARN that Bobbin has
-// in earnest.
+// application is an unmanaged application on a fake YARN, with the real YARN clients of Bobbin.
 type application struct {
 	client   *yarnclient.Client
 	id       records.ApplicationID
@@ -114,8 +113,8 @@ func startFake(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
 
 var smallNode = records.Resource{MemoryMB: 2048, VCores: 8}
 
-// A worker was on the only large node, and that comes back smaller: YARN refuses the ask for
-// another one, and refused its cancellation, too, so that the application could not end.
+// A worker ran on the only large node, and the node came back smaller. YARN refused the request for
+// another worker, and also refused its cancellation, so that the application could not end.
 func TestAnApplicationEndsAfterItsNodeHasShrunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := startFake(t, yarnfake.Config{})
@@ -153,8 +152,8 @@ func TestAnApplicationEndsAfterItsNodeHasShrunk(t *testing.T) {
 	})
 }
 
-// The nodes restart one after the other, smaller and then as they were: a session served no
-// job after the first refusal, for ever.
+// The nodes restart one after the other, first smaller and then in their old size. After the first
+// refusal the session never served a job again.
 func TestASessionOutlivesARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t)
@@ -166,7 +165,7 @@ func TestASessionOutlivesARefusal(t *testing.T) {
 			t.Errorf("with small nodes the job is told %q", told)
 		}
 		s.fake.RestartNode(node, large)
-		time.Sleep(DefaultHeartbeat) // at which YARN tells of it
+		time.Sleep(DefaultHeartbeat) // then YARN reports it
 		if told := s.job(t, "j2"); told != "" {
 			t.Errorf("with large nodes again the job is told %q", told)
 		}
@@ -216,13 +215,13 @@ func newSession(t *testing.T) *session {
 	return s
 }
 
-// discard is a connection to a worker that does not listen.
+// discard is a connection to a worker that ignores messages.
 type discard struct{}
 
 func (discard) Send(msg.Message) bool { return true }
 func (discard) Close(string)          {}
 
-// told is a JobMaster that hears why there are not enough resources.
+// told is a JobMaster that records the reason of NotEnoughResources.
 type told chan string
 
 func (j told) Send(m msg.Message) bool {
@@ -232,7 +231,7 @@ func (j told) Send(m msg.Message) bool {
 	return true
 }
 
-// job needs a slot for a few seconds. It gives what it is told of a shortage.
+// job needs a slot for a few seconds. It returns the reason if it cannot get one.
 func (s *session) job(t *testing.T, id ids.JobID) string {
 	t.Helper()
 	jobMaster, gateway := ids.JobMasterID("master of "+id), make(told, 1)
@@ -254,8 +253,9 @@ func (s *session) job(t *testing.T, id ids.JobID) string {
 	}
 }
 
-// A NodeManager that got SIGSTOP takes connections and calls, and answers none: with
-// Hadoop's own bytes, what it may have heard is stopped, and not what it was never sent.
+// A NodeManager that got SIGSTOP accepts connections and calls and never answers. Over Hadoop's
+// real protocol, containers whose start may have reached it are stopped, and those that were never
+// sent are not.
 func TestAFrozenNodeManagerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := startFake(t, yarnfake.Config{Nodes: 2, Heartbeat: -1})
@@ -265,7 +265,7 @@ func TestAFrozenNodeManagerIsGivenUp(t *testing.T) {
 		for _, total := range []int{2, all} { // the second time over the connections of the first
 			a.provider.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: total})
 			time.Sleep(3 * DefaultRequestInterval / 2)
-			fake.Beat() // YARN gives them now, and the provider hears of it a moment later
+			fake.Beat() // YARN gives the containers now, and the provider learns of them a moment later
 			if total == all {
 				fake.Freeze(fake.Nodes()[0])
 			}
