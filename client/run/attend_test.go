@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestWordsAreTakenWhileYARNIsAway would catch "stop" that is heard only after client.timeout, or never.
+// TestWordsAreTakenWhileYARNIsAway would catch that "stop" takes effect only after client.timeout, or never.
 func TestWordsAreTakenWhileYARNIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		input, typed := io.Pipe()

@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestWaitingIsToldInOneSentence would catch a screen full of YARN's figures.
+// TestWaitingIsToldInOneSentence would catch that all of YARN's diagnostics are printed.
 func TestWaitingIsToldInOneSentence(t *testing.T) {
 	const full = "Application is added to the scheduler and is not yet activated. Queue's AM resource limit exceeded."
 	for diagnostics, want := range map[string]string{
@@ -26,8 +26,8 @@ func TestWaitingIsToldInOneSentence(t *testing.T) {
 	}
 }
 
-// TestEachStateIsPrintedOnce would catch a line for each look at YARN, a wait without a
-// word, and one that does not say since when, or why by now.
+// TestEachStateIsPrintedOnce would catch a line for each report of YARN, a wait without a message, and a
+// message without the start or the present reason of the wait.
 func TestEachStateIsPrintedOnce(t *testing.T) { synctest.Test(t, eachStateIsPrintedOnce) }
 
 func eachStateIsPrintedOnce(t *testing.T) {
@@ -44,7 +44,7 @@ func eachStateIsPrintedOnce(t *testing.T) {
 	see(records.ApplicationAccepted, records.FinalUndefined)
 	accepted := time.Now()
 	began := accepted.Local().Format(time.TimeOnly)
-	for range 80 { // looks at YARN
+	for range 80 { // reports of YARN
 		time.Sleep(time.Second)
 		see(records.ApplicationAccepted, records.FinalUndefined)
 		if time.Since(accepted) > time.Minute {
@@ -69,7 +69,7 @@ application_1_0002 is FINISHED (SUCCEEDED)
 	}
 }
 
-// TestARoundedContainerIsToldOnce would catch the same line at each look at YARN.
+// TestARoundedContainerIsToldOnce would catch the same line for each report of YARN.
 func TestARoundedContainerIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
 	r := &witness{Journal: NewJournal(&out, time.Now(), false)}

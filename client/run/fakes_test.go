@@ -25,7 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// startYARN starts a YARN that is a fake.
+// startYARN starts a fake YARN.
 func startYARN(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
 	t.Helper()
 	fake, err := yarnfake.Start(c)
@@ -46,7 +46,7 @@ func forever(ctx context.Context, _ yarnfake.Container) records.ExitStatus {
 	return records.ExitTerminated
 }
 
-// environment is alice's, on a cluster with this configuration.
+// environment is alice's environment on a cluster with this configuration.
 func environment(t *testing.T, conf *hadoopconf.Conf) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,8 +88,8 @@ func executable(t *testing.T, machine elf.Machine, content string) string {
 // mark is that of the SDK.
 func mark(version int) string { return fmt.Sprintf("<bobbin sdk protocol version=%d>", version) }
 
-// clusterOfTwo is alice's, of two nodes with 8 GB each and an HDFS, all of them fakes. An application that she starts runs until it
-// is killed.
+// clusterOfTwo is alice's environment on a cluster of two nodes with 8 GB each and an HDFS, all of them fakes.
+// An application that she starts runs until it is killed.
 func clusterOfTwo(t *testing.T) *client.Cluster {
 	t.Helper()
 	var fake *yarnfake.Fake
@@ -117,7 +117,7 @@ func clusterOfTwo(t *testing.T) *client.Cluster {
 	return cluster
 }
 
-// opened is a YARN that is a fake, as alice opens it.
+// opened is a fake YARN, opened by alice.
 func opened(t *testing.T, fake *yarnfake.Fake) *client.Cluster {
 	t.Helper()
 	env := environment(t, fake.Conf())
@@ -133,7 +133,7 @@ func opened(t *testing.T, fake *yarnfake.Fake) *client.Cluster {
 	return cluster
 }
 
-// submitted is an application on a cluster that nobody runs a master of.
+// submitted is an application on a cluster without its ApplicationMaster.
 func submitted(t *testing.T, cluster *client.Cluster) records.ApplicationID {
 	t.Helper()
 	created, err := cluster.YARN.NewApplication(t.Context())

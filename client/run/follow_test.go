@@ -25,23 +25,23 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// span is a time of a story, from its beginning.
+// span is a period of a story, relative to the start of the story.
 type span struct{ from, to time.Duration }
 
 const forEver = 24 * time.Hour
 
-// story is what becomes of an application over time. Its first master has told of the
-// job from the start, unless it is silent, and until its end.
+// story is the course of an application. Its first master reports the job from the start until the end of the
+// job, unless the master is silent.
 type story struct {
-	silent  []span        // nothing is heard of the first master
-	stands  bool          // a silent one takes connections: it stands still
+	silent  []span        // the first master does not answer
+	stands  bool          // a silent master accepts connections: it is frozen
 	ends    time.Duration // of the job; 0: never
-	reports []reported    // YARN's, from the last one whose time has come; running from the start
+	reports []reported    // YARN's states, by time; running from the start
 	began   time.Time
 	short   []span          // the job waits for slots
-	slots   []time.Duration // when one more is there
-	dumb    error           // comes in place of what there is of slots; errStands: after no answer
-	asked   int             // what there is of them
+	slots   []time.Duration // when one more slot comes
+	dumb    error           // the answer about slots; errStands: no answer
+	asked   int             // the slots
 	beats   []time.Duration // when heartbeats came
 	looks   int             // at the job
 }
@@ -74,7 +74,7 @@ func (s *story) answer(ctx context.Context) error {
 	return &url.Error{Op: "Get", URL: "https://node:1", Err: ctx.Err()}
 }
 
-// within tells whether it is one of those times.
+// within tells whether the present time is in one of the spans.
 func (s *story) within(times []span) bool {
 	return slices.ContainsFunc(times, func(t span) bool { return s.now() >= t.from && s.now() < t.to })
 }
@@ -103,7 +103,7 @@ func (s *story) Result(ctx context.Context, _ ids.JobID) (msg.JobEnded, error) {
 
 func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
 
-// SlotSupply has a slot of the job for each that has come, and two of another job.
+// SlotSupply has a slot of the job for each slot that has come, and two of another job.
 func (s *story) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
 	s.asked++
 	if errors.Is(s.dumb, errStands) {
@@ -141,7 +141,7 @@ func (s *story) report(ctx context.Context) (records.ApplicationReport, error) {
 	return report, err
 }
 
-// tell begins the story, and gives who follows it and what is printed.
+// tell starts the story, and returns the runner that follows it and what the runner prints.
 func (s *story) tell() (*runner, attempt, *bytes.Buffer) {
 	var out bytes.Buffer
 	s.began = time.Now()
@@ -153,11 +153,12 @@ func (s *story) tell() (*runner, attempt, *bytes.Buffer) {
 	return r, attempt{master: s, number: 1, job: &running{id: "job"}, report: report}, &out
 }
 
-// silenceLine is what is printed of a silence.
+// silenceLine is the line that the client prints about a silent master.
 var silenceLine = regexp.MustCompile(`^application_1_0002: its ApplicationMaster has not answered since (\d\d:\d\d:\d\d): YARN says it is (?:RUNNING|ACCEPTED), attempt [12]; YARN may start another attempt or end the application\n$`)
 
-// TestASilentMasterIsBorneWith would catch a client that leaves while YARN still counts the seconds until it misses a
-// node, one that waits for what cannot come, and one that does either without a word, without the time, or with many words.
+// TestASilentMasterIsBorneWith would catch a client that gives up while YARN has not yet noticed a lost node,
+// one that waits for what cannot come, and one that does either without a message, without the time, or with
+// many messages.
 func TestASilentMasterIsBorneWith(t *testing.T) {
 	const (
 		accepted, running, failed = records.ApplicationAccepted, records.ApplicationRunning, records.ApplicationFailed
@@ -263,7 +264,7 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 				for line := range strings.Lines(strings.ReplaceAll(out.String(), "job is RUNNING\n", "")) {
 					told := silenceLine.FindStringSubmatch(line)
 					if told == nil || !slices.ContainsFunc(c.story.silent, func(silent span) bool {
-						last := c.story.began.Add(silent.from) // it was heard at that time, or at the look before
+						last := c.story.began.Add(silent.from) // it answered at that time, or at the request before
 						return told[1] == last.Local().Format(time.TimeOnly) || told[1] == last.Add(-lookInterval).Local().Format(time.TimeOnly)
 					}) {
 						t.Errorf("printed %q", line)
@@ -278,8 +279,8 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpNamesTheOptionAsItWasSet would catch a master that is silent from its begin and is given up after seconds
-// which nobody has written anywhere.
+// TestWhoGivesUpNamesTheOptionAsItWasSet would catch an error with a number of seconds that no option has, for
+// a master that has never answered.
 func TestWhoGivesUpNamesTheOptionAsItWasSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, err := config.New(config.Layer{Source: "-D", Values: map[string]string{"client.timeout": "90s"}})
@@ -296,7 +297,7 @@ func TestWhoGivesUpNamesTheOptionAsItWasSet(t *testing.T) {
 	})
 }
 
-// TestTheWaitForAnotherAttemptIsInterrupted would catch a client that must be killed.
+// TestTheWaitForAnotherAttemptIsInterrupted would catch a client that Ctrl-C does not end.
 func TestTheWaitForAnotherAttemptIsInterrupted(t *testing.T) {
 	for _, stands := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -311,8 +312,8 @@ func TestTheWaitForAnotherAttemptIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestWhatIsCollectedEndsWithTheApplication would catch a client that waits for ever for the rest of a result, after
-// the job's end, when nobody looks at the job any more.
+// TestWhatIsCollectedEndsWithTheApplication would catch a client that waits forever for the rest of a result
+// after the job's end, when it no longer asks for the job's state.
 func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := story{silent: []span{{0, forEver}}, reports: []reported{{time.Second, records.ApplicationKilled, 1, nil}}}
@@ -324,8 +325,8 @@ func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
 	})
 }
 
-// TestAMasterMayEndBeforeItTellsHowItsJobDid would catch a client that takes a master which has just left, and whose
-// application YARN still calls running, for one that cannot be followed.
+// TestAMasterMayEndBeforeItTellsHowItsJobDid would catch the error that a job cannot be followed, if its master
+// has just ended and YARN still reports the application as running.
 func TestAMasterMayEndBeforeItTellsHowItsJobDid(t *testing.T) {
 	for want, c := range map[error]story{
 		nil:                        {silent: []span{{0, time.Minute}}},
@@ -342,8 +343,8 @@ func TestAMasterMayEndBeforeItTellsHowItsJobDid(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAShortJobIsSeenSoon would catch a client that adds its own waiting to a job that takes less than that, and
-// one that asks for ever as often as it does at first.
+// TestTheEndOfAShortJobIsSeenSoon would catch a client that waits longer between requests than a short job
+// takes, and one that always asks as often as at first.
 func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
 	for _, took := range []time.Duration{time.Millisecond, 60 * time.Millisecond, 350 * time.Millisecond, 5 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -362,8 +363,8 @@ func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
 	}
 }
 
-// TestHeartbeatsComeWhereTheJobEndsWithItsClient would catch a job that is cancelled although its client lives, and
-// one that is told of a client that nobody asked about.
+// TestHeartbeatsComeWhereTheJobEndsWithItsClient would catch a job that is cancelled although its client lives,
+// and heartbeats for a job that does not end with its client.
 func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 	for name, want := range map[string][]time.Duration{
 		"true": {0, 30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
@@ -380,7 +381,7 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, at := range s.beats {
-				s.beats[i] = at.Truncate(lookInterval) // one comes with the next look
+				s.beats[i] = at.Truncate(lookInterval) // one comes with the next request
 			}
 			if diff := cmp.Diff(want, s.beats); diff != "" {
 				t.Errorf("-sae %s (-want +got):\n%s", name, diff)
@@ -389,9 +390,9 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// TestAShortageIsToldWhileItLasts would catch a job that waits in silence, and a line that says how many slots there
-// were at first, or since when another wait lasts, or that takes another job's slots for its own, or this command's
-// options for those of a session.
+// TestAShortageIsToldWhileItLasts would catch a job that waits without a message, and a message with the first
+// number of slots, with the start of another wait, with another job's slots as its own, or with this command's
+// options instead of the session's.
 func TestAShortageIsToldWhileItLasts(t *testing.T) {
 	for fails, waits := range map[string]string{
 		"for 5m0s (slot.request.timeout)":           (&perJob{Request: Request{limits: limitsOf(config.Config{})}}).waits(),
@@ -420,8 +421,8 @@ func TestAShortageIsToldWhileItLasts(t *testing.T) {
 	}
 }
 
-// TestAMasterThatDoesNotTellOfSlotsIsFollowed would catch a client that sees the end of its job a minute later because it asks
-// why the job waits, and one that asks with each look.
+// TestAMasterThatDoesNotTellOfSlotsIsFollowed would catch a client that sees the end of its job a minute late
+// because it asks why the job waits, and one that asks this with each request.
 func TestAMasterThatDoesNotTellOfSlotsIsFollowed(t *testing.T) {
 	for _, dumb := range []error{errStands, errRefused} {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,15 +12,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// runningPlace is the cluster of a job which YARN says runs.
+// runningPlace is the cluster of a job that runs, as YARN reports.
 type runningPlace struct{ cluster }
 
 func (runningPlace) report(context.Context) (records.ApplicationReport, error) {
 	return records.ApplicationReport{State: records.ApplicationRunning}, nil
 }
 
-// TestAJobThatIsNotKeptIsNotSaidToRun would catch a client that sends its user to look for a
-// job, or at a firewall, where the session has let go of what the job left.
+// TestAJobThatIsNotKeptIsNotSaidToRun would catch that a user looks for a running job or checks the firewall,
+// although the session has dropped the job or its results.
 func TestAJobThatIsNotKeptIsNotSaidToRun(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestCountersAreToldWithTheEndOfTheirJob would catch another order at each run, a screen full of
-// them, those of a job that has not done all, and some that are told twice.
+// TestCountersAreToldWithTheEndOfTheirJob would catch counters in another order at each run, too many of them,
+// counters of an unfinished job, and counters that are printed twice.
 func TestCountersAreToldWithTheEndOfTheirJob(t *testing.T) {
 	two := map[string]int64{"words": 123, "distinct": -4}
 	full := make(map[string]int64)

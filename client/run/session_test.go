@@ -15,15 +15,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// supplying is a master that has two slots, and TaskExecutors of 1 GB for two more each.
+// supplying is a master with two slots; each new TaskExecutor has 1 GB and two more.
 type supplying struct{ rest.Gateway }
 
 func (supplying) SlotSupply(context.Context) (msg.SlotSupply, error) {
 	return msg.SlotSupply{Total: 2, PerWorker: 2, WorkerMemoryMB: 1024}, nil
 }
 
-// TestASessionsJobThatCanHardlyFitIsToldSo would catch a job of hundreds of workers that waits on a small cluster without a
-// word, and a word about one that has its slots.
+// TestASessionsJobThatCanHardlyFitIsToldSo would catch a job of hundreds of workers that waits on a small
+// cluster without a warning, and a warning of a job that has its slots.
 func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	cluster := clusterOfTwo(t)
 	reached, err := client.NewClusterClient(resttest.Serve(t, supplying{}, rest.Config{}))
@@ -41,7 +41,7 @@ func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	}
 }
 
-// errNotTaken is that of a cluster that takes nothing.
+// errNotTaken is the error of a cluster that refuses every job.
 var errNotTaken = errors.New("nothing is taken")
 
 type takesNothing struct{ cluster }
@@ -50,7 +50,8 @@ func (takesNothing) submit(context.Context, *jobgraph.JobGraph) (*running, error
 	return nil, errNotTaken
 }
 
-// TestAnInputWithoutFilesIsWarnedOf would catch a job on the wrong directory that finishes at once, without a word.
+// TestAnInputWithoutFilesIsWarnedOf would catch a job on the wrong directory that finishes at once, without a
+// warning.
 func TestAnInputWithoutFilesIsWarnedOf(t *testing.T) {
 	var out bytes.Buffer
 	r := runner{cluster: takesNothing{}, Journal: NewJournal(&out, time.Now(), false)}

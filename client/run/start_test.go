@@ -15,8 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAJobThatCanHardlyFitIsToldSoAndSubmitted would catch 80 GB that a job with a cluster of its own asks of nodes with 16, without
-// a word; one that is refused for that; and a warning of one that fits.
+// TestAJobThatCanHardlyFitIsToldSoAndSubmitted would catch a job that asks nodes with 16 GB for 80 GB without a
+// warning, a refusal of that job, and a warning of a job that fits.
 func TestAJobThatCanHardlyFitIsToldSoAndSubmitted(t *testing.T) {
 	cluster := clusterOfTwo(t)
 	bobbin, job := executable(t, program.Native(), ""), executable(t, program.Native(), mark(jobgraph.ProtocolVersion))
@@ -44,7 +44,8 @@ func TestAJobThatCanHardlyFitIsToldSoAndSubmitted(t *testing.T) {
 	}
 }
 
-// TestASecondSessionTakesTheFirstOnesPlace would catch one that takes it without a word, or warns of itself.
+// TestASecondSessionTakesTheFirstOnesPlace would catch a second session that takes the place without a message,
+// or names itself in the warning.
 func TestASecondSessionTakesTheFirstOnesPlace(t *testing.T) {
 	cluster := clusterOfTwo(t)
 	path := filepath.Join(t.TempDir(), "session")
@@ -71,8 +72,9 @@ func TestASecondSessionTakesTheFirstOnesPlace(t *testing.T) {
 	}
 }
 
-// TestASecondSessionTellsOfTheFirst would catch jobs that go elsewhere than yesterday, without a word, a session that
-// nobody thinks of any more, and one of another cluster that is told as going on, and with a command that does not end it.
+// TestASecondSessionTellsOfTheFirst would catch jobs that silently go to another session than before, a
+// forgotten session, and the message that a session on another cluster runs, with a command that does not end
+// it.
 func TestASecondSessionTellsOfTheFirst(t *testing.T) {
 	cluster := clusterOfTwo(t)
 	first := submitted(t, cluster)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestStepsOfTwoMachinesAreInOrder would catch a table of the start-up in which
-// the ApplicationMaster starts after the job that it runs.
+// TestStepsOfTwoMachinesAreInOrder would catch a list of steps in which the ApplicationMaster starts after the
+// job that it runs.
 func TestStepsOfTwoMachinesAreInOrder(t *testing.T) {
 	start := time.UnixMilli(1000)
 	timeline := timeline{start: start}
