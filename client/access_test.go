@@ -15,13 +15,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAPlantedAccessIsNotTaken is the attack of somebody who may write to a place in the staging area: he puts the address
-// and the certificate of a server of his there. It would catch a client that brings him the user's programs.
+// TestAPlantedAccessIsNotTaken is the attack of a user who may write to a directory of the staging area, and
+// puts the address and the certificate of a server there. It would catch a client that sends the programs of
+// its user to that server.
 func TestAPlantedAccessIsNotTaken(t *testing.T) {
 	t.Parallel()
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 1}
 	for name, test := range map[string]struct {
-		place       string // of what others may write to
+		place       string // mode of what others may write to
 		mode        fs.FileMode
 		application string
 		want        error

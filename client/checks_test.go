@@ -30,8 +30,8 @@ func options(t *testing.T, pairs ...string) config.Config {
 	return c
 }
 
-// TestContainersTooSmallAreRefusedHere would catch sizes that only the
-// ApplicationMaster refuses, in a log that nobody has yet.
+// TestContainersTooSmallAreRefusedHere would catch sizes that only the ApplicationMaster refuses, in a log that
+// nobody has yet.
 func TestContainersTooSmallAreRefusedHere(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -69,8 +69,8 @@ func within(t *testing.T, maximum records.Resource, pairs ...string) error {
 	return asked.Within(maximum, place)
 }
 
-// TestContainersBeyondYARNsMaximumAreRefused would catch a job that waits for
-// ever for a container that no node has.
+// TestContainersBeyondYARNsMaximumAreRefused would catch a job that waits forever for a container that no node
+// has.
 func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 	maximum := records.Resource{MemoryMB: 1024, VCores: 2}
 	if err := within(t, maximum, "taskmanager.numberOfTaskSlots=2"); err != nil {
@@ -112,8 +112,8 @@ func TestHeartbeatsThatYARNWouldMissAreRefused(t *testing.T) {
 	}
 }
 
-// TestContradictionsAreFoundBeforeTheClusterIsAsked would catch an upload, or a call to a
-// server, for options that no container takes: this cluster has neither files nor YARN.
+// TestContradictionsAreFoundBeforeTheClusterIsAsked would catch an upload, or a call to a server, although the
+// options cannot work: this cluster has neither files nor YARN.
 func TestContradictionsAreFoundBeforeTheClusterIsAsked(t *testing.T) {
 	c := &Cluster{Conf: new(hadoopconf.Conf)}
 	_, err := c.Deploy(t.Context(), Deployment{Config: options(t, "heartbeat.interval=50 s", "yarn.heartbeat.interval=50 ms", "jobmanager.memory.process.size=1m")})
@@ -124,8 +124,8 @@ func TestContradictionsAreFoundBeforeTheClusterIsAsked(t *testing.T) {
 	}
 }
 
-// TestWhatElseIsAskedForIsCheckedToo would catch a job that waits for ever for a GPU that no
-// node has, and amounts in other units than YARN's.
+// TestWhatElseIsAskedForIsCheckedToo would catch a job that waits forever for a GPU that no node has, and
+// amounts in other units than YARN's.
 func TestWhatElseIsAskedForIsCheckedToo(t *testing.T) {
 	maximum := records.Resource{MemoryMB: 4096, VCores: 4}.With("yarn.io/gpu", records.ResourceAmount{Value: 4}).With("disk", records.ResourceAmount{Value: 10, Units: "Gi"})
 	for _, c := range []struct{ kind, amount, says string }{
@@ -142,8 +142,8 @@ func TestWhatElseIsAskedForIsCheckedToo(t *testing.T) {
 	}
 }
 
-// TestQueuesAreCheckedForTheUser would catch an upload before a refusal, and a
-// refusal by a scheduler that tells no rights.
+// TestQueuesAreCheckedForTheUser would catch an upload before a refusal, and a refusal because a scheduler
+// reports no rights.
 func TestQueuesAreCheckedForTheUser(t *testing.T) {
 	leaf := records.QueueInfo{Name: "small", Path: "root.small", State: records.QueueRunning}
 	stopped := leaf
@@ -177,19 +177,19 @@ func TestQueuesAreCheckedForTheUser(t *testing.T) {
 	}
 }
 
-// homes answers as the local disk does.
+// homes answers like the local disk.
 type homes struct{}
 
 func (homes) Home() (string, error)              { return "file:///home/alice", nil }
 func (homes) Qualify(uri string) (string, error) { return uri, nil }
 
-// TestFilesAreStagedWhereOthersSeeThem would catch a job whose files lie on the disk of one
-// machine and are looked for on another.
+// TestFilesAreStagedWhereOthersSeeThem would catch a job whose files are on the disk of one machine, while
+// containers look for them on another.
 func TestFilesAreStagedWhereOthersSeeThem(t *testing.T) {
 	conf := (&hadoopconf.Conf{}).With("core-site.xml", map[string]string{"fs.defaultFS": "file:///"})
 	for _, c := range []struct {
 		configured string
-		says       []string // nothing: it is taken
+		says       []string // empty: the directory is accepted
 	}{
 		{"", []string{"fs.defaultFS is file:///", "core-site.xml", "set it to the cluster's HDFS"}},
 		{"file:///tmp", []string{"yarn.staging-directory is file:///tmp", "name a directory on the cluster's HDFS"}},
@@ -207,8 +207,7 @@ func TestFilesAreStagedWhereOthersSeeThem(t *testing.T) {
 	}
 }
 
-// TestTheShorterTimeCounts would catch a time that is switched off and counts as
-// the shortest.
+// TestTheShorterTimeCounts would catch a disabled time limit that counts as the shortest.
 func TestTheShorterTimeCounts(t *testing.T) {
 	for _, c := range [][3]time.Duration{{1, 2, 1}, {2, 1, 1}, {0, 5, 5}, {-1, 5, 5}} {
 		if got := shorter(c[0], c[1]); got != c[2] {
@@ -217,8 +216,7 @@ func TestTheShorterTimeCounts(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsLongByDefault would catch a default by which a command is silent
-// for longer than people believe in it.
+// TestNobodyWaitsLongByDefault would catch a default with which a command is silent for too long.
 func TestNobodyWaitsLongByDefault(t *testing.T) {
 	if got := options(t).Duration(config.ClientTimeout); got <= 0 || got > 30*time.Second {
 		t.Errorf("servers that do not answer are tried for %v", got)

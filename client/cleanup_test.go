@@ -19,9 +19,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// TestWhatIsOver would catch the files of a living application that are removed, above all of
-// one that this ResourceManager does not know since it is another cluster's, and those of a
-// dead one that stay for ever.
+// TestWhatIsOver would catch that the files of a running application are removed, above all of one that this
+// ResourceManager does not know because it runs on another cluster, and that the files of an ended application
+// stay forever.
 func TestWhatIsOver(t *testing.T) {
 	fake := fakeCluster(t, yarnfake.Config{})
 	alice := seenBy(t, "alice", fake, fake.Conf())
@@ -92,7 +92,7 @@ func TestWhatIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for application, remedy := range map[string]string{
-		exposed: "chmod", // whatever it announced
+		exposed: "chmod", // whatever status it announced
 		announced(`{"Address":"h:1","Application":"application_1_1"}`).String(): "remove ",
 		announced(`{}`).String():                       "remove ",
 		announced(`{"Address":1}`).String():            "remove ",
@@ -105,9 +105,9 @@ func TestWhatIsOver(t *testing.T) {
 	}
 }
 
-// TestFilesGoOnceYARNHasTheEnd is the end of an ApplicationMaster that dies when it has
-// unregistered, before it removes its files. It would catch files that stay for ever then, and
-// those of an application that another attempt may go on with.
+// TestFilesGoOnceYARNHasTheEnd is the end of an ApplicationMaster that dies after it has unregistered and
+// before it removes its files. It would catch that the files stay forever, or that files are removed that
+// another attempt needs.
 func TestFilesGoOnceYARNHasTheEnd(t *testing.T) {
 	fake := fakeCluster(t, yarnfake.Config{})
 	alice := seenBy(t, "alice", fake, fake.Conf())

@@ -27,7 +27,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// sessionGateway answers for a session, and notes what it is told.
+// sessionGateway answers for a session, and records the requests.
 type sessionGateway struct {
 	gateway
 	rest.Session
@@ -109,7 +109,7 @@ func sessionMaster(t *testing.T) (*sessionGateway, *ClusterClient) {
 	return g, connect(t, resttest.Serve(t, g, rest.Config{Session: g}))
 }
 
-// programFile is a program as large as that.
+// programFile is a program of this size.
 func programFile(t *testing.T, name string, size int) (program.Program, []byte) {
 	t.Helper()
 	content := make([]byte, size)
@@ -124,8 +124,8 @@ func programFile(t *testing.T, name string, size int) (program.Program, []byte) 
 	return program.Program{Path: path, Name: name, Size: int64(size), SHA256: hex.EncodeToString(hash[:])}, content
 }
 
-// TestAProgramIsUploadedOnce would catch a program that arrives otherwise than it is, one
-// that is uploaded for each job, and progress that does not come to its end.
+// TestAProgramIsUploadedOnce would catch a program that arrives changed, one that is uploaded for each job, and
+// progress that does not reach its end.
 func TestAProgramIsUploadedOnce(t *testing.T) {
 	g, c := sessionMaster(t)
 	p, content := programFile(t, "word count", 3<<20)
@@ -159,9 +159,8 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedForNowIsNoReasonToAskAnother would catch a client that has YARN asked and the
-// whole job sent once more because the session has no room for it, and one that asks a master
-// again that ends.
+// TestWhatIsRefusedForNowIsNoReasonToAskAnother would catch a client that asks YARN and sends the whole job
+// again because the session has no room for it, and one that asks an ending master again.
 func TestWhatIsRefusedForNowIsNoReasonToAskAnother(t *testing.T) {
 	for refusal, gone := range map[error]bool{
 		msg.ErrNoMemory: false, msg.ErrTooManyJobs: false, msg.ErrNotReady: false, msg.ErrJobExists: false,
@@ -176,8 +175,8 @@ func TestWhatIsRefusedForNowIsNoReasonToAskAnother(t *testing.T) {
 	}
 }
 
-// TestAProgramThatIsRefusedIsNotSent would catch a client that sends a gigabyte before it
-// hears that nobody wants it, and one that does not tell why.
+// TestAProgramThatIsRefusedIsNotSent would catch a client that sends a gigabyte before it reads the refusal,
+// and one that does not print the reason.
 func TestAProgramThatIsRefusedIsNotSent(t *testing.T) {
 	_, c := sessionMaster(t)
 	p, _ := programFile(t, "unwanted", 64<<20)
@@ -202,8 +201,8 @@ func TestTheUploadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedOfJobsReachesThem would catch a request that goes to another path, by
-// another method, or is taken for done when it is refused.
+// TestWhatIsAskedOfJobsReachesThem would catch a request to another path, by another method, or one that counts
+// as done when it is refused.
 func TestWhatIsAskedOfJobsReachesThem(t *testing.T) {
 	g, c := sessionMaster(t)
 	ctx := t.Context()

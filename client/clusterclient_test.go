@@ -31,7 +31,7 @@ const (
 	failedJob  = ids.JobID("22222222222222222222222222222222")
 )
 
-// gateway answers for an ApplicationMaster; what no test asks is nil.
+// gateway answers for an ApplicationMaster. Methods that no test calls are nil.
 type gateway struct {
 	rest.Gateway
 	started time.Time
@@ -79,7 +79,7 @@ func (g gateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, erro
 	return []msg.TaskExecutorDetails{{SlotsTotal: 2, SlotsFree: 2}, {SlotsTotal: 1}}, nil
 }
 
-// supplyOf is what a gateway tells of slots that has begun then.
+// supplyOf is the supply of a gateway that reports slots since this time.
 func supplyOf(started time.Time) msg.SlotSupply {
 	return msg.SlotSupply{
 		Total: 3, Free: 2, PerWorker: 2, WorkerMemoryMB: 1024, Starting: 1, Requested: 4, RequestedSince: started,
@@ -91,8 +91,7 @@ func (g gateway) SlotSupply(context.Context) (msg.SlotSupply, error) { return su
 
 func (g gateway) Jobs(context.Context) ([]msg.JobOverview, error) { return nil, nil }
 
-// master serves a gateway by the real REST server and gives how its owner
-// reaches it.
+// master serves a gateway by the real REST server, and returns the access of its owner.
 func master(t *testing.T, g rest.Gateway) launch.Access {
 	t.Helper()
 	return resttest.Serve(t, g, rest.Config{})
@@ -165,9 +164,8 @@ func (c *counted) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, 
 	return msg.JobDetails{ID: job, Status: msg.JobRunning, Vertices: c.vertices}, nil
 }
 
-// TestAJobWaitsWhenNoTaskIsWorkedOn would catch a `run` that is silent about a job whose first parts have
-// ended, and whose others wait for the slots of a worker that was lost; and one that speaks of slots while
-// tasks run.
+// TestAJobWaitsWhenNoTaskIsWorkedOn would catch a `run` that prints nothing about a job whose first tasks have
+// ended, and whose others wait for slots after a worker was lost; and a message about slots while tasks run.
 func TestAJobWaitsWhenNoTaskIsWorkedOn(t *testing.T) {
 	type tasks map[msg.ExecutionState]int
 	var g counted
@@ -204,8 +202,8 @@ func TestAJobWaitsWhenNoTaskIsWorkedOn(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreNotTakenForAbsence would catch a client that gives up on a master
-// that is busy, or waits for one that will never answer otherwise.
+// TestRefusalsAreNotTakenForAbsence would catch a client that gives up a busy master, or waits for a master
+// that will always refuse.
 func TestRefusalsAreNotTakenForAbsence(t *testing.T) {
 	access := master(t, gateway{})
 	ask := func(access launch.Access) error {
@@ -239,8 +237,8 @@ func TestRefusalsAreNotTakenForAbsence(t *testing.T) {
 	}
 }
 
-// TestAnswersOfStrangersAreBounded would catch a client that crashes, or fills its
-// memory, with what is no answer of ours.
+// TestAnswersOfStrangersAreBounded would catch a client that crashes, or fills its memory, on an answer that is
+// not from Bobbin.
 func TestAnswersOfStrangersAreBounded(t *testing.T) {
 	for name, answer := range map[string]string{"no JSON": "<html>", "another shape": `{"state": 7}`, "nothing": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -259,8 +257,8 @@ func TestAnswersOfStrangersAreBounded(t *testing.T) {
 	}
 }
 
-// TestAnAnswerOfAnotherKindIsTold would catch an answer that is told in the words of a program, one to another request that
-// is taken for an empty one, and a redirection that is followed with a user's program.
+// TestAnAnswerOfAnotherKindIsTold would catch an error with names of Go types, an answer to another request
+// that counts as empty, and a redirection that the client follows with a user's program.
 func TestAnAnswerOfAnotherKindIsTold(t *testing.T) {
 	about := "ask ApplicationMaster about job " + string(runningJob)
 	for _, test := range []struct {
@@ -287,9 +285,8 @@ func TestAnAnswerOfAnotherKindIsTold(t *testing.T) {
 	}
 }
 
-// TestMasterThatDiesAmidAnAnswerIsAway would catch a client that gives an
-// application up, which has another ApplicationMaster soon, because the first one
-// died while it wrote.
+// TestMasterThatDiesAmidAnAnswerIsAway would catch a client that gives an application up because its first
+// ApplicationMaster died during an answer, although another one comes.
 func TestMasterThatDiesAmidAnAnswerIsAway(t *testing.T) {
 	for name, cut := range map[string]error{
 		"its process ended": io.ErrUnexpectedEOF,
@@ -312,8 +309,8 @@ func TestMasterThatDiesAmidAnAnswerIsAway(t *testing.T) {
 	}
 }
 
-// TestOddAnswersStayWithinTheirKind would catch a job that took less than no time,
-// and a root cause that overwrites its own line on a terminal.
+// TestOddAnswersStayWithinTheirKind would catch a negative duration of a job, and a root cause that overwrites
+// its own line on a terminal.
 func TestOddAnswersStayWithinTheirKind(t *testing.T) {
 	c := connect(t, master(t, gateway{}))
 	c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
@@ -328,8 +325,8 @@ func TestOddAnswersStayWithinTheirKind(t *testing.T) {
 	}
 }
 
-// TestABodyDoesNotChangeItsStatus would catch an error that says what a stranger's
-// body says, not what was asked and answered.
+// TestABodyDoesNotChangeItsStatus would catch an error with the text of a foreign server, without the request
+// and its status.
 func TestABodyDoesNotChangeItsStatus(t *testing.T) {
 	c := connect(t, master(t, gateway{}))
 	c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
@@ -344,8 +341,8 @@ func TestABodyDoesNotChangeItsStatus(t *testing.T) {
 	}
 }
 
-// TestTheTokenGoesToTheAddressAlone would catch an access file by which the
-// owner's token, or a request, lands somewhere else.
+// TestTheTokenGoesToTheAddressAlone would catch an access file that sends the owner's token, or a request, to
+// another server.
 func TestTheTokenGoesToTheAddressAlone(t *testing.T) {
 	access := master(t, gateway{})
 	for _, address := range []string{"", "h", "h:", ":1", "h:1/x", "h:1?x", "h:1#x", "me@h:1", "h:1 ", "h:99999"} {
@@ -362,8 +359,8 @@ func TestTheTokenGoesToTheAddressAlone(t *testing.T) {
 	}
 }
 
-// TestNoMasterSendsItsClientElsewhere would catch a client that asks whatever server another
-// user's ApplicationMaster names, from behind that user's firewall, and shows the answer.
+// TestNoMasterSendsItsClientElsewhere would catch a client that asks any server that another user's
+// ApplicationMaster names, from behind the user's firewall, and prints the answer.
 func TestNoMasterSendsItsClientElsewhere(t *testing.T) {
 	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		c := connect(t, master(t, gateway{}))
@@ -387,7 +384,7 @@ type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// TestErrorsNameWhatWasAskedAbout would catch an error that shows people a path of REST, or not what they asked about.
+// TestErrorsNameWhatWasAskedAbout would catch an error with a REST path, or without the object of the request.
 func TestErrorsNameWhatWasAskedAbout(t *testing.T) {
 	c := connect(t, master(t, gateway{}))
 	away, err := NewClusterClient(launch.Access{Address: "127.0.0.1:1", Authority: master(t, gateway{}).Authority})

@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// TestPeopleHearThatThereIsNoRoomNow would catch a job that waits in silence while others have the
-// cluster, and a warning of an application that has room.
+// TestPeopleHearThatThereIsNoRoomNow would catch a job that waits without a message while others use the
+// cluster, and a warning for an application that has room.
 func TestPeopleHearThatThereIsNoRoomNow(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -47,8 +47,8 @@ func TestPeopleHearThatThereIsNoRoomNow(t *testing.T) {
 	}
 }
 
-// TestALargerContainerIsTheMastersAlone would catch the memory of workers that is taken for the
-// master's, and an application that has ended, of which YARN says -1.
+// TestALargerContainerIsTheMastersAlone would catch that the memory of workers counts as the master's, and the
+// -1 that YARN reports for an ended application.
 func TestALargerContainerIsTheMastersAlone(t *testing.T) {
 	app := Application{asked: 512}
 	for _, c := range []struct {
@@ -74,8 +74,8 @@ func TestALargerContainerIsTheMastersAlone(t *testing.T) {
 	}
 }
 
-// TestASessionsJobThatCanHardlyFitIsToldSo would catch slots of a session that are asked of a cluster without
-// the memory for them and without a word, and a warning of those that are there.
+// TestASessionsJobThatCanHardlyFitIsToldSo would catch a session that asks a cluster for more slots than fit
+// into its memory, without a warning, and a warning about slots that the session has.
 func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	fake := fakeCluster(t, yarnfake.Config{})
 	c := seenBy(t, "alice", fake, fake.Conf())
@@ -88,7 +88,7 @@ func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 		have += node.Capability.MemoryMB
 	}
 	supply := msg.SlotSupply{Total: 4, PerWorker: 1, WorkerMemoryMB: int(have/2) + 1}
-	for slots, says := range map[int]bool{4: false, 5: true} { // those that are there fit
+	for slots, says := range map[int]bool{4: false, 5: true} { // the present slots suffice
 		if got, err := c.TooLarge(t.Context(), slots, supply, time.Minute); err != nil || (got != "") != says {
 			t.Errorf("%d slots: %q, %v", slots, got, err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// distant is a file system that does nothing for who has left, as HDFS.
+// distant is a file system that, like HDFS, does nothing after the end of its context.
 type distant struct{ *dfs.FS }
 
 func (d distant) RemoveAll(ctx context.Context, uri string) error {
@@ -26,8 +26,8 @@ func (d distant) RemoveAll(ctx context.Context, uri string) error {
 	return d.FS.RemoveAll(ctx, uri)
 }
 
-// TestStagedFilesGoWithoutYARN would catch a ResourceManager that is away and takes the time in
-// which the keytab was to be removed from HDFS.
+// TestStagedFilesGoWithoutYARN would catch that a ResourceManager that does not answer uses up the time to
+// remove the keytab from HDFS.
 func TestStagedFilesGoWithoutYARN(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := dfs.New(dfs.Options{})

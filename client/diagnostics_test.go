@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// exitDiagnostics is what YARN 3.4 says of a master that could not start.
+// exitDiagnostics are the diagnostics of YARN 3.4 for an ApplicationMaster that could not start.
 const exitDiagnostics = `Application application_1_0002 failed 1 times (global limit =2; local limit is =1) due to AM Container for appattempt_1_0002_000001 exited with  exitCode: 1
 Failing this attempt.Diagnostics: [2026-11-21 10:43:09.464]Exception from container-launch.
 Container id: container_1_0002_01_000001
@@ -33,8 +33,7 @@ appmaster: no port is free
 For more detailed output, check the application tracking page: http://rm/cluster/app/application_1_0002 Then click on links to logs of each attempt.
 . Failing the application.`
 
-// TestRootCauseComesFirst would catch twenty lines of YARN's before the one that
-// helps.
+// TestRootCauseComesFirst would catch twenty lines of YARN before the line that helps.
 func TestRootCauseComesFirst(t *testing.T) {
 	report := records.ApplicationReport{
 		ID: records.ApplicationID{ClusterTimestamp: 1, ID: 2}, State: records.ApplicationFailed, FinalStatus: records.FinalFailed,

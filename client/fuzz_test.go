@@ -15,10 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// FuzzAnswers reads what stands at the address of an ApplicationMaster. It would
-// catch an answer that crashes the client, a time that wraps around, a root cause
-// that scrolls the rest away, and an error that does not say what was asked, or says it
-// in the words of a program.
+// FuzzAnswers reads answers from the address of an ApplicationMaster. It would catch an answer that crashes the
+// client, a time that wraps around, a root cause that scrolls the other output away, and an error without the
+// object of the request, or with names of Go types.
 func FuzzAnswers(f *testing.F) {
 	for _, text := range []string{
 		`{"state":"RUNNING","timestamps":{"RUNNING":1700000000000,"FAILED":-1},"vertices":[{"id":"a","parallelism":2,"tasks":{"FINISHED":1},"metrics":{"read-bytes":5}}],"plan":{"nodes":[{"id":"a","inputs":[null]}]}}`,
@@ -69,8 +68,8 @@ func checkError(t *testing.T, status int, err error) {
 	}
 }
 
-// FuzzAccess reads what an ApplicationMaster has staged. It would catch a token
-// that is sent to another host than the certificate is asked of.
+// FuzzAccess reads what an ApplicationMaster has staged. It would catch a token that goes to another host than
+// the one whose certificate is checked.
 func FuzzAccess(f *testing.F) {
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())
 	if err != nil {

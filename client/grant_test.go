@@ -34,8 +34,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 )
 
-// secured is a cluster with Kerberos that nobody can reach, as somebody with these tokens
-// sees it.
+// secured is a cluster with Kerberos and without reachable servers, for a user with these tokens.
 func secured(t *testing.T, properties map[string]string, tokens *creds.Credentials) *Cluster {
 	t.Helper()
 	conf := (&hadoopconf.Conf{}).With("test", map[string]string{
@@ -56,8 +55,8 @@ func token(kind, service string) *creds.Token {
 	return made
 }
 
-// TestTheClientObtainsTokensUnlessToldNotTo would catch an option that is taken and does
-// nothing: the application would be given tokens that its user does not want on the nodes.
+// TestTheClientObtainsTokensUnlessToldNotTo would catch an option without effect: the application would get
+// tokens that its user does not want on the nodes.
 func TestTheClientObtainsTokensUnlessToldNotTo(t *testing.T) {
 	for option, want := range map[string]bool{
 		"client.timeout=1 s": true,
@@ -73,8 +72,8 @@ func TestTheClientObtainsTokensUnlessToldNotTo(t *testing.T) {
 	}
 }
 
-// TestTokensOfAnotherLauncherArePassedOn would catch an ApplicationMaster that gets the token
-// by which another one speaks to YARN, or that of another's container.
+// TestTokensOfAnotherLauncherArePassedOn would catch an ApplicationMaster that gets another ApplicationMaster's
+// token for YARN, or the token of another container.
 func TestTokensOfAnotherLauncherArePassedOn(t *testing.T) {
 	found := creds.New()
 	for _, kind := range []string{
@@ -90,8 +89,8 @@ func TestTokensOfAnotherLauncherArePassedOn(t *testing.T) {
 	}
 }
 
-// TestEveryFileSystemOfAJobIsKnown would catch a task that reads or writes where its worker
-// has no token for, hours after the job began.
+// TestEveryFileSystemOfAJobIsKnown would catch a worker without a token for a file system that its task reads
+// or writes hours after the start of the job.
 func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 	const more = "security.kerberos.access.hadoopFileSystems"
 	c := secured(t, nil, creds.New())
@@ -116,8 +115,8 @@ func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 	}
 }
 
-// TestLogsAreWrittenToTheirFileSystem would catch logs that stay on the nodes, as the application
-// has no token for where YARN keeps them.
+// TestLogsAreWrittenToTheirFileSystem would catch logs that stay on the nodes, because the application has no
+// token for the file system of the collected logs.
 func TestLogsAreWrittenToTheirFileSystem(t *testing.T) {
 	const written, dir, home = "yarn.log-aggregation-enable", "yarn.nodemanager.remote-app-log-dir", "hdfs://staging:8020/"
 	for name, c := range map[string]struct {
@@ -142,8 +141,8 @@ func TestLogsAreWrittenToTheirFileSystem(t *testing.T) {
 	}
 }
 
-// TestWithTokensAloneNobodyLogsIn would catch a launcher that has tokens and is asked for a
-// ticket, and one that lacks a token and hears of it from a task.
+// TestWithTokensAloneNobodyLogsIn would catch that a launcher with tokens needs a ticket, and that only a task
+// reports a missing token.
 func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
 	held := creds.New()
 	held.Tokens["home"] = token(creds.KindHDFSDelegation, "home:8020")
@@ -161,8 +160,8 @@ func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
 	}
 }
 
-// TestAnApplicationWithoutTokensNeedsAKeytab would catch one that fails when its first process
-// reads its first file.
+// TestAnApplicationWithoutTokensNeedsAKeytab would catch an application that fails when its first process reads
+// its first file.
 func TestAnApplicationWithoutTokensNeedsAKeytab(t *testing.T) {
 	held := creds.New()
 	held.Tokens["home"] = token(creds.KindHDFSDelegation, "home:8020")
@@ -181,8 +180,8 @@ func TestAnApplicationWithoutTokensNeedsAKeytab(t *testing.T) {
 	}
 }
 
-// TestATokenThatWasHandedOnIsShownToItsNameNode would catch a dead one that goes to YARN, which
-// refuses the application when all is uploaded, and does not say what is wrong with the token.
+// TestATokenThatWasHandedOnIsShownToItsNameNode would catch a dead token that goes to YARN. YARN refuses the
+// application after the upload, and does not say what is wrong with the token.
 func TestATokenThatWasHandedOnIsShownToItsNameNode(t *testing.T) {
 	held := creds.New()
 	for _, service := range []string{"home:8020", "away:8020"} {
@@ -202,8 +201,8 @@ func TestATokenThatWasHandedOnIsShownToItsNameNode(t *testing.T) {
 	}
 }
 
-// TestNobodyAsksForTokensInVain would catch a submission that has failed, and leaves behind
-// who asks other file systems for their tokens.
+// TestNobodyAsksForTokensInVain would catch goroutines that still ask other file systems for tokens after the
+// submission has failed.
 func TestNobodyAsksForTokensInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf := (&hadoopconf.Conf{}).With("test", map[string]string{
@@ -233,7 +232,7 @@ func TestNobodyAsksForTokensInVain(t *testing.T) {
 	})
 }
 
-// bin takes tokens back, but for those of a file system that is away.
+// bin cancels tokens, except those of a file system that does not answer.
 type bin struct {
 	away string
 
@@ -251,9 +250,9 @@ func (b *bin) CancelDelegationToken(_ context.Context, uri string, token *creds.
 	return nil
 }
 
-// TestTokensOfNoApplicationAreGivenBack would catch tokens that live on after a submission that
-// has failed, one NameNode that is away and keeps those of all others alive, and tokens of
-// another launcher that are taken from its other applications.
+// TestTokensOfNoApplicationAreGivenBack would catch tokens that outlive a failed submission, one NameNode that
+// does not answer and so keeps all tokens alive, and canceled tokens that another launcher needs for its other
+// applications.
 func TestTokensOfNoApplicationAreGivenBack(t *testing.T) {
 	held := creds.New()
 	held.Tokens["theirs"] = token(creds.KindHDFSDelegation, "theirs:8020")
@@ -276,8 +275,8 @@ func TestTokensOfNoApplicationAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestARejectionNamesTheRenewer would catch an owner who is told, in YARN's words, that a token
-// was not renewed, and not by whom it could be.
+// TestARejectionNamesTheRenewer would catch that the owner reads, in the words of YARN, that a token was not
+// renewed, and not who could renew it.
 func TestARejectionNamesTheRenewer(t *testing.T) {
 	rejection := fmt.Errorf("submit: %w", &yarnclient.RejectedError{State: records.ApplicationFailed, Diagnostics: "Failed to renew token"})
 	rm := map[string]string{"yarn.resourcemanager.principal": "rm/_HOST@EXAMPLE.COM", "yarn.resourcemanager.address": "host:8032"}
@@ -317,8 +316,8 @@ func TestARejectionNamesTheRenewer(t *testing.T) {
 	}
 }
 
-// TestARenewerWithoutANameIsNamed would catch an owner who learns that no rule applies, and not of
-// whose configuration.
+// TestARenewerWithoutANameIsNamed would catch that the owner reads that no rule applies, and not in whose
+// configuration.
 func TestARenewerWithoutANameIsNamed(t *testing.T) {
 	const rm = "rm/host@EXAMPLE.COM"
 	for class, want := range map[string]string{"java.lang.RuntimeException": rm, "java.io.IOException": ""} {
@@ -330,8 +329,8 @@ func TestARenewerWithoutANameIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhatBecomesOfAKeytab would catch a keytab that is sent where it is not wanted, above
-// all to an application of another user.
+// TestWhatBecomesOfAKeytab would catch a keytab that is sent against the options, above all to an application
+// of another user.
 func TestWhatBecomesOfAKeytab(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "alice.keytab")
@@ -384,8 +383,7 @@ func TestWhatBecomesOfAKeytab(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyRenewsEndsSoon would catch owners who are told of a week, and whose job dies after
-// a day.
+// TestWhatNobodyRenewsEndsSoon would catch the message that a job can run for a week if it fails after a day.
 func TestWhatNobodyRenewsEndsSoon(t *testing.T) {
 	issued := time.UnixMilli(1_900_000_000_000)
 	held := creds.New()
@@ -401,7 +399,7 @@ func TestWhatNobodyRenewsEndsSoon(t *testing.T) {
 	}
 }
 
-// TestTheEndIsTold would catch owners who learn when their job dies from its death.
+// TestTheEndIsTold would catch a job that fails at the end of its tokens without an earlier warning.
 func TestTheEndIsTold(t *testing.T) {
 	ends := time.Date(2030, 1, 2, 3, 4, 0, 0, time.Local)
 	withKeytab, without := grant{ends: ends}, grant{ends: ends}
@@ -434,8 +432,8 @@ func TestTheEndIsTold(t *testing.T) {
 	}
 }
 
-// TestWithoutTokensFilesAreFetchedByYARNs would catch an application that fails before its first
-// process starts, in YARN's words alone, as no NodeManager can fetch its files.
+// TestWithoutTokensFilesAreFetchedByYARNs would catch an application that fails before its first process
+// starts, because no NodeManager can fetch its files, with only the words of YARN.
 func TestWithoutTokensFilesAreFetchedByYARNs(t *testing.T) {
 	withKeytab := grant{security: launch.Security{Principal: "alice@EXAMPLE.COM"}}
 	none := []string{"yarn.security.appmaster.delegation.token.services="}
@@ -464,8 +462,7 @@ func TestWithoutTokensFilesAreFetchedByYARNs(t *testing.T) {
 	}
 }
 
-// TestTheRenewerIsTheResourceManager would catch tokens that YARN refuses to take, as it
-// cannot renew them.
+// TestTheRenewerIsTheResourceManager would catch tokens that YARN does not accept because it cannot renew them.
 func TestTheRenewerIsTheResourceManager(t *testing.T) {
 	const key = "yarn.resourcemanager.principal"
 	for configured, want := range map[string]string{

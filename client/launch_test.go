@@ -12,14 +12,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// local is a cluster that has an HDFS, by its name, and no server that answers.
+// local is a cluster with the name of an HDFS, and without servers.
 func local(t *testing.T) *Cluster {
 	t.Helper()
 	return secured(t, map[string]string{"hadoop.security.authentication": "simple"}, creds.New())
 }
 
-// TestTheEndCancelsNoTokensOfAnotherLauncher would catch an application at whose end YARN cancels the tokens
-// of its launcher, whose other jobs need them, and one that leaves tokens of its own alive.
+// TestTheEndCancelsNoTokensOfAnotherLauncher would catch that YARN, at the end of an application, cancels the
+// tokens of its launcher, which the other jobs of the launcher need; and that the own tokens of the application
+// stay alive.
 func TestTheEndCancelsNoTokensOfAnotherLauncher(t *testing.T) {
 	handed := creds.New()
 	handed.Tokens["home"] = token(creds.KindHDFSDelegation, "home:8020")
@@ -48,8 +49,8 @@ func TestTheEndCancelsNoTokensOfAnotherLauncher(t *testing.T) {
 	}
 }
 
-// TestTheMasterIsStartedByItsHash would catch an ApplicationMaster that runs whatever file has come over HDFS, and one that
-// cannot start as its file is another's: the one on HDFS that an option names, which nobody has read.
+// TestTheMasterIsStartedByItsHash would catch an ApplicationMaster that runs any file from HDFS, and one that
+// cannot start because its file is the one on HDFS that an option names, whose hash the client does not know.
 func TestTheMasterIsStartedByItsHash(t *testing.T) {
 	own := program.Program{SHA256: "b0"}
 	for option, want := range map[string]string{
@@ -74,8 +75,7 @@ func TestTheMasterIsStartedByItsHash(t *testing.T) {
 	}
 }
 
-// TestSubmissionContext would catch an option of Flink's that YARN never hears of, or hears
-// in another unit.
+// TestSubmissionContext would catch an option of Flink that YARN does not get, or gets in another unit.
 func TestSubmissionContext(t *testing.T) {
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 	priority := records.Priority(3)

@@ -40,7 +40,7 @@ func fakeCluster(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
 	return fake
 }
 
-// seenBy is a cluster as a user reaches it, without files.
+// seenBy is a cluster for a user, without files.
 func seenBy(t *testing.T, user string, fake *yarnfake.Fake, conf *hadoopconf.Conf) *Cluster {
 	t.Helper()
 	o, err := yarnclient.FromConf(fake.Conf(), user)
@@ -53,15 +53,15 @@ func seenBy(t *testing.T, user string, fake *yarnfake.Fake, conf *hadoopconf.Con
 	return &Cluster{Conf: conf, User: user, YARN: yarn, patience: time.Minute}
 }
 
-// registered is an application of alice's whose ApplicationMaster is at an address,
-// and the key that YARN gave it.
+// registered is an application of alice whose ApplicationMaster is at an address, and the key that YARN gave to
+// the ApplicationMaster.
 func registered(t *testing.T, fake *yarnfake.Fake, register func(attempt records.ApplicationAttemptID) amrm.RegisterRequest) (records.ApplicationID, []byte) {
 	t.Helper()
 	id, _, registration := registeredMaster(t, fake, register)
 	return id, registration.ClientToAMKey
 }
 
-// registeredMaster is such an application, and its ApplicationMaster's way to YARN.
+// registeredMaster is such an application, and the connection of its ApplicationMaster to YARN.
 func registeredMaster(t *testing.T, fake *yarnfake.Fake, register func(attempt records.ApplicationAttemptID) amrm.RegisterRequest) (records.ApplicationID, *amrm.Client, amrm.Registration) {
 	t.Helper()
 	alice := seenBy(t, "alice", fake, fake.Conf()).YARN
@@ -89,8 +89,8 @@ func registeredMaster(t *testing.T, fake *yarnfake.Fake, register func(attempt r
 	return created.ID, rm, registration
 }
 
-// TestOthersReachAnApplicationByTokensOfYARN would catch a user who may look and
-// cannot, and one who gets more than a view.
+// TestOthersReachAnApplicationByTokensOfYARN would catch a user who has the right to look and cannot, and one
+// who can do more than look.
 func TestOthersReachAnApplicationByTokensOfYARN(t *testing.T) {
 	fake := fakeCluster(t, yarnfake.Config{ClientTokens: true})
 	var verifier *clienttoam.Verifier
@@ -141,8 +141,8 @@ func TestOthersReachAnApplicationByTokensOfYARN(t *testing.T) {
 	}
 }
 
-// TestWhoCannotReachAnApplicationIsToldWhy would catch a refusal without a remedy,
-// and one that is tried again for ever.
+// TestWhoCannotReachAnApplicationIsToldWhy would catch a refusal without a remedy, and one after which the
+// client tries forever.
 func TestWhoCannotReachAnApplicationIsToldWhy(t *testing.T) {
 	fake := fakeCluster(t, yarnfake.Config{})
 	id, _ := registered(t, fake, func(records.ApplicationAttemptID) amrm.RegisterRequest {
@@ -171,15 +171,15 @@ func TestWhoCannotReachAnApplicationIsToldWhy(t *testing.T) {
 	}
 }
 
-// slotsOf asks a master for what everybody may see who may look.
+// slotsOf asks a master for what every user with the right to look may see.
 func slotsOf(t *testing.T, c *ClusterClient) (int, error) {
 	t.Helper()
 	o, err := c.Overview(t.Context())
 	return o.Slots, err
 }
 
-// TestOnlyAServerThatIsSilentIsUnheard would catch a user without a ticket who is told that YARN does not answer, and one whose
-// command goes on to HDFS, which does not know him either.
+// TestOnlyAServerThatIsSilentIsUnheard would catch the message that YARN does not answer for a user without a
+// ticket, and a command that then tries HDFS, which also needs a ticket.
 func TestOnlyAServerThatIsSilentIsUnheard(t *testing.T) {
 	for cause, want := range map[error]bool{
 		syscall.ECONNREFUSED: true, yarnrpc.ErrTimeout: true, context.DeadlineExceeded: true,
@@ -195,8 +195,9 @@ func TestOnlyAServerThatIsSilentIsUnheard(t *testing.T) {
 	}
 }
 
-// TestAMasterIsReachedWithoutItsResourceManager would catch a command on a session that waits for a ResourceManager which is
-// down, one that asks a master that YARN knows has ended, and an error that says what is staged in place of what YARN says.
+// TestAMasterIsReachedWithoutItsResourceManager would catch a command on a session that waits for a
+// ResourceManager that is down, one that asks a master that has ended according to YARN, and an error about the
+// staged file instead of the error of YARN.
 func TestAMasterIsReachedWithoutItsResourceManager(t *testing.T) {
 	away := fmt.Errorf("ResourceManager does not answer: %w", &yarnrpc.CallError{})
 	gone := &NotRunningError{}

@@ -79,7 +79,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// shipping gives a machine's directory, and an HDFS, with files on both.
+// shipping is a directory of this machine, and an HDFS, with files on both.
 func shipping(t *testing.T) (dir string, files remote, own program.Program) {
 	t.Helper()
 	dir = t.TempDir()
@@ -93,7 +93,7 @@ func shipping(t *testing.T) (dir string, files remote, own program.Program) {
 	return dir, files, program.Program{Path: filepath.Join(dir, "self"), Size: int64(len("binary"))}
 }
 
-// named is what options name to be shipped.
+// named is the manifest of options.
 func named(t *testing.T, pairs ...string) manifest {
 	t.Helper()
 	c := options(t, pairs...)
@@ -101,7 +101,7 @@ func named(t *testing.T, pairs ...string) manifest {
 	return manifestOf(c, bobbin)
 }
 
-// executable begins as what runs on this machine.
+// executable begins like an executable file of this machine.
 func executable(t *testing.T) []byte {
 	t.Helper()
 	self, err := os.Open(os.Args[0])
@@ -116,8 +116,8 @@ func executable(t *testing.T) []byte {
 	return head
 }
 
-// TestTheClustersBinary would catch a cluster that runs the client's own file though another
-// is named, and one that cannot run there.
+// TestTheClustersBinary would catch a cluster that runs the client's own file although an option names another,
+// and a file that cannot run there.
 func TestTheClustersBinary(t *testing.T) {
 	dir, own := t.TempDir(), os.Args[0]
 	another := filepath.Join(dir, "bobbin")
@@ -149,8 +149,7 @@ func TestTheClustersBinary(t *testing.T) {
 	}
 }
 
-// TestNamesWithASchemeAreOnTheCluster would catch a file that is looked for on the wrong
-// side.
+// TestNamesWithASchemeAreOnTheCluster would catch a file that the client looks for on the wrong side.
 func TestNamesWithASchemeAreOnTheCluster(t *testing.T) {
 	for name, want := range map[string]bool{
 		"hdfs://nn:8020/a": true, "hdfs:///a": true, "hdfs:/a": true,
@@ -162,14 +161,14 @@ func TestNamesWithASchemeAreOnTheCluster(t *testing.T) {
 	}
 }
 
-// TestShipment would catch a file that containers do not find, or not by the name that
-// users of Flink expect; one that is uploaded though it lies on HDFS; and a provided
-// binary of another release that containers run.
+// TestShipment would catch a file that containers do not find, or not under the name that users of Flink
+// expect; an upload of a file that is already on HDFS; and a provided binary of another release that containers
+// run.
 func TestShipment(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options []string // DIR is the directory of this machine
-		remote  []string // links of what lies on HDFS
+		remote  []string // links of files on HDFS
 		local   []string
 		bobbin  string // that on HDFS which is run; "": ours is staged
 	}{
@@ -230,8 +229,8 @@ func TestShipment(t *testing.T) {
 	}
 }
 
-// TestWhatOthersMayNotReadIsNotProvided would catch an application that fails on its first
-// node, where YARN does not say whose permissions are to be changed.
+// TestWhatOthersMayNotReadIsNotProvided would catch an application that fails on its first node, where YARN
+// does not say which permissions to change.
 func TestWhatOthersMayNotReadIsNotProvided(t *testing.T) {
 	for closed, c := range map[string]struct {
 		option string
@@ -256,9 +255,9 @@ func TestWhatOthersMayNotReadIsNotProvided(t *testing.T) {
 	}
 }
 
-// TestWhatOthersMayWriteIsNotProvided is the attack of somebody who may write where libraries, or
-// bobbin, are provided for all: it would catch a client whose containers run what he has put
-// there, and one that refuses what is as it should be.
+// TestWhatOthersMayWriteIsNotProvided is the attack of a user who may write where libraries, or bobbin, are
+// provided for all users. It would catch a client whose containers run that user's files, and one that refuses
+// directories with correct permissions.
 func TestWhatOthersMayWriteIsNotProvided(t *testing.T) {
 	const lib, usrlib, dist = "yarn.provided.lib.dirs=/lib", "yarn.provided.usrlib.dir=/apps/usrlib", "yarn.flink-dist-jar=hdfs:///dist/bobbin"
 	for _, c := range []struct {
@@ -277,9 +276,9 @@ func TestWhatOthersMayWriteIsNotProvided(t *testing.T) {
 		{usrlib, "apps", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020/apps"},
 		{usrlib, "", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020"}, // /apps could be another one
 		{usrlib, "", 0o777 | fs.ModeSticky, ""},
-		{usrlib, "apps", 0o775, ""}, // whom its owner trusts
+		{usrlib, "apps", 0o775, ""}, // users that its owner trusts
 		{dist, "dist/bobbin", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist/bobbin"},
-		{dist, "dist", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist"}, // his group could replace it
+		{dist, "dist", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist"}, // the owner's group could replace it
 		{dist, "dist", 0o777 | fs.ModeSticky, "mode dtrwxrwxrwx"},
 		{dist, "", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020"},
 		{dist, "", 0o777 | fs.ModeSticky, ""},
@@ -297,7 +296,7 @@ func TestWhatOthersMayWriteIsNotProvided(t *testing.T) {
 	}
 }
 
-// TestWhatOthersMayWriteIsNotShipped is the same attack on what a user names for himself: a program on HDFS, and
+// TestWhatOthersMayWriteIsNotShipped is the same attack on files that a user names: a program on HDFS, and
 // files and archives to ship from there.
 func TestWhatOthersMayWriteIsNotShipped(t *testing.T) {
 	const program, file, dir, archive = "program", "yarn.ship-files=hdfs:///data/c.txt", "yarn.ship-files=hdfs:///lib/", "yarn.ship-archives=hdfs:///data/x.zip"
@@ -339,8 +338,8 @@ func TestWhatOthersMayWriteIsNotShipped(t *testing.T) {
 	}
 }
 
-// TestShipmentIsRefused would catch files that take one another's place in a container, or
-// ours, and archives that YARN leaves packed.
+// TestShipmentIsRefused would catch files that replace each other, or files of ours, in a container, and
+// archives that YARN does not unpack.
 func TestShipmentIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, option, says string }{
 		{"a file that is not there", "yarn.ship-files=DIR/none", "no such file"},

@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// together lets files of the cache be written once so many are begun.
+// together holds the writes of cache files until a given number of them has started.
 type together struct {
 	*dfs.FS
 	mu      sync.Mutex // guards missing
@@ -34,8 +34,8 @@ func (f *together) CreateMode(ctx context.Context, uri string, o dfs.CreateOptio
 	return f.FS.CreateMode(ctx, uri, o)
 }
 
-// TestFilesAreUploadedAtOnce would catch uploads that wait for one another, with which the
-// bubble comes to a halt; files that change places; and progress that does not add up.
+// TestFilesAreUploadedAtOnce would catch uploads that wait for each other, which would deadlock the bubble;
+// files that are swapped; and progress that does not add up.
 func TestFilesAreUploadedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, home := t.TempDir(), t.TempDir()

@@ -24,7 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// keeping is a session that runs each job once, as a Dispatcher does.
+// keeping is a session that runs each job once, like a Dispatcher.
 type keeping struct {
 	sessionGateway
 	jobs map[ids.JobID]error // that it has; nil: it runs
@@ -69,17 +69,17 @@ func (k *keeping) find(what string, job ids.JobID) error {
 	return nil
 }
 
-// losing loses what passes between client and session.
+// losing loses messages between client and session.
 type losing struct {
 	to   http.RoundTripper
 	ways []way // of the next requests; then they arrive
 	late *http.Request
 }
 
-// anyProgram is the hash of one.
+// anyProgram is the hash of a program.
 var anyProgram = strings.Repeat("0", 64)
 
-// way is what becomes of a request.
+// way is what happens to a request.
 type way int
 
 const (
@@ -124,14 +124,14 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// wrote has a request begun, as a transport does.
+// wrote reports the start of a request, like a transport.
 func wrote(r *http.Request) {
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil {
 		trace.WroteHeaders()
 	}
 }
 
-// lossy is a session behind a network that loses these.
+// lossy is a session behind a network that loses these requests.
 func lossy(t *testing.T, ways ...way) (*keeping, *ClusterClient) {
 	t.Helper()
 	k := &keeping{jobs: make(map[ids.JobID]error)}
@@ -140,8 +140,8 @@ func lossy(t *testing.T, ways ...way) (*keeping, *ClusterClient) {
 	return k, c
 }
 
-// TestALostAnswerIsNoFailedSubmission would catch a command that says failed of a job that
-// runs, and one that says submitted of a job that does not.
+// TestALostAnswerIsNoFailedSubmission would catch a command that reports a failure for a job that runs, and one
+// that reports a submission for a job that does not.
 func TestALostAnswerIsNoFailedSubmission(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -185,8 +185,7 @@ func TestALostAnswerIsNoFailedSubmission(t *testing.T) {
 	}
 }
 
-// TestAnotherJobOfThisIDIsAnError would catch a job that is told as submitted because another
-// one has its id.
+// TestAnotherJobOfThisIDIsAnError would catch a job that counts as submitted because another one has its id.
 func TestAnotherJobOfThisIDIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, ways := range [][]way{nil, {findsNobody}} {
@@ -206,8 +205,8 @@ func TestAnotherJobOfThisIDIsAnError(t *testing.T) {
 	}
 }
 
-// TestASubmissionThatFailsLeavesNoJob would catch a command that is interrupted, or gives up, and
-// whose job runs all the same, and one that does not say so where it cannot help it.
+// TestASubmissionThatFailsLeavesNoJob would catch a command that is interrupted, or gives up, and whose job
+// still runs, and one that does not say so if it cannot prevent that.
 func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -249,8 +248,8 @@ func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 	}
 }
 
-// TestAJobThatWasNeverSentDoesNotRun would catch a command that says of a job that it may run, which no session has heard of:
-// none is there, or it is not the one whose certificate is known.
+// TestAJobThatWasNeverSentDoesNotRun would catch the message that a job may run although no session has it:
+// there is no session, or its certificate is the wrong one.
 func TestAJobThatWasNeverSentDoesNotRun(t *testing.T) {
 	t.Parallel()
 	k := &keeping{jobs: make(map[ids.JobID]error)}
@@ -268,8 +267,8 @@ func TestAJobThatWasNeverSentDoesNotRun(t *testing.T) {
 	}
 }
 
-// TestALostAnswerOfYARNIsNoFailedSubmission would catch an application that runs and is told as
-// refused, or two of them: the id that YARN has given is for an application what a job's is.
+// TestALostAnswerOfYARNIsNoFailedSubmission would catch an application that runs although the client reports a
+// refusal, or two applications: the id from YARN identifies an application as a job id does a job.
 func TestALostAnswerOfYARNIsNoFailedSubmission(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []yarnfake.When{yarnfake.Before, yarnfake.After} {
