@@ -20,8 +20,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// TestHostsGetCertificatesUnlessEncryptionIsOff would catch an option for
-// encryption that does nothing, or one that turns it off by default.
+// TestHostsGetCertificatesUnlessEncryptionIsOff would catch an option for encryption that has no
+// effect, or is off by default.
 func TestHostsGetCertificatesUnlessEncryptionIsOff(t *testing.T) {
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())
 	if err != nil {
@@ -46,8 +46,8 @@ func TestHostsGetCertificatesUnlessEncryptionIsOff(t *testing.T) {
 	}
 }
 
-// TestAnotherProgramThanWasSubmittedIsNotRun would catch a worker that takes what its NodeManager has brought for the job's
-// program, though it was changed on its way over HDFS.
+// TestAnotherProgramThanWasSubmittedIsNotRun would catch a worker that runs the file which its
+// NodeManager has fetched, though the file was changed on HDFS after the submission.
 func TestAnotherProgramThanWasSubmittedIsNotRun(t *testing.T) {
 	link := filepath.Join(t.TempDir(), launch.ProgramLink)
 	if err := os.WriteFile(link, []byte("the program"), 0o600); err != nil {
@@ -66,8 +66,8 @@ func TestAnotherProgramThanWasSubmittedIsNotRun(t *testing.T) {
 	}
 }
 
-// TestFilesAreReachedByTheTokensGiven would catch a worker that looks for programs
-// on its own disk, or whose tokens get lost on the way.
+// TestFilesAreReachedByTheTokensGiven would catch a worker that looks for programs on its own disk,
+// or loses the tokens.
 func TestFilesAreReachedByTheTokensGiven(t *testing.T) {
 	conf, err := (&hadoopconf.Conf{}).Marshal()
 	if err != nil {
@@ -90,8 +90,8 @@ func TestFilesAreReachedByTheTokensGiven(t *testing.T) {
 	}
 }
 
-// TestEnvironment would catch a TaskExecutor that starts on half of what it needs,
-// or does not say what is missing.
+// TestEnvironment would catch a TaskExecutor that starts without all that it needs, or does not
+// name what is missing.
 func TestEnvironment(t *testing.T) {
 	const container = "container_1_0001_01_000002"
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestAHostThatIsNotReachedIsToldAsOne would catch a task that fails with what became of a
-// connection that its own host has closed, and does not say why: the other host was frozen for as
-// long as it is waited for.
+// TestAHostThatIsNotReachedIsToldAsOne would catch a task that fails with the error of a connection
+// that its own host has closed. The error must say that the other host was not reached: it was
+// frozen for the whole waiting time.
 func TestAHostThatIsNotReachedIsToldAsOne(t *testing.T) {
 	t.Parallel()
 	for name, frozen := range map[string]func(far net.Conn){

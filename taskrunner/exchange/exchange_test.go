@@ -52,7 +52,7 @@ func newPartition(t testing.TB, e *exchange.Exchange, subtask, channels int) *ex
 	return p
 }
 
-// from names channel of what newPartition made at host.
+// from is the Producer of this channel of a partition that newPartition made at host.
 func from(host ids.HostID, at *exchange.Exchange, subtask, channel int) exchange.Producer {
 	return exchange.Producer{
 		Partition: exchange.PartitionID{Execution: execution(0, subtask)},
@@ -60,7 +60,7 @@ func from(host ids.HostID, at *exchange.Exchange, subtask, channel int) exchange
 	}
 }
 
-// noise has no period that a buffer's size could hide.
+// noise has no period, so a wrong buffer offset cannot go unnoticed.
 var noise = func() []byte {
 	b := make([]byte, 1<<19)
 	for i := range b {
@@ -69,7 +69,7 @@ var noise = func() []byte {
 	return b
 }()
 
-// numbered makes a record that says who wrote it and when, padded to size.
+// numbered makes a record with its producer and number, padded to size.
 func numbered(subtask, n, size int) []byte {
 	record := make([]byte, 0, size)
 	record = binary.BigEndian.AppendUint32(record, uint32(subtask))
@@ -77,8 +77,7 @@ func numbered(subtask, n, size int) []byte {
 	return append(record, noise[n%1000:][:size-len(record)]...)
 }
 
-// emitAll writes records 0 to n-1 of the sizes given to one channel and finishes
-// the partition.
+// emitAll writes records 0 to n-1 of the given sizes to one channel and finishes the partition.
 func emitAll(ctx context.Context, p *exchange.ResultPartition, subtask, channel, n int, size func(int) int) error {
 	for i := range n {
 		if err := p.Emit(ctx, channel, numbered(subtask, i, size(i))); err != nil {
@@ -88,8 +87,8 @@ func emitAll(ctx context.Context, p *exchange.ResultPartition, subtask, channel,
 	return p.Finish(ctx)
 }
 
-// readAll reads a gate to its end, checks that each producer's records come in
-// order and whole, and gives the number of each.
+// readAll reads a gate to its end, checks that each producer's records are complete and in order,
+// and gives the number of records of each producer.
 func readAll(ctx context.Context, g *exchange.InputGate, size func(int) int) (map[int]int, error) {
 	next := make(map[int]int)
 	for {
@@ -109,8 +108,8 @@ func readAll(ctx context.Context, g *exchange.InputGate, size func(int) int) (ma
 	}
 }
 
-// TestRecordsArriveInOrder would catch records lost, doubled, mixed up or cut
-// where they span buffers, over a connection and within a host.
+// TestRecordsArriveInOrder would catch records that are lost, repeated, mixed up, or cut where they
+// span buffers, over a connection and within a host.
 func TestRecordsArriveInOrder(t *testing.T) {
 	for name, records := range map[string]struct {
 		each int
@@ -156,7 +155,7 @@ func TestRecordsArriveInOrder(t *testing.T) {
 	}
 }
 
-// TestTrafficCountsBothEnds would catch figures in REST that do not add up.
+// TestTrafficCountsBothEnds would catch numbers in REST that do not add up.
 func TestTrafficCountsBothEnds(t *testing.T) {
 	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
@@ -183,8 +182,8 @@ func TestTrafficCountsBothEnds(t *testing.T) {
 	}
 }
 
-// TestSlowConsumerStallsItsProducersOnly would catch a buffer that is sent
-// without credit and blocks the connection for all, and a queue without bound.
+// TestSlowConsumerStallsItsProducersOnly would catch a buffer that is sent without credit and
+// blocks the connection for all channels, and an unbounded queue.
 func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
 	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
@@ -215,7 +214,7 @@ func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
 	if got, err := readAll(ctx, g, size); err != nil || got[1] != each {
 		t.Errorf("%d records pass the stalled channel, want %d: %v", got[1], each, err)
 	}
-	// At most eight buffers wait at each end, and one more in the connection's hands.
+	// At most eight buffers wait at each end, and one more in the connection.
 	if _, bytes := stalled.Traffic(); bytes > 18*32<<10 {
 		t.Errorf("%d bytes were taken from the producer of a consumer that reads nothing", bytes)
 	}
@@ -224,8 +223,8 @@ func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
 	stalled.Fail(errors.New("enough"))
 }
 
-// TestPartlyFilledBuffersAreFlushed would catch a slow stream whose records wait
-// for a buffer to fill.
+// TestPartlyFilledBuffersAreFlushed would catch a slow stream whose records wait until a buffer is
+// full.
 func TestPartlyFilledBuffersAreFlushed(t *testing.T) {
 	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 		t.Run(where, func(t *testing.T) {
@@ -238,7 +237,7 @@ func TestPartlyFilledBuffersAreFlushed(t *testing.T) {
 			p := newPartition(t, a, 0, 1)
 			g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
 			defer g.Close()
-			for n := range 3 { // no more is emitted until the last has arrived
+			for n := range 3 { // emit the next record after the last one has arrived
 				if err := p.Emit(ctx, 0, numbered(0, n, 10)); err != nil {
 					t.Fatal(err)
 				}
@@ -251,8 +250,8 @@ func TestPartlyFilledBuffersAreFlushed(t *testing.T) {
 	}
 }
 
-// TestPoolSmallerThanItsChannels would catch a deadlock where there are fewer
-// buffers than channels: each channel has the one it is guaranteed.
+// TestPoolSmallerThanItsChannels would catch a deadlock if there are fewer buffers than channels:
+// each channel must have its guaranteed buffer.
 func TestPoolSmallerThanItsChannels(t *testing.T) {
 	ctx := t.Context()
 	tiny := func(c *exchange.Config) { c.Memory = 1 }
@@ -299,8 +298,8 @@ func TestPoolSmallerThanItsChannels(t *testing.T) {
 	tasks.Wait()
 }
 
-// TestConsumerThatEndsEarly would catch a producer that is stuck, or fails,
-// because a consumer needs only the beginning.
+// TestConsumerThatEndsEarly would catch a producer that hangs or fails because a consumer needs
+// only the first records.
 func TestConsumerThatEndsEarly(t *testing.T) {
 	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 		t.Run(where, func(t *testing.T) {
@@ -327,8 +326,8 @@ func TestConsumerThatEndsEarly(t *testing.T) {
 	}
 }
 
-// TestConsumerMayComeFirst would catch a request that is refused, or forgotten,
-// because tasks are deployed in no order.
+// TestConsumerMayComeFirst would catch a request that is refused or lost because tasks are deployed
+// in any order.
 func TestConsumerMayComeFirst(t *testing.T) {
 	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 		t.Run(where, func(t *testing.T) {
@@ -362,7 +361,7 @@ func TestCancelledTasksReturn(t *testing.T) {
 	cause := errors.New("cancelled by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	silent := newPartition(t, a, 0, 1)
-	blocked, unread := newPartition(t, a, 1, 1), newPartition(t, a, 2, 1) // nobody comes for these
+	blocked, unread := newPartition(t, a, 1, 1), newPartition(t, a, 2, 1) // they have no consumers
 	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
 	var tasks sync.WaitGroup
 	tasks.Go(func() {

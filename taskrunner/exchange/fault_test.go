@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
-// cutter passes connections on to a host, one after the other, and cuts each after
-// so many bytes of the host's.
+// cutter passes connections on to a host, one after the other, and cuts each after a number of
+// bytes from the host.
 type cutter struct {
 	net.Listener
 	done sync.WaitGroup
@@ -67,8 +67,8 @@ func wantLost(t *testing.T, err error, host ids.HostID) {
 	}
 }
 
-// TestCutConnectionFailsBothEnds would catch a task that waits forever, or ends
-// well, when the other host is gone.
+// TestCutConnectionFailsBothEnds would catch a task that waits for ever, or ends without an error,
+// when the other host is gone.
 func TestCutConnectionFailsBothEnds(t *testing.T) {
 	for name, after := range map[string]int64{
 		"in the greeting":    3,
@@ -87,7 +87,7 @@ func TestCutConnectionFailsBothEnds(t *testing.T) {
 			g := b.Gate(ctx, []exchange.Producer{producer})
 			defer g.Close()
 			var task sync.WaitGroup
-			if after > 8 { // else no channel was opened yet, and no task hears of it
+			if after > 8 { // otherwise no channel is open yet, and no task gets an error
 				task.Go(func() {
 					wantLost(t, emitAll(ctx, p, 0, 0, 1<<20, func(int) int { return 1000 }), "b")
 				})
@@ -101,8 +101,8 @@ func TestCutConnectionFailsBothEnds(t *testing.T) {
 	}
 }
 
-// TestAHostThatIsNotLetInComesAgain would catch a task that fails because its host's
-// connection was one too many, among those of whoever knocks at the other's port.
+// TestAHostThatIsNotLetInComesAgain would catch a task that fails because the other host
+// disconnected its host's connection to make room for strangers.
 func TestAHostThatIsNotLetInComesAgain(t *testing.T) {
 	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
@@ -124,8 +124,8 @@ func TestAHostThatIsNotLetInComesAgain(t *testing.T) {
 	task.Wait()
 }
 
-// TestConnectionIsMadeAnew would catch a host that stays unreachable after one
-// lost connection, for the tasks of the restarted job.
+// TestConnectionIsMadeAnew would catch a host that stays unreachable for the tasks of a restarted
+// job after one lost connection.
 func TestConnectionIsMadeAnew(t *testing.T) {
 	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
@@ -157,8 +157,8 @@ func TestConnectionIsMadeAnew(t *testing.T) {
 	task.Wait()
 }
 
-// TestConsumerIsToldWhatEndedItsInput would catch an input that ends without its
-// data, or an error that does not say whose it is.
+// TestConsumerIsToldWhatEndedItsInput would catch an input that ends without all its data, or an
+// error that does not name the producer.
 func TestConsumerIsToldWhatEndedItsInput(t *testing.T) {
 	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -167,7 +167,7 @@ func TestConsumerIsToldWhatEndedItsInput(t *testing.T) {
 	free.Close()
 	brief := func(c *exchange.Config) { c.RequestTimeout, c.BufferTimeout = time.Millisecond, time.Millisecond }
 	for name, test := range map[string]struct {
-		address string // of host a, where it is not its own
+		address string // of host a, if it is not the real one
 		host    ids.HostID
 		spoil   func(p *exchange.ResultPartition)
 		want    string
@@ -213,8 +213,8 @@ func TestConsumerIsToldWhatEndedItsInput(t *testing.T) {
 	}
 }
 
-// TestFailedProducerEndsItsConsumers would catch a consumer that outlives its
-// producer, and a producer's own failure that looks like another's.
+// TestFailedProducerEndsItsConsumers would catch a consumer that outlives its producer, and a
+// producer's own failure that looks like that of another task.
 func TestFailedProducerEndsItsConsumers(t *testing.T) {
 	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 		t.Run(where, func(t *testing.T) {
@@ -284,7 +284,7 @@ func TestCloseEndsTasks(t *testing.T) {
 	in.Fail(errors.New("test ends"))
 }
 
-// TestRecordsHaveABound would catch a producer that sends what no consumer takes.
+// TestRecordsHaveABound would catch a producer that sends records that no consumer accepts.
 func TestRecordsHaveABound(t *testing.T) {
 	a := newExchange(t, "a")
 	p := newPartition(t, a, 0, 1)

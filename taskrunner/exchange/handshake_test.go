@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// answering is a connection to a host that has said all that it will.
+// answering is a connection to a host that has already sent all its answers.
 type answering struct {
 	net.Conn
 	answer *bytes.Reader
@@ -26,7 +26,7 @@ type answering struct {
 func (c *answering) Read(b []byte) (int, error)  { return c.answer.Read(b) }
 func (c *answering) Write(b []byte) (int, error) { return c.heard.Write(b) }
 
-// answered is what a producers' host answers a greeting with.
+// answered is the answer of a producers' host to a greeting.
 func answered(version int, refusal string) []byte {
 	b := binary.BigEndian.AppendUint16([]byte(magic), uint16(version))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(refusal)))
@@ -49,8 +49,9 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-// TestAHostThatIsWelcomeIsNotSentAway would catch a job that fails on a busy machine: a host whose greeting is answered
-// makes room for others while that is written, as if nobody knew it, and takes it for lost then.
+// TestAHostThatIsWelcomeIsNotSentAway would catch a job that fails on a busy machine: the host
+// disconnects a peer, as if it were unknown, while it writes the answer to its greeting. The peer
+// then takes the host for lost.
 func TestAHostThatIsWelcomeIsNotSentAway(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -100,8 +101,8 @@ func TestAHostThatIsWelcomeIsNotSentAway(t *testing.T) {
 	}
 }
 
-// FuzzGreet has the other host answer a greeting with anything. It would catch a consumer's host that feels welcome where it
-// is not, that takes frames for a part of the answer, and that passes over why it was refused.
+// FuzzGreet answers a greeting with random bytes. It would catch a consumer's host that takes a
+// refusal for a welcome, takes frames for a part of the answer, or drops the reason of a refusal.
 func FuzzGreet(f *testing.F) {
 	const version, head = jobgraph.ProtocolVersion, len(magic) + 4
 	welcomed := answered(version, "")

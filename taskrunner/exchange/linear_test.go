@@ -12,9 +12,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
-// allToAll runs a job of n producers and n consumers in one host, each connected with
-// each: producer i emits one record, to consumer i. They do so one after the other, so
-// that few buffers are in use however the goroutines run.
+// allToAll runs a job of n producers and n consumers in one host, each connected with each.
+// Producer i emits one record to consumer i. They do this one after the other, so that few buffers
+// are in use in any schedule.
 func allToAll(t *testing.T, n int) {
 	t.Helper()
 	ctx := t.Context()
@@ -53,9 +53,9 @@ func allToAll(t *testing.T, n int) {
 	e.Close()
 }
 
-// TestChannelsThatNobodyUsesCostNothing would catch a worker with thousands of slots
-// that takes memory, and so time, for each pair of its tasks: 5,000 have 25 million.
-// What is made for twice as many tasks is twice as much.
+// TestChannelsThatNobodyUsesCostNothing would catch a worker with thousands of slots that needs
+// memory, and so time, for each pair of its tasks: 5,000 tasks have 25 million pairs. Twice as many
+// tasks must need only twice as much.
 func TestChannelsThatNobodyUsesCostNothing(t *testing.T) {
 	made := func(n int) (objects, bytes uint64) {
 		var before, after runtime.MemStats
@@ -74,8 +74,8 @@ func TestChannelsThatNobodyUsesCostNothing(t *testing.T) {
 	}
 }
 
-// TestConsumersHearWhatBecomesOfAll would catch a consumer that waits for producers of
-// its host which have nothing for it: ended or failed, before it came or after, or never
+// TestConsumersHearWhatBecomesOfAll would catch a consumer that waits for producers of its host
+// that have no data for it. They may have ended or failed, before or after it came, or may never be
 // deployed.
 func TestConsumersHearWhatBecomesOfAll(t *testing.T) {
 	boom := errors.New("boom")
@@ -144,8 +144,8 @@ func TestConsumersHearWhatBecomesOfAll(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreToldApart would catch a consumer of a restarted job that reads what an
-// earlier attempt of a producer left, or waits for it.
+// TestAttemptsAreToldApart would catch a consumer of a restarted job that reads data of an earlier
+// attempt of a producer, or waits for it.
 func TestAttemptsAreToldApart(t *testing.T) {
 	ctx := t.Context()
 	e := newExchange(t, "a")

@@ -9,8 +9,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// TestMoreChannelsThanAConnectionCarries would catch a job of large all-to-all edges that fails as if a host were lost, once for each
-// restart, and does not say what to change; and a channel without room that ends the connection of the others.
+// TestMoreChannelsThanAConnectionCarries would catch a job with large all-to-all edges that fails
+// as if a host were lost, once for each restart, and does not say what to change. It would also
+// catch a channel too many that ends the connection of the others.
 func TestMoreChannelsThanAConnectionCarries(t *testing.T) {
 	ctx := t.Context()
 	producers, consumers := newTestExchange(t, "a"), newTestExchange(t, "b")

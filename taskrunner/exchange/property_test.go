@@ -17,8 +17,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// topology is a random job of two vertices: who runs where, and what each
-// producer emits.
+// topology is a random job of two vertices: the host of each task, and the records of each
+// producer.
 type topology struct {
 	hosts     int
 	memory    int
@@ -26,7 +26,7 @@ type topology struct {
 	consumers []int    // host of each
 	emits     [][]emit // by producer
 	quitters  []bool   // consumers that stop after one record
-	shared    bool     // consumers read Sources, each host's its own
+	shared    bool     // consumers read Sources, one for each host
 }
 
 type emit struct{ channel, size int }
@@ -51,7 +51,7 @@ func drawTopology(t *rapid.T) topology {
 	return j
 }
 
-// record n of a producer: who, when, and bytes that depend on both.
+// record n of a producer: the producer, n, and bytes that depend on both.
 func (j topology) record(producer, n int) []byte {
 	record := binary.BigEndian.AppendUint32(nil, uint32(producer)<<16|uint32(n))
 	for len(record) < 4+j.emits[producer][n].size {
@@ -60,8 +60,7 @@ func (j topology) record(producer, n int) []byte {
 	return record
 }
 
-// want is the naive model: by consumer and producer, the numbers of its records
-// in order.
+// want is the naive model: the record numbers of each producer for each consumer, in order.
 func (j topology) want() map[[2]int][]int {
 	want := make(map[[2]int][]int)
 	for p, emits := range j.emits {
@@ -75,7 +74,7 @@ func (j topology) want() map[[2]int][]int {
 	return want
 }
 
-// read is a consumer: it gives what came from each producer.
+// read runs a consumer, and gives the records from each producer.
 func (j topology) read(ctx context.Context, g *InputGate, consumer int) (map[[2]int][]int, error) {
 	got := make(map[[2]int][]int)
 	for {
@@ -99,9 +98,9 @@ func (j topology) read(ctx context.Context, g *InputGate, consumer int) (map[[2]
 	}
 }
 
-// TestEveryRecordArrivesOnceAndInOrder would catch any schedule of producers and
-// consumers, on hosts of any memory, that loses or repeats a record, deadlocks,
-// or leaves a buffer or a guarantee behind.
+// TestEveryRecordArrivesOnceAndInOrder would catch any schedule of producers and consumers, on
+// hosts with any memory, that loses or repeats a record, deadlocks, or leaks a buffer or a
+// guarantee.
 func TestEveryRecordArrivesOnceAndInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawTopology(t)
@@ -198,8 +197,7 @@ func (j topology) run(ctx context.Context, hosts []*Exchange) (map[[2]int][]int,
 	return all, errs
 }
 
-// TestPoolKeepsItsRule would catch guarantees that are not kept and floating
-// buffers beyond the capacity.
+// TestPoolKeepsItsRule would catch broken guarantees, and floating buffers beyond the capacity.
 func TestPoolKeepsItsRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &pool{capacity: rapid.IntRange(0, 12).Draw(t, "capacity")}

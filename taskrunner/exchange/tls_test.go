@@ -32,7 +32,7 @@ func newAuthority(t testing.TB) authority {
 	return authority{t, a}
 }
 
-// host has an exchange prove that it is a host of the job, and accept such.
+// host makes an exchange prove that it is a host of the job, and accept only such hosts.
 func (a authority) host(container ids.ResourceID, job ids.JobID) func(*exchange.Config) {
 	a.Helper()
 	te, err := a.IssueTaskExecutor(container, time.Now())
@@ -50,8 +50,7 @@ func (a authority) host(container ids.ResourceID, job ids.JobID) func(*exchange.
 	}
 }
 
-// TestHostsOfAJobTrustEachOther would catch certificates that don't fit the
-// exchange's use of them.
+// TestHostsOfAJobTrustEachOther would catch certificates that the exchange cannot use.
 func TestHostsOfAJobTrustEachOther(t *testing.T) {
 	ctx := t.Context()
 	ca := newAuthority(t)
@@ -72,8 +71,8 @@ func TestHostsOfAJobTrustEachOther(t *testing.T) {
 	task.Wait()
 }
 
-// TestStrangersGetNoData would catch a data plane that anyone on the network can
-// read, or a consumer that reads from anyone.
+// TestStrangersGetNoData would catch a data plane that anyone on the network can read, or a
+// consumer that reads from any host.
 func TestStrangersGetNoData(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	for name, consumer := range map[string]func(*exchange.Config){
@@ -101,8 +100,9 @@ func TestStrangersGetNoData(t *testing.T) {
 	}
 }
 
-// TestAHostMayEndWhileItConnects would catch a connection that is read by whoever closes it while TLS is put over it. The
-// producer's host takes connections and says nothing, so that most attempts end on their way.
+// TestAHostMayEndWhileItConnects would catch a data race between the goroutine that closes a
+// connection and the one that starts TLS on it. The producer's host accepts connections and sends
+// nothing, so that most attempts are closed on their way.
 func TestAHostMayEndWhileItConnects(t *testing.T) {
 	ctx := t.Context()
 	ca := newAuthority(t)
@@ -120,8 +120,8 @@ func TestAHostMayEndWhileItConnects(t *testing.T) {
 	}
 }
 
-// tellTen has host a tell ten records to host b, which reaches a at this address, and
-// gives how many arrive.
+// tellTen makes host a send ten records to host b, which reaches a at this address, and gives the
+// number that arrive.
 func tellTen(t *testing.T, a, b *exchange.Exchange, address string) (int, error) {
 	t.Helper()
 	ctx := t.Context()
@@ -141,10 +141,10 @@ func tellTen(t *testing.T, a, b *exchange.Exchange, address string) (int, error)
 	return got[0], err
 }
 
-// TestStrangersKeepNobodyOut would catch a job that anybody slows down, or fails, who
-// reaches the port of one of its hosts, and a host whose memory he fills: by connections,
-// three times as many as there are places for, each opened again when it ends, with
-// certificates of 200 KiB, whole or in part, or without a word.
+// TestStrangersKeepNobodyOut would catch a job that a stranger can slow down or fail through the
+// port of a host, and a host whose memory the stranger can fill. The stranger opens three times as
+// many connections as there are places, and opens each one again when it ends. They send
+// certificates of 200 KiB, whole or in part, or nothing.
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	for name, sent := range map[string]int{"a whole certificate": 3 * doorstep.Bytes, "nothing": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 			if got, err := tellTen(t, a, b, a.Address()); err != nil || got != 10 {
 				t.Errorf("%d records arrive, want 10: %v", got, err)
 			}
-			if most := doorstep.Places + 1; door.Most() > most { // with the other host
+			if most := doorstep.Places + 1; door.Most() > most { // one more for the other host
 				t.Errorf("%d connections were open at a time, %d at most should be", door.Most(), most)
 			}
 			if door.Longest() > doorstep.Bytes {
@@ -173,8 +173,8 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// ending is a port that ends so many connections as soon as it has shown its certificate, or
-// at once where it has none. It passes the others on.
+// ending is a port that closes this number of connections, as soon as it has shown its certificate,
+// or at once if it has none. It passes the other connections on.
 func ending(t *testing.T, certificate *tls.Config, to string, first int) (address string, ended func() int) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -208,7 +208,7 @@ func ending(t *testing.T, certificate *tls.Config, to string, first int) (addres
 	return l.Addr().String(), ended
 }
 
-// pass passes a connection on until ctx ends, or the connection.
+// pass copies a connection until ctx or the connection ends.
 func pass(ctx context.Context, done *sync.WaitGroup, conn net.Conn, to string) {
 	other, err := new(net.Dialer).DialContext(ctx, "tcp", to)
 	if err != nil {
@@ -224,9 +224,9 @@ func pass(ctx context.Context, done *sync.WaitGroup, conn net.Conn, to string) {
 	}
 }
 
-// TestAHostIsTriedOn would catch a task that fails because its connection was one too many
-// for the other host several times over, whether that had said who it is by then or not, and
-// one that tries a port for longer than a host may take to answer that is no host's.
+// TestAHostIsTriedOn would catch a task that fails because the other host closed several of its
+// connections for lack of places, before or after it had proved its identity. It would also catch a
+// host that tries a port that belongs to no host for longer than a host may take to answer.
 func TestAHostIsTriedOn(t *testing.T) {
 	ca := newAuthority(t)
 	var host exchange.Config
@@ -254,7 +254,7 @@ func TestAHostIsTriedOn(t *testing.T) {
 				return
 			}
 			wantLost(t, err, "a")
-			// After 20, 40, 80 and 160 ms, and a machine may be slow.
+			// After 20, 40, 80 and 160 ms, or later on a slow machine.
 			if n := ended(); n < 1 || n > 5 {
 				t.Errorf("%d connections were opened, want up to 5", n)
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// fewChannels of a connection are too few for one that opens more.
+// fewChannels is a bound that a peer with more channels exceeds.
 const fewChannels = 1 << 10
 
 func newTestExchange(t testing.TB, host ids.HostID) *Exchange {
@@ -51,8 +51,8 @@ func hello(t testing.TB, g greeting) []byte {
 	return b
 }
 
-// TestProducersHostEndsAHostileConnection would catch a consumer's host that can
-// crash another, or make it remember without bound.
+// TestProducersHostEndsAHostileConnection would catch a consumer's host that can crash another
+// host, or make it use unbounded memory.
 func TestProducersHostEndsAHostileConnection(t *testing.T) {
 	right := greeting{jobgraph.ProtocolVersion, "j", "x", "a"}
 	many := hello(t, right)
@@ -94,8 +94,7 @@ func TestProducersHostEndsAHostileConnection(t *testing.T) {
 	}
 }
 
-// serveProducer is a producers' host that answers a greeting and then sends what
-// it is given.
+// serveProducer is a producers' host that answers a greeting and then sends the given bytes.
 func serveProducer(t *testing.T, answer []byte) (address string, wait func()) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -120,8 +119,8 @@ func serveProducer(t *testing.T, answer []byte) (address string, wait func()) {
 	return l.Addr().String(), func() { <-done; l.Close() }
 }
 
-// TestConsumersHostEndsAHostileConnection would catch a producers' host that
-// sends into memory that no credit set aside, or whose data ends within a record.
+// TestConsumersHostEndsAHostileConnection would catch that a host accepts data without credit, or
+// data that ends within a record.
 func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 	welcome := append([]byte(magic), 0, jobgraph.ProtocolVersion, 0, 0)
 	join := func(parts ...[]byte) []byte { return bytes.Join(append([][]byte{welcome}, parts...), nil) }
@@ -147,14 +146,14 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 			e := newTestExchange(t, "a")
 			address, wait := serveProducer(t, test.answer)
 			g := e.Gate(t.Context(), []Producer{{Host: "x", Address: address}})
-			if test.lost { // before a record is read: that would give more credit
+			if test.lost { // before a record is read, because reading gives more credit
 				wait()
 			}
 			var err error
 			for err == nil {
 				_, err = g.Next(t.Context())
 			}
-			if test.want == "" { // good to the end; what follows is the connection's matter only
+			if test.want == "" { // the input ends well; later bytes concern only the connection
 				if !errors.Is(err, io.EOF) {
 					t.Errorf("next gives %v, want io.EOF", err)
 				}
@@ -168,15 +167,15 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 	}
 }
 
-// TestGreetingRefusesLongIDs would catch an id that is cut on its way.
+// TestGreetingRefusesLongIDs would catch an id that is truncated.
 func TestGreetingRefusesLongIDs(t *testing.T) {
 	if _, err := (greeting{job: ids.JobID(strings.Repeat("x", 256))}).append(nil); err == nil {
 		t.Error("an id of 256 bytes is greeted with")
 	}
 }
 
-// FuzzGreeting would catch a greeting that crashes a host, or reads as another
-// than was sent.
+// FuzzGreeting would catch a greeting that crashes a host, or is read differently from what was
+// sent.
 func FuzzGreeting(f *testing.F) {
 	f.Add(hello(f, greeting{jobgraph.ProtocolVersion, "j", "a", "b"}))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
@@ -192,8 +191,8 @@ func FuzzGreeting(f *testing.F) {
 	})
 }
 
-// FuzzRecords would catch an assembler that panics, or depends on how a channel's
-// bytes are spread over buffers.
+// FuzzRecords would catch an assembler that panics, or depends on how the bytes of a channel are
+// divided into buffers.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte{1, 'x', 0, 3, 'a', 'b', 'c'}, uint8(2))
 	f.Add([]byte{0x80, 1}, uint8(1))
@@ -202,7 +201,7 @@ func FuzzRecords(f *testing.F) {
 		var a assembler
 		var got [][]byte
 		for rest := data; len(rest) > 0; {
-			// Cut anywhere but within a length, as senders do.
+			// Cut anywhere except within a length, as senders do.
 			n := max(int(cut)%len(rest), 1)
 			if a.missing == 0 {
 				if length, size := binary.Uvarint(rest[:min(len(rest), maxPrefix)]); size > 0 && length > 0 {

@@ -13,52 +13,51 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// world is a naive account of a TaskExecutor with three slots and of all that surrounds
-// it. It follows from the events, and from the ids that the core gives to what it asks
-// for. It asks the core for nothing else; its numbers are those of docs/OPTIONS.md and of
-// the comments below.
+// world is a naive account of a TaskExecutor with three slots and of its environment. It uses only
+// the events, and the ids that the core gives. Its numbers come from docs/OPTIONS.md and from the
+// comments below.
 type world struct {
 	t      *rapid.T
 	core   *core
 	now    time.Time
 	slots  [3]modelSlot
-	jobs   map[ids.JobID]*modelJob // that have a slot, or are giving the last one back
+	jobs   map[ids.JobID]*modelJob // jobs that have a slot, or are giving the last one back
 	rm     modelRole
 	rmDown time.Time // since when no ResourceManager has admitted it
 	links  map[linkID]*modelLink
-	gone   []linkID // that there were
+	gone   []linkID // closed links
 	hosts  map[ids.HostID]*modelHost
-	newest string // tokens that the ResourceManager has sent
+	newest string // the newest tokens of the ResourceManager
 
-	programs map[string]*modelProgram // by SHA-256; not the one that came with the container
+	programs map[string]*modelProgram // by SHA-256, without the one that came with the container
 	copies   map[copyID]*modelProgram
 	lastCopy copyID
 	idle     []*modelProgram // the oldest first
-	timers   []dated         // that are set, in the order in which they are due
-	late     time.Duration   // by which the timer fires that does so in this step
-	excuses  map[timer]bool  // timers whose time has begun anew, as the worker was stopped
-	begins   timer           // the one whose time does so in this step
+	timers   []dated         // the timers that are set, in the order in which they are due
+	late     time.Duration   // delay of the timer that fires in this step
+	excuses  map[timer]bool  // timers whose term was started again, because the worker was stopped
+	begins   timer           // the timer whose term starts again in this step
 	ending   bool
 	end      *end
 
-	want, got []string // what must be done in a step, and what is
+	want, got []string // the required and the actual effects of a step
 	history   []moment
 }
 
-// modelSlot is free where it has no allocation.
+// modelSlot is a slot; it is free if it has no allocation.
 type modelSlot struct {
 	allocation ids.AllocationID
 	job        ids.JobID
 	memoryMB   int
 	offered    time.Time // to the JobMaster
 	accepted   bool      // by it
-	givenBack  bool      // and in use until the host has ended
+	givenBack  bool      // it stays in use until the host has ended
 }
 
-// modelRole is a role at which the TaskExecutor wants to be registered.
+// modelRole is a role at which the TaskExecutor wants to register.
 type modelRole struct {
 	link     linkID // 0: there is none
-	lost     linkID // that another one has to follow
+	lost     linkID // a lost link that needs a successor
 	failures int    // in a row
 }
 
@@ -70,17 +69,17 @@ type modelLink struct {
 	takes ids.HostID // the host that takes tasks, as the JobMaster was told over this link
 }
 
-// modelWatch is for whom there are heartbeats each 10 s.
+// modelWatch watches a peer with a heartbeat every 10 s.
 type modelWatch struct {
 	heard time.Time
 	due   time.Time // the next one
 }
 
-// beats begins with a sign of life.
+// beats starts as if a message had just come.
 func (w *world) beats() modelWatch { return modelWatch{w.now, w.now.Add(10 * time.Second)} }
 
-// lost tells whether 50 s have passed without a word, but for the time in which the
-// worker did not look, as it was late itself.
+// lost tells whether 50 s have passed without a message. It does not count the time in which the
+// worker was stopped or late.
 func (m *modelWatch) lost(now time.Time) bool {
 	if late := now.Sub(m.due); late > 0 {
 		if m.heard = m.heard.Add(late); m.heard.After(now) {
@@ -97,9 +96,9 @@ type modelJob struct {
 	program     *modelProgram
 	host        *modelHost
 	early       int // hosts in a row that ended before they were ready
-	brief       int // or soon after
+	brief       int // hosts in a row that ended less than 10 s after they were ready
 	pause       ids.HostID
-	unavailable string // what the JobMaster is told of it
+	unavailable string // the text for the JobMaster
 }
 
 type modelHost struct {
@@ -109,11 +108,11 @@ type modelHost struct {
 	greeted, instructed bool
 	ready               time.Time
 	stopping, killed    bool
-	blamed              bool // for what it was killed for, or ends by itself
+	blamed              bool // its failure is known: why it was killed, or its own report
 	hopeless            bool // the program speaks another protocol
-	watched, told       int  // memory in MB, as who watches it knows, and as it was told
+	watched, told       int  // its memory in MB, for the sampler and as sent to the host
 	tokens              string
-	asked               bool // for a sign of life
+	asked               bool // for a heartbeat
 	modelWatch
 }
 
@@ -136,7 +135,7 @@ func newWorld(t *rapid.T) *world {
 	}
 }
 
-// must notes what this step has to do.
+// must adds a required effect of this step.
 func (w *world) must(format string, args ...any) {
 	w.want = append(w.want, fmt.Sprintf(format, args...))
 }
@@ -171,14 +170,14 @@ func (w *world) find(allocation ids.AllocationID) int {
 
 func (w *world) admitted(link linkID) bool { return w.links[link] != nil && w.links[link].admitted }
 
-// tell expects a message to a job's JobMaster, if it can be reached.
+// tell requires a message to a job's JobMaster, if it can be reached.
 func (w *world) tell(j *modelJob, format string, args ...any) {
 	if w.admitted(j.link) {
 		w.must("to %d: "+format, append([]any{j.link}, args...)...)
 	}
 }
 
-// happens takes an event into the account.
+// happens updates the account by an event.
 func (w *world) happens(event event) {
 	if w.ending {
 		w.happensLate(event)
@@ -228,11 +227,11 @@ func (w *world) happens(event event) {
 		}
 	case programFailed:
 		w.fetchFails(e.Copy)
-	case woken: // timerFires takes in what the core does then
+	case woken: // timerFires handles the timers
 	}
 }
 
-// happensLate takes in an event while the hosts end: nothing is begun any more.
+// happensLate updates the account by an event while the hosts end: nothing is started any more.
 func (w *world) happensLate(event event) {
 	switch e := event.(type) {
 	case linkOpened:
@@ -243,12 +242,12 @@ func (w *world) happensLate(event event) {
 		delete(w.links, e.Link)
 	case hostExited:
 		delete(w.hosts, e.Host)
-	default: // it changes nothing any more
+	default: // it changes nothing now
 	}
 }
 
-// linkEnds takes in that a link is lost, or was given up from here: the role is looked for
-// again. What ran for a JobMaster ends; the slots are offered to it, or to the next one.
+// linkEnds handles that a link is lost or was dropped by the worker: the worker opens another one.
+// The host of a lost JobMaster ends, and the slots are offered to this JobMaster or the next one.
 func (w *world) linkEnds(id linkID) {
 	l := w.links[id]
 	delete(w.links, id)
@@ -276,7 +275,7 @@ func (w *world) masterLost(job ids.JobID, j *modelJob) {
 	}
 }
 
-// giveUp closes a link from here.
+// giveUp closes a link from the side of the worker.
 func (w *world) giveUp(id linkID) {
 	w.must("close %d", id)
 	w.linkEnds(id)
@@ -331,7 +330,7 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 	case msg.SlotOffersAnswered:
 		for _, a := range m.Accepted {
 			i := w.find(a)
-			if i < 0 || w.slots[i].job != l.job || w.slots[i].givenBack { // it would deploy into a slot that is another's
+			if i < 0 || w.slots[i].job != l.job || w.slots[i].givenBack { // it would deploy into a slot of another job
 				w.giveUp(id)
 				return
 			}
@@ -367,7 +366,7 @@ func (w *world) newTokens(l *modelLink, tokens string) {
 	}
 }
 
-// offers are slots as a JobMaster is told of them.
+// offers are slots in the form that a JobMaster gets.
 func (w *world) offers(slots []int) []msg.SlotOffer {
 	var offers []msg.SlotOffer
 	for _, i := range slots {
@@ -382,8 +381,8 @@ func (w *world) offered(slots []int) {
 	}
 }
 
-// report is what the ResourceManager is told of the slots. One that was given back is
-// taken until its host has ended.
+// report is the slot report for the ResourceManager. A slot that was given back stays occupied
+// until its host has ended.
 func (w *world) report() []msg.SlotStatus {
 	var report []msg.SlotStatus
 	for i, s := range w.slots {
@@ -392,8 +391,8 @@ func (w *world) report() []msg.SlotStatus {
 	return report
 }
 
-// slotsRequested grants free slots, and refuses what cannot be. The same request again
-// is granted again.
+// slotsRequested grants free slots, and refuses impossible requests. A repeated request is granted
+// again.
 func (w *world) slotsRequested(rm linkID, m msg.RequestSlots) {
 	var answer []string
 	var taken []int
@@ -417,7 +416,7 @@ func (w *world) slotsRequested(rm linkID, m msg.RequestSlots) {
 		j = &modelJob{master: m.JobMaster, program: w.need(m.Program.SHA256)}
 		w.jobs[m.Job] = j
 	}
-	if j.master != m.JobMaster { // another leads the job now
+	if j.master != m.JobMaster { // the job has another JobMaster now
 		j.master = m.JobMaster
 		if j.link != 0 {
 			w.leave(j)
@@ -440,9 +439,9 @@ func (w *world) leave(j *modelJob) {
 	j.modelRole = modelRole{}
 }
 
-// giveBack takes slots of a job back. While its host goes on, and needs the others, they
-// are free at once; else when it has ended, as it holds their memory. Where it can have no
-// host, one given back takes all others with it.
+// giveBack gives slots of a job back. If its host continues with other slots, they are free at
+// once; otherwise when the host has ended, because it uses their memory. If the worker cannot run a
+// host of the job, all other slots go back too.
 func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 	given := 0
 	for _, a := range allocations {
@@ -466,7 +465,7 @@ func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 	}
 }
 
-// free frees what a job has given back, and forgets a job that has nothing left.
+// free frees the slots that a job has given back, and removes a job without slots.
 func (w *world) free(job ids.JobID) {
 	var freed []int
 	for i, s := range w.slots {
@@ -515,9 +514,9 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 	}
 }
 
-// hostEnds takes in that a host has ended. A job whose hosts end before they are ready
-// gets a second one and no third. One that was ready for less than 10 s is followed by
-// another at once, the next ones after pauses from 100 ms that double up to 5 s.
+// hostEnds handles that a host has ended. If hosts end before they are ready, a second one starts
+// and no third. After a host that was ready for less than 10 s another one starts at once, the next
+// ones after pauses from 100 ms that double up to 5 s.
 func (w *world) hostEnds(h *modelHost) {
 	j := w.jobs[h.job]
 	delete(w.hosts, h.id)
@@ -548,7 +547,7 @@ func (w *world) hostEnds(h *modelHost) {
 	w.free(h.job)
 }
 
-// need gives the program of a new job, and has it fetched unless it is here.
+// need gives the program of a new job, and requires a fetch unless the program is here.
 func (w *world) need(sha256 string) *modelProgram {
 	if sha256 == localSHA256 {
 		return &modelProgram{sha256: sha256, file: localFile}
@@ -563,8 +562,7 @@ func (w *world) need(sha256 string) *modelProgram {
 	return p
 }
 
-// fetchFails takes in that a program did not come. It is tried a second time; then its jobs
-// cannot run here.
+// fetchFails handles a failed fetch. It is tried a second time; then its jobs cannot run here.
 func (w *world) fetchFails(id copyID) {
 	p := w.copies[id]
 	if p == nil || p.file != "" {
@@ -584,9 +582,8 @@ func (w *world) fetchFails(id copyID) {
 	}
 }
 
-// unneed takes in that a job has gone. Of programs that no job needs, the four that were
-// needed last are kept, 256 MB of them at most. One that does not come, or cannot run, is
-// not kept.
+// unneed handles that a job is gone. Of the programs that no job needs, the last four are kept, at
+// most 256 MB. A program that cannot be fetched, or cannot run, is not kept.
 func (w *world) unneed(gone *modelJob) {
 	p := gone.program
 	if w.programs[p.sha256] != p {
@@ -624,7 +621,7 @@ func (w *world) drop(p *modelProgram) {
 	}
 }
 
-// ends takes in that the TaskExecutor is to end: its hosts do first.
+// ends handles that the TaskExecutor must end: its hosts end first.
 func (w *world) ends() {
 	w.ending = true
 	for _, p := range w.programs {
@@ -637,8 +634,8 @@ func (w *world) ends() {
 	}
 }
 
-// excused tells whether a timer that gives somebody time fires a second late: the worker was
-// stopped itself, and the time begins anew, once.
+// excused tells whether the timer of a term fires a second late: the worker itself was stopped, and
+// the term starts again, once.
 func (w *world) excused(timer timer) bool {
 	switch timer.Kind {
 	case timerRegistration, timerAdmission, timerSlot, timerHostReady, timerHostStop:
@@ -652,7 +649,7 @@ func (w *world) excused(timer timer) bool {
 	}
 }
 
-// timerFires takes in that the core deals with one timer.
+// timerFires updates the account by one timer of the core.
 func (w *world) timerFires(timer timer) {
 	if w.excused(timer) {
 		return
@@ -693,7 +690,7 @@ func (w *world) timerFires(timer timer) {
 			return
 		}
 		if s, link := w.slots[i], w.jobs[w.slots[i].job].link; w.admitted(link) && !w.links[link].heard.After(s.offered) {
-			return // check holds that the timer is set anew: the JobMaster is silent
+			return // check verifies that the timer is set again: the JobMaster is silent
 		}
 		w.giveBack(w.slots[i].job, timer.Allocation)
 	case timerHostReady:
@@ -721,8 +718,8 @@ func (w *world) timerFires(timer timer) {
 	}
 }
 
-// expected are the hosts that have to be started and instructed now: those whose slots,
-// program and JobMaster are there.
+// expected requires the hosts that must be started and instructed now: their slots, program and
+// JobMaster are there.
 func (w *world) expected() {
 	for id, j := range w.jobs {
 		away := j.failures > 0 && !w.admitted(j.link)
@@ -739,8 +736,8 @@ func (w *world) expected() {
 
 func specOf(job ids.JobID) msg.JobSpec { return msg.JobSpec{ID: job, Name: "name of " + string(job)} }
 
-// compare holds that a step has done what it must, and nothing else. Once it is to end,
-// only what it must not do is looked at.
+// compare checks that a step has exactly the required effects. After the decision to end, it checks
+// only the forbidden effects.
 func (w *world) compare(m moment) {
 	sort.Strings(w.want)
 	sort.Strings(w.got)

@@ -16,8 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Programs of these tests, by SHA-256: localSHA256 came with the container, and of
-// nowhere nobody says where it is.
+// Programs of these tests, by SHA-256: localSHA256 came with the container, and nowhere has no URI.
 const (
 	localSHA256, localFile = "5a", "program"
 	nowhere                = "77"
@@ -29,7 +28,7 @@ var programs = [...]string{localSHA256, "11", "22", "33", "44", "55", "66", nowh
 // moment is one step.
 type moment struct {
 	at      time.Time
-	event   event // nil: the core deals with one timer, as it does with each that is due when it is woken
+	event   event // nil: the core handles one timer that is due
 	timer   timer
 	effects []effect
 	last    bool // no other timer is due
@@ -42,7 +41,7 @@ func (m moment) String() string {
 	return fmt.Sprintf("%T %+v", m.event, m.event)
 }
 
-// happen has a core take the step.
+// happen makes a core take the step.
 func (m moment) happen(c *core) []effect {
 	if m.event != nil {
 		return c.Step(m.at, m.event)
@@ -62,7 +61,7 @@ func (w *world) step(event event) {
 	}
 }
 
-// fire has the timers dealt with whose time has come: the first one, or all of them. It tells
+// fire makes the core handle the timers that are due: the first one, or all of them. It tells
 // whether there are any.
 func (w *world) fire(all bool) (some bool) {
 	for w.isDue() && (all || !some) {
@@ -75,10 +74,10 @@ func (w *world) fire(all bool) (some bool) {
 	return some
 }
 
-// isDue tells whether the time of a timer has come.
+// isDue tells whether a timer is due.
 func (w *world) isDue() bool { return len(w.timers) > 0 && !w.timers[0].at.After(w.now) }
 
-// take has the core take a step that is in the account already.
+// take makes the core take a step that the account already has.
 func (w *world) take(m moment) {
 	m.effects = m.happen(w.core)
 	if !w.ending {
@@ -100,7 +99,7 @@ func (w *world) take(m moment) {
 	w.check()
 }
 
-// perform does what the core wants.
+// perform performs the effects of the core.
 func (w *world) perform(effect effect) {
 	switch e := effect.(type) {
 	case openLink:
@@ -236,8 +235,7 @@ func (w *world) sendHost(e sendHost) {
 	}
 }
 
-// setTimer holds that timers have the times of docs/OPTIONS.md, and those that nobody can
-// set.
+// setTimer checks that timers have the times of docs/OPTIONS.md, or the fixed times of the core.
 func (w *world) setTimer(d dated) {
 	var want time.Duration
 	after := d.at.Sub(w.now)
@@ -269,8 +267,8 @@ func (w *world) setTimer(d dated) {
 	}
 }
 
-// check holds what must be true after any step: what is waited for has a timer, and every
-// host knows what it may use.
+// check checks the invariants after each step: every wait has a timer, and every host knows its
+// memory.
 func (w *world) check() {
 	if w.ending {
 		w.checkEnd()
@@ -315,7 +313,7 @@ func (w *world) check() {
 	}
 }
 
-// when gives the time of a timer, zero if it is not set.
+// when gives the time of a timer; zero if it is not set.
 func (w *world) when(timer timer) time.Time {
 	if i := slices.IndexFunc(w.timers, func(d dated) bool { return d.timer == timer }); i >= 0 {
 		return w.timers[i].at
@@ -344,8 +342,8 @@ func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(timer, string)
 	}
 }
 
-// checkEnd holds that it ends when the last host has, and not sooner, and leaves no fetch
-// and no link behind.
+// checkEnd checks that the worker ends with its last host, not before, and leaves no fetch and no
+// link.
 func (w *world) checkEnd() {
 	if (w.end != nil) != (len(w.hosts) == 0) {
 		w.t.Fatalf("it has ended: %t, and %d hosts live", w.end != nil, len(w.hosts))
@@ -365,8 +363,8 @@ func (w *world) checkEnd() {
 	}
 }
 
-// random draws an event that could come now, or that is stale; as often one that brings
-// things forward, or few jobs would ever run.
+// random draws an event that could come now, or a stale one. As often it draws one that makes
+// progress; otherwise few jobs would run.
 func (w *world) random() event {
 	t := w.t
 	if rapid.Bool().Draw(t, "goes on") {
@@ -421,7 +419,7 @@ func (w *world) random() event {
 	case 14:
 		return hostExited{Host: host, Exit: Exit{How: "exit status 2"}}
 	case 15:
-		if l := w.links[w.rm.link]; l != nil && l.open { // one that has not admitted it may be of before
+		if l := w.links[w.rm.link]; l != nil && l.open { // before the admission it may be an earlier leader
 			return roleSaid{w.rm.link, msg.UpdateTokens{Tokens: msg.Secret(fmt.Sprintf("t%d", w.oneOf(3, "tokens")))}}
 		}
 	case 16:
@@ -443,7 +441,7 @@ func (w *world) random() event {
 	return w.due()
 }
 
-// passes lets time pass until a timer is due. Now and then the worker is stopped meanwhile.
+// passes lets time pass until a timer is due. Sometimes the worker is stopped meanwhile.
 func (w *world) passes() {
 	until := w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(w.t, "seconds")) * time.Second)
 	stopped := w.oneOf(4, "stopped") == 0
@@ -455,7 +453,7 @@ func (w *world) passes() {
 	}
 }
 
-// oneOf draws a number below n. Those of rapid are mostly small.
+// oneOf draws a number below n evenly; rapid prefers small numbers.
 func (w *world) oneOf(n int, what string) int {
 	number := 0
 	for _, bit := range rapid.SliceOfN(rapid.Bool(), 6, 6).Draw(w.t, what) {
@@ -467,7 +465,7 @@ func (w *world) oneOf(n int, what string) int {
 	return number % n
 }
 
-// progress is the next event of a worker with which all goes well, if there is one.
+// progress is the next event of a worker without faults, if there is one.
 func (w *world) progress() event {
 	for _, id := range slices.Sorted(maps.Keys(w.links)) {
 		switch l := w.links[id]; {
@@ -509,8 +507,8 @@ func (w *world) progress() event {
 	return nil
 }
 
-// jobPasses lets a job come, get its program, and go: programs that no job needs any more
-// would hardly ever be many else.
+// jobPasses lets a job come, get its program, and end. Otherwise there would seldom be many
+// programs that no job needs.
 func (w *world) jobPasses() {
 	job, slot := ids.JobID("j4"), slices.IndexFunc(w.slots[:], func(s modelSlot) bool { return s.allocation == "" })
 	if !w.admitted(w.rm.link) || slot < 0 || w.jobs[job] != nil || w.ending {
@@ -539,8 +537,8 @@ func (w *world) registered(job ids.JobID, link linkID, master ids.JobMasterID) e
 	return roleSaid{link, msg.RegisteredAtJobMaster{JobMaster: master, Job: specOf(job), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
 }
 
-// requested is a request of the ResourceManager's, if that has admitted the TaskExecutor;
-// else a timer goes off. Each job has a program or two.
+// requested is a slot request of a ResourceManager that has admitted the TaskExecutor; otherwise a
+// timer fires. Each job has one or two programs.
 func (w *world) requested(allocation ids.AllocationID) event {
 	if !w.admitted(w.rm.link) {
 		return w.due()
@@ -560,7 +558,7 @@ func (w *world) requested(allocation ids.AllocationID) event {
 	return roleSaid{w.rm.link, m}
 }
 
-// allocations are those that a job holds, or one that it may not.
+// allocations gives the allocations that a job holds, or one that it may not hold.
 func (w *world) allocations(l *modelLink, one ids.AllocationID) []ids.AllocationID {
 	if l == nil || w.oneOf(8, "any") == 0 {
 		return []ids.AllocationID{one}
@@ -572,8 +570,8 @@ func (w *world) allocations(l *modelLink, one ids.AllocationID) []ids.Allocation
 	return held
 }
 
-// masterSays is a message of a JobMaster that has admitted the TaskExecutor, or of one whose
-// link has gone; else a timer goes off.
+// masterSays is a message of a JobMaster that has admitted the TaskExecutor, or of one whose link
+// is closed; otherwise a timer fires.
 func (w *world) masterSays(id linkID, m msg.Message) event {
 	if l := w.links[id]; l != nil && (l.job == "" || !l.admitted) {
 		return w.due()
@@ -581,8 +579,7 @@ func (w *world) masterSays(id linkID, m msg.Message) event {
 	return roleSaid{id, m}
 }
 
-// fetched is what comes of a fetch: the first of those that run, or of one that was given
-// up.
+// fetched is the result of a fetch: of the first one that runs, or of one that was cancelled.
 func (w *world) fetched() event {
 	id := copyID(1 + w.oneOf(int(w.lastCopy)+1, "copy"))
 	for _, awaited := range slices.Sorted(maps.Keys(w.copies)) {
@@ -601,7 +598,7 @@ func (w *world) fetched() event {
 	return programFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}
 }
 
-// due has timers dealt with whose time has come, or gives something harmless.
+// due makes the core handle timers that are due, or gives a harmless event.
 func (w *world) due() event {
 	if w.fire(w.oneOf(2, "all timers") == 0) {
 		return nil
@@ -609,11 +606,10 @@ func (w *world) due() event {
 	return hostSaid{"none", msg.HostHello{}}
 }
 
-// TestCoreUnderRandomEvents would catch a slot that is lost, granted twice or free too
-// early, a host that is left behind, started beside another, for another job or left with
-// old tokens, a message to nobody or to the wrong role, a timer that is not set, and a
-// program that is fetched twice, waited for in vain, kept for ever, or dropped under a host
-// that runs it.
+// TestCoreUnderRandomEvents would catch: a slot that is lost, granted twice or freed too early; a
+// host that is left behind, started beside another or for another job, or left with old tokens; a
+// message to no role or to the wrong one; a timer that is not set; a program that is fetched twice,
+// awaited in vain, kept for ever, or removed while a host runs it.
 func TestCoreUnderRandomEvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -630,8 +626,8 @@ func TestCoreUnderRandomEvents(t *testing.T) {
 	})
 }
 
-// calm lets what was asked for happen, without a JobMaster: slots time out, hosts that were
-// told to end do, and then nothing may be left.
+// calm completes everything that was started, without a JobMaster: slots time out, stopped hosts
+// end, and then nothing may be left.
 func (w *world) calm() {
 	for range 2000 {
 		for _, id := range slices.Sorted(maps.Keys(w.links)) {
@@ -655,8 +651,8 @@ func (w *world) calm() {
 	w.t.Fatalf("%d jobs and %d hosts are left: %+v", len(w.jobs), len(w.hosts), w.slots)
 }
 
-// replay gives a second core the same events at the same times. It is woken where the first
-// one has dealt with all timers that were due, one by one, and must do the same.
+// replay sends a second core the same events at the same times. It wakes it where the first core
+// handled the due timers one by one, and the effects must be the same.
 func (w *world) replay() {
 	second := newWorld(w.t).core
 	for rest := w.history; len(rest) > 0; {
@@ -674,8 +670,8 @@ func (w *world) replay() {
 	}
 }
 
-// timersAtOnce is the number of timers that were dealt with one after the other, up to the last
-// that was due; 0: others were left.
+// timersAtOnce is the number of timers handled one after the other, up to the last one that was
+// due; 0: others were left.
 func timersAtOnce(moments []moment) int {
 	for i, m := range moments {
 		switch {

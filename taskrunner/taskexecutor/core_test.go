@@ -46,30 +46,30 @@ func TestCoreTranscripts(t *testing.T) {
 //	request SLOT ALLOCATION JOB [JOBMASTER] [program=SHA [uri=URI]]
 //	request-all JOB SLOT:ALLOCATION…      in one message
 //	release|reject CAUSE
-//	tokens TEXT                           new ones, of the ResourceManager
+//	tokens TEXT                           new tokens from the ResourceManager
 //	admitted JOB [JOBMASTER]
 //	accept|turndown|free JOB ALLOCATION…
 //	goodbye JOB CAUSE
 //	deploy JOB HOST
-//	split JOB                             a message that is passed on as it is
+//	split JOB                             a message that is passed on unchanged
 //	hello HOST [VERSION]
 //	ready|state HOST
 //	fails HOST [permanent] TEXT           the host says why it ends
 //	exit HOST HOW [| CRASH [| OUTPUT]]
-//	over HOST                             its share of memory
+//	over HOST                             it exceeds its share of memory
 //	fetched COPY MB
 //	unfetched COPY CAUSE
 //	heartbeat LINK
 //	alive HOST                            it answers a heartbeat
-//	late DURATION                         time passes; an alarm rings behind what comes next
+//	late DURATION                         time passes; the next event comes before the alarm
 //	asleep DURATION                       the worker itself is stopped: its alarm rings late
-//	wait DURATION                         with the alarms that ring
-//	pass DURATION                         likewise, while heartbeats come and go unseen
+//	wait DURATION                         the core is woken at its alarms
+//	pass DURATION                         as wait, with heartbeats that are not shown
 type script struct {
 	t    *testing.T
 	core *core
 	now  time.Time
-	// passing says that roles and hosts are heard of all the time.
+	// passing says that roles and hosts send heartbeats all the time.
 	passing bool
 }
 
@@ -305,11 +305,11 @@ func (s *script) duration(text string) time.Duration {
 type dated struct {
 	timer timer
 	at    time.Time
-	again bool // its term has begun anew
+	again bool // its term was started again
 }
 
-// timers are those of a core that are set, in the order in which they are due. To see them,
-// it takes each out and sets it again.
+// timers lists the timers of a core that are set, in the order in which they are due. It takes each
+// out and sets it again.
 func timers(c *core) []dated {
 	var set []dated
 	for at := c.timers.Next(); !at.IsZero(); at = c.timers.Next() {
@@ -322,12 +322,12 @@ func timers(c *core) []dated {
 	return set
 }
 
-// setSince are the timers that were set since there were these.
+// setSince lists the timers that were set after these.
 func setSince(before []dated, c *core) []dated {
 	return slices.DeleteFunc(timers(c), func(d dated) bool { return slices.Contains(before, d) })
 }
 
-// show writes an effect for people.
+// show writes an effect as in transcripts.
 func show(effect effect) string {
 	switch e := effect.(type) {
 	case openLink:

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAStackIsToldOnce would catch a failure that shows people the stack of a crash among the host's last output, and again
-// as the stack, and one that drops what the host said before.
+// TestAStackIsToldOnce would catch a failure that shows the stack of a crash twice, in the host's
+// last output and as the stack, and a failure that drops the output before the crash.
 func TestAStackIsToldOnce(t *testing.T) {
 	t.Parallel()
 	const crash = "panic: boom\n\ngoroutine 7 [running]:\nmain.f()\n\tmain.go:9"

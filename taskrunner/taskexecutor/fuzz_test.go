@@ -10,10 +10,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// FuzzSaid brings a worker with a running job what its peers say: the task host,
-// which is the user's code, the ResourceManager and the JobMaster, in this order.
-// It would catch a message that ends the worker with all its jobs, one that puts
-// an allocation into two slots, and one that makes it spin.
+// FuzzSaid sends messages of its peers to a worker with a running job: of the task host, which is
+// user code, of the ResourceManager and of the JobMaster, in this order. It would catch a message
+// that ends the worker with all its jobs, puts an allocation into two slots, or makes the worker
+// spin.
 func FuzzSaid(f *testing.F) {
 	task := ids.ExecutionAttemptID{Vertex: -1, Subtask: 1 << 40}
 	for _, messages := range [][3]msg.Message{
@@ -37,7 +37,7 @@ func FuzzSaid(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, host, resourceManager, jobMaster []byte) {
 		w := busyWorker(t)
-		for range 2 { // again, to what has changed meanwhile
+		for range 2 { // a second time, in the changed state
 			if m, err := codec.Decode(host, msg.HostToTaskExecutor); err == nil {
 				w.step(hostSaid{w.host, m})
 			}
@@ -99,7 +99,7 @@ func (w *fuzzed) step(event event) {
 			w.host = e.Host
 		case end:
 			w.ended = true
-		default: // the transcripts say when these are right
+		default: // transcripts test these
 		}
 	}
 	for _, d := range setSince(before, w.core) {
@@ -116,7 +116,7 @@ func (w *fuzzed) step(event event) {
 	}
 }
 
-// TestAPeerThatWantsNoPauseGetsOne would catch a core that never comes to the end of a step.
+// TestAPeerThatWantsNoPauseGetsOne would catch a core whose step never ends.
 func TestAPeerThatWantsNoPauseGetsOne(t *testing.T) {
 	t.Parallel()
 	core, err := newCore(testConfig(1))

@@ -26,7 +26,7 @@ import (
 func quiet() logrus.FieldLogger {
 	l := logrus.New()
 	l.SetOutput(io.Discard)
-	l.Level = 5 // debug, so that every line is made
+	l.Level = 5 // debug, so that all log lines are made
 	return l
 }
 
@@ -52,7 +52,7 @@ func (r *role) Hears() msg.Kinds      { return r.hears }
 func (r *role) Receive(m msg.Message) { r.in <- m }
 func (r *role) Closed(cause error)    { r.closed <- cause }
 
-// next gives the next message that is not a sign of life.
+// next gives the next message that is no heartbeat.
 func next[M msg.Message](t *testing.T, in <-chan msg.Message) M {
 	t.Helper()
 	patience := time.NewTimer(time.Hour)
@@ -67,7 +67,7 @@ func next[M msg.Message](t *testing.T, in <-chan msg.Message) M {
 				var want M
 				t.Fatalf("got %s, want %s", kind, msg.Kind(want))
 			}
-		case <-patience.C: // in the bubble's time: everybody waits
+		case <-patience.C: // in the bubble's time: all goroutines wait
 			var want M
 			t.Fatalf("no %s comes", msg.Kind(want))
 		}
@@ -137,14 +137,14 @@ func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environ
 	return c
 }
 
-// register lets the worker in and grants a slot to job j1.
+// register admits the worker and grants a slot to job j1.
 func (c *cluster) register() (rm, jm *rolerpc.Stream) {
 	c.t.Helper()
 	rm = c.admit()
 	return rm, c.grant(rm, 0, "j1", msg.Program{SHA256: "5a"})
 }
 
-// admit lets the worker in.
+// admit admits the worker.
 func (c *cluster) admit() *rolerpc.Stream {
 	c.t.Helper()
 	rm := <-c.rm.streams
@@ -154,7 +154,7 @@ func (c *cluster) admit() *rolerpc.Stream {
 	return rm
 }
 
-// grant gives slot i, as allocation a(i+1), to a job that has no other one.
+// grant grants slot i, as allocation a(i+1), to a job without other slots.
 func (c *cluster) grant(rm *rolerpc.Stream, i int, job ids.JobID, program msg.Program) *rolerpc.Stream {
 	c.t.Helper()
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", i+1))
@@ -181,7 +181,7 @@ func (c *cluster) finish(want error) {
 	}
 }
 
-// obedient is a host that does what it is told.
+// obedient is a host that obeys all messages.
 func obedient(c *control.Conn, _ <-chan struct{}) string {
 	return obey(c, func(msg.StartHost) {})
 }
@@ -247,7 +247,7 @@ func TestLifeOfAWorker(t *testing.T) {
 		if changed := next[msg.TaskStatesChanged](t, c.jm.in); changed.Changes[0].Execution != execution {
 			t.Errorf("another task runs: %+v", changed)
 		}
-		for range 12 { // two minutes of the bubble: signs of life keep it up
+		for range 12 { // two minutes of the bubble: heartbeats keep the link
 			time.Sleep(10 * time.Second)
 			rm.Send(msg.Heartbeat{})
 			jm.Send(msg.Heartbeat{})
@@ -266,8 +266,8 @@ func TestLifeOfAWorker(t *testing.T) {
 	})
 }
 
-// TestTokensReachHosts would catch tokens that get lost on their way to a host, and ones
-// of an old leader that take the place of the newest.
+// TestTokensReachHosts would catch tokens that do not reach a host, and tokens of an old leader
+// that replace the newest.
 func TestTokensReachHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := make(chan msg.Message, 8)
@@ -291,8 +291,8 @@ func TestTokensReachHosts(t *testing.T) {
 	})
 }
 
-// TestCancelledWorkerLeavesNoHost would catch a host that outlives its
-// TaskExecutor, or one that hangs and keeps the TaskExecutor from ending.
+// TestCancelledWorkerLeavesNoHost would catch a host that outlives its TaskExecutor, or a hanging
+// host that keeps the TaskExecutor from ending.
 func TestCancelledWorkerLeavesNoHost(t *testing.T) {
 	for name, behave := range map[string]func(*control.Conn, <-chan struct{}) string{
 		"a host that sees end of file": obedient,
@@ -319,8 +319,8 @@ func TestCancelledWorkerLeavesNoHost(t *testing.T) {
 	}
 }
 
-// TestHostThatCannotBeStartedIsTold would catch a JobMaster that waits for a host that no
-// other follows, and a job that fails for the fault of one node.
+// TestHostThatCannotBeStartedIsTold would catch a JobMaster that waits for a host that never comes,
+// and a job that fails because of one node.
 func TestHostThatCannotBeStartedIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startCluster(t, goroutineHosts{refuse: errors.New("exec format error")}, nil)
@@ -344,7 +344,7 @@ func TestHostThatTakesNoMessagesIsKilled(t *testing.T) {
 			for _, m := range []msg.Message{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, nil, msg.HostReady{}} {
 				var err error
 				if m == nil {
-					_, err = c.Receive() // startHost, and nothing after it
+					_, err = c.Receive() // read startHost and nothing more
 				} else {
 					err = c.Send(m)
 				}
@@ -360,7 +360,7 @@ func TestHostThatTakesNoMessagesIsKilled(t *testing.T) {
 		for i := range leastRoom + 2 {
 			jm.Send(msg.SplitAssigned{})
 			if i%100 == 0 {
-				synctest.Wait() // the stream has a bound of its own
+				synctest.Wait() // the stream has its own bound
 			}
 		}
 		if m := next[msg.HostLost](t, c.jm.in); !strings.Contains(m.Failure.Message, "signal: killed") {

@@ -27,11 +27,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// behaviour is the variable that tells the test binary what kind of child it is.
+// behaviour is the variable that selects what the test binary does as a child process.
 const behaviour = "TASKEXECUTOR_TEST_BEHAVIOUR"
 
-// TestMain is also the task host of the tests that start one, and the
-// TaskExecutor of the one that kills it.
+// TestMain also runs as the task host of tests that start one, and as the TaskExecutor of the test
+// that kills it.
 func TestMain(m *testing.M) {
 	if value, set := os.LookupEnv(control.Variable); set {
 		os.Exit(hostProcess(value))
@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// hostProcess is a task host: it says hello, and does what the variable says
-// when it is told its job.
+// hostProcess is a task host: it says hello, and when it is told its job, it does what the variable
+// says.
 func hostProcess(value string) int {
 	_, fd, err := control.Parse(value)
 	if err != nil {
@@ -139,8 +139,8 @@ func executable(t *testing.T) string {
 	return path
 }
 
-// direct starts a host without a TaskExecutor and tells it its job. Its name is the
-// test's own: Wait kills whatever bears it.
+// direct starts a host without a TaskExecutor and tells it its job. The host has the name of the
+// test, because Wait kills all processes with the mark of this name.
 func direct(t *testing.T, p ProcessStarter) (Host, *control.Conn) {
 	t.Helper()
 	h, err := p.Start(t.Context(), HostSpec{Host: ids.HostID(t.Name()), Job: "j1", Program: executable(t), MemoryMB: 77})
@@ -192,11 +192,11 @@ func TestKilledHostIsReported(t *testing.T) {
 	if exit := h.Wait(); exit.How != "signal: killed" {
 		t.Errorf("it ended as %+v", exit)
 	}
-	h.Kill() // of an ended one
+	h.Kill() // after its end
 }
 
-// TestOutputHeldOpenIsNotWaitedFor would catch a worker that cannot restart a
-// host because the old one left a child behind.
+// TestOutputHeldOpenIsNotWaitedFor would catch a worker that cannot restart a host because a child
+// of the old one still runs.
 func TestOutputHeldOpenIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	h, _ := direct(t, starter(t, "heir"))
@@ -205,8 +205,8 @@ func TestOutputHeldOpenIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestChildrenEndWithTheirHost would catch commands of the user's that go on when
-// the host which started them was killed, and hold the container's memory.
+// TestChildrenEndWithTheirHost would catch commands of user code that continue after their host was
+// killed, and hold memory of the container.
 func TestChildrenEndWithTheirHost(t *testing.T) {
 	t.Parallel()
 	family := func(host ids.HostID) (Host, []int) {
@@ -233,7 +233,7 @@ func TestChildrenEndWithTheirHost(t *testing.T) {
 			}
 		}
 	}
-	// Ids of tests that run beside this one must not meet.
+	// Ids must differ from those of tests that run at the same time.
 	h1, children := family("family-1")
 	h2, others := family("family-11")
 	h1.Kill()
@@ -266,21 +266,21 @@ func TestMissingProgramIsNamed(t *testing.T) {
 	}
 }
 
-// The following run a whole TaskExecutor with real hosts, in real time: nothing
-// in them depends on how long that takes.
+// The following tests run a whole TaskExecutor with real hosts, in real time. They do not depend on
+// how long this takes.
 
 func processCluster(t *testing.T, behave string, change func(*Config)) *cluster {
 	t.Helper()
 	return startCluster(t, starter(t, behave), func(c *Config, _ *Environment) {
 		c.Programs = map[string]string{"5a": executable(t)}
-		c.IDs = ids.Random() // a host's id marks its processes, and other tests have some too
+		c.IDs = ids.Random() // a host's id marks its processes, and other tests have hosts too
 		if change != nil {
 			change(c)
 		}
 	})
 }
 
-// await gives the next message of a kind; the test's deadline bounds it.
+// await gives the next message of a kind; only the test's deadline bounds it.
 func await[M msg.Message](t *testing.T, in <-chan msg.Message) M {
 	t.Helper()
 	for {
@@ -329,8 +329,8 @@ func TestHostThatLetsGoOfItsSocketIsKilled(t *testing.T) {
 	c.finish(context.Canceled)
 }
 
-// TestHostOverItsShareIsEndedBeforeTheContainer would catch a worker that lets
-// YARN end the container with all jobs in it.
+// TestHostOverItsShareIsEndedBeforeTheContainer would catch a worker that lets YARN kill the
+// container with all its jobs.
 func TestHostOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 	t.Parallel()
 	own := memory.OfProcess(os.Getpid()).Megabytes()
@@ -344,8 +344,8 @@ func TestHostOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 	c.finish(context.Canceled)
 }
 
-// parentProcess is a TaskExecutor as far as its hosts can tell: it starts two,
-// prints their process ids and waits to be killed.
+// parentProcess is a TaskExecutor for its hosts: it starts two, prints their process ids and waits
+// to be killed.
 func parentProcess() int {
 	dir, err := os.MkdirTemp("", "hosts")
 	if err != nil {
@@ -367,14 +367,14 @@ func parentProcess() int {
 	return 0
 }
 
-// forever blocks without looking like a deadlock to the Go runtime.
+// forever blocks in a way that the Go runtime does not report as a deadlock.
 func forever() {
-	for range time.Tick(time.Hour) { // and nothing then
+	for range time.Tick(time.Hour) { // do nothing
 	}
 }
 
-// TestHostsEndWithTheirTaskExecutor would catch a host that keeps another's
-// socket open, or its own: it would outlive the worker until YARN finds it.
+// TestHostsEndWithTheirTaskExecutor would catch a host that holds its own control socket open, or
+// another's: it would outlive the worker until YARN finds it.
 func TestHostsEndWithTheirTaskExecutor(t *testing.T) {
 	t.Parallel()
 	parent := exec.CommandContext(t.Context(), executable(t))
@@ -411,8 +411,7 @@ func TestHostsEndWithTheirTaskExecutor(t *testing.T) {
 	}
 }
 
-// alive tells whether a process runs; one that has ended may wait for somebody
-// to ask how.
+// alive tells whether a process runs. A zombie, which waits for its parent, does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

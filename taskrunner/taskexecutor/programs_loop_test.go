@@ -20,7 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
-// noting tells which files hosts are started from.
+// noting records the files from which hosts are started.
 type noting struct {
 	HostStarter
 
@@ -41,7 +41,7 @@ func (n *noting) started() []string {
 	return slices.Clone(n.files)
 }
 
-// fetching starts a worker of two slots that gets programs from a fake file system.
+// fetching starts a worker with two slots that fetches programs from a fake file system.
 func fetching(t *testing.T, programs Programs) (*cluster, *noting) {
 	t.Helper()
 	hosts := &noting{HostStarter: goroutineHosts{behave: obedient}}
@@ -58,7 +58,7 @@ func leave(t *testing.T, c *cluster, jm *rolerpc.Stream, allocation ids.Allocati
 	next[msg.Disconnect](t, c.jm.in)
 }
 
-// stop is leave for a job that has a host.
+// stop is leave for a job with a host.
 func stop(t *testing.T, c *cluster, jm *rolerpc.Stream, allocation ids.AllocationID) {
 	t.Helper()
 	jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{allocation}, Cause: "job has ended"})
@@ -89,8 +89,8 @@ func folders(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestJobsOfOneProgramFetchItOnce would catch a program that is fetched for each
-// job, run before all of it is there, or left on the disk by a worker that ended.
+// TestJobsOfOneProgramFetchItOnce would catch a program that is fetched once for each job, runs
+// before it is complete, or stays on the disk after the end of the worker.
 func TestJobsOfOneProgramFetchItOnce(t *testing.T) {
 	content := []byte("program")
 	wordcount := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
@@ -135,7 +135,7 @@ func TestJobsOfOneProgramFetchItOnce(t *testing.T) {
 	}
 }
 
-// TestFetchEndsWithItsJob would catch a fetch that goes on for nobody.
+// TestFetchEndsWithItsJob would catch a fetch that continues though no job needs it.
 func TestFetchEndsWithItsJob(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "programs")
 	synctest.Test(t, func(t *testing.T) {
@@ -163,10 +163,11 @@ func TestFetchEndsWithItsJob(t *testing.T) {
 	})
 }
 
-// TestWorkerThatEndsWaitsForNoFetch would catch a worker that hangs on HDFS.
+// TestWorkerThatEndsWaitsForNoFetch would catch a worker that hangs at its end because HDFS does
+// not answer.
 func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reader, writer := io.Pipe() // nobody writes
+		reader, writer := io.Pipe() // the reader gets no data
 		defer writer.Close()
 		c, _ := fetching(t, Programs{Dir: t.TempDir(), Open: func(msg.Secret) (Files, error) {
 			return &staged{content: reader, size: 9}, nil
@@ -178,9 +179,8 @@ func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
 	})
 }
 
-// TestProgramThatCannotBeFetchedIsTold would catch a job that waits for ever for its
-// program, one that fails for one node, or without the reason, and a worker that
-// remembers the failure.
+// TestProgramThatCannotBeFetchedIsTold would catch a job that waits for ever for its program, that
+// fails because of one node, or fails without the reason, and a worker that remembers the failure.
 func TestProgramThatCannotBeFetchedIsTold(t *testing.T) {
 	content := []byte("program")
 	wordcount := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}

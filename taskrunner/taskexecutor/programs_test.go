@@ -58,8 +58,8 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestFetchShowsTheTokensItIsGiven would catch a worker that reaches HDFS with
-// tokens that have ended, or keeps its connection afterwards.
+// TestFetchShowsTheTokensItIsGiven would catch a worker that reaches HDFS with expired tokens, or
+// keeps its connection after the fetch.
 func TestFetchShowsTheTokensItIsGiven(t *testing.T) {
 	t.Parallel()
 	content := []byte("program")
@@ -87,8 +87,8 @@ func TestFetchShowsTheTokensItIsGiven(t *testing.T) {
 	}
 }
 
-// TestProgramsThatCannotBeFetched would catch a program that is written to another
-// place than its folder, and an error that does not say which one it is.
+// TestProgramsThatCannotBeFetched would catch a program that is written outside its folder, and an
+// error that does not name the program.
 func TestProgramsThatCannotBeFetched(t *testing.T) {
 	t.Parallel()
 	errBroken := errors.New("connection reset")

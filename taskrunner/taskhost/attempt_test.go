@@ -9,10 +9,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// TestAttemptsAreNeverCalledTheSame would catch a second ApplicationMaster, which
-// begins the job and its numbers anew, whose tasks find the parts of the first
-// one's in their way, and a late commit of the first one that moves the parts of
-// the second.
+// TestAttemptsAreNeverCalledTheSame would catch a name conflict between two ApplicationMasters. The
+// second one starts the job and its numbers again. Its tasks must not find the parts of the first
+// one under their names, and a late commit of the first one must not move the parts of the second.
 func TestAttemptsAreNeverCalledTheSame(t *testing.T) {
 	names := make(chan string, 1)
 	p := chain([]int{1}, func(_ context.Context, s operator.Subtask) error {

@@ -39,8 +39,8 @@ func testGraph() *jobgraph.JobGraph {
 	return g
 }
 
-// TestTranscripts would catch any change of what a host does when; the files in
-// testdata say why each matters.
+// TestTranscripts would catch any change in the behaviour of a host; the files in testdata say why
+// each step matters.
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
 		s := &script{t: t, core: newCore("h1", testGraph(), 30*time.Second), now: testEpoch}
@@ -52,7 +52,7 @@ var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // script drives a core by commands, as parseEvent reads them, or
 //
-//	wait DURATION       after which the core is woken, whether it asked to be or not
+//	wait DURATION       then the core is woken, even without an alarm
 type script struct {
 	t    *testing.T
 	core *core
@@ -90,7 +90,7 @@ func (s *script) command(line string) []string {
 	return out
 }
 
-// canceling lists the tasks that are to end by a deadline.
+// canceling lists the tasks that must end by a deadline.
 func (s *script) canceling() []ids.ExecutionAttemptID {
 	var list []ids.ExecutionAttemptID
 	for execution, t := range s.core.tasks {

@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestFilesAreTraffic would catch a source that seems to read nothing, so that a
-// job that reads for an hour seems to stand still.
+// TestFilesAreTraffic would catch a source whose read bytes are not counted, so that a job that
+// reads for an hour seems to make no progress.
 func TestFilesAreTraffic(t *testing.T) {
 	disk := dfs.New(dfs.Options{})
 	defer disk.Close()

@@ -9,10 +9,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
-// FuzzTold brings a host what its TaskExecutor passes on. It would catch a
-// deployment that crashes the host, with all tasks of the job in it, one that
-// connects a task with what the graph does not have, and a task that is started
-// and never heard of.
+// FuzzTold sends messages of a TaskExecutor to a host. It would catch a deployment that crashes the
+// host with all tasks of the job, that connects a task with inputs or outputs that the graph does
+// not have, or that starts a task without a report.
 func FuzzTold(f *testing.F) {
 	count := ids.ExecutionAttemptID{Vertex: 1, Subtask: 1}
 	deploy := msg.DeployTasks{

@@ -63,11 +63,11 @@ type worker struct {
 	data   string // address of the host's data plane
 	stdout *buffer
 	limits *limits
-	tokens chan string // that the host's files are to use, after the first
+	tokens chan string // the later tokens of the host's files
 	closed *bool
 	result chan error // of Run
 
-	changes []msg.TaskStateChange // told, and not given by change yet
+	changes []msg.TaskStateChange // received, and not returned by change yet
 }
 
 type buffer struct {
@@ -139,7 +139,7 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	return w
 }
 
-// updateTokens refuses what says so.
+// updateTokens refuses tokens whose text says so.
 func (w *worker) updateTokens(tokens msg.Secret) error {
 	w.tokens <- string(tokens)
 	if string(tokens) == "malformed" {
@@ -181,7 +181,7 @@ func receive[M msg.Message](w *worker) M {
 	}
 }
 
-// change gives the next change of state; the host may tell several at once.
+// change gives the next change of state; the host may report several in one message.
 func (w *worker) change() msg.TaskStateChange {
 	w.Helper()
 	if len(w.changes) == 0 {
@@ -250,7 +250,7 @@ func deploy(p program, hosts ...*worker) {
 	for _, h := range hosts {
 		addresses = append(addresses, msg.HostAddress{Host: h.start.Host, DataAddress: h.data})
 	}
-	for i, m := range slices.Backward(messages) { // consumers may well come first
+	for i, m := range slices.Backward(messages) { // so consumers come first
 		m.Host, m.Placements, m.Hosts = hosts[i].start.Host, places, addresses
 		hosts[i].send(m)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestStatesThatWaitGoTogether would catch a message for each of thousands of states, one
-// of all that is too long to send, and a state that is lost, doubled or out of its turn.
+// TestStatesThatWaitGoTogether would catch one message for each of thousands of states, one message
+// that is too long to send, and a state that is lost, repeated or out of order.
 func TestStatesThatWaitGoTogether(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// TestCollectHasAWindow would catch results that pile up in the AM while the
+// TestCollectHasAWindow would catch results that fill the memory of the ApplicationMaster while the
 // client is slow.
 func TestCollectHasAWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestCollectHasAWindow(t *testing.T) {
 	})
 }
 
-// TestSplitSurvivesAnImpatientTask would catch a split that is lost because the
-// task gave up waiting for it and asked again.
+// TestSplitSurvivesAnImpatientTask would catch a split that is lost because the task stopped
+// waiting for it and asked again.
 func TestSplitSurvivesAnImpatientTask(t *testing.T) {
 	requests := 0
 	s := &subtask{
@@ -70,7 +70,7 @@ func TestSplitSurvivesAnImpatientTask(t *testing.T) {
 		t.Errorf("%d splits are requested, want 1", requests)
 	}
 	s.assign(nil)
-	for range 2 { // none is asked for after the last
+	for range 2 { // no request after the last split
 		if _, err := s.NextSplit(t.Context()); !errors.Is(err, io.EOF) {
 			t.Errorf("after the last split: %v, want io.EOF", err)
 		}

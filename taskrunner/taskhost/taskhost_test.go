@@ -94,8 +94,8 @@ func untilCancelled(ctx context.Context, _ operator.Subtask) error {
 	return context.Cause(ctx)
 }
 
-// TestJobRunsInAHost would catch any break in a task's dealings with its host:
-// splits, records, results, print, counters, traffic, memory.
+// TestJobRunsInAHost would catch any fault between a task and its host: splits, records, results,
+// print, counters, traffic, memory.
 func TestJobRunsInAHost(t *testing.T) {
 	memory := make(chan int64, 1)
 	p := chain([]int{1, 1, 1}, emitSplits, forward, func(ctx context.Context, s operator.Subtask) error {
@@ -174,8 +174,8 @@ func TestJobRunsInAHost(t *testing.T) {
 	}
 }
 
-// TestTokensAreUsedAsTheyCome would catch a job that dies with the tokens it began with,
-// or with one delivery that went wrong.
+// TestTokensAreUsedAsTheyCome would catch a job that fails when its first tokens expire, or after
+// one failed update.
 func TestTokensAreUsedAsTheyCome(t *testing.T) {
 	w := newWorker(t, "h1", chain([]int{1}, func(context.Context, operator.Subtask) error { return nil })).ready()
 	for _, want := range []string{"second", "malformed", "third"} {
@@ -187,8 +187,7 @@ func TestTokensAreUsedAsTheyCome(t *testing.T) {
 	w.stop()
 }
 
-// TestHostsOfAJobExchangeRecords would catch hosts that don't find or don't trust
-// each other.
+// TestHostsOfAJobExchangeRecords would catch hosts that do not find or do not trust each other.
 func TestHostsOfAJobExchangeRecords(t *testing.T) {
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())
 	if err != nil {
@@ -235,14 +234,14 @@ func TestHostsOfAJobExchangeRecords(t *testing.T) {
 	b.stop()
 }
 
-// explode panics where the runtime does it for us.
+// explode panics in the runtime.
 func explode(words []string) string { return words[0] }
 
 // follow does so too.
 func follow(p *int) int { return *p }
 
-// TestPanicFailsTheTask would catch a host that dies of a user's bug, and a stack
-// in which the user does not find it.
+// TestPanicFailsTheTask would catch a host that dies of a bug in user code, and a stack that does
+// not show this bug.
 func TestPanicFailsTheTask(t *testing.T) {
 	for name, test := range map[string]struct {
 		code     taskFunc
@@ -309,8 +308,8 @@ func producerFails(err error) program {
 	})
 }
 
-// TestFailuresSayWhoseTheyAre would catch a job that is retried for nothing, and a
-// root cause hidden behind what followed from it.
+// TestFailuresSayWhoseTheyAre would catch a job that restarts without need, and a root cause that
+// is hidden behind its consequences.
 func TestFailuresSayWhoseTheyAre(t *testing.T) {
 	changed := errors.New("file changed")
 	p := producerFails(fmt.Errorf("read split: %w", operator.Permanent(changed)))
@@ -335,7 +334,8 @@ func TestFailuresSayWhoseTheyAre(t *testing.T) {
 	w.stop()
 }
 
-// reluctant is an error that gives its text at once, and from then on only when it may.
+// reluctant is an error that returns its text at once the first time, and later only when it is
+// allowed to.
 type reluctant struct {
 	asked *atomic.Int32
 	may   chan struct{}
@@ -348,10 +348,10 @@ func (r reluctant) Error() string {
 	return "file changed"
 }
 
-// TestAFailureIsToldBeforeItsConsequences would catch a consumer that tells of the loss of its
-// producer first: the producer is cancelled for that, its own failure is never heard of, and a job
-// that can only fail is restarted. The text is asked for once to report the failure and once to
-// tell the consumer, and the second of them waits here until a failure was told.
+// TestAFailureIsToldBeforeItsConsequences would catch a consumer that reports the loss of its
+// producer first. The producer is then cancelled, its own failure is never reported, and a job that
+// can only fail restarts. The text is read once to report the failure and once to tell the
+// consumer. The second reader waits here until a failure was reported.
 func TestAFailureIsToldBeforeItsConsequences(t *testing.T) {
 	failure := reluctant{asked: new(atomic.Int32), may: make(chan struct{})}
 	p := producerFails(operator.Permanent(failure))
@@ -368,8 +368,7 @@ func TestAFailureIsToldBeforeItsConsequences(t *testing.T) {
 	w.stop()
 }
 
-// TestHostRefusesAnotherPlan would catch a program that runs another graph than
-// the one that was submitted.
+// TestHostRefusesAnotherPlan would catch a program that runs another graph than the submitted one.
 func TestHostRefusesAnotherPlan(t *testing.T) {
 	other := func(s *msg.StartHost) { s.Job.Digest = "other" }
 	broken := chain([]int{1}, untilCancelled)
@@ -402,8 +401,7 @@ func TestHostRefusesAnotherPlan(t *testing.T) {
 	}
 }
 
-// TestBadOptionIsNamed would catch a host that runs under other options than the
-// job's.
+// TestBadOptionIsNamed would catch a host that runs with other options than the job's.
 func TestBadOptionIsNamed(t *testing.T) {
 	p := chain([]int{1}, untilCancelled)
 	w := newWorker(t, "h1", p, func(s *msg.StartHost) {
@@ -436,8 +434,8 @@ func TestHostEndsWithItsTaskExecutor(t *testing.T) {
 	}
 }
 
-// TestHostWithoutAJobEnds would catch a host that waits for a TaskExecutor that
-// is gone or has no use for it.
+// TestHostWithoutAJobEnds would catch a host that waits for a TaskExecutor that is gone or does not
+// need it.
 func TestHostWithoutAJobEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		instead func(*control.Conn) error
@@ -476,14 +474,14 @@ func TestHostEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestStuckTaskEndsTheHost would catch a cancelled job whose endless loop keeps
-// its slot for ever, and an error that does not say which loop.
+// TestStuckTaskEndsTheHost would catch a cancelled job whose endless loop keeps its slot for ever,
+// and an error that does not show the loop.
 func TestStuckTaskEndsTheHost(t *testing.T) {
 	begun, release, released := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	p := chain([]int{1}, func(context.Context, operator.Subtask) error {
 		defer close(released)
 		close(begun)
-		<-release // deaf to its context
+		<-release // ignores its context
 		return nil
 	})
 	w := newWorker(t, "h1", p, func(s *msg.StartHost) {
@@ -491,7 +489,7 @@ func TestStuckTaskEndsTheHost(t *testing.T) {
 	}).ready()
 	deploy(p, w)
 	w.running(1)
-	<-begun // RUNNING is told as soon as it is to run
+	<-begun // RUNNING is reported before the task runs
 	w.send(msg.CancelTasks{Executions: []ids.ExecutionAttemptID{execution(0, 0)}})
 	lost := receive[msg.HostLost](w)
 	if !strings.Contains(lost.Failure.Message, "v0-s0-a0, still runs 1ms after it was cancelled") ||
@@ -539,7 +537,7 @@ func TestResultsAreDeliveredBeforeTheEnd(t *testing.T) {
 	deploy(p, w)
 	w.running(1)
 	for n := range batches {
-		m := receive[msg.CollectBatch](w) // never the end, which would fail here
+		m := receive[msg.CollectBatch](w) // must not be the end of the task
 		if m.Sequence != int64(n) || m.Records[0] != byte(n) {
 			t.Fatalf("batch %d holds %v, want %d", m.Sequence, m.Records, n)
 		}
@@ -554,7 +552,7 @@ func TestResultsAreDeliveredBeforeTheEnd(t *testing.T) {
 	w.stop()
 }
 
-// TestProgressIsTold would catch a REST that shows nothing until a task has ended.
+// TestProgressIsTold would catch a REST API that shows no progress until a task has ended.
 func TestProgressIsTold(t *testing.T) {
 	p := chain([]int{1, 1}, func(ctx context.Context, s operator.Subtask) error {
 		if err := s.Output(0).Emit(ctx, 0, []byte("x")); err != nil {
