@@ -126,7 +126,8 @@ func (in *incoming) refused(err error) {
 	in.channel.notify()
 }
 
-// lost says that the connection is gone; what has come in whole stays good.
+// lost says that the connection has ended. The task can still read a channel whose data has all
+// arrived.
 func (in *incoming) lost(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -25,7 +25,7 @@ type ResultPartition struct {
 
 	ended chan struct{} // closed by end, once
 
-	mu       sync.Mutex // guards what follows; a leaf but for the pool
+	mu       sync.Mutex // guards what follows; under it only the pool is locked
 	used     []*subpartition
 	open     int             // channels in use that are not released
 	filling  []*subpartition // channels that may have data to flush, each once

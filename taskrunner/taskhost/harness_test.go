@@ -202,7 +202,7 @@ func (w *worker) final() msg.TaskStateChange {
 	}
 }
 
-// running waits until so many tasks were reported RUNNING.
+// running waits until this number of tasks was reported RUNNING.
 func (w *worker) running(n int) {
 	w.Helper()
 	for range n {

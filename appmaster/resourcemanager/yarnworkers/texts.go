@@ -9,21 +9,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Bounds of texts, in bytes: of what YARN keeps about an application, and of what
-// it says about a container, which goes to JobMasters.
+// Bounds of texts, in bytes: of the diagnostics that YARN keeps of an application, and of those
+// of a container, which go to JobMasters.
 const (
 	maxDiagnostics          = 8 << 10
 	maxContainerDiagnostics = 2 << 10
 )
 
-// completionCause says why a container has ended, with YARN's own words where it
-// has any.
+// completionCause says why a container has ended, with the diagnostics of YARN if there
+// are any.
 func completionCause(s records.ContainerStatus) string {
 	cause := fmt.Sprintf("container ended: %s (exit status %d)", s.ExitStatus.Reason(), int32(s.ExitStatus))
 	if s.ExitStatus == records.ExitExceededPhysicalMemory || s.ExitStatus == records.ExitExceededVirtualMemory {
 		cause += "; raise taskmanager.memory.process.size"
 	}
-	// Hadoop's default is a text too.
+	// "N/A" is Hadoop's default for no diagnostics.
 	if d := strings.TrimSpace(s.Diagnostics); d != "" && d != "N/A" {
 		cause += "; YARN says: " + clip(d, maxContainerDiagnostics)
 	}
@@ -43,7 +43,7 @@ func clip(s string, limit int) string {
 	return s[:end] + cut
 }
 
-// finalStatus is YARN's word for how an application ended.
+// finalStatus converts the final status of an application to YARN's.
 func finalStatus(s msg.ApplicationStatus) records.FinalApplicationStatus {
 	switch s {
 	case msg.ApplicationSucceeded:
