@@ -60,8 +60,8 @@ type Auth struct {
 	AllowSimpleFallback bool
 }
 
-// tokenFor chooses the token for a connection; nil: there is none. It is ErrNoLogin where
-// servers must not be told a mere name and there is nothing else to show.
+// tokenFor chooses the token for a connection; nil: none. The error is ErrNoLogin if the
+// cluster requires a login and the client has neither a token nor a Login.
 func (a *Auth) tokenFor(ctx context.Context, address string) (token *creds.Token, err error) {
 	if a.Token != nil {
 		if token, err = a.Token(ctx, address); err != nil {

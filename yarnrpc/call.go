@@ -12,25 +12,25 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// pendingCall is a call between its caller, the writer and the reader. Its caller has it
-// from Conn.calls and gives it back.
+// pendingCall is a call that its caller, the writer and the reader share. The caller
+// takes it from Conn.calls and returns it there.
 type pendingCall struct {
 	id      int32
 	frame   []byte
 	began   time.Time
-	sent    bool         // some of it may have left; guarded by Conn.mu while the call is pending
-	outcome chan outcome // capacity 1: whoever removes the call from those pending sends one
-	answer  []byte       // what the outcome's response is read from
+	sent    bool         // a part may have been sent; guarded by Conn.mu while the call is pending
+	outcome chan outcome // capacity 1; the goroutine that removes the call from Conn.pending sends one
+	answer  []byte       // the bytes of the outcome's response
 }
 
-// outcome is an answer, or why there is none.
+// outcome is an answer, or the reason why there is none.
 type outcome struct {
 	response  wire.Response
 	err       error
 	maybeSent bool
 }
 
-// keptBytes is how much each of the buffers may hold that are used again, in bytes.
+// keptBytes bounds each buffer that is kept for reuse, in bytes.
 const keptBytes = 1 << 20
 
 func kept(buffer []byte) []byte {
@@ -74,8 +74,8 @@ func (c *Conn) try(ctx context.Context, call *pendingCall, id wire.Call, request
 	return nil
 }
 
-// exchange sends a call and waits for what becomes of it. Where ctx ends first, the
-// other calls do not notice.
+// exchange sends a call and waits for its outcome. The end of ctx does not affect other
+// calls.
 func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
 	if ctx.Err() != nil {
 		return outcome{err: contextError(ctx)}
@@ -105,7 +105,7 @@ func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
 	}
 }
 
-// add makes a call one that waits for an answer, and queues it.
+// add makes a call pending, and queues it for the writer.
 func (c *Conn) add(call *pendingCall) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,8 +117,8 @@ func (c *Conn) add(call *pendingCall) error {
 	return nil
 }
 
-// forget makes a call one that nobody but its caller knows; false if it is already.
-// c.mu is held.
+// forget removes a call from the pending calls. It returns false if the call is not
+// pending. c.mu is held.
 func (c *Conn) forget(call *pendingCall) bool {
 	if c.pending[call.id] != call {
 		return false
@@ -132,8 +132,7 @@ func (c *Conn) forget(call *pendingCall) bool {
 	return true
 }
 
-// last reports whether a retired connection has nothing to wait for any more. c.mu is
-// held.
+// last reports whether a retired connection has no pending call any more. c.mu is held.
 func (c *Conn) last() bool { return c.retired && len(c.pending) == 0 && c.err == nil }
 
 // abandon gives up a call whose ctx has ended.
@@ -146,7 +145,7 @@ func (c *Conn) abandon(ctx context.Context, call *pendingCall) outcome {
 	last, sent := c.last(), call.sent
 	c.mu.Unlock()
 	if !waiting {
-		return <-call.outcome // it came at the same moment
+		return <-call.outcome // the outcome came at the same moment
 	}
 	if last {
 		c.end(ErrClosed, false)
@@ -154,8 +153,9 @@ func (c *Conn) abandon(ctx context.Context, call *pendingCall) outcome {
 	return outcome{err: contextError(ctx), maybeSent: sent}
 }
 
-// contextError is why ctx has ended: one of our own time limits by its name, and
-// anything else with the context's own error, so that errors.Is finds both.
+// contextError returns the reason why ctx has ended. A time limit of this package is
+// reported by its own error. Any other cause is joined with the context's error, so that
+// errors.Is finds both.
 func contextError(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, ErrConnectTimeout) || errors.Is(cause, ctx.Err()) {

@@ -83,27 +83,26 @@ type Verdict struct {
 
 // class is a row of the table: errors and their verdict.
 type class struct {
-	errors []error                   // any of these, or
-	match  func(error) bool          // what this says
-	remote func(e *RemoteError) bool // or, of the server's own exceptions, this
+	errors []error                   // one of these errors, or
+	match  func(error) bool          // one for which match returns true, or
+	remote func(e *RemoteError) bool // a server's exception for which remote returns true
 	Verdict
 }
 
-// classes is the table. The first row that an error is in counts.
+// classes returns the table. The first row that matches an error counts.
 //
-// It goes further than Hadoop's FailoverOnNetworkExceptionRetry where a pair of
-// servers can do better than its clients: a host that cannot log us in does not end
-// the call while there is another.
+// The table tries other servers in more cases than Hadoop's FailoverOnNetworkExceptionRetry: if one host
+// cannot log the client in, the call goes on to the other hosts.
 func classes() []class {
 	is := func(targets ...error) func(*RemoteError) bool {
 		return func(e *RemoteError) bool { return slices.ContainsFunc(targets, e.Is) }
 	}
 	return []class{
-		// What a server said.
+		// Exceptions of a server.
 		{remote: is(ErrStandby), Verdict: Verdict{"standby", FailOver, NotExecuted, false}},
-		// A NameNode in safe mode throws RetriableException where it has a standby, and its own exception
-		// where it stands alone: Java's clients wait in the first case, and here in both. What was not
-		// executed for want of a DataNode waits for one to start.
+		// A NameNode in safe mode throws RetriableException if it has a standby, and its own exception
+		// otherwise. Java's clients wait only in the first case, a Proxy in both. A call that was not
+		// executed for lack of a DataNode waits until one starts.
 		{remote: is(ErrRetriable, ErrNMNotYetReady, ErrSafeMode, ErrNoDataNodes), Verdict: Verdict{"overloaded or starting", RetrySame, NotExecuted, false}},
 		{remote: is(ErrInvalidToken), Verdict: Verdict{"token refused", Reauth, NotExecuted, false}},
 		{remote: is(ErrSASL), Verdict: Verdict{"login refused by one host", Permanent, NotExecuted, true}}, // its keytab, or its clock
@@ -111,8 +110,8 @@ func classes() []class {
 		{remote: isRefusedConnection, Verdict: Verdict{"connection refused by the server", Permanent, NotExecuted, false}},
 		{remote: func(*RemoteError) bool { return true }, Verdict: Verdict{"exception", Permanent, Answered, false}},
 
-		// What became of the call on its way. The caller's leaving comes first, since a
-		// network's errors may say no more than that.
+		// Errors of a call without an answer. The end of the caller's context comes first, because a
+		// network error may be only its consequence.
 		{errors: []error{context.Canceled, context.DeadlineExceeded}, Verdict: Verdict{"caller canceled or timed out", Permanent, InDoubt, false}},
 		{errors: []error{wire.ErrMalformed}, Verdict: Verdict{"malformed answer from one host", Permanent, InDoubt, true}},
 		{match: isA[*wire.FrameError], Verdict: Verdict{"one host is not a Hadoop server", Permanent, InDoubt, true}}, // a wrong port
@@ -123,9 +122,9 @@ func classes() []class {
 			},
 			Verdict: Verdict{"login failed at one host", Permanent, NotExecuted, true},
 		},
-		{errors: []error{ErrNoLogin}, Verdict: Verdict{"no login", Permanent, NotExecuted, false}}, // nor is there one for another server
+		{errors: []error{ErrNoLogin}, Verdict: Verdict{"no login", Permanent, NotExecuted, false}}, // for other servers neither
 		{match: isA[*kerberos.ServerMismatchError], Verdict: Verdict{"unexpected server principal", Permanent, NotExecuted, true}},
-		{errors: []error{kerberos.ErrClockSkew}, Verdict: Verdict{"clock skew", Permanent, NotExecuted, false}}, // ours, as the KDC's is everybody's
+		{errors: []error{kerberos.ErrClockSkew}, Verdict: Verdict{"clock skew", Permanent, NotExecuted, false}}, // this machine's clock: all servers follow the KDC's
 		{
 			errors:  []error{kerberos.ErrUnknownClient, kerberos.ErrWrongKey, kerberos.ErrLocked},
 			Verdict: Verdict{"login refused by the kdc", Permanent, NotExecuted, false},
@@ -145,8 +144,8 @@ func classes() []class {
 		{match: isA[syscall.Errno], Verdict: Verdict{"connection broken", FailOver, InDoubt, false}},
 		{match: isA[net.Error], Verdict: Verdict{"network failure", FailOver, InDoubt, false}},
 
-		// What says that the client is not set up, or that a connection was tampered with:
-		// no token to be found, a request too large, a wrong sequence number.
+		// Faults in the client's setup, or signs that a connection was tampered with: no token found, a
+		// request too large, a wrong sequence number.
 		{match: func(error) bool { return true }, Verdict: Verdict{"client failure", Permanent, InDoubt, false}},
 	}
 }
@@ -156,7 +155,7 @@ func isA[T error](err error) bool {
 	return ok
 }
 
-// isRefusedConnection is for exceptions that came before any call was looked at.
+// isRefusedConnection reports whether the server refused the connection before it looked at any call.
 func isRefusedConnection(e *RemoteError) bool { return e.Method == "" }
 
 func (c *class) has(err error) bool {

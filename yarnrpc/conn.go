@@ -32,26 +32,26 @@ type Conn struct {
 	ended  chan struct{} // closed with err set, by end
 	gone   chan struct{} // closed when no goroutine is left
 
-	// The reader's: what has come, what of that was protected, and whether the server has
+	// Of the reader: the received bytes, the unwrapped bytes, and whether the server has
 	// answered a call.
 	inbox, unwrapped wire.Inbox
 	answered         bool
-	// The writer's: a batch of frames, and its protected form.
+	// Of the writer: a batch of frames, and its protected form.
 	frames, wrapped []byte
 
 	mu       sync.Mutex // guards what follows
 	pending  map[int32]*pendingCall
-	outgoing []*pendingCall // those pending of which nothing has been written
+	outgoing []*pendingCall // pending calls of which nothing has been written
 	ping     bool           // a ping is to be written
-	err      error          // why the connection takes no calls any more
-	writeErr error          // why the writer has stopped; the reader then finds out why
+	err      error          // why the connection takes no more calls
+	writeErr error          // why the writer has stopped; the reader then ends the connection
 	retired  bool           // ends when the last pending call has its answer
 	heard    time.Time      // when the last answer came
 	pinged   time.Time      // when the last ping was due
-	used     time.Time      // when the last call left those pending
+	used     time.Time      // when the last pending call ended
 }
 
-// identity numbers the calls of a client. Servers that remember calls know them by
+// identity numbers the calls of a client. Servers with a retry cache recognize a call by
 // client and number, over all connections and tries.
 type identity struct {
 	client [wire.ClientIDLength]byte
@@ -64,7 +64,7 @@ func newIdentity() *identity {
 	return id
 }
 
-// call numbers a new call, from 0 up, as negative numbers mean other frames.
+// call numbers a new call, from 0 up. Negative numbers mean other frames.
 func (id *identity) call(protocol, method string) wire.Call {
 	return wire.Call{
 		ID:       int32(id.last.Add(1) & math.MaxInt32),
@@ -74,7 +74,8 @@ func (id *identity) call(protocol, method string) wire.Call {
 	}
 }
 
-// newConn takes calls over conn, whose opening protection has agreed on; nil: none.
+// newConn makes a Conn on conn, whose handshake is done and has agreed on protection;
+// nil: none.
 func newConn(conn net.Conn, protection *protection, address string, o Options, id *identity) *Conn {
 	now := time.Now()
 	c := &Conn{
@@ -100,7 +101,7 @@ func newConn(conn net.Conn, protection *protection, address string, o Options, i
 	var tasks sync.WaitGroup
 	tasks.Go(c.keep)
 	tasks.Go(c.write)
-	go func() { // ends, as the others do, when the connection does
+	go func() { // ends with the connection, as the others do
 		defer close(c.gone)
 		c.read()
 		tasks.Wait()
@@ -121,7 +122,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// finished reports whether the goroutines are gone.
+// finished reports whether the goroutines have ended.
 func (c *Conn) finished() bool {
 	select {
 	case <-c.gone:
@@ -142,7 +143,8 @@ func (c *Conn) Err() error {
 	return c.closed()
 }
 
-// closed is why no call can be added; c.mu is held.
+// closed returns the reason why no call can be added; nil: calls can be added. c.mu is
+// held.
 func (c *Conn) closed() error {
 	if c.err == nil && c.retired {
 		return ErrClosed
@@ -150,7 +152,7 @@ func (c *Conn) closed() error {
 	return c.err
 }
 
-// retire lets the calls that wait have their answers and then ends the connection.
+// retire ends the connection when the pending calls have their answers.
 func (c *Conn) retire() {
 	c.mu.Lock()
 	c.retired = true
@@ -161,9 +163,9 @@ func (c *Conn) retire() {
 	}
 }
 
-// end makes the connection take no more calls, and fails those that wait with cause.
-// executed: the server may have executed those of them that were sent. It does not block,
-// as a caller may be who notices the end: keep closes what is below.
+// end makes the connection refuse new calls, and fails the pending calls with cause.
+// executed says that the server may have executed those that were sent. end does not
+// block, because a caller may notice the end: keep closes the network connection.
 func (c *Conn) end(cause error, executed bool) {
 	c.mu.Lock()
 	if c.err != nil {

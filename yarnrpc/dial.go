@@ -33,7 +33,8 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 		case ctx.Err() != nil:
 			err = contextError(ctx)
 		case errors.Is(err, context.DeadlineExceeded):
-			// A limit of Dial's own: as text, or it would be taken for the caller's.
+			// A time limit of Dial itself. It is joined as text: errors.Is would take it
+			// for the caller's limit.
 			err = fmt.Errorf("%w: %v", ErrConnectTimeout, err) //nolint:errorlint // see above
 		}
 		return nil, err

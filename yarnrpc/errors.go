@@ -70,7 +70,7 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("%s on %s: %s", e.Method, e.Address, e.what())
 }
 
-// what is the exception alone, without where and to what it was the answer.
+// what returns the exception without the method and the address.
 func (e *RemoteError) what() string {
 	return e.Class[strings.LastIndex(e.Class, ".")+1:] + ": " + e.Message
 }
@@ -97,12 +97,13 @@ func (e *RemoteError) Is(target error) bool {
 		return target == ErrInvalidToken
 	case "org.apache.hadoop.security.AccessControlException",
 		"org.apache.hadoop.security.authorize.AuthorizationException":
-		// A connection that is refused says nothing of the rights to a file.
+		// The refusal of a connection says nothing about rights to a file.
 		return target == ErrAccessControl || target == fs.ErrPermission && e.Method != ""
 	case "javax.security.sasl.SaslException":
 		return target == ErrSASL
 	case "org.apache.hadoop.security.KerberosAuthException":
-		// A server that could not take a ticket logs in anew from its keytab, and tells the client if that fails (ipc.Server).
+		// If a server cannot read a ticket, it logs in again from its keytab. If that fails, it
+		// tells the client (ipc.Server).
 		return target == ErrSASL && e.Method == ""
 	case "org.apache.hadoop.ipc.RpcNoSuchMethodException":
 		return target == ErrNoSuchMethod
@@ -151,8 +152,8 @@ func (e *RemoteError) Is(target error) bool {
 	}
 }
 
-// refused adds to a server's refusal of a connection what to do about it, where that is
-// known. Unproven is a user who has told his name without a proof.
+// refused adds the remedy to a server's refusal of a connection, if there is a known one. unproven
+// says that the client sent a user name without a proof.
 func refused(user UserInformation, unproven bool, err error) error {
 	switch {
 	case errors.Is(err, ErrInvalidToken):
@@ -168,7 +169,7 @@ func refused(user UserInformation, unproven bool, err error) error {
 	}
 }
 
-// isAuthorization tells whether a server knows the user and does not let him in.
+// isAuthorization reports whether the server knows the user but does not allow the connection.
 func isAuthorization(err error) bool {
 	remote, is := errors.AsType[*RemoteError](err)
 	return is && remote.Class == "org.apache.hadoop.security.authorize.AuthorizationException"

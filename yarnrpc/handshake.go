@@ -16,10 +16,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// maxSASLFrame bounds what a server may say while it authenticates us, in bytes.
+// maxSASLFrame bounds a server's frames during authentication, in bytes.
 const maxSASLFrame = 64 << 10
 
-// The names in SASL offers of the ways in.
+// Names of authentication methods in SASL offers.
 const (
 	methodSimple   = "SIMPLE"
 	methodToken    = "TOKEN"
@@ -27,19 +27,19 @@ const (
 )
 
 // handshake opens an RPC connection: preamble, authentication, connection context. A server
-// that does not want the connection says so while it is authenticated; one that is told a
-// user answers with the first call.
+// that refuses the connection says so during the authentication. If the client sends only a
+// user name, the server answers with the first call.
 type handshake struct {
 	o        Options
 	address  string // as it was dialled
 	clientID []byte
-	token    *creds.Token // nil: Login serves, or else the server is told User
+	token    *creds.Token // nil: Login is used or, without it, User is sent
 	conn     net.Conn
-	server   string // the principal that has proved itself
+	server   string // the principal that the server has proved
 }
 
-// run gives the protection that was agreed on, nil for none. The end of ctx ends it. After
-// an error the connection is of no further use; closing it is the caller's.
+// run returns the agreed protection; nil: none. It ends with ctx. After an error the
+// connection is unusable, and the caller closes it.
 func (h *handshake) run(ctx context.Context) (*protection, error) {
 	stop := context.AfterFunc(ctx, func() {
 		h.conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
@@ -66,10 +66,10 @@ func (h *handshake) open(ctx context.Context) (*protection, error) {
 		return nil, err
 	}
 	switch {
-	case method == methodToken: // it says who we are
+	case method == methodToken: // the token names the user
 		told.User, told.RealUser = "", ""
 	case method == methodKerberos && h.o.User.Real != "":
-		told.RealUser = "" // the ticket says it
+		told.RealUser = "" // the ticket names the real user
 	case method == methodKerberos:
 		told.User = ""
 	}
@@ -98,7 +98,7 @@ func (h *handshake) sendContext(before []byte, told wire.Context, agreed *protec
 	return nil
 }
 
-// authenticate logs in by the first way of those offered that is open to us.
+// authenticate logs in with the first offered method that the client can use.
 func (h *handshake) authenticate(ctx context.Context) (method string, layer sasl.Layer, err error) {
 	opening := &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_NEGOTIATE.Enum()}
 	reply, err := h.exchange(wire.AppendPreamble(nil, wire.AuthSASL), opening)
@@ -130,7 +130,7 @@ func (h *handshake) authenticate(ctx context.Context) (method string, layer sasl
 	return offer.GetMethod(), layer, err
 }
 
-// fallBack is an error unless a server may leave us unauthenticated.
+// fallBack returns an error unless the client accepts a server without authentication.
 func (h *handshake) fallBack() error {
 	if h.o.AllowSimpleFallback {
 		return nil
@@ -138,7 +138,7 @@ func (h *handshake) fallBack() error {
 	return fmt.Errorf("authenticate: %w: the server accepts neither tokens nor tickets (see ipc.client.fallback-to-simple-auth-allowed)", ErrNoCommonAuth)
 }
 
-// pick chooses the first way that is open to us.
+// pick chooses the first offered method that the client can use.
 func (h *handshake) pick(offers []*commonpb.RpcSaslProto_SaslAuth) (*commonpb.RpcSaslProto_SaslAuth, error) {
 	var theirs []string
 	for _, offer := range offers {
@@ -171,8 +171,8 @@ func (h *handshake) digest(offer *commonpb.RpcSaslProto_SaslAuth) sasl.Mechanism
 	}
 }
 
-// loginKerberos logs in with a ticket for the principal that the server says it has,
-// if that is the one it must have.
+// loginKerberos logs in with a ticket for the principal that the server advertises, if that
+// is the required principal.
 func (h *handshake) loginKerberos(ctx context.Context, offer *commonpb.RpcSaslProto_SaslAuth) (sasl.Layer, error) {
 	service := offer.GetProtocol() + "/" + offer.GetServerId() + "@" + h.o.Login.RealmOf(offer.GetServerId())
 	if err := h.checkServer(ctx, service); err != nil {
@@ -194,7 +194,7 @@ func (h *handshake) loginKerberos(ctx context.Context, offer *commonpb.RpcSaslPr
 	return layer, nil
 }
 
-// login runs a mechanism with the server; credential is what it shows, for errors.
+// login runs a mechanism with the server. Errors name the credential.
 func (h *handshake) login(offer *commonpb.RpcSaslProto_SaslAuth, mechanism sasl.Mechanism, credential fmt.Stringer) (sasl.Layer, error) {
 	response, err := mechanism.Start(offer.GetChallenge())
 	if err != nil {
@@ -210,7 +210,7 @@ func (h *handshake) login(offer *commonpb.RpcSaslProto_SaslAuth, mechanism sasl.
 			Token: response,
 		})
 	}
-	if _, is := errors.AsType[*RemoteError](err); is { // which does not say of whom it is
+	if _, is := errors.AsType[*RemoteError](err); is { // which does not name the credential
 		return nil, fmt.Errorf("authenticate with %v: %w", credential, err)
 	}
 	if err != nil {
@@ -226,8 +226,8 @@ func (h *handshake) login(offer *commonpb.RpcSaslProto_SaslAuth, mechanism sasl.
 	return layer, nil
 }
 
-// initiate says which way was chosen. The server compares it with its offer, but for
-// the challenge.
+// initiate makes the message that names the chosen method. The server compares it with its
+// offer, except for the challenge.
 func initiate(offer *commonpb.RpcSaslProto_SaslAuth, response []byte) *commonpb.RpcSaslProto {
 	choice := proto.CloneOf(offer)
 	choice.Challenge = nil

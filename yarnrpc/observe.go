@@ -37,7 +37,7 @@ func tryOf(address string, id wire.Call, began time.Time, err error) Try {
 	}
 }
 
-// with adds what a call knows that came as far as a connection.
+// with adds the sizes of a call that reached a connection.
 func (t Try) with(call *pendingCall) Try {
 	t.RequestBytes, t.ResponseBytes = len(call.frame), len(call.answer)
 	return t

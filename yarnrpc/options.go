@@ -61,7 +61,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// withDefaults replaces what is 0. Durations that are off stay negative.
+// withDefaults replaces zero values by the defaults. Durations that switch a limit off stay
+// negative.
 func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		value *time.Duration

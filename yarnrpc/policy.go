@@ -30,10 +30,11 @@ type Policy struct {
 	MaxTimeouts int
 }
 
-// defaultBaseDelay keeps a policy that names no wait from trying without one.
+// defaultBaseDelay is the BaseDelay of a policy without one, so that no policy tries without a
+// wait.
 const defaultBaseDelay = time.Second
 
-// delay is the wait number n, from 0. random is at least 0 and less than 1.
+// delay returns the wait number n, from 0. random is at least 0 and less than 1.
 func (p Policy) delay(n int, random float64) time.Duration {
 	d := p.BaseDelay
 	if d <= 0 {
@@ -58,16 +59,16 @@ type tries struct {
 	failed    int
 	failovers int
 	retries   int  // of the same server
-	timeouts  bool // a connection has not come about in time
-	refusals  int  // of hosts where another may do better
-	renewals  int  // of what is shown for a login
+	timeouts  bool // a connection timed out
+	refusals  int  // by hosts, where another host may not refuse
+	renewals  int  // of the credential for a login
 	relogins  int  // with new tickets
-	logins    int  // how many of these there may be
+	logins    int  // the limit of relogins
 	waits     int
 	late      bool // there is no time for another try
 }
 
-// next says, after a try that failed, whether there will be another and after what wait.
+// next returns, after a failed try, whether there is another try and after which wait.
 func (t *tries) next(v Verdict, now time.Time) (wait time.Duration, again bool) {
 	t.failed++
 	if t.policy.MaxWait == 0 {
@@ -103,10 +104,10 @@ func (t *tries) next(v Verdict, now time.Time) (wait time.Duration, again bool) 
 }
 
 // loginWait bounds the waits before logins with a new ticket (ipc.Client's
-// handleSaslConnectionFailure): servers take those of one moment for a replay.
+// handleSaslConnectionFailure). Servers take logins at the same moment for a replay.
 const loginWait = 5 * time.Second
 
-// relogin is next after a ticket that a host refused: the other hosts come before a wait.
+// relogin is next after a host has refused a ticket. The other hosts are tried before a wait.
 func (t *tries) relogin(now time.Time) (wait time.Duration, again bool) {
 	t.refusals++
 	if t.refusals%t.addresses != 0 {
@@ -117,7 +118,7 @@ func (t *tries) relogin(now time.Time) (wait time.Duration, again bool) {
 	return wait, t.relogins <= t.logins && t.inTime(now.Add(wait))
 }
 
-// limit is how many failovers or retries there may be. 0: any number.
+// limit returns the maximum number of failovers or retries. 0: no limit.
 func (t *tries) limit() int {
 	if t.timeouts && t.policy.MaxTimeouts > 0 {
 		return t.policy.MaxTimeouts
@@ -130,7 +131,7 @@ func (t *tries) inTime(at time.Time) bool {
 	return !t.late
 }
 
-// count is how many tries there were, in words.
+// count returns the number of tries in words.
 func (t *tries) count() string {
 	if t.failed == 1 {
 		return "one try"
@@ -138,8 +139,7 @@ func (t *tries) count() string {
 	return fmt.Sprintf("%d tries", t.failed)
 }
 
-// bound says which bound has ended the tries, in the words of whoever has set it; "": none
-// that anybody has words for.
+// bound returns Policy.Limit in brackets if that limit has ended the tries, and "" otherwise.
 func (t *tries) bound() string {
 	if !t.late || t.policy.Limit == "" {
 		return ""

@@ -111,7 +111,7 @@ func (s *settings) milliseconds(name string) time.Duration {
 	return v
 }
 
-// millisecondsOr is another time where none is set.
+// millisecondsOr is milliseconds with a default.
 func (s *settings) millisecondsOr(name string, otherwise time.Duration) time.Duration {
 	if _, isSet, err := s.conf.Lookup(name); err == nil && !isSet {
 		return otherwise
@@ -119,7 +119,7 @@ func (s *settings) millisecondsOr(name string, otherwise time.Duration) time.Dur
 	return s.milliseconds(name)
 }
 
-// patience is a time to wait in all, of which -1 is for ever.
+// patience reads a total time to wait; -1 means no limit.
 func (s *settings) patience(name string) time.Duration {
 	v := s.milliseconds(name)
 	if v < 0 && v != -time.Millisecond {

@@ -7,10 +7,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// protection passes a byte stream through a SASL layer: what is written goes out in
-// frames of wrapped bytes, what is read was unwrapped from such frames. A frame of the
-// stream may share a wrapper with others or span several. Each direction is for one
-// goroutine at a time, and after an error it is of no further use.
+// protection passes a byte stream through a SASL layer. Written bytes leave in frames of
+// wrapped bytes, and read bytes were unwrapped from such frames. A frame of the stream
+// may share a wrapper with others or span several. One goroutine at a time may use each
+// direction. After an error the direction is unusable.
 type protection struct {
 	layer  sasl.Layer
 	server string // address, for errors
@@ -32,8 +32,8 @@ func (p *protection) wrap(b, plain []byte) (_ []byte, err error) {
 	return b, nil
 }
 
-// unwrap gives what a server's frame protects, which is a part of it. Servers put each
-// answer into one, however long.
+// unwrap returns the bytes that a server's frame protects. They are a part of the frame.
+// Servers put each answer into one wrapper, however long it is.
 func (p *protection) unwrap(frame []byte) ([]byte, error) {
 	response, err := wire.ParseResponse(frame)
 	if err != nil {
@@ -52,6 +52,6 @@ func (p *protection) unwrap(frame []byte) ([]byte, error) {
 	return p.layer.Unwrap(token)
 }
 
-// wrapping is more than a server adds to an answer to protect it: the answer's own
-// length, headers, checksum and padding, in bytes.
+// wrapping is an upper bound, in bytes, for what a server adds to an answer to protect
+// it: the answer's own length, headers, checksum and padding.
 const wrapping = 1 << 10

@@ -20,10 +20,10 @@ const (
 	HAServiceProtocol = "org.apache.hadoop.ha.HAServiceProtocol"
 )
 
-// repeatable reports whether a call does no harm when it is made again without
-// knowing what became of the first try: Hadoop's annotations @Idempotent and
-// @AtMostOnce, and what changes nothing where it has been done. Methods that are not
-// listed are not repeated.
+// repeatable reports whether a call may be made again when the outcome of the first try
+// is unknown. These are methods that Hadoop annotates with @Idempotent or @AtMostOnce,
+// and methods that change nothing the second time. Methods that are not listed are not
+// repeated.
 func repeatable(protocol, method string) bool {
 	switch protocol {
 	case ApplicationClientProtocol:
@@ -40,7 +40,7 @@ func repeatable(protocol, method string) bool {
 			return true
 		}
 	case ApplicationMasterProtocol:
-		// The ResourceManager tells a repeated allocate by its response id.
+		// The ResourceManager recognizes a repeated allocate by its response id.
 		switch method {
 		case "registerApplicationMaster", "allocate", "finishApplicationMaster":
 			return true
@@ -51,7 +51,7 @@ func repeatable(protocol, method string) bool {
 			return true
 		}
 	case ResourceTracker:
-		// The ResourceManager tells a repeated heartbeat by its response id.
+		// The ResourceManager recognizes a repeated heartbeat by its response id.
 		switch method {
 		case "registerNodeManager", "nodeHeartbeat", "unRegisterNodeManager":
 			return true
@@ -59,8 +59,8 @@ func repeatable(protocol, method string) bool {
 	case HAServiceProtocol:
 		return method == "getServiceStatus"
 	case HDFSClientProtocol:
-		// Each method is annotated; those that are @AtMostOnce the NameNode knows again
-		// by its retry cache.
+		// Each method is annotated. The NameNode recognizes repeated @AtMostOnce calls by
+		// its retry cache.
 		return true
 	}
 	return false

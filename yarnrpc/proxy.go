@@ -36,15 +36,15 @@ type Proxy struct {
 	done     chan struct{} // closed by the first Close
 
 	mu      sync.Mutex              // guards what follows
-	link    *link                   // the last connection, or the last that could not be made; nil: none since the address changed
+	link    *link                   // the last connection or failed dial; nil: none since the address changed
 	current int                     // index of the address to dial
 	resets  int                     // calls of Reset
 	old     []*Conn                 // retired by Reset, some of which may still answer calls
-	cancel  context.CancelCauseFunc // ends the dialling that goes on; nil: none does
+	cancel  context.CancelCauseFunc // ends the running dial; nil: none runs
 	closed  bool
 }
 
-// link is what became of dialling an address.
+// link is the result of dialling an address.
 type link struct {
 	address string
 	conn    *Conn
@@ -64,7 +64,7 @@ func NewProxy(addresses []string, o Options, p Policy) *Proxy {
 	}
 }
 
-// errNoAddress is a Proxy that was given none.
+// errNoAddress says that a Proxy has no addresses.
 var errNoAddress = errors.New("no address is configured")
 
 // Call makes a call, with as many tries as the policy allows. See Caller.
@@ -85,7 +85,7 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 		}
 		failed.add(l.address, err)
 		verdict := Judge(err)
-		if verdict.Action == FailOver || verdict.OneHost { // for the next call, too, where this one is given up
+		if verdict.Action == FailOver || verdict.OneHost { // also for the next call, if this one is given up
 			p.leave(l)
 		}
 		if p.isClosed() || MaybeSent(err) && !repeatable(p.o.Protocol, method) {
@@ -93,7 +93,7 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 		}
 		state.timeouts = state.timeouts || errors.Is(err, ErrConnectTimeout)
 		if p.o.Login != nil && l.err != nil && errors.Is(err, ErrSASL) {
-			verdict.Action = Reauth // the ticket that did not do has been dropped
+			verdict.Action = Reauth // the refused ticket has been dropped
 		}
 		wait, again := state.next(verdict, time.Now())
 		if !again || verdict.Action == Reauth && (l.err == nil || p.o.Token == nil && p.o.Login == nil) {
@@ -125,8 +125,8 @@ func (p *Proxy) try(ctx context.Context, id wire.Call, request, response proto.M
 	return l, l.conn.call(ctx, id, request, response)
 }
 
-// connect gives the connection in use, or makes one. Callers that wait for the same
-// connection share what becomes of it; one whose context ends leaves the rest alone.
+// connect returns the current connection, or makes one. Callers that wait for the same
+// connection share the result. If the context of one caller ends, the others still wait.
 func (p *Proxy) connect(ctx context.Context) *link {
 	p.mu.Lock()
 	before, address := p.link, p.addresses[p.current]
@@ -146,7 +146,7 @@ func (p *Proxy) connect(ctx context.Context) *link {
 	p.mu.Lock()
 	if p.link != before && p.link != nil {
 		defer p.mu.Unlock()
-		return p.link // somebody else was here
+		return p.link // another caller has dialled meanwhile
 	}
 	if p.closed {
 		p.mu.Unlock()
@@ -166,7 +166,7 @@ func (p *Proxy) connect(ctx context.Context) *link {
 	p.cancel = nil
 	switch {
 	case l.err != nil && ctx.Err() != nil:
-		// Our caller has left, or Close came: no news of the server.
+		// The caller's context has ended, or the Proxy was closed: this says nothing about the server.
 	case p.closed || p.resets != resets:
 		if l.conn != nil {
 			l.conn.retire()
@@ -181,8 +181,8 @@ func (p *Proxy) connect(ctx context.Context) *link {
 
 func (l *link) usable() bool { return l != nil && l.err == nil && l.conn.Err() == nil }
 
-// leave goes on to the next address, unless somebody who met the same failure has
-// done so already.
+// leave changes to the next address, unless another caller with the same failure has done
+// so already.
 func (p *Proxy) leave(failed *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,8 +201,7 @@ func (p *Proxy) Reset() {
 	p.retireLink()
 }
 
-// retireLink forgets the link, and of the old connections those that have ended.
-// p.mu is held.
+// retireLink forgets the link, and those old connections that have ended. p.mu is held.
 func (p *Proxy) retireLink() {
 	p.old = slices.DeleteFunc(p.old, (*Conn).finished)
 	if p.link != nil && p.link.conn != nil {
@@ -230,7 +229,7 @@ func (p *Proxy) Close() error {
 	}
 	p.mu.Unlock()
 
-	p.dialling <- struct{}{} // whoever dials has done so now, and nobody dials again
+	p.dialling <- struct{}{} // the running dial has ended, and no other begins
 	<-p.dialling
 
 	p.mu.Lock()
@@ -245,15 +244,15 @@ func (p *Proxy) Close() error {
 	return errors.Join(errs...)
 }
 
-// failures collects what became of a call's tries, the last of each address.
+// failures collects the errors of a call's tries: the last one of each address.
 type failures struct {
 	method    string
 	maybeSent bool
 	last      map[string]error
 }
 
-// add notes a failure. That somebody gave up says little by itself: what went before
-// stays with it.
+// add records a failure. An error that only says that the try was given up keeps the
+// error before it.
 func (f *failures) add(address string, err error) {
 	f.maybeSent = f.maybeSent || MaybeSent(err)
 	var call *CallError
@@ -274,14 +273,16 @@ func (f *failures) add(address string, err error) {
 	f.last[address] = err
 }
 
-// said is a server's exception as one of several: where and to what is said around it.
+// said is a server's exception within a report. The report names the server and the
+// method.
 type said struct{ exception *RemoteError }
 
 func (s said) Error() string { return s.exception.what() }
 func (s said) Unwrap() error { return s.exception }
 
-// report is the error of a call that is given up: err, that of the last try, if it was
-// the only one or a server's last word on the call, or else what each server said.
+// report returns the error of a call that is given up. It is err, the error of the last
+// try, if that was the only try or if the server's answer is final. Otherwise it has the
+// last error of each server.
 func (f *failures) report(err error, state tries) error {
 	if err != nil && state.failed <= 1 && state.bound() == "" {
 		return err
@@ -310,7 +311,8 @@ func (f *failures) report(err error, state tries) error {
 	}
 }
 
-// lastWord reports whether a server's exception settles a call, whatever others said.
+// lastWord reports whether a server's exception is final, whatever the other servers
+// answered.
 func lastWord(err error) bool {
 	v := Judge(err)
 	return !v.OneHost && (v.Action == Permanent || v.Action == Reauth)

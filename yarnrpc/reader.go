@@ -19,8 +19,8 @@ func (c *Conn) read() {
 	}
 }
 
-// came takes the answers in n bytes that were read into the inbox before err. It
-// reports whether more can follow.
+// came handles n bytes that were read into the inbox before err. It reports whether more
+// can follow.
 func (c *Conn) came(n int, err error) bool {
 	c.inbox.Came(n)
 	take := c.takeFrame
@@ -39,7 +39,7 @@ func (c *Conn) came(n int, err error) bool {
 	return err == nil
 }
 
-// takeAll takes the frames that are whole.
+// takeAll handles the complete frames.
 func (c *Conn) takeAll(in *wire.Inbox, take func(frame []byte) bool) bool {
 	for {
 		frame, err := in.Next()
@@ -56,7 +56,7 @@ func (c *Conn) takeAll(in *wire.Inbox, take func(frame []byte) bool) bool {
 	}
 }
 
-// takeWrapped takes what a frame protects.
+// takeWrapped handles the frames that a wrapper holds.
 func (c *Conn) takeWrapped(frame []byte) bool {
 	plain, err := c.protection.unwrap(frame)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Conn) takeFrame(frame []byte) bool {
 	return c.take(response)
 }
 
-// explain prefers the writer's fault over that of reading after it.
+// explain returns the writer's error, if there is one, instead of the later read error.
 func (c *Conn) explain(readErr error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +97,8 @@ func (c *Conn) take(r wire.Response) bool {
 		return false
 	}
 	if r.CallID < 0 {
-		// Not about a call: the server refuses the connection, and that before any call was
-		// executed, unless it has answered one.
+		// The answer is not for a call: the server refuses the connection. It has executed
+		// no call, unless it has answered one.
 		if r.Failure == nil {
 			c.end(fmt.Errorf("%w: unexpected answer to call %d", wire.ErrMalformed, r.CallID), true)
 		} else {

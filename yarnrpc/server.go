@@ -20,7 +20,7 @@ func ServerFrom(conf *hadoopconf.Conf, protocol string) kerberos.Server {
 		key = "yarn.resourcemanager.principal"
 	case HDFSClientProtocol:
 		key = "dfs.namenode.kerberos.principal"
-	case HAServiceProtocol: // of whom, the program must say
+	case HAServiceProtocol: // the program must say whose principal
 		key = conf.Get("hadoop.security.service.user.name.key")
 	}
 	if key == "" {
@@ -29,9 +29,9 @@ func ServerFrom(conf *hadoopconf.Conf, protocol string) kerberos.Server {
 	return kerberos.Server{Principal: conf.Get(key), Pattern: conf.Get(key + ".pattern"), Property: key}
 }
 
-// checkServer compares the principal that a server says it has with the one that it must
-// have. The server's host may be the one that was dialled, or, as Java has it, the name
-// of its address: without the first, a container without reverse DNS could not log in.
+// checkServer compares the principal that a server advertises with the required one. The
+// server's host may be the dialled one or, as in Java, the name of its address. Without
+// the first, a container without reverse DNS could not log in.
 func (h *handshake) checkServer(ctx context.Context, principal string) error {
 	err := h.o.Server.Check(principal, func() (string, error) {
 		host, _, err := net.SplitHostPort(h.address)
@@ -47,7 +47,7 @@ func (h *handshake) checkServer(ctx context.Context, principal string) error {
 	return h.o.Server.Check(principal, func() (string, error) { return name, nil })
 }
 
-// reverseName is the name of the server's address.
+// reverseName returns the name of the server's address.
 func (h *handshake) reverseName(ctx context.Context) (string, error) {
 	address, is := h.conn.RemoteAddr().(*net.TCPAddr)
 	if !is {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// keep looks after the connection until it ends, and closes it then: one timer serves all
-// its calls.
+// keep checks the connection until it ends, and then closes it. One timer serves all its
+// calls.
 func (c *Conn) keep() {
 	wake := time.NewTimer(c.upkeepInterval())
 	defer wake.Stop()
@@ -21,8 +21,8 @@ func (c *Conn) keep() {
 	}
 }
 
-// upkeepInterval is the longest that the connection may be left alone. A call that is
-// made meanwhile has no time limit before.
+// upkeepInterval is the longest time between two checks. No call that is made meanwhile
+// has an earlier time limit.
 func (c *Conn) upkeepInterval() time.Duration {
 	interval := time.Duration(math.MaxInt64)
 	for _, d := range []time.Duration{c.o.PingInterval, c.o.MaxIdle, c.o.RPCTimeout} {
@@ -33,8 +33,8 @@ func (c *Conn) upkeepInterval() time.Duration {
 	return interval
 }
 
-// upkeep pings a server that owes answers and is silent, gives up the calls whose time
-// is over, and ends a connection that nobody uses. It says when to look again.
+// upkeep pings a silent server that owes answers, gives up calls whose time is over, and
+// ends an unused connection. It returns the time of the next check.
 func (c *Conn) upkeep() (next time.Duration) {
 	next = c.upkeepInterval()
 	idle, ping, silent := false, false, false
@@ -67,14 +67,14 @@ func (c *Conn) upkeep() (next time.Duration) {
 	case len(c.pending) == 0 && c.o.MaxIdle > 0:
 		due := c.used.Add(c.o.MaxIdle).Sub(now)
 		if idle = due <= 0; idle {
-			c.retired = true // under the same lock: nobody has come in between
+			c.retired = true // under the same lock, so no call can come in between
 		} else {
 			next = min(next, due)
 		}
 	}
 	c.mu.Unlock()
 	switch {
-	case silent: // not a word since the call began: there may be nobody any more
+	case silent: // nothing has come since the call began: the server may be gone
 		c.end(ErrTimeout, true)
 	case idle || last:
 		c.end(ErrClosed, false)

@@ -7,15 +7,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// batchBytes is about how much goes out with one write, in bytes: calls that come while
-// the writer is at work share the next.
+// batchBytes is the approximate size of one write, in bytes. Calls that come during a write
+// share the next one.
 const batchBytes = 64 << 10
 
 // wakeWriter tells the writer that something is queued.
 func (c *Conn) wakeWriter() {
 	select {
 	case c.queued <- struct{}{}:
-	default: // it has been told, and has not looked yet
+	default: // a signal is waiting already
 	}
 }
 
@@ -44,7 +44,7 @@ func (c *Conn) write() {
 	}
 }
 
-// writeOut writes for no longer than a call may take.
+// writeOut writes b within the time limit of a call.
 func (c *Conn) writeOut(b []byte) error {
 	if c.o.RPCTimeout > 0 {
 		if err := c.conn.SetWriteDeadline(time.Now().Add(c.o.RPCTimeout)); err != nil {
@@ -55,8 +55,8 @@ func (c *Conn) writeOut(b []byte) error {
 	return err
 }
 
-// batch takes what is queued, up to batchBytes or one call, as bytes for the wire, which are
-// good until the next batch. Nil if there is nothing.
+// batch returns the queued calls as bytes for the wire, up to batchBytes or one call. The
+// bytes are valid until the next batch. Nil: nothing is queued.
 func (c *Conn) batch() ([]byte, error) {
 	frames := kept(c.frames)
 	c.wrapped = kept(c.wrapped)
@@ -87,12 +87,11 @@ func (c *Conn) batch() ([]byte, error) {
 	return c.wrapped, err
 }
 
-// lastWords is how long a server that does not take our bytes any more has for
-// saying why.
+// lastWords is the time that a server has to say why it takes no more bytes.
 const lastWords = time.Second
 
-// stopWriting leaves the end of the connection to the reader, as a server that refuses us
-// says so before it closes.
+// stopWriting leaves the end of the connection to the reader: a server that refuses the
+// client sends the reason before it closes.
 func (c *Conn) stopWriting(err error) {
 	c.mu.Lock()
 	c.writeErr = err

@@ -82,10 +82,10 @@ func (c *Client) allocate(ctx context.Context, progress float32) (Response, erro
 	return r, nil
 }
 
-// fateOf says what an error of an allocate means for its request. YARN's own
-// exceptions come from the allocate itself, others from the way there: a standby,
-// an overloaded server, a failed authentication. A refusal holds for the tries
-// before, too, whose answers were lost.
+// fateOf returns what an error of an allocate means for its request. The allocate itself
+// throws YARN's own exceptions. Other errors come from before it: a standby, an
+// overloaded server, a failed authentication. If YARN refuses a request, it has not
+// applied earlier tries either.
 func fateOf(err error) failure {
 	switch {
 	case errors.Is(err, yarnrpc.ErrYarn):
@@ -97,8 +97,8 @@ func fateOf(err error) failure {
 	}
 }
 
-// repair mends what an error of allocate says is out of step, and reports
-// whether allocate is worth another call at once.
+// repair restores the state that an error of allocate reports as out of step. It reports
+// whether to call allocate again at once.
 func (c *Client) repair(ctx context.Context, err error) (again bool, repairError error) {
 	switch {
 	case errors.Is(err, yarnrpc.ErrApplicationMasterNotRegistered):
@@ -107,7 +107,7 @@ func (c *Client) repair(ctx context.Context, err error) (again bool, repairError
 		}
 		c.log.WarnContext(ctx, "yarn has forgotten the registration: registering again", "attempt", c.attempt)
 		c.core.forgotten()
-		c.resynced = &Registration{} // all that is known should the answer get lost
+		c.resynced = &Registration{} // it stays empty if the answer is lost
 		registration, err := c.register(ctx)
 		if err != nil {
 			return false, err
@@ -129,8 +129,8 @@ func (c *Client) repair(ctx context.Context, err error) (again bool, repairError
 	}
 }
 
-// expectedResponseID finds the id that the ResourceManager wants in its refusal.
-// It tells it in words only (AMRMClientUtils#assembleInvalidResponseIdExceptionMessage).
+// expectedResponseID finds the response id that the ResourceManager expects. Only the
+// text of the refusal has it (AMRMClientUtils#assembleInvalidResponseIdExceptionMessage).
 func expectedResponseID(err error) (int32, bool) {
 	var remote *yarnrpc.RemoteError
 	if !errors.As(err, &remote) {

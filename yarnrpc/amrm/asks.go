@@ -9,9 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// anyPlace is the resource name that every ask has: its count is how many
-// containers are outstanding, whatever the counts of hosts and racks
-// (ResourceRequest#ANY).
+// anyPlace is the resource name that every ask has (ResourceRequest#ANY). Its count is the
+// number of outstanding containers, whatever the counts of hosts and racks.
 const anyPlace = "*"
 
 // AskKey identifies an ask. YARN keeps one capability for each key, so asks of different
@@ -30,7 +29,7 @@ func compareKeys(a, b AskKey) int {
 		cmp.Compare(a.ExecutionType, b.ExecutionType))
 }
 
-// canonical is the one name of an execution type that has two.
+// canonical returns one name for an execution type. Guaranteed has two names.
 func canonical(t records.ExecutionType) records.ExecutionType {
 	if t == records.ExecutionGuaranteed {
 		return ""
@@ -45,7 +44,7 @@ func (k AskKey) canonical() AskKey {
 
 func (k AskKey) opportunistic() bool { return k.ExecutionType == records.ExecutionOpportunistic }
 
-// keyOf is the key that a container was given for.
+// keyOf returns the key of the ask that a container answers.
 func keyOf(c records.Container) AskKey {
 	return AskKey{Priority: c.Priority, RequestID: c.AllocationRequestID, ExecutionType: c.ExecutionType}.canonical()
 }
@@ -106,11 +105,10 @@ type resourceRequest struct {
 	label      string // on "*" only
 }
 
-// askTable mirrors the ResourceManager's table of what this application still
-// wants (AppSchedulingInfo): key → place → count. The ResourceManager counts
-// down by itself with each container it gives, so the mirror does the same
-// and sends nothing for it; what is sent is absolute, and always the whole of
-// a key that has changed.
+// askTable mirrors the ResourceManager's table of this application's asks
+// (AppSchedulingInfo): key → place → count. The ResourceManager lowers the counts itself
+// with each container that it gives. The mirror does the same and sends nothing for it.
+// Sent counts are absolute. If a key has changed, all its entries are sent.
 type askTable struct {
 	keys map[AskKey]*asked
 }
@@ -121,10 +119,10 @@ type asked struct {
 	hosts       map[string]HostAsk
 	racks       map[string]int
 	told        map[string]bool  // places that the ResourceManager may have a count for
-	accepted    records.Resource // the last capability that the ResourceManager took
+	accepted    records.Resource // the last capability that the ResourceManager accepted
 	version     int              // grows with each set
 	changed     bool             // to be sent
-	since       time.Time        // of the first request that was to tell of the ask; zero before it
+	since       time.Time        // of the first request with the ask; zero before it
 	relaxed     bool             // RelaxAfter is over
 }
 
@@ -163,7 +161,7 @@ func (t *askTable) set(ask Ask) {
 	if ok && a.same(next) {
 		return
 	}
-	if next.outstanding == 0 && len(a.told) == 0 { // YARN never heard of it
+	if next.outstanding == 0 && len(a.told) == 0 { // YARN does not know the key
 		delete(t.keys, ask.Key)
 		return
 	}
@@ -179,10 +177,10 @@ func (a *asked) same(b asked) bool {
 		slices.Equal(a.ask.Racks, b.ask.Racks) && maps.Equal(a.hosts, b.hosts) && maps.Equal(a.racks, b.racks)
 }
 
-// strict reports whether the ask is for its places alone, now.
+// strict reports whether the ask now allows only its named places.
 func (a *asked) strict() bool { return a.ask.Strict && !a.relaxed }
 
-// relax opens the strict asks whose time is over. It is called before each request is made.
+// relax ends Strict for the asks whose RelaxAfter is over. Call it before each request.
 func (t *askTable) relax(now time.Time) {
 	//bobbin:anyorder each ask changes by itself
 	for _, a := range t.keys {
@@ -213,8 +211,8 @@ func (t *askTable) pending() bool {
 	return false
 }
 
-// changes lists the entries to send, and the version of each key in them. A
-// place that is wanted no more is sent with 0.
+// changes lists the entries to send, and the version of each key in them. A place that is
+// no longer wanted is sent with count 0.
 func (t *askTable) changes() (entries []resourceRequest, versions map[AskKey]int) {
 	versions = make(map[AskKey]int)
 	for _, key := range slices.SortedFunc(maps.Keys(t.keys), compareKeys) {
@@ -226,12 +224,12 @@ func (t *askTable) changes() (entries []resourceRequest, versions map[AskKey]int
 	return entries, versions
 }
 
-// size is the capability of an entry. YARN checks it even where the count is 0, and
-// refuses the whole request if it is above the maximum (SchedulerUtils
-// #validateResourceRequest). An entry that cancels therefore has no size: the maximum
-// may have fallen since YARN took the ask, and YARN's books go by the size that it
-// took (AppSchedulingInfo#updatePendingResources). Opportunistic asks are told apart by
-// their size, and not refused for it (OpportunisticContainerAllocatorAMService).
+// size returns the capability of an entry. YARN checks it even if the count is 0, and
+// refuses the whole request if it is above the maximum
+// (SchedulerUtils#validateResourceRequest). The maximum may have fallen since YARN accepted
+// the ask. So an entry that cancels has no size; YARN subtracts the size that it accepted
+// (AppSchedulingInfo#updatePendingResources). YARN distinguishes opportunistic asks by
+// their size, and does not refuse them for it (OpportunisticContainerAllocatorAMService).
 func (a *asked) size(count int) records.Resource {
 	switch {
 	case count > 0:
@@ -253,7 +251,7 @@ func (a *asked) entries() []resourceRequest {
 	whole.relax, whole.label = !a.strict(), a.ask.NodeLabel
 	var entries []resourceRequest
 	if a.ask.Key.opportunistic() && a.accepted != (records.Resource{}) && a.accepted != whole.capability {
-		// Opportunistic asks are told apart by their size, too
+		// YARN also distinguishes opportunistic asks by their size
 		// (OpportunisticContainerContext#addToOutstandingReqs).
 		former := entry(anyPlace, 0)
 		former.label = a.ask.NodeLabel
@@ -279,8 +277,8 @@ func (a *asked) entries() []resourceRequest {
 	return entries
 }
 
-// sent records that the ResourceManager has taken over entries that changes
-// listed with these versions. A key that was set again since stays to be sent.
+// sent records that the ResourceManager has accepted entries that changes returned with
+// these versions. A key that was set again meanwhile must still be sent.
 func (t *askTable) sent(entries []resourceRequest, versions map[AskKey]int) {
 	for _, e := range entries {
 		a, ok := t.keys[e.key]
@@ -289,7 +287,7 @@ func (t *askTable) sent(entries []resourceRequest, versions map[AskKey]int) {
 		case e.count == 0:
 			delete(a.told, e.place)
 		default:
-			a.told[e.place] = true // what cancels a former size names the place, too
+			a.told[e.place] = true // an entry that cancels a former size also names the place
 			a.accepted = e.capability
 		}
 	}
@@ -305,9 +303,9 @@ func (t *askTable) sent(entries []resourceRequest, versions map[AskKey]int) {
 	}
 }
 
-// sending records that a request with these entries leaves, and may arrive
-// whatever becomes of its answer: from now on the places in it have to be
-// cancelled by name. It returns the entries whose places were not told before.
+// sending records that a request with these entries leaves. The request may arrive even if
+// its answer is lost, so from now on the places in it must be cancelled by name. sending
+// returns the entries whose places were in no earlier request.
 func (t *askTable) sending(entries []resourceRequest) (fresh []resourceRequest) {
 	for _, e := range entries {
 		if a, ok := t.keys[e.key]; ok && e.count > 0 && !a.told[e.place] {
@@ -318,7 +316,7 @@ func (t *askTable) sending(entries []resourceRequest) (fresh []resourceRequest) 
 	return fresh
 }
 
-// notSent takes sending back: the request has certainly not been applied.
+// notSent undoes sending, because the request has certainly not been applied.
 func (t *askTable) notSent(fresh []resourceRequest) {
 	for _, e := range fresh {
 		if a, ok := t.keys[e.key]; ok {
@@ -327,8 +325,8 @@ func (t *askTable) notSent(fresh []resourceRequest) {
 	}
 }
 
-// forget starts over with a ResourceManager that knows nothing: everything is
-// to be sent.
+// forget prepares the table for a ResourceManager that knows nothing: everything must be
+// sent again.
 func (t *askTable) forget() {
 	//bobbin:anyorder each ask changes by itself
 	for key, a := range t.keys {
@@ -341,20 +339,19 @@ func (t *askTable) forget() {
 	}
 }
 
-// allocated counts down for a container, as the ResourceManager has done
-// (LocalityAppPlacementAllocator#allocate): host, rack and "*" where the host was
-// asked for, rack and "*" where its rack was, else "*" alone. It reports false
-// for a container that nothing was outstanding for.
+// allocated lowers the counts for a container, as the ResourceManager has done
+// (LocalityAppPlacementAllocator#allocate): host, rack and "*" if the ask names the host,
+// rack and "*" if it names the rack, otherwise only "*". It reports false if nothing was
+// outstanding under the key.
 //
-// A container on a host that the ask does not name may have counted for its
-// rack there. Counts of racks then differ until the key is sent again, which
-// costs nothing: "*" is what limits.
+// If the ask does not name the container's host, the ResourceManager may have lowered the
+// count of the rack. Then the counts of racks differ until the key is sent again. That does
+// no harm, because "*" is the limit.
 //
-// Where the request that the container answers carried this key itself, YARN
-// counted down first and took the new count second: it would give this
-// container once more, so the key is sent again.
-// Opportunistic containers are given within the request that asks for them, after
-// its counts were taken: they cross with nothing.
+// If the answered request carried this key itself, YARN lowered the old count first and set
+// the new count second. YARN would give this container once more, so the key is sent again.
+// Opportunistic containers are given within the request that asks for them, after YARN has
+// set the counts, so they need no repetition.
 func (t *askTable) allocated(c records.Container, request map[AskKey]int) bool {
 	key := keyOf(c)
 	a, ok := t.keys[key]

@@ -77,7 +77,7 @@ func FromConf(conf *hadoopconf.Conf) (Options, error) {
 	return o, err
 }
 
-// connection is the part of *yarnrpc.Proxy that is used.
+// connection is the part of *yarnrpc.Proxy that a Client uses.
 type connection interface {
 	yarnrpc.Caller
 	Reset()
@@ -94,9 +94,9 @@ type Client struct {
 	core    *core
 
 	registration *RegisterRequest // nil until Register; sent again when YARN has forgotten it
-	resynced     *Registration    // of a repeated registration, until a response carries it out
+	resynced     *Registration    // of a repeated registration, until a response returns it
 	nmTokens     map[records.NodeID]*creds.Token
-	gone         error // wraps ErrAttemptGone: the last word on this attempt
+	gone         error // wraps ErrAttemptGone; nil while the attempt is valid
 }
 
 // New makes a Client. It connects with the first call.
@@ -195,7 +195,7 @@ func (c *Client) Blacklist(avoid, dontAvoid []string) {
 // Then the caller may call Allocate at once instead of at its next beat.
 func (c *Client) Changed() bool { return c.core.pending() }
 
-// call makes a call and recognizes the end of the attempt, which is final.
+// call makes a call. It remembers the end of the attempt, which is final.
 func (c *Client) call(ctx context.Context, method string, request, response proto.Message) error {
 	if c.gone != nil {
 		return c.gone

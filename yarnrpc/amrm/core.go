@@ -8,24 +8,24 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// core is the ApplicationMaster's side of the allocate protocol: what is to be
-// sent, what was sent without an answer, and what the ResourceManager has to be
-// told again when it has forgotten. It does no I/O.
+// core is the ApplicationMaster's side of the allocate protocol. It holds what is to be
+// sent, what was sent without an answer, and what a restarted ResourceManager must get
+// again. It does no I/O.
 //
-// The rules it keeps (ApplicationMasterService#allocate):
-//   - A request carries the id of the last response. The id of the one before
-//     makes the ResourceManager repeat its last response and ignore the
-//     request's content; any other is refused. So one request is in flight at a
-//     time, and one whose answer was lost is repeated as it was, not rebuilt.
-//   - A request that is refused for its content has changed nothing, nor have
-//     earlier tries of it: ids are compared first.
-//   - Scheduling requests are overlooked in a request whose asks change anything
-//     (CapacityScheduler#allocate): the two take turns.
-//   - An update of a container is sent once and stays outstanding until it is
-//     carried out, refused, or the container has completed.
+// It keeps these rules (ApplicationMasterService#allocate):
+//   - A request carries the id of the last response. With the id of the response before
+//     that, the ResourceManager repeats its last response and ignores the request's
+//     content. It refuses any other id. So only one request is in flight at a time. If
+//     its answer is lost, the same request is sent again, unchanged.
+//   - If the ResourceManager refuses a request for its content, neither this try nor an
+//     earlier one has changed anything, because it compares ids first.
+//   - The scheduler ignores scheduling requests in a request whose asks change anything
+//     (CapacityScheduler#allocate). So the two are sent in turns.
+//   - An update of a container is sent once. It stays outstanding until it is carried out
+//     or refused, or the container has completed.
 //   - A request acknowledges the completed containers of the response before it.
-//   - After a restart the ResourceManager wants a registration, the id 0, and
-//     everything anew.
+//   - After its restart the ResourceManager needs a registration, the id 0, and all
+//     content again.
 //
 //bobbin:pure
 type core struct {
@@ -37,9 +37,9 @@ type core struct {
 
 	releases  map[records.ContainerID]bool // until YARN says they have completed; true: YARN has been told
 	blacklist map[string]bool              // hosts to avoid; true: YARN has been told
-	cleared   map[string]bool              // hosts to avoid no more, to be told
+	cleared   map[string]bool              // hosts to avoid no longer; not sent yet
 
-	trackingURL  string // a new one, to be told
+	trackingURL  string // a new one, not sent yet
 	requestsLast bool   // the last request had scheduling requests
 }
 
@@ -49,13 +49,13 @@ type allocation struct {
 	progress         float32
 	asks             []resourceRequest
 	versions         map[AskKey]int    // of the keys in asks
-	fresh            []resourceRequest // of asks, for places that YARN has not been told of before
+	fresh            []resourceRequest // of asks: places that were in no earlier request
 	requests         requestChanges
 	updates          []ContainerUpdate
 	trackingURL      string
 	release          []records.ContainerID
 	avoid, dontAvoid []string
-	maybeApplied     bool // a try of it was lost on the way there or back
+	maybeApplied     bool // a try of it had no answer
 }
 
 func newCore() *core {
@@ -95,8 +95,7 @@ func (c *core) dontAvoid(hosts []string) {
 	}
 }
 
-// pending reports whether the next request has more to say than that the
-// application lives.
+// pending reports whether the next request has content beyond the heartbeat.
 func (c *core) pending() bool {
 	return c.unanswered != nil || c.asks.pending() || c.requests.pending() || len(c.updates.untold()) > 0 ||
 		c.trackingURL != "" || len(c.cleared) > 0 ||
@@ -114,7 +113,7 @@ func untold[K comparable](told map[K]bool) []K {
 	return keys
 }
 
-// next is the request to send: the unanswered one, or a new one.
+// next returns the request to send: the unanswered one, or a new one.
 func (c *core) next(now time.Time, progress float32) *allocation {
 	if c.unanswered != nil {
 		return c.unanswered
@@ -137,7 +136,7 @@ func (c *core) next(now time.Time, progress float32) *allocation {
 	return a
 }
 
-// answer is what the core needs of a response.
+// answer is the part of a response that the core needs.
 type answer struct {
 	responseID int32
 	allocated  []records.Container
@@ -147,8 +146,8 @@ type answer struct {
 	rejected   []Rejection
 }
 
-// answered takes the response to the unanswered request. It parts the new
-// containers into those that were outstanding and the surplus.
+// answered handles the response to the unanswered request. It divides the new containers
+// into those that were outstanding and the surplus.
 func (c *core) answered(r answer) (wanted, surplus []records.Container) {
 	a := c.unanswered
 	c.unanswered = nil
@@ -198,17 +197,17 @@ func (c *core) answered(r answer) (wanted, surplus []records.Container) {
 	return wanted, surplus
 }
 
-// failure is what a failed try of a request says of its fate.
+// failure says whether a failed try of a request may have been applied.
 type failure int
 
 const (
 	failureLost    failure = iota + 1 // it may have been applied
 	failureUnsent                     // this try has not been applied; an earlier one may have been
-	failureRefused                    // it was looked at and refused: no try has been applied
+	failureRefused                    // YARN refused it: no try has been applied
 )
 
-// failed takes the failure of the unanswered request. One of which no try can
-// have been applied is given up, and its content sent again.
+// failed handles a failed try of the unanswered request. If no try can have been applied,
+// it drops the request, and a new one sends the content again.
 func (c *core) failed(f failure) {
 	a := c.unanswered
 	a.maybeApplied = a.maybeApplied || f == failureLost
@@ -220,23 +219,23 @@ func (c *core) failed(f failure) {
 	c.unanswered = nil
 }
 
-// dropForeignReleases forgets releases of containers that other attempts were
-// given: a request that names one is refused as a whole, for ever.
+// dropForeignReleases forgets the releases of other attempts' containers. YARN refuses
+// every request that names such a container.
 func (c *core) dropForeignReleases(own records.ApplicationAttemptID) {
 	maps.DeleteFunc(c.releases, func(id records.ContainerID, told bool) bool {
 		return !told && id.Attempt != own
 	})
 }
 
-// expect takes over the response id that the ResourceManager says it expects.
-// What it has missed is not known, so everything is sent again.
+// expect sets the response id that the ResourceManager expects. It is unknown what the
+// ResourceManager has missed, so everything is sent again.
 func (c *core) expect(responseID int32) {
 	c.forgotten()
 	c.responseID = responseID
 }
 
-// forgotten starts over with a ResourceManager that knows nothing of this
-// application but its registration.
+// forgotten prepares the core for a ResourceManager that knows only the application's
+// registration.
 func (c *core) forgotten() {
 	c.unanswered = nil
 	c.responseID = 0

@@ -61,7 +61,7 @@ func (c *Client) register(ctx context.Context) (Registration, error) {
 	var response yarnpb.RegisterApplicationMasterResponseProto
 	err := c.call(ctx, "registerApplicationMaster", registerProto(*c.registration), &response)
 	if errors.Is(err, yarnrpc.ErrInvalidApplicationMasterRequest) {
-		// It is registered already, or unknown: the next Allocate tells which.
+		// The attempt is registered already, or unknown. The next Allocate shows which.
 		return Registration{}, nil
 	}
 	if err != nil {

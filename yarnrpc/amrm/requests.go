@@ -53,9 +53,9 @@ type Rejection struct {
 	Reason RejectionReason
 }
 
-// requestTable is what askTable is, for scheduling requests. The ResourceManager
-// counts down by itself, too, and an answer that crosses with a new count is
-// treated alike; there are no places.
+// requestTable does for scheduling requests what askTable does for asks. Here too, the
+// ResourceManager lowers the counts itself, and answers may cross with new counts. There
+// are no places.
 type requestTable struct {
 	keys map[AskKey]*requested
 }
@@ -72,7 +72,7 @@ type requested struct {
 type requestChanges struct {
 	requests []SchedulingRequest // with the outstanding count
 	versions map[AskKey]int
-	fresh    map[AskKey]bool // those that the ResourceManager had not been told of
+	fresh    map[AskKey]bool // those that were in no earlier request
 }
 
 func newRequestTable() requestTable { return requestTable{keys: make(map[AskKey]*requested)} }
@@ -93,11 +93,11 @@ func (t *requestTable) set(request SchedulingRequest) {
 		return
 	}
 	if request.Count == 0 {
-		if !r.told { // YARN never heard of it
+		if !r.told { // YARN does not know the key
 			delete(t.keys, request.Key)
 			return
 		}
-		request = same // so that YARN knows again what is cancelled
+		request = same // by the same fields YARN finds the request to cancel
 	}
 	r.request, r.outstanding, r.changed = request, request.Count, true
 	r.version++
@@ -119,8 +119,8 @@ func (t *requestTable) pending() bool {
 	return false
 }
 
-// sending lists what to send. The request may arrive whatever becomes of its
-// answer, so from now on the ResourceManager may have a count.
+// sending returns the requests to send. They may arrive even if the answer is lost, so
+// from now on the ResourceManager may have a count.
 func (t *requestTable) sending() requestChanges {
 	c := requestChanges{versions: make(map[AskKey]int), fresh: make(map[AskKey]bool)}
 	for _, key := range slices.SortedFunc(maps.Keys(t.keys), compareKeys) {
@@ -139,7 +139,7 @@ func (t *requestTable) sending() requestChanges {
 	return c
 }
 
-// notSent takes sending back: the request has certainly not been applied.
+// notSent undoes sending, because the request has certainly not been applied.
 func (t *requestTable) notSent(c requestChanges) {
 	//bobbin:anyorder each request changes by itself
 	for key := range c.fresh {
@@ -150,7 +150,7 @@ func (t *requestTable) notSent(c requestChanges) {
 	}
 }
 
-// sent records that the ResourceManager has taken over what sending listed.
+// sent records that the ResourceManager has accepted the requests that sending returned.
 func (t *requestTable) sent(c requestChanges) {
 	//bobbin:anyorder each request changes by itself
 	for key, version := range c.versions {
@@ -161,16 +161,16 @@ func (t *requestTable) sent(c requestChanges) {
 	}
 }
 
-// drop forgets a key of which nothing is left to come, nor to be said.
+// drop forgets a key that has no outstanding container and nothing to send.
 func (t *requestTable) drop(key AskKey, r *requested) {
 	if r.outstanding == 0 && (!r.changed || !r.told) {
 		delete(t.keys, key)
 	}
 }
 
-// allocated counts down for a container. It reports false for one that nothing
-// was outstanding for. Where the answered request replaced an earlier count of
-// this key, the new count came second: see askTable.allocated.
+// allocated lowers the count for a container. It reports false if nothing was outstanding
+// under the key. If the answered request replaced an earlier count of this key, YARN set
+// the new count second: see askTable.allocated.
 func (t *requestTable) allocated(key AskKey, c requestChanges) bool {
 	r, ok := t.keys[key]
 	if !ok || r.outstanding == 0 {
@@ -185,7 +185,7 @@ func (t *requestTable) allocated(key AskKey, c requestChanges) bool {
 	return true
 }
 
-// rejected counts down for containers that the ResourceManager has given up.
+// rejected lowers the count by the containers that the ResourceManager has given up.
 func (t *requestTable) rejected(rejection Rejection) {
 	if r, ok := t.keys[rejection.Key]; ok {
 		r.outstanding = max(0, r.outstanding-rejection.Count)
@@ -193,7 +193,7 @@ func (t *requestTable) rejected(rejection Rejection) {
 	}
 }
 
-// forget starts over with a ResourceManager that knows nothing.
+// forget prepares the table for a ResourceManager that knows nothing.
 func (t *requestTable) forget() {
 	//bobbin:anyorder each request changes by itself
 	for key, r := range t.keys {

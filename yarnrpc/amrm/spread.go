@@ -20,8 +20,8 @@ func NodeOf(report records.NodeReport) Node {
 	return Node{Host: report.ID.Host, Rack: report.Rack, Free: report.Capability.Sub(report.Used)}
 }
 
-// namedHosts bounds the hosts that an ask for n containers names: enough to find
-// a free one soon, and not the whole of a large cluster.
+// namedHosts returns the maximum number of hosts in an ask for n containers. They are
+// enough to find a free host soon, but not all hosts of a large cluster.
 func namedHosts(n int) int { return max(2*n, 16) }
 
 // Spread chooses the hosts for an ask of n containers, and the number on each
@@ -83,7 +83,7 @@ func placesOf(nodes []Node, n int, capability records.Resource) []place {
 	return places
 }
 
-// fits is how many containers of a size free room holds, at most n.
+// fits returns the number of containers of a size that fit into the free room, at most n.
 func fits(free, capability records.Resource, n int) int {
 	return sort.Search(n, func(i int) bool { return !capability.Times(i + 1).Fits(free) })
 }
@@ -96,7 +96,7 @@ func roomOf(places []place) int {
 	return room
 }
 
-// evenShare is the lowest limit per place under which the places hold n.
+// evenShare returns the lowest limit per place with which the places hold n containers.
 func evenShare(places []place, n int) int {
 	return 1 + sort.Search(n-1, func(i int) bool {
 		held := 0

@@ -69,7 +69,7 @@ func (e *UpdateError) Error() string {
 		e.Update.Type, e.Update.Version, e.Update.Container, e.CurrentVersion, e.Reason)
 }
 
-// resize is the update that gives a container another size.
+// resize returns the update that gives a container another size.
 func resize(c records.Container, to records.Resource) (ContainerUpdate, error) {
 	update := ContainerUpdate{Container: c.ID, Version: c.Version, Type: Increase, Resource: to}
 	switch {
@@ -81,7 +81,7 @@ func resize(c records.Container, to records.Resource) (ContainerUpdate, error) {
 	return update, nil
 }
 
-// retype is the update that gives a container another execution type.
+// retype returns the update that gives a container another execution type.
 func retype(c records.Container, kind UpdateType, to records.ExecutionType) (ContainerUpdate, error) {
 	if canonical(c.ExecutionType) == canonical(to) {
 		return ContainerUpdate{}, fmt.Errorf("make %s %s: %w", c.ID, to, ErrUpdateUseless)
@@ -89,7 +89,7 @@ func retype(c records.Container, kind UpdateType, to records.ExecutionType) (Con
 	return ContainerUpdate{Container: c.ID, Version: c.Version, Type: kind, ExecutionType: to}, nil
 }
 
-// updateTable has the updates that YARN has not answered.
+// updateTable holds the updates that YARN has not answered.
 type updateTable map[records.ContainerID]*pendingUpdate
 
 type pendingUpdate struct {

@@ -80,7 +80,8 @@ func resourceRequestProto(r resourceRequest) *yarnpb.ResourceRequestProto {
 		NumContainers:       proto.Int32(int32(r.count)),
 		RelaxLocality:       proto.Bool(r.relax),
 		AllocationRequestId: proto.Int64(r.key.RequestID),
-		// A ResourceManager that gives opportunistic containers fails at asks without it.
+		// A ResourceManager that supports opportunistic containers fails on asks without
+		// it.
 		ExecutionTypeRequest: &yarnpb.ExecutionTypeRequestProto{
 			ExecutionType:        pbconv.ExecutionTypeProto(r.key.ExecutionType),
 			EnforceExecutionType: proto.Bool(r.enforce),

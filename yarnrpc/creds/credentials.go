@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
 )
 
-// ErrFormat says that bytes are no credentials or no token.
+// ErrFormat says that bytes are not credentials or not a token.
 var ErrFormat = errors.New("bad credentials format")
 
 // maxSize bounds the credentials that are read into memory. Real ones have a few

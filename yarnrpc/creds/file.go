@@ -64,7 +64,7 @@ func (c *Credentials) marshalProtobuf() ([]byte, error) {
 	for _, alias := range javaOrder(c.Tokens) {
 		t := c.Tokens[alias]
 		p.Tokens = append(p.Tokens, &commonpb.CredentialsKVProto{Alias: proto.String(alias), Token: &commonpb.TokenProto{
-			Identifier: nonNil(t.Identifier), Password: nonNil(t.Password), // required ones, that may be empty
+			Identifier: nonNil(t.Identifier), Password: nonNil(t.Password), // required fields, which may be empty
 			Kind: proto.String(t.Kind), Service: proto.String(t.Service),
 		}})
 	}

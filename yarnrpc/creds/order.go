@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// javaOrder is the order in which Hadoop writes aliases: that of its HashMap of Text
-// into which they were put sorted. The files of both then are the same to the byte,
-// and so are the checksums that tools keep of them.
+// javaOrder returns aliases in the order in which Hadoop writes them: the order of a
+// HashMap of Text that was filled with sorted aliases. So the files from here and from
+// Hadoop are the same to the byte, and so are their checksums.
 func javaOrder[V any](m map[string]V) []string {
 	buckets := uint32(16) // doubled when more than three quarters full
 	for len(m) > int(buckets/4*3) {
@@ -25,7 +25,7 @@ func javaOrder[V any](m map[string]V) []string {
 	return aliases
 }
 
-// textHash is org.apache.hadoop.io.Text.hashCode, whose bytes have signs.
+// textHash is org.apache.hadoop.io.Text.hashCode, which uses signed bytes.
 func textHash(s string) uint32 {
 	h := uint32(1)
 	for i := range len(s) {

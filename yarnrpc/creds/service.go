@@ -19,7 +19,7 @@ func IPService(address netip.AddrPort) string {
 	return netip.AddrPortFrom(address.Addr().Unmap(), address.Port()).String()
 }
 
-// hostService is the service of a server by the host:port it is configured with,
+// hostService returns the service of a server by its configured host:port, for clusters
 // where hadoop.security.token.service.use_ip is false.
 func hostService(address string) string { return strings.ToLower(address) }
 
@@ -31,9 +31,10 @@ func NameserviceService(nameservice string) string { return haPrefix + nameservi
 // ResourceManagers of a cluster.
 func ListService(services ...string) string { return strings.Join(services, ",") }
 
-// ServiceOf is the service of a server at host:port (SecurityUtil.buildTokenService):
-// with useIP, which is hadoop.security.token.service.use_ip and true by default, by
-// its address, for which the name is looked up.
+// ServiceOf returns the service of a server at host:port
+// (SecurityUtil.buildTokenService). useIP is hadoop.security.token.service.use_ip, true
+// by default. With useIP, ServiceOf looks up the name, and the service has the IP
+// address.
 func ServiceOf(ctx context.Context, address string, useIP bool) (string, error) {
 	if !useIP {
 		return hostService(address), nil
