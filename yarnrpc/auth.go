@@ -61,7 +61,8 @@ type Auth struct {
 }
 
 // tokenFor chooses the token for a connection; nil: none. The error is ErrNoLogin if the
-// cluster requires a login and the client has neither a token nor a Login.
+// cluster requires a login, the client has neither a token nor a Login, and
+// AllowSimpleFallback is not set.
 func (a *Auth) tokenFor(ctx context.Context, address string) (token *creds.Token, err error) {
 	if a.Token != nil {
 		if token, err = a.Token(ctx, address); err != nil {

@@ -24,7 +24,7 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 		defer cancel()
 	}
 	token, err := o.tokenFor(ctx, address)
-	if err != nil { // nor is a server waited for in vain
+	if err != nil { // before the client waits for a server
 		return nil, err
 	}
 	raw, err := o.Dial(ctx, "tcp", address)

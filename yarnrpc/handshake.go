@@ -80,7 +80,7 @@ func (h *handshake) open(ctx context.Context) (*protection, error) {
 	return agreed, h.sendContext(nil, told, agreed, Security{Method: method, Server: h.server, QOP: sasl.Protects(layer)})
 }
 
-// sendContext ends the opening, and tells how it went.
+// sendContext ends the handshake: it sends the connection context and calls Options.Opened.
 func (h *handshake) sendContext(before []byte, told wire.Context, agreed *protection, how Security) error {
 	b, err := wire.AppendContext(before, told)
 	if err == nil && agreed != nil {

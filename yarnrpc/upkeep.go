@@ -34,7 +34,7 @@ func (c *Conn) upkeepInterval() time.Duration {
 }
 
 // upkeep pings a silent server that owes answers, gives up calls whose time is over, and
-// ends an unused connection. It returns the time of the next check.
+// ends an unused connection. It returns the time until the next check.
 func (c *Conn) upkeep() (next time.Duration) {
 	next = c.upkeepInterval()
 	idle, ping, silent := false, false, false

@@ -87,12 +87,11 @@ func (n *ShortNames) Short(principal string) (string, error) {
 	return "", fmt.Errorf("map principal %s: %w: add a rule for its realm", principal, ErrNoRule)
 }
 
-// noRealm is what Java's null reads as where a rule names the realm of a name that
-// has none.
+// noRealm is the text of Java's null, in the place of a realm that a name does not have.
 const noRealm = "null"
 
-// splitPrincipal gives $0 (the realm), $1 and, if there is a host, $2. simple is a
-// name that needs no rule.
+// splitPrincipal returns $0 (the realm), $1 and, if there is a host, $2. simple says that
+// the name needs no rule.
 func splitPrincipal(principal string) (parts []string, simple bool, err error) {
 	name, realm, hasRealm := strings.Cut(principal, "@")
 	service, host, hasHost := strings.Cut(name, "/")
@@ -155,7 +154,7 @@ func parseNameRules(text string) ([]nameRule, error) {
 
 func newNameRule(group func(int) (string, bool)) (rule nameRule, err error) {
 	if _, rule.isDefault = group(1); rule.isDefault {
-		return rule, nil // which heeds no L
+		return rule, nil // which ignores L
 	}
 	number, _ := group(2)
 	if rule.components, err = strconv.Atoi(number); err != nil {
@@ -184,7 +183,7 @@ func newNameRule(group func(int) (string, bool)) (rule nameRule, err error) {
 	return rule, nil
 }
 
-// apply gives the result of the rule, and whether it is for such a name at all.
+// apply returns the result of the rule, and whether the rule applies to the name.
 func (r nameRule) apply(parts []string, defaultRealm string) (string, bool, error) {
 	if r.isDefault {
 		return parts[1], parts[0] == defaultRealm, nil
@@ -205,7 +204,7 @@ func (r nameRule) apply(parts []string, defaultRealm string) (string, bool, erro
 	return base, true, nil
 }
 
-// fillFormat puts the parts of a name in the place of $0, $1 and $2.
+// fillFormat replaces $0, $1 and $2 by the parts of a name.
 func fillFormat(format string, parts []string) (string, error) {
 	var filled strings.Builder
 	for {

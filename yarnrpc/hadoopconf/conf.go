@@ -85,7 +85,7 @@ func Find(getenv func(string) string) (string, error) {
 		" set HADOOP_CONF_DIR to the directory that holds core-site.xml and yarn-site.xml")
 }
 
-// notFound is an fs.ErrNotExist in words of its own.
+// notFound is an fs.ErrNotExist with its own text.
 type notFound string
 
 func (e notFound) Error() string        { return string(e) }
@@ -123,8 +123,8 @@ func siteFiles() []string {
 	return []string{"core-site.xml", "hdfs-site.xml", "yarn-site.xml"}
 }
 
-// set applies one property in file order: the last one wins, but nothing
-// overrides a final one.
+// set adds one property in the order of the files. The last value wins, but no value
+// replaces a final one.
 func (c *Conf) set(p property) {
 	p.name = canonicalName(p.name)
 	if old, ok := c.values[p.name]; ok && old.final {

@@ -1,8 +1,8 @@
 package hadoopconf
 
-// builtin is the part of Hadoop's core-default.xml, hdfs-default.xml and
-// yarn-default.xml (3.4.3) that this module reads. What is not here has no
-// default for us.
+// builtin returns defaults from Hadoop's core-default.xml, hdfs-default.xml and
+// yarn-default.xml (3.4.3). It has only the properties that this module reads; others
+// have no default.
 func builtin(name string) (string, bool) {
 	for _, table := range []func(string) string{coreDefault, hdfsDefault, yarnDefault} {
 		if value := table(name); value != "" {
@@ -107,9 +107,9 @@ func yarnDefault(name string) string {
 	}
 }
 
-// canonicalName maps a deprecated property name to its successor (Hadoop's
-// Configuration, HdfsConfiguration and YarnConfiguration deprecations), as far
-// as old client configurations are likely to hold them.
+// canonicalName maps a deprecated property name to its successor (the deprecations of
+// Hadoop's Configuration, HdfsConfiguration and YarnConfiguration). It knows the names
+// that old client configurations are likely to hold.
 func canonicalName(name string) string {
 	switch name {
 	case "fs.default.name":

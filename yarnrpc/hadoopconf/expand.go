@@ -9,13 +9,13 @@ import (
 // Configuration#MAX_SUBST does.
 const maxSubstitutions = 20
 
-// maxExpandedBytes bounds what the replacements may grow a value to.
+// maxExpandedBytes bounds the length of a value after the replacements.
 const maxExpandedBytes = 1 << 20
 
-// expand substitutes ${name}, ${env.NAME}, ${env.NAME-word} (NAME is unset)
-// and ${env.NAME:-word} (NAME is unset or empty) in a value, innermost first.
-// A name that nothing defines stays as it is written, and so does the whole
-// value when a name stands for itself, as in Configuration#substituteVars.
+// expand substitutes ${name}, ${env.NAME}, ${env.NAME-word} (NAME is unset) and
+// ${env.NAME:-word} (NAME is unset or empty) in a value, innermost first. An undefined
+// name stays as it is written. If a name refers to itself, the whole value stays as it is
+// written (Configuration#substituteVars).
 func (c *Conf) expand(text string) (string, error) {
 	expanded := text
 	for range maxSubstitutions {
@@ -39,8 +39,8 @@ func (c *Conf) expand(text string) (string, error) {
 	return "", fmt.Errorf("more than %d substitutions of ${…}", maxSubstitutions)
 }
 
-// findVariable locates the first ${name} that has no other inside: s[start:end]
-// is all of it. start is -1 when there is none. A name holds no space, $ or {.
+// findVariable returns the position s[start:end] of the first ${name} without another
+// inside. start is -1 if there is none. A name holds no space, $ or {.
 func findVariable(s string) (start, end int) {
 	start = -1
 	for i := 0; i < len(s); i++ {

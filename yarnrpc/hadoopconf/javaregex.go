@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// compileJava compiles a regular expression of java.util.regex. What Go has not
-// (lookaround, backreferences, possessive and atomic matching) or would read
-// otherwise (sets within sets, named groups of Go's own form) is an error.
+// compileJava compiles a regular expression of java.util.regex. Syntax that Go does not
+// have (lookaround, backreferences, possessive and atomic matching) or reads differently
+// (sets within sets, named groups in Go's syntax) is an error.
 func compileJava(expression string) (*regexp.Regexp, error) {
 	if err := refuseJavaOnly(expression); err != nil {
 		return nil, fmt.Errorf("regular expression %q: %w", expression, err)
@@ -22,7 +22,7 @@ func compileJava(expression string) (*regexp.Regexp, error) {
 	return compiled, nil
 }
 
-// refuseJavaOnly finds what Go's parser would accept with another meaning.
+// refuseJavaOnly finds syntax that Go's parser would accept with another meaning.
 func refuseJavaOnly(expression string) error {
 	set := false // within [ ]
 	for i := 0; i < len(expression); i++ {
@@ -75,12 +75,11 @@ func compileJavaWhole(expression string) (*regexp.Regexp, error) {
 	return compileJava(`\A(?:` + expression + `)\z`)
 }
 
-// javaReplacement is the second half of s/from/to/ as Matcher#replaceAll reads it: $1
-// and ${name} stand for groups, a backslash makes the next character stand for
-// itself.
+// javaReplacement is the second half of s/from/to/ as Matcher#replaceAll reads it. $1 and
+// ${name} stand for groups. A backslash makes the next character stand for itself.
 type javaReplacement []replacementPart
 
-// replacementPart is literal text, or a group where that is not negative.
+// replacementPart is a group, or literal text if group is negative.
 type replacementPart struct {
 	literal string
 	group   int
@@ -114,8 +113,8 @@ func parseJavaReplacement(text string, from *regexp.Regexp) (javaReplacement, er
 	return parts, nil
 }
 
-// groupReference reads what stands behind a $: a number, of which as many digits
-// count as there are groups for, or {name}. group is -1 if there is no such one.
+// groupReference reads the text after a $: {name}, or a number with as many digits as
+// match an existing group. group is -1 if there is no such group.
 func groupReference(text string, from *regexp.Regexp) (group, length int) {
 	if name, _, ok := strings.Cut(strings.TrimPrefix(text, "{"), "}"); ok && strings.HasPrefix(text, "{") {
 		return from.SubexpIndex(name), len(name) + len("{}")
@@ -132,7 +131,7 @@ func groupReference(text string, from *regexp.Regexp) (group, length int) {
 	return group, length
 }
 
-// replace replaces the first match in the text, or all.
+// replace replaces the first match in the text, or all matches.
 func (r javaReplacement) replace(from *regexp.Regexp, text string, all bool) string {
 	matches := 1
 	if all {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// nothing is a value that expands to nothing wherever it is read. One that is empty as it
-// stands counts as none (Configuration#loadResource).
+// nothing is a value that expands to the empty text. A value that is written empty counts
+// as not set (Configuration#loadResource).
 const nothing = "${env.-}"
 
 // Marshal writes the properties that are set as one XML document, which Parse and Java
@@ -67,8 +67,8 @@ func Parse(data []byte) (*Conf, error) {
 	return c, nil
 }
 
-// parseSource reads back Source.String; what is not of that form gives
-// fallback, as Java's <source> elements hold class and file names alone.
+// parseSource reads the text of Source.String. Other texts give fallback, because Java's
+// <source> elements hold only class and file names.
 func parseSource(text string, fallback Source) Source {
 	i := strings.LastIndexByte(text, ':')
 	if i < 0 {
@@ -81,10 +81,10 @@ func parseSource(text string, fallback Source) Source {
 	return Source{File: text[:i], Line: line}
 }
 
-// isSensitive says whether a property's value may be a secret: the names that
-// hadoop.security.sensitive-config-keys lists by default, a little widened.
+// isSensitive reports whether a property's value may be a secret. It knows the names in
+// the default of hadoop.security.sensitive-config-keys, and a few more.
 func isSensitive(name string) bool {
-	// A SecretManager's properties tell how it makes tokens, not with what.
+	// A SecretManager's properties say how it makes tokens, and hold no secret.
 	name = strings.ReplaceAll(strings.ToLower(name), "secret-manager", "")
 	for _, part := range []string{"secret", "password", "credential", "keystore.pass", "account.key", "access.key", "encryption.key", "oauth"} {
 		if strings.Contains(name, part) {

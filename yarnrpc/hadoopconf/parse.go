@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Limits of the reader. A configuration of a large site has some hundred
-// properties in less than 200 KiB.
+// Limits of the reader. The configuration of a large site has some hundred properties in
+// less than 200 KiB.
 const (
 	maxFileBytes    = 8 << 20
 	maxProperties   = 100_000 // over all included files of one file
@@ -25,7 +25,7 @@ const (
 // ParseError says that a configuration file is no valid Hadoop XML.
 type ParseError struct {
 	File string
-	Line int // 0 when the file could not be read at all
+	Line int // 0 if the file could not be read
 	Err  error
 }
 
@@ -40,11 +40,11 @@ func (e *ParseError) Error() string {
 // Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// errAbsent marks a file that is not there at all, which an include with a
-// fallback and Load may forgive.
+// errAbsent says that a file does not exist. Load accepts that, and so does an include
+// with a fallback.
 var errAbsent = errors.New("no such file")
 
-// property is one <property> as it is written: name trimmed, value raw.
+// property is one <property> as written: the name trimmed, the value raw.
 type property struct {
 	name   string
 	value  string
@@ -52,8 +52,8 @@ type property struct {
 	source Source
 }
 
-// parseFile reads one file and what it includes. depth counts the includes
-// that led here. An absent file gives an error that is errAbsent.
+// parseFile reads one file and its includes. depth is the number of includes that led
+// here. If the file does not exist, the error is errAbsent.
 func parseFile(path string, depth int) ([]property, error) {
 	data, err := readBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +110,7 @@ func parse(file string, data []byte, include func(href string) ([]property, erro
 	p := &parser{file: file, include: include, decoder: xml.NewDecoder(bytes.NewReader(data))}
 	p.decoder.CharsetReader = latinReader
 	if err := p.document(); err != nil {
-		if _, ok := errors.AsType[*ParseError](err); ok { // of an included file: names its own line
+		if _, ok := errors.AsType[*ParseError](err); ok { // an error of an included file has its own line
 			return nil, err
 		}
 		line, _ := p.decoder.InputPos()
@@ -119,8 +119,8 @@ func parse(file string, data []byte, include func(href string) ([]property, erro
 	return p.properties, nil
 }
 
-// withoutLine drops the line number that encoding/xml puts into its messages,
-// as ours stands before the message already.
+// withoutLine drops the line number from a message of encoding/xml, because ParseError
+// begins with the line.
 func withoutLine(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the file ends inside an element: %w", err)
@@ -166,8 +166,8 @@ func (p *parser) document() error {
 	}
 }
 
-// configuration reads the rest of <configuration>, one nested in it, or <xi:fallback>.
-// Java looks for properties inside elements it does not know, and so does this.
+// configuration reads the rest of <configuration>, of one nested in it, or of
+// <xi:fallback>. Like Java, it also looks for properties inside unknown elements.
 func (p *parser) configuration() error {
 	if p.depth++; p.depth > maxNesting {
 		return fmt.Errorf("elements nested deeper than %d", maxNesting)
@@ -185,8 +185,8 @@ func (p *parser) configuration() error {
 	})
 }
 
-// children reads up to the end tag that closes the current element. Each element in it
-// is read by read, its own end tag included.
+// children reads up to the end tag of the current element. It calls read for each child
+// element; read also reads the child's end tag.
 func (p *parser) children(read func(xml.StartElement) error) error {
 	for {
 		token, err := p.decoder.Token()
@@ -204,9 +204,8 @@ func (p *parser) children(read func(xml.StartElement) error) error {
 	}
 }
 
-// property reads one <property>, whose parts may be elements or attributes. As
-// in Java a property whose value is empty does not count: what an earlier file
-// set stands.
+// property reads one <property>, whose parts may be elements or attributes. As in Java, a
+// property with an empty value does not count: the value of an earlier file stays.
 func (p *parser) property(start xml.StartElement) error {
 	line, _ := p.decoder.InputPos()
 	prop := property{source: Source{File: p.file, Line: line}}
@@ -218,7 +217,7 @@ func (p *parser) property(start xml.StartElement) error {
 			prop.value = text
 		case "final":
 			prop.final = text == "true"
-		case "source": // written by Marshal: where the value came from
+		case "source": // written by Marshal: the source of the value
 			prop.source = parseSource(text, prop.source)
 		}
 	}
@@ -265,8 +264,8 @@ func (p *parser) text() (string, error) {
 	}
 }
 
-// xinclude reads <xi:include href="…">, whose <xi:fallback> stands in for a
-// file that is not there. Any other trouble with the file is an error.
+// xinclude reads <xi:include href="…">. If the file does not exist, its <xi:fallback>
+// replaces it. Any other problem with the file is an error.
 func (p *parser) xinclude(start xml.StartElement) error {
 	href := ""
 	for _, a := range start.Attr {
@@ -298,8 +297,7 @@ func (p *parser) xinclude(start xml.StartElement) error {
 	return err
 }
 
-// latinReader decodes the encodings besides UTF-8 that configuration files
-// are met in.
+// latinReader decodes the encodings other than UTF-8 that occur in configuration files.
 func latinReader(charset string, input io.Reader) (io.Reader, error) {
 	switch strings.ToLower(charset) {
 	case "utf8", "us-ascii", "ascii":

@@ -21,7 +21,7 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s: property %s is %q, want %s", e.Source, e.Name, e.Value, e.Want)
 }
 
-// raw is the value as written, or Hadoop's default as written.
+// raw returns the value as written in a file, or else Hadoop's default.
 func (c *Conf) raw(name string) (string, bool) {
 	name = canonicalName(name)
 	if p, ok := c.values[name]; ok {
@@ -126,7 +126,7 @@ type durationSuffix struct {
 	unit   time.Duration
 }
 
-// durationSuffixes has the longer ones first, as "ms" ends in "s".
+// durationSuffixes lists the longer suffixes first, because "ms" ends in "s".
 func durationSuffixes() []durationSuffix {
 	return []durationSuffix{
 		{"ns", time.Nanosecond},

@@ -105,9 +105,9 @@ func byUser() *commonpb.HAStateChangeRequestInfoProto {
 	return &commonpb.HAStateChangeRequestInfoProto{ReqSource: commonpb.HARequestSource_REQUEST_BY_USER.Enum()}
 }
 
-// alone reports whether err is what servers without high availability answer: a
-// ResourceManager does not speak the protocol, and a NameNode
-// (NameNode#getServiceStatus) has no other reason for this exception.
+// alone reports whether err is the answer of a server without high availability. Such a
+// ResourceManager does not speak the protocol. A NameNode has no other reason for this
+// exception (NameNode#getServiceStatus).
 func alone(err error) bool {
 	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
 	return is && (remote.Is(yarnrpc.ErrNoSuchProtocol) || remote.Class == "org.apache.hadoop.ha.ServiceFailedException")

@@ -19,7 +19,7 @@ import (
 // starting, or be lost.
 var ErrUnreachable = errors.New("no DataNode with the block can be reached")
 
-// clientName is who DataNodes note as their client.
+// clientName is the client name that is sent to DataNodes.
 const clientName = "bobbin"
 
 // BlockReader reads a block (DFSInputStream, BlockReaderRemote). It reads from the nearest
@@ -27,18 +27,18 @@ const clientName = "bobbin"
 // only bytes whose checksum is right. Only one goroutine may use it.
 type BlockReader struct {
 	dialer *Dialer
-	life   context.Context //nolint:containedctx // of the reader, not of a call: its end ends a Read that waits
+	life   context.Context //nolint:containedctx // of the reader, not of a call: its end ends a waiting Read
 	end    context.CancelFunc
 	block  Block
 	offset int64    // of the next byte, in the block
-	nodes  []string // addresses that are not tried yet, but for the first, which is asked
-	met    bool     // one has failed otherwise than by not being connected to
+	nodes  []string // addresses: the DataNode in use, then those not tried yet
+	met    bool     // a DataNode has failed after the client connected to it
 	last   error    // failure
 
 	conn   *blockConn  // nil: none
-	leave  func() bool // has the end of life leave conn alone
-	reused bool        // conn has served another reader, and may have ended meanwhile
-	rest   []byte      // of a packet, not given out yet
+	leave  func() bool // stops the end of life from closing conn
+	reused bool        // conn has served another reader, and may have ended since
+	rest   []byte      // of a packet, not returned yet
 }
 
 // ReadBlock returns a reader of a block from NameNode.Locate or NameNode.Open, from an offset in
@@ -79,7 +79,7 @@ func (r *BlockReader) Close() error {
 	return nil
 }
 
-// fill gets the next packet, from one DataNode or another.
+// fill gets the next packet, and changes the DataNode if necessary.
 func (r *BlockReader) fill() error {
 	for {
 		if err := context.Cause(r.life); err != nil {
@@ -100,7 +100,7 @@ func (r *BlockReader) fill() error {
 		if r.conn != nil {
 			r.drop()
 		}
-		if stale || r.life.Err() != nil { // it is no failure of the DataNode
+		if stale || r.life.Err() != nil { // not a failure of the DataNode
 			continue
 		}
 		_, away := errors.AsType[connectError](err)
@@ -110,20 +110,20 @@ func (r *BlockReader) fill() error {
 	}
 }
 
-// answers tells what a DataNode says, or does by its silence, on whatever connection: what it would on
-// a new one, too.
+// answers reports whether an error is the DataNode's answer, or its silence. A new connection would
+// get the same.
 func answers(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrRefused) || errors.Is(err, ErrBlockToken)
 }
 
-// ask gets the next packet from the DataNode that is asked.
+// ask gets the next packet from the current DataNode.
 func (r *BlockReader) ask() error {
 	if r.conn == nil {
 		if err := r.connect(); err != nil {
 			return err
 		}
 	}
-	r.reused = false // or it would not have answered
+	r.reused = false // it has answered, so it had not ended
 	at, data, err := r.conn.packet()
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (r *BlockReader) ask() error {
 	return r.take(at, data)
 }
 
-// connect asks for the rest of the block.
+// connect requests the rest of the block.
 func (r *BlockReader) connect() (err error) {
 	address := r.nodes[0]
 	conn := r.dialer.idle.take(address)
@@ -164,8 +164,8 @@ func (r *BlockReader) send(before []byte, m proto.Message) error {
 	return err
 }
 
-// take takes in what a packet has. Packets begin where a chunk of the checksums does, which may
-// be before the offset that was asked for.
+// take accepts the data of a packet. Packets begin at a checksum chunk, which may be before the
+// requested offset.
 func (r *BlockReader) take(at int64, data []byte) error {
 	skip := r.offset - at
 	if skip < 0 || skip >= int64(len(data)) {
@@ -175,7 +175,7 @@ func (r *BlockReader) take(at int64, data []byte) error {
 	return nil
 }
 
-// finish takes leave of the DataNode once the block was read to its end.
+// finish ends the exchange with the DataNode after the block was read to its end.
 func (r *BlockReader) finish() {
 	defer r.Close()
 	if r.conn == nil {

@@ -19,30 +19,29 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// callConn is what the library takes for a connection to a NameNode. Nothing is
-// behind it but a Caller: each call that the library writes is made through that, and
-// the answer is there to be read. So the calls are logged in, protected, bounded in
-// time and made again at another NameNode as the Caller does it, in the middle of a
-// file too, and no answer can be taken for that of another call.
+// callConn is the library's connection to a NameNode. Behind it is only a Caller. Each call
+// that the library writes is made through the Caller, and the library then reads the answer.
+// So the Caller logs in, protects calls, bounds their time, and repeats them at another
+// NameNode, even in the middle of a file. No answer can be taken for that of another call.
 //
 // The library writes a call and reads its answer before it writes the next.
 type callConn struct {
 	rpc     yarnrpc.Caller
 	address string
-	life    context.Context //nolint:containedctx // of the connection, not of a call: the library's calls have none
+	life    context.Context //nolint:containedctx // of the connection, not of a call: the library's calls have no context
 	end     context.CancelCauseFunc
 
 	mu      sync.Mutex // guards what follows; held during a call
 	opened  bool       // the preamble was written
-	written []byte     // what is not a whole frame yet
+	written []byte     // the beginning of an incomplete frame
 	calls   []wire.Request
-	answer  []byte // what was not read yet
+	answer  []byte // the part that was not read yet
 	writer  bool   // a file may have been opened for writing
 	renewed time.Time
-	last    map[uint64]*hdfspb.ExtendedBlockProto // block of each file that is not known to be complete, by its id
+	last    map[uint64]*hdfspb.ExtendedBlockProto // last block of each file that may be incomplete, by file id
 }
 
-// What the library calls, of which the connection has to know.
+// Methods of the library's calls that callConn must recognize.
 const (
 	methodCreate            = "create"
 	methodAppend            = "append"
@@ -53,16 +52,16 @@ const (
 	methodGetBlockLocations = "getBlockLocations"
 )
 
-// leaseInterval is how often leases are renewed: the library would each second, idle
-// or not. Hadoop's clients do it every 30 s (LeaseRenewer), which is half of the time
-// after which somebody else may take a file over.
+// leaseInterval is the time between two renewals of leases. The library would renew each
+// second, even without open files. Hadoop's clients renew every 30 s (LeaseRenewer), half of
+// the time after which another client may take over a file.
 const leaseInterval = 20 * time.Second
 
-// leaseTime bounds a renewal, as other calls wait for it.
+// leaseTime bounds a renewal, because other calls wait for it.
 const leaseTime = 5 * time.Second
 
-// How often and after which wait, doubled each time, a next block is asked for again
-// while the NameNode has not heard from the DataNodes of the one before
+// Number of tries to get a next block, and the first wait, which is doubled each time. The
+// NameNode refuses a next block until DataNodes have reported the one before
 // (dfs.client.block.write.locateFollowingBlock.retries, .initial.delay.ms).
 const (
 	followingBlockRetries = 5
@@ -75,7 +74,7 @@ func newCallConn(life context.Context, rpc yarnrpc.Caller, address string) *call
 	return c
 }
 
-// Write takes what the library sends: its opening, which goes nowhere, and calls.
+// Write accepts the library's preamble, which is sent nowhere, and its calls.
 func (c *callConn) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +94,8 @@ func (c *callConn) Write(b []byte) (int, error) {
 	}
 }
 
-// take understands the next piece of what was written; false if it is not complete.
+// take handles the next piece of the written bytes. It returns false if the piece is
+// incomplete.
 func (c *callConn) take() (more bool, err error) {
 	const preamble, prefix = 7, 4
 	if !c.opened {
@@ -124,16 +124,16 @@ func (c *callConn) take() (more bool, err error) {
 	}
 	c.written = c.written[prefix+int(length):]
 	if len(c.written) == 0 {
-		c.written = nil // the request has the bytes
+		c.written = nil // the request holds the bytes
 	}
-	if request.ID >= 0 { // or it is the context of a connection, which has its own
+	if request.ID >= 0 { // otherwise it is a connection context, and the Caller has its own
 		c.calls = append(c.calls, request)
 	}
 	return true, nil
 }
 
-// Read makes the call that was written, and reads its answer. An error is the
-// *yarnrpc.CallError of that call, or refuses it, and the next one may do better.
+// Read makes the written call and reads its answer. An error is the *yarnrpc.CallError of
+// that call, or refuses it. The next call may succeed.
 func (c *callConn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +153,7 @@ func (c *callConn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// call makes a call and gives the frame that answers it.
+// call makes a call and returns the frame that answers it.
 func (c *callConn) call(request wire.Request) ([]byte, error) {
 	ctx, method := c.life, request.Call.Method
 	switch method {
@@ -167,7 +167,7 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 		ctx, cancel = context.WithTimeout(ctx, leaseTime)
 		defer cancel()
 	}
-	asked, answered := new(emptypb.Empty), answerTo(method) // a message without fields keeps all that it is given
+	asked, answered := new(emptypb.Empty), answerTo(method) // a message without fields keeps all bytes as unknown fields
 	if err := request.Decode(asked); err != nil {
 		return nil, err
 	}
@@ -192,9 +192,9 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 	return wire.AppendResponse(nil, request.ID, request.Call.ClientID, answered, failure)
 }
 
-// complete has the NameNode close a file. That commits its last block only once it has heard
-// of those before, and the library names the last block in its first call alone: the file
-// would never be closed.
+// complete closes a file. The NameNode commits the last block only after DataNodes have
+// reported the blocks before. The library names the last block only in its first call, so
+// without complete the file would never be closed.
 func (c *callConn) complete(ctx context.Context, request wire.Request, completed *hdfspb.CompleteResponseProto) error {
 	var asked hdfspb.CompleteRequestProto
 	if err := request.Decode(&asked); err != nil {
@@ -212,16 +212,16 @@ func (c *callConn) complete(ctx context.Context, request wire.Request, completed
 	return err
 }
 
-// notReplicatedYet is how a NameNode refuses a next block for the time being, which the
-// library takes for the end of the file.
+// notReplicatedYet reports whether a NameNode refuses a next block only for now. The library
+// would take the refusal for the end of the file.
 func notReplicatedYet(err error) bool {
 	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
 	return is && remote.Class == "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 }
 
-// exception is the NameNode's answer to a call that it refused. Other errors stay, and so
-// does the word of one that is standby: the library would leave it for five seconds, and
-// with it this connection, which knows whether there are leases.
+// exception returns the NameNode's refusal of a call as its answer. Other errors stay
+// errors, and so does StandbyException: the library would leave this connection for five
+// seconds, but only this connection knows whether there are leases.
 func exception(err error) (*wire.Failure, error) {
 	if err == nil {
 		return nil, nil
@@ -233,28 +233,28 @@ func exception(err error) (*wire.Failure, error) {
 	return &wire.Failure{Class: remote.Class, Message: remote.Message, Detail: remote.Detail}, nil
 }
 
-// Close ends the connection and a call that runs.
+// Close ends the connection and a running call.
 func (c *callConn) Close() error {
 	c.end(net.ErrClosed)
 	return nil
 }
 
-// LocalAddr is nowhere.
+// LocalAddr returns the name that was dialled, because the connection has no local address.
 func (c *callConn) LocalAddr() net.Addr { return nowhere(c.address) }
 
-// RemoteAddr is the name that was dialled.
+// RemoteAddr returns the name that was dialled.
 func (c *callConn) RemoteAddr() net.Addr { return nowhere(c.address) }
 
-// SetDeadline is not to be had: how long calls take is the Caller's to say.
+// SetDeadline is not supported: the Caller limits the time of calls.
 func (c *callConn) SetDeadline(time.Time) error { return os.ErrNoDeadline }
 
-// SetReadDeadline is not to be had.
+// SetReadDeadline is not supported.
 func (c *callConn) SetReadDeadline(time.Time) error { return os.ErrNoDeadline }
 
-// SetWriteDeadline is not to be had.
+// SetWriteDeadline is not supported.
 func (c *callConn) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
 
-// nowhere is the address of a connection that is none.
+// nowhere is the address of a callConn, which has no network connection.
 type nowhere string
 
 func (nowhere) Network() string  { return "hadoop" }

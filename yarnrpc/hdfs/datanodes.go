@@ -11,12 +11,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 )
 
-// failureMemory is how long a DataNode that has failed is asked after the others. The NameNode
-// itself takes ten minutes to leave out one that is dead.
+// failureMemory is the time for which a failed DataNode comes after the others. The NameNode
+// itself leaves out a dead DataNode only after ten minutes.
 const failureMemory = 5 * time.Minute
 
-// dataNodes remembers, for all readers of a Dialer, which DataNodes have failed: ten thousand
-// files must not find out one by one that a node does not answer.
+// dataNodes remembers, for all readers of a Dialer, which DataNodes have failed. Otherwise each
+// of ten thousand files would wait for the same silent node.
 type dataNodes struct {
 	byName bool // DialerOptions.UseDatanodeHostname
 	here   func() map[string]bool
@@ -29,7 +29,7 @@ func newDataNodes(byName bool) *dataNodes {
 	return &dataNodes{byName: byName, here: sync.OnceValue(ownAddresses), failed: make(map[string]time.Time)}
 }
 
-// ownAddresses are this machine's; none where they cannot be told.
+// ownAddresses returns this machine's addresses; none if they cannot be determined.
 func ownAddresses() map[string]bool {
 	own := make(map[string]bool)
 	addresses, _ := net.InterfaceAddrs() // without them no node is preferred
@@ -41,9 +41,9 @@ func ownAddresses() map[string]bool {
 	return own
 }
 
-// inOrder gives the addresses of DataNodes in the order in which they are best asked: those on
-// this machine first, the others as the NameNode has them, and last the ones that have failed a
-// while ago, the oldest failure first.
+// inOrder returns the addresses of DataNodes in the order in which to try them: first those on
+// this machine, then the others in the NameNode's order. Those that have failed recently come
+// last, the oldest failure first.
 func (d *dataNodes) inOrder(nodes []*hdfspb.DatanodeInfoProto) []string {
 	type candidate struct {
 		address string
@@ -86,7 +86,7 @@ func rank(here bool) int {
 	return 1
 }
 
-// note takes in what became of a DataNode that was asked.
+// note records whether a DataNode has failed.
 func (d *dataNodes) note(address string, failed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -41,9 +41,9 @@ type DataTransfer struct {
 	AllowSimpleFallback bool
 }
 
-// dataTransferFrom takes what a Hadoop configuration says of connections to DataNodes; a
-// class that chooses the protection by address (dfs.data.transfer.saslproperties.resolver.class)
-// is the server's matter. Errors are *hadoopconf.ValueError.
+// dataTransferFrom reads the settings for connections to DataNodes from a Hadoop configuration. It
+// ignores dfs.data.transfer.saslproperties.resolver.class, a class that chooses the protection by
+// address, because only servers need it. Errors are *hadoopconf.ValueError.
 func dataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	const protection, resolver = "dfs.data.transfer.protection", "dfs.trustedchannel.resolver.class"
 	const suites, aes, sm4 = "dfs.encrypt.data.transfer.cipher.suites", "AES/CTR/NoPadding", "SM4/CTR/NoPadding"
@@ -58,7 +58,7 @@ func dataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	switch suite := conf.Get(suites); suite {
 	case aes:
 		t.AES = true
-	case "", sm4: // which is no more than an offer in Java, either
+	case "", sm4: // in Java, too, it is only an offer
 	default:
 		return DataTransfer{}, &hadoopconf.ValueError{
 			Name: suites, Value: suite, Source: conf.SourceOf(suites), Want: aes + ", or no value",
@@ -93,27 +93,27 @@ var ErrOtherProtection = errors.New("compare its dfs.data.transfer.protection wi
 // expired. Open the file again to get new tokens.
 var ErrBlockToken = errors.New("the DataNode refused the token of the block")
 
-// errUnknownKey is a DataNode's answer to a login by a key that is too old for it.
+// errUnknownKey says that a DataNode does not know the key of a login any more.
 var errUnknownKey = errors.New("the DataNode does not know the data encryption key")
 
 // transfer opens the connections of a Dialer to DataNodes.
 type transfer struct {
 	options   DataTransfer
 	rpc       yarnrpc.Caller // of the NameNode
-	known     atomic.Bool    // the NameNode has said whether transfer is encrypted
-	encrypted atomic.Bool    // all of it is
+	known     atomic.Bool    // encrypted is known
+	encrypted atomic.Bool    // all data transfer is encrypted
 	keys      keyRing
 }
 
-// newTransfer asks the NameNode by rpc for keys.
+// newTransfer makes a transfer that gets keys from the NameNode through rpc.
 func newTransfer(o DataTransfer, rpc yarnrpc.Caller) *transfer {
 	return &transfer{options: o, rpc: rpc, keys: keyRing{fetch: NewNameNode(rpc).newDataEncryptionKey}}
 }
 
-// caller is what the library is to make its calls of the NameNode by. It notes whether
-// all data transfer is encrypted, and says that it is not: the library would make a login
-// of its own at each DataNode, one that mixes up what is read unless AES is chosen, and
-// that fails for good once its key has expired.
+// caller returns the Caller for the library's calls. It notes whether all data transfer is
+// encrypted, and tells the library that it is not. Otherwise the library would log in at each
+// DataNode itself. Its login corrupts data unless AES is chosen, and fails for good once its key
+// has expired.
 func (t *transfer) caller(rpc yarnrpc.Caller) yarnrpc.Caller {
 	return transferCaller{Caller: rpc, transfer: t}
 }
@@ -145,7 +145,8 @@ func (c transferCaller) Call(ctx context.Context, method string, request, respon
 
 const methodServerDefaults = "getServerDefaults"
 
-// learn asks the NameNode whether all transfer is encrypted, unless it has told the library.
+// learn asks the NameNode whether all transfer is encrypted, unless that is known from the
+// library's call.
 func (t *transfer) learn(ctx context.Context) error {
 	if t.known.Load() {
 		return nil
@@ -163,7 +164,7 @@ func (t *transfer) note(answer *hdfspb.GetServerDefaultsResponseProto) {
 	t.known.Store(true)
 }
 
-// open gives a connection that is logged in, or will be by its first operation.
+// open returns a connection that is logged in, or that its first operation will log in.
 func (t *transfer) open(ctx context.Context, address string, dial func() (net.Conn, error)) (*blockConn, error) {
 	if t.encrypted.Load() {
 		opened, err := t.openEncrypted(ctx, address, dial)
@@ -184,8 +185,8 @@ func (t *transfer) open(ctx context.Context, address string, dial func() (net.Co
 	return c, nil
 }
 
-// openEncrypted logs in by the NameNode's key, and once more by a new one if the
-// DataNode does not know it.
+// openEncrypted logs in with the NameNode's key. If the DataNode does not know that key, it logs in
+// once more with a new one.
 func (t *transfer) openEncrypted(ctx context.Context, address string, dial func() (net.Conn, error)) (net.Conn, error) {
 	for renewed := false; ; renewed = true {
 		key, err := t.keys.get(ctx)
@@ -200,7 +201,7 @@ func (t *transfer) openEncrypted(ctx context.Context, address string, dial func(
 		login := key.login()
 		login.aes = t.options.AES
 		opened, err := login.run(conn)
-		if !stop() { // it is closed, or about to be
+		if !stop() { // the connection is closed, or about to be
 			return nil, context.Cause(ctx)
 		}
 		if err == nil {
@@ -214,8 +215,7 @@ func (t *transfer) openEncrypted(ctx context.Context, address string, dial func(
 	}
 }
 
-// privileged says whether a port is one that only root can listen on
-// (SecurityUtil.isPrivilegedPort).
+// privileged reports whether only root can listen on a port (SecurityUtil.isPrivilegedPort).
 func privileged(address string) bool {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -225,14 +225,14 @@ func privileged(address string) bool {
 	return err == nil && n < 1024
 }
 
-// tokenConn is a connection that logs in by the block token in its first operation. Its
-// methods may be used by a reader and a writer at once. A login that fails is final.
+// tokenConn is a connection that logs in with the block token of its first operation. A reader and
+// a writer may use it at once. A failed login is final.
 type tokenConn struct {
 	net.Conn // as dialled
 	options  DataTransfer
 
-	mu        sync.Mutex // guards what follows; held during the login, which a Read may so wait for
-	operation []byte     // what is written of the first one
+	mu        sync.Mutex // guards what follows; held during the login, so that a Read waits for it
+	operation []byte     // the written part of the first operation
 	opened    net.Conn   // nil before the login
 	failed    error
 }
@@ -240,7 +240,7 @@ type tokenConn struct {
 // Write sends b, after the login once the first operation is complete.
 func (c *tokenConn) Write(b []byte) (int, error) {
 	opened, err := c.begin(b)
-	if opened == nil { // kept, sent or failed
+	if opened == nil { // b was kept or sent, or the login has failed
 		if err != nil {
 			return 0, err
 		}
@@ -249,7 +249,7 @@ func (c *tokenConn) Write(b []byte) (int, error) {
 	return opened.Write(b)
 }
 
-// begin takes what is written before the login; after it, it gives the connection to
+// begin collects what is written before the login. After the login it returns the connection to
 // write to.
 func (c *tokenConn) begin(b []byte) (opened net.Conn, err error) {
 	c.mu.Lock()
@@ -270,7 +270,7 @@ func (c *tokenConn) begin(b []byte) (opened net.Conn, err error) {
 	return nil, nil
 }
 
-// logIn logs in and sends the operation, if it is complete.
+// logIn logs in and sends the operation, if the operation is complete.
 func (c *tokenConn) logIn() (complete bool, err error) {
 	shown, err := access(c.operation)
 	if err != nil || shown == nil {

@@ -30,25 +30,25 @@ var ErrChecksum = errors.New("the block does not match its checksums")
 // from before the last write. If it refuses the token, the error is ErrBlockToken.
 var ErrRefused = errors.New("the DataNode refuses to send the block")
 
-// blockConn is what the library takes for a connection to a DataNode. Its errors say which
-// DataNode. Of a block that is read no byte is given out before its packet was compared with
-// the checksums: the library, too, compares them, but passes on what is wrong, and what it
-// got of a packet that broke off. One goroutine may read while another writes.
+// blockConn is the library's connection to a DataNode. Its errors name the DataNode. It returns no byte
+// of a block before it has compared the byte's packet with the checksums. The library compares them too,
+// but returns wrong bytes, and the bytes of incomplete packets. One goroutine may read while another
+// writes.
 //
-// The first operation says whether it is reads that are answered. Others may follow if they
-// are of its kind; the library makes one on each connection.
+// The first operation decides whether the answers to reads are checked. Later operations must be of its
+// kind; the library makes only one on each connection.
 type blockConn struct {
 	net.Conn
 	address string
-	noLogin bool // none was made or will be
+	noLogin bool // there is no login on this connection
 
 	writing sync.Mutex // guards begun, lost
-	begun   []byte     // version and code of the first operation, as far as they are written
+	begun   []byte     // written part of version and code of the first operation
 	lost    bool       // a packet of a block could not be sent
 
 	reading sync.Mutex // guards what follows
 	block   blockStream
-	heard   bool // the DataNode has said something
+	heard   bool // the DataNode has sent something
 	failed  error
 }
 
@@ -56,10 +56,10 @@ func newBlockConn(conn net.Conn, address string) *blockConn {
 	return &blockConn{Conn: conn, address: address, block: blockStream{from: conn}}
 }
 
-// Write sends b. The library ends a block's goroutines after its last packet, and with the
-// error of the acknowledgements, but leaves them where that packet cannot be sent. So packets
-// seem to be sent when the connection is lost, but for the first full one: these come
-// before the end of a block, and the file must not be written on for nothing.
+// Write sends b. The library ends a block's goroutines after the last packet and when it reads a failed
+// acknowledgement, but not if the last packet cannot be sent. So when the connection is lost, Write
+// reports packets as sent, except the first full one: full packets come before the end of a block, and
+// the library must stop writing the file.
 func (c *blockConn) Write(b []byte) (int, error) {
 	packet, lost := c.note(b)
 	if lost {
@@ -70,7 +70,7 @@ func (c *blockConn) Write(b []byte) (int, error) {
 	case err == nil:
 		return n, nil
 	case packet:
-		c.Conn.Close() // the acknowledgement that is missing must be found to be
+		c.Conn.Close() // so that the missing acknowledgement is noticed
 		c.writing.Lock()
 		c.lost = true
 		c.writing.Unlock()
@@ -83,11 +83,12 @@ func (c *blockConn) Write(b []byte) (int, error) {
 	}
 }
 
-// fullPacket is less than the length of a packet of a block that is not its end. The
-// library sends each with one Write.
+// fullPacket is less than the length of a packet that is not the last of its block. The library sends
+// each packet with one Write.
 const fullPacket = 64 << 10
 
-// note takes in what is written: whether it is a packet of a block, and whether one was lost.
+// note looks at written bytes. It returns whether they are a packet of a block, and whether a packet was
+// lost.
 func (c *blockConn) note(b []byte) (packet, lost bool) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -96,8 +97,8 @@ func (c *blockConn) note(b []byte) (packet, lost bool) {
 	return packet, c.lost
 }
 
-// Read reads what has come, or of a block what was found right. A failure ends the
-// connection, and so does a refusal: the library would leave it open.
+// Read reads received bytes, or checked bytes of a block. A failure ends the connection. A refusal does
+// too, because the library would leave it open.
 func (c *blockConn) Read(b []byte) (n int, err error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -113,8 +114,8 @@ func (c *blockConn) Read(b []byte) (n int, err error) {
 	return n, c.failed
 }
 
-// accepted reads the answer to OpReadBlock, of which a refusal is an error. Whoever uses it, and
-// packet, does not use Read.
+// accepted reads the answer to OpReadBlock. A refusal is an error. Do not mix accepted and packet with
+// Read.
 func (c *blockConn) accepted() error {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -129,8 +130,8 @@ func (c *blockConn) accepted() error {
 	return c.failed
 }
 
-// packet gives the next packet of the block that was accepted: where it begins in the block, and
-// its data, which is valid until the next call. No data is the block's end.
+// packet returns the next packet of the accepted block: its offset in the block, and its data, which is
+// valid until the next call. A packet without data is the block's end.
 func (c *blockConn) packet() (at int64, data []byte, err error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -142,7 +143,7 @@ func (c *blockConn) packet() (at int64, data []byte, err error) {
 	return c.block.at, c.block.data, c.failed
 }
 
-// took notes what came of a read. c.reading is held.
+// took records the result of a read. c.reading is held.
 func (c *blockConn) took(some bool, err error) {
 	c.heard = c.heard || some
 	if err != nil {
@@ -159,8 +160,8 @@ func (c *blockConn) readsBlocks() bool {
 	return bytes.Equal(c.begun, []byte{0, transferVersion, opReadBlock})
 }
 
-// explain says why a DataNode may have hung up at the first operation: where it wants a
-// login, it takes the operation for one.
+// explain adds why a DataNode may have closed the connection at the first operation: a DataNode that
+// requires a login takes the operation for one.
 func (c *blockConn) explain(err error) error {
 	if c.noLogin && !c.heard && hungUp(err) {
 		return fmt.Errorf("%w: perhaps the DataNode requires a login: %w", err, ErrOtherProtection)
@@ -168,7 +169,7 @@ func (c *blockConn) explain(err error) error {
 	return err
 }
 
-// hungUp is the error of a conn that the other side has ended.
+// hungUp reports whether err says that the other side has ended a conn.
 func hungUp(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
@@ -183,26 +184,26 @@ func hungUp(err error) bool {
 //	length, of itself, checksums and data: 4 │ length of header: 2 │ PacketHeaderProto │ checksums │ data
 type blockStream struct {
 	from    io.Reader
-	sums    *checksums // of the packets that come; nil: an answer comes
-	refusal error      // what the last answer was; nil: a block
-	piece   []byte     // as it came
-	rest    []byte     // of it, not given out yet
-	data    []byte     // of the piece, where that is a packet: what it has of the block
+	sums    *checksums // of the next packets; nil: an answer is next
+	refusal error      // the refusal in the last answer; nil: a block
+	piece   []byte     // as received
+	rest    []byte     // of piece, not returned yet
+	data    []byte     // the block's data in piece, if that is a packet
 	at      int64      // where data begins in the block
 }
 
 const (
-	// maxAnswer bounds what a DataNode says before a block, in bytes.
+	// maxAnswer bounds a DataNode's answer before a block, in bytes.
 	maxAnswer = 64 << 10
 	// maxPacket bounds checksums and data of a packet, in bytes
 	// (dfs.data.transfer.max.packet.size). DataNodes send 64 KiB of data in each.
 	maxPacket = 16 << 20
 )
 
-// errPacket is in the error for what is not the answer to OpReadBlock.
+// errPacket is wrapped by errors about bytes that are not an answer to OpReadBlock.
 var errPacket = errors.New("not a packet of a block")
 
-// Read reads what was checked. After an error the rest cannot be read.
+// Read returns checked bytes. After an error the rest cannot be read.
 func (s *blockStream) Read(b []byte) (int, error) {
 	for len(s.rest) == 0 {
 		next := s.answer
@@ -291,7 +292,7 @@ func checksumsOf(p *hdfspb.ChecksumProto) (*checksums, error) {
 	return c, nil
 }
 
-// size is the length of the checksums of so many bytes.
+// size returns the length of the checksums for data bytes.
 func (c *checksums) size(data int) int {
 	if c.table == nil {
 		return 0
@@ -299,7 +300,7 @@ func (c *checksums) size(data int) int {
 	return (data + c.chunk - 1) / c.chunk * crc32.Size
 }
 
-// fit says whether sums, of the size for data, were made of it.
+// fit reports whether sums, of the right size, match data.
 func (c *checksums) fit(sums, data []byte) bool {
 	for ; len(sums) > 0; sums = sums[crc32.Size:] {
 		chunk := data[:min(len(data), c.chunk)]

@@ -12,29 +12,29 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// errNotEncrypted is a NameNode that has no data encryption keys, as its
+// errNotEncrypted says that a NameNode has no data encryption keys, because its
 // dfs.encrypt.data.transfer is false.
 var errNotEncrypted = errors.New("the NameNode has no data encryption keys: its dfs.encrypt.data.transfer is false")
 
-// dataEncryptionKey opens the DataNodes of a cluster where all data transfer is encrypted
+// dataEncryptionKey is a key for logins at DataNodes if all data transfer is encrypted
 // (org.apache.hadoop.hdfs.security.token.block.DataEncryptionKey).
 type dataEncryptionKey struct {
-	ID        int32 // of the NameNode's own key, of which this one was made with Nonce
+	ID        int32 // of the NameNode's own key; this key was made from it and Nonce
 	BlockPool string
 	Nonce     []byte
 	Key       []byte // secret
 	Expires   time.Time
-	// Algorithm is the cipher that is to be used without AES, 3des or rc4
-	// (dfs.encrypt.data.transfer.algorithm); empty: rc4 if the DataNode has it.
+	// Algorithm is the cipher to use without AES, 3des or rc4
+	// (dfs.encrypt.data.transfer.algorithm). Empty: rc4 if the DataNode has it.
 	Algorithm string
 }
 
-// Format prints which key it is under every verb, and no byte of it.
+// Format prints the key's id and pool under every verb, and no byte of the key.
 func (k dataEncryptionKey) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "data encryption key %d of %s", k.ID, k.BlockPool)
 }
 
-// login is the one by the key (SaslDataTransferClient.getEncryptedStreams).
+// login returns the login with the key (SaslDataTransferClient.getEncryptedStreams).
 func (k *dataEncryptionKey) login() transferLogin {
 	return transferLogin{
 		user:   fmt.Sprintf("%d %s %s", k.ID, k.BlockPool, sasl.EncodeCredential(k.Nonce)),
@@ -44,9 +44,9 @@ func (k *dataEncryptionKey) login() transferLogin {
 	}
 }
 
-// newDataEncryptionKey asks for a new key (ClientProtocol.getDataEncryptionKey). It lives as
-// long as block tokens do, dfs.block.access.token.lifetime (10 hours). The error is
-// errNotEncrypted where data transfer is not encrypted.
+// newDataEncryptionKey asks for a new key (ClientProtocol.getDataEncryptionKey). It is valid
+// as long as block tokens are, dfs.block.access.token.lifetime (10 hours). The error is
+// errNotEncrypted if data transfer is not encrypted.
 func (n *NameNode) newDataEncryptionKey(ctx context.Context) (*dataEncryptionKey, error) {
 	var response hdfspb.GetDataEncryptionKeyResponseProto
 	if err := n.rpc.Call(ctx, "getDataEncryptionKey", new(hdfspb.GetDataEncryptionKeyRequestProto), &response); err != nil {
@@ -74,8 +74,7 @@ type keyRing struct {
 	current *dataEncryptionKey // nil: to be fetched
 }
 
-// get gives a key that has not expired. Callers that come while there is none each fetch
-// one.
+// get returns a key that has not expired. If there is none, each caller fetches one.
 func (r *keyRing) get(ctx context.Context) (*dataEncryptionKey, error) {
 	r.mu.Lock()
 	key := r.current
@@ -93,7 +92,7 @@ func (r *keyRing) get(ctx context.Context) (*dataEncryptionKey, error) {
 	return key, nil
 }
 
-// forget makes the next get fetch, unless somebody has fetched since this key came.
+// forget makes the next get fetch a key, unless another key has replaced this one.
 func (r *keyRing) forget(key *dataEncryptionKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,7 @@ const (
 	loginMagic = 0xDEADBEEF
 	// transferURI is the service of every DataNode (SaslParticipant).
 	transferURI = "hdfs/0"
-	// maxLoginMessage bounds what a DataNode may say meanwhile, in bytes.
+	// maxLoginMessage bounds a DataNode's messages during the login, in bytes.
 	maxLoginMessage = 16 << 10
 )
 
@@ -39,15 +39,15 @@ type transferLogin struct {
 	user   string
 	secret []byte
 	qops   []sasl.QOP
-	cipher string // of SASL's; empty: any, by sasl's preference
-	aes    bool   // in place of SASL's, if the DataNode has it
+	cipher string // SASL's cipher; empty: any, in package sasl's order
+	aes    bool   // use AES instead of cipher, if the DataNode has it
 	// told is the protection that the NameNode has put into the token of pool, if any.
 	told []byte
 	pool string
 }
 
-// run logs in, and gives the connection as it is from then on. After an error conn is of
-// no further use; closing it is the caller's, and ends a run.
+// run logs in, and returns the connection for what follows. After an error conn is unusable, and the caller
+// closes it. Closing conn ends a run.
 func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 	digest := &sasl.DigestMD5{
 		User: l.user, Password: sasl.EncodeCredential(l.secret),
@@ -62,7 +62,7 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 		hello.HandshakeSecret = &hdfspb.HandshakeSecretProto{Secret: l.told, Bpid: proto.String(l.pool)}
 	}
 	challenge, err := exchange(conn, magic, hello)
-	if hungUp(err) { // it takes the magic for a version
+	if hungUp(err) { // it takes loginMagic for a version
 		return nil, fmt.Errorf("%w: perhaps the DataNode expects no login: %w", err, ErrOtherProtection)
 	}
 	if err != nil {
@@ -90,8 +90,7 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 	return protect(conn, layer, proof.GetCipherOption())
 }
 
-// protect makes the connection that was agreed on. options are what the DataNode has
-// chosen of the ciphers.
+// protect returns the protected connection. options are the ciphers that the DataNode has chosen.
 func protect(conn net.Conn, layer sasl.Layer, options []*hdfspb.CipherOptionProto) (net.Conn, error) {
 	switch qop := sasl.Protects(layer); {
 	case len(options) > 0 && qop != sasl.QOPPrivacy:
@@ -123,7 +122,7 @@ func exchange(conn net.Conn, before []byte, m *hdfspb.DataTransferEncryptorMessa
 	return &reply, refusal(&reply)
 }
 
-// refusal is the error that a DataNode answers with; nil for another answer.
+// refusal returns the error in a DataNode's answer; nil: the answer is no refusal.
 func refusal(reply *hdfspb.DataTransferEncryptorMessageProto) error {
 	message, _, _ := strings.Cut(reply.GetMessage(), "\n")
 	switch {
@@ -138,10 +137,10 @@ func refusal(reply *hdfspb.DataTransferEncryptorMessageProto) error {
 	}
 }
 
-// errRefused is in the error for a DataNode that gives no better reason.
+// errRefused is wrapped by the error if a DataNode gives no more specific reason.
 var errRefused = errors.New("the DataNode refused the login")
 
-// unbuffered reads no byte too many: what follows a message is read elsewhere.
+// unbuffered reads no byte beyond a message, because other code reads what follows.
 type unbuffered struct{ io.Reader }
 
 // ReadByte reads the next byte.

@@ -25,20 +25,20 @@ const (
 	opPrefix        = 3 // length of version and code
 )
 
-// maxOperation bounds the message of an operation, in bytes. It grows with the DataNodes
-// of a pipeline, of which there are a few.
+// maxOperation bounds the message of an operation, in bytes. A message grows with the DataNodes of
+// its pipeline; there are few.
 const maxOperation = 1 << 20
 
-// errOperation is in the error for what is not an operation as the library sends it.
+// errOperation is wrapped by errors about bytes that are not an operation of the library.
 var errOperation = errors.New("not a data transfer operation")
 
-// blockAccess is what an operation shows for its block.
+// blockAccess is the credential that an operation carries for its block.
 type blockAccess struct {
-	pool  string       // of blocks, whose NameNode has issued the token
-	token *creds.Token // its identifier is empty where there is none
+	pool  string       // block pool of the NameNode that has issued the token
+	token *creds.Token // its identifier is empty if there is no token
 }
 
-// access takes that out of an operation; nil where b is only the beginning of one.
+// access returns the credential of an operation; nil if b is an incomplete operation.
 func access(b []byte) (*blockAccess, error) {
 	if len(b) < opPrefix {
 		return nil, nil
@@ -68,7 +68,7 @@ func access(b []byte) (*blockAccess, error) {
 	return shown, nil
 }
 
-// operationHeader decodes what the operation of that code has in its first field.
+// operationHeader decodes the header in the first field of an operation's message.
 func operationHeader(code byte, message []byte) (*hdfspb.BaseHeaderProto, error) {
 	first, err := firstField(message)
 	if err != nil {
@@ -92,8 +92,8 @@ func operationHeader(code byte, message []byte) (*hdfspb.BaseHeaderProto, error)
 	}
 }
 
-// firstField gives the bytes of a message's field 1. Fields are written in the order of
-// their numbers.
+// firstField returns the bytes of a message's field 1. Fields are written in the order of their
+// numbers.
 func firstField(message []byte) ([]byte, error) {
 	number, kind, n := protowire.ConsumeTag(message)
 	if n < 0 || number != 1 || kind != protowire.BytesType {
@@ -106,12 +106,12 @@ func firstField(message []byte) ([]byte, error) {
 	return field, nil
 }
 
-// holder is the user that the token was given to, "" where its identifier is not understood.
-// told is the protection that the NameNode has put into it, for the DataNode to insist on; nil
-// where it has not, as without dfs.namenode.send.qop.enabled: the DataNode decides then.
+// holder returns the user to whom the token was given, "" if its identifier is not understood.
+// told is the protection that the NameNode has put into the token for the DataNode to require. It
+// is nil without dfs.namenode.send.qop.enabled; the DataNode then decides.
 func (a *blockAccess) holder() (user string, told []byte) {
 	identifier := a.token.Identifier
-	if len(identifier) > 0 && int8(identifier[0]) > 0 { // BlockTokenIdentifier.readFields tells them apart by this
+	if len(identifier) > 0 && int8(identifier[0]) > 0 { // BlockTokenIdentifier.readFields distinguishes the formats by this
 		var p hdfspb.BlockTokenSecretProto
 		if err := proto.Unmarshal(identifier, &p); err != nil {
 			return "", nil
@@ -128,7 +128,7 @@ func (a *blockAccess) holder() (user string, told []byte) {
 	r.LongText() // pool
 	r.VLong()    // block
 
-	for range 2 { // what may be done, kinds of storage
+	for range 2 { // access modes, storage types
 		for range r.Count() {
 			r.Text()
 		}
@@ -137,7 +137,7 @@ func (a *blockAccess) holder() (user string, told []byte) {
 		r.LongText() // storage
 	}
 	told = r.Bytes()
-	if r.Err() != nil { // it often ends before that
+	if r.Err() != nil { // identifiers often end before this field
 		return user, nil
 	}
 	return user, told

@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// maxWrapper bounds a wrapper that is read, in bytes. DataNodes put a packet into each,
-	// and take packets of at most 16 MB themselves (dfs.data.transfer.max.packet.size).
+	// maxWrapper bounds a received wrapper, in bytes. DataNodes put a packet into each, and
+	// accept packets of at most 16 MB (dfs.data.transfer.max.packet.size).
 	maxWrapper = 17 << 20
-	// step is how far a length is trusted before its bytes come, and how much is encrypted
-	// at a time.
+	// step bounds the memory that is allocated before its bytes have come, and the bytes
+	// that are encrypted at a time.
 	step = 64 << 10
 )
 
 // wrappedConn carries bytes in SASL's wrappers, each after its length (SaslInputStream,
-// SaslOutputStream). A direction that has failed stays failed: nothing after a wrapper
-// that was changed, lost or repeated can be trusted. One goroutine may read while another
-// writes.
+// SaslOutputStream). A direction that has failed stays failed: after a changed, lost or
+// repeated wrapper no byte can be trusted. One goroutine may read while another writes.
 type wrappedConn struct {
 	net.Conn
 	layer sasl.Layer
@@ -36,8 +35,8 @@ type wrappedConn struct {
 	writeErr error
 
 	reading sync.Mutex // guards wrapper, plain and readErr
-	wrapper []byte     // as it came, or unwrapped in place
-	plain   []byte     // of it, not read yet
+	wrapper []byte     // as received, or unwrapped in place
+	plain   []byte     // of wrapper, not read yet
 	readErr error
 }
 
@@ -92,8 +91,8 @@ func (c *wrappedConn) readWrapped() (plain []byte, err error) {
 	return c.layer.Unwrap(c.wrapper)
 }
 
-// appendRead adds n bytes of r to b. It takes memory for those that have come, and for a
-// step more.
+// appendRead adds n bytes of r to b. It allocates memory for the bytes that have come and
+// one more step.
 func appendRead(b []byte, r io.Reader, n int) ([]byte, error) {
 	for end := len(b) + n; len(b) < end; {
 		part := min(end-len(b), max(step, cap(b)-len(b)))
@@ -111,9 +110,9 @@ func appendRead(b []byte, r io.Reader, n int) ([]byte, error) {
 }
 
 // cipherConn carries bytes under AES in counter mode (CryptoInputStream,
-// CryptoOutputStream). That hides them, but does not show what was changed on the way:
-// the checksums of blocks are all there is. A direction that has failed stays failed, as
-// nobody knows how far its counter is. One goroutine may read while another writes.
+// CryptoOutputStream). AES hides the bytes but does not reveal changes: only the checksums
+// of blocks do. A direction that has failed stays failed, because its counter is unknown.
+// One goroutine may read while another writes.
 type cipherConn struct {
 	net.Conn
 
@@ -126,12 +125,12 @@ type cipherConn struct {
 	in      cipher.Stream
 }
 
-// newCipherConn takes the keys that the DataNode has chosen out of their wrappers.
+// newCipherConn unwraps the keys that the DataNode has chosen.
 func newCipherConn(conn net.Conn, layer sasl.Layer, option *hdfspb.CipherOptionProto) (*cipherConn, error) {
 	if suite := option.GetSuite(); suite != hdfspb.CipherSuiteProto_AES_CTR_NOPADDING {
 		return nil, fmt.Errorf("%w: the DataNode chose cipher suite %v, which was not offered", sasl.ErrChallenge, suite)
 	}
-	// In and out are the DataNode's, and wrapped in this order.
+	// In and out are seen from the DataNode. The keys are wrapped in this order.
 	out, err := keyStream(layer, option.GetInKey(), option.GetInIv())
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ type Dialer struct {
 	transfer *transfer
 	nodes    *dataNodes
 	idle     idleConns
-	life     context.Context //nolint:containedctx // of the dialer, not of a call: ends what runs when it is closed
+	life     context.Context //nolint:containedctx // of the dialer, not of a call: Close ends it
 	stop     context.CancelCauseFunc
 
 	mu     sync.Mutex // guards what follows
@@ -125,7 +125,7 @@ func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net
 func (d *Dialer) openDataNode(ctx context.Context, network, address string) (*blockConn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(d.life, func() { cancel(ErrDialerClosed) })() //nolint:contextcheck // the dialer's end ends this connect, too
+	defer context.AfterFunc(d.life, func() { cancel(ErrDialerClosed) })() //nolint:contextcheck // the dialer's end also ends this connect
 	return d.transfer.open(ctx, address, func() (net.Conn, error) { return d.dial(ctx, network, address) })
 }
 
@@ -163,14 +163,14 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		return nil, errors.Join(ErrDialerClosed, raw.Close())
 	}
 	d.open[c] = struct{}{}
-	c.mu.Lock() // it may go off at once
+	c.mu.Lock() // the timer may expire at once
 	defer c.mu.Unlock()
 	c.silence = time.AfterFunc(d.options.Silence, c.silent)
 	return c, nil
 }
 
-// connectError marks that a DataNode could not be connected to. What fails later, such as a login, is
-// its answer.
+// connectError says that the client could not connect to a DataNode. A later failure, such as a refused
+// login, is the DataNode's answer.
 type connectError struct{ error }
 
 func (e connectError) Unwrap() error { return e.error }
@@ -181,10 +181,9 @@ func (d *Dialer) forget(c *conn) {
 	delete(d.open, c)
 }
 
-// conn is a connection to a DataNode whose first failure is final: every later read
-// and write gives that error again. Where the DataNode ends it, that is
-// io.ErrUnexpectedEOF: the library takes io.EOF for the end of a block, whose last packet
-// says so itself.
+// conn is a connection to a DataNode whose first failure is final: every later read and write returns
+// the same error. If the DataNode ends the connection, the error is io.ErrUnexpectedEOF. The library
+// would take io.EOF for the end of a block, but the block's last packet marks that.
 type conn struct {
 	net.Conn
 	dialer  *Dialer
@@ -233,7 +232,7 @@ func (c *conn) silent() {
 	c.end(fmt.Errorf("no byte was transferred for %s: %w", c.dialer.options.Silence, os.ErrDeadlineExceeded))
 }
 
-// end closes the connection for a reason, the first of which stays.
+// end closes the connection for a reason. The first reason stays.
 func (c *conn) end(reason error) {
 	c.mu.Lock()
 	first := c.reason == nil

@@ -6,18 +6,20 @@ import (
 	"time"
 )
 
-// Connections to DataNodes over which a block was read to its end, and that are good for
-// another (PeerCache): a new one costs a thread there, and a login where there is one, which
-// is most of the work for a small file.
+// Connections to DataNodes that have carried a block to its end are kept for another block
+// (PeerCache). A new connection costs the DataNode a thread and, in secure clusters, a login:
+// most of the work for a small file.
 const (
-	// idleTime is how long one is kept, less than the 4 s after which a DataNode ends it
-	// (dfs.datanode.socket.reuse.keepalive); as dfs.client.socketcache.expiryMsec.
+	// idleTime is how long a connection is kept (dfs.client.socketcache.expiryMsec). It is
+	// less than the 4 s after which a DataNode closes it
+	// (dfs.datanode.socket.reuse.keepalive).
 	idleTime = 3 * time.Second
-	// maxIdle is how many are kept to one DataNode; as dfs.client.socketcache.capacity.
+	// maxIdle is the number of connections kept to one DataNode
+	// (dfs.client.socketcache.capacity).
 	maxIdle = 16
 )
 
-// idleConns are those of a Dialer.
+// idleConns holds the kept connections of a Dialer.
 type idleConns struct {
 	mu     sync.Mutex // guards what follows
 	conns  map[string][]idleConn
@@ -29,7 +31,7 @@ type idleConn struct {
 	expiry *time.Timer
 }
 
-// keep takes over a connection that nothing is under way on.
+// keep takes over a connection without a running operation.
 func (i *idleConns) keep(conn *blockConn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -43,7 +45,7 @@ func (i *idleConns) keep(conn *blockConn) {
 	i.conns[conn.address] = append(i.conns[conn.address], idleConn{conn, time.AfterFunc(idleTime, func() { i.expire(conn) })})
 }
 
-// take gives the connection to a DataNode that was kept last; nil where there is none. It may
+// take returns the connection to a DataNode that was kept last; nil: none. The connection may
 // have ended.
 func (i *idleConns) take(address string) *blockConn {
 	i.mu.Lock()
@@ -58,7 +60,7 @@ func (i *idleConns) take(address string) *blockConn {
 	return last.conn
 }
 
-// expire closes a connection that nobody has taken.
+// expire closes a connection that no reader has taken.
 func (i *idleConns) expire(conn *blockConn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -79,7 +81,7 @@ func (i *idleConns) put(address string, kept []idleConn) {
 	i.conns[address] = kept
 }
 
-// close keeps none any more; the Dialer ends those that are kept.
+// close stops keeping connections. The Dialer ends those that are kept.
 func (i *idleConns) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

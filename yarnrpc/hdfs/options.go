@@ -76,9 +76,9 @@ func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, err
 	return o, nil
 }
 
-// shuffle brings the NameNodes of a nameservice into an order of chance, if the
-// configuration is for that (AbstractNNFailoverProxyProvider.getRandomOrder): with the name
-// of the nameservice at the end of the property, or else for all of them.
+// shuffle puts the NameNodes of a nameservice into random order, if the configuration says
+// so (AbstractNNFailoverProxyProvider.getRandomOrder). The property with the nameservice at
+// its end comes before the property for all nameservices.
 func shuffle(addresses []string, conf *hadoopconf.Conf, nameservice string) error {
 	property := "dfs.client.failover.random.order"
 	if _, isSet, err := conf.Lookup(property + "." + nameservice); err != nil {

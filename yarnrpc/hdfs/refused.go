@@ -27,18 +27,19 @@ var (
 	ErrErasureCoded = errors.New("file is erasure coded, which this client does not support: use a copy in a directory with replication")
 )
 
-// unknownCryptoVersion is how a NameNode refuses a new file in an encryption zone to a
-// client that names no way to encrypt.
+// unknownCryptoVersion is the exception with which a NameNode refuses a new file in an
+// encryption zone to a client that names no way to encrypt.
 const unknownCryptoVersion = "org.apache.hadoop.hdfs.UnknownCryptoProtocolVersionException"
 
-// What is called for the library beside its own calls.
+// Calls that callConn makes beside the library's own.
 const (
 	methodGetFileInfo = "getFileInfo"
 	methodDelete      = "delete"
 )
 
-// answerTo is what takes the answer to a call. A message without fields keeps all that it
-// is given; what tells how a file is stored, or whether it is complete, is looked into.
+// answerTo returns the message that receives the answer to a call. A message without
+// fields keeps all bytes. Only answers that say how a file is stored, or whether it is
+// complete, are decoded.
 func answerTo(method string) proto.Message {
 	switch method {
 	case methodCreate:
@@ -56,7 +57,7 @@ func answerTo(method string) proto.Message {
 
 // callPlain makes a call, unless it leads to a file that the library cannot handle.
 func (c *callConn) callPlain(ctx context.Context, request wire.Request, asked, answered proto.Message) error {
-	if request.Call.Method == methodAppend { // which cannot be taken back
+	if request.Call.Method == methodAppend { // an append cannot be undone
 		if err := c.appendable(ctx, request); err != nil {
 			return err
 		}
@@ -72,7 +73,7 @@ func (c *callConn) callPlain(ctx context.Context, request wire.Request, asked, a
 		return plain(answered.GetLocations())
 	case *hdfspb.AppendResponseProto:
 		return plain(answered.GetStat())
-	case *hdfspb.CreateResponseProto: // what a directory makes of its files shows in the new file only
+	case *hdfspb.CreateResponseProto: // only the new file shows the directory's policy
 		if refused := plain(answered.GetFs()); refused != nil {
 			return c.uncreate(ctx, request, refused)
 		}
@@ -80,7 +81,7 @@ func (c *callConn) callPlain(ctx context.Context, request wire.Request, asked, a
 	return nil
 }
 
-// plain refuses a file, or its blocks, by how it is stored.
+// plain returns an error if a file is encrypted or striped.
 func plain(file interface {
 	GetFileEncryptionInfo() *hdfspb.FileEncryptionInfoProto
 	GetEcPolicy() *hdfspb.ErasureCodingPolicyProto
@@ -96,7 +97,7 @@ func plain(file interface {
 	}
 }
 
-// appendable looks at a file before it is opened for more.
+// appendable checks a file before it is opened for append.
 func (c *callConn) appendable(ctx context.Context, request wire.Request) error {
 	var asked hdfspb.AppendRequestProto
 	if err := request.Decode(&asked); err != nil {
@@ -109,7 +110,7 @@ func (c *callConn) appendable(ctx context.Context, request wire.Request) error {
 	return plain(file.GetFs())
 }
 
-// uncreate removes the file that a refused call has made, and gives the refusal.
+// uncreate removes the file that a refused call has made, and returns the refusal.
 func (c *callConn) uncreate(ctx context.Context, request wire.Request, refused error) error {
 	var asked hdfspb.CreateRequestProto
 	if err := request.Decode(&asked); err != nil {

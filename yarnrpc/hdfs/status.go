@@ -77,10 +77,11 @@ func described(operation, path string, p *hdfspb.HdfsFileStatusProto, err error)
 	return s, nil
 }
 
-// errImpossible is a NameNode that tells what no file has: Hadoop counts bytes in a signed long.
+// errImpossible says that a NameNode reports an impossible number: Hadoop counts bytes in a signed
+// long.
 var errImpossible = errors.New("the NameNode reports a file or a block of more than 2^63 bytes")
 
-// possible refuses numbers that are negative here, or become so when they are added.
+// possible refuses numbers that are negative here, or whose sums are.
 func possible(length int64, blocks []Block) error {
 	impossible := length < 0
 	for _, b := range blocks {
@@ -121,7 +122,7 @@ func (n *NameNode) List(ctx context.Context, path string, blocks bool) iter.Seq2
 	}
 }
 
-// errNoProgress is a NameNode that has more entries and gives none that come after the last.
+// errNoProgress says that a NameNode announces more entries but returns none after the last one.
 var errNoProgress = errors.New("the NameNode lists the same entries again")
 
 func (n *NameNode) list(ctx context.Context, path, after string, blocks bool) (part []Status, more bool, err error) {
@@ -141,7 +142,7 @@ func (n *NameNode) list(ctx context.Context, path, after string, blocks bool) (p
 			return nil, false, fmt.Errorf("%s: %w", entry.Name, err)
 		}
 		for i := range entry.Blocks {
-			entry.Blocks[i].located = nil // of no use without tokens, and there may be a million
+			entry.Blocks[i].located = nil // useless without tokens, and there may be a million
 		}
 		part = append(part, entry)
 	}
