@@ -30,15 +30,15 @@ const (
 
 var errProtocol = errors.New("hdfsfake: not the data transfer protocol")
 
-// errEnded ends a connection in order.
+// errEnded ends a connection without an error.
 var errEnded = errors.New("hdfsfake: nothing follows")
 
-// transfer answers operations on a connection to a DataNode, and closes it: after one, unless a
-// client says that it has read a block to its end.
+// transfer answers operations on a connection to a DataNode. It closes the connection after one
+// operation, unless a client says that it has read a block to its end.
 func (f *Fake) transfer(dataNode string, conn net.Conn) {
 	in := bufio.NewReader(conn)
-	for f.operation(dataNode, conn, in) == nil { // else the client has gone, or learns it from the end of the connection
-		_ = conn.SetReadDeadline(time.Now().Add(f.config.KeepAlive)) // a pipe has deadlines
+	for f.operation(dataNode, conn, in) == nil { // otherwise the client has left, or sees the end of the connection
+		_ = conn.SetReadDeadline(time.Now().Add(f.config.KeepAlive)) // a pipe supports deadlines
 		if _, err := in.Peek(1); err != nil {
 			break
 		}
@@ -85,7 +85,7 @@ func (f *Fake) operation(dataNode string, conn net.Conn, in *bufio.Reader) error
 	}
 }
 
-// block gives a block, and its data so far.
+// block returns a block, and its data so far.
 func (f *Fake) block(header *hdfspb.ClientOperationHeaderProto) (*block, []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +96,7 @@ func (f *Fake) block(header *hdfspb.ClientOperationHeaderProto) (*block, []byte)
 	return b, b.data
 }
 
-// readBlock sends a block from the checksum chunk on that the offset is in.
+// readBlock sends a block, beginning with the checksum chunk that holds the offset.
 func (f *Fake) readBlock(dataNode string, conn net.Conn, op *hdfspb.OpReadBlockProto) error {
 	offset := int64(op.GetOffset())
 	f.mu.Lock()
@@ -136,7 +136,7 @@ func sendPackets(conn net.Conn, data []byte, at int64, fault blockFault) error {
 			return err
 		}
 		until := sent + int64(len(piece))
-		if fault.kind == corrupt { // a byte that there is
+		if fault.kind == corrupt { // an existing byte
 			until--
 		}
 		strikes := fault.kind != 0 && fault.after <= until && fault.after >= sent
@@ -165,7 +165,7 @@ func sendPackets(conn net.Conn, data []byte, at int64, fault blockFault) error {
 	}
 }
 
-// untilLeft waits for the client to leave, which has nothing to say meanwhile.
+// untilLeft waits until the client leaves. The client sends nothing meanwhile.
 func untilLeft(conn net.Conn) error {
 	_, err := conn.Read(make([]byte, 1))
 	return errors.Join(err, errEnded)
@@ -189,7 +189,7 @@ func appendPacket(at, seqno int64, piece []byte) (packet []byte, dataFrom int, e
 	return append(packet, piece...), len(packet), nil
 }
 
-// checksums are those of each chunk, CRC32C.
+// checksums returns the CRC32C of each chunk.
 func checksums(data []byte) []byte {
 	var sums []byte
 	for len(data) > 0 {
@@ -200,7 +200,7 @@ func checksums(data []byte) []byte {
 	return sums
 }
 
-// writeBlock takes packets in, and acknowledges each, until the last.
+// writeBlock receives packets up to the last one, and acknowledges each.
 func (f *Fake) writeBlock(conn net.Conn, in *bufio.Reader, op *hdfspb.OpWriteBlockProto) error {
 	fault := f.faults.takeBlock(&f.faults.writes)
 	b, _ := f.block(op.GetHeader())
@@ -234,7 +234,7 @@ func (f *Fake) writeBlock(conn net.Conn, in *bufio.Reader, op *hdfspb.OpWriteBlo
 	}
 }
 
-// store adds a packet to a block; a heartbeat adds nothing.
+// store adds a packet to a block. A heartbeat packet adds nothing.
 func (f *Fake) store(b *block, at int64, data []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

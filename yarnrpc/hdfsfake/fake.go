@@ -50,7 +50,7 @@ type Fake struct {
 	authority string
 	conf      *hadoopconf.Conf
 	nameNodes []*nameNode // in the order of their numbers, from 0
-	dataNodes []string    // host names, which are their addresses, too
+	dataNodes []string    // host names, which are also their addresses
 	faults    faults
 	tasks     sync.WaitGroup // connections of DataNodes
 
@@ -60,11 +60,11 @@ type Fake struct {
 	active  int // number of a NameNode
 	calls   []Call
 	reads   []Read
-	cache   map[string]answer // of calls that must not be done twice, by client and call
+	cache   map[string]answer // of calls that must not be executed twice, by client and call
 	conns   map[net.Conn]bool // of DataNodes
-	dialled int               // connections that DataNodes have taken
-	dead    map[string]bool   // DataNodes that the NameNodes know of no more, by name
-	// safeMode says that the NameNodes take no changes.
+	dialled int               // connections that DataNodes have accepted
+	dead    map[string]bool   // DataNodes that the NameNodes treat as dead, by name
+	// safeMode says that the NameNodes refuse changes.
 	safeMode bool
 	stopped  bool
 }
@@ -85,7 +85,7 @@ func Start(c Config) *Fake {
 	for i := range c.NameNodes {
 		f.nameNodes = append(f.nameNodes, newNameNode(f, i))
 	}
-	tag := strings.ToLower(rand.Text()[:8]) // clients remember DataNodes that have failed, from one test to the next
+	tag := strings.ToLower(rand.Text()[:8]) // keeps the names of tests apart: clients remember failed DataNodes
 	for i := range c.DataNodes {
 		f.dataNodes = append(f.dataNodes, fmt.Sprintf("node%d.%s", i+1, tag))
 	}
@@ -113,13 +113,13 @@ func (f *Fake) configure() {
 	f.conf = new(hadoopconf.Conf).With("hdfsfake", properties)
 }
 
-// Conf is the Hadoop configuration of the clients.
+// Conf returns the Hadoop configuration of the clients.
 func (f *Fake) Conf() *hadoopconf.Conf { return f.conf }
 
-// Authority is the authority of hdfs URIs: of the NameNode, or of the nameservice.
+// Authority returns the authority of hdfs URIs: the NameNode or the nameservice.
 func (f *Fake) Authority() string { return f.authority }
 
-// Dialled counts the connections that DataNodes have taken so far.
+// Dialled returns the number of connections that DataNodes have accepted so far.
 func (f *Fake) Dialled() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,12 +133,12 @@ func (f *Fake) Connected() int {
 	return len(f.conns)
 }
 
-// running are the DataNodes that the NameNodes know of. f.mu is held.
+// running returns the DataNodes that the NameNodes do not treat as dead. f.mu is held.
 func (f *Fake) running() []string {
 	return slices.DeleteFunc(slices.Clone(f.dataNodes), func(name string) bool { return f.dead[name] })
 }
 
-// DataNodes are the names by which the NameNodes know the DataNodes.
+// DataNodes returns the names by which the NameNodes know the DataNodes.
 func (f *Fake) DataNodes() []string { return f.dataNodes }
 
 // Dial opens a connection to a NameNode or a DataNode. It refuses unknown addresses and

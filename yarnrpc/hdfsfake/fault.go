@@ -19,7 +19,7 @@ const (
 	After
 )
 
-// faults are those that tests have ordered.
+// faults holds the faults that tests have ordered.
 type faults struct {
 	mu         sync.Mutex // guards what follows
 	calls      []fault
@@ -29,7 +29,7 @@ type faults struct {
 	unreported int             // times that complete finds DataNodes silent
 }
 
-// fault befalls one call of a method.
+// fault hits one call of a method.
 type fault struct {
 	method string
 	when   When
@@ -38,7 +38,7 @@ type fault struct {
 	err    error
 }
 
-// blockFault befalls one block that is read or written, after so many bytes of its data.
+// blockFault hits one block that is read or written, after so many bytes of its data.
 type blockFault struct {
 	kind  blockFaultKind
 	after int64
@@ -183,7 +183,7 @@ func (s *faults) refuses(address string) bool {
 	return s.away[address]
 }
 
-// take gives the fault that befalls a call, if there is one.
+// take returns the fault for a call, if there is one.
 func (s *faults) take(method string) fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *faults) take(method string) fault {
 	return one
 }
 
-// takeBlock gives the fault that befalls a block, if there is one.
+// takeBlock returns the fault for a block, if there is one.
 func (s *faults) takeBlock(from *[]blockFault) blockFault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (s *faults) takeBlock(from *[]blockFault) blockFault {
 	return one
 }
 
-// reported says whether the DataNodes have reported a file's last block.
+// reported returns whether the DataNodes have reported a file's last block.
 func (s *faults) reported() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	classSafeMode = "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
 )
 
-// methodDelete is ClientProtocol's, and no method of HTTP.
+// methodDelete is the method of ClientProtocol, not of HTTP.
 const methodDelete = "delete"
 
 // poolID is the block pool of all blocks.
@@ -43,32 +43,32 @@ type Read struct {
 	Offset   int64 // in the block
 }
 
-// answer is what came of a call.
+// answer is the result of a call.
 type answer struct {
 	message proto.Message
 	err     error
 }
 
-// Calls are the calls of a method so far, to any NameNode.
+// Calls returns the calls of a method so far, to any NameNode.
 func (f *Fake) Calls(method string) []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(f.calls), func(c Call) bool { return c.Method != method })
 }
 
-// Executed counts how often a method was executed.
+// Executed returns how often a method was executed.
 func (f *Fake) Executed(method string) int {
 	return len(slices.DeleteFunc(f.Calls(method), func(c Call) bool { return !c.Executed }))
 }
 
-// Reads are the reads of blocks so far.
+// Reads returns the reads of blocks so far.
 func (f *Fake) Reads() []Read {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.reads)
 }
 
-// call answers a call, as far as the faults allow.
+// call answers a call, unless a fault prevents it.
 func (n *nameNode) call(call *rpctest.Call) (proto.Message, error) {
 	f := n.fake
 	fault := f.faults.take(call.Call.Method)
@@ -86,7 +86,7 @@ func (n *nameNode) call(call *rpctest.Call) (proto.Message, error) {
 	return a.message, a.err
 }
 
-// wait reports whether the time has passed and the caller is still there.
+// wait waits. It reports whether the time has passed and the caller is still there.
 func wait(call *rpctest.Call, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -98,7 +98,7 @@ func wait(call *rpctest.Call, d time.Duration) bool {
 	}
 }
 
-// execute makes a call's changes, unless it is refused, and writes it down.
+// execute executes a call, unless it is refused, and records it.
 func (f *Fake) execute(n *nameNode, call *rpctest.Call, refused bool) answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +121,7 @@ func (f *Fake) execute(n *nameNode, call *rpctest.Call, refused bool) answer {
 	var a answer
 	a.message, a.err = f.dispatch(call, c)
 	switch call.Call.Method {
-	case "create", methodDelete, "rename2": // methods @AtMostOnce of ClientProtocol; what failed is tried again (RetryCache.setState)
+	case "create", methodDelete, "rename2": // methods @AtMostOnce of ClientProtocol; a failed call is executed again (RetryCache.setState)
 		if a.err == nil {
 			f.cache[key] = a
 		}
@@ -129,7 +129,7 @@ func (f *Fake) execute(n *nameNode, call *rpctest.Call, refused bool) answer {
 	return a
 }
 
-// writes tells the methods that a NameNode in safe mode refuses.
+// writes reports whether a NameNode in safe mode refuses a method.
 func writes(method string) bool {
 	switch method {
 	case "create", "addBlock", "updateBlockForPipeline", "complete", methodDelete, "mkdirs", "rename2":
@@ -208,7 +208,7 @@ func (f *Fake) fileInfo(r *hdfspb.GetFileInfoRequestProto) (proto.Message, error
 	return &hdfspb.GetFileInfoResponseProto{Fs: f.status(n, "")}, nil
 }
 
-// status describes an inode; name is empty for one that was asked for by its path.
+// status describes an inode. name is empty for the requested path itself.
 func (f *Fake) status(n *inode, name string) *hdfspb.HdfsFileStatusProto {
 	status := &hdfspb.HdfsFileStatusProto{
 		FileType: hdfspb.HdfsFileStatusProto_IS_FILE.Enum(), Path: []byte(name), Length: proto.Uint64(n.length()),
@@ -238,7 +238,7 @@ func (f *Fake) locatedFileInfo(r *hdfspb.GetLocatedFileInfoRequestProto) (proto.
 	return &hdfspb.GetLocatedFileInfoResponseProto{Fs: f.statusWithBlocks(n, "")}, nil
 }
 
-// statusWithBlocks describes an inode and where its blocks lie.
+// statusWithBlocks describes an inode and the places of its blocks.
 func (f *Fake) statusWithBlocks(n *inode, name string) *hdfspb.HdfsFileStatusProto {
 	status := f.status(n, name)
 	if !n.dir {
@@ -258,8 +258,8 @@ func policy() *hdfspb.ErasureCodingPolicyProto {
 	return &hdfspb.ErasureCodingPolicyProto{Id: proto.Uint32(1), Name: proto.String("RS-6-3-1024k")}
 }
 
-// listing gives as many entries as there is room for: ListLimit of them, or with their blocks until
-// so many replicas are named.
+// listing returns a part of a directory: ListLimit entries or, with blocks, as many entries as have
+// that many replicas.
 func (f *Fake) listing(r *hdfspb.GetListingRequestProto) (proto.Message, error) {
 	n := f.space.inodes[r.GetSrc()]
 	if n == nil {
@@ -306,7 +306,7 @@ func (f *Fake) blockLocations(r *hdfspb.GetBlockLocationsRequestProto) (proto.Me
 	return &hdfspb.GetBlockLocationsResponseProto{Locations: located}, nil
 }
 
-// locations are all blocks of a file.
+// locations returns all blocks of a file.
 func (f *Fake) locations(n *inode) *hdfspb.LocatedBlocksProto {
 	located := &hdfspb.LocatedBlocksProto{
 		FileLength: proto.Uint64(n.length()), UnderConstruction: proto.Bool(n.writer != ""), IsLastBlockComplete: proto.Bool(n.writer == ""),
@@ -360,7 +360,7 @@ func (f *Fake) create(r *hdfspb.CreateRequestProto, user string) (proto.Message,
 	return &hdfspb.CreateResponseProto{Fs: f.status(n, "")}, nil
 }
 
-// written is the file that a client has open for writing.
+// written returns the file that a client has open for writing.
 func (f *Fake) written(at, client string) (*inode, error) {
 	n := f.space.inodes[at]
 	if n == nil || n.writer == "" || n.writer != client {
@@ -369,7 +369,7 @@ func (f *Fake) written(at, client string) (*inode, error) {
 	return n, nil
 }
 
-// committed checks what a client says of the last block that it has written.
+// committed checks a client's report of the last block that it has written.
 func committed(n *inode, said *hdfspb.ExtendedBlockProto) error {
 	if len(n.blocks) == 0 && said == nil {
 		return nil
@@ -405,8 +405,8 @@ func (f *Fake) updateBlock(r *hdfspb.UpdateBlockForPipelineRequestProto) (proto.
 	return &hdfspb.UpdateBlockForPipelineResponseProto{Block: f.located(b, 0)}, nil
 }
 
-// complete closes a file. While a block is not reported nothing is committed: the client
-// has to name the last block again.
+// complete closes a file. As long as a block is not reported, nothing is committed, and the client
+// must name the last block again.
 func (f *Fake) complete(r *hdfspb.CompleteRequestProto) (proto.Message, error) {
 	n, err := f.written(r.GetSrc(), r.GetClientName())
 	if err != nil {

@@ -17,14 +17,14 @@ type inode struct {
 	perm     uint32
 	owner    string
 	modified time.Time
-	kind     fileKind // of a directory: of the files that are made in it
+	kind     fileKind // of a directory: the kind of new files in it
 	writer   string   // client that has the file open for writing; "": it is complete
 	blocks   []*block
-	// replication is how many copies the file's client has asked for.
+	// replication is the number of copies that the file's client has asked for.
 	replication uint32
 }
 
-// fileKind is how a file's bytes lie on the DataNodes.
+// fileKind says how a file's bytes are stored on the DataNodes.
 type fileKind int
 
 const (
@@ -47,7 +47,7 @@ func (n *inode) length() uint64 {
 	return total
 }
 
-// namespace is what the NameNodes know, and the content of blocks. It is plain data.
+// namespace holds the NameNodes' knowledge and the content of blocks. It is plain data.
 type namespace struct {
 	inodes map[string]*inode // by clean absolute path
 	blocks map[uint64]*block
@@ -66,7 +66,7 @@ func (s *namespace) nextID() uint64 {
 	return s.lastID
 }
 
-// make adds an inode below an existing directory, whose kind it takes on.
+// make adds an inode to an existing directory, and gives it the directory's kind.
 func (s *namespace) make(at string, n inode) *inode {
 	n.id, n.modified, n.kind = s.nextID(), time.Now(), s.inodes[path.Dir(at)].kind
 	s.inodes[at] = &n
@@ -100,7 +100,7 @@ func (s *namespace) parent(at string) error {
 	}
 }
 
-// rename moves a tree, as Options.Rename.NONE has it.
+// rename moves a tree and replaces nothing (Options.Rename.NONE).
 func (s *namespace) rename(from, to string) error {
 	if s.inodes[from] == nil {
 		return rpctest.Exception(classNotFound, "rename source "+from+" is not found.")
@@ -118,7 +118,7 @@ func (s *namespace) rename(from, to string) error {
 	return nil
 }
 
-// remove takes a tree away, and reports whether there was one.
+// remove removes a tree, and reports whether there was one.
 func (s *namespace) remove(at string, recursive bool) (bool, error) {
 	tree := s.tree(at)
 	if len(tree) > 1 && !recursive {
@@ -133,7 +133,7 @@ func (s *namespace) remove(at string, recursive bool) (bool, error) {
 	return len(tree) > 0, nil
 }
 
-// tree are a path and what is below it.
+// tree returns a path and all paths below it.
 func (s *namespace) tree(at string) []string {
 	var all []string
 	for _, each := range slices.Sorted(maps.Keys(s.inodes)) {
@@ -144,7 +144,7 @@ func (s *namespace) tree(at string) []string {
 	return all
 }
 
-// children are the names in a directory after one, in their order.
+// children returns the names in a directory after a given one, in order.
 func (s *namespace) children(dir, after string) []string {
 	var names []string
 	for at := range s.inodes {
@@ -156,7 +156,7 @@ func (s *namespace) children(dir, after string) []string {
 	return names
 }
 
-// addBlock gives a file that is written another block.
+// addBlock adds a block to a file that is being written.
 func (s *namespace) addBlock(n *inode) *block {
 	b := &block{id: s.nextID(), stamp: 1000}
 	n.blocks = append(n.blocks, b)
@@ -218,7 +218,7 @@ func (f *Fake) Replication(at string) int {
 	return 0
 }
 
-// Paths are all files and directories but the root, in their order.
+// Paths returns all files and directories except the root, in order.
 func (f *Fake) Paths() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -242,7 +242,7 @@ func (f *Fake) setKind(dir string, kind fileKind) {
 	}
 }
 
-// Remove takes a file or a tree away.
+// Remove removes a file or a tree.
 func (f *Fake) Remove(at string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -33,7 +33,7 @@ type issued struct {
 	max            time.Time
 }
 
-// tokens are the delegation tokens, by their identifiers.
+// tokens holds the delegation tokens, by their identifiers.
 type tokens struct {
 	byIdentifier map[string]issued
 	sequence     int64
@@ -41,7 +41,7 @@ type tokens struct {
 
 func newTokens() tokens { return tokens{byIdentifier: make(map[string]issued)} }
 
-// user is who a call is of: of a token, its owner.
+// user returns the user of a call. With a token it is the token's owner.
 func (t *tokens) user(call *rpctest.Call) string {
 	if call.Token {
 		return t.byIdentifier[call.User].owner
@@ -49,7 +49,7 @@ func (t *tokens) user(call *rpctest.Call) string {
 	return call.User
 }
 
-// password is that of a token, for its login.
+// password returns the password of a token, for its login.
 func (f *Fake) password(identifier []byte) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +93,7 @@ func (f *Fake) tokenCall(call *rpctest.Call, c Call) (proto.Message, error) {
 	}
 }
 
-// find gives a token that the NameNode knows.
+// find returns a token that the NameNode knows.
 func (t *tokens) find(shown *commonpb.TokenProto) (issued, error) {
 	token, is := t.byIdentifier[string(shown.GetIdentifier())]
 	if !is || !bytes.Equal(token.password, shown.GetPassword()) {
@@ -102,7 +102,7 @@ func (t *tokens) find(shown *commonpb.TokenProto) (issued, error) {
 	return token, nil
 }
 
-// issue makes a token; an open cluster answers with none.
+// issue makes a token. An open cluster answers without one.
 func (f *Fake) issue(r *commonpb.GetDelegationTokenRequestProto, c Call) (proto.Message, error) {
 	if !f.config.Tokens {
 		return new(commonpb.GetDelegationTokenResponseProto), nil

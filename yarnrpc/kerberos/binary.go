@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// errTruncated is a length or a field that reaches beyond the end of its file.
+// errTruncated says that a length or a field reaches beyond the end of its file.
 var errTruncated = errors.New("damaged: a field is cut off")
 
-// byteReader takes fields off the front of data, in network byte order. After the
-// first that is not there, err is errTruncated and all others are zero.
+// byteReader takes fields from the front of data, in network byte order. After the first
+// missing field, err is errTruncated and all further fields are zero.
 type byteReader struct {
 	data []byte
 	err  error
 }
 
-// bytes takes n bytes; the result aliases the data.
+// bytes takes n bytes. The result shares memory with data.
 func (r *byteReader) bytes(n uint32) []byte {
 	if r.err != nil || uint64(n) > uint64(len(r.data)) {
 		r.err = errTruncated
@@ -48,7 +48,7 @@ func (r *byteReader) uint32() uint32 {
 	return 0
 }
 
-// time is in seconds since 1970, good until 2106 as in MIT's library; 0 is no time.
+// time takes seconds since 1970, which last until 2106 as in MIT's library. 0 is no time.
 func (r *byteReader) time() time.Time {
 	if seconds := r.uint32(); seconds != 0 {
 		return time.Unix(int64(seconds), 0)

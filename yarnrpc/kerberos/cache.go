@@ -19,7 +19,7 @@ import (
 // remedy is kinit.
 var ErrNoTicket = errors.New("no Kerberos ticket: run kinit")
 
-// maxCacheBytes is far beyond a cache with a thousand tickets.
+// maxCacheBytes bounds a cache file. A cache with a thousand tickets is much smaller.
 const maxCacheBytes = 64 << 20
 
 // Cache is the content of a credential cache file when it was read. It is immutable;
@@ -94,8 +94,8 @@ func ParseCache(path string, data []byte) (*Cache, error) {
 	return c, nil
 }
 
-// parse reads a version byte pair, the header fields of version 4, the principal,
-// and credentials up to the end.
+// parse reads the version, the header fields of version 4, the principal, and credentials
+// up to the end.
 func (c *Cache) parse(r *byteReader) error {
 	version := r.uint16()
 	switch version {
@@ -126,7 +126,7 @@ func (c *Cache) parse(r *byteReader) error {
 // configRealm is the realm of entries that hold settings of the cache.
 const configRealm = "X-CACHECONF:"
 
-// take keeps a credential that is a ticket.
+// take keeps a credential if it is a ticket.
 func (c *Cache) take(credential *credentials.Credential) {
 	usable := keyFits(credential.Key.KeyType, credential.Key.KeyValue) && decodes(credential.Ticket)
 	if credential.Server.Realm == configRealm || !usable {
@@ -154,7 +154,7 @@ func (c *Cache) take(credential *credentials.Credential) {
 	}
 }
 
-// decodes says whether gokrb5 can read a ticket.
+// decodes reports whether gokrb5 can read a ticket.
 func decodes(ticket []byte) bool {
 	var t messages.Ticket
 	return t.Unmarshal(ticket) == nil
@@ -174,13 +174,13 @@ func (c *Cache) Credentials() *credentials.CCache {
 	return cc
 }
 
-// name is a principal as files hold it.
+// name is a principal in the form of the files.
 type name struct {
 	types.PrincipalName
 	realm string
 }
 
-// principal joins further components to the second.
+// principal returns the Principal. It joins further components to the second one.
 func (n name) principal() Principal {
 	p := Principal{Realm: n.realm}
 	if len(n.NameString) > 0 {
@@ -192,8 +192,8 @@ func (n name) principal() Principal {
 // maxComponents bounds the parts of a principal in a file: krbtgt/A@B has two.
 const maxComponents = 16
 
-// readCachePrincipal takes type, count, realm and components, each of these after
-// its length in four bytes.
+// readCachePrincipal reads type, count, realm and components. Realm and components have
+// their length before them, in four bytes.
 func readCachePrincipal(r *byteReader) name {
 	n := name{PrincipalName: types.PrincipalName{NameType: int32(r.uint32())}}
 	count := r.uint32()
@@ -210,8 +210,8 @@ func readCachePrincipal(r *byteReader) name {
 	return n
 }
 
-// readCredential takes one entry: client, server, key, four times, whether the key
-// is of the second ticket, flags, addresses, authorization data and two tickets.
+// readCredential reads one entry: client, server, key, four times, a flag that the key is
+// of the second ticket, ticket flags, addresses, authorization data and two tickets.
 func readCredential(r *byteReader, version uint16) *credentials.Credential {
 	c := new(credentials.Credential)
 	client, server := readCachePrincipal(r), readCachePrincipal(r)
@@ -219,7 +219,7 @@ func readCredential(r *byteReader, version uint16) *credentials.Credential {
 	c.Server.PrincipalName, c.Server.Realm = server.PrincipalName, server.realm
 	c.Key.KeyType = int32(r.uint16())
 	if version == 0x0503 {
-		r.uint16() // the same once more
+		r.uint16() // the encryption type once more
 	}
 	c.Key.KeyValue = r.bytes(r.uint32())
 	c.AuthTime, c.StartTime, c.EndTime, c.RenewTill = r.time(), r.time(), r.time(), r.time()
@@ -238,7 +238,7 @@ func readCredential(r *byteReader, version uint16) *credentials.Credential {
 	return c
 }
 
-// readFile reads a whole file, or refuses one that is too big.
+// readFile reads a whole file. It refuses a file that is too large.
 func readFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// defaultCacheName is what MIT's library has without any configuration.
+// defaultCacheName is the cache of MIT's library without any configuration.
 const defaultCacheName = "FILE:/tmp/krb5cc_%{uid}"
 
 // CacheTypeError says that a credential cache has a type that only the C library can
@@ -65,9 +65,9 @@ func FindCache(getenv func(string) string, c *Config) (string, error) {
 	}
 }
 
-// primaryCache is the file of a DIR cache (MIT's cc_dir.c): ":path" is that file,
-// else the file "primary" of the directory holds a name that begins with "tkt",
-// which is "tkt" itself where there is no such file.
+// primaryCache returns the file of a DIR cache (MIT's cc_dir.c). ":path" is the file
+// itself. Otherwise the file "primary" in the directory holds the name, which begins with
+// "tkt". Without that file the name is "tkt".
 func primaryCache(directory string) (string, error) {
 	if path, ok := strings.CutPrefix(directory, ":"); ok {
 		return path, nil
@@ -87,8 +87,8 @@ func primaryCache(directory string) (string, error) {
 	return filepath.Join(directory, name), nil
 }
 
-// expandTokens replaces %{…} as MIT's library does in names of files (krb5.conf(5),
-// parameter expansion).
+// expandTokens replaces %{…} in file names as MIT's library does (krb5.conf(5), parameter
+// expansion).
 func expandTokens(text string) (string, error) {
 	var expanded strings.Builder
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 )
 
-// defaultConfigFile is where all distributions of Linux have it.
+// defaultConfigFile is the place of krb5.conf in all Linux distributions.
 const defaultConfigFile = "/etc/krb5.conf"
 
 // Config is a krb5.conf: gokrb5's form of it, and the settings that gokrb5 does not have.
@@ -84,8 +84,8 @@ func parseConfig(fsys fs.FS, name string, text []byte) (*Config, error) {
 	return reader.config()
 }
 
-// config puts what was read into gokrb5's form, over MIT's defaults where gokrb5
-// has others.
+// config converts the relations into gokrb5's form. It uses MIT's defaults where gokrb5 has
+// others.
 func (r *profileReader) config() (*Config, error) {
 	c := &Config{Config: config.New()}
 	c.LibDefaults.DNSLookupKDC = true

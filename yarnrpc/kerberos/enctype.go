@@ -24,7 +24,7 @@ var enctypes = [...]struct {
 	{etypeID.RC4_HMAC, "rc4", 16, []string{"arcfour-hmac", "rc4-hmac", "arcfour-hmac-md5"}},
 }
 
-// defaultEnctypes are all that gokrb5 can use.
+// defaultEnctypes returns all encryption types that gokrb5 can use.
 func defaultEnctypes() []int32 {
 	ids := make([]int32, len(enctypes))
 	for i, e := range enctypes {
@@ -45,8 +45,8 @@ func EnctypeName(id int32) string {
 	return fmt.Sprintf("enctype %d", id)
 }
 
-// keyFits says whether a key has the length that its type needs. Of types that gokrb5
-// cannot use, any has.
+// keyFits reports whether a key has the length of its encryption type. It accepts every
+// length for types that gokrb5 cannot use.
 func keyFits(id int32, key []byte) bool {
 	for _, e := range enctypes {
 		if e.id == id {
@@ -56,10 +56,9 @@ func keyFits(id int32, key []byte) bool {
 	return true
 }
 
-// parseEnctypes reads a list in the grammar of permitted_enctypes (krb5.conf(5)):
-// names and families, DEFAULT for the whole default list, "-name" to take away from
-// what stands before it. Names that gokrb5 cannot use, Camellia's say, are passed
-// over.
+// parseEnctypes reads a list in the grammar of permitted_enctypes (krb5.conf(5)): names
+// and families, DEFAULT for the whole default list, "-name" to remove a type from the
+// list so far. It skips names that gokrb5 cannot use, such as Camellia's.
 func parseEnctypes(list string) []int32 {
 	var ids []int32
 	words := strings.FieldsFunc(list, func(c rune) bool { return c == ' ' || c == '\t' || c == ',' })
@@ -79,7 +78,7 @@ func parseEnctypes(list string) []int32 {
 	return ids
 }
 
-// enctypeNames is a list to show.
+// enctypeNames returns a list for messages.
 func enctypeNames(ids []int32) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {

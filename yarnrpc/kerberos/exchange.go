@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// maxReply bounds what a KDC may answer, in bytes. Tickets of users in very many groups
-	// have some 64 KiB.
+	// maxReply bounds a KDC's answer, in bytes. Tickets of users in very many groups have some 64
+	// KiB.
 	maxReply = 1 << 20
-	// replyTime is how long one KDC has for its answer before the next is asked.
+	// replyTime is the time for one KDC's answer before the next KDC is asked.
 	replyTime = 10 * time.Second
 )
 
@@ -43,7 +43,7 @@ var (
 	ErrLocked = errors.New("the account or its password has expired, or is locked")
 )
 
-// meaning says which of the errors above an error code of RFC 4120 §7.5.9 stands for.
+// meaning returns the error above for an error code of RFC 4120 §7.5.9.
 func meaning(code int32) error {
 	switch code {
 	case errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
@@ -69,20 +69,20 @@ var (
 	errRefused      = errors.New("the kdc refuses the request")
 )
 
-// refusal adds to an error what it means, if it is a KDC's own word. Its text comes from the KDC.
+// refusal adds the meaning to an error if it is a KDC's refusal. The text comes from the KDC.
 func refusal(err error) error {
 	refused, is := errors.AsType[messages.KRBError](err)
 	if !is {
 		return err
 	}
 	reason := meaning(refused.ErrorCode)
-	if errors.Is(reason, ErrClockSkew) { // it tells its time with every refusal
+	if errors.Is(reason, ErrClockSkew) { // every refusal holds the KDC's time
 		reason = skewed(refused.STime)
 	}
 	return fmt.Errorf("%w: %w", reason, err)
 }
 
-// skewed is ErrClockSkew where a KDC's clock told a time just now.
+// skewed returns ErrClockSkew with the difference to the KDC's time, which has just arrived.
 func skewed(told time.Time) error {
 	ahead, direction := time.Since(told).Round(time.Second), "ahead of"
 	if ahead < 0 {
@@ -91,14 +91,14 @@ func skewed(told time.Time) error {
 	return fmt.Errorf("%w: it is %v %s the kdc's", ErrClockSkew, ahead.Abs(), direction)
 }
 
-// answer is what a KDC says.
+// answer is a KDC's answer.
 type answer struct {
 	kdc  string // its address
 	body []byte
 }
 
-// ask sends a request to one KDC of the realm after the other, until one answers. It
-// speaks TCP, RFC 4120 §7.2.2. The error is a messages.KRBError if the KDC refuses, and names it.
+// ask sends a request to the KDCs of the realm, one after the other, until one answers. It speaks
+// TCP (RFC 4120 §7.2.2). If the KDC refuses, the error is a messages.KRBError and names the KDC.
 func ask(ctx context.Context, conf *Config, realm string, request []byte) (answer, error) {
 	kdcs, err := conf.locate(ctx, realm)
 	if err != nil {
@@ -109,7 +109,7 @@ func ask(ctx context.Context, conf *Config, realm string, request []byte) (answe
 		reply, err := askOne(ctx, kdc, request)
 		if err != nil {
 			if !errors.Is(err, ErrReply) {
-				err = errors.New(err.Error()) // as text: who calls could take it for the service's own address
+				err = errors.New(err.Error()) // as text: the caller could take it for an error about the service's address
 			}
 			failed = append(failed, fmt.Errorf("%s: %w", kdc, err))
 			continue
@@ -126,8 +126,8 @@ func ask(ctx context.Context, conf *Config, realm string, request []byte) (answe
 	return answer{}, fmt.Errorf("%w: realm %s: %w", ErrKDC, realm, errors.Join(failed...))
 }
 
-// ended is the cause of a context's end; nil: it has not ended. A connection with the
-// context's deadline may give up a moment before the context does.
+// ended returns the cause of a context's end; nil: it has not ended. A connection with the
+// context's deadline may time out a moment before the context.
 func ended(ctx context.Context) error {
 	if deadline, limited := ctx.Deadline(); limited && !time.Now().Before(deadline) {
 		<-ctx.Done()
@@ -166,8 +166,8 @@ func askOne(ctx context.Context, address string, request []byte) ([]byte, error)
 	return reply, nil
 }
 
-// decryptReply opens the part of an answer that only who asked can read. Unlike the
-// library alone, it stands any length.
+// decryptReply decrypts the part of an answer that only the requester can read. Unlike the
+// library, it accepts any length.
 func decryptReply(part types.EncryptedData, key types.EncryptionKey, usage uint32) (messages.EncKDCRepPart, error) {
 	var plain messages.EncKDCRepPart
 	kind, err := crypto.GetEtype(part.EType)

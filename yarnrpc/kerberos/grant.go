@@ -27,22 +27,22 @@ func (n name) equal(m name) bool { return n.realm == m.realm && n.PrincipalName.
 
 func (n name) String() string { return n.principal().String() }
 
-// ticketGranting is the name of a realm's own service.
+// ticketGranting returns the name of a realm's ticket-granting service.
 func ticketGranting(realm string) types.PrincipalName {
 	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
 }
 
-// grant is a ticket as a KDC gave it to a client.
+// grant is a ticket from a KDC for a client.
 type grant struct {
 	client     name
 	ticket     messages.Ticket
 	key        types.EncryptionKey
 	start, end time.Time
-	renewable  time.Time // until when; zero: never
+	renewable  time.Time // the end of renewals; zero: not renewable
 }
 
-// fresh says whether there is no need yet for a new ticket: UserGroupInformation, too,
-// asks for one when 0.8 of its life is over.
+// fresh reports whether the ticket need not be replaced yet. Like UserGroupInformation, a
+// Login replaces it after 0.8 of its life.
 func (g *grant) fresh(now time.Time) bool {
 	return g != nil && now.Before(g.start.Add(g.end.Sub(g.start)*8/10))
 }
@@ -57,8 +57,8 @@ func newGrant(client name, ticket messages.Ticket, part messages.EncKDCRepPart) 
 	return g
 }
 
-// login gets a ticket-granting ticket with a key of the keytab, RFC 4120 §3.1. The
-// configuration is one that Keytab.Login gave for it.
+// login gets a ticket-granting ticket with a key of the keytab (RFC 4120 §3.1). conf is the
+// configuration that Keytab.Login returned for the keytab.
 func login(ctx context.Context, conf *Config, client name, keys *keytab.Keytab) (*grant, error) {
 	request, err := messages.NewASReqForTGT(client.realm, conf.Config, client.PrincipalName)
 	if err != nil {
@@ -67,8 +67,8 @@ func login(ctx context.Context, conf *Config, client name, keys *keytab.Keytab) 
 	held := request.ReqBody.EType
 	reply, kdc, err := askAS(ctx, conf, request)
 	if refusedWith(err, errorcode.KDC_ERR_ETYPE_NOSUPP) {
-		// The list is for the reply's key, and for the one in the ticket, which may be of AES
-		// where the account has RC4 keys alone.
+		// The list applies to the reply's key and to the ticket's session key. The session
+		// key may be an AES key even if the account has only RC4 keys.
 		request.ReqBody.EType = preferred(held, sasl.EncryptionTypes(), func(int32) bool { return true })
 		reply, kdc, err = askAS(ctx, conf, request)
 	}
@@ -105,7 +105,8 @@ func refusedWith(err error, code int32) bool {
 	return is && refused.ErrorCode == code
 }
 
-// askAS also gives the address of the KDC that has answered.
+// askAS sends a request for a ticket-granting ticket. It also returns the address of the KDC
+// that has answered.
 func askAS(ctx context.Context, conf *Config, request messages.ASReq) (reply messages.ASRep, kdc string, err error) {
 	b, err := request.Marshal()
 	if err != nil {
@@ -121,7 +122,8 @@ func askAS(ctx context.Context, conf *Config, request messages.ASReq) (reply mes
 	return reply, said.kdc, nil
 }
 
-// preferred are the types that will do, each once: those of order come first.
+// preferred returns the acceptable types, each once: first those of order, then those of
+// rest.
 func preferred(order, rest []int32, will func(int32) bool) []int32 {
 	var kinds []int32
 	for _, kind := range slices.Concat(order, rest) {
@@ -132,7 +134,7 @@ func preferred(order, rest []int32, will func(int32) bool) []int32 {
 	return kinds
 }
 
-// prove is the time, encrypted with the client's key, RFC 4120 §5.2.7.2.
+// prove returns the time, encrypted with the client's key (RFC 4120 §5.2.7.2).
 func prove(keys *keytab.Keytab, client name, demand messages.KRBError, ours []int32) (types.PADataSequence, error) {
 	kind := ours[0]
 	var methods types.PADataSequence
@@ -147,7 +149,7 @@ func prove(keys *keytab.Keytab, client name, demand messages.KRBError, ours []in
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrReply, err)
 		}
-		for _, entry := range slices.Backward(info) { // the first that is ours remains
+		for _, entry := range slices.Backward(info) { // the first one that the client has remains
 			if slices.Contains(ours, entry.EType) {
 				kind = entry.EType
 			}
@@ -172,17 +174,17 @@ func prove(keys *keytab.Keytab, client name, demand messages.KRBError, ours []in
 	return types.PADataSequence{{PADataType: patype.PA_ENC_TIMESTAMP, PADataValue: value}}, nil
 }
 
-// maxReferrals bounds the realms on the way to a service.
+// maxReferrals bounds the number of realms on the way to a service.
 const maxReferrals = 8
 
-// obtain gets a ticket for a service, RFC 4120 §3.3, over as many realms as KDCs refer
-// to (RFC 6806 §8).
+// obtain gets a ticket for a service (RFC 4120 §3.3). It follows the KDCs' referrals to other
+// realms (RFC 6806 §8).
 func obtain(ctx context.Context, conf *Config, tgt *grant, service name) (*grant, error) {
 	at, realm := tgt, tgt.client.realm
 	for range maxReferrals {
 		wanted := service.PrincipalName
 		if realm != service.realm && at == tgt {
-			wanted = ticketGranting(service.realm) // or one that is nearer to it
+			wanted = ticketGranting(service.realm) // or a realm nearer to it
 		}
 		got, err := exchange(ctx, conf, at, realm, wanted, false)
 		if err != nil {
@@ -196,13 +198,13 @@ func obtain(ctx context.Context, conf *Config, tgt *grant, service name) (*grant
 	return nil, fmt.Errorf("%w: more than %d referrals to other realms", ErrReply, maxReferrals)
 }
 
-// renew makes a renewable ticket live longer, RFC 4120 §3.3.
+// renew renews a renewable ticket (RFC 4120 §3.3).
 func renew(ctx context.Context, conf *Config, tgt *grant) (*grant, error) {
 	return exchange(ctx, conf, tgt, tgt.client.realm, ticketGranting(tgt.client.realm), true)
 }
 
-// exchange asks a realm's KDC for a ticket. What it gets is for the service, or for
-// another realm that is nearer to it.
+// exchange asks a realm's KDC for a ticket. The result is for the service, or for another
+// realm that is nearer to it.
 func exchange(ctx context.Context, conf *Config, with *grant, realm string, service types.PrincipalName, renewal bool) (*grant, error) {
 	own := *conf.Config
 	own.LibDefaults.DefaultTGSEnctypeIDs = preferred(conf.LibDefaults.DefaultTGSEnctypeIDs, sasl.EncryptionTypes(), func(kind int32) bool {
@@ -240,8 +242,8 @@ func exchange(ctx context.Context, conf *Config, with *grant, realm string, serv
 	return newGrant(with.client, reply.Ticket, part), nil
 }
 
-// present shows the ticket for a request, RFC 4120 §3.3.1. The library's own names the
-// realm that issued the ticket as the client's, which is wrong two realms away.
+// present makes the proof with the ticket for a request (RFC 4120 §3.3.1). The library's own
+// function names the issuing realm as the client's realm. That is wrong two realms away.
 func present(with *grant, body messages.KDCReqBody) (types.PADataSequence, error) {
 	b, err := body.Marshal()
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// profileReader gathers the relations of several files into one tree.
+// profileReader collects the relations of several files in one tree.
 type profileReader struct {
 	fsys      fs.FS // the root of the file system
 	root      relation
-	list      int // the place, from 1, of the file in KRB5_CONFIG that is read
+	list      int // number, from 1, of the current file in KRB5_CONFIG
 	files     int
 	relations int
 }
 
-// closed says whether a final marker in an earlier file holds off what is read now.
+// closed reports whether a final marker in an earlier file excludes what is read now.
 func (r *profileReader) closed(there *relation) bool {
 	return there.final != 0 && there.final < r.list
 }
 
-// add puts a relation under a section, unless one of its name is closed.
+// add puts a relation under a section, unless a relation of that name is closed.
 func (r *profileReader) add(to, child *relation) error {
 	if r.relations++; r.relations > maxConfigRelations {
 		return fmt.Errorf("more than %d relations in krb5.conf and what it includes", maxConfigRelations)
@@ -35,8 +35,8 @@ func (r *profileReader) add(to, child *relation) error {
 	return nil
 }
 
-// section puts a section under another and gives the one to fill: the section of
-// that name that is there already, or one that nobody will see if that is closed.
+// section puts a section under another and returns the section to fill. That is an
+// existing section of that name or, if it is closed, one outside the tree.
 func (r *profileReader) section(under, s *relation) (*relation, error) {
 	there := under.sub(s.tag)
 	switch {
@@ -50,7 +50,7 @@ func (r *profileReader) section(under, s *relation) (*relation, error) {
 	}
 }
 
-// read takes in the file of that absolute path.
+// read reads the file with that absolute path.
 func (r *profileReader) read(name string, depth int) error {
 	text, err := readBounded(r.fsys, name, maxConfigBytes)
 	if err != nil {
@@ -59,7 +59,8 @@ func (r *profileReader) read(name string, depth int) error {
 	return r.parse(name, text, depth)
 }
 
-// absent says that it was this file that was not there, rather than one it includes.
+// absent reports whether this file itself does not exist, and not a file that it
+// includes.
 func absent(err error, name string) bool {
 	var placed *ConfigError
 	return errors.As(err, &placed) && placed.File == name && placed.Line == 0 && errors.Is(err, fs.ErrNotExist)
@@ -73,7 +74,7 @@ func (r *profileReader) parse(name string, text []byte, depth int) error {
 	return p.parse(string(text))
 }
 
-// include takes in a file that must be there.
+// include reads a file that must exist.
 func (r *profileReader) include(name string, depth int) error {
 	if err := includable("include", name, depth); err != nil {
 		return err
@@ -85,10 +86,10 @@ func (r *profileReader) include(name string, depth int) error {
 	return err
 }
 
-// includeDir takes in the files of a directory, in the order of their names. A
-// directory that is not there has none: packages put the line into krb5.conf before
-// the program that fills the directory is installed, and containers often lack it.
-// So does a link whose target is missing.
+// includeDir reads the files of a directory in the order of their names. A missing
+// directory counts as empty: packages put the line into krb5.conf before the program that
+// fills the directory is installed, and containers often lack the directory. It skips a
+// link whose target is missing.
 func (r *profileReader) includeDir(name string, depth int) error {
 	if err := includable("includedir", name, depth); err != nil {
 		return err
@@ -122,8 +123,9 @@ func includable(directive, name string, depth int) error {
 	return nil
 }
 
-// includedName says which files of a directory count (krb5.conf(5)): those that end
-// in .conf, and those of letters, digits, dashes and underscores; never hidden ones.
+// includedName reports whether a file of a directory counts (krb5.conf(5)). Its name ends
+// in .conf, or consists of letters, digits, dashes and underscores. Hidden files never
+// count.
 func includedName(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return false
@@ -137,7 +139,7 @@ func includedName(name string) bool {
 	}) < 0
 }
 
-// relative is an absolute path as an fs.FS of the root wants it.
+// relative returns an absolute path in the form that an fs.FS of the root needs.
 func relative(name string) string {
 	if name = strings.TrimPrefix(path.Clean(name), "/"); name == "" {
 		return "."
@@ -145,7 +147,7 @@ func relative(name string) string {
 	return name
 }
 
-// readBounded reads a whole file, or refuses one that is too big.
+// readBounded reads a whole file. It refuses a file that is too large.
 func readBounded(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	f, err := fsys.Open(relative(name))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/keytab"
 )
 
-// maxKeytabBytes is beyond a keytab with ten thousand keys.
+// maxKeytabBytes bounds a keytab file. A keytab with ten thousand keys is smaller.
 const maxKeytabBytes = 4 << 20
 
 // Keytab is the content of a keytab file when it was read. It is immutable; any number of
@@ -34,9 +34,10 @@ type KeytabEntry struct {
 
 type keytabKey struct {
 	KeytabEntry
-	raw []byte // the entry as the file has it
-	// plain says that the principal's text has the components of the file: one with a slash
-	// in it, or an empty one at the end, is lost in the text, and a login asks for another.
+	raw []byte // the entry as it is in the file
+	// plain says that the principal's text has the components of the file. A component with
+	// a slash, or an empty last component, is lost in the text, and a login would use
+	// another name.
 	plain bool
 }
 
@@ -86,7 +87,7 @@ func ParseKeytab(path string, data []byte) (*Keytab, error) {
 		case r.err != nil:
 		case size == 0: // zeros up to the end
 			r.data = nil
-		case size < 0: // what ktremove leaves; may reach beyond the end
+		case size < 0: // a hole that ktremove left; it may reach beyond the end
 			hole := min(-int64(size), int64(len(r.data)))
 			r.data = r.data[hole:]
 		default:
@@ -105,9 +106,9 @@ func ParseKeytab(path string, data []byte) (*Keytab, error) {
 	return k, nil
 }
 
-// readKeytabKey takes count of components, realm, components (each after its length
-// in two bytes), name type, time, version in one byte, encryption type, key, and the
-// version in four bytes, which old programs leave out.
+// readKeytabKey reads the number of components, realm, components (each after its length in
+// two bytes), name type, time, version in one byte, encryption type, key, and the version
+// in four bytes. Old programs leave out the last field.
 func readKeytabKey(entry []byte) (*keytabKey, error) {
 	k := &keytabKey{raw: entry}
 	r := &byteReader{data: entry}
@@ -228,7 +229,7 @@ func (k *Keytab) Login(p Principal, c *Config) (*keytab.Keytab, *config.Config, 
 	return kt, own.Config, nil
 }
 
-// holders names some of the principals that have keys, and these keys.
+// holders returns some of the principals that have keys, with these keys.
 func (k *Keytab) holders() string {
 	const shown = 5
 	var names []string
@@ -245,8 +246,8 @@ func (k *Keytab) holders() string {
 	return strings.Join(names, ", ")
 }
 
-// marshalKeytab writes a file with these keys, the newest version first: of keys
-// written in the same second gokrb5 takes the first.
+// marshalKeytab writes a file with these keys, the newest version first. Among keys with
+// the same timestamp, gokrb5 takes the first.
 func marshalKeytab(keys []*keytabKey) []byte {
 	keys = slices.Clone(keys)
 	slices.SortStableFunc(keys, func(a, b *keytabKey) int { return cmp.Compare(b.KVNO, a.KVNO) })

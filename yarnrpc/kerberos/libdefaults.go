@@ -13,7 +13,7 @@ import (
 // maxUDPPreference is MIT's hard limit on udp_preference_limit.
 const maxUDPPreference = 32_700
 
-// setting is a tag of [libdefaults] that a client heeds.
+// setting is a tag of [libdefaults] that a client uses.
 type setting struct {
 	tag string
 	set func(value string) error
@@ -32,8 +32,8 @@ func readLibDefaults(section *relation, lib *config.LibDefaults) error {
 	return readEnctypes(section, lib)
 }
 
-// settings leaves out what gokrb5 does not heed, and preferred_preauth_types, whose
-// numbers it takes for those of encryption types.
+// settings lists the tags that gokrb5 uses, except preferred_preauth_types: gokrb5 takes
+// its numbers for encryption types.
 func settings(lib *config.LibDefaults) []setting {
 	return []setting{
 		{"default_realm", text(&lib.DefaultRealm)},
@@ -42,7 +42,7 @@ func settings(lib *config.LibDefaults) []setting {
 		{"allow_weak_crypto", boolean(&lib.AllowWeakCrypto)},
 		{"canonicalize", boolean(&lib.Canonicalize)},
 		{"dns_canonicalize_hostname", func(value string) error {
-			// with "fallback" a name is first tried as it is
+			// with "fallback", the name is first used unchanged
 			lib.DNSCanonicalizeHostname = !strings.EqualFold(value, "fallback")
 			return boolean(&lib.DNSCanonicalizeHostname)(value)
 		}},
@@ -88,8 +88,9 @@ func boolean(to *bool) func(string) error {
 	}
 }
 
-// readEnctypes reads the three lists. Those of requests have permitted_enctypes for
-// their default and hold nothing that it leaves out, as in MIT's library since 1.18.
+// readEnctypes reads the three lists. The lists for requests default to
+// permitted_enctypes and contain nothing that it leaves out, as in MIT's library since
+// 1.18.
 func readEnctypes(section *relation, lib *config.LibDefaults) error {
 	lists := []struct {
 		tag   string
@@ -118,8 +119,8 @@ func readEnctypes(section *relation, lib *config.LibDefaults) error {
 	return nil
 }
 
-// setPreauth has gokrb5 begin a login with an encryption type that is asked for: it
-// takes the first of PreferredPreauthTypes for one.
+// setPreauth makes gokrb5 begin a login with a requested encryption type: gokrb5 uses the
+// first of PreferredPreauthTypes.
 func setPreauth(lib *config.LibDefaults) {
 	lib.PreferredPreauthTypes = nil
 	for _, id := range lib.DefaultTktEnctypeIDs {
@@ -127,7 +128,7 @@ func setPreauth(lib *config.LibDefaults) {
 	}
 }
 
-// intersect are those of ids that others has too, in the order of ids.
+// intersect returns those ids that others has too, in the order of ids.
 func intersect(ids, others []int32) (both []int32) {
 	for _, id := range ids {
 		for _, other := range others {

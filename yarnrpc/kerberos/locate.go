@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// lookup is net.Resolver's LookupSRV: its answers are in the order of RFC 2782, by
-// priority, and at random by weight within one.
+// lookup is net.Resolver's LookupSRV. Its answers are in the order of RFC 2782: by
+// priority and, within one priority, at random by weight.
 type lookup func(ctx context.Context, service, proto, name string) (cname string, records []*net.SRV, err error)
 
-// errNoRecords is a realm that neither krb5.conf nor DNS says the KDCs of.
+// errNoRecords says that neither krb5.conf nor DNS has KDCs of a realm.
 var errNoRecords = errors.New("krb5.conf has no kdc for it, and DNS has no _kerberos records")
 
-// locate gives the KDCs of a realm, host:port each, in the order in which to ask them:
-// those of krb5.conf in any, or else those that DNS knows.
+// locate returns the KDCs of a realm, host:port each, in the order in which to ask them.
+// Those of krb5.conf are in random order. Without them, it asks DNS.
 func (c *Config) locate(ctx context.Context, realm string) ([]string, error) {
 	var found []string
 	for _, r := range c.Realms {
@@ -46,23 +46,23 @@ func (c *Config) locate(ctx context.Context, realm string) ([]string, error) {
 	return found, nil
 }
 
-// locateByDNS asks for the records of RFC 4120 §7.2.3.2. Every KDC speaks TCP, those of
-// _udp, too, where there are no others.
+// locateByDNS asks for the records of RFC 4120 §7.2.3.2. If there are no _tcp records, it
+// uses the _udp records, because every KDC speaks TCP.
 func (c *Config) locateByDNS(ctx context.Context, realm string) ([]string, error) {
 	ask := c.lookup
 	if ask == nil {
 		ask = resolveWith(new(net.Dialer).DialContext).LookupSRV
 	}
-	domain := strings.TrimSuffix(realm, ".") + "." // of the root: no search list
+	domain := strings.TrimSuffix(realm, ".") + "." // with the final dot, the search list is not used
 	var failed []error
 	for _, proto := range []string{"tcp", "udp"} {
 		_, records, err := ask(ctx, "kerberos", proto, domain)
 		if unknown, is := errors.AsType[*net.DNSError](err); err != nil && !(is && unknown.IsNotFound) {
-			failed = append(failed, errors.New(err.Error())) // as text: who calls could take it for the service's own name, or time
+			failed = append(failed, errors.New(err.Error())) // as text: the caller could take it for an error about the service's name, or for its own timeout
 		}
 		var found []string
 		for _, r := range records {
-			if target := strings.TrimSuffix(r.Target, "."); isHost(target) && r.Port > 0 { // "." says that there is none
+			if target := strings.TrimSuffix(r.Target, "."); isHost(target) && r.Port > 0 { // "." means none
 				found = append(found, net.JoinHostPort(target, strconv.Itoa(int(r.Port))))
 			}
 		}
@@ -76,16 +76,16 @@ func (c *Config) locateByDNS(ctx context.Context, realm string) ([]string, error
 	return nil, errNoRecords
 }
 
-// isHost tells whether a name is one of a host: anybody who answers for DNS can give others, which would stand in addresses
-// and in errors.
+// isHost reports whether a text is a host name. A forged DNS answer can hold other texts,
+// which would get into addresses and errors.
 func isHost(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
 	}) < 0
 }
 
-// resolveWith is a resolver that gives up when its caller does: by itself, it waits for a
-// name server for as long as resolv.conf says.
+// resolveWith returns a resolver that stops when its caller does. Go's resolver waits for
+// a name server as long as resolv.conf says.
 func resolveWith(dial func(ctx context.Context, network, address string) (net.Conn, error)) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)

@@ -18,15 +18,15 @@ import (
 // UserGroupInformation does: at the next call of Ticket, and in Keep. Any number of
 // goroutines may use a Login; one at a time talks to the KDC.
 type Login struct {
-	conf   *Config // a copy that only who has the turn uses; realms never change
-	source source  // for who has the turn
+	conf   *Config // a copy for the goroutine that holds turn; realms never change
+	source source  // for the goroutine that holds turn
 	client name
 
-	turn chan struct{} // holds one while somebody speaks to the KDC
+	turn chan struct{} // holds one element while a goroutine talks to the KDC
 
 	mu       sync.Mutex // guards what follows
 	tgt      *grant
-	services map[string]*grant // by the name that was asked for
+	services map[string]*grant // by requested name
 }
 
 // FromKeytab logs in with the keys of a file, as servers and long jobs do
@@ -80,7 +80,7 @@ func (l *Login) Ticket(ctx context.Context, service string) (*sasl.Ticket, error
 	}
 	defer l.unlock()
 	known := l.known(service)
-	if known.fresh(time.Now()) { // another got it meanwhile
+	if known.fresh(time.Now()) { // another goroutine has got it meanwhile
 		return known.share(), nil
 	}
 	got, err := l.obtain(ctx, service)
@@ -124,7 +124,7 @@ func (l *Login) Keep(ctx context.Context, failed func(error)) {
 	}
 }
 
-// affirm makes the login's own ticket fresh.
+// affirm replaces the login's own ticket if it is not fresh.
 func (l *Login) affirm(ctx context.Context) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (l *Login) affirm(ctx context.Context) error {
 	return err
 }
 
-// due is when the login's own ticket is fresh no longer.
+// due returns the time at which the login's own ticket is no longer fresh.
 func (l *Login) due() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +161,7 @@ func (l *Login) known(service string) *grant {
 	return l.services[service]
 }
 
-// obtain asks the KDC; the turn is ours.
+// obtain asks the KDC. The caller holds turn.
 func (l *Login) obtain(ctx context.Context, service string) (*grant, error) {
 	tgt, err := l.granting(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (l *Login) obtain(ctx context.Context, service string) (*grant, error) {
 		wanted.Realm = l.RealmOf(wanted.Host)
 	}
 	got, err := obtain(ctx, l.conf, tgt, newName(wanted, nametype.KRB_NT_SRV_HST))
-	if errors.Is(err, ErrExpired) { // by the KDC's clock, not by ours: the next try logs in anew
+	if errors.Is(err, ErrExpired) { // expired by the KDC's clock, not by this machine's: the next try logs in again
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.tgt = nil
@@ -183,7 +183,7 @@ func (l *Login) obtain(ctx context.Context, service string) (*grant, error) {
 	return got, err
 }
 
-// granting gives the login's own ticket; the turn is ours.
+// granting returns the login's own ticket. The caller holds turn.
 func (l *Login) granting(ctx context.Context) (*grant, error) {
 	l.mu.Lock()
 	tgt := l.tgt
@@ -199,12 +199,12 @@ func (l *Login) granting(ctx context.Context) (*grant, error) {
 	defer l.mu.Unlock()
 	if l.tgt != next {
 		l.tgt = next
-		clear(l.services) // they end when the ticket does that they were got with
+		clear(l.services) // they end with the ticket-granting ticket that got them
 	}
 	return next, nil
 }
 
-// share is the ticket as mechanisms use it.
+// share returns the ticket in the form of package sasl.
 func (g *grant) share() *sasl.Ticket {
 	return &sasl.Ticket{Client: g.client.PrincipalName, ClientRealm: g.client.realm, Ticket: g.ticket, Key: g.key}
 }

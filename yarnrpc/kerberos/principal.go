@@ -195,8 +195,8 @@ func compileGlob(glob string) (*regexp.Regexp, error) {
 	return compiled, nil
 }
 
-// quoteByte is a byte of the pattern that stands for itself; those of letters beyond
-// ASCII pass through one by one.
+// quoteByte returns a byte of the pattern that stands for itself. The bytes of non-ASCII
+// letters stay unchanged.
 func quoteByte(c byte) string {
 	if c < 0x80 {
 		return regexp.QuoteMeta(string(rune(c)))

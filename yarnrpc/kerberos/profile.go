@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Limits of the reader. A site's krb5.conf with all that it includes has some
-// hundred relations in a few kilobytes.
+// Limits of the reader. A site's krb5.conf with all its includes has some hundred
+// relations in a few kilobytes.
 const (
 	maxConfigBytes     = 1 << 20 // of one file
 	maxConfigRelations = 10_000  // over all files
@@ -39,18 +39,18 @@ type relation struct {
 	tag      string
 	value    string
 	section  bool
-	final    int // the place, from 1, of the file in KRB5_CONFIG after which nothing is added; 0: none
+	final    int // number, from 1, of the file in KRB5_CONFIG after which nothing is added; 0: none
 	children []*relation
 	file     string
 	line     int
 }
 
-// fail is an error about this relation.
+// fail returns an error about this relation.
 func (r *relation) fail(err error) error {
 	return &ConfigError{File: r.file, Line: r.line, Err: err}
 }
 
-// sub is the section of that name, nil if there is none. A nil section has no children.
+// sub returns the section of that name, or nil. A nil section has no children.
 func (r *relation) sub(tag string) *relation {
 	for _, child := range r.all(tag) {
 		if child.section {
@@ -60,7 +60,7 @@ func (r *relation) sub(tag string) *relation {
 	return nil
 }
 
-// all are the children of one name in the order of the files.
+// all returns the children of one name in the order of the files.
 func (r *relation) all(tag string) (found []*relation) {
 	if r == nil {
 		return nil
@@ -73,8 +73,8 @@ func (r *relation) all(tag string) (found []*relation) {
 	return found
 }
 
-// first is the relation that counts where only one can: MIT's library takes the
-// first of several. nil if there is none.
+// first returns the relation that counts if only one can: as in MIT's library, the first
+// of several. It returns nil if there is none.
 func (r *relation) first(tag string) *relation {
 	for _, child := range r.all(tag) {
 		if !child.section {
@@ -84,15 +84,15 @@ func (r *relation) first(tag string) *relation {
 	return nil
 }
 
-// parser is the state within one file: MIT's prof_parse.c starts each included
-// file afresh, outside of any section.
+// parser is the state within one file. Like MIT's prof_parse.c, it starts each included
+// file outside of any section.
 type parser struct {
 	reader *profileReader
 	file   string
 	line   int
 	depth  int         // of includes that led here
 	open   []*relation // the section of the last header, then the open braces
-	// brace waits for "{" on a line of its own, after "tag ="
+	// brace is a relation that waits for "{" on its own line, after "tag ="
 	brace *relation
 }
 
@@ -203,8 +203,8 @@ func (p *parser) relation(line string) error {
 	return p.reader.add(p.open[len(p.open)-1], r)
 }
 
-// final is what a final marker does: it holds off the files behind this one in
-// KRB5_CONFIG, but nothing in this one and what it includes.
+// final returns the number for a final marker. The marker excludes the later files of
+// KRB5_CONFIG, but nothing in this file and its includes.
 func (p *parser) final(marked bool) int {
 	if !marked {
 		return 0
@@ -212,7 +212,7 @@ func (p *parser) final(marked bool) int {
 	return p.reader.list
 }
 
-// enter opens the braces of a relation; text is "{" and what follows it.
+// enter opens the braces of a relation. text is "{" and the rest of the line.
 func (p *parser) enter(r *relation, text string) error {
 	if len(p.open) >= maxSectionDepth {
 		return fmt.Errorf("braces nested deeper than %d", maxSectionDepth)
@@ -240,8 +240,8 @@ func (p *parser) enter(r *relation, text string) error {
 	return nil
 }
 
-// uncomment drops a comment behind a value. MIT's library has no such comments and
-// would take them for a part of the value, but no value that it can use holds one.
+// uncomment drops a comment behind a value. MIT's library does not know such comments and
+// takes them for a part of the value. But no value that it can use contains one.
 func uncomment(value string) string {
 	for i := 1; i < len(value); i++ {
 		if (value[i] == '#' || value[i] == ';') && (value[i-1] == ' ' || value[i-1] == '\t') {
@@ -265,7 +265,7 @@ func unquote(text string) string {
 				c = '\t'
 			case 'b':
 				c = '\b'
-			default: // stands for itself
+			default: // a character that stands for itself
 			}
 		}
 		value.WriteByte(c)

@@ -7,7 +7,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 )
 
-// Ports of Kerberos' services where an address has none.
+// Default ports of Kerberos' services.
 const (
 	kdcPort     = "88"
 	adminPort   = "749"
@@ -35,9 +35,9 @@ func readRealm(section *relation) config.Realm {
 	return realm
 }
 
-// addresses gives host:port for each value of a tag. Proxies that speak Kerberos
-// over HTTPS are left out, as gokrb5 cannot use them: where there are no others, DNS
-// is asked.
+// addresses returns host:port for each value of a tag. It leaves out proxies that speak
+// Kerberos over HTTPS, because gokrb5 cannot use them. If there are no others, DNS is
+// asked.
 func addresses(section *relation, tag, port string) (found []string) {
 	for _, r := range section.all(tag) {
 		value := strings.TrimSpace(strings.TrimSuffix(r.value, "*")) // a final marker in the wrong place
@@ -58,8 +58,8 @@ func addresses(section *relation, tag, port string) (found []string) {
 	return found
 }
 
-// readDomains reads [domain_realm], where "example.com" stands for that host and for
-// all of its domain, ".example.com" for the domain alone. gokrb5 wants both written.
+// readDomains reads [domain_realm], where "example.com" means that host and its whole
+// domain, and ".example.com" only the domain. gokrb5 needs both entries.
 func readDomains(section *relation, to config.DomainRealm) {
 	if section == nil {
 		return

@@ -12,14 +12,14 @@ import (
 	"github.com/jcmturner/gokrb5/v8/keytab"
 )
 
-// source is where a Login's ticket-granting tickets come from. One goroutine at a time uses it.
+// source provides a Login's ticket-granting tickets. One goroutine at a time uses it.
 type source interface {
-	// next gives a ticket that is fresh, or else the best there is; now is the one in
-	// use, or nil.
+	// next returns a fresh ticket, or else the best one there is. now is the ticket in use, or
+	// nil.
 	next(ctx context.Context, conf *Config, now *grant) (*grant, error)
 }
 
-// keytabSource reads the file for each login: keys change.
+// keytabSource reads the file for each login, because keys change.
 type keytabSource struct {
 	path string
 	who  Principal
@@ -38,7 +38,7 @@ func (s *keytabSource) read(conf *Config) (file *Keytab, keys *keytab.Keytab, ow
 func (s *keytabSource) next(ctx context.Context, conf *Config, now *grant) (*grant, error) {
 	got, err := s.login(ctx, conf)
 	if err != nil && ctx.Err() == nil && now.valid(time.Now()) {
-		return now, nil // serves for some time yet
+		return now, nil // still valid for some time
 	}
 	return got, err
 }
@@ -58,7 +58,7 @@ func (s *keytabSource) login(ctx context.Context, conf *Config) (*grant, error) 
 	return got, nil
 }
 
-// cacheSource reads the file again when it was written to.
+// cacheSource reads the file again after it has changed.
 type cacheSource struct {
 	path  string
 	state os.FileInfo // of the file when it was read
@@ -73,7 +73,7 @@ func (s *cacheSource) next(ctx context.Context, conf *Config, now *grant) (*gran
 	}
 	best := s.found
 	if now != nil && now.end.After(best.end) {
-		best = now // was renewed in memory
+		best = now // it was renewed in memory
 	}
 	switch at := time.Now(); {
 	case !best.valid(at):
@@ -86,13 +86,12 @@ func (s *cacheSource) next(ctx context.Context, conf *Config, now *grant) (*gran
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return best, nil // serves for some time yet
+		return best, nil // still valid for some time
 	}
 	return renewed, nil
 }
 
-// read reads the file, if it is not the one that was read already. What is in it must
-// remain the same principal's.
+// read reads the file if it has changed. Its tickets must still be of the same principal.
 func (s *cacheSource) read() error {
 	state, err := os.Stat(s.path)
 	if err == nil && s.state != nil && os.SameFile(s.state, state) && s.state.ModTime().Equal(state.ModTime()) && s.state.Size() == state.Size() {

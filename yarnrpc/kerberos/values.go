@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// parseBool knows the words that MIT's library knows. ok is false for others, which
-// leave the default in force there.
+// parseBool reads the words of MIT's library. ok is false for other words, with which
+// MIT's library uses the default.
 func parseBool(value string) (yes, ok bool) {
 	switch strings.ToLower(value) {
 	case "y", "yes", "true", "t", "1", "on":
@@ -21,7 +21,7 @@ func parseBool(value string) (yes, ok bool) {
 	}
 }
 
-// maxDuration is what MIT's library can hold, some 68 years.
+// maxDuration is the longest time in MIT's library, some 68 years.
 const maxDuration = math.MaxInt32 * time.Second
 
 // parseDuration reads the forms of krb5_string_to_deltat: seconds ("36000"), units

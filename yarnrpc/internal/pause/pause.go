@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits for d, unless ctx ends first: the error is then its cause.
+// For waits for d. If ctx ends first, the error is its cause.
 func For(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

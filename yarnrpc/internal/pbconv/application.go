@@ -113,8 +113,8 @@ func SubmissionContext(p *yarnpb.ApplicationSubmissionContextProto) records.Subm
 // anyPlace is the name of the request for the whole cluster (ResourceRequest#ANY).
 const anyPlace = "*"
 
-// masterRequests are the requests for an ApplicationMaster; none where any place will do. They count in place of the
-// context's own size, and the ResourceManager sets size and number of all to those of the one for any place
+// masterRequests returns the requests for an ApplicationMaster; none if any place will do. They replace the
+// context's own size. The ResourceManager sets size and number of all requests to those of the request for any place
 // (RMAppManager#validateAndCreateResourceRequest).
 func masterRequests(place records.MasterPlace, size records.Resource) []*yarnpb.ResourceRequestProto {
 	if len(place.Hosts)+len(place.Racks) == 0 {
@@ -130,7 +130,7 @@ func masterRequests(place records.MasterPlace, size records.Resource) []*yarnpb.
 		}
 	}
 	requests := []*yarnpb.ResourceRequestProto{request(anyPlace, !place.Strict)}
-	for _, rack := range place.Racks { // relaxed: all of its hosts will do
+	for _, rack := range place.Racks { // relaxed: any of its hosts will do
 		requests = append(requests, request(rack, !place.Strict || len(place.Hosts) == 0))
 	}
 	for _, host := range place.Hosts {
@@ -139,7 +139,7 @@ func masterRequests(place records.MasterPlace, size records.Resource) []*yarnpb.
 	return requests
 }
 
-// masterPlace is the inverse of masterRequests. Names of racks begin with a slash, as paths.
+// masterPlace is the inverse of masterRequests. Names of racks begin with a slash, like paths.
 func masterPlace(requests []*yarnpb.ResourceRequestProto) (place records.MasterPlace, size records.Resource) {
 	relax := true
 	for _, r := range requests {
@@ -156,7 +156,7 @@ func masterPlace(requests []*yarnpb.ResourceRequestProto) (place records.MasterP
 	return place, size
 }
 
-// ApplicationReport converts what is told of an application.
+// ApplicationReport converts the report of an application.
 func ApplicationReport(p *yarnpb.ApplicationReportProto) records.ApplicationReport {
 	if p == nil {
 		return records.ApplicationReport{}
@@ -200,7 +200,7 @@ func ApplicationReport(p *yarnpb.ApplicationReportProto) records.ApplicationRepo
 // expireFormat is the text form of times in timeouts (org.apache.hadoop.yarn.util.Times, ISO8601_DATE_FORMAT).
 const expireFormat = "2006-01-02T15:04:05.000-0700"
 
-// ExpireTime converts the end of a timeout; UNLIMITED and what is no time are the zero time.
+// ExpireTime converts the end of a timeout. UNLIMITED, and texts that are no time, give the zero time.
 func ExpireTime(s string) time.Time {
 	t, err := time.Parse(expireFormat, s)
 	if err != nil {
@@ -235,7 +235,7 @@ func resourceUsage(p *yarnpb.ApplicationResourceUsageReportProto) records.Resour
 	}
 }
 
-// otherSeconds leaves out memory and cores, which have fields of their own.
+// otherSeconds leaves out memory and cores, because they have their own fields.
 func otherSeconds(ps []*yarnpb.StringLongMapProto) records.ResourceValues {
 	sums := mapped(ps, func(p *yarnpb.StringLongMapProto) (string, records.ResourceAmount) {
 		return p.GetKey(), records.ResourceAmount{Value: p.GetValue()}
@@ -245,7 +245,7 @@ func otherSeconds(ps []*yarnpb.StringLongMapProto) records.ResourceValues {
 	return records.NewResourceValues(sums)
 }
 
-// AttemptReport converts what is told of an attempt.
+// AttemptReport converts the report of an attempt.
 func AttemptReport(p *yarnpb.ApplicationAttemptReportProto) records.AttemptReport {
 	if p == nil {
 		return records.AttemptReport{}

@@ -22,7 +22,7 @@ func NodeStateProto(s records.NodeState) *yarnpb.NodeStateProto {
 	return stateProto[yarnpb.NodeStateProto](s, nodePrefix, yarnpb.NodeStateProto_value)
 }
 
-// NodeReport converts what is told of a node.
+// NodeReport converts the report of a node.
 func NodeReport(p *yarnpb.NodeReportProto) records.NodeReport {
 	if p == nil {
 		return records.NodeReport{}
@@ -49,7 +49,7 @@ func NodeReport(p *yarnpb.NodeReportProto) records.NodeReport {
 // NodeReports converts a list.
 func NodeReports(ps []*yarnpb.NodeReportProto) []records.NodeReport { return each(ps, NodeReport) }
 
-// NodeReportProto converts what is told of a node, for servers in tests.
+// NodeReportProto converts the report of a node, for servers in tests.
 func NodeReportProto(n records.NodeReport) *yarnpb.NodeReportProto {
 	return &yarnpb.NodeReportProto{
 		NodeId:                 NodeIDProto(n.ID),
@@ -70,12 +70,12 @@ func NodeReportProto(n records.NodeReport) *yarnpb.NodeReportProto {
 	}
 }
 
-// Utilization converts what is in use on a node.
+// Utilization converts the resource use of a node.
 func Utilization(p *yarnpb.ResourceUtilizationProto) records.Utilization {
 	return records.Utilization{PhysicalMB: int(p.GetPmem()), VirtualMB: int(p.GetVmem()), CPU: p.GetCpu()}
 }
 
-// UtilizationProto converts what is in use on a node.
+// UtilizationProto converts the resource use of a node.
 func UtilizationProto(u records.Utilization) *yarnpb.ResourceUtilizationProto {
 	return &yarnpb.ResourceUtilizationProto{
 		Pmem: proto.Int32(clamp(u.PhysicalMB)),
@@ -98,7 +98,7 @@ func ClusterMetrics(p *yarnpb.YarnClusterMetricsProto) records.ClusterMetrics {
 	}
 }
 
-// QueueInfo converts what is told of a queue and of those below it.
+// QueueInfo converts the report of a queue and of the queues below it.
 func QueueInfo(p *yarnpb.QueueInfoProto) records.QueueInfo {
 	if p == nil {
 		return records.QueueInfo{}
@@ -136,7 +136,7 @@ func fairQueue(p *yarnpb.QueueInfoProto) records.FairQueue {
 		Steady:         amount(p.GetSteadyFairShareMemory(), p.GetSteadyFairShareVCore()),
 		MaxRunningApps: int(p.GetMaxRunningApp()),
 	}
-	if p.MaxResourceVCore == nil { // written into the minimum's field, after it
+	if p.MaxResourceVCore == nil { // Java writes it into the minimum's field, after the minimum
 		fair.Maximum.VCores, fair.Minimum.VCores = fair.Minimum.VCores, 0
 	}
 	return fair
@@ -178,7 +178,7 @@ func queueStatistics(p *yarnpb.QueueStatisticsProto) records.QueueStatistics {
 	}
 }
 
-// QueueUserACLs converts what the caller may do with queues.
+// QueueUserACLs converts the caller's rights in queues.
 func QueueUserACLs(ps []*yarnpb.QueueUserACLInfoProto) []records.QueueUserACL {
 	return each(ps, func(p *yarnpb.QueueUserACLInfoProto) records.QueueUserACL {
 		return records.QueueUserACL{

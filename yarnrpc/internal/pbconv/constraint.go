@@ -9,7 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Values that YARN gives a meaning to.
+// Values with a meaning in YARN.
 const (
 	partitionKey = "yarn_node_partition/" // an attribute that is the node label
 	uncounted    = -1                     // the cardinality of constraints on attributes

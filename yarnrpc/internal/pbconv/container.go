@@ -13,7 +13,7 @@ const (
 	containerSubPrefix = "CSS_"
 )
 
-// ExecutionType converts how a container holds its resources; nil is guaranteed.
+// ExecutionType converts an execution type; nil is guaranteed.
 func ExecutionType(p *yarnpb.ExecutionTypeProto) records.ExecutionType {
 	if p == nil {
 		return records.ExecutionGuaranteed
@@ -21,7 +21,7 @@ func ExecutionType(p *yarnpb.ExecutionTypeProto) records.ExecutionType {
 	return state[records.ExecutionType](p, "")
 }
 
-// ExecutionTypeProto converts how a container holds its resources; empty is guaranteed.
+// ExecutionTypeProto converts an execution type; empty is guaranteed.
 func ExecutionTypeProto(t records.ExecutionType) *yarnpb.ExecutionTypeProto {
 	if t == "" {
 		t = records.ExecutionGuaranteed
@@ -29,7 +29,7 @@ func ExecutionTypeProto(t records.ExecutionType) *yarnpb.ExecutionTypeProto {
 	return stateProto[yarnpb.ExecutionTypeProto](t, "", yarnpb.ExecutionTypeProto_value)
 }
 
-// Container converts a promise of room.
+// Container converts an allocated container.
 func Container(p *yarnpb.ContainerProto) records.Container {
 	if p == nil {
 		return records.Container{}
@@ -52,7 +52,7 @@ func Container(p *yarnpb.ContainerProto) records.Container {
 // Containers converts a list.
 func Containers(ps []*yarnpb.ContainerProto) []records.Container { return each(ps, Container) }
 
-// ContainerProto converts a promise of room.
+// ContainerProto converts an allocated container.
 func ContainerProto(c records.Container) *yarnpb.ContainerProto {
 	p := &yarnpb.ContainerProto{
 		Id:                  ContainerIDProto(c.ID),
@@ -72,12 +72,12 @@ func ContainerProto(c records.Container) *yarnpb.ContainerProto {
 	return p
 }
 
-// ContainerState converts how far a container has come.
+// ContainerState converts the state of a container.
 func ContainerState(p *yarnpb.ContainerStateProto) records.ContainerState {
 	return state[records.ContainerState](p, containerPrefix)
 }
 
-// ContainerStatus converts what became of a container.
+// ContainerStatus converts the status of a container.
 func ContainerStatus(p *yarnpb.ContainerStatusProto) records.ContainerStatus {
 	if p == nil {
 		return records.ContainerStatus{ExitStatus: records.ExitUnknown}
@@ -99,7 +99,7 @@ func ContainerStatuses(ps []*yarnpb.ContainerStatusProto) []records.ContainerSta
 	return each(ps, ContainerStatus)
 }
 
-// ContainerStatusProto converts what became of a container.
+// ContainerStatusProto converts the status of a container.
 func ContainerStatusProto(s records.ContainerStatus) *yarnpb.ContainerStatusProto {
 	return &yarnpb.ContainerStatusProto{
 		ContainerId:         ContainerIDProto(s.ID),
@@ -113,7 +113,7 @@ func ContainerStatusProto(s records.ContainerStatus) *yarnpb.ContainerStatusProt
 	}
 }
 
-// ContainerReport converts what is remembered of a container.
+// ContainerReport converts the report of a container.
 func ContainerReport(p *yarnpb.ContainerReportProto) records.ContainerReport {
 	if p == nil {
 		return records.ContainerReport{}

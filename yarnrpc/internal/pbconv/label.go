@@ -57,7 +57,7 @@ func NodeAttribute(p *yarnpb.NodeAttributeProto) records.NodeAttribute {
 	if p == nil {
 		return records.NodeAttribute{}
 	}
-	kind := p.GetAttributeType() // the default where it was left out
+	kind := p.GetAttributeType() // the default if it is missing
 	return records.NodeAttribute{
 		Key:   NodeAttributeKey(p.GetAttributeKey()),
 		Type:  state[records.NodeAttributeType](&kind, ""),
@@ -65,7 +65,7 @@ func NodeAttribute(p *yarnpb.NodeAttributeProto) records.NodeAttribute {
 	}
 }
 
-// NodeAttributeProto converts a property of a node; one without type is a string.
+// NodeAttributeProto converts a property of a node. Without a type it is a string.
 func NodeAttributeProto(a records.NodeAttribute) *yarnpb.NodeAttributeProto {
 	return &yarnpb.NodeAttributeProto{
 		AttributeKey:   NodeAttributeKeyProto(a.Key),

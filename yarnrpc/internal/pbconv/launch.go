@@ -39,7 +39,8 @@ func ContainerLaunchContext(p *yarnpb.ContainerLaunchContextProto) records.Conta
 	return c
 }
 
-// ContainerLaunchContextProto converts a launch context; equal ones give equal bytes.
+// ContainerLaunchContextProto converts a launch context. Equal launch contexts give equal
+// bytes.
 func ContainerLaunchContextProto(c records.ContainerLaunchContext) *yarnpb.ContainerLaunchContextProto {
 	return &yarnpb.ContainerLaunchContextProto{
 		LocalResources: LocalResourceProtos(c.LocalResources),
@@ -80,7 +81,7 @@ func containerRetry(p *yarnpb.ContainerRetryContextProto) records.ContainerRetry
 	if p == nil {
 		return records.ContainerRetry{}
 	}
-	policy := p.GetRetryPolicy() // the default where it was left out
+	policy := p.GetRetryPolicy() // the default if it is missing
 	return records.ContainerRetry{
 		Policy:           state[records.RetryPolicy](&policy, ""),
 		ErrorCodes:       p.GetErrorCodes(),
@@ -103,7 +104,7 @@ func containerRetryProto(r records.ContainerRetry) *yarnpb.ContainerRetryContext
 	}
 }
 
-// validity converts a window in which failures count; Hadoop's "always" is -1, ours 0.
+// validity converts a time in which failures count. "Always" is -1 in Hadoop and 0 here.
 func validity(millis int64) time.Duration { return period(millis, time.Millisecond) }
 
 func validityMillis(d time.Duration) int64 {
@@ -113,7 +114,7 @@ func validityMillis(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// LocalResource converts a file to be localized.
+// LocalResource converts a local resource.
 func LocalResource(p *yarnpb.LocalResourceProto) records.LocalResource {
 	if p == nil {
 		return records.LocalResource{}
@@ -128,7 +129,7 @@ func LocalResource(p *yarnpb.LocalResourceProto) records.LocalResource {
 	}
 }
 
-// LocalResourceProto converts a file to be localized.
+// LocalResourceProto converts a local resource.
 func LocalResourceProto(r records.LocalResource) *yarnpb.LocalResourceProto {
 	p := &yarnpb.LocalResourceProto{
 		Resource:   URLProto(r.URL),
@@ -143,7 +144,7 @@ func LocalResourceProto(r records.LocalResource) *yarnpb.LocalResourceProto {
 	return p
 }
 
-// URL converts a place on a file system.
+// URL converts the address of a file.
 func URL(p *yarnpb.URLProto) records.URL {
 	if p == nil {
 		return records.URL{}
@@ -157,8 +158,8 @@ func URL(p *yarnpb.URLProto) records.URL {
 	}
 }
 
-// URLProto converts a place on a file system. A part that is absent is left out,
-// but for the port, whose absence Hadoop writes as -1.
+// URLProto converts the address of a file. It leaves out absent parts, except the port:
+// Hadoop writes an absent port as -1.
 func URLProto(u records.URL) *yarnpb.URLProto {
 	p := &yarnpb.URLProto{Port: proto.Int32(clamp(u.Port)), File: proto.String(u.Path)}
 	if u.Scheme != "" {

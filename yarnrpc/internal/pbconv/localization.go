@@ -9,15 +9,15 @@ import (
 
 const localizationPrefix = "L_"
 
-// LocalResourceProtos converts files to be localized, by the names of their links;
-// equal maps give equal bytes.
+// LocalResourceProtos converts local resources by the names of their links. Equal maps
+// give equal bytes.
 func LocalResourceProtos(resources map[string]records.LocalResource) []*yarnpb.StringLocalResourceMapProto {
 	return entries(resources, func(name string, r records.LocalResource) *yarnpb.StringLocalResourceMapProto {
 		return &yarnpb.StringLocalResourceMapProto{Key: proto.String(name), Value: LocalResourceProto(r)}
 	})
 }
 
-// LocalizationStatus converts how far a file has come.
+// LocalizationStatus converts the localization status of a file.
 func LocalizationStatus(p *yarnpb.LocalizationStatusProto) records.LocalizationStatus {
 	if p == nil {
 		return records.LocalizationStatus{}
@@ -29,7 +29,7 @@ func LocalizationStatus(p *yarnpb.LocalizationStatusProto) records.LocalizationS
 	}
 }
 
-// LocalizationStatusProto converts how far a file has come.
+// LocalizationStatusProto converts the localization status of a file.
 func LocalizationStatusProto(s records.LocalizationStatus) *yarnpb.LocalizationStatusProto {
 	return &yarnpb.LocalizationStatusProto{
 		ResourceKey:       proto.String(s.Name),
@@ -38,8 +38,8 @@ func LocalizationStatusProto(s records.LocalizationStatus) *yarnpb.LocalizationS
 	}
 }
 
-// LocalizationStatuses converts the files of several containers; of a container that
-// comes twice the last counts.
+// LocalizationStatuses converts the files of several containers. If a container comes
+// twice, the last one counts.
 func LocalizationStatuses(ps []*yarnpb.ContainerLocalizationStatusesProto) map[records.ContainerID][]records.LocalizationStatus {
 	if len(ps) == 0 {
 		return nil

@@ -1,10 +1,11 @@
-// Package pbconv converts between Hadoop's protobuf messages and the plain types
-// of records and creds. X turns a message into the record X, XProto the other way.
+// Package pbconv converts between Hadoop's protobuf messages and the plain types of
+// records and creds. X converts a message to the record X, XProto the record to the
+// message.
 //
-// The functions are total. A message that is missing or lacks fields gives zero
-// values: whoever needs a field checks it where it means something. Fields of a
-// message are set explicitly even where they equal the default, as Hadoop asks for
-// presence. The package is pure; only packages under yarnrpc can import it.
+// The functions are total. Missing messages and fields give zero values; a caller that
+// needs a field checks it. The functions set every field of a message, also to its
+// default, because Hadoop asks whether a field is present. The package is pure; only
+// packages under yarnrpc can import it.
 package pbconv
 
 import (
@@ -41,14 +42,14 @@ func TokenProto(t *creds.Token) *commonpb.TokenProto {
 		return nil
 	}
 	return &commonpb.TokenProto{
-		Identifier: append([]byte{}, t.Identifier...), // required: empty, never nil
+		Identifier: append([]byte{}, t.Identifier...), // required field: empty, never nil
 		Password:   append([]byte{}, t.Password...),
 		Kind:       proto.String(t.Kind),
 		Service:    proto.String(t.Service),
 	}
 }
 
-// Time converts milliseconds since 1970; none is the zero time.
+// Time converts milliseconds since 1970. 0 and negative numbers give the zero time.
 func Time(millis int64) time.Time {
 	if millis <= 0 {
 		return time.Time{}
@@ -64,14 +65,14 @@ func Millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// period converts a length of time. A negative one becomes none, and one that does
-// not fit the longest that does.
+// period converts a length of time. A negative one becomes 0. One that is too long
+// becomes the longest time.Duration.
 func period(n int64, unit time.Duration) time.Duration {
 	return time.Duration(min(max(n, 0), math.MaxInt64/int64(unit))) * unit
 }
 
-// clamp converts a number to a field of 32 bits. What does not fit becomes the
-// nearest that does, which no server accepts as an amount of anything.
+// clamp converts a number to a field of 32 bits. A number out of range becomes the
+// nearest number in range, which no server accepts as an amount.
 func clamp(n int) int32 {
 	return int32(max(math.MinInt32, min(math.MaxInt32, n)))
 }
@@ -83,9 +84,9 @@ type enum interface {
 	String() string
 }
 
-// state converts an enumeration value to Hadoop's name of it, without the prefix
-// that keeps the names apart in protobuf. Nil, a value that was not sent or is
-// newer than our .proto files, is the empty string.
+// state converts an enumeration value to Hadoop's name of it, without the prefix that
+// keeps names apart in protobuf. It returns "" for nil, which was not sent, and for a
+// value that is newer than the .proto files.
 func state[S ~string, E enum](value *E, prefix string) S {
 	if value == nil || (*value).Descriptor().Values().ByNumber((*value).Number()) == nil {
 		return ""
@@ -93,8 +94,8 @@ func state[S ~string, E enum](value *E, prefix string) S {
 	return S(strings.TrimPrefix((*value).String(), prefix))
 }
 
-// stateProto is the inverse of state, given the generated map of names. A name
-// that it does not have becomes nil.
+// stateProto is the inverse of state, with the generated map of names. An unknown name
+// becomes nil.
 func stateProto[E enum, S ~string](s S, prefix string, values map[string]int32) *E {
 	number, known := values[prefix+string(s)]
 	if !known {
@@ -115,7 +116,8 @@ func each[P, R any](ps []P, convert func(P) R) []R {
 	return out
 }
 
-// mapped converts a list of pairs; of several with one key the last counts, as in Java.
+// mapped converts a list of pairs. If several have the same key, the last one counts, as
+// in Java.
 func mapped[P any, K comparable, V any](ps []P, pair func(P) (K, V)) map[K]V {
 	if len(ps) == 0 {
 		return nil

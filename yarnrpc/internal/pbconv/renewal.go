@@ -9,11 +9,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
 )
 
-// noSources is Java's null for the names of the files that an option is from.
+// noSources is the length that Java writes for null: no names of source files for an option.
 const noSources = math.MaxUint32
 
-// renewalConfBytes writes options as Configuration#readFields wants them: their number, and of each name, value and
-// sources. Equal ones give equal bytes, none nil.
+// renewalConfBytes writes options in the form of Configuration#readFields: their number, then name, value and
+// sources of each. Equal options give equal bytes, no options give nil.
 func renewalConfBytes(conf map[string]string) []byte {
 	if len(conf) == 0 {
 		return nil
@@ -26,7 +26,7 @@ func renewalConfBytes(conf map[string]string) []byte {
 	return b
 }
 
-// renewalConf is the inverse of renewalConfBytes, and passes over sources. Malformed bytes give nil.
+// renewalConf is the inverse of renewalConfBytes. It skips sources. Malformed bytes give nil.
 func renewalConf(b []byte) map[string]string {
 	r := writable.NewReader(b)
 	conf := make(map[string]string)

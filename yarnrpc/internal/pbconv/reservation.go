@@ -20,13 +20,14 @@ func ReservationIDProto(id records.ReservationID) *yarnpb.ReservationIdProto {
 	return &yarnpb.ReservationIdProto{ClusterTimestamp: proto.Int64(id.ClusterTimestamp), Id: proto.Int64(id.ID)}
 }
 
-// ReservationDefinition converts what is to be reserved. A recurrence that is no number is none.
+// ReservationDefinition converts the definition of a reservation. A recurrence that is not a number counts
+// as none.
 func ReservationDefinition(p *yarnpb.ReservationDefinitionProto) records.ReservationDefinition {
 	if p == nil {
 		return records.ReservationDefinition{}
 	}
 	recurrence, _ := strconv.ParseInt(p.GetRecurrenceExpression(), 10, 64)
-	order := p.GetReservationRequests().GetInterpreter() // the default where it was left out
+	order := p.GetReservationRequests().GetInterpreter() // the default if it is missing
 	return records.ReservationDefinition{
 		Name:       p.GetReservationName(),
 		Arrival:    Time(p.GetArrival()),
@@ -47,7 +48,8 @@ func reservationRequest(p *yarnpb.ReservationRequestProto) records.ReservationRe
 	}
 }
 
-// ReservationDefinitionProto converts what is to be reserved. An order that YARN does not have is left out.
+// ReservationDefinitionProto converts the definition of a reservation. It leaves out an order that YARN
+// does not have.
 func ReservationDefinitionProto(d records.ReservationDefinition) *yarnpb.ReservationDefinitionProto {
 	if d.Order == "" {
 		d.Order = records.ReserveAll

@@ -7,7 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Resource converts an amount. Of memory and cores the fields count, not the map.
+// Resource converts an amount. For memory and cores the fields count, not the map.
 func Resource(p *yarnpb.ResourceProto) records.Resource {
 	r := records.Resource{MemoryMB: p.GetMemory(), VCores: int(p.GetVirtualCores())}
 	if list := p.GetResourceValueMap(); len(list) > 0 {
@@ -21,8 +21,8 @@ func Resource(p *yarnpb.ResourceProto) records.Resource {
 	return r
 }
 
-// ResourceProto converts an amount. Memory and cores have fields of their own, and need
-// not be in the map.
+// ResourceProto converts an amount. Memory and cores have their own fields and need not
+// be in the map.
 func ResourceProto(r records.Resource) *yarnpb.ResourceProto {
 	return &yarnpb.ResourceProto{
 		Memory: proto.Int64(r.MemoryMB), VirtualCores: proto.Int32(clamp(r.VCores)),

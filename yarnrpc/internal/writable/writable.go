@@ -19,7 +19,7 @@ import (
 	"math/bits"
 )
 
-// ErrMalformed is in the error for bytes that are no such encoding.
+// ErrMalformed is wrapped by errors about bytes that are no such encoding.
 var ErrMalformed = errors.New("malformed writable")
 
 // AppendVLong adds a number, also where Hadoop calls it VInt.
@@ -49,8 +49,8 @@ func AppendLongText(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
 }
 
-// Reader takes values from the front of bytes. After the first that is cut short or
-// wrong, everything reads as zero, and End tells what it was.
+// Reader takes values from the front of bytes. After the first incomplete or wrong value,
+// it returns zero values, and End returns the error.
 type Reader struct {
 	rest []byte
 	err  error
@@ -93,8 +93,8 @@ func (r *Reader) VInt() int32 {
 	return int32(n)
 }
 
-// Count reads how many entries follow. Each takes at least a byte, which bounds
-// what a false count can cost.
+// Count reads the number of entries that follow. Each entry takes at least a byte, so a
+// false count cannot cost much memory.
 func (r *Reader) Count() int {
 	n := r.VLong()
 	if n < 0 || n > int64(len(r.rest)) {
@@ -104,7 +104,7 @@ func (r *Reader) Count() int {
 	return int(n)
 }
 
-// Bytes reads a length and as many bytes, which it copies.
+// Bytes reads a length and that many bytes, which it copies.
 func (r *Reader) Bytes() []byte {
 	n := r.VLong()
 	if n < 0 || n > int64(len(r.rest)) {
@@ -120,7 +120,8 @@ func (r *Reader) Text() string { return string(r.Bytes()) }
 // LongText reads what AppendLongText wrote; Java's null is empty.
 func (r *Reader) LongText() string { return string(r.take(r.LongCount())) }
 
-// LongCount reads how many bytes or entries follow, in four bytes; Java's null is none.
+// LongCount reads the number of bytes or entries that follow, in four bytes. Java's null
+// is 0.
 func (r *Reader) LongCount() int {
 	head := r.take(4)
 	if head == nil {
@@ -137,10 +138,10 @@ func (r *Reader) LongCount() int {
 	return int(n)
 }
 
-// Err is the first fault so far.
+// Err returns the first error so far.
 func (r *Reader) Err() error { return r.err }
 
-// End is the first fault, bytes that are left over among them.
+// End returns the first error. Remaining bytes are an error too.
 func (r *Reader) End() error {
 	if r.err == nil && len(r.rest) > 0 {
 		r.fail("%d bytes after the end", len(r.rest))

@@ -1,10 +1,10 @@
-// Package kdctest has a KDC for tests: it speaks RFC 4120 over TCP to one user, alice of
-// realm A, and gives her a ticket for whatever she asks for, in each of the realms A, B
-// and C. Services that know ServiceKey can read those tickets. What it says can be spoilt.
+// Package kdctest has a KDC for tests. It speaks RFC 4120 over TCP to one user, alice of
+// realm A, and gives her a ticket for any service, in each of the realms A, B and C. Services
+// with ServiceKey can read those tickets. A test can change the KDC's answers.
 //
-// A KDC has a goroutine for its listener and one for each connection; Close waits for
-// all. Nothing but tests imports the package, and it imports neither package kerberos,
-// whose tests use it, nor package testing.
+// A KDC has a goroutine for its listener and one for each connection; Close waits for all.
+// Only tests import the package. It imports neither package kerberos, whose tests use it, nor
+// package testing.
 package kdctest
 
 import (
@@ -31,29 +31,29 @@ import (
 const (
 	// Alice is the only user.
 	Alice = user + "@" + realm
-	// KeyType is that of all keys: aes256-cts-hmac-sha1-96.
+	// KeyType is the encryption type of all keys: aes256-cts-hmac-sha1-96.
 	KeyType = 18
 
 	user, realm = "alice", "A"
 
-	// maxRequest bounds what a client may send, in bytes.
+	// maxRequest bounds a client's request, in bytes.
 	maxRequest = 1 << 20
 )
 
-// AlicesKey is what alice and the KDC know.
+// AlicesKey is the key that alice and the KDC share.
 func AlicesKey() types.EncryptionKey { return key(1) }
 
-// SessionKey is the one in every ticket for a KDC.
+// SessionKey is the session key in every ticket for a KDC.
 func SessionKey() types.EncryptionKey { return key(2) }
 
-// ServiceKey is what all services and the KDC know.
+// ServiceKey is the key that all services and the KDC share.
 func ServiceKey() types.EncryptionKey { return key(9) }
 
 func key(fill byte) types.EncryptionKey {
 	return types.EncryptionKey{KeyType: KeyType, KeyValue: bytes.Repeat([]byte{fill}, 32)}
 }
 
-// Keytab is a keytab file with alice's key.
+// Keytab returns a keytab file with alice's key.
 func Keytab() ([]byte, error) {
 	keys := keytab.New()
 	if err := keys.AddEntry(user, realm, "unused", time.Now(), 1, KeyType); err != nil {
@@ -63,19 +63,19 @@ func Keytab() ([]byte, error) {
 	return keys.Marshal()
 }
 
-// KDC answers for all realms. Its fields are set before Start, or by Change.
+// KDC is a KDC for all realms. Set its fields before Start, or with Change.
 type KDC struct {
-	// Life is how long tickets serve.
+	// Life is how long tickets are valid.
 	Life time.Duration
-	// Clock tells the KDC's time. Nil: time.Now.
+	// Clock returns the KDC's time. Nil: time.Now.
 	Clock func() time.Time
-	// Refuse gives the error code with which a request for a ticket for service ends, 0 for
-	// none. Nil: none ends so.
+	// Refuse returns the error code for a request for a ticket for service; 0 grants the
+	// ticket. Nil: all are granted.
 	Refuse func(service string) (code int32)
-	// Spoil changes an answer before it is encrypted. Nil: nothing does.
+	// Spoil changes an answer before it is encrypted. Nil: no change.
 	Spoil func(reply *messages.KDCRepFields, part *messages.EncKDCRepPart)
-	// Bytes changes an answer with its length before it, as it is sent; nil is sent as no
-	// answer. Nil: nothing does.
+	// Bytes changes the bytes of an answer, with its length before it. If it returns nil, no
+	// answer is sent. Nil: no change.
 	Bytes func(framed []byte) []byte
 
 	listener net.Listener
@@ -110,15 +110,15 @@ func (k *KDC) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the KDC once its clients have gone. The error has the requests that no client
-// may send.
+// Close ends the KDC after its clients have left. The error lists requests that no client may
+// send.
 func (k *KDC) Close() error {
 	k.listener.Close() // ends the tasks
 	k.tasks.Wait()
 	return errors.Join(k.failed...)
 }
 
-// Conf is a krb5.conf for its clients.
+// Conf returns a krb5.conf for the KDC's clients.
 func (k *KDC) Conf() []byte {
 	text := []byte("[libdefaults]\ndefault_realm = " + realm + "\n[domain_realm]\nb = B\n[realms]\n")
 	for _, name := range []string{realm, "B", "C"} {
@@ -134,7 +134,7 @@ func (k *KDC) Change(set func()) {
 	set()
 }
 
-// Asked is what tickets were asked for, and at which realm's KDC.
+// Asked returns the services for which tickets were requested, with the realm of the KDC.
 func (k *KDC) Asked() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -161,7 +161,7 @@ func (k *KDC) serve(conn net.Conn) error {
 	return nil
 }
 
-// read gives a request without its length, nil where the client has hung up or wants to send
+// read returns a request without its length. It returns nil if the client has left or sends
 // too much.
 func read(conn net.Conn) []byte {
 	var length [4]byte
@@ -179,7 +179,7 @@ func read(conn net.Conn) []byte {
 	return request
 }
 
-// Answer is the answer to one request, without its length.
+// Answer returns the answer to one request, without its length.
 func (k *KDC) Answer(request []byte) ([]byte, error) {
 	var as messages.ASReq
 	if as.Unmarshal(request) == nil {
@@ -205,8 +205,8 @@ func (k *KDC) Answer(request []byte) ([]byte, error) {
 	return (&messages.TGSRep{KDCRepFields: reply}).Marshal()
 }
 
-// presentsItselfAsAlice checks a request's proof: it must name the client's realm in whatever
-// realm it is shown.
+// presentsItselfAsAlice checks a request's proof. It must name the client's own realm,
+// whatever realm receives it.
 func presentsItselfAsAlice(data types.PADataSequence) error {
 	var request messages.APReq
 	if len(data) != 1 {
@@ -225,7 +225,7 @@ func presentsItselfAsAlice(data types.PADataSequence) error {
 	return nil
 }
 
-// reply is the answer to a request, or the bytes of a refusal.
+// reply returns the answer to a request, or the bytes of a refusal.
 func (k *KDC) reply(body messages.KDCReqBody, with types.EncryptionKey, usage uint32) (reply messages.KDCRepFields, refusal []byte, err error) {
 	service := body.SName.PrincipalNameString()
 	k.mu.Lock()

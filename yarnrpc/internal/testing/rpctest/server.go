@@ -1,10 +1,10 @@
-// Package rpctest has a server of Hadoop RPC for tests: it speaks the real bytes, over
-// TCP or any net.Conn, and answers calls with a function of the test's. It knows no
-// protocol; a ResourceManager or NodeManager is what the function makes of it.
+// Package rpctest has a server of Hadoop RPC for tests. It speaks the real protocol over TCP or
+// any net.Conn, and answers calls with a function of the test. It knows no YARN or HDFS
+// protocol; the function makes it a ResourceManager or NodeManager.
 //
-// A Server has a goroutine for its listener, one for each connection and one for each
-// call; Close waits for all. Nothing but tests and yarnfake, which is for tests,
-// imports the package.
+// A Server has a goroutine for its listener, one for each connection and one for each call;
+// Close waits for all. Only tests import the package, and yarnfake and hdfsfake, which are for
+// tests.
 package rpctest
 
 import (
@@ -20,15 +20,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Handler answers one call. An error reaches the client as the Java exception that
-// Exception or Fatal made it, or else as an IOException. Without answer and error the
-// client gets nothing.
+// Handler answers one call. An error reaches the client as the Java exception from Exception or
+// Fatal, other errors as an IOException. Without answer and error the client gets nothing.
 type Handler func(call *Call) (proto.Message, error)
 
 // Call is a call as a Handler sees it.
 type Call struct {
 	wire.Request
-	// User is who the connection belongs to: of a token, its identifier.
+	// User is the user of the connection. With a token it is the token's identifier.
 	User string
 	// Token says that a token logged the connection in.
 	Token bool
@@ -41,12 +40,12 @@ type Call struct {
 // Server answers calls. Set it up before the first connection.
 type Server struct {
 	Handler Handler
-	// Passwords gives the password of a token by its identifier, and makes the server
-	// demand one. Nil: clients are believed.
+	// Passwords returns the password of a token by its identifier, and makes the server require
+	// a token. Nil: the server trusts user names.
 	Passwords func(identifier []byte) (password []byte, err error)
-	// Trusts makes a server with Passwords believe clients without a token, too.
+	// Trusts makes a server with Passwords also accept clients without a token.
 	Trusts bool
-	// QOPs are the qualities of protection on offer. None: authentication alone.
+	// QOPs are the offered qualities of protection. None: only authentication.
 	QOPs []sasl.QOP
 
 	listener net.Listener
@@ -55,12 +54,12 @@ type Server struct {
 	mu     sync.Mutex // guards what follows
 	conns  map[net.Conn]bool
 	closed bool
-	paused chan struct{} // closed by Resume; nil: it goes on
+	paused chan struct{} // closed by Resume; nil: not paused
 	pings  int
 	logins int
 }
 
-// test is what Listen needs of testing.TB. Users of yarnfake, which imports this
+// test is the part of testing.TB that Listen needs. Users of yarnfake, which imports this
 // package, need not link package testing.
 type test interface {
 	Helper()
@@ -105,7 +104,7 @@ func (s *Server) Serve(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		conn.Close() // nobody listens any more
+		conn.Close()
 		return
 	}
 	if s.conns == nil {
@@ -114,7 +113,7 @@ func (s *Server) Serve(conn net.Conn) {
 	s.conns[conn] = true
 	s.tasks.Go(func() {
 		(&session{server: s, conn: conn, gone: make(chan struct{})}).run()
-		conn.Close() // the client has gone or was refused
+		conn.Close() // the client has left or was refused
 		s.mu.Lock()
 		delete(s.conns, conn)
 		s.mu.Unlock()
@@ -134,7 +133,7 @@ func (s *Server) Close() {
 	s.tasks.Wait()
 }
 
-// Disconnect ends the connections there are, as a server that restarts does.
+// Disconnect ends the open connections, as a restart of the server does.
 func (s *Server) Disconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +142,8 @@ func (s *Server) Disconnect() {
 	}
 }
 
-// Pause has the server answer nothing until Resume, as a process does that was stopped
-// by SIGSTOP: connections are still made, and what comes over them waits.
+// Pause makes the server answer nothing until Resume, like a process after SIGSTOP. It still
+// accepts connections, and what arrives waits.
 func (s *Server) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +152,7 @@ func (s *Server) Pause() {
 	}
 }
 
-// Resume has a paused server go on with all that has come meanwhile.
+// Resume makes a paused server handle everything that has arrived meanwhile.
 func (s *Server) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,13 +172,13 @@ func (s *Server) await() {
 	}
 }
 
-// Pings counts the pings so far.
+// Pings returns the number of pings so far.
 func (s *Server) Pings() int { return s.count(&s.pings) }
 
-// Logins counts the connections that have come as far as their context.
+// Logins returns the number of connections that have sent their context.
 func (s *Server) Logins() int { return s.count(&s.logins) }
 
-// Open counts the connections there are.
+// Open returns the number of open connections.
 func (s *Server) Open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 type session struct {
 	server *Server
 	conn   net.Conn
-	layer  sasl.Layer // protects both directions; nil: nothing does
+	layer  sasl.Layer // protects both directions; nil: no protection
 	user   string
-	token  bool          // a token says who user is
+	token  bool          // the user comes from a token
 	gone   chan struct{} // closed when reading has ended
 
 	calls   sync.WaitGroup
@@ -67,7 +67,7 @@ func (s *session) run() {
 	}
 }
 
-// authenticate offers a token login, or none where the server believes its clients.
+// authenticate offers a login with a token, or none if the server trusts its clients.
 func (s *session) authenticate() bool {
 	if m := s.receiveSASL(); m.GetState() != commonpb.RpcSaslProto_NEGOTIATE {
 		return false
@@ -141,7 +141,7 @@ func (s *session) unwrap(before, frame []byte) ([]byte, error) {
 	return append(before, plain...), err
 }
 
-// cut takes a whole frame off the front of b; nil if there is none yet.
+// cut removes a complete frame from the front of b; nil if there is none yet.
 func cut(b []byte) (frame, rest []byte) {
 	if len(b) < 4 {
 		return nil, b
@@ -153,7 +153,7 @@ func cut(b []byte) (frame, rest []byte) {
 	return b[4 : 4+n], b[4+n:]
 }
 
-// handle takes a frame after the login. It reports whether more may come.
+// handle handles a frame after the login. It reports whether more frames may come.
 func (s *session) handle(frame []byte) bool {
 	r, err := wire.ParseRequest(frame)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *session) handle(frame []byte) bool {
 		if !s.token {
 			s.user = r.Context.User
 		} else if r.Context.User != "" {
-			return false // a token says who it is for
+			return false // a token names the user
 		}
 		s.server.add(&s.server.logins)
 	default:
@@ -179,7 +179,7 @@ func (s *session) handle(frame []byte) bool {
 	return true
 }
 
-// send writes an answer. A nil answer without an error is none: the client waits.
+// send writes an answer. A nil answer without an error sends nothing: the client waits.
 func (s *session) send(id int32, client []byte, answer proto.Message, err error) {
 	s.server.await()
 	var failure *wire.Failure
