@@ -1,3 +1,3 @@
-// Package hdfspb holds the NameNode calls that Bobbin makes beside colinmarc/hdfs.
-// Generated from proto/bobbin/hadoop/hdfs.
+// Package hdfspb holds the NameNode calls that Bobbin makes itself, without
+// colinmarc/hdfs. It is generated from proto/bobbin/hadoop/hdfs.
 package hdfspb

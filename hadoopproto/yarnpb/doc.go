@@ -1,3 +1,3 @@
-// Package yarnpb holds YARN's three protocols, the records they carry and the
-// identifiers of YARN's tokens. Generated from proto/bobbin/hadoop/yarn.
+// Package yarnpb holds YARN's three protocols, their records and the identifiers of
+// YARN's tokens. It is generated from proto/bobbin/hadoop/yarn.
 package yarnpb

@@ -49,8 +49,8 @@ var (
 	ErrClosed = errors.New("node manager client is closed")
 )
 
-// maxIdle closes the connection to a node that nothing was asked of for so
-// long. Starts come in bursts, and there may be thousands of nodes.
+// maxIdle is the time after which an unused connection to a node closes. Starts come in
+// bursts, and there may be thousands of nodes.
 const maxIdle = 5 * time.Second
 
 // Options configure a Client. The zero value is ready to use.
@@ -94,7 +94,7 @@ const (
 	defaultParallel    = 50
 )
 
-// node is a caller of one NodeManager; *yarnrpc.Proxy in earnest.
+// node is a caller of one NodeManager: a *yarnrpc.Proxy, except in tests.
 type node interface {
 	yarnrpc.Caller
 	Reset() // the next call makes a new connection
@@ -167,7 +167,7 @@ func (c *Client) SetTokens(tokens map[records.NodeID]*creds.Token) {
 	}
 }
 
-// replace gives the connected nodes that have got another token.
+// replace returns the connected nodes whose token has changed.
 func (c *Client) replace(tokens map[records.NodeID]*creds.Token) []node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +199,7 @@ func (c *Client) token(id records.NodeID) (*creds.Token, error) {
 	return token, nil
 }
 
-// node gives the caller of a NodeManager and the token it has at present.
+// node returns the caller of a NodeManager and its current token.
 func (c *Client) node(id records.NodeID) (node, *creds.Token, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,8 +218,8 @@ func (c *Client) node(id records.NodeID) (node, *creds.Token, error) {
 	return n, token, nil
 }
 
-// call makes a call of one NodeManager. A login that was refused while a newer token
-// came is made again with that.
+// call makes a call of one NodeManager. If the node refuses the login and a newer token
+// has come meanwhile, call makes the call again with that token.
 func (c *Client) call(ctx context.Context, on records.NodeID, method string, request, response proto.Message) error {
 	n, used, err := c.node(on)
 	if err != nil {
@@ -235,8 +235,8 @@ func (c *Client) call(ctx context.Context, on records.NodeID, method string, req
 	return n.Call(ctx, method, request, response)
 }
 
-// loginRefused reports whether the token of the connection was not taken. What a
-// call says of the tokens of containers is another matter.
+// loginRefused reports whether the node has refused the token of the connection. A call's
+// answer about a container's token does not count.
 func loginRefused(err error) bool {
 	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
 	return is && remote.Method == "" && remote.Is(yarnrpc.ErrInvalidToken)

@@ -76,7 +76,7 @@ func (f Failures) containers() []records.ContainerID {
 	return ids
 }
 
-// during makes an error of failures, if there are any.
+// during returns an error with the failures; nil if there are none.
 func (f Failures) during(verb string) error {
 	if len(f) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (f Failures) during(verb string) error {
 	return fmt.Errorf("%s: %w", verb, f)
 }
 
-// undecided are the containers of a call on whose fate its answer has not been heard yet.
+// undecided holds the containers of a call whose outcome is not known yet.
 type undecided map[records.ContainerID]bool
 
 func undecidedOf(ids []records.ContainerID) undecided {
@@ -95,15 +95,16 @@ func undecidedOf(ids []records.ContainerID) undecided {
 	return u
 }
 
-// decide tells whether a verdict on a container counts: the first one does, on a container of the call.
+// decide reports whether a result for a container counts: only the first one does, and only for a
+// container of the call.
 func (u undecided) decide(id records.ContainerID) bool {
 	first := u[id]
 	delete(u, id)
 	return first
 }
 
-// refusals are the exceptions that a NodeManager has for single containers of a call. Where that is for
-// one container alone, they are about that one, whatever they name.
+// refusals returns the exceptions that a NodeManager reports for single containers of a call. If the
+// call has only one container, every exception is about that one, whatever container it names.
 func (u undecided) refusals(method string, on records.NodeID, refused []*yarnpb.ContainerExceptionMapProto) Failures {
 	var only *records.ContainerID
 	if len(u) == 1 {
@@ -129,7 +130,7 @@ func (u undecided) refusals(method string, on records.NodeID, refused []*yarnpb.
 	return failed
 }
 
-// notTold fails those containers, in their order, of which the answer has said nothing.
+// notTold returns failures for the containers that the answer leaves out, in their order.
 func (u undecided) notTold(on records.NodeID, ids []records.ContainerID) Failures {
 	var failed Failures
 	for _, id := range ids {
@@ -140,7 +141,7 @@ func (u undecided) notTold(on records.NodeID, ids []records.ContainerID) Failure
 	return failed
 }
 
-// allOf says the same of every container.
+// allOf returns the same error for every container.
 func allOf(on records.NodeID, ids []records.ContainerID, err error) Failures {
 	failed := make(Failures, len(ids))
 	for i, id := range ids {
@@ -149,8 +150,8 @@ func allOf(on records.NodeID, ids []records.ContainerID, err error) Failures {
 	return failed
 }
 
-// onNodes does something for each node's share of items, side by side, and collects
-// what fails in the order of the items' nodes.
+// onNodes calls do for each node's items, in parallel, and collects the failures in the order of the
+// items' nodes.
 func onNodes[T any](limit int, items []T, node func(T) records.NodeID, do func(on records.NodeID, items []T) Failures) Failures {
 	var order []records.NodeID
 	shares := make(map[records.NodeID][]T)
@@ -170,7 +171,7 @@ func onNodes[T any](limit int, items []T, node func(T) records.NodeID, do func(o
 			return nil
 		})
 	}
-	_ = group.Wait() // nobody gives it an error
+	_ = group.Wait() // no function returns an error
 	var all Failures
 	for _, f := range failed {
 		all = append(all, f...)

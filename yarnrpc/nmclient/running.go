@@ -12,11 +12,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// The calls below are for containers that run, are guaranteed, and are not being
-// reinitialized already. A NodeManager refuses the others with an exception that is
-// ErrYarn and tells the container's state. All return when the order was taken;
-// what comes of it shows in Statuses, LocalizationStatuses, and the container's
-// completion.
+// The calls below need a container that runs, is guaranteed, and is not being
+// reinitialized. For others, a NodeManager throws an exception that is ErrYarn and names
+// the container's state. All calls return when the NodeManager has taken the order.
+// Statuses, LocalizationStatuses and the container's completion show the result.
 
 // Localize copies files into a running container's working directory (localize). The
 // keys of resources are the names of the links. LocalizationStatuses reports when the

@@ -21,7 +21,7 @@ type Launch struct {
 	Context   records.ContainerLaunchContext
 }
 
-// startPause is the wait before a start whose answer was lost is made again.
+// startPause is the wait before a start is repeated because its answer was lost.
 const startPause = time.Second
 
 // Start starts a container (startContainers). It returns nil when the NodeManager has
@@ -50,24 +50,24 @@ func (c *Client) StartAll(ctx context.Context, launches ...Launch) error {
 	).during("start containers")
 }
 
-// startOn starts containers on one node until it is known of each what became of it,
-// or time is up.
+// startOn starts containers on one node. It tries until the outcome of each is known, or
+// the time is over.
 func (c *Client) startOn(ctx context.Context, on records.NodeID, pending []Launch) Failures {
-	var lost error // of the last try that may have started some and did not tell
+	var lost error // of the last try that may have started some without reporting it
 	for {
 		failed, err := c.startContainers(ctx, on, pending)
 		whole := len(pending) > 1 && answered(err)
 		switch {
 		case yarnrpc.MaybeSent(err):
 			lost = err
-		case whole: // it broke off at a bad container, after good ones perhaps
+		case whole: // the call stopped at a bad container, perhaps after good ones
 			lost = &yarnrpc.CallError{Address: on.String(), Method: "startContainers", MaybeSent: true, Err: err}
 		}
 		if lost == nil || len(failed) == 0 {
 			return explain(failed, pending)
 		}
-		// The lost try may have started them, even between the last look and the refusal
-		// of this one.
+		// The lost try may have started them, even between the last query and the refusal
+		// of this try.
 		failed, lookup := c.unknown(ctx, on, failed)
 		if lookup != nil {
 			return allOf(on, failed.containers(), fmt.Errorf("%w; then query its status: %w", lost, lookup))
@@ -85,7 +85,7 @@ func (c *Client) startOn(ctx context.Context, on records.NodeID, pending []Launc
 	}
 }
 
-// startEach makes a call for each container.
+// startEach makes one call for each container.
 func (c *Client) startEach(ctx context.Context, on records.NodeID, launches []Launch) Failures {
 	var failed Failures
 	for i := range launches {
@@ -94,8 +94,8 @@ func (c *Client) startEach(ctx context.Context, on records.NodeID, launches []La
 	return failed
 }
 
-// startContainers makes one try. Where the call fails, so does each container, for
-// the same reason.
+// startContainers makes one try. If the call fails, each container fails with the same
+// error.
 func (c *Client) startContainers(ctx context.Context, on records.NodeID, launches []Launch) (Failures, error) {
 	const method = "startContainers"
 	request := new(yarnpb.StartContainersRequestProto)
@@ -114,8 +114,8 @@ func (c *Client) startContainers(ctx context.Context, on records.NodeID, launche
 	return undecidedOf(ids).refusals(method, on, response.GetFailedRequests()), nil
 }
 
-// unknown leaves those failures of whose containers the NodeManager does not know. All
-// are left where it cannot be asked.
+// unknown returns the failures of containers that the NodeManager does not know. If the
+// query fails, it returns all.
 func (c *Client) unknown(ctx context.Context, on records.NodeID, failed Failures) (Failures, error) {
 	response, err := c.statuses(ctx, on, failed.containers())
 	if err != nil {
@@ -128,15 +128,15 @@ func (c *Client) unknown(ctx context.Context, on records.NodeID, failed Failures
 	return slices.DeleteFunc(failed, func(f *ContainerError) bool { return known[f.Container] }), nil
 }
 
-// answered reports whether the NodeManager carried a call out, in part perhaps, and
-// failed, rather than not take the connection.
+// answered reports whether the NodeManager has begun to execute a call, perhaps in part,
+// instead of refusing the connection.
 func answered(err error) bool {
 	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
 	return is && remote.Method != ""
 }
 
-// explain names the likely reason of refusals, which the NodeManager tells in words
-// only.
+// explain adds the likely reason to refusals, because the NodeManager gives it only as
+// text.
 func explain(failed Failures, launches []Launch) Failures {
 	for _, f := range failed {
 		for _, l := range launches {
@@ -156,7 +156,7 @@ func expired(container records.Container) bool {
 	return err == nil && !id.Expires.IsZero() && time.Now().After(id.Expires)
 }
 
-// among gives the launches of containers that failed.
+// among returns the launches of the containers that failed.
 func among(launches []Launch, failed Failures) []Launch {
 	var some []Launch
 	for _, l := range launches {

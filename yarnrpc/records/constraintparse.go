@@ -17,7 +17,7 @@ const (
 	orWord          = "or"
 )
 
-// maxConstraintDepth bounds how deep constraints are nested in a text.
+// maxConstraintDepth bounds the nesting of constraints in a text.
 const maxConstraintDepth = 32
 
 // ErrPlacementSyntax is wrapped by all errors of ParsePlacementConstraint and
@@ -158,7 +158,7 @@ func parseComposite(anyOf bool, text string, depth int) (PlacementConstraint, er
 	return c, nil
 }
 
-// splitConstraints cuts at the colons outside of brackets.
+// splitConstraints splits a text at the colons outside of brackets.
 func splitConstraints(text string) ([]string, error) {
 	var parts []string
 	depth, start := 0, 0
@@ -276,7 +276,7 @@ func parseAttribute(text string) (PlacementConstraint, error) {
 	return AttributeConstraint{Name: name, Not: not, Values: words}, nil
 }
 
-// checkName refuses what would be read as something else.
+// checkName refuses names that a parser would read as something else.
 func checkName(name string) error {
 	if name == "" || strings.TrimSpace(name) != name || strings.ContainsAny(name, "(),:=!/") {
 		return syntaxError("%q is not a tag or value", name)
@@ -284,7 +284,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// wordsOf cuts at commas, of which several in a row are one.
+// wordsOf splits a text at commas. Several commas in a row count as one.
 func wordsOf(text string) []string {
 	var words []string
 	for word := range strings.SplitSeq(text, ",") {

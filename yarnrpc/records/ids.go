@@ -113,8 +113,8 @@ func ParseNodeID(s string) (NodeID, error) {
 	return NodeID{Host: host, Port: int(number)}, nil
 }
 
-// fields reads the parts of an id between underscores. After the first part that
-// is wrong it reads nothing more, and end tells.
+// fields reads the parts of an id between underscores. After the first wrong part it
+// reads nothing more, and end returns the error.
 type fields struct {
 	rest string
 	bad  bool
@@ -135,7 +135,7 @@ func (f *fields) word(want string) {
 	}
 }
 
-// number reads digits below 1<<bits: no sign, as Hadoop never writes one.
+// number reads digits below 1<<bits. It refuses a sign, because Hadoop never writes one.
 func (f *fields) number(bits int) int64 {
 	part := f.next()
 	n, err := strconv.ParseUint(part, 10, bits)

@@ -36,11 +36,12 @@ type ResourceAmount struct {
 // String returns number and unit, such as 5Gi.
 func (a ResourceAmount) String() string { return strconv.FormatInt(a.Value, 10) + a.Units }
 
-// compare is negative where a is less than b, 0 where they are equal, else positive.
+// compare returns a negative number if a is less than b, 0 if they are equal, and
+// otherwise a positive number.
 func (a ResourceAmount) compare(b ResourceAmount) int { return a.exact().Cmp(b.exact()) }
 
-// in is the number of other units that a is, without fractions. What does not fit is
-// the nearest that does.
+// in converts a to other units, without fractions. A number out of range becomes the
+// nearest one in range.
 func (a ResourceAmount) in(units string) int64 {
 	if a.Units == units {
 		return a.Value
@@ -63,7 +64,7 @@ func (a ResourceAmount) exact() *big.Rat {
 	return r.Mul(r, scale(a.Units))
 }
 
-// scale is how much one unit is.
+// scale returns the size of one unit.
 func scale(units string) *big.Rat {
 	power := func(base int64, exponent int) *big.Rat {
 		p := new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(max(exponent, -exponent))), nil)
@@ -76,5 +77,5 @@ func scale(units string) *big.Rat {
 	if i := slices.Index([]string{"p", "n", "u", "m", "", "k", "M", "G", "T", "P"}, units); i >= 0 {
 		return power(1000, i-4)
 	}
-	return power(1024, slices.Index([]string{"Ki", "Mi", "Gi", "Ti", "Pi"}, units)+1) // 1 where it is none of them
+	return power(1024, slices.Index([]string{"Ki", "Mi", "Gi", "Ti", "Pi"}, units)+1) // 1 if it is none of them
 }

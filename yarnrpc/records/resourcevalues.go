@@ -15,8 +15,8 @@ import (
 //
 // Make it with NewResourceValues or Resource.With, and read it with Map or Amount.
 type ResourceValues struct {
-	// text is the amounts as a JSON object, whose keys package json sorts; empty where
-	// there are none. A string can be compared, and shared by copies, as no map can.
+	// text holds the amounts as a JSON object with sorted keys; empty if there are none.
+	// Unlike a map, a string can be compared, and copies can share it.
 	text string
 }
 
@@ -27,7 +27,7 @@ func NewResourceValues(amounts map[string]ResourceAmount) ResourceValues {
 	some := maps.Clone(amounts)
 	maps.DeleteFunc(some, func(name string, a ResourceAmount) bool { return a.Value == 0 || !utf8.ValidString(name) })
 	for name, a := range some {
-		if !utf8.ValidString(a.Units) { // JSON would hold it in two ways
+		if !utf8.ValidString(a.Units) { // JSON could hold it in two ways
 			some[name] = ResourceAmount{Value: a.Value}
 		}
 	}

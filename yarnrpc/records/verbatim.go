@@ -14,8 +14,9 @@ import "strings"
 //	records.Verbatim(command) + " 1><LOG_DIR>/stdout"
 func Verbatim(text string) string { return verbatim().Replace(text) }
 
-// verbatim escapes what double quotes leave its meaning. They are closed and opened
-// again within what the NodeManager looks for: {{, }}, <LOG_DIR>, <CPS>.
+// verbatim escapes the characters that keep their meaning within double quotes. Inside
+// the texts that the NodeManager replaces ({{, }}, <LOG_DIR>, <CPS>), it closes and opens
+// the quotes.
 func verbatim() *strings.Replacer {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`", "{", `{""`, "}", `}""`, "<", `<""`)
 }

@@ -78,7 +78,7 @@ func (d *DigestMD5) Next(challenge []byte) ([]byte, error) {
 	return b, nil
 }
 
-// accept reads a challenge and settles what the login will be.
+// accept reads a challenge and sets the parameters of the login.
 func (d *DigestMD5) accept(challenge []byte) error {
 	ds, err := parseDirectives(challenge)
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *DigestMD5) accept(challenge []byte) error {
 	if d.maxBuffer, err = maxBuffer(ds); err != nil {
 		return err
 	}
-	offered := []string{string(QOPAuthentication)} // where the server says nothing
+	offered := []string{string(QOPAuthentication)} // the default if the server names none
 	if value, there := ds.get("qop"); there {
 		offered = list(value)
 	}
@@ -110,7 +110,7 @@ func (d *DigestMD5) accept(challenge []byte) error {
 	if err != nil {
 		return err
 	}
-	realm, _ := ds.get("realm") // of several the first, as Java
+	realm, _ := ds.get("realm") // the first of several, as in Java
 	d.login = login{
 		user: d.User, realm: realm, password: d.Password,
 		nonce: nonce, cnonce: d.nonce(),

@@ -6,17 +6,17 @@ import (
 	"crypto/subtle"
 )
 
-// cts is AES in CBC mode with ciphertext stealing and an initial state of zeros, RFC 3962
-// §5: no padding, the last two blocks change places, and the last is cut to what is left.
-// A message has at least one block. One goroutine at a time uses it.
+// cts is AES in CBC mode with ciphertext stealing and an initial state of zeros (RFC 3962
+// §5): no padding, the last two blocks change places, and the last one is cut to the
+// remaining length. A message has at least one block. One goroutine at a time uses it.
 //
-// To make a chain costs an allocation, so that one is kept for all messages. It begins each
-// with the last block of ciphertext of the message before, where zeros are due; to combine
-// the first block with the same once more undoes that.
+// A new chain would cost an allocation for each message, so one chain serves all messages.
+// The chain begins a message with the last block of the previous ciphertext instead of
+// zeros. XOR of the first block with the same bytes undoes that.
 type cts struct {
 	block                cipher.Block
 	encrypter, decrypter cipher.BlockMode
-	encrypted, decrypted [aes.BlockSize]byte // where their chains are
+	encrypted, decrypted [aes.BlockSize]byte // the state of their chains
 }
 
 func newCTS(key []byte) (*cts, error) {
@@ -41,7 +41,7 @@ func (c *cts) encrypt(b []byte) {
 	subtle.XORBytes(b, b[:aes.BlockSize], c.encrypted[:])
 	c.encrypter.CryptBlocks(b[:whole], b[:whole])
 	c.encrypted = [aes.BlockSize]byte(before)
-	for i := range rest { // chained, and in the other's place
+	for i := range rest { // chained, in the place of the other block
 		rest[i], before[i] = before[i], before[i]^rest[i]
 	}
 	c.block.Encrypt(before, before)
@@ -70,5 +70,6 @@ func (c *cts) decrypt(b []byte) {
 	c.decrypted = last
 }
 
-// wholeBlocks is the length of all blocks of b but the last, whole or not.
+// wholeBlocks returns the length of all blocks of b except the last one, which may be
+// incomplete.
 func wholeBlocks(b []byte) int { return (len(b) - 1) / aes.BlockSize * aes.BlockSize }

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// nonceCount is the value of nc: a nonce is never used twice.
+// nonceCount is the value of nc: a nonce is used only once.
 const nonceCount = "00000001"
 
-// emptyBodyHash stands for the hash of an entity body, which SASL does not have.
+// emptyBodyHash replaces the hash of an entity body, because SASL has no body.
 const emptyBodyHash = ":00000000000000000000000000000000"
 
-// defaultMaxBuffer is what maxbuf means where it is not sent, in bytes.
+// defaultMaxBuffer is the value of a missing maxbuf, in bytes.
 const defaultMaxBuffer = 65536
 
-// minBuffer is the least that a peer may let a token hold, in bytes: what is in
-// a token and around it would make a message that is cut much smaller many times as long.
+// minBuffer is the smallest maxbuf that is accepted from a peer, in bytes. With less, the
+// overhead of each token would make a message many times as long.
 const minBuffer = 1 << 10
 
-// login is what both sides of a DIGEST-MD5 authentication have agreed on. User,
-// realm and password are hashed as the bytes they are: Hadoop's are ASCII.
+// login holds the parameters of a DIGEST-MD5 authentication on which both sides agree.
+// User, realm and password are hashed as bytes, because Hadoop's are ASCII.
 type login struct {
 	user, realm, password string
 	nonce, cnonce         string
@@ -29,16 +29,17 @@ type login struct {
 	cipher                string // name, for QOPPrivacy
 }
 
-// hash1 is H(A1) for algorithm md5-sess, RFC 2831 §2.1.2.1, from which all keys derive.
+// hash1 returns H(A1) for algorithm md5-sess (RFC 2831 §2.1.2.1). All keys derive from
+// it.
 func (l login) hash1() [md5.Size]byte {
 	secret := sum(l.user, ":", l.realm, ":", l.password)
 	return sum(string(secret[:]), ":", l.nonce, ":", l.cnonce)
 }
 
-// clientProof is the response directive of the client.
+// clientProof returns the client's response directive.
 func (l login) clientProof() string { return l.proof("AUTHENTICATE:") }
 
-// serverProof is the rspauth directive of the server.
+// serverProof returns the server's rspauth directive.
 func (l login) serverProof() string { return l.proof(":") }
 
 func (l login) proof(prefix string) string {
@@ -51,7 +52,8 @@ func (l login) proof(prefix string) string {
 	return hex.EncodeToString(proof[:])
 }
 
-// direction is one of the two that have keys of their own, RFC 2831 §2.3 and §2.4.
+// direction is one of the two directions, which have separate keys (RFC 2831 §2.3 and
+// §2.4).
 type direction string
 
 const (
@@ -59,13 +61,13 @@ const (
 	serverToClient direction = "server-to-client"
 )
 
-// signingKey is Kic or Kis.
+// signingKey returns Kic or Kis.
 func (l login) signingKey(d direction) [md5.Size]byte {
 	h1 := l.hash1()
 	return sum(string(h1[:]), "Digest session key to ", string(d), " signing key magic constant")
 }
 
-// sealingKey is Kcc or Kcs.
+// sealingKey returns Kcc or Kcs.
 func (l login) sealingKey(d direction) [md5.Size]byte {
 	h1 := l.hash1()
 	return sum(string(h1[:]), "Digest H(A1) to ", string(d), " sealing key magic constant")

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// directives are the key=value pairs of a DIGEST-MD5 message, RFC 2831 §7.1, in
-// order: a key may come more than once.
+// directives are the key=value pairs of a DIGEST-MD5 message in order (RFC 2831 §7.1). A
+// key may occur more than once.
 type directives []directive
 
 type directive struct{ key, value string }
 
-// maxDigestMessage bounds what is parsed, in bytes: RFC 2831 has 2048 for
-// challenges and 4096 for responses.
+// maxDigestMessage bounds a message, in bytes. RFC 2831 limits challenges to 2048 bytes
+// and responses to 4096.
 const maxDigestMessage = 4096
 
 // parseDirectives reads pairs separated by commas, with optional blanks. Values
@@ -69,7 +69,7 @@ func takeValue(s string) (value, rest string, err error) {
 	return "", "", fmt.Errorf("%w: a quote is not closed", ErrChallenge)
 }
 
-// get gives the first value of a key.
+// get returns the first value of a key.
 func (ds directives) get(key string) (string, bool) {
 	for _, d := range ds {
 		if d.key == key {
@@ -79,7 +79,7 @@ func (ds directives) get(key string) (string, bool) {
 	return "", false
 }
 
-// once gives the value of a key that must be there exactly once.
+// once returns the value of a key that must occur exactly once.
 func (ds directives) once(key string) (string, error) {
 	count, value := 0, ""
 	for _, d := range ds {
@@ -93,7 +93,7 @@ func (ds directives) once(key string) (string, error) {
 	return value, nil
 }
 
-// list gives the elements of a comma-separated value.
+// list returns the elements of a comma-separated value.
 func list(value string) []string {
 	var out []string
 	for one := range strings.SplitSeq(value, ",") {

@@ -45,20 +45,20 @@ type GSSAPI struct {
 	step          gssStep
 	authenticator types.Authenticator
 	send, receive gssHalf
-	layer         *gssLayer // nil: none was agreed on
+	layer         *gssLayer // nil: no protection was agreed
 }
 
-// gssStep is what the server has to say next.
+// gssStep is the server's next message.
 type gssStep int
 
 const (
 	gssStart gssStep = iota
-	gssReply         // that it could read the ticket
-	gssOffer         // which protection it has
-	gssEnd           // that it is content
+	gssReply         // the proof that it could read the ticket
+	gssOffer         // its offer of protection
+	gssEnd           // its acceptance
 )
 
-// What a token of RFC 4121 §4.1 begins with, behind its length.
+// Beginning of a token (RFC 4121 §4.1), behind its length.
 var (
 	gssMechanism = []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02} // 1.2.840.113554.1.2.2
 	tokenRequest = [2]byte{0x01, 0x00}
@@ -91,7 +91,7 @@ func (g *GSSAPI) Start(challenge []byte) ([]byte, error) {
 	return token, nil
 }
 
-// request is AP-REQ, RFC 4120 §3.2.2, with a key that is this connection's alone.
+// request returns AP-REQ (RFC 4120 §3.2.2) with a subkey that only this connection uses.
 func (g *GSSAPI) request() ([]byte, error) {
 	if _, _, err := profile(g.Ticket.Key); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (g *GSSAPI) Next(challenge []byte) (response []byte, err error) {
 	return response, nil
 }
 
-// verify checks AP-REP, RFC 4120 §3.2.5, and makes the keys of both directions.
+// verify checks AP-REP (RFC 4120 §3.2.5) and makes the keys of both directions.
 func (g *GSSAPI) verify(token []byte) error {
 	kind, body, err := unframeToken(token)
 	if err != nil {
@@ -195,7 +195,7 @@ func openReply(body []byte, session types.EncryptionKey) (proof messages.EncAPRe
 	return proof, nil
 }
 
-// bit is what stands for a quality of protection, RFC 4752 §3.3.
+// bit returns the bit of a quality of protection (RFC 4752 §3.3).
 func (q QOP) bit() byte {
 	switch q {
 	case QOPIntegrity:
@@ -207,7 +207,7 @@ func (q QOP) bit() byte {
 	}
 }
 
-// settle chooses one of the layers that the server offers, RFC 4752 §3.1.
+// settle chooses one of the layers that the server offers (RFC 4752 §3.1).
 func (g *GSSAPI) settle(challenge []byte) ([]byte, error) {
 	offer, err := g.receive.unwrap(challenge, false)
 	if err != nil {
@@ -264,7 +264,7 @@ func frameToken(kind [2]byte, body []byte) ([]byte, error) {
 	return asn1.Marshal(asn1.RawValue{Class: asn1.ClassApplication, Tag: 0, IsCompound: true, Bytes: content})
 }
 
-// unframeToken takes a Kerberos message out of a token.
+// unframeToken returns the Kerberos message in a token.
 func unframeToken(token []byte) (kind [2]byte, body []byte, err error) {
 	var frame asn1.RawValue
 	rest, err := asn1.Unmarshal(token, &frame)

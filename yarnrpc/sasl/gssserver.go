@@ -32,7 +32,7 @@ type GSSAPIServer struct {
 	send, receive gssHalf
 }
 
-// serverSequence is the first number of the server's messages. Any would do.
+// serverSequence is the first number of the server's messages. The value does not matter.
 const serverSequence = 1 << 20
 
 // Next answers one message of the client. If done is true, tell the client that the login has
@@ -89,7 +89,7 @@ func (s *GSSAPIServer) Finish(token []byte) (user string, layer Layer, err error
 	return s.user, &gssLayer{send: s.send, receive: s.receive, sealed: s.qops()[at] == QOPPrivacy, maxMessage: limit - gssOverhead}, nil
 }
 
-// accept reads the ticket and proves that it could.
+// accept reads the ticket and returns the proof that it could.
 func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
 	kind, body, err := unframeToken(token)
 	if err != nil || kind != tokenRequest {
@@ -127,8 +127,8 @@ func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
 	return Reply(ticket.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec, Subkey: s.subkey, SequenceNumber: serverSequence})
 }
 
-// ticketPart is what of a ticket only the service can read, RFC 4120 §5.3, in types that
-// can be encoded.
+// ticketPart is the part of a ticket that only the service can read (RFC 4120 §5.3), in types
+// that can be encoded.
 type ticketPart struct {
 	Flags     asn1.BitString             `asn1:"explicit,tag:0"`
 	Key       types.EncryptionKey        `asn1:"explicit,tag:1"`

@@ -47,10 +47,10 @@ type gssHalf struct {
 	key      *messageKey
 	flags    byte
 	sequence sequence
-	header   [gssHeader]byte // of the message in hand
+	header   [gssHeader]byte // of the current message
 }
 
-// newGSSHalf makes the direction whose tokens have these flags.
+// newGSSHalf makes the direction with these flags in its tokens.
 func newGSSHalf(key types.EncryptionKey, flags byte, first uint32) (gssHalf, error) {
 	usage := uint32(keyusage.GSSAPI_INITIATOR_SEAL)
 	if flags&flagAcceptor != 0 {
@@ -60,8 +60,8 @@ func newGSSHalf(key types.EncryptionKey, flags byte, first uint32) (gssHalf, err
 	return gssHalf{key: derived, flags: flags, sequence: sequence{first: first}}, err
 }
 
-// next gives the next message's header, which is good until the one after; it does not
-// take the place in the sequence.
+// next returns the next message's header, which is valid until the following call. It
+// does not advance the sequence.
 func (h *gssHalf) next(sealed bool) ([]byte, error) {
 	number, err := h.sequence.next()
 	if err != nil {

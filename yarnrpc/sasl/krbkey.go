@@ -28,8 +28,8 @@ func EncryptionTypes() []int32 {
 	}
 }
 
-// profile gives the algorithms of a key. withCipher: the checksum is of what was
-// encrypted (RFC 8009 §5) and not of the plain text (RFC 3961 §5.3).
+// profile returns the algorithms of a key. withCipher says that the checksum covers the
+// ciphertext (RFC 8009 §5) instead of the plain text (RFC 3961 §5.3).
 func profile(key types.EncryptionKey) (kind etype.EType, withCipher bool, err error) {
 	size := 16
 	switch key.KeyType {
@@ -50,8 +50,8 @@ func profile(key types.EncryptionKey) (kind etype.EType, withCipher bool, err er
 	return kind, withCipher, err
 }
 
-// messageKey protects messages for one usage, RFC 3961 §5.3: it has the keys that are
-// derived for it, once and for all messages. One goroutine at a time uses it.
+// messageKey protects messages for one usage (RFC 3961 §5.3). It derives the keys once
+// for all messages. One goroutine at a time uses it.
 type messageKey struct {
 	kind       etype.EType
 	withCipher bool
@@ -59,11 +59,12 @@ type messageKey struct {
 	integrity  hash.Hash // of sealed messages
 	checksum   hash.Hash // of others
 	initial    [aes.BlockSize]byte
-	sum        [maxHash]byte // the last that was computed
+	sum        [maxHash]byte // the last computed one
 }
 
 const (
-	// confounder is what an encrypted message begins with: random bytes, a block.
+	// confounder is the length of the random bytes at the beginning of an encrypted
+	// message: one block.
 	confounder = aes.BlockSize
 	// maxHash is the length of the longest hash, SHA-384, in bytes.
 	maxHash = 48
@@ -93,10 +94,10 @@ func newMessageKey(key types.EncryptionKey, usage uint32) (*messageKey, error) {
 	return k, nil
 }
 
-// macSize is the length of checksums, in bytes.
+// macSize returns the length of checksums, in bytes.
 func (k *messageKey) macSize() int { return k.kind.GetHMACBitLength() / 8 }
 
-// mac gives a checksum of parts, which is good until the next.
+// mac returns a checksum of parts, which is valid until the next call.
 func (k *messageKey) mac(h hash.Hash, parts ...[]byte) []byte {
 	h.Reset()
 	for _, part := range parts {
@@ -105,10 +106,11 @@ func (k *messageKey) mac(h hash.Hash, parts ...[]byte) []byte {
 	return h.Sum(k.sum[:0])[:k.macSize()]
 }
 
-// sign gives the checksum of a message that is not encrypted. It is good until the next.
+// sign returns the checksum of a message that is not encrypted. It is valid until the
+// next call.
 func (k *messageKey) sign(parts ...[]byte) []byte { return k.mac(k.checksum, parts...) }
 
-// seal adds to b, encrypted, a message that is put together from parts.
+// seal encrypts a message, which is the concatenation of parts, and adds it to b.
 func (k *messageKey) seal(b []byte, parts ...[]byte) []byte {
 	start := len(b)
 	b = append(b, make([]byte, confounder)...)
@@ -125,7 +127,7 @@ func (k *messageKey) seal(b []byte, parts ...[]byte) []byte {
 	return append(b, sum...)
 }
 
-// open decrypts, in place, what seal encrypted.
+// open decrypts, in place, the output of seal.
 func (k *messageKey) open(sealed []byte) ([]byte, error) {
 	body := len(sealed) - k.macSize()
 	if body < confounder {

@@ -13,8 +13,8 @@ import (
 	"slices"
 )
 
-// Names of the ciphers of RFC 2831 §2.4 that are implemented. DES and the short RC4
-// keys are left out: every Java that has them has these.
+// Names of the implemented ciphers of RFC 2831 §2.4. DES and the short RC4 keys are left
+// out: every Java that has them also has these.
 const (
 	cipher3DES = "3des"
 	cipherRC4  = "rc4"
@@ -31,7 +31,7 @@ const (
 	macLength     = 10
 	trailerLength = 2 + 4
 	messageType   = 1
-	// layerOverhead is the most that protection adds to a message, in bytes.
+	// layerOverhead is an upper bound for what protection adds to a message, in bytes.
 	layerOverhead = des.BlockSize + macLength + trailerLength
 )
 
@@ -45,21 +45,22 @@ type digestLayer struct {
 type half struct {
 	signing  hash.Hash // HMAC-MD5 under the direction's key
 	sequence sequence
-	seal     sealing        // nil: integrity alone
-	sum      [md5.Size]byte // that was computed last
+	seal     sealing        // nil: only integrity
+	sum      [md5.Size]byte // the last computed one
 }
 
 func newHalf(signingKey [md5.Size]byte) half { return half{signing: hmac.New(md5.New, signingKey[:])} }
 
-// sealing encrypts or decrypts one message after the other; ciphers chain across them.
+// sealing encrypts or decrypts one message after the other. The state of a cipher
+// continues from message to message.
 type sealing interface {
-	// block is the multiple of bytes that crypt takes.
+	// block returns the block size in bytes. crypt accepts only multiples of it.
 	block() int
 	crypt(b []byte)
 }
 
-// newLayer gives the protection that a login agreed on, nil for none. maxBuffer is
-// the peer's, in bytes.
+// newLayer returns the agreed protection of a login; nil: none. maxBuffer is the peer's,
+// in bytes.
 func newLayer(l login, send, receive direction, maxBuffer int) Layer {
 	if l.qop == QOPAuthentication {
 		return nil
@@ -133,7 +134,7 @@ func (d *digestLayer) Unwrap(token []byte) ([]byte, error) {
 	return message, nil
 }
 
-// mac gives the checksum of a message, which is good until the next.
+// mac returns the checksum of a message, which is valid until the next call.
 func (h *half) mac(number uint32, message []byte) []byte {
 	h.signing.Reset()
 	h.signing.Write(binary.BigEndian.AppendUint32(h.sum[:0], number)) // hashes do not fail
@@ -145,8 +146,9 @@ func appendTrailer(b []byte, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, messageType), number)
 }
 
-// appendPad adds what makes a message of such a length, with the mac, a multiple of block:
-// 1 to block bytes, each of which is their number. Stream ciphers have none.
+// appendPad adds the padding that makes a message of such a length, with the mac, a
+// multiple of block. It is 1 to block bytes, and each has the number of bytes as its
+// value. Stream ciphers have no padding.
 func appendPad(b []byte, length, block int) []byte {
 	if block == 1 {
 		return b
@@ -185,7 +187,7 @@ func newSealing(name string, key [md5.Size]byte, chain func(cipher.Block, []byte
 	return chained{chain(c, key[8:16])}
 }
 
-// desKey spreads 56 bits over 8 bytes, whose lowest bits give them odd parity.
+// desKey spreads 56 bits over 8 bytes. The lowest bit of each byte makes its parity odd.
 func desKey(seven []byte) []byte {
 	var bits56 uint64
 	for _, b := range seven {

@@ -13,7 +13,7 @@ func (d *digestLayer) QOP() QOP { return qopOf(d.send.seal != nil) }
 
 func (g *gssLayer) QOP() QOP { return qopOf(g.sealed) }
 
-// qopOf is the quality of a layer that there is.
+// qopOf returns the quality of protection of an existing layer.
 func qopOf(sealed bool) QOP {
 	if sealed {
 		return QOPPrivacy

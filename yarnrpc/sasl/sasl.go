@@ -91,7 +91,7 @@ func ParseProtection(value string) ([]QOP, error) {
 	return qops, nil
 }
 
-// choose gives the first of ours that the peer offers.
+// choose returns the first of ours that the peer offers.
 func choose(ours []QOP, offered []string) (QOP, error) {
 	for _, q := range ours {
 		if slices.Contains(offered, string(q)) {

@@ -3,14 +3,14 @@ package sasl
 // sequence numbers the messages of one direction.
 type sequence struct {
 	first uint32
-	count uint64 // of those that have passed
+	count uint64 // of messages so far
 }
 
-// maxMessages is how many messages there can be under one key: their numbers are of 32
-// bits, and one that came twice would let an old message pass for a new one.
+// maxMessages is the maximum number of messages under one key. Numbers have 32 bits. With
+// a repeated number, an old message could pass for a new one.
 const maxMessages = 1 << 32
 
-// next gives the number of the message that is due.
+// next returns the number of the next message.
 func (s *sequence) next() (uint32, error) {
 	if s.count == maxMessages {
 		return 0, ErrExhausted
@@ -18,5 +18,5 @@ func (s *sequence) next() (uint32, error) {
 	return s.first + uint32(s.count), nil
 }
 
-// advance goes on to the message after that.
+// advance moves to the following number.
 func (s *sequence) advance() { s.count++ }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// nonblock keeps Open from waiting for whoever writes to a named pipe.
+// nonblock lets Open return although no process writes to a named pipe.
 const nonblock = syscall.O_NONBLOCK
 
 func ownerOf(info fs.FileInfo) (uid int, known bool) {

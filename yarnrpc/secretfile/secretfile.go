@@ -15,7 +15,7 @@ import (
 // ErrExposed says that other users can read or write a file. The text of the error has the remedy.
 var ErrExposed = errors.New("the file may be exposed to other users")
 
-// exposed are the permissions that a group or others must not have.
+// exposed holds the permissions that group and others must not have.
 const exposed = 0o077
 
 // Open opens a file for reading. The file must be a regular file, belong to the user of this
@@ -60,7 +60,7 @@ func judge(owner, self int, mode fs.FileMode, path string) error {
 	return nil
 }
 
-// cause is an error of package os without the path.
+// cause returns an error of package os without the path.
 func cause(err error) error {
 	if failed, is := errors.AsType[*fs.PathError](err); is {
 		return failed.Err

@@ -6,9 +6,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 )
 
-// The headers of calls and of their answers, and what protects them, are written and read
-// by hand, as they are on the way of every call, and the generated messages hold each
-// number in an allocation of its own and copy bytes. Tests compare the two ways.
+// The code below writes and reads the headers of calls and answers, and their protection,
+// by hand. Every call uses it, and the generated messages would allocate memory for each
+// number and copy bytes. Tests compare both.
 
 // appendRequestHeader adds a RpcRequestHeaderProto after its length.
 func appendRequestHeader(b []byte, id int32, clientID []byte, tries int32) []byte {
@@ -48,11 +48,11 @@ func appendWrap(b, token []byte) []byte {
 	return protowire.AppendBytes(b, token)
 }
 
-// wrapSize is the length of what appendWrap adds after it, in bytes.
+// wrapSize returns the number of bytes that appendWrap adds after the length.
 func wrapSize(token []byte) int { return 2 + 1 + protowire.SizeBytes(len(token)) }
 
-// parseSuccess reads the frame of a call that succeeded, if its header has nothing
-// unusual; else ok is false, and the generated message has to have a look.
+// parseSuccess reads the frame of a successful call if its header has only the usual
+// fields. Otherwise ok is false, and the caller uses the generated message.
 func parseSuccess(frame []byte) (r Response, ok bool) {
 	header, n := protowire.ConsumeBytes(frame)
 	if n < 0 {
@@ -70,7 +70,7 @@ func parseSuccess(frame []byte) (r Response, ok bool) {
 			r.CallID, hasID = int32(f.number), true
 		case f.is(2, protowire.VarintType) && f.number == uint64(commonpb.RpcResponseHeaderProto_SUCCESS):
 			hasStatus = true
-		case f.is(3, protowire.VarintType), f.is(8, protowire.VarintType): // the server's version, the client's tries
+		case f.is(3, protowire.VarintType), f.is(8, protowire.VarintType): // the server's version and the client's retry count
 		case f.is(7, protowire.BytesType):
 			r.ClientID = f.bytes
 		default:
@@ -80,7 +80,8 @@ func parseSuccess(frame []byte) (r Response, ok bool) {
 	return r, hasID && hasStatus
 }
 
-// parseWrap reads what appendWrap wrote, likewise. The token shares the bytes of b.
+// parseWrap reads the output of appendWrap, under the same condition. The token shares
+// the bytes of b.
 func parseWrap(b []byte) (token []byte, ok bool) {
 	message, n := protowire.ConsumeBytes(b)
 	if n != len(b) {
@@ -105,7 +106,7 @@ func parseWrap(b []byte) (token []byte, ok bool) {
 	return token, hasState
 }
 
-// field is one of a message's, which holds a number or bytes.
+// field is a field of a message. It holds a number or bytes.
 type field struct {
 	id     protowire.Number
 	kind   protowire.Type
@@ -115,8 +116,8 @@ type field struct {
 
 func (f field) is(id protowire.Number, kind protowire.Type) bool { return f.id == id && f.kind == kind }
 
-// takeField cuts a field off the front of a message. It is not ok where there is none of
-// these kinds.
+// takeField removes a field from the front of a message. ok is false if there is no field
+// of these kinds.
 func takeField(message []byte) (f field, rest []byte, ok bool) {
 	id, kind, n := protowire.ConsumeTag(message)
 	if n < 0 {

@@ -7,13 +7,13 @@ type Inbox struct {
 	// Limit bounds frames, in bytes without their length.
 	Limit int
 
-	bytes []byte // what has come; that before start is cut off
+	bytes []byte // received bytes; those before start were returned
 	start int
-	full  bool // the last Room was
+	full  bool // the last Room was full
 }
 
-// How much an Inbox holds, in bytes: at first, at most for the sake of fewer reads, and
-// at most after a longer frame has been cut off.
+// Sizes of an Inbox, in bytes: the first one, the largest one for the sake of fewer
+// reads, and the largest one that is kept after a longer frame.
 const (
 	inboxFirst = 4 << 10
 	inboxGrown = 64 << 10
@@ -26,7 +26,7 @@ func (in *Inbox) Room() []byte {
 	if in.start == len(in.bytes) && cap(in.bytes) > inboxKept {
 		in.bytes, in.start = nil, 0
 	}
-	if in.start > 0 { // to the front
+	if in.start > 0 { // move the rest to the front
 		in.bytes, in.start = in.bytes[:copy(in.bytes, in.bytes[in.start:])], 0
 	}
 	if size := cap(in.bytes); len(in.bytes) == size || in.full && size < inboxGrown {

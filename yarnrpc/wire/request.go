@@ -23,7 +23,7 @@ const (
 // version of Hadoop RPC (RpcConstants.CURRENT_VERSION).
 const version = 9
 
-// protocolVersion is that of every protocol of Hadoop's since protobuf came.
+// protocolVersion is the version of every Hadoop protocol since the change to protobuf.
 const protocolVersion = 1
 
 // notRetried is the retry count of frames that are not calls.

@@ -54,19 +54,20 @@ const MaxFrame = 128 << 20
 // ErrMalformed is wrapped by errors about bytes that break the protocol.
 var ErrMalformed = errors.New("malformed rpc message")
 
-// lengthSize is that of the length before each frame, in bytes.
+// lengthSize is the size of the length before each frame, in bytes.
 const lengthSize = 4
 
-// appendFrame adds a frame of messages. One over MaxFrame, which servers would answer
-// by closing the connection, is an error, and b comes back as it was.
+// appendFrame adds a frame of messages. A frame over MaxFrame is an error, because a
+// server would close the connection. b then stays unchanged.
 func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
 	return finishFrame(b, beginFrame(b), messages...)
 }
 
-// beginFrame adds the place of a frame's length.
+// beginFrame adds room for a frame's length.
 func beginFrame(b []byte) []byte { return append(b, make([]byte, lengthSize)...) }
 
-// finishFrame adds messages to the frame that begun has after b, and sets its length.
+// finishFrame adds messages to begun, which is b with the beginning of a frame, and sets
+// the frame's length.
 func finishFrame(b, begun []byte, messages ...proto.Message) ([]byte, error) {
 	frame, from := begun, len(b)+lengthSize
 	for _, m := range messages {
@@ -79,7 +80,8 @@ func finishFrame(b, begun []byte, messages ...proto.Message) ([]byte, error) {
 	return frame, nil
 }
 
-// appendDelimited adds a message after its length to a frame that has so many bytes yet.
+// appendDelimited adds a message after its length. framed is the number of bytes that the
+// frame has already.
 func appendDelimited(b []byte, m proto.Message, framed int) ([]byte, error) {
 	options := proto.MarshalOptions{Deterministic: true}
 	size := options.Size(m)
@@ -95,7 +97,7 @@ func appendDelimited(b []byte, m proto.Message, framed int) ([]byte, error) {
 	return b, nil
 }
 
-// takeDelimited decodes the message at the front of b and gives what follows it.
+// takeDelimited decodes the message at the front of b and returns the bytes after it.
 func takeDelimited(b []byte, m proto.Message) ([]byte, error) {
 	name := m.ProtoReflect().Descriptor().Name()
 	body, n := protowire.ConsumeBytes(b)
@@ -122,7 +124,7 @@ func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 	return readGrowing(r, length)
 }
 
-// frameLength reads the length before a frame, which must be one of up to limit bytes.
+// frameLength reads the length before a frame. It must be from 1 to limit.
 func frameLength(head []byte, limit int) (int, error) {
 	length := binary.BigEndian.Uint32(head)
 	if length == 0 || int64(length) > int64(limit) {
@@ -131,8 +133,7 @@ func frameLength(head []byte, limit int) (int, error) {
 	return int(length), nil
 }
 
-// chunk is how far ReadFrame trusts a length that the peer has not backed with
-// bytes yet.
+// chunk bounds the memory that ReadFrame allocates before the bytes of a frame have come.
 const chunk = 64 << 10
 
 // readGrowing reads n bytes into a slice that grows as they come.
@@ -172,7 +173,7 @@ func (e *FrameError) Error() string {
 	return text
 }
 
-// guess says what the peer may be, going by the bytes in place of a length.
+// guess returns what the peer may be, judging by the bytes in place of a length.
 func (e *FrameError) guess() string {
 	switch {
 	case string(e.Head) == "HTTP":

@@ -59,7 +59,7 @@ func (c *Client) NewApplication(ctx context.Context) (Application, error) {
 func (c *Client) Submit(ctx context.Context, application records.SubmissionContext) (records.ApplicationReport, error) {
 	id := application.ID
 	if place := application.Place; len(place.Hosts) > 0 && len(place.Racks) == 0 {
-		// YARN would take it, and never start a strict one.
+		// YARN would accept it and, if it is strict, never start it.
 		return records.ApplicationReport{}, fmt.Errorf("submit %s: the ApplicationMaster's place has hosts %v but no racks: add the rack of each host (NodeReport.Rack)", id, place.Hosts)
 	}
 	request := &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: pbconv.SubmissionContextProto(application)}
@@ -78,13 +78,13 @@ func (c *Client) Submit(ctx context.Context, application records.SubmissionConte
 		if !submit {
 			switch report.State {
 			case records.ApplicationFailed, records.ApplicationKilled:
-				if report.Attempt.Attempt > 0 { // accepted, and over since
+				if report.Attempt.Attempt > 0 { // it was accepted and has ended since
 					return report, nil
 				}
 				return report, &RejectedError{ID: id, State: report.State, Diagnostics: report.Diagnostics}
 			case records.ApplicationAccepted, records.ApplicationRunning, records.ApplicationFinished:
 				return report, nil
-			default: // on its way
+			default: // not accepted yet
 			}
 		}
 		if err := pause.For(ctx, c.poll); err != nil {

@@ -96,7 +96,7 @@ type Client struct {
 	rpc         yarnrpc.Caller
 	close       func() error
 	poll        time.Duration
-	addresses   []string // of all ResourceManagers, which a delegation token is for
+	addresses   []string // of all ResourceManagers, for the service of delegation tokens
 	namedTokens bool
 }
 
@@ -112,8 +112,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// resourceManager says whose answer is missing where a call gets none because the
-// server is away. One that is there and not what it should be is another matter.
+// resourceManager adds to an error that the ResourceManager does not answer, if the
+// server cannot be reached. It leaves other errors unchanged.
 type resourceManager struct{ yarnrpc.Caller }
 
 func (r resourceManager) Call(ctx context.Context, method string, request, response proto.Message) error {

@@ -107,8 +107,8 @@ func (c *Client) Reservations(ctx context.Context, f ReservationFilter) ([]recor
 	return pbconv.Reservations(response.GetReservations()), nil
 }
 
-// reservationDefinition refuses an order that YARN does not have: the server would
-// take it for all of the requests, at any time.
+// reservationDefinition refuses an order that YARN does not have. The ResourceManager
+// would read it as R_ALL.
 func reservationDefinition(d records.ReservationDefinition) (*yarnpb.ReservationDefinitionProto, error) {
 	definition := pbconv.ReservationDefinitionProto(d)
 	if definition.GetReservationRequests().Interpreter == nil {

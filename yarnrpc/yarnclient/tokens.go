@@ -65,7 +65,7 @@ func (c *Client) CancelDelegationToken(ctx context.Context, token *creds.Token) 
 }
 
 // tokenService names all ResourceManagers, as ClientRMProxy#getRMDelegationTokenService
-// does: Java programs find the token by it.
+// does. Java programs find the token by this service.
 func (c *Client) tokenService(ctx context.Context) (string, error) {
 	services := make([]string, len(c.addresses))
 	for i, address := range c.addresses {

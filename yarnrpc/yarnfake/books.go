@@ -10,12 +10,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// books are what the ResourceManager knows: a pure core. Its only way in is step;
-// nothing in it reads a clock, starts a goroutine or follows the order of a map.
+// books is the state of the ResourceManager: a pure core. Only step changes it. It reads
+// no clock, starts no goroutine, and does not depend on the order of a map.
 type books struct {
 	settings settings
 	keys     keys
-	started  int64 // the ResourceManager's, in milliseconds since 1970: its identifier
+	started  int64 // start of the ResourceManager in milliseconds since 1970: its identifier
 	epoch    int64 // restarts so far
 	lastApp  int32
 	nodes    []*node        // in the order of the configuration
@@ -23,10 +23,10 @@ type books struct {
 	tokens   delegationTokens
 }
 
-// settings are the part of a Config that the books follow.
+// settings is the part of a Config that the books use.
 type settings struct {
 	minimum, maximum records.Resource // of a container
-	configured       records.Resource // what maximum is while a node has so much; its types are all there are
+	configured       records.Resource // the configured maximum, with the cluster's resource types; maximum is less if no node has as much
 	maxAttempts      int
 	clientTokens     bool
 }
@@ -41,7 +41,7 @@ type node struct {
 	heard      time.Time
 }
 
-// application is one that was submitted.
+// application is a submitted application.
 type application struct {
 	id          records.ApplicationID
 	user        string
@@ -53,12 +53,12 @@ type application struct {
 	launched    time.Time
 	finished    time.Time
 	attempts    []*attempt
-	failures    int          // attempts that count
-	containers  []*container // of all attempts, by age, ended ones too
+	failures    int          // failed attempts that count
+	containers  []*container // of all attempts, by age, also ended ones
 }
 
-// attempt is the last one. An application that was rejected has none, for which a
-// dead one stands.
+// attempt returns the last attempt. A rejected application has none; for it, attempt
+// returns a dead one.
 func (app *application) attempt() *attempt {
 	if n := len(app.attempts); n > 0 {
 		return app.attempts[n-1]
@@ -69,12 +69,12 @@ func (app *application) attempt() *attempt {
 	}
 }
 
-// attempt is one try at running an application's master.
+// attempt is one attempt of an application.
 type attempt struct {
 	id          records.ApplicationAttemptID
 	app         *application
 	state       records.AttemptState
-	master      *container // nil: unmanaged, or without a place yet
+	master      *container // nil: unmanaged, or not placed yet
 	host        string
 	rpcPort     int32
 	trackingURL string
@@ -84,22 +84,22 @@ type attempt struct {
 	ended       time.Time
 
 	registered bool
-	finishing  bool // it has unregistered and was told so
+	finishing  bool // it has unregistered, and the answer has confirmed it
 	responseID int32
-	last       *yarnpb.AllocateResponseProto // repeated to a repeated request
+	last       *yarnpb.AllocateResponseProto // the answer to a repeated request
 
 	asks      []*ask
 	blacklist []string
 	sequence  int64 // of the last container
 
-	// What the next response brings.
+	// Contents of the next response.
 	granted   []*container
 	completed []*yarnpb.ContainerStatusProto
 	changed   []*node
-	told      map[records.NodeID]bool // nodes whose token it has
+	told      map[records.NodeID]bool // nodes whose token it has received
 }
 
-// live reports whether the attempt may speak to the ResourceManager.
+// live reports whether the ResourceManager accepts calls of the attempt.
 func (a *attempt) live() bool {
 	switch a.state {
 	case records.AttemptFailed, records.AttemptFinished, records.AttemptKilled:
@@ -109,11 +109,11 @@ func (a *attempt) live() bool {
 	}
 }
 
-// container is one that was granted.
+// container is a granted container.
 type container struct {
 	id          records.ContainerID
 	app         *application
-	owner       *attempt // who hears of its end
+	owner       *attempt // the attempt that gets its status
 	node        *node
 	resource    records.Resource
 	priority    records.Priority
@@ -126,7 +126,7 @@ type container struct {
 	finished    time.Time
 }
 
-// event is what happens to the books.
+// event is an input of the books.
 //
 //sumtype:decl
 type event interface{ isEvent() }
@@ -137,42 +137,42 @@ type (
 		user    string
 		request proto.Message
 	}
-	// masterCall is a call of ApplicationMasterProtocol, over a connection that a
-	// token of the key has logged in.
+	// masterCall is a call of ApplicationMasterProtocol. A token made with the key has
+	// logged in its connection.
 	masterCall struct {
 		attempt records.ApplicationAttemptID
 		keyID   int32
 		request proto.Message
 	}
-	// nodeBeat is a NodeManager's heartbeat, when it gets work.
+	// nodeBeat is a NodeManager's heartbeat. The node gets containers then.
 	nodeBeat struct{ node records.NodeID }
-	// containerStarted is a NodeManager's word that it has taken a container over.
+	// containerStarted is a NodeManager's report that it has taken over a container.
 	containerStarted struct {
 		id   records.ContainerID
 		node records.NodeID
 	}
-	// containerEnded is a NodeManager's word on a container's end.
+	// containerEnded is a NodeManager's report of a container's end.
 	containerEnded struct {
 		id          records.ContainerID
 		exit        records.ExitStatus
 		diagnostics string
 	}
-	// containerTaken is the scheduler taking a container back.
+	// containerTaken says that the scheduler takes a container back.
 	containerTaken struct {
 		id     records.ContainerID
 		exit   records.ExitStatus
 		reason string
 	}
-	// nodeGone is a node that is lost with all that runs on it.
+	// nodeGone says that a node is lost, with all its containers.
 	nodeGone struct{ node records.NodeID }
-	// nodeRestarted is a node that comes back, with nothing that ran on it, and with
-	// another capability perhaps.
+	// nodeRestarted says that a node has returned without its containers, and perhaps
+	// with another capability.
 	nodeRestarted struct {
 		node       records.NodeID
 		capability records.Resource
 	}
-	// restarted is a new ResourceManager that has recovered applications and
-	// containers, but no session.
+	// restarted says that a new ResourceManager has recovered applications and
+	// containers, but no registrations.
 	restarted struct{}
 	// keyRolled brings a new key for AMRM tokens.
 	keyRolled struct{ key key }
@@ -189,7 +189,7 @@ func (nodeRestarted) isEvent()    {}
 func (restarted) isEvent()        {}
 func (keyRolled) isEvent()        {}
 
-// effect is what the books want done.
+// effect is an output of the books.
 //
 //sumtype:decl
 type effect interface{ isEffect() }
@@ -205,14 +205,15 @@ type (
 		node    records.NodeID
 		request *yarnpb.StartContainerRequestProto
 	}
-	// kill ends a container on its node, whose status is told if it runs.
+	// kill ends a container on its node. The node reports the status if the container
+	// runs.
 	kill struct {
 		node   records.NodeID
 		id     records.ContainerID
 		exit   records.ExitStatus
 		reason string
 	}
-	// emptyNode ends all that runs on a lost node.
+	// emptyNode ends all containers on a lost node.
 	emptyNode struct{ node records.NodeID }
 )
 
@@ -221,7 +222,7 @@ func (launch) isEffect()    {}
 func (kill) isEffect()      {}
 func (emptyNode) isEffect() {}
 
-// step takes one event in.
+// step handles one event.
 func (b *books) step(now time.Time, e event) []effect {
 	switch e := e.(type) {
 	case clientCall:
@@ -234,7 +235,7 @@ func (b *books) step(now time.Time, e event) []effect {
 		return b.beat(now, e.node)
 	case containerStarted:
 		c := b.container(e.id)
-		if c == nil || c.state == records.ContainerComplete { // released while it was being started
+		if c == nil || c.state == records.ContainerComplete { // released during its start
 			return []effect{kill{node: e.node, id: e.id, exit: records.ExitAborted, reason: "Container released by application"}}
 		}
 		c.state = records.ContainerRunning
@@ -299,8 +300,8 @@ func (b *books) container(id records.ContainerID) *container {
 	return app.containers[i]
 }
 
-// restart forgets what a work-preserving restart of the ResourceManager does: all
-// sessions, and containers that nobody has started.
+// restart forgets what a ResourceManager forgets in a work-preserving restart: all
+// registrations, and containers that were not started.
 func (b *books) restart(now time.Time) []effect {
 	b.epoch++
 	b.started, b.lastApp = now.UnixMilli(), 0
@@ -323,7 +324,7 @@ func (b *books) restart(now time.Time) []effect {
 	return nil
 }
 
-// release gives a container's share of its node back.
+// release returns a container's resources to its node.
 func (c *container) release() {
 	c.node.used = c.node.used.Sub(c.resource)
 	c.node.containers--

@@ -13,8 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// clientRequests has the methods of ApplicationClientProtocol that there are, and
-// what they are asked with.
+// clientRequests returns the implemented methods of ApplicationClientProtocol, each with
+// an empty request.
 func clientRequests() map[string]proto.Message {
 	return map[string]proto.Message{
 		"getNewApplication":           &yarnpb.GetNewApplicationRequestProto{},
@@ -37,7 +37,8 @@ func clientRequests() map[string]proto.Message {
 	}
 }
 
-// client answers ApplicationClientProtocol: here what changes the books.
+// client answers the calls of ApplicationClientProtocol that change the books. look
+// answers the others.
 func (b *books) client(now time.Time, call clientCall) (proto.Message, []effect, error) {
 	switch r := call.request.(type) {
 	case *yarnpb.GetNewApplicationRequestProto:
@@ -98,7 +99,7 @@ func (b *books) client(now time.Time, call clientCall) (proto.Message, []effect,
 	}
 }
 
-// look answers the calls that change nothing.
+// look answers calls that change nothing.
 func (b *books) look(call clientCall) (proto.Message, error) {
 	switch r := call.request.(type) {
 	case *yarnpb.GetApplicationReportRequestProto:
@@ -140,7 +141,7 @@ func (b *books) look(call clientCall) (proto.Message, error) {
 			return nil, err
 		}
 		c := b.container(id)
-		if c == nil || c.state == records.ContainerComplete { // a ResourceManager forgets those that have ended
+		if c == nil || c.state == records.ContainerComplete { // a ResourceManager forgets ended containers
 			return nil, exception("ContainerNotFoundException", "Container with id '%s' doesn't exist in RM.", id)
 		}
 		return &yarnpb.GetContainerReportResponseProto{ContainerReport: containerReport(c)}, nil
@@ -184,7 +185,7 @@ func (b *books) nodesIn(states []yarnpb.NodeStateProto) *yarnpb.GetClusterNodesR
 	return response
 }
 
-// submit takes an application in; one that is known already is taken as it is.
+// submit adds an application. A known id is accepted without a change.
 func (b *books) submit(now time.Time, user string, context *yarnpb.ApplicationSubmissionContextProto) error {
 	id := pbconv.ApplicationID(context.GetApplicationId())
 	switch {
@@ -205,7 +206,7 @@ func (b *books) submit(now time.Time, user string, context *yarnpb.ApplicationSu
 	}
 	b.apps = append(b.apps, app)
 	if context.GetQueue() != queueName && context.GetQueue() != queuePath {
-		// A ResourceManager finds out after it has taken the application.
+		// A ResourceManager also finds out only after it has accepted the application.
 		app.state, app.final, app.finished = records.ApplicationFailed, records.FinalFailed, now
 		app.diagnostics = fmt.Sprintf("Application %s submitted by user %s to unknown queue: %s", id, user, context.GetQueue())
 		return nil

@@ -91,7 +91,8 @@ func (c Config) withDefaults() (cluster, error) {
 	}}, nil
 }
 
-// workplace gives the directory for containers, and what removes it if it was made.
+// workplace returns the directory for containers, and a function that removes it if workplace
+// has made it.
 func (c cluster) workplace() (dir string, remove func() error, err error) {
 	keep := func() error { return nil }
 	if c.Run != nil || c.Dir != "" {

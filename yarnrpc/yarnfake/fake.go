@@ -60,7 +60,7 @@ func Start(c Config) (*Fake, error) {
 	return f, nil
 }
 
-// open makes the servers and lets them in.
+// open makes the servers and starts them.
 func (f *Fake) open(dir string) error {
 	f.client = &rpctest.Server{
 		Handler: f.clientCall, Passwords: f.delegationPassword, Trusts: true, QOPs: f.cluster.qops,
@@ -95,14 +95,14 @@ func (f *Fake) open(dir string) error {
 		"yarn.scheduler.maximum-allocation-mb":     strconv.FormatInt(f.cluster.Maximum.MemoryMB, 10),
 		"yarn.scheduler.minimum-allocation-vcores": strconv.Itoa(f.cluster.Minimum.VCores),
 		"yarn.scheduler.maximum-allocation-vcores": strconv.Itoa(f.cluster.Maximum.VCores),
-		// Hadoop's 30 s and 10 s are longer than any test wants to wait.
+		// Hadoop's 30 s and 10 s are too long for tests.
 		"yarn.resourcemanager.connect.retry-interval.ms":    "50",
 		"yarn.client.nodemanager-connect.retry-interval-ms": "50",
 	})
 	return nil
 }
 
-// listen gives a server its address: a port of its own, or a name for Dial alone.
+// listen gives a server its address: a port of its own, or a name that only Dial knows.
 func (f *Fake) listen(s *rpctest.Server, name string) (string, error) {
 	address := name
 	if !f.cluster.InMemory {
@@ -115,7 +115,7 @@ func (f *Fake) listen(s *rpctest.Server, name string) (string, error) {
 	return address, nil
 }
 
-// Conf is the Hadoop configuration of the cluster's clients.
+// Conf returns the Hadoop configuration of the cluster's clients.
 func (f *Fake) Conf() *hadoopconf.Conf { return f.conf }
 
 // Nodes returns the NodeManagers, also lost ones, in the order of heartbeats.
@@ -180,8 +180,8 @@ func (f *Fake) beats() {
 	}
 }
 
-// step lets the books take an event in and does what they want; the answer, if there
-// is one, is the caller's.
+// step passes an event to the books and performs their effects. It returns the answer for
+// the caller, if there is one.
 func (f *Fake) step(e event) answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()

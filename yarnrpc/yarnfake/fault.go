@@ -21,7 +21,7 @@ const (
 	After
 )
 
-// faults are those that tests have ordered and nothing has met yet.
+// faults holds the faults that tests have ordered and that no call has met yet.
 type faults struct {
 	mu      sync.Mutex // guards what follows
 	next    []fault
@@ -33,7 +33,7 @@ type fault struct {
 	when   When
 	delay  time.Duration
 	drop   bool
-	err    error // the answer; nil: none of the fault's
+	err    error // the answer; nil: the fault has none
 }
 
 // Refuse answers the next call of a method, such as "allocate", with a Java exception.
@@ -78,7 +78,8 @@ func (f *Fake) RollAMRMKey() {
 	f.step(keyRolled{newKey(id + firstRolled)})
 }
 
-// firstRolled keeps the ids of rolled keys apart from those of other keys.
+// firstRolled is the difference between the id of a key and that of its successor. It
+// keeps the ids of rolled keys apart from those of other keys.
 const firstRolled = 100
 
 // LoseNode removes a node for good. Its containers end with ExitAborted, its server ends,
@@ -138,7 +139,7 @@ func (s *faults) add(one fault) {
 	s.next = append(s.next, one)
 }
 
-// take gives the fault that befalls a call, if there is one.
+// take returns the fault for a call, if there is one.
 func (s *faults) take(method string, resourceManager bool) (fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +155,7 @@ func (s *faults) take(method string, resourceManager bool) (fault, bool) {
 	return one, true
 }
 
-// answer decodes a call's request and executes it, as far as the faults allow.
+// answer decodes a call's request and executes it, unless a fault prevents it.
 func (f *Fake) answer(call *rpctest.Call, request proto.Message, resourceManager bool, execute func() (proto.Message, error)) (proto.Message, error) {
 	if err := call.Decode(request); err != nil {
 		return nil, err
@@ -170,7 +171,7 @@ func (f *Fake) answer(call *rpctest.Call, request proto.Message, resourceManager
 		return execute()
 	}
 	if fault.when == After {
-		_, _ = execute() // the client is not to learn what came of it
+		_, _ = execute() // the client must not learn the result
 	}
 	if fault.drop {
 		call.Conn.Close()
@@ -178,7 +179,7 @@ func (f *Fake) answer(call *rpctest.Call, request proto.Message, resourceManager
 	return nil, fault.err
 }
 
-// wait reports whether the time has passed and the caller is still there.
+// wait waits. It reports whether the time has passed and the caller is still there.
 func (f *Fake) wait(call *rpctest.Call, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// begin makes an application's next attempt.
+// begin begins an application's next attempt.
 func (b *books) begin(now time.Time, app *application) {
 	a := &attempt{
 		id:    records.ApplicationAttemptID{Application: app.id, Attempt: int32(len(app.attempts) + 1)},
@@ -29,8 +29,8 @@ func (b *books) begin(now time.Time, app *application) {
 	app.attempts = append(app.attempts, a)
 }
 
-// masterLaunch is how an ApplicationMaster's container is started: with the AMRM
-// token among its credentials.
+// masterLaunch returns the request that starts an ApplicationMaster's container. Its
+// credentials hold the AMRM token.
 func (b *books) masterLaunch(now time.Time, a *attempt) *yarnpb.StartContainerRequestProto {
 	launch := pbconv.ContainerLaunchContext(a.app.context.GetAmContainerSpec())
 	credentials := creds.New()
@@ -51,7 +51,8 @@ func (b *books) masterLaunch(now time.Time, a *attempt) *yarnpb.StartContainerRe
 	}
 }
 
-// stop ends a container: its books are closed at once, its processes end meanwhile.
+// stop ends a container. The books record the end at once, and its processes end
+// meanwhile.
 func (b *books) stop(now time.Time, c *container, exit records.ExitStatus, reason string) []effect {
 	if c.state == records.ContainerComplete {
 		return nil
@@ -59,8 +60,8 @@ func (b *books) stop(now time.Time, c *container, exit records.ExitStatus, reaso
 	return append([]effect{kill{node: c.node.id, id: c.id, exit: exit, reason: reason}}, b.end(now, c, exit, reason)...)
 }
 
-// end closes the books of a container and tells its application. The end of a
-// master's is the end of its attempt.
+// end records the end of a container and reports it to its application. The end of a
+// master's container ends the attempt.
 func (b *books) end(now time.Time, c *container, exit records.ExitStatus, diagnostics string) []effect {
 	if c.state == records.ContainerComplete {
 		return nil
@@ -89,8 +90,8 @@ func (b *books) masterEnded(now time.Time, c *container) []effect {
 	return b.failAttempt(now, a, c.exit, fmt.Sprintf("AM Container for %s exited with  exitCode: %d\n%s", a.id, c.exit, c.diagnostics))
 }
 
-// failAttempt ends an attempt that did not finish, and begins the next one if there
-// may be one.
+// failAttempt ends an attempt that did not finish, and begins the next one if the limit
+// allows it.
 func (b *books) failAttempt(now time.Time, a *attempt, exit records.ExitStatus, why string) []effect {
 	app := a.app
 	a.diagnostics = why
@@ -138,7 +139,8 @@ func (b *books) conclude(now time.Time, a *attempt, state records.AttemptState) 
 	return effects
 }
 
-// kill ends an application by its user's wish. It reports whether it had ended.
+// kill ends an application at its user's request. It reports whether the application had
+// ended before.
 func (b *books) kill(now time.Time, app *application, reason string) (bool, []effect) {
 	if app.state.Terminal() {
 		return true, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// exception is one of YARN's own.
+// exception returns an exception of YARN.
 func exception(name, format string, args ...any) error {
 	return rpctest.Exception("org.apache.hadoop.yarn.exceptions."+name, fmt.Sprintf(format, args...))
 }
@@ -106,10 +106,10 @@ func (b *books) allocateCall(now time.Time, a *attempt, keyID int32, r *yarnpb.A
 	return a.last, effects, nil
 }
 
-// responseMask keeps response ids from growing out of their type.
+// responseMask keeps response ids within their type.
 const responseMask = 1<<31 - 1
 
-// check refuses an allocate as a whole, before anything of it is taken in.
+// check refuses an invalid allocate as a whole, before any part of it takes effect.
 func (b *books) check(a *attempt, r *yarnpb.AllocateRequestProto) error {
 	for _, one := range r.GetAsk() {
 		want := b.settings.asked(one.GetCapability())
@@ -130,7 +130,7 @@ func (b *books) check(a *attempt, r *yarnpb.AllocateRequestProto) error {
 	return nil
 }
 
-// response hands over what has come up since the last one.
+// response returns what has happened since the last response.
 func (b *books) response(now time.Time, a *attempt, keyID int32) *yarnpb.AllocateResponseProto {
 	r := &yarnpb.AllocateResponseProto{
 		ResponseId:                 proto.Int32(a.responseID),
@@ -141,7 +141,7 @@ func (b *books) response(now time.Time, a *attempt, keyID int32) *yarnpb.Allocat
 	}
 	for _, c := range a.granted {
 		if c.state == records.ContainerComplete {
-			continue // lost before it was handed over
+			continue // lost before the response
 		}
 		r.AllocatedContainers = append(r.AllocatedContainers, b.containerProto(now, c))
 		r.NmTokens = append(r.NmTokens, b.tokenFor(a, c.node)...)
@@ -161,7 +161,7 @@ func (b *books) response(now time.Time, a *attempt, keyID int32) *yarnpb.Allocat
 	return r
 }
 
-// tokenFor gives the NM token of a node that the attempt has none for.
+// tokenFor returns the NM token of a node if the attempt does not have it yet.
 func (b *books) tokenFor(a *attempt, n *node) []*yarnpb.NMTokenProto {
 	if a.told[n.id] {
 		return nil

@@ -42,7 +42,7 @@ type run struct {
 	// Guarded by the nodeManager's lock.
 	state  records.ContainerState
 	exit   records.ExitStatus
-	reason string // why it was ended; what it ended with by itself does not count then
+	reason string // why it was ended; its own exit status does not count then
 	forced bool
 }
 
@@ -52,7 +52,7 @@ func newNodeManager(f *Fake, dir string) *nodeManager {
 	return m
 }
 
-// password is that of an NM token, if the token is for this node.
+// password returns the password of an NM token if the token is for this node.
 func (m *nodeManager) password(id []byte) ([]byte, error) {
 	parsed, err := identifier.DecodeNM(&creds.Token{Kind: creds.KindNM, Identifier: id})
 	if err != nil {
@@ -70,7 +70,7 @@ func (f *Fake) nmKey() key {
 	return f.books.keys.nm
 }
 
-// proof is what a NodeManager needs to know to judge a container token.
+// proof returns what a NodeManager needs to check a container token.
 func (f *Fake) proof() (k key, resourceManager int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +131,7 @@ func (m *nodeManager) startContainers(app records.ApplicationID, r *yarnpb.Start
 	return response, nil
 }
 
-// judge says why a container may not be started.
+// judge returns the reason why a container may not be started; nil: it may.
 func (m *nodeManager) judge(app records.ApplicationID, id identifier.Container, resourceManager int64) *yarnpb.ContainerExceptionMapProto {
 	switch {
 	case id.NodeAddress != m.id.String():
@@ -150,12 +150,12 @@ func (m *nodeManager) judge(app records.ApplicationID, id identifier.Container, 
 // launchMaster starts an ApplicationMaster for the ResourceManager.
 func (m *nodeManager) launchMaster(r *yarnpb.StartContainerRequestProto) {
 	id, err := identifier.DecodeContainer(pbconv.Token(r.GetContainerToken()))
-	if err == nil { // it is our own token
+	if err == nil { // always: the token is the fake's own
 		m.start(id, r.GetContainerLaunchContext(), true)
 	}
 }
 
-// start runs a container in a goroutine of its own.
+// start runs a container in its own goroutine.
 func (m *nodeManager) start(id identifier.Container, launch *yarnpb.ContainerLaunchContextProto, master bool) *yarnpb.ContainerExceptionMapProto {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,7 +193,7 @@ func (m *nodeManager) execute(ctx context.Context, r *run) (records.ExitStatus, 
 	return runProcess(ctx, r, m.places(r.ID))
 }
 
-// ended writes down how a container ended, and tells the ResourceManager.
+// ended records how a container has ended, and reports it to the ResourceManager.
 func (m *nodeManager) ended(r *run, exit records.ExitStatus, diagnostics string) {
 	m.mu.Lock()
 	r.state = records.ContainerComplete
@@ -208,7 +208,7 @@ func (m *nodeManager) ended(r *run, exit records.ExitStatus, diagnostics string)
 	m.fake.step(event)
 }
 
-// kill ends a container, whose status is told; the first reason stands.
+// kill ends a container. The node reports its status. The first reason stays.
 func (m *nodeManager) kill(id records.ContainerID, exit records.ExitStatus, reason string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -223,7 +223,7 @@ func (m *nodeManager) kill(id records.ContainerID, exit records.ExitStatus, reas
 	return true
 }
 
-// empty ends all containers and takes no more.
+// empty ends all containers and refuses new ones.
 func (m *nodeManager) empty() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -236,7 +236,7 @@ func (m *nodeManager) empty() {
 	}
 }
 
-// back takes containers again.
+// back makes the node accept containers again.
 func (m *nodeManager) back() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -276,8 +276,8 @@ func (m *nodeManager) statuses(app records.ApplicationID, r *yarnpb.GetContainer
 	return response
 }
 
-// signalContainer sends a signal; to a Go function, the end of its context with the
-// status that a process would have.
+// signalContainer sends a signal to a process. For Config.Run it ends the context and
+// sets the status that a process would have.
 func (m *nodeManager) signalContainer(app records.ApplicationID, r *yarnpb.SignalContainerRequestProto) proto.Message {
 	id := pbconv.ContainerID(r.GetContainerId())
 	signal, exit := syscall.SIGQUIT, records.ExitUnknown
@@ -297,7 +297,7 @@ func (m *nodeManager) signalContainer(app records.ApplicationID, r *yarnpb.Signa
 	case m.fake.cluster.Run == nil:
 		select {
 		case c.signal <- signal:
-		default: // one is on its way
+		default: // a signal is waiting already
 		}
 	case exit != records.ExitUnknown:
 		m.kill(id, exit, "Container received a signal")
@@ -305,7 +305,7 @@ func (m *nodeManager) signalContainer(app records.ApplicationID, r *yarnpb.Signa
 	return response
 }
 
-// places are where a container has its files.
+// places holds the directories of a container.
 type places struct{ work, logs, app string }
 
 func (m *nodeManager) places(id records.ContainerID) places {

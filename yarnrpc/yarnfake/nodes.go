@@ -27,7 +27,7 @@ func (b *books) lose(now time.Time, id records.NodeID) []effect {
 	return effects
 }
 
-// restartNode loses all that ran on a node, and takes it in again.
+// restartNode removes all containers of a node, and adds the node again.
 func (b *books) restartNode(now time.Time, id records.NodeID, capability records.Resource) []effect {
 	n := b.node(id)
 	if n == nil {
@@ -40,8 +40,8 @@ func (b *books) restartNode(now time.Time, id records.NodeID, capability records
 	return effects
 }
 
-// limit bounds containers by what is configured, and by what the largest nodes have
-// (ClusterNodeTracker#getMaxAllowedAllocation).
+// limit sets the maximum of a container: the configured one, but not more than the
+// largest nodes have (ClusterNodeTracker#getMaxAllowedAllocation).
 func (b *books) limit() {
 	b.settings.maximum = b.settings.configured
 	var most records.Resource
@@ -72,7 +72,7 @@ func (b *books) limit() {
 	}
 }
 
-// tellOf has every registered master hear of a node's change.
+// tellOf reports a node's change to every registered master.
 func (b *books) tellOf(n *node) {
 	for _, app := range b.apps {
 		if a := app.attempt(); a.registered && a.live() {

@@ -20,7 +20,8 @@ import (
 // (yarn.nodemanager.sleep-delay-before-sigkill.ms).
 const killDelay = 250 * time.Millisecond
 
-// searchPath is all that a process gets of the environment of this one's kind.
+// searchPath is the only variable of the environment that a process gets from this
+// program.
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // runProcess runs a container as a process group to its end. When the context ends,
@@ -40,7 +41,7 @@ func runProcess(ctx context.Context, r *run, p places) (records.ExitStatus, stri
 	for {
 		select {
 		case err := <-ended:
-			_ = syscall.Kill(group, syscall.SIGKILL) // what its children are
+			_ = syscall.Kill(group, syscall.SIGKILL) // its remaining children
 			return exitOf(err, finish())
 		case signal := <-r.signal:
 			_ = syscall.Kill(group, signal) // it may have ended just now
@@ -77,8 +78,8 @@ func begin(p places) (command *exec.Cmd, finish func() error, err error) {
 	return command, finish, nil
 }
 
-// exitOf is a process's status as a NodeManager tells it: 128 and the signal for one
-// that a signal has ended.
+// exitOf returns a process's status in the form of a NodeManager: 128 plus the signal if
+// a signal has ended it.
 func exitOf(waited, closed error) (records.ExitStatus, string) {
 	exit, is := errors.AsType[*exec.ExitError](waited)
 	switch {
@@ -115,7 +116,7 @@ func prepare(c Container, p places) error {
 	return os.WriteFile(filepath.Join(p.work, scriptFile), []byte(script(c, p)), 0o600)
 }
 
-// localize copies a file that has not changed since the resource was written.
+// localize copies a file if it has not changed since the resource was written.
 func localize(r records.LocalResource, to string) error {
 	if r.URL.Scheme != "file" || r.Type != records.LocalFile {
 		return fmt.Errorf("%s %s: this cluster copies only plain files from file: URLs", r.Type, r.URL)

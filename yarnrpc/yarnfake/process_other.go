@@ -8,7 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// runProcess refuses: process groups and bash are Unix's.
+// runProcess returns an error, because process groups and bash need Unix.
 func runProcess(context.Context, *run, places) (records.ExitStatus, string) {
 	return localizationFailed, "containers are processes on Unix only: set Config.Run"
 }

@@ -32,7 +32,7 @@ func (b *books) nodeReport(n *node) *yarnpb.NodeReportProto {
 	})
 }
 
-// active counts the nodes that take containers.
+// active returns the number of nodes that accept containers.
 func (b *books) active() int32 {
 	var count int32
 	for _, n := range b.nodes {
@@ -43,7 +43,7 @@ func (b *books) active() int32 {
 	return count
 }
 
-// headroom is what is free.
+// headroom returns the free resources.
 func (b *books) headroom() records.Resource {
 	var free records.Resource
 	for _, n := range b.nodes {
@@ -150,8 +150,8 @@ func (b *books) metrics() *yarnpb.YarnClusterMetricsProto {
 	}
 }
 
-// queue describes a queue; nil, as a real ResourceManager has it, for one that there is
-// not.
+// queue describes a queue. Like a real ResourceManager, it returns nil for an unknown
+// queue.
 func (b *books) queue(r *yarnpb.GetQueueInfoRequestProto, caller string) *yarnpb.QueueInfoProto {
 	q := &yarnpb.QueueInfoProto{
 		QueueName: proto.String(queueName), QueuePath: proto.String(queuePath),
@@ -180,7 +180,7 @@ func (b *books) queue(r *yarnpb.GetQueueInfoRequestProto, caller string) *yarnpb
 	}
 }
 
-// queueRights are everybody's: all.
+// queueRights returns the rights in the queue: every user has all.
 func queueRights() *yarnpb.GetQueueUserAclsInfoResponseProto {
 	response := new(yarnpb.GetQueueUserAclsInfoResponseProto)
 	for _, path := range []string{"root", queuePath} {

@@ -16,13 +16,13 @@ const (
 	defaultRack = "/default-rack"
 )
 
-// ask is what an attempt wants under one key: a row of its table.
+// ask is an attempt's request under one key: a row of its table.
 type ask struct {
 	priority   records.Priority
 	requestID  int64
 	capability records.Resource
 	places     map[string]place // by host, rack or anyPlace
-	missed     int              // heartbeats that brought nothing, since hosts were named or served
+	missed     int              // heartbeats without a container since hosts were named or served
 }
 
 // place is one resource name's share of an ask.
@@ -31,7 +31,7 @@ type place struct {
 	relaxed bool
 }
 
-// take enters one request into the table. Its number replaces the one before.
+// take enters one request into the table. Its number replaces the previous one.
 func (a *attempt) take(r *yarnpb.ResourceRequestProto, capability records.Resource) {
 	priority, id := pbconv.Priority(r.GetPriority()), r.GetAllocationRequestId()
 	i, found := slices.BinarySearchFunc(a.asks, ask{priority: priority, requestID: id}, func(x *ask, y ask) int {
@@ -42,7 +42,7 @@ func (a *attempt) take(r *yarnpb.ResourceRequestProto, capability records.Resour
 	}
 	row := a.asks[i]
 	row.missed = 0
-	if r.GetNumContainers() > 0 { // what cancels a place need not have the size
+	if r.GetNumContainers() > 0 { // a request that cancels a place need not have the size
 		row.capability = capability
 	}
 	row.places[r.GetResourceName()] = place{count: r.GetNumContainers(), relaxed: r.GetRelaxLocality()}
@@ -51,11 +51,11 @@ func (a *attempt) take(r *yarnpb.ResourceRequestProto, capability records.Resour
 	}
 }
 
-// beat gives a node what it has room for: masters first, then asks, both by the age
-// of applications, asks by their keys. An ask that names the node is served in full;
-// one for the rack or for any place gets a single container per heartbeat, and if it
-// names other hosts, only after each node could have served it once
-// (CapacityScheduler's delay, at its smallest).
+// beat places containers on a node that has room: masters first, then asks. Both are
+// ordered by the age of applications, asks also by their keys. An ask that names the node
+// gets all its containers. An ask for the rack or for any place gets one container per
+// heartbeat. If it names other hosts, it gets one only after each node could have served
+// it once (CapacityScheduler's delay, at its smallest).
 func (b *books) beat(now time.Time, id records.NodeID) []effect {
 	n := b.node(id)
 	if n == nil || n.lost {
@@ -83,8 +83,8 @@ func (b *books) beat(now time.Time, id records.NodeID) []effect {
 	return effects
 }
 
-// serve grants containers of one row on a node. It gives how many of them only fell
-// to the node.
+// serve grants containers of one row on a node. It returns how many of them were for the
+// rack or any place.
 func (b *books) serve(now time.Time, a *attempt, row *ask, n *node, elsewhere int) int {
 	for row.places[n.id.Host].count > 0 && row.places[anyPlace].count > 0 && n.fits(row.capability) {
 		b.grant(now, a, row, n, n.id.Host, defaultRack, anyPlace)
@@ -109,7 +109,7 @@ func (b *books) serve(now time.Time, a *attempt, row *ask, n *node, elsewhere in
 	return 1
 }
 
-// namesHosts reports whether a row still has a host's share.
+// namesHosts reports whether a row still has a count for a host.
 func (r *ask) namesHosts() bool {
 	for name, p := range r.places {
 		if name != anyPlace && name != defaultRack && p.count > 0 {
@@ -121,7 +121,7 @@ func (r *ask) namesHosts() bool {
 
 func (n *node) fits(r records.Resource) bool { return n.used.Add(r).Fits(n.capability) }
 
-// grant takes a container out of a row's places.
+// grant lowers a row's counts for places by one container.
 func (b *books) grant(now time.Time, a *attempt, row *ask, n *node, places ...string) {
 	for _, name := range places {
 		if p, is := row.places[name]; is && p.count > 0 {
@@ -135,7 +135,7 @@ func (b *books) grant(now time.Time, a *attempt, row *ask, n *node, places ...st
 	a.granted = append(a.granted, c)
 }
 
-// allocate reserves a node's room for a new container of an attempt.
+// allocate reserves room on a node for a new container of an attempt.
 func (b *books) allocate(now time.Time, a *attempt, n *node, r records.Resource) *container {
 	a.sequence++
 	c := &container{
@@ -149,7 +149,7 @@ func (b *books) allocate(now time.Time, a *attempt, n *node, r records.Resource)
 	return c
 }
 
-// placeMaster starts an attempt's ApplicationMaster on a node that has room.
+// placeMaster starts an attempt's ApplicationMaster on a node with room.
 func (b *books) placeMaster(now time.Time, a *attempt, n *node) []effect {
 	r := b.settings.normal(b.settings.asked(a.app.context.GetResource()))
 	if !n.fits(r) {
@@ -164,7 +164,7 @@ func (b *books) placeMaster(now time.Time, a *attempt, n *node) []effect {
 	return []effect{launch{node: n.id, request: b.masterLaunch(now, a)}}
 }
 
-// expire takes containers back that were not started in time.
+// expire takes back containers that were not started in time.
 func (b *books) expire(now time.Time, n *node) []effect {
 	var effects []effect
 	for _, app := range b.apps {
@@ -177,7 +177,8 @@ func (b *books) expire(now time.Time, n *node) []effect {
 	return effects
 }
 
-// asked reads an amount. YARN overlooks the resource types that it does not have.
+// asked reads an amount. Like YARN, it ignores resource types that the cluster does not
+// have.
 func (s settings) asked(p *yarnpb.ResourceProto) records.Resource {
 	r := pbconv.Resource(p)
 	amounts, there := r.Others.Map(), s.configured.Others.Map()

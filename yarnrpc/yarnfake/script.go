@@ -13,8 +13,8 @@ import (
 
 const tokensFile = "container_tokens"
 
-// script is what bash is given for a container: exports, then the command, both
-// between double quotes, as a NodeManager writes them
+// script returns the bash script of a container: exports, then the command, both between
+// double quotes, as a NodeManager writes them
 // (org.apache.hadoop.yarn.server.nodemanager.containermanager.launcher.ContainerLaunch).
 func script(c Container, p places) string {
 	var s strings.Builder
@@ -49,13 +49,13 @@ func script(c Container, p places) string {
 	return s.String()
 }
 
-// expand replaces what a NodeManager replaces in commands and values.
+// expand replaces the placeholders of a NodeManager in commands and values.
 func expand(s string, p places) string {
 	return strings.NewReplacer("<LOG_DIR>", p.logs, "<CPS>", ":", "<ADD_OPENS>", "", "{{", "$", "}}", "").Replace(s)
 }
 
-// byReference orders variables so that each comes after those its value names, and
-// otherwise by name. Circles are left as they are.
+// byReference orders variables by name, but each after the variables in its value.
+// Circular references stay as they are.
 func byReference(values map[string]string) []string {
 	var order []string
 	pending := slices.Sorted(maps.Keys(values))

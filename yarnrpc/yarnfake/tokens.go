@@ -18,8 +18,7 @@ import (
 
 const classInvalidToken = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
 
-// key is a master key: tokens made with it have the HMAC of their identifier under it
-// as password.
+// key is a master key. A token's password is the HMAC of its identifier under the key.
 type key struct {
 	id     int32
 	secret []byte
@@ -37,11 +36,12 @@ func (k key) password(identifier []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// token makes a token. Deterministic, so that equal tokens have equal bytes.
+// token makes a token. The encoding is deterministic, so that equal tokens have equal
+// bytes.
 func (k key) token(kind, service string, id proto.Message) *creds.Token {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(id)
 	if err != nil {
-		panic("yarnfake: token identifier: " + err.Error()) // all fields that are required are there
+		panic("yarnfake: token identifier: " + err.Error()) // all required fields are set
 	}
 	return &creds.Token{Identifier: b, Password: k.password(b), Kind: kind, Service: service}
 }
@@ -49,10 +49,10 @@ func (k key) token(kind, service string, id proto.Message) *creds.Token {
 // signed reports whether a token was made with the key.
 func (k key) signed(t *creds.Token) bool { return hmac.Equal(t.Password, k.password(t.Identifier)) }
 
-// keys are those of the cluster.
+// keys holds the keys of the cluster.
 type keys struct {
 	amrm      key
-	oldAMRM   *key // still good after one roll-over
+	oldAMRM   *key // still valid after one roll-over
 	nm        key
 	container key
 	client    key // of ClientToAM tokens
@@ -91,7 +91,8 @@ func (k *keys) clientToken(attempt records.ApplicationAttemptID, client string) 
 // (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms).
 const containerExpiry = 10 * time.Minute
 
-// containerToken makes the proof of a grant by a ResourceManager that started at rm.
+// containerToken makes the token of a container granted by a ResourceManager that started
+// at rm.
 func (k *keys) containerToken(c *container, rm int64, now time.Time) *creds.Token {
 	kind := yarnpb.ContainerTypeProto_TASK
 	if c.master {
@@ -114,7 +115,8 @@ func (k *keys) containerToken(c *container, rm int64, now time.Time) *creds.Toke
 	})
 }
 
-// amrmPassword is the password of an ApplicationMaster's token, if its attempt lives.
+// amrmPassword returns the password of an ApplicationMaster's token, if its attempt is
+// live.
 func (b *books) amrmPassword(id []byte) ([]byte, error) {
 	parsed, err := identifier.DecodeAMRM(&creds.Token{Kind: creds.KindAMRM, Identifier: id})
 	if err != nil {
@@ -133,13 +135,13 @@ func (b *books) amrmPassword(id []byte) ([]byte, error) {
 	}
 }
 
-// How long delegation tokens live (yarn.resourcemanager.delegation.token.*).
+// Lifetimes of delegation tokens (yarn.resourcemanager.delegation.token.*).
 const (
 	delegationRenewal  = 24 * time.Hour
 	delegationLifetime = 7 * 24 * time.Hour
 )
 
-// delegationTokens are those that were issued, by number.
+// delegationTokens holds the issued tokens, by number.
 type delegationTokens struct {
 	last   int32
 	expiry map[int32]time.Time
@@ -158,7 +160,7 @@ func (b *books) issue(now time.Time, owner, renewer string) *creds.Token {
 	})
 }
 
-// delegation finds a token that is good, by its identifier.
+// delegation returns a valid token, by its identifier.
 func (b *books) delegation(now time.Time, id []byte) (identifier.Delegation, error) {
 	d, err := identifier.DecodeDelegation(&creds.Token{Kind: creds.KindRMDelegation, Identifier: id})
 	if err != nil {
@@ -174,7 +176,7 @@ func (b *books) delegation(now time.Time, id []byte) (identifier.Delegation, err
 	return d, nil
 }
 
-// delegationPassword is the password of a delegation token for a login.
+// delegationPassword returns the password of a delegation token for a login.
 func (b *books) delegationPassword(now time.Time, id []byte) ([]byte, error) {
 	_, err := b.delegation(now, id)
 	return b.keys.rm.password(id), err

@@ -79,8 +79,8 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// compile parses every .proto file under dir, comments included, into the
-// message that protoc would hand to a plug-in.
+// compile parses every .proto file under dir, with comments, into the message that protoc
+// would pass to a plug-in.
 func compile(ctx context.Context, dir string) (*pluginpb.CodeGeneratorRequest, error) {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -113,7 +113,7 @@ func compile(ctx context.Context, dir string) (*pluginpb.CodeGeneratorRequest, e
 	}, nil
 }
 
-// importsFirst orders files as plug-ins want them: each after all it imports.
+// importsFirst orders files as plug-ins need them: each after its imports.
 func importsFirst(names []string, described map[string]*descriptorpb.FileDescriptorProto) []*descriptorpb.FileDescriptorProto {
 	var ordered []*descriptorpb.FileDescriptorProto
 	placed := make(map[string]bool, len(names))
@@ -134,7 +134,7 @@ func importsFirst(names []string, described map[string]*descriptorpb.FileDescrip
 	return ordered
 }
 
-// generate gives the contents of the Go files by their path under the module's root.
+// generate returns the contents of the Go files by their path under the module's root.
 func generate(ctx context.Context, root string, request *pluginpb.CodeGeneratorRequest) (map[string][]byte, error) {
 	in, err := proto.Marshal(request)
 	if err != nil {
@@ -161,8 +161,8 @@ func generate(ctx context.Context, root string, request *pluginpb.CodeGeneratorR
 	return files, nil
 }
 
-// compare names what differs from files in the tree: changed, missing, and
-// generated files that no .proto file makes any more.
+// compare returns the files that differ from the tree: changed ones, missing ones, and
+// generated files without a .proto file.
 func compare(root string, files map[string][]byte) ([]string, error) {
 	var stale []string
 	for name, want := range files {
@@ -211,7 +211,7 @@ func write(root string, files map[string][]byte, stale []string) error {
 	return nil
 }
 
-// withStderr adds what a command wrote to its standard error.
+// withStderr adds a command's standard error to its error.
 func withStderr(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
