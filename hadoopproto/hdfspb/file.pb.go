@@ -192,7 +192,7 @@ func (x *FsPermissionProto) GetPerm() uint32 {
 type HdfsFileStatusProto struct {
 	state    protoimpl.MessageState        `protogen:"open.v1"`
 	FileType *HdfsFileStatusProto_FileType `protobuf:"varint,1,req,name=fileType,enum=bobbin.hadoop.hdfs.HdfsFileStatusProto_FileType" json:"fileType,omitempty"`
-	// The last part of the path; empty for the path that was asked for.
+	// The last part of the path; empty for the requested path.
 	Path       []byte             `protobuf:"bytes,2,req,name=path" json:"path,omitempty"`
 	Length     *uint64            `protobuf:"varint,3,req,name=length" json:"length,omitempty"`
 	Permission *FsPermissionProto `protobuf:"bytes,4,req,name=permission" json:"permission,omitempty"`
@@ -204,7 +204,7 @@ type HdfsFileStatusProto struct {
 	Symlink          []byte  `protobuf:"bytes,9,opt,name=symlink" json:"symlink,omitempty"`
 	BlockReplication *uint32 `protobuf:"varint,10,opt,name=block_replication,json=blockReplication,def=0" json:"block_replication,omitempty"`
 	Blocksize        *uint64 `protobuf:"varint,11,opt,name=blocksize,def=0" json:"blocksize,omitempty"`
-	// Only where they were asked for.
+	// Only if requested.
 	Locations *LocatedBlocksProto `protobuf:"bytes,12,opt,name=locations" json:"locations,omitempty"`
 	// The inode.
 	FileId             *uint64                   `protobuf:"varint,13,opt,name=fileId,def=0" json:"fileId,omitempty"`

@@ -441,14 +441,14 @@ func (x *KillApplicationResponseProto) GetIsKillCompleted() bool {
 	return Default_KillApplicationResponseProto_IsKillCompleted
 }
 
-// A filter left out filters nothing. Types compare without case, tags exactly.
+// A missing filter accepts everything. Types are compared without case, tags exactly.
 type GetApplicationsRequestProto struct {
 	state             protoimpl.MessageState      `protogen:"open.v1"`
 	ApplicationTypes  []string                    `protobuf:"bytes,1,rep,name=application_types,json=applicationTypes" json:"application_types,omitempty"`
 	ApplicationStates []YarnApplicationStateProto `protobuf:"varint,2,rep,name=application_states,json=applicationStates,enum=bobbin.hadoop.yarn.YarnApplicationStateProto" json:"application_states,omitempty"`
 	Users             []string                    `protobuf:"bytes,3,rep,name=users" json:"users,omitempty"`
 	Queues            []string                    `protobuf:"bytes,4,rep,name=queues" json:"queues,omitempty"`
-	// Left out: no limit.
+	// Missing: no limit.
 	Limit *int64 `protobuf:"varint,5,opt,name=limit" json:"limit,omitempty"`
 	// Milliseconds since 1970, as the other three.
 	StartBegin      *int64                         `protobuf:"varint,6,opt,name=start_begin,json=startBegin" json:"start_begin,omitempty"`
@@ -1913,7 +1913,7 @@ func (*GetClusterNodeLabelsRequestProto) Descriptor() ([]byte, []int) {
 
 type GetClusterNodeLabelsResponseProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The names alone, for clients of Hadoop 2.
+	// Only the names, for clients of Hadoop 2.
 	DeprecatedNodeLabels []string          `protobuf:"bytes,1,rep,name=deprecatedNodeLabels" json:"deprecatedNodeLabels,omitempty"`
 	NodeLabels           []*NodeLabelProto `protobuf:"bytes,2,rep,name=nodeLabels" json:"nodeLabels,omitempty"`
 	unknownFields        protoimpl.UnknownFields

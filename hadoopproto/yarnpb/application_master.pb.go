@@ -486,7 +486,7 @@ type AllocateResponseProto struct {
 	AMCommand           *AMCommandProto   `protobuf:"varint,1,opt,name=a_m_command,json=aMCommand,enum=bobbin.hadoop.yarn.AMCommandProto" json:"a_m_command,omitempty"`
 	ResponseId          *int32            `protobuf:"varint,2,opt,name=response_id,json=responseId" json:"response_id,omitempty"`
 	AllocatedContainers []*ContainerProto `protobuf:"bytes,3,rep,name=allocated_containers,json=allocatedContainers" json:"allocated_containers,omitempty"`
-	// Told once: the next request acknowledges them.
+	// Each comes once: the next request acknowledges it.
 	CompletedContainerStatuses []*ContainerStatusProto `protobuf:"bytes,4,rep,name=completed_container_statuses,json=completedContainerStatuses" json:"completed_container_statuses,omitempty"`
 	// The headroom.
 	Limit           *ResourceProto          `protobuf:"bytes,5,opt,name=limit" json:"limit,omitempty"`
@@ -888,7 +888,7 @@ func (x *UpdateContainerRequestProto) GetExecutionType() ExecutionTypeProto {
 	return ExecutionTypeProto_GUARANTEED
 }
 
-// An update that was refused, with the version that would be right.
+// A refused update, with the container's current version.
 type UpdateContainerErrorProto struct {
 	state                   protoimpl.MessageState       `protogen:"open.v1"`
 	Reason                  *string                      `protobuf:"bytes,1,opt,name=reason" json:"reason,omitempty"`

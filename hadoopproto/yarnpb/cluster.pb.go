@@ -484,7 +484,7 @@ func (x *NodeReportProto) GetNodeAttributes() []*NodeAttributeProto {
 type NodeLabelProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  *string                `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
-	// Whether only those that ask for the label get its nodes.
+	// True if only applications that ask for the label get its nodes.
 	IsExclusive   *bool `protobuf:"varint,2,opt,name=isExclusive,def=1" json:"isExclusive,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -767,7 +767,7 @@ func (x *NodeAttributeKeyProto) GetAttributeName() string {
 	return ""
 }
 
-// An attribute that nodes have, without a value.
+// An attribute of nodes, without a value.
 type NodeAttributeInfoProto struct {
 	state         protoimpl.MessageState  `protogen:"open.v1"`
 	AttributeKey  *NodeAttributeKeyProto  `protobuf:"bytes,1,req,name=attributeKey" json:"attributeKey,omitempty"`

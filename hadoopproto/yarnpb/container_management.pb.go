@@ -181,7 +181,7 @@ func (x *StartContainerRequestProto) GetContainerToken() *commonpb.TokenProto {
 
 type StartContainersResponseProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the NodeManager's auxiliary services have to say.
+	// The answers of the NodeManager's auxiliary services.
 	ServicesMetaData  []*StringBytesMapProto        `protobuf:"bytes,1,rep,name=services_meta_data,json=servicesMetaData" json:"services_meta_data,omitempty"`
 	SucceededRequests []*ContainerIdProto           `protobuf:"bytes,2,rep,name=succeeded_requests,json=succeededRequests" json:"succeeded_requests,omitempty"`
 	FailedRequests    []*ContainerExceptionMapProto `protobuf:"bytes,3,rep,name=failed_requests,json=failedRequests" json:"failed_requests,omitempty"`
@@ -486,7 +486,7 @@ func (x *GetContainerStatusesResponseProto) GetFailedRequests() []*ContainerExce
 
 type ContainerUpdateRequestProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Those of the updated containers that the ResourceManager has granted.
+	// The tokens of the updated containers that the ResourceManager has granted.
 	UpdateContainerToken []*commonpb.TokenProto `protobuf:"bytes,1,rep,name=update_container_token,json=updateContainerToken" json:"update_container_token,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -882,7 +882,7 @@ type ReInitializeContainerRequestProto struct {
 	state                  protoimpl.MessageState       `protogen:"open.v1"`
 	ContainerId            *ContainerIdProto            `protobuf:"bytes,1,opt,name=container_id,json=containerId" json:"container_id,omitempty"`
 	ContainerLaunchContext *ContainerLaunchContextProto `protobuf:"bytes,2,opt,name=container_launch_context,json=containerLaunchContext" json:"container_launch_context,omitempty"`
-	// False keeps the way back open until a commit.
+	// If false, a rollback is possible until a commit.
 	AutoCommit    *bool `protobuf:"varint,3,opt,name=auto_commit,json=autoCommit,def=1" json:"auto_commit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

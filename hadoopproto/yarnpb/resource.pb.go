@@ -76,13 +76,13 @@ func (ResourceTypesProto) EnumDescriptor() ([]byte, []int) {
 	return file_bobbin_hadoop_yarn_resource_proto_rawDescGZIP(), []int{0}
 }
 
-// Reading, memory and virtual_cores win over the map.
+// A reader uses memory and virtual_cores rather than the map.
 type ResourceProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MiB.
 	Memory       *int64 `protobuf:"varint,1,opt,name=memory" json:"memory,omitempty"`
 	VirtualCores *int32 `protobuf:"varint,2,opt,name=virtual_cores,json=virtualCores" json:"virtual_cores,omitempty"`
-	// All types, "memory-mb" and "vcores" among them.
+	// All types, including "memory-mb" and "vcores".
 	ResourceValueMap []*ResourceInformationProto `protobuf:"bytes,3,rep,name=resource_value_map,json=resourceValueMap" json:"resource_value_map,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache

@@ -89,7 +89,7 @@ type RegisterNodeManagerRequestProto struct {
 	HttpPort  *int32                 `protobuf:"varint,3,opt,name=http_port,json=httpPort" json:"http_port,omitempty"`
 	Resource  *ResourceProto         `protobuf:"bytes,4,opt,name=resource" json:"resource,omitempty"`
 	NmVersion *string                `protobuf:"bytes,5,opt,name=nm_version,json=nmVersion" json:"nm_version,omitempty"`
-	// Of a NodeManager that has containers already: it, or the ResourceManager, was restarted.
+	// From a NodeManager that already has containers, because it or the ResourceManager was restarted.
 	ContainerStatuses            []*NMContainerStatusProto    `protobuf:"bytes,6,rep,name=container_statuses,json=containerStatuses" json:"container_statuses,omitempty"`
 	RunningApplications          []*ApplicationIdProto        `protobuf:"bytes,7,rep,name=runningApplications" json:"runningApplications,omitempty"`
 	NodeLabels                   *NodeLabelsProto             `protobuf:"bytes,8,opt,name=nodeLabels" json:"nodeLabels,omitempty"`
@@ -218,7 +218,7 @@ type RegisterNodeManagerResponseProto struct {
 	DiagnosticsMessage        *string `protobuf:"bytes,5,opt,name=diagnostics_message,json=diagnosticsMessage" json:"diagnostics_message,omitempty"`
 	RmVersion                 *string `protobuf:"bytes,6,opt,name=rm_version,json=rmVersion" json:"rm_version,omitempty"`
 	AreNodeLabelsAcceptedByRM *bool   `protobuf:"varint,7,opt,name=areNodeLabelsAcceptedByRM,def=0" json:"areNodeLabelsAcceptedByRM,omitempty"`
-	// Left out where the ResourceManager takes what the node offers.
+	// Missing if the ResourceManager accepts the node's own resource.
 	Resource                      *ResourceProto `protobuf:"bytes,8,opt,name=resource" json:"resource,omitempty"`
 	AreNodeAttributesAcceptedByRM *bool          `protobuf:"varint,9,opt,name=areNodeAttributesAcceptedByRM,def=0" json:"areNodeAttributesAcceptedByRM,omitempty"`
 	unknownFields                 protoimpl.UnknownFields
@@ -327,7 +327,7 @@ func (x *RegisterNodeManagerResponseProto) GetAreNodeAttributesAcceptedByRM() bo
 type NodeHeartbeatRequestProto struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	NodeStatus *NodeStatusProto       `protobuf:"bytes,1,opt,name=node_status,json=nodeStatus" json:"node_status,omitempty"`
-	// Without their bytes: the ids say whether new ones are needed.
+	// Without the bytes of the keys: the ids show whether the node needs new keys.
 	LastKnownContainerTokenMasterKey *MasterKeyProto              `protobuf:"bytes,2,opt,name=last_known_container_token_master_key,json=lastKnownContainerTokenMasterKey" json:"last_known_container_token_master_key,omitempty"`
 	LastKnownNmTokenMasterKey        *MasterKeyProto              `protobuf:"bytes,3,opt,name=last_known_nm_token_master_key,json=lastKnownNmTokenMasterKey" json:"last_known_nm_token_master_key,omitempty"`
 	NodeLabels                       *NodeLabelsProto             `protobuf:"bytes,4,opt,name=nodeLabels" json:"nodeLabels,omitempty"`
@@ -429,23 +429,23 @@ type NodeHeartbeatResponseProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The next heartbeat sends it back.
 	ResponseId *int32 `protobuf:"varint,1,opt,name=response_id,json=responseId" json:"response_id,omitempty"`
-	// Left out where the node has the current ones.
+	// Missing if the node has the current keys.
 	ContainerTokenMasterKey *MasterKeyProto  `protobuf:"bytes,2,opt,name=container_token_master_key,json=containerTokenMasterKey" json:"container_token_master_key,omitempty"`
 	NmTokenMasterKey        *MasterKeyProto  `protobuf:"bytes,3,opt,name=nm_token_master_key,json=nmTokenMasterKey" json:"nm_token_master_key,omitempty"`
 	NodeAction              *NodeActionProto `protobuf:"varint,4,opt,name=nodeAction,enum=bobbin.hadoop.yarn.NodeActionProto" json:"nodeAction,omitempty"`
-	// To be killed.
+	// Containers to kill.
 	ContainersToCleanup   []*ContainerIdProto   `protobuf:"bytes,5,rep,name=containers_to_cleanup,json=containersToCleanup" json:"containers_to_cleanup,omitempty"`
 	ApplicationsToCleanup []*ApplicationIdProto `protobuf:"bytes,6,rep,name=applications_to_cleanup,json=applicationsToCleanup" json:"applications_to_cleanup,omitempty"`
 	// Milliseconds.
 	NextHeartBeatInterval *int64  `protobuf:"varint,7,opt,name=nextHeartBeatInterval" json:"nextHeartBeatInterval,omitempty"`
 	DiagnosticsMessage    *string `protobuf:"bytes,8,opt,name=diagnostics_message,json=diagnosticsMessage" json:"diagnostics_message,omitempty"`
-	// Completions that the ApplicationMaster has seen, and that need not be told again.
+	// Containers whose completion the ApplicationMaster has seen. The node need not report them again.
 	ContainersToBeRemovedFromNm []*ContainerIdProto              `protobuf:"bytes,9,rep,name=containers_to_be_removed_from_nm,json=containersToBeRemovedFromNm" json:"containers_to_be_removed_from_nm,omitempty"`
 	SystemCredentialsForApps    []*SystemCredentialsForAppsProto `protobuf:"bytes,10,rep,name=system_credentials_for_apps,json=systemCredentialsForApps" json:"system_credentials_for_apps,omitempty"`
 	AreNodeLabelsAcceptedByRM   *bool                            `protobuf:"varint,11,opt,name=areNodeLabelsAcceptedByRM,def=0" json:"areNodeLabelsAcceptedByRM,omitempty"`
 	ContainersToDecrease        []*ContainerProto                `protobuf:"bytes,12,rep,name=containers_to_decrease,json=containersToDecrease" json:"containers_to_decrease,omitempty"`
 	ContainersToSignal          []*SignalContainerRequestProto   `protobuf:"bytes,13,rep,name=containers_to_signal,json=containersToSignal" json:"containers_to_signal,omitempty"`
-	// Left out where it has not changed.
+	// Missing if it has not changed.
 	Resource                      *ResourceProto              `protobuf:"bytes,14,opt,name=resource" json:"resource,omitempty"`
 	ContainerQueuingLimit         *ContainerQueuingLimitProto `protobuf:"bytes,15,opt,name=container_queuing_limit,json=containerQueuingLimit" json:"container_queuing_limit,omitempty"`
 	AppCollectors                 []*AppCollectorDataProto    `protobuf:"bytes,16,rep,name=app_collectors,json=appCollectors" json:"app_collectors,omitempty"`
@@ -1018,7 +1018,7 @@ func (x *NMContainerStatusProto) GetAllocationTags() []string {
 type MasterKeyProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	KeyId *int32                 `protobuf:"varint,1,opt,name=key_id,json=keyId" json:"key_id,omitempty"`
-	// Secret: what tokens of the kind are signed with.
+	// Secret: the key that signs tokens of the kind.
 	Bytes         []byte `protobuf:"bytes,2,opt,name=bytes" json:"bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1420,7 +1420,7 @@ func (x *OpportunisticContainersStatusProto) GetOpportQueueCapacity() int32 {
 	return 0
 }
 
-// Where an application writes to the timeline service, version 2.
+// The address at which an application writes to the timeline service, version 2.
 type AppCollectorDataProto struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	AppId             *ApplicationIdProto    `protobuf:"bytes,1,opt,name=app_id,json=appId" json:"app_id,omitempty"`

@@ -1,5 +1,5 @@
 // Command generate makes the Go code of hadoopproto from the .proto files beside
-// it. It needs Go alone: protocompile parses the files, and protoc-gen-go, run
+// it. It needs only Go: protocompile parses the files, and protoc-gen-go, run
 // through the module that go.mod pins, writes the code.
 //
 //	go run ./hadoopproto/internal/generate          # write
