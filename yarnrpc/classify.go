@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Action is what may help after an error.
+// Action is an action that may help after an error.
 type Action int
 
 const (
@@ -52,7 +52,7 @@ const (
 	NotExecuted Execution = iota + 1
 	// Answered: the server has executed or refused the call, and has answered.
 	Answered
-	// InDoubt: the server may have executed the call if it was sent. MaybeSent tells that for a
+	// InDoubt: the server may have executed the call if it was sent. MaybeSent reports that for a
 	// single error.
 	InDoubt
 )

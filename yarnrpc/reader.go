@@ -126,7 +126,7 @@ func (c *Conn) take(r wire.Response) bool {
 	}
 }
 
-// remove takes a call from those that wait for an answer; nil if it does not wait.
+// remove removes a call from the pending calls. It returns nil if the call is not pending.
 func (c *Conn) remove(id int32) *pendingCall {
 	c.mu.Lock()
 	c.heard = time.Now()

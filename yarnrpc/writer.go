@@ -11,7 +11,7 @@ import (
 // share the next one.
 const batchBytes = 64 << 10
 
-// wakeWriter tells the writer that something is queued.
+// wakeWriter signals the writer that something is queued.
 func (c *Conn) wakeWriter() {
 	select {
 	case c.queued <- struct{}{}:
@@ -19,8 +19,7 @@ func (c *Conn) wakeWriter() {
 	}
 }
 
-// write is the writer: it writes what is queued until the connection ends, or nothing can be
-// written any more.
+// write is the writer: it writes queued calls until the connection ends, or a write fails.
 func (c *Conn) write() {
 	for {
 		select {

@@ -128,7 +128,7 @@ type asked struct {
 
 func newAskTable() askTable { return askTable{keys: make(map[AskKey]*asked)} }
 
-// set replaces what is wanted under a key.
+// set replaces the ask of a key.
 func (t *askTable) set(ask Ask) {
 	ask.Key = ask.Key.canonical()
 	a, ok := t.keys[ask.Key]

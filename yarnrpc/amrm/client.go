@@ -4,8 +4,8 @@
 //
 //	FromContainer, New   the client of this process
 //	Register             once, before all else
-//	SetAsk, Release      what is wanted, and what is given back
-//	Heartbeats           a loop over Allocate: what has come, and what has ended
+//	SetAsk, Release      ask for containers, and give them back
+//	Heartbeats           a loop over Allocate: new containers, ended containers
 //	Finish               once, at the end
 //
 // SetSchedulingRequest asks for containers by placement constraints. Resize, Promote

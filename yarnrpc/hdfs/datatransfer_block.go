@@ -174,12 +174,12 @@ func hungUp(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// blockStream reads the answers to OpReadBlock (BlockSender, PacketReceiver), and gives them
-// out in pieces that were checked:
+// blockStream reads the answers to OpReadBlock (BlockSender, PacketReceiver), and returns them
+// in checked pieces:
 //
 //	length: varint │ BlockOpResponseProto, which has the kind of checksums
 //
-// and unless that is a refusal, packets, the last of which says that it is:
+// Unless that is a refusal, packets follow. The last one is marked:
 //
 //	length, of itself, checksums and data: 4 │ length of header: 2 │ PacketHeaderProto │ checksums │ data
 type blockStream struct {

@@ -3,10 +3,10 @@
 // reading.
 //
 //	Dialer       logs in at NameNodes and DataNodes, for the library and for NameNode
-//	NameNode     files and directories, where blocks lie, renames that replace nothing, delegation tokens
+//	NameNode     files and directories, places of blocks, renames that replace nothing, delegation tokens
 //	BlockReader  reads a block
-//	FromConf     what a Hadoop configuration says of all that
-//	TokenSource  which of a process' tokens is for a NameNode
+//	FromConf     the options in a Hadoop configuration
+//	TokenSource  chooses a process' token for a NameNode
 //
 // The library supports neither tokens nor proxy users. It ignores hadoop.rpc.protection and sends
 // its calls unprotected. It waits for ever for a silent server, and takes an old answer for a new

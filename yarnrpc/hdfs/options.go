@@ -29,7 +29,7 @@ type DialerOptions struct {
 	UseDatanodeHostname bool
 	// Silence is the time after which a connection to a DataNode ends if no byte has moved;
 	// 60 s by default, as dfs.client.socket-timeout. A connection also ends if its consumer
-	// pauses that long; it is opened anew later. Negative: no limit.
+	// pauses that long; it is opened again later. Negative: no limit.
 	Silence time.Duration
 }
 

@@ -50,7 +50,7 @@ func (f *Fake) transfer(dataNode string, conn net.Conn) {
 	delete(f.conns, conn)
 }
 
-// operation reads what a client wants:
+// operation reads a client's operation and executes it:
 //
 //	version: 2 │ code: 1 │ length: varint │ message
 func (f *Fake) operation(dataNode string, conn net.Conn, in *bufio.Reader) error {

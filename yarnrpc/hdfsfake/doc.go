@@ -8,7 +8,7 @@
 // It opens no socket: clients use Fake.Dial. So the whole HDFS, with its time, works in a
 // bubble of testing/synctest.
 //
-// What it has:
+// It has:
 //   - ClientProtocol as github.com/colinmarc/hdfs and yarnrpc/hdfs call it: files and
 //     directories, blocks, listings in parts, leases, renames, delegation tokens. A
 //     NameNode has a retry cache for calls that must not be executed twice, and the
@@ -18,7 +18,7 @@
 //   - Directories whose files would be encrypted or erasure coded.
 //   - Safe mode, and faults on request of a test: see fault.go.
 //
-// What it leaves out: permissions, quotas, snapshots, append and truncate, lease recovery,
+// It leaves out: permissions, quotas, snapshots, append and truncate, lease recovery,
 // pipelines of more than one DataNode, Kerberos, and the login and encryption of data
 // transfer, which the tests of yarnrpc/hdfs have. Calls that are left out answer
 // RpcNoSuchMethodException.

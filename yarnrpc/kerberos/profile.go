@@ -31,7 +31,7 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
 // relation is "tag = value", or "tag = { … }" and "[tag]" with section set.
@@ -180,7 +180,7 @@ func (p *parser) leave(line string) error {
 	return nil
 }
 
-// relation takes "tag = value", "tag = {", or both braces on one line.
+// relation parses "tag = value", "tag = {", or both braces on one line.
 func (p *parser) relation(line string) error {
 	tag, value, ok := strings.Cut(line, "=")
 	if tag = strings.TrimSpace(tag); !ok || tag == "" {

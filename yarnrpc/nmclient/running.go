@@ -60,7 +60,7 @@ const (
 	CommitLater Commitment = false
 )
 
-// Reinitialize ends a container's process and starts it anew with another launch
+// Reinitialize ends a container's process and starts it again with another launch
 // context (reInitializeContainer). The container keeps its id, size, working directory
 // and logs. The NodeManager adds the files of the new context.
 func (c *Client) Reinitialize(ctx context.Context, on records.NodeID, id records.ContainerID, launch records.ContainerLaunchContext, commit Commitment) error {
@@ -71,13 +71,13 @@ func (c *Client) Reinitialize(ctx context.Context, on records.NodeID, id records
 	}, new(yarnpb.ReInitializeContainerResponseProto))
 }
 
-// Restart ends a container's process and starts it anew with its current launch context
+// Restart ends a container's process and starts it again with its current launch context
 // (restartContainer). It cannot be rolled back.
 func (c *Client) Restart(ctx context.Context, on records.NodeID, id records.ContainerID) error {
 	return c.change(ctx, on, id, "restart", "restartContainer", pbconv.ContainerIDProto(id), new(yarnpb.RestartContainerResponseProto))
 }
 
-// Rollback ends a container's process and starts it anew with the launch context from
+// Rollback ends a container's process and starts it again with the launch context from
 // before the last Reinitialize (rollbackLastReInitialization). That Reinitialize must
 // have used CommitLater and must not have been committed.
 func (c *Client) Rollback(ctx context.Context, on records.NodeID, id records.ContainerID) error {

@@ -17,7 +17,7 @@ import (
 //	header      05 04 │ flags │ FF │ extra: 2 │ rotation: 2 │ sequence: 8
 //
 // extra is the length of the checksum, or of the filler; header* has no rotation, and
-// under auth-int no extra either. What follows the header may be rotated to the right.
+// under auth-int no extra either. The bytes after the header may be rotated to the right.
 const (
 	gssHeader    = 16
 	flagAcceptor = 1 // sent by the server

@@ -8,7 +8,7 @@
 //
 // The mechanisms are DIGEST-MD5 (RFC 2831), which Hadoop uses with tokens, and GSSAPI (RFC
 // 4752) for Kerberos. DigestMD5Server, GSSAPIServer and IssueTicket are the server's side,
-// for tests. The package does no I/O, starts no goroutine and imports nothing of ours.
+// for tests. The package does no I/O, starts no goroutine and imports nothing of this module.
 package sasl
 
 import (

@@ -1,8 +1,8 @@
 // Package secretfile opens files with credentials, such as keytabs, tickets and tokens. It refuses
-// a file that other users can read or can have written. A user who reads it could act as its owner.
-// A user who writes it could decide in whose name this process acts.
+// a file that other users can read or could have written. A user who reads the file could act as
+// its owner. A user who writes it could choose the identity of this process.
 //
-// The package keeps no state, starts no goroutine and imports nothing of ours.
+// The package keeps no state, starts no goroutine and imports nothing of this module.
 package secretfile
 
 import (

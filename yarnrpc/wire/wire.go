@@ -10,7 +10,7 @@
 //	          └────────────┴────────────────────────────────────────────┘
 //	call      RpcRequestHeaderProto, RequestHeaderProto, the request
 //	context   RpcRequestHeaderProto (callId -3), IpcConnectionContextProto
-//	ping      RpcRequestHeaderProto (callId -4); nobody answers it
+//	ping      RpcRequestHeaderProto (callId -4); it has no answer
 //	SASL      RpcRequestHeaderProto (callId -33), RpcSaslProto
 //	response  RpcResponseHeaderProto, and the response if the call succeeded
 //

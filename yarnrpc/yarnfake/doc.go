@@ -12,9 +12,9 @@
 // yarnrpc.Options.Dial of clients to Fake.Dial. Then the whole cluster, with its time, works in a
 // bubble of testing/synctest.
 //
-// What it has:
+// It has:
 //   - ApplicationClientProtocol: new application, submit, reports and lists, kill, failing an
-//     attempt, attempts, containers, metrics, nodes, the queue and everybody's rights in it,
+//     attempt, attempts, containers, metrics, nodes, the queue and the rights in it,
 //     delegation tokens. The fake trusts the clients' user names, or they log in with a delegation
 //     token.
 //   - ApplicationMasterProtocol, with AMRM tokens: registration, response ids and
@@ -31,7 +31,7 @@
 // age, asks by priority and request id. Two runs with the same calls and heartbeats (Fake.Beat)
 // grant the same containers on the same nodes.
 //
-// What it leaves out: Kerberos and ACLs; queues beyond root.default, labels,
+// It leaves out: Kerberos and ACLs; queues beyond root.default, labels,
 // attributes, reservations, profiles and lists of resource types, placement
 // constraints, places of masters, opportunistic containers and updates of
 // containers; moves, priorities and lifetimes; localization from anywhere but file: (and archives are not

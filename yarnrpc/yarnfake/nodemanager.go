@@ -180,7 +180,7 @@ func (m *nodeManager) start(id identifier.Container, launch *yarnpb.ContainerLau
 	m.fake.tasks.Go(func() {
 		defer cancel()
 		exit, diagnostics := m.execute(ctx, r)
-		m.ended(r, exit, diagnostics) //nolint:contextcheck // what the end of one container starts outlives it
+		m.ended(r, exit, diagnostics) //nolint:contextcheck // the effects of a container's end outlive its context
 	})
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// lose takes a node's containers away from their applications.
+// lose removes a node and ends its containers.
 func (b *books) lose(now time.Time, id records.NodeID) []effect {
 	n := b.node(id)
 	if n == nil || n.lost {

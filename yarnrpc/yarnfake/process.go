@@ -136,7 +136,7 @@ func localize(r records.LocalResource, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700) // owners execute what they localize
+	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700) // the owner may execute localized files
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 // through the module that go.mod pins, writes the code.
 //
 //	go run ./hadoopproto/internal/generate          # write
-//	go run ./hadoopproto/internal/generate -check   # only say what is out of date
+//	go run ./hadoopproto/internal/generate -check   # only report outdated files
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package pause waits. It has no goroutines, and imports nothing of ours.
+// Package pause waits. It starts no goroutine, and imports nothing of this module.
 package pause
 
 import (

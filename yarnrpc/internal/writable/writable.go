@@ -1,9 +1,9 @@
 // Package writable is Hadoop's encoding of numbers, texts and byte strings outside
 // protobuf (org.apache.hadoop.io.WritableUtils), as credentials files and HDFS'
-// token identifiers use it. It is pure and imports nothing of ours.
+// token identifiers use it. It is pure and imports nothing of this module.
 //
 // A number from -112 to 127 is one byte. For others the first byte, seen as signed,
-// tells sign and length, and that many bytes follow, big-endian:
+// gives sign and length, and that many bytes follow, big-endian:
 //
 //	-113 … -120   -112 - b bytes of a positive number
 //	-121 … -128   -120 - b bytes of the complement of a negative number
