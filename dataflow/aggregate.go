@@ -17,20 +17,20 @@ import (
 var ErrTooManyKeys = errors.New("keys exceed the memory of their subtask: " +
 	"raise taskmanager.memory.process.size or the operator's parallelism")
 
-// combineLimit bounds the table before the exchange, in bytes. It serves to find
-// frequent keys, which a table near the size of the processor's cache does best.
+// combineLimit bounds the table before the exchange, in bytes. The table combines
+// frequent keys, and is fastest near the size of the processor's cache.
 const combineLimit = 4 << 20
 
-// partial is what leaves the operator before the exchange: an encoded pair of
-// key and accumulator, and the key's hash.
+// partial is the element between the two operators of an aggregation: an encoded
+// pair of key and accumulator, and the key's hash.
 type partial struct {
 	hash   uint64
 	record []byte
 }
 
-// aggregate adds the two operators of an aggregation: one that combines elements
-// before the exchange, in the goroutine of what feeds it, and one behind it that
-// merges what was combined.
+// aggregate adds the two operators of an aggregation. The first one combines
+// elements before the exchange, in the goroutine of its input. The second one
+// merges the results behind the exchange.
 func aggregate[K, T, A any](
 	k Keyed[K, T], kind string, o []Option, accumulators func() (Codec[A], error), newFolds func(Codec[A]) folds[T, A],
 ) Stream[KV[K, A]] {
@@ -79,7 +79,7 @@ func aggregate[K, T, A any](
 	return newStream(after, set, func() (Codec[KV[K, A]], error) { return pairs, nil })
 }
 
-// partialsPort sends each pair to the subtask that its key belongs to.
+// partialsPort sends each pair to the subtask of its key.
 func partialsPort(n *node, codecName string) *port {
 	return &port{
 		node:    n,
@@ -99,12 +99,12 @@ func partialsPort(n *node, codecName string) *port {
 	}
 }
 
-// channelOf spreads hashes over channels, by their upper half. The hash is the
-// same in every process, other than that of the tables.
+// channelOf spreads hashes over channels by their upper half. Unlike the hash of
+// the tables, this hash is the same in every process.
 func channelOf(hash, channels uint64) int { return int((hash >> 32) * channels >> 32) }
 
-// combiner is the operator before the exchange. It passes on what its table
-// holds when that is full, and at the end.
+// combiner is the operator before the exchange. It passes on the content of its
+// table when the table is full, and at the end.
 type combiner[K, T, A any] struct {
 	chain  *chain
 	table  *keytable.Table[A]
@@ -115,8 +115,8 @@ type combiner[K, T, A any] struct {
 	record []byte // scratch
 }
 
-// taker is the function that takes elements, with the shortest way to the bytes
-// of a key.
+// taker returns the function that takes elements. It uses the codec's View if
+// there is one, which saves a copy of the key.
 func (b *combiner[K, T, A]) taker(keyOf func(T) K) func(T) {
 	if view := b.keys.View; view != nil {
 		return func(v T) { b.add(view(keyOf(v)), v) }
@@ -137,7 +137,7 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 	acc, fresh := b.table.Upsert(key)
 	if acc == nil {
 		b.flush()
-		if acc, fresh = b.table.Upsert(key); acc == nil { // larger than the whole table
+		if acc, fresh = b.table.Upsert(key); acc == nil { // the key is larger than the whole table
 			var single A
 			if err := b.fold(&single, v, true); err != nil {
 				b.chain.fail(err)
@@ -177,7 +177,7 @@ func (b *combiner[K, T, A]) pass(key []byte, acc A) {
 }
 
 // merger is the operator behind the exchange. It holds all keys of its subtask
-// and gives the results at the end.
+// and emits the results at the end.
 type merger[K, A any] struct {
 	chain *chain
 	name  string
@@ -233,7 +233,8 @@ func (m *merger[K, A]) finish() {
 	}
 }
 
-// held is the memory that an accumulator refers to, in bytes.
+// held returns the memory that an accumulator refers to, in bytes. It is 0 for a
+// fresh accumulator.
 func held[A any](c *Codec[A], acc *A, fresh bool) int64 {
 	if c.Size == nil || fresh {
 		return 0

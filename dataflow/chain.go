@@ -9,29 +9,29 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// chain is one attempt of one subtask of a vertex: the functions of its operators
-// call each other, so what an operator below finds wrong is kept here, and looked
-// at by the loop that feeds the first.
+// chain is one attempt of one subtask of a vertex. The functions of its operators
+// call each other and return no errors. So an operator keeps its error here, and
+// the loop that feeds the first operator looks at it.
 type chain struct {
 	subtask  operator.Subtask
 	memory   int64                 // bytes that each operator with state may hold
 	err      error                 // the first failure
-	canceled atomic.Pointer[error] // why the subtask is to end, once it is
+	canceled atomic.Pointer[error] // the cause of ctx's end; nil until then
 	ends     []func()
 	closers  []func()
 }
 
-// fail keeps the first error. The elements that are still on their way through
-// the chain get lost, and so does the attempt.
+// fail keeps the first error. It makes the attempt fail, so the elements that are
+// still in the chain do not matter.
 func (c *chain) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// fault is the first failure, or why the subtask is to end. Whatever feeds the
-// chain looks at it after each element: a user's function may take long for one,
-// and a buffer holds many.
+// fault returns the first failure or the cause of a cancellation. The loop that
+// feeds the chain calls it after each element, because a user's function may take
+// long for one element, and a buffer holds many.
 func (c *chain) fault() error {
 	if cause := c.canceled.Load(); cause != nil {
 		c.fail(*cause)
@@ -39,12 +39,12 @@ func (c *chain) fault() error {
 	return c.err
 }
 
-// atEnd has f called when all input was taken, after those of the operators
-// above and before those below: operators are attached from the last to the
-// first.
+// atEnd registers f to be called after the last input element. Operators are
+// attached from the last to the first, and finish calls the functions in reverse
+// order. So the functions of operators further up are called first.
 func (c *chain) atEnd(f func()) { c.ends = append(c.ends, f) }
 
-// atClose has f called when the attempt is over, however it ends.
+// atClose registers f to be called at the end of the attempt, also after an error.
 func (c *chain) atClose(f func()) { c.closers = append(c.closers, f) }
 
 func (c *chain) finish() error {
@@ -79,7 +79,7 @@ func (t task) Run(ctx context.Context, s operator.Subtask) error {
 	return c.finish()
 }
 
-// feed gives the head all its input.
+// feed passes all input to the head.
 func (t task) feed(ctx context.Context, c *chain, head any) error {
 	if source, ok := head.(func() error); ok {
 		return source()

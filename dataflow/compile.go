@@ -21,7 +21,7 @@ var ErrNotDeterministic = errors.New("the plan function gives a different plan e
 type PlanPanic struct {
 	Job   string
 	Value any
-	Stack string // the user's frames, a function and an indented place to each
+	Stack string // the user's frames: for each one its function, and its place on an indented line
 }
 
 func (e *PlanPanic) Error() string {
@@ -74,7 +74,7 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
 	}
-	// A cluster has a default of its own, and must draw the plan with this one.
+	// The cluster has its own default parallelism, but must plan with this one.
 	config := maps.Clone(o.Config)
 	if config == nil {
 		config = make(map[string]string)
@@ -106,11 +106,11 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 	return c, nil
 }
 
-// optionPipelineName is Flink's option for the name shown to people.
+// optionPipelineName is Flink's option for the name that users see.
 const optionPipelineName = "pipeline.name"
 
-// fingerprint is the digest and what it leaves out: where the job reads and
-// writes.
+// fingerprint returns the digest together with the inputs and outputs, which the
+// digest leaves out.
 func (c *Compiled) fingerprint() string {
 	var b strings.Builder
 	b.WriteString(c.Graph.Digest)
@@ -135,8 +135,8 @@ func drawSafely(job Executable, p *Plan, args []byte) (err error) {
 	return job.draw(p, args)
 }
 
-// userStack gives the frames between a panic and the plan function's caller. It
-// is called by a deferred function during the panic.
+// userStack returns the frames between a panic and the caller of the plan function.
+// A deferred function calls it during the panic.
 func userStack() string {
 	var b strings.Builder
 	pcs := make([]uintptr, 64)
@@ -158,7 +158,7 @@ func userStack() string {
 	}
 }
 
-// connect gives the edges between vertices and numbers the outputs of each.
+// connect returns the edges between vertices, and numbers each vertex's outputs.
 func connect(vertices []*vertex, of map[*node]*vertex) ([]jobgraph.Edge, error) {
 	var edges []jobgraph.Edge
 	for _, to := range vertices {

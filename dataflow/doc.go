@@ -1,7 +1,7 @@
 // Package dataflow is the SDK for jobs: typed streams, operators, sources and
 // sinks.
 //
-// A job is a plan function with arguments, registered in a package variable:
+// A job is a plan function with arguments. A package variable registers it:
 //
 //	var WordCount = dataflow.Job("wordcount", func(p *dataflow.Plan, a Args) error {
 //		lines := dataflow.ReadText(p, a.Input...)
@@ -28,6 +28,6 @@
 // plain function calls. An element is encoded only when it leaves that goroutine.
 // The planner chooses the codec once for each type (package codec).
 //
-// The package imports nothing of ours outside its own directory. Its goroutines
-// end before the task that started them does.
+// The package imports nothing of Bobbin outside its own directory. Its goroutines
+// end before the task that started them.
 package dataflow

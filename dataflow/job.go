@@ -31,7 +31,7 @@ func Job[A any](name string, plan func(p *Plan, args A) error) *JobDef[A] {
 // Name returns the name under which the job is registered.
 func (j *JobDef[A]) Name() string { return j.name }
 
-// encode gives the arguments as JSON.
+// encode returns the arguments as JSON.
 func (j *JobDef[A]) encode(args any) ([]byte, error) {
 	typed, ok := args.(A)
 	if !ok {
@@ -63,14 +63,15 @@ type Executable interface {
 	draw(p *Plan, args []byte) error
 }
 
-// registry holds the jobs of the program, which package variables add before
-// main begins.
+// registry holds the jobs of the program. Package variables add them before main
+// begins.
 type registry struct {
 	mu   sync.Mutex // guards jobs
 	jobs map[string]Executable
 }
 
-// jobs is how a task host finds a job by the name that the driver sent.
+// jobs is the program's registry. A task host finds a job there by the name that
+// the driver sent.
 var jobs = registry{jobs: map[string]Executable{}}
 
 func (r *registry) add(name string, job Executable) {

@@ -81,8 +81,9 @@ func Reduce[K, T any](k Keyed[K, T], combine func(a, b T) T, o ...Option) Stream
 	})
 }
 
-// folds add to the accumulator of a key, which is zero when fresh.
+// folds holds the functions that add to the accumulator of a key. A fresh
+// accumulator is zero.
 type folds[T, A any] struct {
 	element func(acc *A, v T, fresh bool) error
-	partial func(acc *A, v A, fresh bool) error // what another subtask combined
+	partial func(acc *A, v A, fresh bool) error // v is the accumulator of another subtask
 }

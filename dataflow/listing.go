@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// listingInterval is the time between two words about a listing, and before the first.
+// listingInterval is the time between two reports about a listing, and before the first.
 const listingInterval = time.Second
 
-// listingProgress tells how far a listing is, from a goroutine that ends with stop.
+// listingProgress reports the progress of a listing, in a goroutine that stop ends.
 type listingProgress struct {
 	files   atomic.Int64
 	done    chan struct{} // closed by stop
@@ -36,10 +36,10 @@ func tellListing(tell func(files int)) *listingProgress {
 	return l
 }
 
-// found takes in that more files were found.
+// found adds more files to the count.
 func (l *listingProgress) found(more int) { l.files.Add(int64(more)) }
 
-// stop ends it, and waits for the last word.
+// stop ends the goroutine, and waits for its last report.
 func (l *listingProgress) stop() {
 	close(l.done)
 	l.telling.Wait()

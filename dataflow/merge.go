@@ -10,14 +10,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// inboxSize bounds what is read from an input before it is taken, in bytes; a
-// single record may exceed it.
+// inboxSize bounds the records that wait in an inbox, in bytes. A single record may
+// exceed it.
 const inboxSize = 64 << 10
 
-// feedMerged takes records from several inputs as they come. Reading one after
-// the other would hold up producers that feed two of them. A goroutine for each
-// input copies records into its inbox, while the operators run in the calling
-// goroutine alone; all end before feedMerged returns.
+// feedMerged takes records from several inputs in the order of their arrival.
+// Reading the inputs one after the other would block a producer that feeds two of
+// them. A goroutine for each input copies records into its inbox. The operators run
+// only in the calling goroutine. All goroutines end before feedMerged returns.
 func feedMerged(ctx context.Context, c *chain, takers []func([]byte)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wait sync.WaitGroup
@@ -70,9 +70,9 @@ type inbox struct {
 	mu      sync.Mutex    // guards records, err
 	records []byte        // read and not yet taken
 	err     error         // why no more follow; io.EOF at the end
-	taken   []byte        // the taker's, given back as memory by the next take
-	ready   chan struct{} // sent to when something can be taken; capacity 1, shared
-	room    chan struct{} // sent to when all was taken; capacity 1
+	taken   []byte        // result of the last take; the next take reuses its memory
+	ready   chan struct{} // signals that records or err have come; capacity 1, shared
+	room    chan struct{} // signals that all records were taken; capacity 1
 }
 
 // fill reads the input to its end, and waits while the inbox is full.
@@ -103,8 +103,8 @@ func (b *inbox) fill(ctx context.Context, reader operator.RecordReader) {
 	}
 }
 
-// take gives what was read since the last take, valid until the next, and how
-// the input ended once nothing more follows.
+// take returns the records read since the last take, which are valid until the next
+// one. The error is not nil when no more records follow; it is io.EOF at the end.
 func (b *inbox) take() ([]byte, error) {
 	b.mu.Lock()
 	b.records, b.taken = b.taken[:0], b.records

@@ -20,7 +20,7 @@ type Option struct {
 	apply func(*settings)
 }
 
-// optionKind tells options apart, as bits of a set.
+// optionKind identifies an option. Its values are bits, which form sets.
 type optionKind int
 
 const (
@@ -30,7 +30,7 @@ const (
 	optionCodec
 	optionOverwrite
 
-	// forStreams are the options of every operator that gives a stream.
+	// forStreams are the options of every operator that returns a stream.
 	forStreams = optionName | optionParallelism | optionCounter | optionCodec
 )
 
@@ -51,7 +51,7 @@ func (k optionKind) String() string {
 	}
 }
 
-// settings are what the options of one operator say.
+// settings holds the values of one operator's options.
 type settings struct {
 	name        string
 	parallelism int
@@ -88,7 +88,7 @@ func Overwrite() Option {
 	return Option{optionOverwrite, func(s *settings) { s.overwrite = true }}
 }
 
-// settle applies the options of an operator. Faults go to the plan.
+// settle applies the options of an operator, and reports mistakes to the plan.
 func (p *Plan) settle(operator string, allowed optionKind, options []Option) settings {
 	var s settings
 	for _, o := range options {

@@ -12,8 +12,8 @@ import (
 // Plan is the plan that a plan function builds: operators and the streams between
 // them. Only that function may use it, and only while it runs.
 type Plan struct {
-	parallelism int     // where an operator sets none
-	nodes       []*node // in the order of their making, so inputs come first
+	parallelism int     // of operators that set none
+	nodes       []*node // in the order of creation, so inputs come first
 	faults      []error
 }
 
@@ -24,42 +24,42 @@ type node struct {
 	parallelism int
 	inputs      []connection
 	out         *port // nil for sinks
-	// attach makes the operator for one subtask: from the function that takes
-	// its elements, the one that takes its input. For a source that is a
-	// func() error, which gives all elements and returns; for others a func(T).
+	// attach makes the operator for one subtask. down is the function that takes
+	// the operator's elements. The result takes its input: a func(T), or for a
+	// source a func() error, which passes all elements to down and returns.
 	attach func(ctx context.Context, c *chain, down any) any
-	// keepsState tells operators that hold elements in memory.
+	// keepsState is true if the operator holds elements in memory.
 	keepsState bool
 	input      []string    // of a source: the URIs it reads
 	output     *textOutput // of a file sink
 	collect    string      // of a collect sink: the name of its result
 }
 
-// connection is the way from an operator to one of its consumers.
+// connection connects an operator with one of its consumers.
 type connection struct {
 	from *port
-	// exchange says that elements change subtasks on this way. Otherwise the
+	// exchange is true if elements move between subtasks here. Otherwise the
 	// consumer may run in its producer's goroutine.
 	exchange bool
 }
 
-// port is what leaves an operator. Its functions know the type of the elements;
-// any stands for a func that takes one.
+// port is the output of an operator. Its functions know the type of the elements;
+// any is a func that takes one element.
 type port struct {
 	node      *node
 	consumers int // connections that begin here
-	// resolve finds the elements' codec and gives its name. Send and receive work
-	// after it only.
+	// resolve finds the elements' codec and returns its name. It must be called
+	// before send and receive.
 	resolve func() (string, error)
-	// tee gives each element to several functions.
+	// tee passes each element to several functions.
 	tee func(downs []any) any
 	// send encodes each element into a writer.
 	send func(ctx context.Context, c *chain, w operator.RecordWriter) any
-	// receive decodes records on the other side.
+	// receive decodes records on the consumer's side.
 	receive func(c *chain, down any) func(record []byte)
 }
 
-// fault notes a mistake in the plan, to be reported when it is drawn.
+// fault records a mistake in the plan. check reports it.
 func (p *Plan) fault(err error) { p.faults = append(p.faults, err) }
 
 // add puts an operator into the plan, behind its inputs.
@@ -74,7 +74,7 @@ func (p *Plan) add(n *node) {
 	}
 }
 
-// check gives all mistakes of the plan.
+// check returns all mistakes of the plan.
 func (p *Plan) check() error {
 	faults := p.faults
 	if len(p.nodes) == 0 {
@@ -88,8 +88,8 @@ func (p *Plan) check() error {
 	return errors.Join(faults...)
 }
 
-// newStream makes the stream that leaves n. The codec is looked for when it is
-// needed; c overrides what option WithCodec does not.
+// newStream makes the stream of n's elements. The codec is that of the option
+// WithCodec, or else c's result. resolve calls c.
 func newStream[T any](n *node, s settings, c func() (Codec[T], error)) Stream[T] {
 	if s.codec != nil {
 		given, ok := s.codec.(Codec[T])
@@ -124,8 +124,8 @@ func newStream[T any](n *node, s settings, c func() (Codec[T], error)) Stream[T]
 	return Stream[T]{out: n.out, codec: c}
 }
 
-// tee gives each element to all of downs; all but the last get a copy of a
-// []byte, as each may change it.
+// tee passes each element to all of downs. All but the last get a copy of a
+// []byte, because each of them may change it.
 func tee[T any](downs []any) any {
 	all := make([]func(T), len(downs))
 	for i, down := range downs {
@@ -144,7 +144,8 @@ func tee[T any](downs []any) any {
 	}
 }
 
-// borrower copies a []byte into memory that the next call uses again.
+// borrower returns a function that copies a []byte. Each call reuses the memory of
+// the last copy.
 func borrower() func([]byte) []byte {
 	var scratch []byte
 	return func(v []byte) []byte {
@@ -163,7 +164,7 @@ func counted[T any](c *chain, counter string, down func(T)) func(T) {
 	}
 }
 
-// spread encodes elements and deals them out to a writer's channels in turn.
+// spread encodes elements and sends them to a writer's channels in turn.
 func spread[T any](ctx context.Context, c *chain, elements codec.Codec[T], w operator.RecordWriter) func(T) {
 	channels := w.Channels()
 	next := c.subtask.Index() % channels
@@ -186,7 +187,7 @@ func spread[T any](ctx context.Context, c *chain, elements codec.Codec[T], w ope
 	}
 }
 
-// decoded gives the elements of records to down.
+// decoded decodes records and passes the elements to down.
 func decoded[T any](c *chain, elements codec.Codec[T], down func(T)) func([]byte) {
 	return func(record []byte) {
 		v, err := elements.Decode(record)

@@ -45,7 +45,8 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem, list
 	return g, nil
 }
 
-// apart refuses an input in an output, which would be replaced.
+// apart returns an error if an input lies in an output, because the commit may
+// replace it.
 func apart(found []jobgraph.Split, outputs []string) error {
 	for _, split := range found {
 		for _, part := range split.Parts {
@@ -59,7 +60,8 @@ func apart(found []jobgraph.Split, outputs []string) error {
 	return nil
 }
 
-// checkOutputs gives the directories that each vertex will write.
+// checkOutputs checks the outputs, and returns the directories that each vertex
+// writes.
 func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem) ([][]string, error) {
 	var dirs []string // of all vertices
 	outputs := make([][]string, len(c.vertices))
@@ -87,7 +89,7 @@ func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem)
 	return outputs, nil
 }
 
-// within tells whether a qualified URI is dir or lies in it.
+// within reports whether a qualified URI is dir or lies in it.
 func within(uri, dir string) bool {
 	return uri == dir || strings.HasPrefix(uri, strings.TrimSuffix(dir, "/")+"/")
 }

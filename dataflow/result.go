@@ -25,7 +25,7 @@ type Result struct {
 	collected map[string]collected
 }
 
-// collected is what came of one collect sink.
+// collected holds the records of one collect sink.
 type collected struct {
 	epoch   int
 	records [][]byte

@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// printBuffer bounds what Print gathers before it writes, in bytes.
+// printBuffer bounds the text that Print buffers before it writes, in bytes.
 const printBuffer = 32 << 10
 
 // Print writes each element as a line to the worker's stdout, or to the terminal

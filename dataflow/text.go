@@ -59,13 +59,13 @@ func ReadTextWith(p *Plan, uris []string, o ...Option) Stream[[]byte] {
 // is one line, without a line end.
 type Format[T any] func(dst []byte, v T) []byte
 
-// textOutput is what the planner knows of a file sink.
+// textOutput describes a file sink for the planner.
 type textOutput struct {
 	uri  string
 	mode output.Mode
 }
 
-// ready says that a subtask's part is written.
+// ready is the message that a subtask has written its part.
 type ready = KV[int, string] // subtask, attempt
 
 // WriteText writes each element as a line into the directory uri, one file for
@@ -119,7 +119,7 @@ func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	p.add(commit)
 }
 
-// output qualifies where the chain's subtask writes.
+// output returns the output of t with a qualified URI.
 func (c *chain) output(t *textOutput) (output.Output, error) {
 	dir, err := c.subtask.FileSystem().Qualify(t.uri)
 	return output.Output{Dir: dir, Job: c.subtask.Job(), Mode: t.mode}, err
@@ -148,7 +148,7 @@ type textWriter struct {
 	line  []byte
 }
 
-// open makes the part, unless that is done or the attempt has failed.
+// open creates the part, unless it is open or the attempt has failed.
 func (w *textWriter) open(ctx context.Context, t *textOutput) {
 	if w.part != nil || w.chain.err != nil {
 		return
@@ -162,7 +162,7 @@ func (w *textWriter) open(ctx context.Context, t *textOutput) {
 	}
 }
 
-// write adds the line.
+// write appends the line to the part.
 func (w *textWriter) write() {
 	if w.chain.err != nil {
 		return

@@ -8,20 +8,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// vertex is a chain of operators that run in one goroutine. Its first operator
-// alone takes elements from outside.
+// vertex is a chain of operators that run in one goroutine. Only its first operator
+// takes elements from other vertices.
 type vertex struct {
 	id          jobgraph.VertexID
 	nodes       []*node // inputs come first
 	inputs      []connection
-	outputs     map[*port][]int // of each port, the vertex's outputs that it feeds
+	outputs     map[*port][]int // the vertex's outputs that each port feeds
 	outputCount int
 }
 
-// vertices joins each operator with its inputs where these run in one vertex, in
-// as many subtasks, and pass elements on as they are. The order is topological,
-// as every edge ends at a vertex's first operator, which was made after its
-// inputs.
+// vertices joins an operator with its inputs if these are in one vertex, have the
+// same parallelism, and pass elements on without an exchange. The order is
+// topological: every edge ends at a vertex's first operator, which was made after
+// its inputs.
 func (p *Plan) vertices() (all []*vertex, of map[*node]*vertex) {
 	of = map[*node]*vertex{}
 	for _, n := range p.nodes {
@@ -36,7 +36,7 @@ func (p *Plan) vertices() (all []*vertex, of map[*node]*vertex) {
 	return all, of
 }
 
-// chainable gives the vertex that an operator may join, or nil.
+// chainable returns the vertex that an operator may join, or nil.
 func chainable(n *node, of map[*node]*vertex) *vertex {
 	var joined *vertex
 	for _, in := range n.inputs {
@@ -49,7 +49,7 @@ func chainable(n *node, of map[*node]*vertex) *vertex {
 	return joined
 }
 
-// describe gives the vertex as plain data.
+// describe returns the vertex as plain data.
 func (v *vertex) describe() jobgraph.Vertex {
 	d := jobgraph.Vertex{Parallelism: v.nodes[0].parallelism, Source: len(v.nodes[0].input) > 0}
 	for _, n := range v.nodes {
@@ -73,10 +73,10 @@ func (v *vertex) stateful() int {
 	return count
 }
 
-// build attaches the operators for one subtask, the last first, and gives what
-// feeds the first one.
+// build attaches the operators for one subtask, the last one first. It returns the
+// function that takes the first operator's input.
 func (v *vertex) build(ctx context.Context, c *chain) any {
-	takers := map[*port][]any{} // what takes the elements of a port
+	takers := map[*port][]any{} // the functions that take a port's elements
 	var head any
 	for _, n := range slices.Backward(v.nodes) {
 		var down any

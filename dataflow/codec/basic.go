@@ -83,8 +83,8 @@ func unsigned[T uint | uint8 | uint16 | uint32 | uint64](name string) Codec[T] {
 	}
 }
 
-// exact tells whether a varint of n bytes is all of src and in its shortest
-// form, so that equal numbers have equal encodings.
+// exact reports whether a varint of n bytes is all of src and in its shortest
+// form. So equal numbers have equal encodings.
 func exact(src []byte, n int) bool {
 	return n > 0 && n == len(src) && (n == 1 || src[n-1] != 0)
 }
@@ -121,7 +121,7 @@ func float64Codec() Codec[float64] {
 	}
 }
 
-// corrupt names what was to be decoded and the first bytes of what was there.
+// corrupt returns an error with the type to decode and the first bytes of src.
 func corrupt(name string, src []byte) error {
 	return fmt.Errorf("%w: decode %s from %d bytes % x", ErrCorrupt, name, len(src), src[:min(len(src), 16)])
 }

@@ -6,9 +6,9 @@ import (
 	"reflect"
 )
 
-// binaryCodec is the codec of a type that encodes itself, if T does. Every value
-// that crosses an exchange then costs an allocation, and one that a reduction
-// keeps is copied by encoding and decoding it; a Codec given by hand saves both.
+// binaryCodec returns the codec of T if T encodes itself. Every value that crosses
+// an exchange then costs an allocation. A reduction copies a value that it keeps by
+// encoding and decoding it. A Codec given by WithCodec avoids both costs.
 func binaryCodec[T any]() (Codec[T], bool) {
 	_, appends := any(new(T)).(encoding.BinaryAppender)
 	_, decodes := any(new(T)).(encoding.BinaryUnmarshaler)

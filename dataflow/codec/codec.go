@@ -1,11 +1,11 @@
-// Package codec turns the elements of a stream into bytes and back, wherever
-// they leave a chain of operators: at exchanges, as keys, in collected results.
+// Package codec turns the elements of a stream into bytes and back when they leave
+// a chain of operators: at exchanges, as keys, in collected results.
 // The planner chooses a codec once for each type. After that a record costs one
 // function call, without reflection.
 //
-// The bytes of a record come from another process: decoders check everything
-// and never panic. The package has no goroutines, does no I/O and imports
-// nothing of ours.
+// The bytes of a record come from another process, so decoders check everything
+// and never panic. The package has no goroutines, does no I/O and imports nothing
+// else of Bobbin.
 package codec
 
 import (
@@ -92,7 +92,7 @@ func For[T any]() (Codec[T], error) {
 	return found.(Codec[T]), nil
 }
 
-// forOther finds the codec of a type that is not one of the language's own.
+// forOther finds the codec of a type that is not one of Go's basic types.
 func forOther[T any]() (Codec[T], error) {
 	var zero T
 	if pair, ok := any(zero).(interface{ codec() (any, error) }); ok {

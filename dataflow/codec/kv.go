@@ -8,7 +8,7 @@ type KV[K, V any] struct {
 	Value V
 }
 
-// codec lets For find the codec of any KV.
+// codec returns the codec of the pair, so that For finds the codec of any KV.
 func (KV[K, V]) codec() (any, error) {
 	key, err := For[K]()
 	if err != nil {
@@ -73,7 +73,7 @@ func AppendKey(dst, key []byte) []byte {
 }
 
 // SplitKV splits an encoded pair into its two parts. The error is ErrCorrupt if
-// src is no encoded pair. Neither part has spare capacity.
+// src is not an encoded pair. Neither part has spare capacity.
 func SplitKV(src []byte) (key, value []byte, err error) {
 	length, n := binary.Uvarint(src)
 	if n <= 0 || !exact(src[:n], n) || length > uint64(len(src)-n) {
@@ -83,8 +83,8 @@ func SplitKV(src []byte) (key, value []byte, err error) {
 	return src[n:end:end], src[end:len(src):len(src)], nil
 }
 
-// setKeyLength replaces the byte at start with the length of what follows it,
-// which nearly always fits that byte.
+// setKeyLength replaces the byte at start with the length of the bytes after it.
+// The length nearly always fits into that byte.
 func setKeyLength(dst []byte, start int) []byte {
 	length := len(dst) - start - 1
 	if length < 0x80 {
@@ -93,7 +93,7 @@ func setKeyLength(dst []byte, start int) []byte {
 	}
 	var head [binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(head[:], uint64(length))
-	dst = append(dst, head[1:n]...) // any bytes: they make room
+	dst = append(dst, head[1:n]...) // makes room; copy overwrites these bytes
 	copy(dst[start+n:], dst[start+1:start+1+length])
 	copy(dst[start:], head[:n])
 	return dst

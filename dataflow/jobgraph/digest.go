@@ -102,8 +102,8 @@ func (g *JobGraph) Validate() error {
 	return nil
 }
 
-// validateEdges checks the edges, also that a vertex's inputs and outputs are numbered 0,
-// 1, …, and gives the inputs of each.
+// validateEdges checks the edges, and that each vertex's inputs and outputs have the
+// numbers 0, 1, …. It returns the inputs of each vertex.
 func (g *JobGraph) validateEdges() (inputs [][]int, err error) {
 	inputs, outputs := make([][]int, len(g.Vertices)), make([][]int, len(g.Vertices))
 	for _, e := range g.Edges {
@@ -130,7 +130,7 @@ func (g *JobGraph) validateEdges() (inputs [][]int, err error) {
 	return inputs, nil
 }
 
-// numbered sorts ports and tells whether they are 0, 1, ….
+// numbered sorts ports and reports whether they are 0, 1, ….
 func numbered(ports []int) bool {
 	slices.Sort(ports)
 	for i, port := range ports {
