@@ -20,8 +20,8 @@ import (
 // channelRecords bounds the records on their way to one consumer.
 const channelRecords = 256
 
-// executor implements dataflow.Executor with a goroutine for each subtask, which
-// all end before Execute returns.
+// executor implements dataflow.Executor with a goroutine for each subtask. All of
+// them end before Execute returns.
 type executor struct{ options Options }
 
 // Execute implements dataflow.Executor.
@@ -52,8 +52,8 @@ func (e *executor) Execute(ctx context.Context, x dataflow.Execution) (dataflow.
 	return dataflow.ExecutionResult{JobID: run.job, Duration: time.Since(begin), Counters: run.sums()}, nil
 }
 
-// compileAgain does what a task host does: it plans the job from name and
-// arguments alone and compares.
+// compileAgain plans the job from its name and arguments, and compares the digests,
+// like a task host.
 func (e *executor) compileAgain(g jobgraph.JobGraph) (*dataflow.Compiled, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -72,14 +72,14 @@ func (e *executor) compileAgain(g jobgraph.JobGraph) (*dataflow.Compiled, error)
 	return compiled, nil
 }
 
-// run is what the subtasks of one execution share.
+// run is the state that the subtasks of one execution share.
 type run struct {
 	dataflow.Execution
 	options Options
 	job     string
 	splits  []chan jobgraph.Split // of each vertex; closed
-	// channels lead to each subtask of each edge's consumer. The last producer
-	// closes them.
+	// channels holds, for each edge, a channel to each consumer subtask. The last
+	// producer closes a channel.
 	channels map[jobgraph.Edge][]*channel
 
 	mu       sync.Mutex // guards counters, and calls of Collected and of the options' Stdout
@@ -89,12 +89,12 @@ type run struct {
 // channel brings the records of all producers to one consumer.
 type channel struct {
 	records   chan []byte
-	producers atomic.Int64 // that have not ended
+	producers atomic.Int64 // number of producers that have not ended
 }
 
 func newRun(x dataflow.Execution, o Options) *run {
 	r := &run{
-		// Another run of the job is another job: what one has committed is old to the next.
+		// Each run gets a new id, so that it does not take an earlier run's output for its own.
 		Execution: x, options: o, job: "job-" + rand.Text(),
 		channels: map[jobgraph.Edge][]*channel{}, counters: map[string]*operator.Counter{},
 	}
@@ -116,7 +116,7 @@ func newRun(x dataflow.Execution, o Options) *run {
 	return r
 }
 
-// sums gives the counters' values.
+// sums returns the counters' values.
 func (r *run) sums() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *subtask) execute(ctx context.Context, task operator.Task) (err error) {
 	return nil
 }
 
-// consumers gives the channels that the subtask writes an edge's records to.
+// consumers returns the channels to which the subtask writes an edge's records.
 func (s *subtask) consumers(edge jobgraph.Edge) []*channel {
 	if edge.Pattern == jobgraph.Pointwise {
 		return s.channels[edge][s.index : s.index+1]
@@ -174,8 +174,8 @@ func (s *subtask) FileSystem() filesystem.FileSystem { return s.options.FileSyst
 func (s *subtask) Stdout() io.Writer                 { return stdout{s.run} }
 func (s *subtask) Memory() int64                     { return s.options.Memory }
 
-// stdout is where print sinks write, one at a time: what a test gives need not be
-// made for several.
+// stdout is the writer of print sinks. They write one at a time, so the test's
+// Writer need not be safe for concurrent use.
 type stdout struct{ *run }
 
 func (s stdout) Write(lines []byte) (int, error) {

@@ -9,22 +9,22 @@ import (
 // headSize is the length of the longest key that its head holds whole, in bytes.
 const headSize = 8
 
-// headOf gives a number that tells keys of one length up to headSize apart, and
-// longer ones mostly.
+// headOf returns a number. It differs for different keys of the same length up to
+// headSize, and for most longer ones.
 func headOf(key []byte) uint64 {
 	switch n := len(key); {
 	case n >= 8:
 		return binary.LittleEndian.Uint64(key)
 	case n >= 4: // the two halves overlap
 		return uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<32
-	case n > 0: // first, middle and last, which may be one
+	case n > 0: // first, middle and last byte, which may be the same
 		return uint64(key[0]) | uint64(key[n>>1])<<8 | uint64(key[n-1])<<16
 	default:
 		return 0
 	}
 }
 
-// seed makes each table hash in its own way, so that no input can be made to
+// seed makes each table hash differently, so that no crafted input can make keys
 // collide.
 type seed struct {
 	short [2]uint64
@@ -38,9 +38,9 @@ func newSeed() seed {
 	return s
 }
 
-// hash gives the hash of a key with this head. Short ones are hashed by two wide
-// multiplications: after one alone, one seed in some hundreds puts similar keys, such as
-// numbers in decimal, into slots in a row.
+// hash returns the hash of a key with this head. It hashes short keys by two wide
+// multiplications. With only one, one seed in several hundred puts similar keys, such as
+// decimal numbers, into adjacent slots.
 func (s *seed) hash(head uint64, key []byte) uint64 {
 	if len(key) > headSize {
 		return maphash.Bytes(s.long, key)
@@ -49,7 +49,7 @@ func (s *seed) hash(head uint64, key []byte) uint64 {
 	return fold(fold(head^s.short[0], uint64(len(key))^s.short[1]), odd)
 }
 
-// fold multiplies, and puts one half of the product over the other.
+// fold multiplies, and combines the halves of the product by XOR.
 func fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low

@@ -1,14 +1,14 @@
 // Package keytable is the hash table for keyed aggregation. Its keys are byte
 // strings. A lookup allocates nothing, and a limit bounds the table's memory.
 //
-// Keys lie one after the other in chunks of an arena. Records, which hold the
-// key's place, its first bytes and the value, lie in pages. An open-addressed
-// array of slots points to the records. Chunks and pages never move, so a growing
-// table copies only its slots. A short key lies completely in its record and is
-// hashed and compared as one number. Most words are such keys.
+// Keys are stored one after the other in chunks of an arena. Pages hold the
+// records: the key's place, its first bytes and the value. An open-addressed array
+// of slots points to the records. Chunks and pages never move, so a growing table
+// copies only its slots. The record of a short key holds the whole key, and the
+// table hashes and compares it as one number. Most words are such keys.
 //
 // The package has no goroutines and does no I/O; a Table belongs to one
-// goroutine. It imports nothing of ours.
+// goroutine. It imports nothing of Bobbin.
 package keytable
 
 import (
@@ -28,9 +28,10 @@ const (
 // Table holds one value of type V under each key. The zero value is not usable;
 // see New.
 type Table[V any] struct {
-	// slots holds, for each record, the upper half of its hash and its index
-	// plus one, at the first free place from the hash's lower bits on. Zero is
-	// free. Its length is a power of two, at most three quarters in use.
+	// slots holds, for each record, the upper half of its hash, and its index plus
+	// one. The record's slot is the first free one from the hash's lower bits on.
+	// Zero is free. The length is a power of two, of which at most three quarters
+	// are in use.
 	slots  []uint64
 	pages  []*[pageRecords]record[V]
 	chunks [][]byte // len: used, cap: allocated; the last in use is chunks[chunk]
@@ -59,7 +60,7 @@ func (t *Table[V]) Len() int { return t.count }
 // Bytes returns the table's own memory plus the bytes added by Charge.
 func (t *Table[V]) Bytes() int64 { return t.bytes }
 
-// Over tells whether charges have brought the table over its limit.
+// Over reports whether charges have brought the table over its limit.
 func (t *Table[V]) Over() bool { return t.bytes > t.limit }
 
 // Charge adds n to the table's bytes, for memory that values hold outside the
@@ -98,7 +99,7 @@ func (t *Table[V]) At(i int) (key []byte, value *V) {
 	return t.key(r), &r.value
 }
 
-// Reset forgets all keys and values and keeps the memory for the next ones.
+// Reset removes all keys and values and keeps the memory for the next ones.
 func (t *Table[V]) Reset() {
 	clear(t.slots)
 	for i := 0; i*pageRecords < t.count; i++ {
@@ -151,14 +152,14 @@ func (t *Table[V]) link(i int, hash uint64) {
 	t.slots[at] = hash&tagMask | uint64(i+1)
 }
 
-// reserve makes room for one more record with a key of this length, or tells
-// that the limit forbids it and changes nothing.
+// reserve makes room for one more record with a key of this length. If the limit
+// forbids it, reserve changes nothing and returns false.
 func (t *Table[V]) reserve(keyLength int) bool {
 	slots, page, chunk := 0, false, 0
 	need := int64(0)
 	if (t.count+1)*4 > len(t.slots)*3 {
 		slots = max(firstSlots, 2*len(t.slots))
-		need += int64(slots) * 8 // the old ones count too while both are held
+		need += int64(slots) * 8 // the old slots count too, until rehash has copied them
 	}
 	if t.count == len(t.pages)*pageRecords {
 		page = true
@@ -186,8 +187,8 @@ func (t *Table[V]) reserve(keyLength int) bool {
 	return true
 }
 
-// room gives the first chunk from the current one on that has room for a key,
-// or len(t.chunks).
+// room returns the first chunk, from the current one on, with room for a key, or
+// len(t.chunks).
 func (t *Table[V]) room(keyLength int) int {
 	at := t.chunk
 	for at < len(t.chunks) && cap(t.chunks[at])-len(t.chunks[at]) < keyLength {
@@ -196,8 +197,8 @@ func (t *Table[V]) room(keyLength int) int {
 	return at
 }
 
-// nextChunk doubles the arena until chunks have their full size, so that a small
-// table stays small.
+// nextChunk returns the size of the next chunk. The sizes double up to largeChunk,
+// so that a small table stays small.
 func (t *Table[V]) nextChunk() int {
 	if n := len(t.chunks); n < 8 {
 		return firstChunk << n

@@ -24,7 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// Errors of Read that every other attempt would meet too. They are permanent failures
+// Errors of Read that would repeat in every attempt. They are permanent failures
 // (operator.ErrPermanent).
 var (
 	// ErrChanged says that a file has changed since it was listed.
@@ -43,8 +43,8 @@ type Options struct {
 	MaxLine int
 }
 
-// afterSplit is the size of reads past a split's end, in bytes: what is left of
-// one line is short.
+// afterSplit is the size of reads past a split's end, in bytes. It is small because
+// these reads need only the rest of one line.
 const afterSplit = 64 << 10
 
 const buffers = 3
@@ -94,7 +94,7 @@ func (r *Reader) Read(ctx context.Context, split jobgraph.Split, line func([]byt
 	return nil
 }
 
-// checkUnchanged compares a file with what it was when it was listed.
+// checkUnchanged returns an error if a file's size or time differs from the listing.
 func checkUnchanged(info filesystem.FileInfo, part jobgraph.Part) error {
 	if info.Size != part.FileLength || info.ModTime.UnixMilli() != part.FileModTime {
 		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, modified at %s; now it has %d bytes, modified at %s", info.URI, ErrChanged,
@@ -103,7 +103,7 @@ func checkUnchanged(info filesystem.FileInfo, part jobgraph.Part) error {
 	return nil
 }
 
-// notRead is the error of a file that cannot be opened.
+// notRead returns the error of a file that cannot be opened.
 func notRead(uri string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -124,12 +124,12 @@ type scan struct {
 	part     jobgraph.Part
 	line     func([]byte) error
 	position int64 // of the next buffer's first byte in the file
-	skipping bool  // within a line that the part does not own
+	skipping bool  // the current line belongs to the part before
 	first    int64 // position of the current line's first byte, unless skipping
-	held     bool  // reader.line has the current line's beginning
+	held     bool  // reader.line holds the beginning of the current line
 }
 
-// file reads the part of a file that is read ahead.
+// file reads a part with a goroutine that reads ahead.
 func (s *scan) file(ctx context.Context) error {
 	file, err := s.reader.fs.Open(ctx, s.uri)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *scan) file(ctx context.Context) error {
 	}
 }
 
-// loaded reads a whole file whose content is there.
+// loaded reads a whole file from its loaded content.
 func (s *scan) loaded(content []byte, err error) error {
 	if err != nil {
 		return err
@@ -168,11 +168,11 @@ func (s *scan) loaded(content []byte, err error) error {
 	return s.endOfFile()
 }
 
-// begin is where the reader of a part begins in the file.
+// begin returns the offset at which the reader of a part begins.
 func begin(part jobgraph.Part) int64 { return max(0, part.Offset-1) }
 
-// buffer passes on the lines that end in b, and tells when the part owns no
-// more.
+// buffer passes on the lines that end in b. done is true when the part owns no more
+// lines.
 func (s *scan) buffer(b []byte) (done bool, err error) {
 	rest := b
 	for {
@@ -195,7 +195,7 @@ func (s *scan) buffer(b []byte) (done bool, err error) {
 	}
 }
 
-// emit passes on the current line, whose last bytes are end.
+// emit passes on the current line. end holds its last bytes.
 func (s *scan) emit(end []byte) error {
 	if s.held {
 		if err := s.hold(end); err != nil {
@@ -213,7 +213,7 @@ func (s *scan) emit(end []byte) error {
 	return s.line(slices.Clip(end))
 }
 
-// hold keeps a part of the current line until its end is read.
+// hold keeps a part of the current line until the reader finds the line's end.
 func (s *scan) hold(part []byte) error {
 	if s.skipping || len(part) == 0 {
 		return nil
@@ -229,7 +229,7 @@ func (s *scan) hold(part []byte) error {
 	return nil
 }
 
-// endOfFile passes on a last line that no newline ends.
+// endOfFile passes on a last line without a newline.
 func (s *scan) endOfFile() error {
 	if !s.held {
 		return nil

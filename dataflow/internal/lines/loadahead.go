@@ -8,31 +8,31 @@ import (
 )
 
 const (
-	// small is the size up to which a file is loaded whole, in bytes, within Options.Buffer: what it
-	// costs to open one is then more than to read it.
+	// small is the size in bytes up to which the reader loads a whole file at once, if Options.Buffer
+	// is not smaller. For such a file, opening costs more than reading.
 	small = 256 << 10
-	// loads is how many files are loaded at a time. Each waits for a NameNode and a DataNode, so
-	// that one after the other would leave both idle, and the reader too.
+	// loads is the number of files that are loaded at a time. Each load waits for a NameNode and a
+	// DataNode. One load at a time would leave these servers and the reader idle.
 	loads = 8
 )
 
-// isSmall tells the parts that are loaded: whole small files.
+// isSmall reports whether loadAhead loads a part: a whole small file.
 func (r *Reader) isSmall(part jobgraph.Part) bool {
 	return part.Length > 0 && part.Length == part.FileLength && part.Length <= min(small, int64(r.options.Buffer))
 }
 
-// loadAhead loads the small files of a split, in their order, before they are asked for.
+// loadAhead loads the small files of a split, in their order, before next returns them.
 type loadAhead struct {
 	reader  *Reader
 	split   *jobgraph.Split
 	ctx     context.Context //nolint:containedctx // of one Read
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	later   []jobgraph.Part   // that are not looked at yet
+	later   []jobgraph.Part   // not looked at yet
 	begun   []chan loadedFile // each sent to once, in the order of the files
 }
 
-// loadedFile is a file's content, or why there is none.
+// loadedFile is a file's content, or the error of its load.
 type loadedFile struct {
 	content []byte
 	err     error
@@ -45,7 +45,7 @@ func (r *Reader) loadAhead(ctx context.Context, split *jobgraph.Split) *loadAhea
 	return a
 }
 
-// begin starts as many loads as may be under way.
+// begin starts loads up to the limit.
 func (a *loadAhead) begin() {
 	for len(a.begun) < loads && len(a.later) > 0 {
 		part := a.later[0]
@@ -53,7 +53,7 @@ func (a *loadAhead) begin() {
 		if !a.reader.isSmall(part) {
 			continue
 		}
-		done := make(chan loadedFile, 1) // nobody may come for it
+		done := make(chan loadedFile, 1) // the load must end even if nobody receives
 		a.begun = append(a.begun, done)
 		a.running.Go(func() { // ends with the load, or with ctx
 			content, err := a.load(part)
@@ -68,11 +68,11 @@ func (a *loadAhead) load(part jobgraph.Part) ([]byte, error) {
 	if err != nil {
 		return nil, notRead(uri, err)
 	}
-	info.Size = int64(len(content)) // it may have been cut since it was described
+	info.Size = int64(len(content)) // the file may have been truncated after Load described it
 	return content, checkUnchanged(info, part)
 }
 
-// next gives the content of the next small file.
+// next returns the content of the next small file.
 func (a *loadAhead) next() ([]byte, error) {
 	done := a.begun[0]
 	a.begun = a.begun[1:]
@@ -86,7 +86,7 @@ func (a *loadAhead) next() ([]byte, error) {
 	return file.content, file.err
 }
 
-// stop ends the loads, and waits for them.
+// stop cancels the loads, and waits for their ends.
 func (a *loadAhead) stop() {
 	a.cancel()
 	a.running.Wait()

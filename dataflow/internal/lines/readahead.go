@@ -15,14 +15,14 @@ import (
 type readAhead struct {
 	file   filesystem.File
 	free   chan []byte   // shared with the Reader, which gives buffers back
-	filled chan []byte   // sent and closed by the goroutine; never full, as there are no more buffers
+	filled chan []byte   // sent and closed by the goroutine; never blocks, because it has room for all buffers
 	quit   chan struct{} // closed by stop
 	done   chan struct{} // closed when the goroutine has ended
-	err    error         // why filled was closed, or nil at the file's end; read after that
+	err    error         // why filled was closed, or nil at the file's end; valid after the close
 }
 
-// readAhead starts reading a part's file, in order, from the byte before the
-// part to the end of the file or until it is stopped.
+// readAhead starts to read a part's file in order. It reads from the byte before the
+// part to the end of the file, or until stop.
 func (r *Reader) readAhead(file filesystem.File, part jobgraph.Part) *readAhead {
 	a := &readAhead{
 		file: file, free: r.free,
@@ -37,7 +37,7 @@ func (r *Reader) readAhead(file filesystem.File, part jobgraph.Part) *readAhead 
 	return a
 }
 
-// next gives the next buffer; nil at the file's end.
+// next returns the next buffer, or nil at the file's end.
 func (a *readAhead) next(ctx context.Context) ([]byte, error) {
 	select {
 	case buffer, ok := <-a.filled:
@@ -50,8 +50,8 @@ func (a *readAhead) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// stop ends the goroutine, waits for it and closes the file. Closing comes first
-// as it ends a read that is under way.
+// stop closes the file, ends the goroutine and waits for it. The close ends a read
+// that is under way.
 func (a *readAhead) stop() {
 	close(a.quit)
 	_ = a.file.Close() // nothing was written
@@ -95,8 +95,8 @@ func (a *readAhead) run(part jobgraph.Part, size int) error {
 	return nil
 }
 
-// readError gives the error of an io.ReadFull. That the file has ended is the bare error of io: one that
-// wraps it, such as that of a DataNode that has hung up, is about something else.
+// readError returns the error of an io.ReadFull. Only the bare error of io means that the file has ended. An
+// error that wraps it has another cause, such as a DataNode that has closed the connection.
 func readError(file filesystem.FileInfo, position int64, err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // those that wrap them are not meant
 		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, and now ends at byte %d", file.URI, ErrChanged, file.Size, position))

@@ -28,8 +28,8 @@ func (r *reader) Close() error {
 	return r.fs.fault(Call{Op: "CloseRead", URI: r.info.URI})
 }
 
-// writer is a file being written. It fails once the file is removed, as an HDFS
-// client's does.
+// writer is a file being written. Like HDFS's writer, it fails once the file is
+// removed.
 type writer struct {
 	fs    *FS
 	uri   string

@@ -54,7 +54,7 @@ type FS struct {
 	*tree
 }
 
-// tree is what all views of a file system share.
+// tree is the state that all views of a file system share.
 type tree struct {
 	mu      sync.Mutex // guards entries, clock and what the entries hold
 	entries map[string]*entry
@@ -65,7 +65,7 @@ type entry struct {
 	dir     bool
 	data    []byte
 	mod     int64 // milliseconds
-	removed bool  // a writer that still has it open must fail
+	removed bool  // a writer that still has the file open must fail
 }
 
 var _ filesystem.FileSystem = (*FS)(nil)
@@ -85,8 +85,8 @@ func (f *FS) View(fault func(Call) error) *FS {
 	return &FS{BlockSize: f.BlockSize, Hosts: f.Hosts, Rights: f.Rights, ScanPart: f.ScanPart, Fault: fault, tree: f.tree}
 }
 
-// Write makes or replaces a file, and makes its parents, as another program
-// would.
+// Write creates or replaces a file, and creates its parents. It calls no fault
+// function.
 func (f *FS) Write(name, content string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -327,7 +327,7 @@ func (f *FS) Remove(_ context.Context, uri string) error {
 	})
 }
 
-// call does the work of a method between the two moments at which it may fail.
+// call does the work of a method. It calls the fault function before and after.
 func (f *FS) call(op, uri string, work func(path string) error) error {
 	qualified, err := f.Qualify(uri)
 	if err != nil {
@@ -361,7 +361,7 @@ func (t *tree) mkdirAll(p string) {
 	}
 }
 
-// below gives the paths under a directory, sorted.
+// below returns the paths under a directory, sorted.
 func (t *tree) below(dir string) []string {
 	var paths []string
 	for p := range t.entries {

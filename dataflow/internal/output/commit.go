@@ -21,14 +21,15 @@ var ErrFenced = errors.New("a later attempt took over the commit")
 // by subtask; attempt is the name of this try. If this try fails at any point, another
 // one with other winners may begin while this one still runs.
 //
-// A try changes visible files in only two ways: it renames files out of or into its
-// winners' directories, and it renames the marker with its name. So a try first removes
-// the directories of all other attempts, which makes the renames of other tries fail.
-// It also takes over their marker, which becomes _SUCCESS in the last step:
+// A try changes visible files in only two ways. It renames files out of or into its
+// winners' directories, and it renames the marker that carries its name. So a try first
+// removes the directories of all other attempts, which makes the renames of other tries
+// fail. It also takes over their marker, which becomes _SUCCESS in the last step:
 //
-//  1. remove every attempt's directory but the winners';
-//  2. if _SUCCESS is this job's, an earlier try got through: done, and so with
-//     another job's result that this one may not replace; remove this job's own;
+//  1. remove the directories of all attempts except the winners;
+//  2. if _SUCCESS is this job's, an earlier try has succeeded: remove this job's own
+//     files and stop. If another job has written a result that this job may not replace,
+//     remove this job's own files too, and fail;
 //  3. rename an earlier try's marker to carry this try's name, or else create it;
 //  4. move old content, or an earlier try's parts, into a winner's directory;
 //  5. move the parts into place;
@@ -51,7 +52,7 @@ type commit struct {
 }
 
 func (c *commit) run(ctx context.Context) error {
-	if _, done, err := c.look(ctx); done || err != nil { // before others are touched
+	if _, done, err := c.look(ctx); done || err != nil { // before this try changes files of others
 		return err
 	}
 	if err := c.fence(ctx); err != nil {
@@ -78,8 +79,9 @@ func (c *commit) run(ctx context.Context) error {
 	return c.lost(c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success)))
 }
 
-// look lists the output and tells whether an earlier try of this job got through. Where
-// one did, or another job that this one may not replace, it withdraws.
+// look lists the output and reports whether an earlier try of this job has succeeded. In
+// that case, or if another job has written a result that this job may not replace, it
+// withdraws.
 func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done bool, err error) {
 	entries, err = c.fs.List(ctx, c.Dir)
 	if err != nil {
@@ -99,7 +101,7 @@ func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done 
 
 func others(e filesystem.FileInfo) bool { return path.Base(e.URI) != temporary }
 
-// marked tells the marker of a try of this job.
+// marked reports whether e is the marker of a try of this job.
 func (o Output) marked(e filesystem.FileInfo) bool {
 	return strings.HasPrefix(path.Base(e.URI), o.markerPrefix())
 }
@@ -112,7 +114,7 @@ func (c *commit) withdraw(ctx context.Context) error {
 	return c.removeTemporary(ctx, c.fs)
 }
 
-// lost says what it means that something is gone which only another try removes.
+// lost turns fs.ErrNotExist into ErrFenced, because only another try removes these files.
 func (c *commit) lost(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
@@ -144,7 +146,7 @@ func (c *commit) removeOthers(ctx context.Context, dir string, keep []string) er
 	return nil
 }
 
-// committed tells whether an earlier try of this job got through.
+// committed reports whether an earlier try of this job has succeeded.
 func (c *commit) committed(ctx context.Context, entries []filesystem.FileInfo) (bool, error) {
 	i := slices.IndexFunc(entries, named(success))
 	if i < 0 || entries[i].Size != int64(len(c.signature())) {
@@ -162,10 +164,10 @@ func (c *commit) committed(ctx context.Context, entries []filesystem.FileInfo) (
 	return string(content) == c.signature(), nil
 }
 
-// signature is the content of the marker, and so of _SUCCESS.
+// signature returns the content of the marker, and so of _SUCCESS.
 func (c *commit) signature() string { return c.Job + "\n" }
 
-// mark takes over an earlier try's marker or makes one.
+// mark takes over an earlier try's marker, or creates a marker.
 func (c *commit) mark(ctx context.Context, entries []filesystem.FileInfo) error {
 	if i := slices.IndexFunc(entries, c.marked); i >= 0 {
 		return c.lost(c.fs.Rename(ctx, entries[i].URI, join(c.Dir, c.marker)))
@@ -186,10 +188,10 @@ func (c *commit) write(ctx context.Context, uri string) error {
 	return errors.Join(err, file.Close())
 }
 
-// clear moves all but this try's own out of sight, _SUCCESS first, so that no
-// reader takes what is left for whole. It moves nothing when its marker is gone:
-// another try has renamed that to carry its own name. If this try moved it away,
-// later ones would take what lies here for another job's.
+// clear moves all files except this try's own into a winner's directory. It moves
+// _SUCCESS first, so that no reader takes the rest for a complete result. If this try's
+// marker is gone, clear moves nothing: another try has renamed the marker. If clear moved
+// that marker away, later tries would take the files here for another job's.
 func (c *commit) clear(ctx context.Context) error {
 	entries, err := c.fs.List(ctx, c.Dir)
 	if err != nil {

@@ -37,7 +37,7 @@ func (o Output) discard(ctx context.Context, fsys filesystem.FileSystem) error {
 	case begun:
 		return ErrCommitBegun
 	}
-	// Each try has a name of its own: one that died may have left its behind.
+	// Each try renames to a name of its own, because a try that died may have left its directory.
 	away := []string{o.discarded(0)}
 	for err = fsys.Rename(ctx, o.jobDir(), away[0]); errors.Is(err, fs.ErrExist); {
 		away = append(away, o.discarded(len(away)))
@@ -64,13 +64,13 @@ func (o Output) discarded(try int) string {
 	return join(o.temporary(), fmt.Sprintf("discarded-%s-%d", o.Job, try))
 }
 
-// commitBegun tells whether a marker of the job is there.
+// commitBegun reports whether the output has a marker of the job.
 func (o Output) commitBegun(ctx context.Context, fsys filesystem.FileSystem) (bool, error) {
 	entries, err := fsys.List(ctx, o.Dir)
 	return slices.ContainsFunc(entries, o.marked), err
 }
 
-// removeTemporary removes _temporary, unless it is in use by other jobs.
+// removeTemporary removes _temporary, unless other jobs use it.
 func (o Output) removeTemporary(ctx context.Context, fsys filesystem.FileSystem) error {
 	if err := fsys.Remove(ctx, o.temporary()); !errors.Is(err, filesystem.ErrNotEmpty) {
 		return err

@@ -7,11 +7,10 @@
 //	<dir>/_SUCCESS                                all is committed; holds the job's id
 //
 // Each attempt of a subtask writes its part into a directory of its own. Then
-// one commit task moves the parts of the winning attempts into place. Commit
-// says how it keeps late attempts away.
+// one commit task moves the parts of the winning attempts into place. See Commit for
+// its protection against late attempts.
 //
-// The package has no goroutines, and imports nothing of ours but filesystem and
-// operator.
+// The package has no goroutines. Of Bobbin it imports only filesystem and operator.
 package output
 
 import (
@@ -31,8 +30,8 @@ import (
 const (
 	temporary = "_temporary"
 	success   = "_SUCCESS"
-	// staging lies in the home directory of who submits jobs: nobody means to
-	// replace that.
+	// staging is in the home directory of a user who submits jobs. A job must not
+	// replace a home directory.
 	staging = ".bobbin"
 	// writeBuffer is the size of writes, in bytes.
 	writeBuffer = 256 << 10
@@ -101,7 +100,7 @@ func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt 
 	return &Part{Writer: bufio.NewWriterSize(file, writeBuffer), file: file}, nil
 }
 
-// refused adds what to do about an output that may not be written.
+// refused adds the remedy to the error of an output without write permission.
 func refused(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: ask for permission to write there, or choose another output", err)

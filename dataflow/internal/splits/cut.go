@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// cut makes splits of about target bytes that begin and end with blocks where
-// these are large enough.
+// cut makes splits of about target bytes. They begin and end with blocks if the
+// blocks are large enough.
 func (f *file) cut(target int64) []jobgraph.Split {
 	base := directoryOf(f.uri)
 	var all []jobgraph.Split
@@ -26,11 +26,12 @@ func (f *file) part(base string, offset, length int64) jobgraph.Part {
 	return jobgraph.Part{Name: f.uri[len(base):], Offset: offset, Length: length, FileLength: f.size, FileModTime: f.modTime}
 }
 
-// directoryOf is the URI up to its last "/".
+// directoryOf returns the URI up to its last "/".
 func directoryOf(uri string) string { return uri[:strings.LastIndexByte(uri, '/')+1] }
 
-// runs joins neighbouring blocks up to target bytes; the hosts are those of the
-// largest. A file whose blocks don't add up to it is one run without hosts.
+// runs joins neighbouring blocks up to target bytes. A run has the hosts of its
+// largest block. If the blocks do not add up to the file, the file is one run
+// without hosts.
 func (f *file) runs(target int64) []filesystem.Block {
 	var joined []filesystem.Block
 	largestBlock, end := int64(0), int64(0)

@@ -15,8 +15,8 @@ import (
 // ErrNoMatch says that a glob matches nothing.
 var ErrNoMatch = errors.New("no file matches this pattern: name existing files, and quote the pattern so that the shell does not expand it")
 
-// glob gives the files that the matches of a pattern in Hadoop's syntax name: "*", "?", "[a-z]",
-// "[^a]", "{a,b}", and "\" before a character that stands for itself. No file is given twice.
+// glob returns the files of all matches of a pattern, each file once. The pattern has Hadoop's
+// syntax: "*", "?", "[a-z]", "[^a]", "{a,b}", and "\" before a literal character.
 func (l *lister) glob(ctx context.Context, uri string) ([]file, error) {
 	patterns, err := alternatives(uri)
 	if err != nil {
@@ -41,14 +41,14 @@ func (l *lister) glob(ctx context.Context, uri string) ([]file, error) {
 	return slices.CompactFunc(all.files, func(a, b file) bool { return a.uri == b.uri }), nil
 }
 
-// matches are the files of what a pattern matches.
+// matches holds the files of a pattern's matches.
 type matches struct {
 	files []file
-	some  bool // something matches, though it may have no files
+	some  bool // the pattern has a match, which may be a directory without files
 }
 
-// match matches a qualified URI without alternatives, component by component: all but the last one
-// name directories.
+// match matches a qualified URI without alternatives, component by component. All components but
+// the last one name directories.
 func (l *lister) match(ctx context.Context, uri string) (matches, error) {
 	root, names := splitURI(uri)
 	dirs := []string{root}
@@ -81,8 +81,8 @@ func (l *lister) match(ctx context.Context, uri string) (matches, error) {
 	return all, err
 }
 
-// directoriesIn gives the directories in a directory, which was found, that match one component of
-// a pattern.
+// directoriesIn returns the directories in dir that match one component of a pattern. dir was found
+// before.
 func (l *lister) directoriesIn(ctx context.Context, dir, pattern string) ([]string, error) {
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		info, err := l.fs.Stat(ctx, join(dir, pattern))
@@ -108,8 +108,8 @@ func (l *lister) directoriesIn(ctx context.Context, dir, pattern string) ([]stri
 	return dirs, nil
 }
 
-// filesIn gives the files in a directory, which was found, that match the last component of a
-// pattern, and those in the directories that do.
+// filesIn returns the files in dir that match the last component of a pattern, and the files in
+// the directories that match it. dir was found before.
 func (l *lister) filesIn(ctx context.Context, dir, pattern string) (matches, error) {
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		files, err := l.directory(ctx, join(dir, pattern))
@@ -151,7 +151,8 @@ func (l *lister) filesIn(ctx context.Context, dir, pattern string) (matches, err
 	return found, err
 }
 
-// fits tells whether a component of a pattern matches a name. Hidden ones have to be asked for.
+// fits reports whether a component of a pattern matches a name. Only a pattern that begins with "_"
+// or "." matches hidden names.
 func fits(pattern, name string) (bool, error) {
 	ok, err := path.Match(pattern, name)
 	if err != nil {
@@ -160,14 +161,14 @@ func fits(pattern, name string) (bool, error) {
 	return ok && (!hidden(name) || hidden(pattern)), nil
 }
 
-// maxAlternatives bounds the patterns that one stands for: each pair of braces
-// multiplies them.
+// maxAlternatives bounds the expansion of one pattern, because each pair of braces
+// multiplies the number of patterns.
 const maxAlternatives = 1 << 12
 
 // ErrTooMany says that the braces of a glob expand to too many patterns.
 var ErrTooMany = errors.New("its braces expand to more than 4096 patterns: use fewer alternatives, or * and ?")
 
-// alternatives spells out the "{a,b}" of a pattern, nested ones too.
+// alternatives expands the "{a,b}" of a pattern, also nested ones.
 func alternatives(pattern string) ([]string, error) {
 	var plain []string
 	for open := []string{pattern}; len(open) > 0; {
@@ -184,8 +185,8 @@ func alternatives(pattern string) ([]string, error) {
 	return plain, nil
 }
 
-// spellOut gives the patterns that the first pair of braces stands for; nil where
-// there is none. Braces that don't pair stand for themselves.
+// spellOut returns the patterns to which the first pair of braces expands, or nil if
+// there is no pair. A brace without its partner is a literal character.
 func spellOut(pattern string) []string {
 	open, depth := -1, 0
 	var commas []int
@@ -213,7 +214,7 @@ func spellOut(pattern string) []string {
 	return nil
 }
 
-// splitURI parts scheme://authority/ from the names of the path.
+// splitURI separates scheme://authority/ from the names of the path.
 func splitURI(uri string) (root string, names []string) {
 	authority := strings.Index(uri, "://") + len("://")
 	slash := authority + strings.Index(uri[authority:], "/")

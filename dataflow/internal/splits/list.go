@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// file is one that is to be read. There may be a million.
+// file is an input file. A job may have a million of them.
 type file struct {
 	uri     string
 	size    int64 // bytes
@@ -34,8 +34,8 @@ func newLister(fsys filesystem.FileSystem, listed func(int)) *lister {
 	return &lister{fs: fsys, listed: listed, hosts: make(map[string][]string)}
 }
 
-// list gives the files that one input names: one file or directory that exists under exactly
-// this name, or else what the matches of a glob name.
+// list returns the files that one input names. If a file or directory with exactly this name
+// exists, list takes it. Otherwise it takes the input for a glob.
 func (l *lister) list(ctx context.Context, input string) ([]file, error) {
 	uri, err := l.fs.Qualify(input)
 	if err != nil {
@@ -48,8 +48,8 @@ func (l *lister) list(ctx context.Context, input string) ([]file, error) {
 	return l.glob(ctx, uri)
 }
 
-// directory gives the files of a directory that are data, or a file that is named itself;
-// fs.ErrNotExist where there was nothing from the first.
+// directory returns the data files of a directory, or the file if uri is one. The error is
+// fs.ErrNotExist only if uri did not exist at the first call.
 func (l *lister) directory(ctx context.Context, uri string) ([]file, error) {
 	var files []file
 	found := false
@@ -69,8 +69,9 @@ func (l *lister) directory(ctx context.Context, uri string) ([]file, error) {
 	return files, err
 }
 
-// take checks files and gives what is kept of them. Of those that have the same rights one tells
-// for all whether they may be read: rights are those for which one has, in their directory.
+// take checks files and returns them. Files of one directory with the same rights are readable by
+// the same users, so take asks about only one of them. rights holds the rights for which it has
+// asked in this directory.
 func (l *lister) take(ctx context.Context, part []filesystem.Entry, rights map[string]bool) ([]file, error) {
 	files := make([]file, 0, len(part))
 	var ask []string // URIs
@@ -103,8 +104,8 @@ func (l *lister) take(ctx context.Context, part []filesystem.Entry, rights map[s
 // ErrVanished says that a file or a directory was removed during the listing.
 var ErrVanished = errors.New("vanished during the listing: run the job again")
 
-// vanished gives the error of asking for something that was found. Where that is gone, the error is
-// not fs.ErrNotExist: it must not pass for an alternative of a pattern that names nothing.
+// vanished returns the error of a call about a file that was found before. If the file is gone, the
+// error is not fs.ErrNotExist, which would mean that an alternative of a pattern matches nothing.
 func vanished(uri string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -112,7 +113,7 @@ func vanished(uri string, err error) error {
 	return fmt.Errorf("input %s %w (%s)", uri, ErrVanished, err.Error())
 }
 
-// shared gives blocks whose hosts are those of other blocks, too, where they are the same.
+// shared lets blocks with the same hosts share one slice of hosts, to save memory.
 func (l *lister) shared(blocks []filesystem.Block) []filesystem.Block {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +122,7 @@ func (l *lister) shared(blocks []filesystem.Block) []filesystem.Block {
 		if len(hosts) == 0 {
 			continue
 		}
-		key := strings.Join(hosts, " ") // which no host's name has
+		key := strings.Join(hosts, " ") // no host's name has a space
 		if _, known := l.hosts[key]; !known {
 			l.hosts[key] = hosts
 		}
@@ -130,9 +131,8 @@ func (l *lister) shared(blocks []filesystem.Block) []filesystem.Block {
 	return blocks
 }
 
-// compressed are the endings by which Hadoop's codecs and common tools name
-// their files.
+// compressed lists the file name extensions of Hadoop's codecs and of common tools.
 var compressed = []string{".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate", ".xz", ".lzo", ".z"}
 
-// hidden tells files that programs keep beside data, by Hadoop's convention.
+// hidden reports whether a file is not data, by Hadoop's convention for names.
 func hidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }

@@ -7,9 +7,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// packer has small files share splits, which cost target bytes at most (CombineFileInputFormat).
-// Files of one node share first; what is left over of each shares with that of the others. Those of
-// two file systems never share.
+// packer puts small files together into splits of at most target bytes, like Hadoop's
+// CombineFileInputFormat. Files of one node share splits first. The remaining files of all nodes
+// then share splits. Files of different file systems never share a split.
 type packer struct {
 	target int64
 	bins   []*bin // one for each file system and host, in the order of their first files
@@ -17,16 +17,16 @@ type packer struct {
 	done   []jobgraph.Split
 }
 
-// bin is what is being gathered for one split.
+// bin gathers the files of one split.
 type bin struct {
 	root  string // of the file system
 	files []file
 	cost  int64    // of files
-	load  int64    // cost of all that the host was given
+	load  int64    // cost of all files that the host got so far
 	hosts []string // that have all files
 }
 
-// add takes a file in, for the host of its own that has the least to read so far.
+// add adds a file to a bin. Of the hosts that have the file, it chooses the one with the least load.
 func (p *packer) add(f file) {
 	root, hosts := rootOf(f.uri), f.runs(p.target)[0].Hosts
 	var to *bin
@@ -56,7 +56,7 @@ func (p *packer) bin(root, host string) *bin {
 	return b
 }
 
-// put adds files that lie on hosts. What has no room for them is a split.
+// put adds files, which are on hosts, to a bin. If the bin has no room, put first makes a split of it.
 func (p *packer) put(b *bin, files []file, hosts []string) {
 	cost := int64(0)
 	for _, f := range files {
@@ -73,7 +73,7 @@ func (p *packer) put(b *bin, files []file, hosts []string) {
 	b.files, b.cost = append(b.files, files...), b.cost+cost
 }
 
-// common gives the hosts that are among both. It changes neither.
+// common returns the hosts that are in both lists. It changes neither list.
 func common(a, b []string) []string {
 	if slices.Equal(a, b) {
 		return a
@@ -87,7 +87,7 @@ func common(a, b []string) []string {
 	return both
 }
 
-// close makes a split of what a bin has.
+// close makes a split of a bin's files.
 func (p *packer) close(b *bin) {
 	if len(b.files) == 0 {
 		return
@@ -106,13 +106,13 @@ func (p *packer) close(b *bin) {
 	b.files, b.cost, b.hosts = b.files[:0], 0, nil
 }
 
-// finish gives all splits. What is half a split or more stays with its host.
+// finish returns all splits. A bin that is at least half full becomes a split of its host.
 func (p *packer) finish() []jobgraph.Split {
 	rest := make(map[string]*bin)
 	for _, b := range p.bins {
 		switch {
 		case len(b.files) == 0:
-			continue // its hosts, of no file, say nothing
+			continue // put would narrow the hosts of rest to the bin's
 		case 2*b.cost >= p.target:
 			p.close(b)
 			continue
@@ -121,7 +121,7 @@ func (p *packer) finish() []jobgraph.Split {
 		}
 		p.put(rest[b.root], b.files, b.hosts)
 	}
-	for _, b := range p.bins { // for their order
+	for _, b := range p.bins { // in the order of the bins, not of the map
 		if left := rest[b.root]; left != nil {
 			p.close(left)
 		}
@@ -129,7 +129,7 @@ func (p *packer) finish() []jobgraph.Split {
 	return p.done
 }
 
-// rootOf is the scheme and authority of a URI, with the "/" after it.
+// rootOf returns the scheme and authority of a URI, with the "/" after them.
 func rootOf(uri string) string {
 	root, _ := splitURI(uri)
 	return root

@@ -24,19 +24,19 @@ import (
 var ErrCompressed = errors.New("compressed files are not supported yet: decompress the file first")
 
 const (
-	// smallest and largest bound the size of splits, in bytes: below, a split
-	// costs more to hand out than to read; above, the last one keeps a job
-	// waiting.
+	// smallest and largest bound the size of splits, in bytes. A smaller split
+	// costs more to hand out than to read. With larger splits, a job waits longer
+	// for its last split.
 	smallest = 128 << 10
 	largest  = 64 << 20
-	// openCost is how many bytes are read in the time in which a file is opened, a
-	// millisecond or two; Spark's spark.sql.files.openCostInBytes, for a file system
-	// that is near. A split has largest/openCost files at most.
+	// openCost is the number of bytes that a reader reads in the time to open a file,
+	// a millisecond or two. It is like Spark's spark.sql.files.openCostInBytes, for a
+	// file system in the same network. A split has at most largest/openCost files.
 	openCost = 256 << 10
-	// perSubtask is how many splits each subtask gets where there is enough
-	// input: slow ones then take fewer.
+	// perSubtask is the number of splits for each subtask if there is enough input.
+	// With several splits, a slow subtask can take fewer.
 	perSubtask = 4
-	// calls is how many inputs or directories of one are listed at a time.
+	// calls is the number of inputs, or directories of one input, listed at a time.
 	calls = 16
 )
 
@@ -83,7 +83,7 @@ func share(files []file, parallelism int) []jobgraph.Split {
 	return all
 }
 
-// cost is how long it takes to read a file, in bytes.
+// cost is the time to read a file, measured in bytes.
 func (f *file) cost() int64 {
 	if f.size == 0 { // it is not opened
 		return 0
@@ -93,7 +93,7 @@ func (f *file) cost() int64 {
 
 func costOf(s *jobgraph.Split) int64 { return s.Bytes() + int64(len(s.Parts))*openCost }
 
-// parallel calls do for the numbers below n, several at a time, until one fails.
+// parallel calls do for the numbers below n, up to calls at a time, until a call fails.
 func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(calls)
@@ -109,7 +109,7 @@ func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) er
 	return context.Cause(ctx)
 }
 
-// refused names the input and, where the file system leaves it open, the remedy.
+// refused adds the input to the error, and a remedy if the error has none.
 func refused(input string, err error) error {
 	remedy := ""
 	switch {
