@@ -12,9 +12,9 @@ type Args struct {
 	Output string
 }
 
-// Report reads web servers' access logs. Of each host it writes how many bytes
-// were sent there, and of each path the largest answer; how often each status
-// was answered goes to the driver.
+// Report reads the access logs of web servers. It writes the bytes sent to each
+// host, and the largest answer for each path. It sends the number of answers with
+// each status to the driver.
 var Report = dataflow.Job("accesslog", func(p *dataflow.Plan, a Args) error {
 	lines := dataflow.ReadText(p, a.Logs...)
 	requests := dataflow.FlatMapWith(lines, newParser, dataflow.Named("parse"), dataflow.CountAs("requests"))

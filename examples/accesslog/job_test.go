@@ -22,8 +22,8 @@ not a request
 10.0.0.1 - - [10/Oct/2000:13:55:39 -0700] "GET /a HTTP/1.0" 200 250
 `
 
-// TestReport would catch an aggregation by the wrong key, a request that is
-// changed by its encoding, and one that is lost between the job's three ends.
+// TestReport would catch an aggregation by the wrong key, a request that its
+// encoding changes, and a request that one of the three outputs lacks.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/logs/1": log, "/logs/2": log})

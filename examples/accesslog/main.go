@@ -1,6 +1,6 @@
-// Accesslog reports on the access logs of web servers: a program with several
-// outputs, a type of its own, counters, and a result that comes back to the
-// driver. docs/write-a-job.md goes through it.
+// Accesslog reports on the access logs of web servers. The program has several
+// outputs, a type of its own, counters, and a result that the driver collects.
+// docs/write-a-job.md explains it.
 //
 //	accesslog OUTPUT LOGS
 //
@@ -20,7 +20,7 @@ import (
 
 func main() { bobbin.Main(drive) }
 
-// drive is the driver: it runs once, wherever the job's tasks run.
+// drive is the driver. It runs once, in any mode.
 func drive(ctx context.Context, env *dataflow.Env) error {
 	args := env.Args()
 	if len(args) < 2 {

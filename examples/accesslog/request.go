@@ -26,7 +26,7 @@ func (r Request) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary reads what AppendBinary wrote.
 func (r *Request) UnmarshalBinary(encoded []byte) error { return json.Unmarshal(encoded, r) }
 
-// newParser makes the parser of one subtask, with a counter of its own.
+// newParser makes the parser of one subtask, with the counter of malformed lines.
 func newParser(s dataflow.Subtask) func(line []byte, emit func(Request)) {
 	malformed := s.Counter("malformed")
 	return func(line []byte, emit func(Request)) {
@@ -38,7 +38,7 @@ func newParser(s dataflow.Subtask) func(line []byte, emit func(Request)) {
 	}
 }
 
-// parse reads a line.
+// parse reads a line. ok is false if the line is malformed.
 func parse(line string) (r Request, ok bool) {
 	quoted := strings.SplitN(line, `"`, 3)
 	if len(quoted) != 3 {

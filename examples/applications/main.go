@@ -57,8 +57,8 @@ func run(wanted yarnclient.Filter) error {
 	return write(os.Stdout, applications)
 }
 
-// connect opens the cluster that the environment names, as the user it names: by the
-// ticket of kinit where the cluster wants one.
+// connect opens the cluster and takes the user that the environment names. On a cluster
+// with Kerberos it logs in with the ticket of kinit.
 func connect() (*yarnclient.Client, error) {
 	dir, err := hadoopconf.Find(os.Getenv)
 	if err != nil {
@@ -91,8 +91,8 @@ func write(out io.Writer, applications []records.ApplicationReport) error {
 	return table.Flush()
 }
 
-// visible replaces control characters, and those that turn the direction of text, which the terminal would obey:
-// users name their applications as they like.
+// visible replaces control characters and characters that change the direction of text. A user may put them into the
+// name of an application, and the terminal would obey them.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

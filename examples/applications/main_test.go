@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestNamesDoNothingToTheScreen is the attack of a user whose application has a name that a terminal obeys. It would catch
-// a list that shows its reader another one.
+// TestNamesDoNothingToTheScreen would catch a list that passes the control characters in an application's name to the
+// terminal. An attacker could fake a list with them.
 func TestNamesDoNothingToTheScreen(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

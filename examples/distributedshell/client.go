@@ -22,8 +22,8 @@ const (
 	jobFile = "job.json"
 )
 
-// submit runs a job on the cluster that the environment names, and follows it to its end. Where that fails, and when ctx
-// ends, it is killed.
+// submit runs a job on the cluster that the environment names, and follows it to its end. If following fails or ctx ends,
+// submit kills the application.
 func submit(ctx context.Context, job Job, queue string) (err error) {
 	dir, err := hadoopconf.Find(os.Getenv)
 	if err != nil {
@@ -82,7 +82,7 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 	if err == nil {
 		report, err = follow(ctx, yarn, report)
 	}
-	if err != nil { // its files are about to go
+	if err != nil { // the deferred call is about to remove the application's files
 		return errors.Join(err, kill(ctx, yarn, created.ID))
 	}
 	if report.FinalStatus != records.FinalSucceeded {
@@ -92,7 +92,7 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 	return nil
 }
 
-// kill ends an application that nobody waits for, or that has perhaps not been submitted.
+// kill ends an application whose client ends. YARN may not know it, if the submission failed.
 func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
@@ -130,8 +130,8 @@ func follow(ctx context.Context, yarn *yarnclient.Client, report records.Applica
 	}
 }
 
-// logIn says who the user is on the cluster: whom the ticket of kinit names, and where the cluster wants none, whom the
-// environment does.
+// logIn returns the name of the user on the cluster. On a cluster with Kerberos it comes from the ticket of kinit,
+// otherwise from the environment.
 func logIn(conf *hadoopconf.Conf) (user string, login yarnrpc.Login, err error) {
 	if !conf.SecurityEnabled() {
 		return cmp.Or(os.Getenv("HADOOP_USER_NAME"), os.Getenv("USER")), nil, nil

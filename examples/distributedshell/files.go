@@ -22,12 +22,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// files are the application's, on HDFS.
+// files holds the application's files on HDFS.
 type files struct {
 	conf   *hadoopconf.Conf
 	client *colinmarc.Client
 	dialer *hdfs.Dialer
-	host   string // of hdfs URIs: a NameNode's, or the nameservice
+	host   string // the authority of hdfs URIs: a NameNode, or the nameservice
 	dir    string // "" until there is one
 }
 
@@ -57,7 +57,7 @@ func connect(conf *hadoopconf.Conf, user string, login yarnrpc.Login) (*files, e
 	return &files{conf: conf, client: client, dialer: dialer, host: location.Host}, nil
 }
 
-// tokens let NodeManagers, which have no ticket of ours, copy the files. On an open cluster there are none.
+// tokens gets the delegation token with which NodeManagers copy the files. On an open cluster it gets none.
 func (f *files) tokens(ctx context.Context) (*creds.Credentials, error) {
 	tokens := creds.New()
 	if !f.conf.SecurityEnabled() {
@@ -67,7 +67,7 @@ func (f *files) tokens(ctx context.Context) (*creds.Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, _, err := net.SplitHostPort(rms[0].Client) // any will do: the NameNode looks at the name before it
+	host, _, err := net.SplitHostPort(rms[0].Client) // any ResourceManager will do: the NameNode compares only the short name
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (f *files) upload(ctx context.Context, directory string, job []byte) (map[s
 	return uploaded, nil
 }
 
-// put makes a file, and says where NodeManagers find it.
+// put creates a file, and returns its address for NodeManagers.
 func (f *files) put(ctx context.Context, name string, content io.Reader) (records.LocalResource, error) {
 	if err := f.write(ctx, name, content); err != nil {
 		return records.LocalResource{}, err
@@ -137,7 +137,7 @@ func (f *files) write(ctx context.Context, name string, content io.Reader) error
 	}
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
-	for err = out.Close(); colinmarc.IsErrReplicating(err); err = out.Close() { // until DataNodes have told of it
+	for err = out.Close(); colinmarc.IsErrReplicating(err); err = out.Close() { // until the DataNodes have reported the last block
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -147,7 +147,7 @@ func (f *files) write(ctx context.Context, name string, content io.Reader) error
 	return err
 }
 
-// close removes what was uploaded.
+// close removes the uploaded files.
 func (f *files) close() error {
 	var err error
 	if f.dir != "" {

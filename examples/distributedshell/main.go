@@ -1,16 +1,16 @@
 // Distributedshell runs copies of a shell command on a YARN cluster, each in a
-// container of its own, and repeats those that fail: a whole YARN application on
-// package yarnrpc alone, to copy from.
+// container of its own, and repeats the copies that fail. It is a complete YARN
+// application that needs only package yarnrpc.
 //
 //	distributedshell [-copies 1] [-retries 2] [-memory 128] [-vcores 1] [-queue default] COMMAND
 //
-// In each copy SHELL_COPY is its number, from 0. What they write is in the containers'
-// logs. The exit code is 0 if all copies have ended with 0. Should the ApplicationMaster
-// itself die, YARN starts it anew, and it all copies.
+// In each copy SHELL_COPY is its number, from 0. The output is in the containers' logs.
+// The exit code is 0 if all copies have ended with 0. If the ApplicationMaster dies, YARN
+// starts it again, and it starts all copies again.
 //
-// By hand the program is the client (client.go, files.go): it puts itself on HDFS and
-// submits. In the container that YARN then starts it is the ApplicationMaster
-// (master.go), which needs nothing but what YARN has put there.
+// If you start the program, it is the client (client.go, files.go): it uploads itself to
+// HDFS and submits an application. In the container that YARN starts, it is the
+// ApplicationMaster (master.go), which needs only the files that YARN has put there.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Job is what the ApplicationMaster is told.
+// Job is the input of the ApplicationMaster.
 type Job struct {
 	Command string
 	Copies  int
@@ -37,12 +37,12 @@ type Job struct {
 	Size    records.Resource // of each copy's container
 	Hadoop  []byte           // the cluster's configuration, see hadoopconf.Conf.Marshal
 
-	// tokens are for HDFS, where NodeManagers put the logs of copies. YARN hands them to the master's container.
+	// tokens are for HDFS, where NodeManagers store the logs of copies. YARN passes them to the master's container.
 	tokens []byte
 }
 
-// jobVariable names the file with the Job in the environment of the ApplicationMaster: the
-// configuration is too large for a variable.
+// jobVariable is the environment variable that names the ApplicationMaster's file with the
+// Job. The configuration is too large for a variable.
 const jobVariable = "DISTRIBUTEDSHELL_JOB"
 
 func main() {
@@ -75,9 +75,9 @@ func runMaster(file string) error {
 	if err != nil {
 		return err
 	}
-	job.tokens = given.Only(creds.KindHDFSDelegation).Marshal() // what else there is, is the master's own
+	job.tokens = given.Only(creds.KindHDFSDelegation).Marshal() // the other tokens are the master's own
 
-	return lead(context.Background(), job, conf, os.Getenv) // it is YARN that ends it, with a signal
+	return lead(context.Background(), job, conf, os.Getenv) // without a signal handler: YARN ends it
 }
 
 func runClient(args []string) error {
@@ -99,8 +99,8 @@ func runClient(args []string) error {
 	return submit(ctx, job, *queue)
 }
 
-// visible replaces control characters, and those that turn the direction of text, which the terminal would obey:
-// YARN's diagnostics hold what a copy has written last.
+// visible replaces control characters and characters that change the direction of text. YARN's diagnostics contain the
+// last output of a copy, and the terminal would obey such characters.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

@@ -16,12 +16,12 @@ type master struct {
 	job      Job
 	rm       *amrm.Client
 	nm       *nmclient.Client
-	waiting  []int                       // copies that want a container
+	waiting  []int                       // copies that wait for a container
 	running  map[records.ContainerID]int // copies by their containers
 	failures map[int]int                 // by copy
 }
 
-// lead runs a job to its end and tells YARN how that was.
+// lead runs a job to its end and reports the result to YARN.
 func lead(ctx context.Context, job Job, conf *hadoopconf.Conf, getenv func(string) string) error {
 	toRM, err := amrm.FromContainer(conf, getenv)
 	if err != nil {
@@ -43,7 +43,7 @@ func lead(ctx context.Context, job Job, conf *hadoopconf.Conf, getenv func(strin
 	return m.rm.Finish(ctx, records.FinalSucceeded, "all copies have run", "")
 }
 
-// run returns when every copy has ended well, or one has failed too often.
+// run returns when every copy has succeeded, or a copy has failed too often.
 func (m *master) run(ctx context.Context) error {
 	for i := range m.job.Copies {
 		m.waiting = append(m.waiting, i)
@@ -61,7 +61,7 @@ func (m *master) run(ctx context.Context) error {
 	return nil
 }
 
-// heard starts copies in the containers that a heartbeat has brought, and has those that failed wait again.
+// heard starts copies in the containers that a heartbeat has brought, and queues failed copies again.
 func (m *master) heard(ctx context.Context, response amrm.Response) error {
 	m.nm.SetTokens(response.NMTokens)
 	var launches []nmclient.Launch
@@ -74,7 +74,7 @@ func (m *master) heard(ctx context.Context, response amrm.Response) error {
 		}})
 	}
 	failed, _ := errors.AsType[nmclient.Failures](m.nm.StartAll(ctx, launches...))
-	for _, f := range failed { // YARN will say that they have been given back, but not why
+	for _, f := range failed { // YARN will report their release, but not the reason
 		m.rm.Release(f.Container)
 		response.Completed = append(response.Completed, records.ContainerStatus{ID: f.Container, ExitStatus: records.ExitUnknown, Diagnostics: f.Err.Error()})
 	}

@@ -32,7 +32,7 @@ func TestTheMasterHasFewerThanAHundredLines(t *testing.T) {
 	}
 }
 
-// playground is a YARN where the copies of a job are calls of a function.
+// playground is a fake YARN. It calls a function for each copy of a job.
 type playground struct {
 	t    *testing.T
 	job  Job
@@ -43,7 +43,7 @@ type playground struct {
 	tries map[string]int
 }
 
-// runs gives what becomes of a job.
+// runs runs the job and returns the application's last report.
 func (p *playground) runs() records.ApplicationReport {
 	p.t.Helper()
 	started := make(chan struct{})

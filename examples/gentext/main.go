@@ -1,6 +1,5 @@
-// Command gentext writes text files whose words are distributed as in natural
-// language (Zipf), for demos, tests and benchmarks. The same seed gives the same
-// text.
+// Gentext writes text files for demos, tests and benchmarks. Their words are
+// distributed as in natural language (Zipf). The same seed gives the same text.
 //
 //	gentext -size 200m -files 4 DIR
 package main

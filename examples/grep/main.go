@@ -1,5 +1,5 @@
-// Grep writes the lines of text files that contain a word: the shortest whole
-// program, to copy from.
+// Grep writes the lines of text files that contain a word. It is the shortest
+// complete program, which you can copy.
 //
 //	grep WORD INPUT OUTPUT
 package main

@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestFindsTheLines would catch a filter that keeps the wrong ones, and lines
-// that are changed on their way.
+// TestFindsTheLines would catch a filter that keeps the wrong lines, and lines that
+// the job changes.
 func TestFindsTheLines(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{

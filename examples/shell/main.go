@@ -2,9 +2,9 @@
 //
 //	shell COMMAND
 //
-// The application's master is this very process, which YARN calls unmanaged: no file
-// has to be brought to the cluster, but this machine must reach its nodes, and the
-// application ends with this process. Clusters with Kerberos do not allow that; see
+// This process is itself the ApplicationMaster, which YARN calls unmanaged. So the
+// program uploads no file. But this machine must reach the cluster's nodes, and the
+// application ends with this process. Clusters with Kerberos do not allow this; see
 // distributedshell.
 package main
 
@@ -40,15 +40,15 @@ func main() {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "shell:", visible(err.Error()))
 		os.Exit(1)
-	case ended.ExitStatus < 0: // not by the command
+	case ended.ExitStatus < 0: // YARN ended it, not the command
 		fmt.Fprintf(os.Stderr, "shell: %s: %s\n%s\n", ended.ID, ended.ExitStatus.Reason(), visible(ended.Diagnostics))
 		os.Exit(1)
 	}
 	os.Exit(int(ended.ExitStatus))
 }
 
-// visible replaces control characters, and those that turn the direction of text, which the terminal would obey:
-// YARN's diagnostics hold what the command has written last.
+// visible replaces control characters and characters that change the direction of text. YARN's diagnostics contain the
+// last output of the command, and the terminal would obey such characters.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
@@ -58,7 +58,7 @@ func visible(text string) string {
 	}, text)
 }
 
-// run submits an application, is its master, and gives what became of its one container.
+// run submits an application, acts as its ApplicationMaster, and returns the status of its one container.
 func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 	var none records.ContainerStatus
 	dir, err := hadoopconf.Find(os.Getenv)
@@ -88,13 +88,13 @@ func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 		return none, errors.Join(err, kill(ctx, yarn, created.ID))
 	}
 	ended, err := lead(ctx, conf, application, command)
-	if err != nil { // a master that just leaves is missed only after minutes
+	if err != nil { // without the kill, YARN would notice the end of its master only after minutes
 		err = errors.Join(err, kill(ctx, yarn, created.ID))
 	}
 	return ended, err
 }
 
-// kill ends an application whose master has failed, or that has perhaps not been submitted.
+// kill ends an application whose master has failed. YARN may not know it, if the submission failed.
 func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
@@ -105,11 +105,11 @@ func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID
 	return err
 }
 
-// submit gives the application when YARN waits for its master.
+// submit submits the application, and returns its report when YARN waits for its master.
 func submit(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) (records.ApplicationReport, error) {
 	report, err := yarn.Submit(ctx, records.SubmissionContext{
 		ID: id, Name: "shell", Queue: "default", Unmanaged: true,
-		Resource: records.Resource{MemoryMB: 128, VCores: 1}, // of the master, which takes none: for the queue's limits
+		Resource: records.Resource{MemoryMB: 128, VCores: 1}, // of the master, which uses none of it; the queue's limits count it
 	})
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -127,7 +127,7 @@ func submit(ctx context.Context, yarn *yarnclient.Client, id records.Application
 	return report, err
 }
 
-// lead has the command run in a container, as the application's master.
+// lead runs the command in a container, as the ApplicationMaster.
 func lead(ctx context.Context, conf *hadoopconf.Conf, application records.ApplicationReport, command string) (ended records.ContainerStatus, err error) {
 	toRM, err := amrm.FromConf(conf)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// BenchmarkHotPath reads lines, finds words and combines them, as one source
-// subtask does on one core, and drops what would go over the exchange.
+// BenchmarkHotPath reads lines, finds words and combines them, like one source
+// subtask on one core. It drops the records for the exchange.
 func BenchmarkHotPath(b *testing.B) {
 	for _, vocabulary := range []int{1_000, 50_000, 1_000_000} {
 		b.Run(fmt.Sprintf("%d words", vocabulary), func(b *testing.B) {
@@ -51,7 +51,7 @@ func BenchmarkHotPath(b *testing.B) {
 	}
 }
 
-// sourceOnly is the subtask of a source whose output goes nowhere.
+// sourceOnly is the subtask of a source whose output is discarded.
 type sourceOnly struct {
 	operator.Subtask // the methods that a source does not call
 	files            filesystem.FileSystem

@@ -24,10 +24,10 @@ configuration. Without a configuration it is on the local disk.
 // errHelp says that the user asked for the usage.
 var errHelp = errors.New("help wanted")
 
-// parse reads the program's arguments. Errors name the mistake and what to do.
+// parse reads the program's arguments. Errors name the mistake and the remedy.
 func parse(arguments []string) (Args, error) {
 	var args Args
-	flag := "" // the one that takes the next value
+	flag := "" // the flag that takes the next value
 	for _, argument := range arguments {
 		name, value, hasValue := strings.Cut(argument, "=")
 		if !strings.HasPrefix(argument, "-") {
@@ -62,7 +62,7 @@ func parse(arguments []string) (Args, error) {
 	return args, check(args, arguments)
 }
 
-// check finds what is missing.
+// check returns an error for a missing or empty argument.
 func check(args Args, arguments []string) error {
 	switch {
 	case len(args.Input) == 0:

@@ -29,9 +29,9 @@ var WordCount = dataflow.Job("wordcount", func(p *dataflow.Plan, a Args) error {
 	return nil
 })
 
-// eachWord emits the words of a line: runs of letters, digits and "_", with
-// ASCII letters lowered, as Flink's WordCount finds them in ASCII text. It lowers
-// them in place, so that a word costs no memory.
+// eachWord emits the words of a line: runs of ASCII letters, digits and "_", in
+// lower case. In ASCII text these are the words of Flink's WordCount. It changes the
+// line in place, so that a word costs no memory.
 func eachWord(line []byte, emit func([]byte)) {
 	start := 0
 	for i, c := range line {
@@ -50,8 +50,8 @@ func eachWord(line []byte, emit func([]byte)) {
 	}
 }
 
-// wordBytes gives the lowered form of each byte that belongs to a word, and 0 of
-// the others.
+// wordBytes maps each byte of a word to its lower-case form, and all other bytes
+// to 0.
 var wordBytes = func() (lowered [256]byte) {
 	for c := range lowered {
 		switch b := byte(c); {
@@ -64,7 +64,7 @@ var wordBytes = func() (lowered [256]byte) {
 	return lowered
 }()
 
-// tabSeparated is an output line: the word, a tab, its count.
+// tabSeparated formats an output line: the word, a tab, its count.
 func tabSeparated(dst []byte, count dataflow.KV[[]byte, int64]) []byte {
 	dst = append(dst, count.Key...)
 	dst = append(dst, '\t')

@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var wordPattern = regexp.MustCompile(`[A-Za-z0-9_]+`)
 
-// The job must count as a regular expression over the whole text does, however
-// the text falls into files, splits and subtasks.
+// The job must give the counts of a regular expression over the whole text, for
+// every division of the text into files, splits and subtasks.
 func TestCountsEqualThoseOfARegularExpression(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

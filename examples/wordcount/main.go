@@ -1,6 +1,6 @@
-// Wordcount counts how often each word occurs in text files: the program to read
-// first, and to start another from. By hand it runs in its own process; `bobbin
-// run -t yarn-per-job` runs it on YARN.
+// Wordcount counts how often each word occurs in text files. Read this program
+// first, and copy it to begin your own. If you start it, it runs in its own process;
+// `bobbin run -t yarn-per-job` runs it on YARN.
 //
 // job.go holds the job, flags.go the command line.
 package main
@@ -18,7 +18,7 @@ import (
 
 func main() { bobbin.Main(drive) }
 
-// drive is the driver: it runs once, wherever the job's tasks run.
+// drive is the driver. It runs once, in any mode.
 func drive(ctx context.Context, env *dataflow.Env) error {
 	args, err := parse(env.Args())
 	if errors.Is(err, errHelp) {
