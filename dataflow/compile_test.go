@@ -252,7 +252,7 @@ func TestOperatorsAreJoinedIntoVertices(t *testing.T) {
 	}
 }
 
-// A host compares digests to know that it builds the tasks the planner meant.
+// A host compares digests, so that it builds the same tasks as the planner.
 func TestTheDigestTellsPlansApart(t *testing.T) {
 	t.Parallel()
 	digest := func(plan string, o dataflow.PlanOptions) string {
@@ -285,7 +285,7 @@ func TestTheDigestTellsPlansApart(t *testing.T) {
 	}
 }
 
-// TestTheGraphCarriesWhatThePlanWasMadeWith would catch a job that a session draws with the
+// TestTheGraphCarriesWhatThePlanWasMadeWith would catch a job that a session plans with the
 // session's parallelism.
 func TestTheGraphCarriesWhatThePlanWasMadeWith(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 )
 
-// cluster is an executor that answers as it is told.
+// cluster is an executor with a given answer.
 type cluster struct {
 	got     dataflow.Execution
 	collect func(x dataflow.Execution) error
@@ -159,8 +159,8 @@ func TestADetachedJobHasNoResult(t *testing.T) {
 	}
 }
 
-// FuzzCollected feeds batches as they come from another process: none may panic,
-// and what is accepted must be whole.
+// FuzzCollected feeds batches as another process sends them. No batch may cause a
+// panic, and accepted records must be complete.
 func FuzzCollected(f *testing.F) {
 	f.Add(records("a", "bc"), []byte{})
 	f.Add([]byte{0x80}, []byte{0x05, 'x'})

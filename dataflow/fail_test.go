@@ -67,8 +67,8 @@ func worse(a, b picky) picky {
 
 func pickyText(dst []byte, v picky) []byte { return append(dst, v.text...) }
 
-// A value that a codec refuses must fail the job wherever it is met: a skipped
-// one would be a wrong result.
+// A value that a codec refuses must fail the job in each place. A skipped value
+// would make the result wrong.
 func TestWhatACodecRefusesFailsTheJob(t *testing.T) {
 	t.Parallel()
 	for way, bad := range map[string]string{"exchange": "ed", "union": "ed", "key": "ed", "value": "edo", "collect": "ed"} {
@@ -90,8 +90,8 @@ var panicking = dataflow.Job("panicking", func(p *dataflow.Plan, input string) e
 	return nil
 })
 
-// The task must let a panic through, and still close what it has open: the
-// test's leak check sees the goroutine that reads ahead.
+// The task must pass a panic on, and still close its files. The test's leak check
+// sees the goroutine that reads ahead.
 func TestAPanicOfUserCodePassesThroughTheTask(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in": "1\n2\nthree\n" + strings.Repeat("4\n", 4<<20)})

@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
-// parts has a directory of three parts, each of which takes its time.
+// parts has a directory that Scan passes on in three slow parts.
 type parts struct {
 	*dataflowtest.Files
 	each  time.Duration
@@ -34,8 +34,8 @@ func (f *parts) Scan(_ context.Context, uri string, part func([]filesystem.Entry
 
 func (*parts) CheckReadable(context.Context, string) error { return nil }
 
-// A plan function runs twice. It would catch a listing that does so, too, and one of minutes without
-// a word; but most take a moment, and need none.
+// A plan function runs twice. The test would catch a listing that runs twice too, and a listing of
+// minutes without progress. A short listing needs no progress.
 func TestAnInputIsListedOnceAndThatIsTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// planned is a job whose plan a test gives by name, as package variables must
-// hold all jobs.
+// planned is a job whose plan a test names in its arguments, because package
+// variables must hold all jobs.
 var planned = dataflow.Job("planned", func(p *dataflow.Plan, name string) error {
 	return plans[name](p)
 })
@@ -62,7 +62,7 @@ func sorted[T cmp.Ordered](elements []T) []T {
 	return elements
 }
 
-// part gives the lines of an output directory in memory, over all its parts.
+// part returns the lines of all parts of an output directory in memory.
 func outputLines(files map[string]string, dir string) []string {
 	var all []string
 	for name, content := range files {

@@ -27,8 +27,8 @@ var copies = dataflow.Job("copies", func(p *dataflow.Plan, a copyArgs) error {
 	return nil
 })
 
-// Each must be refused before anything is submitted, in one line that names the
-// thing.
+// Each input and output must be refused before the submission, in one line that
+// names it.
 func TestPrepareRefusesBadInputAndOutput(t *testing.T) {
 	t.Parallel()
 	content := map[string]string{"/in/a": "a", "/in2/b": "b", "/full/x": "x", "/file": "x", "/zip/a.gz": "x"}

@@ -45,7 +45,7 @@ var (
 	longest = dataflow.NewCollector[dataflow.KV[string, []byte]]("longest")
 )
 
-// longer is the longer word, or the greater of two that are equally long.
+// longer returns the longer word, or the greater of two words of the same length.
 func longer(a, b []byte) []byte {
 	if len(b) > len(a) || len(b) == len(a) && bytes.Compare(b, a) > 0 {
 		return b
@@ -53,9 +53,9 @@ func longer(a, b []byte) []byte {
 	return a
 }
 
-// Whatever the text, the parallelism and the memory before the exchange, results
-// equal those of a plain loop. Catches elements lost or doubled at exchanges,
-// flushes and unions, and memory used again while it is still referred to.
+// For any text, parallelism and memory before the exchange, the results equal those
+// of a plain loop. Catches elements lost or doubled at exchanges, flushes and
+// unions, and memory that is reused too early.
 func TestAggregationsEqualAPlainLoop(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -77,8 +77,8 @@ func TestAggregationsEqualAPlainLoop(t *testing.T) {
 		result := dataflowtest.Run(t, statistics, []string{"/x", "/y"}, dataflowtest.Options{
 			FileSystem:  dataflowtest.NewFiles(files),
 			Parallelism: rapid.IntRange(1, 5).Draw(rt, "parallelism"),
-			// three tables share it before the exchange: small ones are flushed
-			// often, or hold no key at all
+			// three tables share it before the exchange; small tables are flushed
+			// often, or hold no key
 			Memory: rapid.Int64Range(150<<10, 2<<20).Draw(rt, "memory"),
 		})
 		check := func(name string, want, got any) {
@@ -146,7 +146,7 @@ func TestKeysAndValuesOfOtherTypes(t *testing.T) {
 	}
 }
 
-// temperature has a codec given by hand.
+// temperature has a codec given by WithCodec.
 type temperature struct{ tenths int64 }
 
 var temperatureCodec = dataflow.Codec[temperature]{
@@ -219,7 +219,7 @@ func TestConsumersOfOneStreamMayChangeTheirBytes(t *testing.T) {
 	}
 }
 
-// diamond sends one stream over two ways of different speed to one consumer.
+// diamond sends one stream over two branches of different speed to one consumer.
 var diamond = dataflow.Job("diamond", func(p *dataflow.Plan, input string) error {
 	lines := dataflow.ReadText(p, input)
 	left := dataflow.Map(lines, parse, dataflow.Parallelism(2))
@@ -229,8 +229,8 @@ var diamond = dataflow.Job("diamond", func(p *dataflow.Plan, input string) error
 	return nil
 })
 
-// Far more records than all channels hold: reading one input to its end before
-// the other would block for ever.
+// The job has far more records than the channels hold. If the task read one input to
+// its end before the other, the job would block for ever.
 func TestAUnionReadsAllItsInputsAtOnce(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -344,8 +344,8 @@ var writeCounts = dataflow.Job("write-counts", func(p *dataflow.Plan, a writeArg
 	return nil
 })
 
-// A job must fail, rather than give a part of its result, whichever call of the
-// file system fails; and leave no goroutine behind.
+// For each call of the file system that fails, the job must fail instead of writing a
+// part of its result. It must leave no goroutine behind.
 func TestFailuresOfFilesFailTheJob(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk is broken")
@@ -433,7 +433,7 @@ func TestCancellingEndsAJobWithItsCause(t *testing.T) {
 }
 
 func TestBytesCodecOfTheKeyIsNotCopiedPerWord(t *testing.T) {
-	// the sum of allocations of a whole run stays far below one for each word
+	// a whole run makes far fewer allocations than one for each word
 	content := strings.Repeat("to be or not to be\n", 100_000)
 	files := dataflowtest.NewFiles(map[string]string{"/in": content})
 	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files})

@@ -22,8 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// host is a subtask with the input that a test gives it, and output that goes
-// nowhere.
+// host is a subtask with a test's input, which discards its output.
 type host struct {
 	operator.Subtask
 	inputs []operator.RecordReader
@@ -81,7 +80,7 @@ func runTask(t *testing.T, plan string, vertex int, h *host) error {
 	return c.Tasks[vertex].Run(t.Context(), h)
 }
 
-// readyRecord is what a writer sends when its part is written.
+// readyRecord is the record that a writer sends after its part is written.
 func readyRecord(t *testing.T, index int, attempt string) []byte {
 	t.Helper()
 	c, err := codec.For[dataflow.KV[int, string]]()
@@ -95,8 +94,8 @@ func readyRecord(t *testing.T, index int, attempt string) []byte {
 	return record
 }
 
-// The commit must take exactly one part of each subtask: any other number would
-// publish a wrong result.
+// The commit must take exactly one part of each subtask. Any other number would
+// make the result wrong.
 func TestTheCommitWantsEachPartOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -138,8 +137,8 @@ func TestCorruptRecordsFailTheTask(t *testing.T) {
 	}
 }
 
-// A failing input must end the task, with what it says, also while the task
-// waits for another input.
+// A failing input must end the task with its error, also while the task waits for
+// another input.
 func TestAFailingInputEndsTheTask(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("connection to host-3 is lost")
@@ -199,8 +198,8 @@ func (c *canceling) Counter(name string) *operator.Counter {
 	return new(operator.Counter)
 }
 
-// A task must not go on to the end of a buffer when it is cancelled: with a slow
-// function that takes as long as many elements.
+// A cancelled task must not process the rest of its buffer. With a slow function that
+// could take hours.
 func TestCancellingEndsATaskAfterTheElementItIsAt(t *testing.T) {
 	t.Parallel()
 	var raw, partials [][]byte
@@ -243,7 +242,7 @@ func TestCancellingEndsATaskAfterTheElementItIsAt(t *testing.T) {
 	}
 }
 
-// endless gives records for as long as it is asked, and counts them.
+// endless returns records without end, and counts them.
 type endless struct{ given *atomic.Int64 }
 
 func (e endless) Next(ctx context.Context) ([]byte, error) {
@@ -260,8 +259,8 @@ type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// Inputs must not be read faster than they are taken: an inbox that grows with
-// what a peer sends would have no bound.
+// A task must not read its inputs faster than the operators take the records.
+// Otherwise an inbox would have no bound.
 func TestInputsAreHeldBackWhileRecordsAreNotTaken(t *testing.T) {
 	t.Parallel()
 	c, err := compile(t, "union of two sources", dataflow.PlanOptions{})
@@ -289,8 +288,8 @@ func TestAFailureToGetASplitEndsTheTask(t *testing.T) {
 	}
 }
 
-// FuzzMerge feeds records from another process to what stands behind an
-// exchange: none may panic.
+// FuzzMerge feeds records from another process to the operator behind an exchange.
+// No record may cause a panic.
 func FuzzMerge(f *testing.F) {
 	f.Add([]byte("\x04word\x02"), []byte("\x04word\x04"))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, []byte{})

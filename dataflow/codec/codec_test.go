@@ -147,8 +147,8 @@ func TestErrorsOfAUsersCodecAreKept(t *testing.T) {
 	}
 }
 
-// A decoder must refuse what its encoder would not write: else two encodings of
-// one key would count as two keys.
+// A decoder must refuse bytes that its encoder does not write. Otherwise two
+// encodings of one key would be two keys.
 func TestDecodersRefuseOtherEncodings(t *testing.T) {
 	t.Parallel()
 	for name, check := range map[string]func([]byte) error{
@@ -183,8 +183,8 @@ func decodeError[T any](record []byte) error {
 	return err
 }
 
-// FuzzDecode feeds every built-in decoder with bytes from outside: none may
-// panic, and what one accepts must be what its encoder writes.
+// FuzzDecode feeds any bytes to every built-in decoder. No decoder may panic, and
+// the encoder must write the same bytes for an accepted value.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0x80, 0x80, 0x01})

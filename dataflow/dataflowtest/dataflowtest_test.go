@@ -19,7 +19,7 @@ func printed(dst, v []byte) []byte { return append(dst, v...) }
 // drawn counts the runs of drifting's plan function.
 var drawn int
 
-// drifting gives one plan to the driver, and another to whoever plans it later.
+// drifting gives one plan to the driver, and another plan to later calls.
 var drifting = dataflow.Job("drifting", func(p *dataflow.Plan, input string) error {
 	name := "print"
 	if drawn++; drawn > 2 {
@@ -29,7 +29,7 @@ var drifting = dataflow.Job("drifting", func(p *dataflow.Plan, input string) err
 	return nil
 })
 
-// A runner that took the driver's tasks would not notice.
+// A runner that used the driver's tasks would not find the difference.
 func TestAJobIsPlannedAgainByWhoRunsIt(t *testing.T) {
 	t.Parallel()
 	drawn = 0 // of an earlier round, with -count
@@ -46,7 +46,7 @@ var faulty = dataflow.Job("faulty", func(p *dataflow.Plan, input string) error {
 	return nil
 })
 
-// The consumers of the subtask that fails wait for it: they must end too.
+// The consumers wait for the subtask that fails. They must end too.
 func TestAPanicFailsTheRunAndNamesTheTask(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in": "x"})
@@ -64,8 +64,8 @@ var replacing = dataflow.Job("replacing", func(p *dataflow.Plan, a copyArgs) err
 	return nil
 })
 
-// A run that took the job before it for an earlier try of itself would find its
-// output committed, and leave it.
+// A run with the id of the run before it would find its output committed, and write
+// nothing.
 func TestASecondRunOfAJobReplacesTheOutputOfTheFirst(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/1": "one\n", "/in/2": "two\n"})
@@ -82,7 +82,7 @@ var printing = dataflow.Job("printing", func(p *dataflow.Plan, input string) err
 	return nil
 })
 
-// The race detector would find subtasks that write at once to what a test gives.
+// The race detector would find subtasks that write to the test's Writer at once.
 func TestSubtasksPrintOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

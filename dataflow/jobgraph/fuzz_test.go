@@ -8,9 +8,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// FuzzValidate reads a JobGraph of another process. It would catch one that a
-// JobMaster takes and then indexes beyond its end, or that a few bytes of make it
-// hold gigabytes for.
+// FuzzValidate reads a JobGraph from another process. It would catch an accepted graph
+// whose indices are out of range, or for which a few bytes make the JobMaster allocate
+// gigabytes.
 func FuzzValidate(f *testing.F) {
 	good := wordCount()
 	good.Vertices[0].Splits = []jobgraph.Split{{
@@ -59,7 +59,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// checkGraph checks what its readers rely on.
+// checkGraph checks the properties on which readers of the graph rely.
 func checkGraph(t *testing.T, g *jobgraph.JobGraph) {
 	t.Helper()
 	subtasks, ends := 0, 0

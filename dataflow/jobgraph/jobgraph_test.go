@@ -26,8 +26,8 @@ func wordCount() jobgraph.JobGraph {
 	return g
 }
 
-// TestDigestIsOfTheShape would catch a host that refuses its own job, or takes
-// another.
+// TestDigestIsOfTheShape would catch a host that refuses its own job, or accepts
+// another job.
 func TestDigestIsOfTheShape(t *testing.T) {
 	original := wordCount()
 	for _, c := range []struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAnInputWithoutFilesIsWarnedOf would catch a job that finishes at once on the wrong directory, without a word, and one
-// on an empty file that is told that there is none: neither has splits.
+// TestAnInputWithoutFilesIsWarnedOf would catch a job on the wrong directory that finishes at once without a warning, and a
+// warning for an empty file that says that the file does not exist. Neither job has splits.
 func TestAnInputWithoutFilesIsWarnedOf(t *testing.T) {
 	g := JobGraph{Name: "words", Vertices: []Vertex{
 		{Name: "read", Source: true, Splits: []Split{{}}}, {Name: "count"}, {Name: "read more", Source: true},

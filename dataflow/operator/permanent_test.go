@@ -25,8 +25,8 @@ func TestPermanentMarksAnErrorAndKeepsIt(t *testing.T) {
 	}
 }
 
-// A job that runs four times into its quota takes minutes to say so; one that fails for good when a
-// DataNode restarts was not worth the wait.
+// If a quota were not permanent, the job would need four attempts and minutes to report it. If the loss of a DataNode
+// were permanent, its restart would fail the job.
 func TestAFileSystemsLastWordIsPermanent(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]bool{

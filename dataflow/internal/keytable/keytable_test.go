@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seeds range from good to hopeless: a seed that equals a length gives all keys
-// of that length one hash. Every lookup then walks the same run of slots, which
+// seeds range from good to very bad. A seed that equals a length gives all keys of
+// that length the same hash. Then every lookup walks the same run of slots, which
 // shows a probe that stops early or never wraps.
 var seeds = map[string]func(*seed){
 	"random":               func(*seed) {},
@@ -23,8 +23,8 @@ var seeds = map[string]func(*seed){
 	"weak":                 func(s *seed) { s.short = [2]uint64{} },
 }
 
-// A table must act as a Go map until its limit, and say so at the limit without
-// changing anything. Catches lost or doubled keys in probing, growth and Reset.
+// A table must work like a Go map up to its limit. At the limit it must refuse a key
+// and change nothing. Catches lost or doubled keys in probing, growth and Reset.
 func TestTableEqualsMap(t *testing.T) {
 	for name, spoil := range seeds {
 		t.Run(name, func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestUpsertOfKnownKeysAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Keys that differ in one place only must not be taken for each other, whether
-// the record or the arena holds that place.
+// A table must distinguish keys that differ in only one byte, whether the record or
+// the arena holds that byte.
 func TestKeysThatDifferInOneByteAreDifferent(t *testing.T) {
 	t.Parallel()
 	for length := range 40 {
@@ -174,7 +174,7 @@ func TestKeysThatDifferInOneByteAreDifferent(t *testing.T) {
 	}
 }
 
-// longestRun is how many slots in a row are in use at most.
+// longestRun returns the length of the longest run of used slots.
 func longestRun(slots []uint64) (longest int) {
 	run := 0
 	for _, s := range slots {
@@ -186,8 +186,8 @@ func longestRun(slots []uint64) (longest int) {
 	return longest
 }
 
-// The longest run of slots in use tells how far a lookup may have to walk. With
-// well spread hashes it stays near a hundred at this load; the bound is far off.
+// The longest run of used slots bounds the steps of a lookup. With well spread hashes
+// it is about a hundred at this load, far below the bound.
 func TestSimilarKeysAreSpread(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"%d", "w%05d", "%08d", "a rather long key %d", "%c"} {
@@ -201,9 +201,9 @@ func TestSimilarKeysAreSpread(t *testing.T) {
 	}
 }
 
-// TestEverySeedSpreadsSimilarKeys would catch a hash that is good for most tables, and has
-// some walk through thousands of slots for each key. The bound is as above: of 60,000 runs
-// with a good hash the longest had 202 slots.
+// TestEverySeedSpreadsSimilarKeys would catch a hash that is good for most tables, but makes
+// some tables walk through thousands of slots for each key. The bound is as above: in 60,000
+// tables with a good hash the longest run had 202 slots.
 func TestEverySeedSpreadsSimilarKeys(t *testing.T) {
 	t.Parallel()
 	const slots, keys, seeds = 1 << 13, 5_600, 1000

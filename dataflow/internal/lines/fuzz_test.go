@@ -9,9 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/memfs"
 )
 
-// FuzzLines reads a file of any bytes in two splits. It would catch bytes that
-// end a line which has not ended, and a line that is lost or doubled where the
-// splits or the reads meet.
+// FuzzLines reads a file of any bytes in two splits. It would catch bytes that end a
+// line too early, and a line that is lost or doubled at the border of splits or reads.
 func FuzzLines(f *testing.F) {
 	f.Add("one\ntwo\r\n\r\n\rthree", uint16(4), uint8(3))
 	f.Add("\x00\xff\u2028\v\f\n", uint16(1), uint8(0))

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// naive is what the lines of a text are, said in another way.
+// naive splits a text into lines by a second, simple implementation.
 func naive(text string) []string {
 	if text == "" {
 		return nil
@@ -35,9 +35,9 @@ func naive(text string) []string {
 	return all
 }
 
-// Whatever the text, the cuts and the size of reads, the splits together give
-// each line once, in order within a split. Catches lines lost or doubled at the
-// border of splits and buffers, "\r\n" torn apart, and a missing last newline.
+// For any text, splits and size of reads, the splits together give each line once, in
+// order within a split. Catches lines lost or doubled at the border of splits and
+// buffers, a divided "\r\n", and a missing last newline.
 func TestEachLineIsReadExactlyOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -67,7 +67,7 @@ func TestEachLineIsReadExactlyOnce(t *testing.T) {
 	})
 }
 
-// Users may change a line in place, and append to it: neither may reach the next.
+// Users may change a line in place, and append to it. This must not change the next line.
 func TestALineMayBeChangedInPlace(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(map[string]string{"/f": "one\ntwo\r\nthree"})
@@ -118,7 +118,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// A job must not mix two versions of a file, nor take a cut-off one for whole.
+// A job must not mix two versions of a file, nor accept a truncated file.
 func TestAChangedFileIsAPermanentError(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(context.Context, *memfs.FS) error{
@@ -149,7 +149,7 @@ func TestAChangedFileIsAPermanentError(t *testing.T) {
 	}
 }
 
-// shrinking is a file that ends before the length that it is described with.
+// shrinking is a file that is shorter than its description says.
 type shrinking struct{ *memfs.FS }
 
 func (s shrinking) Open(ctx context.Context, uri string) (filesystem.File, error) {
@@ -190,7 +190,7 @@ func TestAFileThatShrinksWhileItIsReadIsAPermanentError(t *testing.T) {
 	}
 }
 
-// Each failing call must come out, and end the goroutine that reads ahead.
+// Read must return the error of each call, and end the goroutine that reads ahead.
 func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("datanode is gone")
@@ -210,8 +210,8 @@ func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
 	}
 }
 
-// A DataNode that hangs up has sent less than was asked for, too. It would catch a job that fails for
-// good, as if its input had changed, and hides what has happened.
+// A DataNode that closes its connection also sends fewer bytes than requested. The test would catch a
+// job that then fails permanently, as if its input had changed, and hides the cause.
 func TestAConnectionThatEndsIsNoChangeOfTheFile(t *testing.T) {
 	t.Parallel()
 	for _, end := range []error{io.ErrUnexpectedEOF, io.EOF} {

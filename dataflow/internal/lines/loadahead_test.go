@@ -31,9 +31,9 @@ func splitOfAll(t interface{ Fatal(...any) }, f *memfs.FS, names []string) jobgr
 	return split
 }
 
-// Files are loaded several at a time. It would catch one whose lines come before those of the file
-// before it, a last line without an end that the next file's first is added to, and a file that is
-// left out among small, large and empty ones.
+// The reader loads several files at a time. The test would catch files in the wrong order, a last line
+// without a newline that is joined with the next file's first line, and a skipped file among small,
+// large and empty ones.
 func TestFilesOfASplitAreReadOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -63,7 +63,7 @@ func TestFilesOfASplitAreReadOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// remote takes its time for each file, and counts how many were begun.
+// remote is slow for each file, and counts the loads that have begun.
 type remote struct {
 	*memfs.FS
 	begun atomic.Int64
@@ -103,8 +103,8 @@ func TestSmallFilesAreLoadedSideBySide(t *testing.T) {
 	})
 }
 
-// It would catch a reader that loads all files of a split while its task is at the first line, or
-// goes on loading when the task has failed.
+// The test would catch a reader that loads all files of a split while its task is at the first line,
+// or continues to load after the task has failed.
 func TestLoadingAheadIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestLoadingAheadIsBounded(t *testing.T) {
 	})
 }
 
-// A file whose error comes before its turn must not take that of another.
+// An error of a file must not be reported before the lines of the files before it.
 func TestTheFirstFileThatFailsIsNamed(t *testing.T) {
 	t.Parallel()
 	f, names := manyFiles(20)

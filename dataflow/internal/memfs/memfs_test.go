@@ -96,7 +96,7 @@ func TestAScanTellsTheBlocksOfEachFile(t *testing.T) {
 	}
 }
 
-// A directory that is removed with what somebody else has put there is lost.
+// Remove must not remove a directory into which another program has put a file.
 func TestADirectoryThatIsNotEmptyStays(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(map[string]string{"/d/f": "x"})

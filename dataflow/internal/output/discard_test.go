@@ -16,8 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
 )
 
-// A job that has failed on its quota kept it filled. It would catch parts that stay, and a clean-up
-// that takes the files of others, or those of a job that is just beginning.
+// The files of a failed job count against the directory's quota. The test would catch parts that stay,
+// and a clean-up that removes the files of other jobs, or of a job that just begins.
 func TestWhatAFailedJobLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ before, after map[string]string }{
@@ -53,8 +53,8 @@ func TestWhatAFailedJobLeftIsRemoved(t *testing.T) {
 	}
 }
 
-// It would catch a job of an output that begins between the look into _temporary and its removal, and
-// loses what it has written.
+// The test would catch a second job of the output that begins between the listing of _temporary and its
+// removal, and loses its files.
 func TestAJobThatBeginsMeanwhileKeepsItsFiles(t *testing.T) {
 	t.Parallel()
 	f := filesystemOf(t, map[string]string{"/out/_temporary/job/1/part-00000": "x"})
@@ -81,8 +81,8 @@ func TestAJobThatBeginsMeanwhileKeepsItsFiles(t *testing.T) {
 	}
 }
 
-// A job that is cancelled while it replaces an output leaves the old content where the commit has put
-// it. It would catch a clean-up that removes the only copy.
+// If a job is cancelled while it replaces an output, the old content stays in _temporary. The test would
+// catch a clean-up that removes this only copy.
 func TestACommitThatHadBegunLosesNothing(t *testing.T) {
 	t.Parallel()
 	f := filesystemOf(t, map[string]string{
@@ -97,9 +97,9 @@ func TestACommitThatHadBegunLosesNothing(t *testing.T) {
 	}
 }
 
-// An attempt whose worker was given up for dead goes on, in any interleaving with the clean-up of its
-// job, which may die at any call and be repeated: what was there before is in the output, or still
-// somewhere below _temporary, unless one whole result has taken its place.
+// An attempt whose worker was declared dead continues, in any interleaving with the clean-up of its job.
+// The clean-up may die at any call and be repeated. The old content must stay in the output or below
+// _temporary, unless one complete result has replaced it.
 func TestNoInterleavingOfACleanUpLosesTheOldContent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -137,7 +137,7 @@ func TestNoInterleavingOfACleanUpLosesTheOldContent(t *testing.T) {
 	})
 }
 
-// begin runs anything as a process.
+// begin runs a function as a process.
 func begin(f *memfs.FS, do func(context.Context, filesystem.FileSystem) error) *process {
 	p := &process{waiting: make(chan struct{}), command: make(chan command)}
 	go func() { // ends with do, which the test steps to its end
@@ -148,7 +148,7 @@ func begin(f *memfs.FS, do func(context.Context, filesystem.FileSystem) error) *
 	return p
 }
 
-// checkKept fails where the old content is gone before all parts of the new one are in their place.
+// checkKept fails if the old content is gone before all new parts are in place.
 func checkKept(f *memfs.FS, fatalf func(string, ...any)) {
 	files := f.Files()
 	moved := 0

@@ -15,9 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
 )
 
-// process is an attempt that makes one file system call at a time, when the test
-// lets it, and can die before or after any of them. One that is not let go on
-// for a while is a paused process that comes back late.
+// process is an attempt that makes one file system call for each step of the test,
+// and can die before or after any call. A process without steps for a while is a
+// paused process that comes back late.
 type process struct {
 	waiting chan struct{} // it stands before a call, or has ended (closed)
 	next    memfs.Call    // the call before which it stands
@@ -71,7 +71,7 @@ func (p *process) fault(c memfs.Call) error {
 	return nil
 }
 
-// step lets the process make its next call, and tells whether it has ended.
+// step lets the process make its next call, and reports whether it has ended.
 func (p *process) step(c command) (ended bool) {
 	p.command <- c
 	_, alive := <-p.waiting
@@ -84,7 +84,7 @@ func (p *process) finish(how command) {
 	}
 }
 
-// stopBefore lets the process go on until it stands before its n-th call of this kind.
+// stopBefore lets the process run up to its n-th call of this kind.
 func (p *process) stopBefore(t *testing.T, n int, op, uri string) {
 	t.Helper()
 	for {
@@ -121,11 +121,11 @@ func checkVisible(f *memfs.FS, old map[string]string, fatalf func(string, ...any
 	}
 }
 
-// Attempts of two jobs run one step at a time in any interleaving, die anywhere,
-// before or after a call took effect, or come back late: at no moment may
-// _SUCCESS stand beside anything but one attempt's whole result, and an attempt
-// that is left alone must get through. Catches any step that a late attempt can
-// still make, and any state from which a commit cannot be repeated.
+// Attempts of two jobs run one step at a time in any interleaving. They die before
+// or after any call, or come back late. At each moment, an output with _SUCCESS must
+// hold the complete result of one attempt. An undisturbed attempt must succeed.
+// Catches any step that a late attempt can still make, and any state from which a
+// commit cannot be repeated.
 func TestNoInterleavingShowsAPartialResult(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -174,9 +174,9 @@ func TestNoInterleavingShowsAPartialResult(t *testing.T) {
 	})
 }
 
-// A late try takes over the marker of another try, which has removed the late one's files and is about to
-// clear the output. Would catch a try that moves the other's marker away as if it were old content: the
-// parts that stay would be nobody's, and no later try could get through.
+// A late try takes over the marker of another try. That try has removed the late try's files and is about to
+// clear the output. The test would catch a try that moves the other try's marker away as if it were old
+// content. The remaining parts would then look like another job's, and no later try could succeed.
 func TestAMarkerThatWasTakenOverStays(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(nil)
@@ -196,9 +196,9 @@ func TestAMarkerThatWasTakenOverStays(t *testing.T) {
 	checkVisible(f, nil, t.Fatalf)
 }
 
-// Each call of an attempt in turn fails, before or after it took effect; the
-// next attempt must repeat the commit. The number of calls is the test's own
-// proof that it went through all of them.
+// Each call of an attempt fails in turn, before or after its effect. The next attempt
+// must repeat the commit. The number of calls proves that the test reaches all of
+// them.
 func TestTheCommitIsRepeatableAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, how := range []command{dieBefore, dieAfter} {

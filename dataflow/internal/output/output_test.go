@@ -47,7 +47,7 @@ func content(job, attempt string, part int) string {
 	return fmt.Sprintf("%s %s %d", job, attempt, part)
 }
 
-// result is what the output holds after one undisturbed attempt.
+// result returns the content of the output after one undisturbed attempt.
 func result(job, attempt string) map[string]string {
 	files := map[string]string{"/out/_SUCCESS": job + "\n"}
 	for i := range parts {
@@ -110,7 +110,7 @@ func TestOutputThatExistsIsRefusedAndKept(t *testing.T) {
 }
 
 // TestJobsOfOneOutputLeaveEachOtherAlone would catch a job that is refused at its
-// commit, and takes the other's parts with it.
+// commit, and removes the other job's parts.
 func TestJobsOfOneOutputLeaveEachOtherAlone(t *testing.T) {
 	t.Parallel()
 	f := filesystemOf(t, map[string]string{
@@ -125,8 +125,8 @@ func TestJobsOfOneOutputLeaveEachOtherAlone(t *testing.T) {
 	}
 }
 
-// TestARepeatedCommitLeavesTheNextJobsFiles would catch a commit whose answer was lost, and that comes
-// again when the next job of this output is writing, or has moved away what it replaces.
+// TestARepeatedCommitLeavesTheNextJobsFiles would catch a commit whose answer was lost, and whose repetition
+// removes files of the output's next job, or the old content that this job has moved away.
 func TestARepeatedCommitLeavesTheNextJobsFiles(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(nil)
@@ -149,7 +149,7 @@ func TestARepeatedCommitLeavesTheNextJobsFiles(t *testing.T) {
 }
 
 // TestAHomeDirectoryIsNeverReplaced would catch --overwrite with an output that is
-// one level too high, which costs a user everything.
+// one level too high, which removes all files of a user.
 func TestAHomeDirectoryIsNeverReplaced(t *testing.T) {
 	t.Parallel()
 	f := filesystemOf(t, map[string]string{"/user/alice/.bobbin/cache/x": "x", "/user/alice/precious": "y"})
@@ -189,8 +189,8 @@ func filesystemOf(t *testing.T, files map[string]string) *memfs.FS {
 	return f
 }
 
-// TestRefusedOutputIsPermanent would catch a job that is restarted though it
-// will never be allowed to write, and one that is not though a call just failed.
+// TestRefusedOutputIsPermanent would catch a job that restarts although it has no
+// permission to write, and a job that does not restart after a failed call.
 func TestRefusedOutputIsPermanent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,9 +9,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/splits"
 )
 
-// FuzzPlan lists what a path or a pattern names. It would catch a pattern that
-// takes the client's memory, a file that is read twice or is not there, and a
-// fault that does not name the input.
+// FuzzPlan lists the files of any path or pattern. It would catch a pattern that uses
+// up the client's memory, a file that is read twice or does not exist, and an error
+// that does not name the input.
 func FuzzPlan(f *testing.F) {
 	for _, input := range []string{
 		"/in/*.txt", "/{in/{a,b}.txt,in2/*}", `/odd/\[?\].txt`, "/in/[a", "/in/{a,b", "/in/{,a,}.txt", "/in/[^l-a]*", "mem:///in", "/in/../in/a.txt",

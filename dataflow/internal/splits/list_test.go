@@ -26,7 +26,7 @@ func many(n int) *memfs.FS {
 	return memfs.New(files)
 }
 
-// calls counts the calls of each method that a file system has got.
+// calls counts the calls of each method of a file system.
 type calls struct {
 	mu    sync.Mutex // guards count
 	count map[string]int
@@ -45,8 +45,8 @@ func count(f *memfs.FS) *calls {
 	return c
 }
 
-// Ten thousand files were ten thousand and more calls of the NameNode, before anything ran. It
-// would catch a call for each file, also of those that a pattern names.
+// Ten thousand files once needed more than ten thousand calls to the NameNode before the job ran.
+// The test would catch a call for each file, also for the matches of a pattern.
 func TestADirectoryIsListedByOneScan(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{"/in", "/in/*", "/in/part-*"} {
@@ -73,8 +73,8 @@ func TestADirectoryIsListedByOneScan(t *testing.T) {
 	}
 }
 
-// A job that finds out after an hour that it may not read its last file has wasted it. It would
-// catch files whose rights are taken for those of others.
+// The listing checks permissions, so that a job does not fail after an hour at its last file. The
+// test would catch files that are not checked although their rights differ from those of others.
 func TestOneFileOfEachKindOfRightsIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -102,7 +102,7 @@ func TestOneFileOfEachKindOfRightsIsAskedFor(t *testing.T) {
 	}
 }
 
-// slow takes its time for each call, and counts how many are under way.
+// slow is slow for each call, and counts the calls under way.
 type slow struct {
 	*memfs.FS
 	running, most atomic.Int64
@@ -118,8 +118,8 @@ func (s *slow) Scan(ctx context.Context, uri string, part func([]filesystem.Entr
 	return s.FS.Scan(ctx, uri, part)
 }
 
-// It would catch a listing of a year of daily directories that takes a year of round trips, and
-// one that storms the NameNode.
+// The test would catch a listing that makes the calls for a year's daily directories one after the
+// other, and a listing that overloads the NameNode.
 func TestDirectoriesAreListedSideBySide(t *testing.T) {
 	t.Parallel()
 	files := make(map[string]string)
@@ -147,7 +147,7 @@ func TestDirectoriesAreListedSideBySide(t *testing.T) {
 	}
 }
 
-// It would catch a listing that goes on after its first error, or its caller.
+// The test would catch a listing that continues after its first error, or after its caller has ended.
 func TestAListingEndsWithItsFirstError(t *testing.T) {
 	t.Parallel()
 	f := many(10)
@@ -175,8 +175,8 @@ func (v vanishing) Scan(ctx context.Context, uri string, part func([]filesystem.
 	})
 }
 
-// Another program may remove inputs at any time. It would catch a job that counts one directory of
-// two and says nothing: what was there was taken for an alternative of the pattern that names nothing.
+// Another program may remove inputs at any time. The test would catch a job that reads one directory
+// of two without an error, because it takes the removed one for an alternative without a match.
 func TestWhatVanishesWhileItIsListedIsMissed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

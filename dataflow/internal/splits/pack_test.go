@@ -42,8 +42,8 @@ func TestSmallFilesShareSplitsWhileEachSubtaskHasSome(t *testing.T) {
 	}
 }
 
-// It would catch splits whose files lie on other nodes each, so that nothing is read where it lies,
-// and one node that is given everything.
+// The test would catch splits whose files lie on different nodes, so that no subtask reads locally,
+// and one node that gets all splits.
 func TestFilesOfANodeShareASplit(t *testing.T) {
 	t.Parallel()
 	const files, nodes = 4000, 5
@@ -83,7 +83,7 @@ func TestFilesOfANodeShareASplit(t *testing.T) {
 	}
 }
 
-// given has these files, whatever is scanned.
+// given returns these files for each scan.
 type given struct {
 	*memfs.FS
 	files []filesystem.Entry
@@ -106,7 +106,8 @@ func small(uri string, size int64, hosts ...string) filesystem.Entry {
 	return e
 }
 
-// The client gets tokens by the beginning of a split's URIs: of "hdfs://" there are none.
+// The client gets tokens for the file system at the beginning of a split's URIs. For "hdfs://" alone
+// it could get none.
 func TestFilesOfTwoFileSystemsShareNoSplit(t *testing.T) {
 	t.Parallel()
 	var g given
@@ -129,7 +130,7 @@ func TestFilesOfTwoFileSystemsShareNoSplit(t *testing.T) {
 	}
 }
 
-// nodes are the hosts of the files that anyFiles gives.
+// nodes are the hosts of the files of anyFiles.
 var nodes = []string{"n1", "n2", "n3", "n4"}
 
 // anyFiles are files of up to 300 KiB, on two file systems, with up to three replicas.
@@ -144,9 +145,9 @@ func anyFiles(t *rapid.T) []filesystem.Entry {
 	return all
 }
 
-// Files that share splits are held against what each of them is by itself: it would catch one that is
-// lost, doubled or cut, a split that is longer than the others or names a host that lacks a file of it,
-// one for each file where they might share, and an order of chance, by which each plan is another.
+// The test compares shared splits with the files in them. It would catch a file that is lost, doubled
+// or cut, a split that is too long or names a host without one of its files, files that do not share a
+// split although they could, and a random order, which would make each plan different.
 func TestSharedSplitsAreWhatTheirFilesAre(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -221,7 +222,7 @@ func TestSharedSplitsAreWhatTheirFilesAre(t *testing.T) {
 	})
 }
 
-// endless is a directory of so many files, of which a part at a time is there.
+// endless is a directory of many files. It makes only one part of the listing at a time.
 type endless struct {
 	*memfs.FS
 	files int
@@ -249,8 +250,8 @@ func (f endless) Scan(_ context.Context, uri string, part func([]filesystem.Entr
 
 func (endless) CheckReadable(context.Context, string) error { return nil }
 
-// BenchmarkPlanOfAMillionFiles shows what a listing holds in the end: bytes allocated for each file
-// are those that pass by, too.
+// BenchmarkPlanOfAMillionFiles shows the memory that a listing holds at its end. The bytes allocated
+// for each file include temporary ones.
 func BenchmarkPlanOfAMillionFiles(b *testing.B) {
 	const files = 1_000_000
 	var got []jobgraph.Split

@@ -86,7 +86,7 @@ func TestInputsNameFiles(t *testing.T) {
 	}
 }
 
-// ignore is for whoever does not ask how far a listing is.
+// ignore ignores the progress of a listing.
 func ignore(int) {}
 
 func TestUnreadableInputIsNamed(t *testing.T) {
@@ -107,7 +107,7 @@ func TestUnreadableInputIsNamed(t *testing.T) {
 	}
 }
 
-// refusing has a file that nobody can read among those that somebody may.
+// refusing has an unreadable file among readable ones.
 type refusing struct{ *memfs.FS }
 
 func (f refusing) Scan(ctx context.Context, uri string, part func([]filesystem.Entry) error) error {
@@ -121,7 +121,7 @@ func (f refusing) Scan(ctx context.Context, uri string, part func([]filesystem.E
 	})
 }
 
-// It would catch ciphertext that is counted.
+// The test would catch a job that counts ciphertext.
 func TestAFileThatNobodyCanReadIsNamed(t *testing.T) {
 	t.Parallel()
 	_, err := splits.Plan(t.Context(), refusing{memfs.New(tree)}, []string{"/in"}, 1, ignore)
@@ -133,8 +133,8 @@ func TestAFileThatNobodyCanReadIsNamed(t *testing.T) {
 	}
 }
 
-// The splits of a file must cover it without gap or overlap, whatever its
-// blocks; else lines are lost or counted twice.
+// For any blocks, the splits of a file must cover it without gap or overlap. Otherwise
+// lines are lost or counted twice.
 func TestSplitsCoverEachFileOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -178,19 +178,19 @@ func TestSplitsCoverEachFileOnce(t *testing.T) {
 	})
 }
 
-// openCost is what opening a file costs, in bytes.
+// openCost is the cost of opening a file, in bytes.
 const openCost = 256 << 10
 
 func costOf(s jobgraph.Split) int64 { return s.Bytes() + openCost*int64(len(s.Parts)) }
 
-// checkOrder holds that what takes longest comes first: last, it would keep a job waiting.
+// checkOrder checks that the largest splits come first. At the end they would delay the job.
 func checkOrder(t *rapid.T, got []jobgraph.Split) {
 	if !slices.IsSortedFunc(got, func(a, b jobgraph.Split) int { return int(costOf(b) - costOf(a)) }) {
 		t.Fatal("not the largest first")
 	}
 }
 
-// checkCover holds that each byte of the files /in/0, /in/1, … is in one part.
+// checkCover checks that each byte of the files /in/0, /in/1, … is in one part.
 func checkCover(t *rapid.T, got []jobgraph.Split, sizes []int) {
 	type run struct {
 		uri  string
