@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// App is the ResourceManager's view of an application, by its REST API.
+// App returns the ResourceManager's view of an application, from its REST API.
 func (u *User) App(t testing.TB, application string) cluster.RMApp {
 	t.Helper()
 	return wait.Answer(t, "the state of "+application, func() (cluster.RMApp, error) {
@@ -22,7 +22,7 @@ func (u *User) App(t testing.TB, application string) cluster.RMApp {
 	})
 }
 
-// Report is the ResourceManager's report of an application, as its clients get it.
+// Report returns the ResourceManager's report of an application, as YARN's clients get it.
 func (u *User) Report(t testing.TB, application string) records.ApplicationReport {
 	t.Helper()
 	id, err := records.ParseApplicationID(application)
@@ -35,18 +35,18 @@ func (u *User) Report(t testing.TB, application string) records.ApplicationRepor
 	})
 }
 
-// Ended tells whether YARN is done with an application.
+// Ended reports whether an application has ended for YARN.
 func Ended(app cluster.RMApp) bool {
 	return app.State == "FINISHED" || app.State == "FAILED" || app.State == "KILLED"
 }
 
-// WaitBegun waits until YARN says that an application runs, or has ended before it did.
+// WaitBegun waits until YARN says that an application runs or has ended.
 func (u *User) WaitBegun(t testing.TB, application string) cluster.RMApp {
 	t.Helper()
 	return u.waitApp(t, application, "runs, or has ended", func(app cluster.RMApp) bool { return app.State == "RUNNING" || Ended(app) })
 }
 
-// WaitEnded waits until YARN is done with an application.
+// WaitEnded waits until an application has ended for YARN.
 func (u *User) WaitEnded(t testing.TB, application string) cluster.RMApp {
 	t.Helper()
 	return u.waitApp(t, application, "has ended", Ended)
@@ -76,20 +76,20 @@ func (u *User) WaitLogs(t testing.TB, application string) {
 	})
 }
 
-// Apps lists the user's applications of one name, whatever their state.
+// Apps lists the user's applications with one name, in any state.
 func (u *User) Apps(t testing.TB, name string) []cluster.RMApp {
 	t.Helper()
 	return slices.DeleteFunc(u.AllApps(t), func(a cluster.RMApp) bool { return a.Name != name })
 }
 
-// AllApps lists all of the user's applications that YARN remembers.
+// AllApps lists all applications of the user that YARN remembers.
 func (u *User) AllApps(t testing.TB) []cluster.RMApp {
 	t.Helper()
 	return wait.Answer(t, "the user's applications", func() ([]cluster.RMApp, error) {
 		var answer struct {
-			Apps *struct{ App []cluster.RMApp } // null while there is none
+			Apps *struct{ App []cluster.RMApp } // null if there are none
 		}
-		err := u.Cluster.RM().Get(wait.Context(t), "apps?user="+u.Name, &answer) // of hundreds
+		err := u.Cluster.RM().Get(wait.Context(t), "apps?user="+u.Name, &answer) // limited to the user: YARN has hundreds
 		if err != nil || answer.Apps == nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func (u *User) AllApps(t testing.TB) []cluster.RMApp {
 	})
 }
 
-// Staging is what lies in the user's staging area.
+// Staging is the content of the user's staging area.
 type Staging struct {
 	Applications []string // ids
 	Cache        []string // <sha256>/<name>, and <sha256>/.<random> of uploads under way
@@ -122,7 +122,7 @@ func (u *User) Staging(t testing.TB) Staging {
 	return s
 }
 
-// list lists a directory; one that is not there is empty.
+// list lists a directory. A directory that does not exist is empty.
 func list(t testing.TB, files filesystem.FileSystem, dir string) []filesystem.FileInfo {
 	t.Helper()
 	entries, err := files.List(t.Context(), dir)
@@ -132,15 +132,14 @@ func list(t testing.TB, files filesystem.FileSystem, dir string) []filesystem.Fi
 	return entries
 }
 
-// CheckGone fails the test if anything of an application that has ended is left:
-// its processes, its containers on YARN, its staging directory. The first two
-// may take a moment.
+// CheckGone fails the test if an ended application has left processes, containers on YARN, or its
+// staging directory. It waits for the end of processes and containers.
 func (u *User) CheckGone(t testing.TB, application string) {
 	t.Helper()
 	WaitNoProcesses(t, application)
 	wait.For(t, application+" holds no container", func() (bool, error) {
 		app := u.App(t, application)
-		return app.RunningContainers <= 0 && app.AllocatedMB <= 0, nil // -1 once it has ended
+		return app.RunningContainers <= 0 && app.AllocatedMB <= 0, nil // -1 after its end
 	})
 	if left := u.Staging(t).Applications; slices.Contains(left, application) {
 		t.Errorf("the staging directory of %s still exists: %v", application, left)

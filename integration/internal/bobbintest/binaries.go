@@ -10,17 +10,17 @@ import (
 	"sync"
 )
 
-// BinVariable names a directory with the programs of the tests, as Build makes them for all packages of a run. Without it
-// each package builds its own.
+// BinVariable names a directory with the programs of the tests, which Build has made for all packages of a run. Without
+// it each package builds its own programs.
 const BinVariable = "BOBBIN_TEST_BIN"
 
-// raceDir is the folder, in that directory, of the programs with the race detector.
+// raceDir is the subfolder with the programs that have the race detector.
 const raceDir = "race"
 
 const module = "github.com/bobbin-yarn/bobbin"
 
-// Build builds the programs of the tests into dir, with the flags of `make build`, and with the race detector below it. What
-// is there and up to date stays.
+// Build builds the programs of the tests into dir with the flags of `make build`, and into its raceDir with the race
+// detector. It does not rebuild programs that are up to date.
 func Build(ctx context.Context, dir string) error {
 	if err := build(ctx, dir, false); err != nil {
 		return err
@@ -43,7 +43,7 @@ func build(ctx context.Context, dir string, race bool) error {
 	return nil
 }
 
-// binaries are those of a run, or built by the first test that needs one, all at once.
+// binaries are the run's programs. Without BinVariable the first test that needs a program builds all of them.
 type binaries struct {
 	race  bool
 	build sync.Once // guards dir, err
@@ -51,11 +51,11 @@ type binaries struct {
 	err   error
 }
 
-// path gives the path of a binary.
+// path returns the path of a binary.
 func (b *binaries) path(ctx context.Context, name string) (string, error) {
 	dir := os.Getenv(BinVariable)
 	if dir == "" {
-		// Not the test's context: the binaries outlive the test that is the first to ask for them.
+		// Not the test's context: the binaries outlive the first test that needs them.
 		b.build.Do(func() { b.err = b.make(context.WithoutCancel(ctx)) })
 		if b.err != nil {
 			return "", b.err

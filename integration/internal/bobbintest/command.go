@@ -21,13 +21,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// Outcome is how a command ended.
+// Outcome is the result of a command.
 type Outcome struct {
 	Code           int // -1 after a signal
 	Stdout, Stderr string
 }
 
-// Report is what `bobbin run -o json` prints.
+// Report is the output of `bobbin run -o json`.
 type Report struct {
 	Application string           `json:"application"`
 	Job         string           `json:"job"`
@@ -47,7 +47,7 @@ type Step struct {
 	Millis int64  `json:"ms"` // from the start of the command
 }
 
-// JSON decodes the last line of standard output, which `-o json` makes an object.
+// JSON decodes the last line of standard output, which is an object with `-o json`.
 func (o Outcome) JSON(t testing.TB) Report {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(o.Stdout), "\n")
@@ -58,7 +58,7 @@ func (o Outcome) JSON(t testing.TB) Report {
 	return report
 }
 
-// Application is the first application that the command's output names.
+// Application returns the first application that the command's output names.
 func (o Outcome) Application(t testing.TB) string {
 	t.Helper()
 	id := applicationPattern().FindString(o.Stderr + o.Stdout)
@@ -68,7 +68,7 @@ func (o Outcome) Application(t testing.TB) string {
 	return id
 }
 
-// String is all that the command said, for messages of failed tests.
+// String returns all output of the command, for messages of failed tests.
 func (o Outcome) String() string {
 	return fmt.Sprintf("exit code %d\n--- stdout\n%s\n--- stderr\n%s", o.Code, o.Stdout, o.Stderr)
 }
@@ -95,8 +95,8 @@ func (u *User) Start(t testing.TB, args ...string) *Command {
 	return u.StartProgram(t, u.bobbin, args...)
 }
 
-// StartProgram starts any program in the user's environment. What still runs when
-// the test ends is killed.
+// StartProgram starts any program in the user's environment. At the end of the test, its processes
+// are killed.
 func (u *User) StartProgram(t testing.TB, program string, args ...string) *Command {
 	t.Helper()
 	c := u.command(t, program, args...)
@@ -107,13 +107,13 @@ func (u *User) StartProgram(t testing.TB, program string, args ...string) *Comma
 	}
 	go func() { // ends with the process
 		defer close(c.ended)
-		_ = c.cmd.Wait() // how it ended is in ProcessState
+		_ = c.cmd.Wait() // ProcessState has the result
 	}()
 	t.Cleanup(func() { c.end(t) })
 	return c
 }
 
-// command is a command of the user's that has not started. It is to lead a process group.
+// command returns a command of the user that has not started. It will lead a process group.
 func (u *User) command(t testing.TB, program string, args ...string) *Command {
 	c := &Command{
 		mark:  rand.Text(),
@@ -137,8 +137,7 @@ func (c *Command) Wait(t testing.TB) Outcome {
 	return c.Seen()
 }
 
-// Signal sends a signal to the command's process alone; a command that has ended
-// does not mind.
+// Signal sends a signal to the command's process only. It does nothing if the command has ended.
 func (c *Command) Signal(t testing.TB, signal os.Signal) {
 	t.Helper()
 	if err := c.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -146,10 +145,10 @@ func (c *Command) Signal(t testing.TB, signal os.Signal) {
 	}
 }
 
-// PID is the command's process.
+// PID returns the id of the command's process.
 func (c *Command) PID() int { return c.cmd.Process.Pid }
 
-// Running tells whether the command has not ended yet.
+// Running reports whether the command still runs.
 func (c *Command) Running() bool {
 	select {
 	case <-c.ended:
@@ -159,7 +158,7 @@ func (c *Command) Running() bool {
 	}
 }
 
-// Seen is what the command has said so far; its Code counts once it has ended.
+// Seen returns the command's output so far. Its Code is valid after the command's end.
 func (c *Command) Seen() Outcome {
 	o := Outcome{Stdout: c.stdout.String(), Stderr: c.stderr.String()}
 	if !c.Running() {
@@ -168,8 +167,8 @@ func (c *Command) Seen() Outcome {
 	return o
 }
 
-// Says waits until the command has said text, on either output. One that ends
-// without having said it fails the test.
+// Says waits until the command has written text to stdout or stderr. If the command ends without
+// it, the test fails.
 func (c *Command) Says(t testing.TB, text string) {
 	t.Helper()
 	wait.For(t, fmt.Sprintf("%s says %q", c.cmd.Args[0], text), func() (bool, error) {
@@ -185,14 +184,14 @@ func (c *Command) Says(t testing.TB, text string) {
 	})
 }
 
-// Application waits until the command has named its application.
+// Application waits until the output names the application.
 func (c *Command) Application(t testing.TB) string {
 	t.Helper()
 	c.Says(t, "application_")
 	return c.Seen().Application(t)
 }
 
-// output keeps what a command writes.
+// output keeps the output of a command.
 type output struct {
 	mu     sync.Mutex // guards buffer
 	buffer bytes.Buffer

@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// Answer is what a web server answered to a User's Curl.
+// Answer is a web server's answer to Curl.
 type Answer struct {
 	Status int
 	Type   string // Content-Type; empty from Curl
 	Body   string
-	Sent   string // the Authorization of the request; empty: none
+	Sent   string // the Authorization header of the request, or ""
 }
 
-// String is the answer for messages of failed tests.
+// String returns the answer for messages of failed tests.
 func (a Answer) String() string { return fmt.Sprintf("status %d: %.500s", a.Status, a.Body) }
 
-// Curl runs the real curl with these arguments, the address among them, and the user's ticket for
-// servers that take one. It believes every certificate.
+// Curl runs the real curl with these arguments, which contain the address. It sends the user's
+// ticket to servers that accept one, and accepts every certificate.
 func (u *User) Curl(t testing.TB, args ...string) (a Answer) {
 	t.Helper()
 	const program = "curl"
@@ -27,7 +27,7 @@ func (u *User) Curl(t testing.TB, args ...string) (a Answer) {
 	got := u.StartProgram(t, program, append(own, args...)...).Wait(t)
 	end := strings.LastIndexByte(got.Stdout, '\n')
 	status, err := strconv.Atoi(got.Stdout[end+1:])
-	if got.Code != 0 || err != nil { // one that knows no --negotiate ends at once
+	if got.Code != 0 || err != nil { // a curl without --negotiate ends at once
 		t.Fatalf("curl with GSSAPI, such as Debian's (scripts/prepare --all), with %v: %v: %s", args, err, got)
 	}
 	a.Status, a.Body = status, got.Stdout[:end]

@@ -16,16 +16,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Small are the arguments of `bobbin run` for the smallest containers that our
-// processes fit into: several jobs of tests find room beside each other.
+// Small returns the flags of `bobbin run` for the smallest containers in which Bobbin's processes can run, so that jobs
+// of several tests run at the same time.
 func Small(args ...string) []string {
 	return append([]string{"run", "-t", "yarn-per-job", "-jm", "256m", "-tm", "320m"}, args...)
 }
 
-// SlowJob is a job that runs until a test opens its gate, however long that takes, and costs nothing
-// meanwhile. It ends soon after that, and soon after it is cancelled.
+// SlowJob is a job that runs until a test opens its gate, and uses almost no processor time until then. It ends soon
+// after the gate opens or the job is cancelled.
 type SlowJob struct {
-	Args   []string // what follows the flags of a command that runs it: a program and the program's arguments
+	Args   []string // the last arguments of a command that runs the job: a program and the program's arguments
 	Input  string
 	Output string
 	Want   []string // the output's lines, sorted
@@ -33,15 +33,16 @@ type SlowJob struct {
 	gate string
 }
 
-// SlowJob makes the input of a job that reads and writes the user's own directories, with up to 4 tasks, and counts lines.
+// SlowJob makes the input of a job that counts lines with up to 4 tasks. It reads and writes the user's own
+// directories.
 func (s *Suite) SlowJob(t testing.TB, u *User) *SlowJob {
 	t.Helper()
 	text, want := hours(t)
 	return s.slowJob(t, u, text, "", want)
 }
 
-// hours is a text of 4 files, and how often each of its lines begins with a word. While the gate is closed a file takes more than
-// an hour: no run of the tests does.
+// hours returns a text of 4 files, and the number of lines that begin with each word. While the gate is closed, a file
+// takes more than an hour, which is longer than a test run.
 func hours(t testing.TB) (dir string, want []string) {
 	t.Helper()
 	const files, lines = 4, 20_000
@@ -55,8 +56,8 @@ func hours(t testing.TB) (dir string, want []string) {
 	return dir, []string{fmt.Sprintf("or\t%d", files*lines/2), fmt.Sprintf("to\t%d", files*lines/2)}
 }
 
-// slowJob runs dawdle with these flags of its own over the text of a directory of this machine. The output is on the file
-// system of this root, or on the default one.
+// slowJob runs dawdle with these flags over the text in a local directory. The output is on the file system of this
+// root, or on the default file system.
 func (s *Suite) slowJob(t testing.TB, u *User, text, root string, want []string, flags ...string) *SlowJob {
 	t.Helper()
 	dir := u.Scratch(t)
@@ -86,7 +87,7 @@ type Dawdler struct {
 	Job         string
 	Master      *Master // of the application's current attempt
 
-	restarted int64 // when it was last seen to be, by the master's clock
+	restarted int64 // its last restart that was seen, by the master's clock
 }
 
 // Dawdle starts a SlowJob with these flags of `bobbin run` and waits until its tasks run.
@@ -95,8 +96,7 @@ func (s *Suite) Dawdle(t testing.TB, u *User, flags ...string) *Dawdler {
 	return s.dawdle(t, u, s.SlowJob(t, u), flags)
 }
 
-// DawdleOver is Dawdle for the text of the files in a directory of this machine, of which each line
-// takes a fifth of a second.
+// DawdleOver is Dawdle for the files in a local directory. Each of their lines takes a fifth of a second.
 func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) *Dawdler {
 	t.Helper()
 	return s.DawdleOverTo(t, u, text, "", flags...)
@@ -116,10 +116,10 @@ func (s *Suite) DawdleTo(t testing.TB, u *User, root string, flags ...string) *D
 	return s.dawdle(t, u, s.slowJob(t, u, text, root, want), flags)
 }
 
-// Trickle starts the program dawdle so that it reads and writes HDFS all the time
-// for that long, at parallelism 2: it copies one file after the other, line by line, into
-// an output that is many times larger. From one file to the next, connections to the NameNode
-// become idle and are closed, so that what logs a task in has to be good all the time.
+// Trickle starts the program dawdle so that it reads and writes HDFS for this time, at parallelism 2. It copies one
+// file after the other, line by line, into an output that is many times larger. Between two files, connections to the
+// NameNode become idle and are closed. So the tasks must log in again and again, and need valid credentials all the
+// time.
 func (s *Suite) Trickle(t testing.TB, u *User, life time.Duration, flags ...string) *Dawdler {
 	t.Helper()
 	return s.TrickleTo(t, u, "", life, flags...)
@@ -131,7 +131,7 @@ func (s *Suite) TrickleTo(t testing.TB, u *User, root string, life time.Duration
 	const (
 		pause     = 20 * time.Millisecond
 		perSecond = 2 * int(time.Second/pause) // lines, of two tasks
-		perFile   = 1500                       // 30 s: Hadoop's clients close what is idle for 10 s, and leases are renewed every 20 s
+		perFile   = 1500                       // 30 s: Hadoop's clients close connections after 10 idle seconds, and renew leases every 20 s
 		repeat    = 40                         // to 440 bytes a line
 	)
 	text := t.TempDir()
@@ -156,8 +156,8 @@ func (s *Suite) dawdle(t testing.TB, u *User, job *SlowJob, flags []string) *Daw
 	return u.submit(t, job, flags).reached(t)
 }
 
-// DawdleAtLast is Dawdle where a race in YARN may end the application before it runs, with these words in its diagnostics.
-// The job is submitted again then, five times at most in all.
+// DawdleAtLast is Dawdle for tests in which a race in YARN may end the application before it runs, with these words in
+// its diagnostics. It then submits the job again, up to five times in all.
 func (s *Suite) DawdleAtLast(t testing.TB, u *User, unlucky string, flags ...string) *Dawdler {
 	t.Helper()
 	job := s.SlowJob(t, u)
@@ -204,8 +204,8 @@ func (d *Dawdler) reachJob(t testing.TB) {
 	d.AwaitTasks(t)
 }
 
-// AwaitSuccessor waits until another attempt of the application has taken over from the
-// one that was killed, and all tasks of the job run that read its input.
+// AwaitSuccessor waits until another attempt of the application has replaced the killed one, and all tasks of the job
+// that read its input run.
 func (d *Dawdler) AwaitSuccessor(t testing.TB) {
 	t.Helper()
 	before, files := d.Master.Access.AMStart, d.User.Files(t)
@@ -214,13 +214,13 @@ func (d *Dawdler) AwaitSuccessor(t testing.TB) {
 			return false, fmt.Errorf("it is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
 		}
 		access, err := d.User.access(t.Context(), files, d.Application)
-		return err == nil && access.AMStart != before, nil // the first one's file goes and the second's comes
+		return err == nil && access.AMStart != before, nil // between the two attempts the file may be missing
 	})
 	d.Master, d.restarted = d.User.Master(t, d.Application), 0
 	d.reachJob(t)
 }
 
-// JobDetails is what REST tells of a job.
+// JobDetails is REST's description of a job.
 type JobDetails struct {
 	State      msg.JobStatus
 	Timestamps map[msg.JobStatus]int64
@@ -230,7 +230,7 @@ type JobDetails struct {
 	}
 }
 
-// Details asks REST for the job.
+// Details gets the job's description from REST.
 func (d *Dawdler) Details(t testing.TB) JobDetails {
 	t.Helper()
 	return wait.Answer(t, "the job's details", func() (now JobDetails, err error) {
@@ -238,7 +238,7 @@ func (d *Dawdler) Details(t testing.TB) JobDetails {
 	})
 }
 
-// AwaitTasks waits until all of the job's tasks run that read its input.
+// AwaitTasks waits until all tasks of the job that read its input run.
 func (d *Dawdler) AwaitTasks(t testing.TB) {
 	t.Helper()
 	wait.For(t, "all tasks run", func() (bool, error) {
@@ -251,8 +251,7 @@ func (d *Dawdler) AwaitTasks(t testing.TB) {
 	})
 }
 
-// AwaitRestart waits until the job has been restarted once more, and its tasks run
-// again.
+// AwaitRestart waits until the job has restarted once more, and its tasks run again.
 func (d *Dawdler) AwaitRestart(t testing.TB) {
 	t.Helper()
 	wait.For(t, "the job is restarted", func() (bool, error) {
@@ -267,8 +266,7 @@ func (d *Dawdler) AwaitRestart(t testing.TB) {
 	d.AwaitTasks(t)
 }
 
-// CheckSucceeds releases the job and checks that it ends well with the exact
-// result.
+// CheckSucceeds opens the job's gate, and checks that the job finishes with the exact result.
 func (d *Dawdler) CheckSucceeds(t testing.TB) {
 	t.Helper()
 	d.Release(t)
@@ -285,8 +283,8 @@ func (d *Dawdler) CheckSucceeds(t testing.TB) {
 	d.User.CheckGone(t, d.Application)
 }
 
-// CheckFails checks that the client ended with exit code 1 and says why, that
-// YARN has the final status, and that nothing is left.
+// CheckFails checks that the client ends with exit code 1 and names the reason, that YARN has the final status, and
+// that no output is committed.
 func (d *Dawdler) CheckFails(t testing.TB, state, status, why string) {
 	t.Helper()
 	got := d.Run.Wait(t)
@@ -316,7 +314,7 @@ func (d *Dawdler) Processes(t testing.TB, role Role) map[string]Process {
 	return found
 }
 
-// First is the process of that role in the first container.
+// First returns the process of that role in the first container.
 func (d *Dawdler) First(t testing.TB, role Role) Process {
 	t.Helper()
 	var first Process
@@ -331,7 +329,7 @@ func (d *Dawdler) First(t testing.TB, role Role) Process {
 	return first
 }
 
-// RootCause is the failure that REST tells of first.
+// RootCause returns the first failure in REST's list.
 func (d *Dawdler) RootCause(t testing.TB) string {
 	t.Helper()
 	var exceptions struct {

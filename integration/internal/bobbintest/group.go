@@ -9,12 +9,11 @@ import (
 	"testing"
 )
 
-// groupVariable marks what a command has started: the kernel gives the number of a group that
-// has ended to another process, which may be anybody's.
+// groupVariable marks the processes that a command has started. Their group id alone is not enough,
+// because the kernel reuses the id of an ended group.
 const groupVariable = "BOBBIN_TEST_GROUP"
 
-// end kills the command and what it has started, as far as they still run, and waits for
-// the command's end.
+// end kills the command and the processes that it has started, and waits for the command's end.
 func (c *Command) end(t testing.TB) {
 	t.Helper()
 	if c.Running() || isGroup(t, c.cmd.Process.Pid, c.mark) {
@@ -23,14 +22,14 @@ func (c *Command) end(t testing.TB) {
 	<-c.ended
 }
 
-// isGroup tells whether the number of a group is still that of the processes with this mark.
+// isGroup reports whether a group id still belongs to the processes with this mark.
 func isGroup(t testing.TB, group int, mark string) bool {
 	t.Helper()
 	if errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
 		return false
 	}
 	for _, pid := range pids(t) {
-		if its, err := syscall.Getpgid(pid); err != nil || its != group { // or it has ended meanwhile
+		if its, err := syscall.Getpgid(pid); err != nil || its != group { // or the process has ended meanwhile
 			continue
 		}
 		environ, err := read(filepath.Join("/proc", strconv.Itoa(pid)), "environ")

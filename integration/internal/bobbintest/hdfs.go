@@ -15,15 +15,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Scratch makes an empty directory of the user's on HDFS and gives its path. It
-// goes with the test, unless the test fails.
+// Scratch makes an empty directory of the user on HDFS and returns its path. It removes the
+// directory at the end of the test, unless the test fails.
 func (u *User) Scratch(t testing.TB) string {
 	t.Helper()
 	return u.ScratchOn(t, "")
 }
 
-// ScratchOn is Scratch on the file system of this root, such as hdfs://other, and
-// gives a URI; on the default one where the root is empty.
+// ScratchOn is Scratch on the file system of this root, such as hdfs://other. It returns a URI. An
+// empty root is the default file system.
 func (u *User) ScratchOn(t testing.TB, root string) string {
 	t.Helper()
 	files := u.Files(t)
@@ -93,9 +93,8 @@ func (u *User) Names(t testing.TB, dir string) []string {
 	return names
 }
 
-// Output reads the lines of a job's output, of all its parts, and sorts them as
-// LC_ALL=C sort does. An output that is not committed as it should be fails the
-// test: without _SUCCESS, or with something else than parts beside it.
+// Output reads the lines of all parts of a job's output, and sorts them like LC_ALL=C sort. The
+// test fails if the output has no _SUCCESS, or other files beside the parts.
 func (u *User) Output(t testing.TB, dir string) []string {
 	t.Helper()
 	files := u.Files(t)

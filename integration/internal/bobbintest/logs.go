@@ -9,11 +9,12 @@ import (
 // LogFile is one log of one container.
 type LogFile struct{ Container, Name string }
 
-// logHeader is the line with which `bobbin logs` begins each of them.
+// logHeader is the line with which `bobbin logs` begins each log.
 var logHeader = regexp.MustCompile(`(?m)^==== (\S+) of (\S+) on \S+\n`)
 
-// Logs are an application's, as `bobbin logs` prints them: what there is so far while it runs,
-// and once it has ended what YARN has aggregated (WaitLogs). Its nodes remove theirs then.
+// Logs returns an application's logs, as `bobbin logs` prints them. While the application runs,
+// these are the logs on its nodes. After its end, they are the logs that YARN has aggregated
+// (WaitLogs), because the nodes then remove theirs.
 func (u *User) Logs(t testing.TB, application string) map[LogFile]string {
 	t.Helper()
 	got := u.Run(t, "logs", application)

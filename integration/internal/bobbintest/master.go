@@ -17,19 +17,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// Master is the ApplicationMaster of a running application, as its owner reaches
-// it: by REST over TLS, with what lies in the staging directory.
+// Master is the ApplicationMaster of a running application. The test reaches it like the owner, by
+// REST over TLS with the files of the staging directory.
 type Master struct {
 	Access launch.Access
 	http   *http.Client
 }
 
 const (
-	requestTimeout = 5 * time.Minute // for a master that is gone without a word
+	requestTimeout = 5 * time.Minute // for a master that was lost without notice
 	maxAnswer      = 64 << 20        // bytes
 )
 
-// Master waits until the application runs, and reaches its master.
+// Master waits until the application runs, and connects to its ApplicationMaster.
 func (u *User) Master(t testing.TB, application string) *Master {
 	t.Helper()
 	if app := u.WaitBegun(t, application); Ended(app) {
@@ -49,7 +49,7 @@ func (u *User) Master(t testing.TB, application string) *Master {
 	return m
 }
 
-// access reads what the ApplicationMaster has staged for its owner.
+// access reads the file that the ApplicationMaster has staged for its owner.
 func (u *User) access(ctx context.Context, files *dfs.FS, application string) (access launch.Access, err error) {
 	uri := "/user/" + u.Name + "/" + staging.DirName + "/" + application + "/" + launch.AccessFile
 	content, err := files.ReadFile(ctx, uri, 64<<10)
@@ -72,7 +72,7 @@ func (m *Master) Patch(ctx context.Context, path string) error {
 	return ask(ctx, m.http, http.MethodPatch, "https://"+m.Access.Address+path, m.Access.Token, nil)
 }
 
-// Ask sends a request, and gives the answer whatever its status. header may be nil.
+// Ask sends a request, and returns the answer with any status. header may be nil.
 func (m *Master) Ask(ctx context.Context, method, path string, header http.Header, body io.Reader) (Answer, error) {
 	header = header.Clone()
 	if header == nil {
@@ -82,27 +82,27 @@ func (m *Master) Ask(ctx context.Context, method, path string, header http.Heade
 	return send(ctx, m.http, method, "https://"+m.Access.Address+path, header, body)
 }
 
-// AskByProxy sends a request without a body to an application's master through YARN's web
-// proxy, as a browser does, and gives the answer whatever its status.
+// AskByProxy sends a request without a body to an application's ApplicationMaster through YARN's
+// web proxy, like a browser. It returns the answer with any status.
 func (u *User) AskByProxy(ctx context.Context, method, application, path string) (Answer, error) {
 	web := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	return send(ctx, web, method, u.proxied(application, path), nil, nil)
 }
 
-// proxied is the address of an application's path at YARN's web proxy.
+// proxied returns the address of an application's path at YARN's web proxy.
 func (u *User) proxied(application, path string) string {
 	return "http://" + u.Cluster.RMWebAddress() + "/proxy/" + application + "/" + strings.TrimPrefix(path, "/")
 }
 
-// View decodes the answer of an application's master to a GET that goes through
-// YARN's web proxy, as a browser's does.
+// View decodes the answer of an application's ApplicationMaster to a GET through YARN's web proxy,
+// like a browser's.
 func (u *User) View(ctx context.Context, application, path string, v any) error {
 	web := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	return ask(ctx, web, http.MethodGet, u.proxied(application, path), "", v)
 }
 
-// ask sends a request and decodes the JSON of its answer, which must be a
-// success, unless v is nil.
+// ask sends a request and decodes the JSON of its answer into v, unless v is nil. The status must
+// be a success.
 func ask(ctx context.Context, web *http.Client, method, url, token string, v any) error {
 	header := make(http.Header)
 	if token != "" {

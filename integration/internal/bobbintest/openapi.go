@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Page is docs/openapi.yaml, as far as tests read it.
+// Page is the part of docs/openapi.yaml that tests read.
 type Page struct {
 	Paths      map[string]map[string]Operation `yaml:"paths"` // by path, and by method in lower case
 	Components struct {
@@ -34,8 +34,8 @@ type Operation struct {
 	} `yaml:"responses"`
 }
 
-// Schema is what a value of JSON looks like, in the part of OpenAPI's language that the page
-// uses. The zero Schema is of anything.
+// Schema describes a JSON value, in the part of OpenAPI's language that the page uses. The zero
+// Schema allows any value.
 type Schema struct {
 	Ref        string             `yaml:"$ref"`
 	Type       string             `yaml:"type"`
@@ -63,8 +63,8 @@ func OpenAPI(t testing.TB) *Page {
 	return &p
 }
 
-// Check gives the faults of an answer to a method of a path: another status than the page
-// tells, or a body that it does not describe. A refusal must be one of refusals.
+// Check returns the differences between the page and an answer to a method of a path: another
+// status, or a body that the page does not describe. A refusal must be one of refusals.
 func (p *Page) Check(o Operation, a Answer, refusals ...int) []string {
 	told, success := o.Responses[fmt.Sprint(a.Status)]
 	if !success {
@@ -84,7 +84,7 @@ func (p *Page) Check(o Operation, a Answer, refusals ...int) []string {
 	return p.faults(media.Schema, value, "$")
 }
 
-// faults are those of a value, each with its place.
+// faults returns the differences of a value, each with its place.
 func (p *Page) faults(s *Schema, value any, at string) []string {
 	if name, is := strings.CutPrefix(s.Ref, "#/components/schemas/"); is {
 		if s = p.Components.Schemas[name]; s == nil {

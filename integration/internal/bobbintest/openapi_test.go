@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// An answer that is wrong and found right would make the test of REST one that cannot fail.
+// If Check accepted a wrong answer, the test of REST could never fail.
 func TestFaultsOfAnswersAreFound(t *testing.T) {
 	t.Parallel()
 	var page Page

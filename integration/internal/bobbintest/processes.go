@@ -19,20 +19,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// Role is what a process of an application does.
+// Role is the role of a process of an application.
 type Role string
 
-// Roles of processes.
+// The roles of processes.
 const (
 	ApplicationMaster Role = "appmaster"
 	TaskExecutor      Role = "taskexecutor"
 	TaskHost          Role = "taskhost" // the user's program
-	Driver            Role = "driver"   // the user's program beside the master
-	Other             Role = "other"    // YARN's shells around ours, children of the program
+	Driver            Role = "driver"   // the user's program beside the ApplicationMaster
+	Other             Role = "other"    // YARN's shells around ours, and children of the program
 )
 
-// Process is a process of an application on this machine, which is every node of
-// the cluster.
+// Process is a process of an application on this machine. All nodes of the cluster are on this machine.
 type Process struct {
 	PID       int
 	Parent    int
@@ -43,9 +42,8 @@ type Process struct {
 // String names the process for messages of failed tests.
 func (p Process) String() string { return fmt.Sprintf("%s %d of %s", p.Role, p.PID, p.Container) }
 
-// Processes lists the live processes of an application: those that carry the id
-// of one of its containers in their environment, as YARN's launch script sets it
-// and children inherit it, or in their command line.
+// Processes lists the live processes of an application. These processes have the id of one of its containers in their
+// environment or command line. YARN's launch script sets it there, and children inherit it.
 func Processes(t testing.TB, application string) []Process {
 	t.Helper()
 	var found []Process
@@ -66,7 +64,7 @@ func Processes(t testing.TB, application string) []Process {
 	return found
 }
 
-// pids are all processes of this machine.
+// pids returns all processes of this machine.
 func pids(t testing.TB) []int {
 	t.Helper()
 	proc, err := os.Open("/proc")
@@ -87,8 +85,8 @@ func pids(t testing.TB) []int {
 	return numbers
 }
 
-// mayBeOurs tells whether more of a process is worth a look: not of one that has ended, nor of a JVM. There are dozens of them,
-// whose command lines and environments are long, and no application of ours starts one.
+// mayBeOurs reports whether a process can belong to an application of ours. It excludes ended processes, and JVMs:
+// there are dozens of them with long command lines and environments, and our applications start none.
 func mayBeOurs(dir string) bool {
 	program, err := os.Readlink(filepath.Join(dir, "exe"))
 	return err == nil && filepath.Base(program) != "java"
@@ -100,7 +98,7 @@ func ProcessesIn(t testing.TB, application string, role Role) []Process {
 	return slices.DeleteFunc(Processes(t, application), func(p Process) bool { return p.Role != role })
 }
 
-// WaitNoProcesses waits until no process of the application is alive.
+// WaitNoProcesses waits until the application has no live processes.
 func WaitNoProcesses(t testing.TB, application string) {
 	t.Helper()
 	var alive []Process
@@ -110,7 +108,7 @@ func WaitNoProcesses(t testing.TB, application string) {
 		}
 	}()
 	wait.Until(t, "no process of "+application+" is alive", func() bool {
-		alive = slices.DeleteFunc(alive, func(p Process) bool { // those that are known are looked at without all others
+		alive = slices.DeleteFunc(alive, func(p Process) bool { // checks only the known processes again, which is cheap
 			_, still, err := processOf(filepath.Join("/proc", strconv.Itoa(p.PID)), application)
 			if err != nil {
 				t.Fatal(err)
@@ -138,8 +136,8 @@ func (p Process) Signal(t testing.TB, signal syscall.Signal) {
 	}
 }
 
-// Read is how much the process has read so far, from files and connections, in
-// bytes; 0 once it is gone.
+// Read returns the number of bytes that the process has read from files and connections. It is 0 after the process has
+// ended.
 func (p Process) Read(t testing.TB) int64 {
 	t.Helper()
 	text, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "io")
@@ -153,21 +151,21 @@ func (p Process) Read(t testing.TB) int64 {
 	return n
 }
 
-// Memory is what the process has to itself, in KiB: neither its program's text nor files
-// that it has mapped (RssAnon, proc(5)). 0 once it is gone.
+// Memory returns the private memory of the process in KiB, without the text of its program and mapped files (RssAnon,
+// proc(5)). It is 0 after the process has ended.
 func (p Process) Memory(t testing.TB) int64 {
 	t.Helper()
 	return p.status(t, "RssAnon:")
 }
 
-// Peak is the most that the process has held so far, all that YARN counts of it, in KiB
-// (VmHWM, proc(5)). 0 once it is gone.
+// Peak returns the largest memory of the process so far in KiB, counted like YARN counts it (VmHWM, proc(5)). It is 0
+// after the process has ended.
 func (p Process) Peak(t testing.TB) int64 {
 	t.Helper()
 	return p.status(t, "VmHWM:")
 }
 
-// status is a number of the process' status file.
+// status returns a number from the process's status file.
 func (p Process) status(t testing.TB, name string) int64 {
 	t.Helper()
 	text, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "status")
@@ -186,7 +184,7 @@ func (p Process) status(t testing.TB, name string) int64 {
 	return 0
 }
 
-// Files is how many files and connections the process has open; 0 once it is gone.
+// Files returns the number of the process's open files and connections. It is 0 after the process has ended.
 func (p Process) Files(t testing.TB) int {
 	t.Helper()
 	open, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(p.PID), "fd"))
@@ -196,8 +194,8 @@ func (p Process) Files(t testing.TB) int {
 	return len(open)
 }
 
-// Variable is a variable of the process's environment, as it was when the process
-// began; "" where it is not set, or the process is gone.
+// Variable returns a variable of the environment with which the process began. It is "" if the variable is not set, or
+// the process has ended.
 func (p Process) Variable(t testing.TB, name string) string {
 	t.Helper()
 	environ, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "environ")
@@ -212,8 +210,7 @@ func (p Process) Variable(t testing.TB, name string) string {
 	return ""
 }
 
-// Credentials are the tokens and secrets that YARN has given the process's
-// container.
+// Credentials returns the tokens and secrets that YARN has given to the process's container.
 func (p Process) Credentials(t testing.TB) *creds.Credentials {
 	t.Helper()
 	file := p.Variable(t, launch.TokenFileVariable)
@@ -224,8 +221,8 @@ func (p Process) Credentials(t testing.TB) *creds.Credentials {
 	return given
 }
 
-// processOf reads what a process is, if it belongs to the application and has not
-// ended.
+// processOf reads the description of a process. It is not ok if the process has ended or belongs to no container of the
+// application.
 func processOf(dir, application string) (Process, bool, error) {
 	environ, err := read(dir, "environ")
 	if err != nil {
@@ -239,7 +236,7 @@ func processOf(dir, application string) (Process, bool, error) {
 	if container == "" {
 		container = containerOf(command, application)
 	}
-	// A process that has ended and was not waited for has an empty command line.
+	// The command line of a zombie is empty.
 	if container == "" || len(command) == 0 {
 		return Process{}, false, nil
 	}
@@ -252,8 +249,7 @@ func processOf(dir, application string) (Process, bool, error) {
 	return p, true, err
 }
 
-// read reads a file of /proc; that of a process that is gone, or of another
-// system user's, is empty.
+// read reads a file of /proc. It returns "" if the process has ended or belongs to another system user.
 func read(dir, name string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ESRCH) {
@@ -279,8 +275,8 @@ func containerOf(text []byte, application string) string {
 	return ""
 }
 
-// roleOf knows bobbin by its name and a program by the variable that it was started with,
-// which its own children do not get.
+// roleOf recognizes bobbin by its name, and a program by the environment variable with which it was started. The
+// program's own children do not get this variable.
 func roleOf(command, environ []byte) Role {
 	for entry := range bytes.SplitSeq(environ, []byte{0}) {
 		if value, is := bytes.CutPrefix(entry, []byte(control.Variable+"=")); is {
@@ -295,8 +291,8 @@ func roleOf(command, environ []byte) Role {
 	return Other
 }
 
-// statOf gives the fields of /proc/PID/stat behind the name in parentheses, which may hold
-// anything: state, parent, process group. There are none of a process that is gone.
+// statOf returns the fields of /proc/PID/stat after the name in parentheses, which may contain any character: state,
+// parent, process group. It returns none for an ended process.
 func statOf(dir string) ([]string, error) {
 	stat, err := read(dir, "stat")
 	if err != nil || len(stat) == 0 {

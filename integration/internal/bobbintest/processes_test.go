@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 )
 
-// A container taken for another application's would have tests kill what is not
-// theirs, or find nothing left where something is.
+// If a container were taken for another application's, tests would kill processes of others, or
+// overlook processes that remain.
 func TestContainersAreFoundByTheirApplication(t *testing.T) {
 	t.Parallel()
 	const application = "application_1700000000000_0012"
@@ -30,10 +30,10 @@ func TestContainersAreFoundByTheirApplication(t *testing.T) {
 	}
 }
 
-// A process that was killed and not waited for is no sign that a job lives.
+// A killed process that its parent has not waited for must not count as a live job.
 func TestProcessesThatHaveEndedAreNotAlive(t *testing.T) {
 	t.Parallel()
-	id := fmt.Sprintf("_1_%08d", os.Getpid()) // of no other run of this test
+	id := fmt.Sprintf("_1_%08d", os.Getpid()) // unique for each run of this test
 	application := "application" + id
 	cmd := exec.CommandContext(t.Context(), "sleep", "1000")
 	cmd.Env = []string{"CONTAINER_ID=container" + id + "_01_000002"}
@@ -51,8 +51,8 @@ func TestProcessesThatHaveEndedAreNotAlive(t *testing.T) {
 	}
 }
 
-// A program taken for something else would have tests kill nothing, or the wrong process:
-// in a session its file has another name than elsewhere.
+// If a program were not recognized, tests would kill the wrong process or none. In a session the
+// program's file has another name than elsewhere.
 func TestProcessesAreKnownByTheirRoles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// Plain is the same suite with binaries that have no race detector: for its tests of what our processes hold of memory, of
-// which the detector takes several times as much. The suite's Run ends it.
+// Plain returns the same suite with binaries without the race detector. It is for tests that measure memory, of which
+// the detector takes several times as much. The suite's Run ends it.
 func (s *Suite) Plain() *Suite {
 	if s.plain == nil {
 		s.plain = NewSuite(s.kind)
@@ -16,17 +16,17 @@ func (s *Suite) Plain() *Suite {
 	return s.plain
 }
 
-// watched are a package's tests, and then what the race detector says.
+// watched combines a package's tests with the reports of the race detector.
 type watched struct {
 	tests interface{ Run() int }
 	*binaries
 }
 
-// Run gives the tests' exit code, or that of a failure.
+// Run returns the tests' exit code, or 1 if the race detector has reported a race.
 func (w watched) Run() int { return w.checked(w.tests.Run()) }
 
-// checked tells what the race detector has found in the suite's processes, in commands and containers alike, and makes the
-// exit code of a suite that has races a failure's. A process that has one goes on, so that no restart hides it.
+// checked collects the race detector's reports from the suite's processes, both commands and containers. If there is
+// one, the suite's exit code is a failure. A process continues after a race, so that no restart hides it.
 func (b *binaries) checked(code int) int {
 	if !b.race {
 		return code

@@ -10,22 +10,23 @@ import (
 	"testing"
 )
 
-// Listens is where the process takes TCP connections. A socket for all addresses is of
-// 127.0.0.1; none once the process is gone.
+// Listens returns the addresses on which the process accepts TCP connections. A socket for all addresses counts as
+// 127.0.0.1. The list is empty after the process has ended.
 func (p Process) Listens(t testing.TB) []netip.AddrPort {
 	t.Helper()
 	const listening = "0A"
 	return p.sockets(t, listening, 1)
 }
 
-// Peers is where the other ends of the process's TCP connections are.
+// Peers returns the remote addresses of the process's TCP connections.
 func (p Process) Peers(t testing.TB) []netip.AddrPort {
 	t.Helper()
 	const established = "01"
 	return p.sockets(t, established, 2)
 }
 
-// sockets gives one address of each of the process's sockets that are in a state: of the field that has it (proc(5)).
+// sockets returns one address for each of the process's sockets in a state: the local (1) or remote (2) one
+// (proc(5)).
 func (p Process) sockets(t testing.TB, wanted string, address int) []netip.AddrPort {
 	t.Helper()
 	proc := filepath.Join("/proc", strconv.Itoa(p.PID))
@@ -61,8 +62,8 @@ func (p Process) sockets(t testing.TB, wanted string, address int) []netip.AddrP
 	return found
 }
 
-// socketAddress reads ADDRESS:PORT as the kernel's tables have it, in hexadecimal. One of
-// IPv4 is in the order of this machine; what is longer is for all addresses.
+// socketAddress reads ADDRESS:PORT from the kernel's tables, in hexadecimal. An IPv4 address has this machine's byte
+// order; a longer one stands for all addresses.
 func socketAddress(text string) (netip.AddrPort, error) {
 	address, port, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseUint(port, 16, 16)

@@ -9,21 +9,22 @@ import (
 	"testing"
 )
 
-// Tap keeps what passes connections, in each direction, for as long as it lives. The
-// zero value has none. Goroutines may share it.
+// Tap records the data of connections in each direction. The zero value has no connections.
+// Goroutines may share it.
 //
-// It listens on the way to the server, so that its connections are those of TCP and a
-// client treats them as it does any. Each has two goroutines, which end with it.
+// The client's connection to the tap and the tap's connection to the server are real TCP
+// connections, so the client treats them like any others. Each connection has two goroutines, which
+// end with it.
 type Tap struct {
-	mu    sync.Mutex // guards conns, and what each has kept
+	mu    sync.Mutex // guards conns, and the data of each
 	conns []*tapped
 }
 
-// tapped is one connection. Its bytes are apart from the others': what two of them say
-// at a time must not hide a text by cutting it in two.
+// tapped is one connection. Its data is separate from that of other connections, so that concurrent
+// data of another one cannot cut a text in two.
 type tapped struct{ sent, got bytes.Buffer }
 
-// Dial is for options that take a dialer.
+// Dial is a dial function for a client's options.
 func (r *Tap) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	server, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
@@ -42,7 +43,7 @@ func (r *Tap) Dial(ctx context.Context, network, address string) (net.Conn, erro
 	return client, nil
 }
 
-// loopback makes both ends of a connection.
+// loopback makes both ends of a TCP connection.
 func loopback(ctx context.Context) (near, far net.Conn, err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,7 +53,7 @@ func loopback(ctx context.Context) (near, far net.Conn, err error) {
 	if near, err = new(net.Dialer).DialContext(ctx, "tcp", listener.Addr().String()); err != nil {
 		return nil, nil, err
 	}
-	for { // there may be others on this machine
+	for { // other programs may connect too
 		if far, err = listener.Accept(); err != nil {
 			return nil, nil, errors.Join(err, near.Close())
 		}
@@ -63,10 +64,10 @@ func loopback(ctx context.Context) (near, far net.Conn, err error) {
 	}
 }
 
-// pass keeps what comes from one end, and hands it to the other, until either has gone.
+// pass records the data from one end and sends it to the other end, until one of them closes.
 func (r *Tap) pass(to, from net.Conn, kept *bytes.Buffer) {
 	defer to.Close()
-	defer from.Close() // the other direction ends, too
+	defer from.Close() // so the other direction ends too
 	b := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(b)
@@ -84,7 +85,7 @@ func (r *Tap) pass(to, from net.Conn, kept *bytes.Buffer) {
 	}
 }
 
-// Saw says whether a text passed in a direction.
+// Saw reports in which directions a text passed.
 func (r *Tap) Saw(text string) (sent, got bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +96,7 @@ func (r *Tap) Saw(text string) (sent, got bool) {
 	return sent, got
 }
 
-// Got is all that came back, one connection after the other.
+// Got returns all data from the servers, one connection after the other.
 func (r *Tap) Got() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +107,7 @@ func (r *Tap) Got() []byte {
 	return all
 }
 
-// Check wants a text to pass in these directions and in no other.
+// Check checks that a text passed in exactly these directions.
 func (r *Tap) Check(t testing.TB, text string, out, back bool) {
 	t.Helper()
 	if sent, got := r.Saw(text); sent != out || got != back {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// It would catch a tap over which clients take another path than in earnest, one that misses
-// a direction, and one that keeps an end waiting for the other.
+// The test would catch a tap that changes a client's behaviour, that misses a direction, or that
+// keeps one end open after the other has closed.
 func TestATapListensToOrdinaryConnections(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

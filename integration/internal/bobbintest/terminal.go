@@ -10,20 +10,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/testing/ptytest"
 )
 
-// Keys that a Terminal's driver in the kernel understands.
+// Keys that the kernel's terminal driver interprets.
 const (
 	CtrlC = "\x03" // interrupts the processes in the foreground
-	CtrlD = "\x04" // at the begin of a line: there is no more input
+	CtrlD = "\x04" // at the beginning of a line: ends the input
 )
 
-// Terminal is a command in a terminal of its own, and the person in front of it. What it
-// shows is the command's Stdout, with the echo of what is typed.
+// Terminal is a command in a terminal of its own, with the person who types. The command's Stdout
+// is the terminal's output, with the echo of the typed keys.
 type Terminal struct {
 	*Command
 	keyboard *os.File
 }
 
-// Terminal starts bobbin with these arguments in a terminal that is so many columns wide.
+// Terminal starts bobbin with these arguments in a terminal with this number of columns.
 func (u *User) Terminal(t testing.TB, columns int, args ...string) *Terminal {
 	t.Helper()
 	return u.TerminalOf(t, columns, u.bobbin, args...)
@@ -42,8 +42,8 @@ func (u *User) TerminalOf(t testing.TB, columns int, program string, args ...str
 	}
 	go func() { // ends with the last process that has the terminal
 		defer close(c.ended)
-		_, _ = io.Copy(&c.stdout, ours) // EIO then
-		_ = c.cmd.Wait()                // how it ended is in ProcessState
+		_, _ = io.Copy(&c.stdout, ours) // EIO after the last process has closed it
+		_ = c.cmd.Wait()                // ProcessState has the result
 	}()
 	t.Cleanup(func() {
 		c.end(t)
@@ -60,8 +60,7 @@ func (s *Terminal) Types(t testing.TB, keys string) {
 	}
 }
 
-// Lines are what is to be read on the screen: of a line that was written over, its last
-// version.
+// Lines returns the lines on the screen. For an overwritten line it returns the last version.
 func (s *Terminal) Lines() []string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(s.Seen().Stdout, "\r\n", "\n"), "\n") {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// countWords counts the words of files without any code of ours: letters lowered,
-// split at every byte outside [a-z0-9_].
+// countWords counts the words of files without any code of Bobbin. It makes letters lower-case, and
+// splits at every byte outside [a-z0-9_].
 const countWords = `for file; do cat "$file"; echo; done | tr A-Z a-z | tr -cs a-z0-9_ '\n' | awk 'NF { n[$0]++ } END { for (w in n) print w "\t" n[w] }' | sort`
 
-// countFirstWords counts lines by the word before their first blank.
+// countFirstWords counts lines by the word before their first space.
 const countFirstWords = `awk '{ sub(/ .*/, ""); n[$0]++ } END { for (w in n) print w "\t" n[w] }' "$@" | sort`
 
-// CountWords counts the words of the files in a directory of this machine as the
-// example wordcount does, by other means.
+// CountWords counts the words of the files in a local directory, with the same rules as the example
+// wordcount but without its code.
 func CountWords(t testing.TB, dir string) []string {
 	t.Helper()
 	return independently(t, countWords, dir)
@@ -35,8 +35,7 @@ func independently(t testing.TB, script, dir string) []string {
 	return SortedLines(string(out))
 }
 
-// Generate makes a text of files in a new directory, with these arguments of the
-// example gentext.
+// Generate makes text files in a new directory, with these arguments of the example gentext.
 func (s *Suite) Generate(t testing.TB, args ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

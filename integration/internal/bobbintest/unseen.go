@@ -9,7 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Unseen makes a program that no cache has: a copy of this name, with something behind its end.
+// Unseen makes a program that no cache has: a copy with this name, and with bytes appended.
 func (s *Suite) Unseen(t testing.TB, program, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(s.Program(t, program))

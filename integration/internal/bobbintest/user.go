@@ -22,20 +22,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// User is somebody at a terminal, with bobbin and the configuration of a cluster.
-// Its methods may be called from any goroutine of the test.
+// User is a person at a terminal, with bobbin and the configuration of a cluster. Its methods may be called from any
+// goroutine of the test.
 type User struct {
 	Name    string
 	Cluster *cluster.Cluster
 
 	bobbin  string
-	home    string // on this machine, empty but for what the user puts there
+	home    string // on this machine; at first empty
 	tickets string // the credential cache; empty on an open cluster, where users name themselves
 	env     []string
 }
 
-// Newcomer gives somebody on the suite's cluster whom no other test has, with a home on HDFS: for a test that looks at all
-// that its user has left.
+// Newcomer returns a user on the suite's cluster that no other test has, with a home on HDFS. It is for tests that
+// check everything a user leaves behind.
 func (s *Suite) Newcomer(t testing.TB) *User {
 	t.Helper()
 	return s.NewcomerOf(t, s.Cluster(t))
@@ -61,7 +61,7 @@ func (s *Suite) NewcomerOf(t testing.TB, c *cluster.Cluster) *User {
 	return u
 }
 
-// Stranger gives somebody whom no other test has and who has no home on HDFS.
+// Stranger returns a user that no other test has, without a home on HDFS.
 func (s *Suite) Stranger(t testing.TB, c *cluster.Cluster) *User {
 	t.Helper()
 	name := "guest-" + ids.Random()[:8]
@@ -73,8 +73,7 @@ func (s *Suite) Stranger(t testing.TB, c *cluster.Cluster) *User {
 	return s.UserOf(t, c, name)
 }
 
-// With gives the same user with other variables in the environment: NAME=value
-// sets one, NAME alone removes it.
+// With returns the same user with changed environment variables: NAME=value sets a variable, NAME alone removes it.
 func (u *User) With(entries ...string) *User {
 	other := *u
 	other.env = append(slices.Clone(u.env), entries...)
@@ -89,13 +88,13 @@ func (u *User) Kinit(t testing.TB, args ...string) {
 	}
 }
 
-// KeepTicket gets the user new tickets until the test ends, for clusters where one lives for two
-// minutes: on a busy machine a command may come later than that.
+// KeepTicket gets new tickets for the user until the test ends. It is for clusters whose tickets live for two minutes,
+// because on a busy machine a command may run later than that.
 func (u *User) KeepTicket(t testing.TB) {
 	t.Helper()
 	u.Kinit(t)
 	var keeping sync.WaitGroup
-	t.Cleanup(keeping.Wait) // behind the end of the test's context
+	t.Cleanup(keeping.Wait) // runs after the end of the test's context
 	keeping.Go(func() {
 		ticker := time.NewTicker(30 * time.Second)
 		defer ticker.Stop()
@@ -105,7 +104,7 @@ func (u *User) KeepTicket(t testing.TB) {
 			case <-t.Context().Done():
 				return
 			}
-			fresh := u.tickets + ".fresh" // or a command would read half a file
+			fresh := u.tickets + ".fresh" // a rename, so that no command reads half a file
 			err := u.Cluster.Kinit(t.Context(), u.Name, fresh)
 			if err == nil {
 				err = os.Rename(fresh, u.tickets)
@@ -118,15 +117,15 @@ func (u *User) KeepTicket(t testing.TB) {
 	})
 }
 
-// WithoutTicket gives the same user of a secure cluster before any kinit.
+// WithoutTicket returns the same user of a secure cluster before any kinit.
 func (u *User) WithoutTicket() *User {
 	other := *u
 	other.tickets = filepath.Join(u.home, "no-tickets")
 	return &other
 }
 
-// environment is that of the user's commands: nothing of the tests' own but what
-// finds programs.
+// environment returns the environment of the user's commands. Of the tests' own variables it has only those that find
+// programs.
 func (u *User) environment() []string {
 	values := map[string]string{
 		"PATH":            os.Getenv("PATH"),
@@ -175,8 +174,7 @@ func (u *User) Conf(t testing.TB) *hadoopconf.Conf {
 	return env.Conf
 }
 
-// Java is one of Hadoop's own commands, a class of package cluster's, in the
-// user's name.
+// Java returns one of Hadoop's own commands, a class of package cluster, run as the user.
 func (u *User) Java(t testing.TB, class string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := u.Cluster.Command(t.Context(), class, args...)
@@ -188,13 +186,14 @@ func (u *User) Java(t testing.TB, class string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Files reaches HDFS as the user, until the test ends: on secure clusters with the keytab, which outlives every ticket.
+// Files connects to HDFS as the user, until the test ends. On secure clusters it uses the keytab, which outlives every
+// ticket.
 func (u *User) Files(t testing.TB) *dfs.FS {
 	t.Helper()
 	return rpctest.FS(t, dfs.Options{Conf: u.Conf(t), User: u.Name, Login: rpctest.Login(t, u.Cluster, u.Name)})
 }
 
-// Client is bobbin's own way to the cluster, as the user, until the test ends.
+// Client connects to the cluster as the user with bobbin's own code, until the test ends.
 func (u *User) Client(t testing.TB) *client.Cluster {
 	t.Helper()
 	c, err := client.Open(context.WithoutCancel(t.Context()), u.getenv, config.Config{}, logger(t))

@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// receiveBuffer is what the kernel keeps while the recorder waits for the disk, in bytes: the most that can be
-	// asked for. It doubles that, and takes the memory when it needs it.
+	// receiveBuffer is the size of the socket's buffer in bytes, for the time in which the recorder waits for the disk.
+	// It is the largest value allowed. The kernel doubles it, and allocates memory only when needed.
 	receiveBuffer = math.MaxInt32 / 2
-	// priority of the recorder's thread, above all else on a busy machine (setpriority(2)).
+	// priority is the priority of the recorder's thread, above all others on a busy machine (setpriority(2)).
 	priority = -20
 	// maxRecord bounds the file, in bytes.
 	maxRecord = 4 << 30
-	// endLimit is how long the recorder may need to get to the end, which disks make wait.
+	// endLimit bounds the time that the recorder needs to reach the end, because disks can be slow.
 	endLimit = 30 * time.Minute
 )
 
-// ErrIncomplete says that a recording is not all that has passed.
+// ErrIncomplete says that a recording lacks frames.
 var ErrIncomplete = errors.New("the recording has gaps")
 
 // Capture is a recording under way.
 type Capture struct {
 	socket *os.File
-	fd     int // the socket's, for its statistics
+	fd     int // the socket, for its statistics
 	file   *os.File
-	end    []byte     // what Stop sends as the last of all
-	done   chan error // of the recorder's end; capacity 1, as Stop may come late
+	end    []byte     // the frame that Stop sends last
+	done   chan error // the recorder's result; capacity 1, because Stop may come late
 }
 
-// Start records what belongs to a scope from now on, into a file in dir. Such a frame that is sent after Start has
-// returned is in the recording.
+// Start records the frames of a scope into a file in dir. The recording contains each such frame that is sent after
+// Start has returned.
 func Start(dir string, scope Scope) (*Capture, error) {
 	fd, err := open(scope)
 	if err != nil {
@@ -53,17 +53,17 @@ func Start(dir string, scope Scope) (*Capture, error) {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
 	c := &Capture{socket: os.NewFile(uintptr(fd), "loopback"), fd: fd, file: file, end: []byte(rand.Text()), done: make(chan error, 1)}
-	go func() { c.done <- c.record() }() // ends by Stop
+	go func() { c.done <- c.record() }() // Stop ends it
 	return c, nil
 }
 
-// open makes a socket that gets each frame of a scope once, on its way in.
+// open makes a socket that receives each frame of a scope once, when the frame comes in.
 func open(scope Scope) (int, error) {
 	lo, err := loopback()
 	if err != nil {
 		return -1, err
 	}
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0) // hears nothing before Bind
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0) // receives nothing before Bind
 	if err != nil {
 		return -1, err
 	}
@@ -96,9 +96,9 @@ func loopback() (index int, err error) {
 	return 0, errors.New("there is none")
 }
 
-// record writes each frame behind its length, until the end comes.
+// record writes each frame after its length, until the end frame comes.
 func (c *Capture) record() error {
-	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and its priority with it
+	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine, and its priority with it
 	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), priority); err != nil {
 		return fmt.Errorf("raise the recorder's priority: %w", err)
 	}
@@ -122,7 +122,7 @@ func (c *Capture) record() error {
 	}
 }
 
-// sendEnd sends the end to nobody.
+// sendEnd sends the end frame to an address that nobody reads.
 func (c *Capture) sendEnd() error {
 	conn, err := (&net.Dialer{}).Dial("udp", "127.0.0.1:9")
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Capture) sendEnd() error {
 	return errors.Join(err, conn.Close())
 }
 
-// Stop ends the recording and looks through it. An ErrIncomplete means that something has passed unseen.
+// Stop ends the recording and searches it. ErrIncomplete means that the recording lacks frames.
 func (c *Capture) Stop(patterns []Pattern) (found Found, err error) {
 	defer func() { err = errors.Join(err, c.socket.Close(), c.file.Close(), os.Remove(c.file.Name())) }()
 	if err := c.socket.SetReadDeadline(time.Now().Add(endLimit)); err != nil {

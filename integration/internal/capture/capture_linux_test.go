@@ -13,10 +13,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A recording that misses what passed before Start has returned, or just before
-// Stop, would pass a test by being late.
+// The test would catch a recording that lacks frames sent right after Start has returned or right before Stop. Such a
+// recording would pass a test that looks for secrets.
 func TestWhatPassesIsRecorded(t *testing.T) {
-	c, err := Start(t.TempDir(), Scope{}) // no ports are others'
+	c, err := Start(t.TempDir(), Scope{}) // no ports of others
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +40,12 @@ func TestWhatPassesIsRecorded(t *testing.T) {
 	}
 }
 
-// A filter that drops too much would pass a test of whatever it has dropped, and one that drops too little would bring the
-// traffic of other clusters to the recorder.
+// If a filter dropped too much, a test could not find secrets in the dropped frames. If it dropped too little, the
+// recorder would get the traffic of other clusters.
 func TestTheKernelDropsWhatIsOthers(t *testing.T) {
 	around := func(port int, reach [2]int) Ports { return Ports{uint16(port - reach[0]), uint16(port + reach[1])} }
 	for name, c := range map[string]struct {
-		own, others [2]int // how far they reach before the server's port, and behind it
+		own, others [2]int // the distance to the server's port, below and above it
 		want        bool
 	}{
 		"the first of its own":                     {[2]int{0, 9}, [2]int{9, 9}, true},
@@ -76,7 +76,7 @@ func TestTheKernelDropsWhatIsOthers(t *testing.T) {
 	}
 }
 
-// low listens at a port that is below those that the kernel gives to clients.
+// low listens at a port below those that the kernel gives to clients.
 func low(t *testing.T, host string) (listener net.Listener, port int) {
 	t.Helper()
 	for port = 19000; port < 20000; port++ {
@@ -92,7 +92,7 @@ func low(t *testing.T, host string) (listener net.Listener, port int) {
 	return nil, 0
 }
 
-// send sends the pieces through a connection of its own to a server, which it closes.
+// send sends the pieces over a new connection to a server, and closes the connection.
 func send(t *testing.T, listener net.Listener, pieces ...string) {
 	t.Helper()
 	defer listener.Close()

@@ -1,13 +1,12 @@
-// Package capture records what passes this machine's loopback interface and belongs to
-// one cluster, and then looks for what should not have passed: so a test can tell that
-// nobody who listens on the wire learns a secret, whichever process sent it. Only root may
-// do that, and only on Linux.
+// Package capture records the traffic of one cluster on this machine's loopback interface, and
+// searches it for secrets. So a test can show that nobody who listens on the wire learns a secret,
+// whichever process sent it. Only root may do that, and only on Linux.
 //
-// The kernel drops what belongs to other clusters (Scope) before it comes to the recorder,
-// which a busy machine would overrun. A recording from which it has dropped anything
-// else is an error.
+// The kernel drops the traffic of other clusters (Scope) before it reaches the recorder, which
+// would otherwise be too slow on a busy machine. If the kernel drops anything else, the recording
+// is an error.
 //
-// Start records into a file, as secrets become known while they travel, or later;
-// Stop reads the file. The package starts one goroutine for each Capture, which
-// ends with Stop. It is for tests, and knows nothing of Hadoop or of bobbin.
+// Start records into a file, because a secret may become known only while or after it travels. Stop
+// reads the file. The package starts one goroutine for each Capture, which ends with Stop. It is
+// for tests, and knows nothing of Hadoop or of bobbin.
 package capture

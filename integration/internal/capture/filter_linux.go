@@ -5,16 +5,16 @@ import "golang.org/x/sys/unix"
 // Ports is a range of ports, both ends included.
 type Ports struct{ First, Last uint16 }
 
-// Scope says what of loopback's traffic is recorded. Of TCP and UDP it is what has a port of Own at either end; and what has
-// none of Others at either, as between ports that the kernel chooses for whoever asks. All else is recorded, too: there is
+// Scope selects the recorded traffic. A TCP or UDP frame is recorded if one of its ports is in Own, or if neither is in
+// Others, as between ports that the kernel chooses for clients. All other traffic is recorded too, because there is
 // little of it.
 type Scope struct {
-	Own    Ports // those of what is looked at
-	Others Ports // those of its like, Own among them
+	Own    Ports // the ports of the cluster to record
+	Others Ports // the ports of all clusters, Own among them
 }
 
-// filter is the scope as a program of the kernel's (BPF, Documentation/networking/filter.rst): what it drops costs the
-// recorder nothing. Numbers before the lines are those that jumps lead to.
+// filter returns the scope as a program for the kernel (BPF, Documentation/networking/filter.rst). So dropped frames
+// cost the recorder no time. The numbers before the lines are jump targets.
 func (s Scope) filter() []unix.SockFilter {
 	const (
 		loadHalf, loadByte    = unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, unix.BPF_LD | unix.BPF_B | unix.BPF_ABS
@@ -29,15 +29,15 @@ func (s Scope) filter() []unix.SockFilter {
 		ethernet           = 14
 		accept, drop uint8 = 23, 24
 	)
-	// to makes a jump of the line at: to one line where it holds, to another where it does not.
+	// to makes a jump of the line at: to the line yes if the condition holds, otherwise to the line no.
 	to := func(at uint8, code uint16, k uint32, holds, not uint8) unix.SockFilter {
 		return unix.SockFilter{Code: code, Jt: holds - at - 1, Jf: not - at - 1, K: k}
 	}
-	source, target := uint32(ethernet), uint32(ethernet+2) // behind the header of IP
+	source, target := uint32(ethernet), uint32(ethernet+2) // after the IP header
 	return []unix.SockFilter{
 		0: {Code: loadHalf, K: 12},
 		1: to(1, jumpEqual, 0x0800, 2, 7),
-		// IPv4: only the first of the fragments of a packet tells ports.
+		// IPv4: only the first fragment of a packet has ports.
 		2: {Code: loadHalf, K: ethernet + 6},
 		3: to(3, jumpBits, 0x1fff, accept, 4),
 		4: {Code: loadHeaderLength, K: ethernet},
@@ -50,14 +50,14 @@ func (s Scope) filter() []unix.SockFilter {
 		// The protocol.
 		10: to(10, jumpEqual, unix.IPPROTO_TCP, 12, 11),
 		11: to(11, jumpEqual, unix.IPPROTO_UDP, 12, accept),
-		// One of Own?
+		// Is one port in Own?
 		12: {Code: loadPort, K: target},
 		13: to(13, jumpAtLeast, uint32(s.Own.First), 14, 15),
 		14: to(14, jumpPast, uint32(s.Own.Last), 15, accept),
 		15: {Code: loadPort, K: source},
 		16: to(16, jumpAtLeast, uint32(s.Own.First), 17, 18),
 		17: to(17, jumpPast, uint32(s.Own.Last), 18, accept),
-		// One of Others?
+		// Is one port in Others?
 		18: to(18, jumpAtLeast, uint32(s.Others.First), 19, 20),
 		19: to(19, jumpPast, uint32(s.Others.Last), 20, drop),
 		20: {Code: loadPort, K: target},

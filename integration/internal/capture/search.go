@@ -11,20 +11,20 @@ import (
 	"net/netip"
 )
 
-// maxFrame is more than loopback's segments of 64 KiB have, with their headers.
+// maxFrame is larger than loopback's segments of 64 KiB with their headers.
 const maxFrame = 256 << 10
 
-// Pattern is something to look for.
+// Pattern is a text to search for.
 type Pattern struct {
-	Name string // what to call it where it is found
+	Name string // its name in results
 	Text []byte
 }
 
-// leastSecret is the length from which on a secret is not found by accident, in bytes.
+// leastSecret is the length in bytes from which a secret does not occur by accident.
 const leastSecret = 8
 
-// Secret gives the patterns by which a secret is found however it is written: as it is, in hexadecimal, and in base64
-// wherever in a longer text it stands. One that is shorter than 8 bytes would be found everywhere and is an error.
+// Secret returns the patterns of a secret's encodings: the bytes themselves, hexadecimal, and base64 at any place in a
+// longer text. A secret of fewer than 8 bytes is an error, because it would occur by accident.
 func Secret(name string, secret []byte) ([]Pattern, error) {
 	if len(secret) < leastSecret {
 		return nil, fmt.Errorf("secret %s has only %d bytes, too few to search for", name, len(secret))
@@ -32,9 +32,9 @@ func Secret(name string, secret []byte) ([]Pattern, error) {
 	lower := hex.AppendEncode(nil, secret)
 	patterns := []Pattern{{name, secret}, {name + " in hexadecimal", lower}, {name + " in hexadecimal", bytes.ToUpper(lower)}}
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for before := range 3 { // bytes, of the three that four characters hold
+		for before := range 3 { // offset in the three bytes that four characters hold
 			text := encoding.AppendEncode(nil, append(make([]byte, before), secret...))
-			// Without the characters that hold bits of others.
+			// Without the characters that also hold bits of other bytes.
 			text = text[(before*8+5)/6 : (before+len(secret))*8/6]
 			patterns = append(patterns, Pattern{name + " in base64", text})
 		}
@@ -42,17 +42,17 @@ func Secret(name string, secret []byte) ([]Pattern, error) {
 	return patterns, nil
 }
 
-// Found is what a recording holds.
+// Found is the result of a search.
 type Found struct {
-	Frames int                      // all there are
-	Bytes  int64                    // that have passed in TCP connections, without headers
-	To     map[netip.AddrPort]int64 // the same by where they went
-	// Places says of each pattern that has passed where it was seen first. Those that have not are absent.
+	Frames int                      // all frames of the recording
+	Bytes  int64                    // bytes of TCP connections, without headers
+	To     map[netip.AddrPort]int64 // the same by their destination
+	// Places says for each pattern where it was found first. It has no entry for a pattern that was not found.
 	Places map[string]string
 }
 
-// Search looks through a recording: frames of Ethernet, each behind its length in four bytes. A pattern that one connection's
-// segments tear apart is found, too.
+// Search searches a recording: Ethernet frames, each after its length in four bytes. It also finds a pattern that two
+// segments of a connection divide.
 func Search(recording io.Reader, patterns []Pattern) (Found, error) {
 	s := search{
 		byStart: make(map[uint16][]Pattern), tails: make(map[connection][]byte),
@@ -90,13 +90,13 @@ func Search(recording io.Reader, patterns []Pattern) (Found, error) {
 // connection is one direction of a TCP connection.
 type connection struct{ from, to netip.AddrPort }
 
-// search reads what has passed once, however many patterns there are: a secret has nine, and a job brings megabytes.
+// search reads the data once for all patterns, because a secret has nine patterns and a job sends megabytes.
 type search struct {
-	begins  [1 << 16]bool         // the two bytes that a pattern begins with
-	byStart map[uint16][]Pattern  // patterns by these
-	tail    int                   // bytes that the next segment may complete to a pattern
-	tails   map[connection][]byte // the last such bytes of each
-	text    []byte                // a tail with what follows it; kept for its memory
+	begins  [1 << 16]bool         // the first two bytes of a pattern
+	byStart map[uint16][]Pattern  // patterns by their first two bytes
+	tail    int                   // bytes that the next segment may continue to a pattern
+	tails   map[connection][]byte // the last such bytes of each connection
+	text    []byte                // a tail with the bytes after it; kept to reuse its memory
 	found   Found
 }
 
@@ -104,7 +104,7 @@ func startOf(text []byte) uint16 { return binary.BigEndian.Uint16(text) }
 
 func (s *search) look(frame []byte) {
 	at, payload, closes, ok := segment(frame)
-	if !ok { // not TCP: there is nothing to put together
+	if !ok { // not TCP: there is no stream to assemble
 		s.match(frame, "a frame that is not TCP")
 		return
 	}
@@ -115,7 +115,7 @@ func (s *search) look(frame []byte) {
 		s.match(s.text, fmt.Sprintf("from %s to %s", at.from, at.to))
 		s.tails[at] = append(s.tails[at][:0], s.text[max(0, len(s.text)-s.tail):]...)
 	}
-	if closes { // its ports may be another's next
+	if closes { // another connection may use its ports next
 		delete(s.tails, at)
 	}
 }
@@ -134,8 +134,8 @@ func (s *search) match(text []byte, where string) {
 	}
 }
 
-// segment takes a frame apart: Ethernet (14 bytes), IPv4 (RFC 791 §3.1) or IPv6 without
-// extensions (RFC 8200 §3), TCP (RFC 9293 §3.1).
+// segment parses a frame: Ethernet (14 bytes), IPv4 (RFC 791 §3.1) or IPv6 without extensions (RFC 8200 §3), TCP (RFC
+// 9293 §3.1).
 func segment(frame []byte) (at connection, payload []byte, closes, ok bool) {
 	const ethernet, protocolTCP = 14, 6
 	if len(frame) < ethernet+20 {
@@ -147,7 +147,7 @@ func segment(frame []byte) (at connection, payload []byte, closes, ok bool) {
 	switch binary.BigEndian.Uint16(frame[12:]) {
 	case 0x0800:
 		header, total := int(ip[0]&0x0f)*4, int(binary.BigEndian.Uint16(ip[2:]))
-		if total == 0 { // longer than the field can say
+		if total == 0 { // longer than the length field can say
 			total = len(ip)
 		}
 		if ip[9] != protocolTCP || header < 20 || total < header || total > len(ip) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// frameOf is a segment from port 1 of 127.0.0.1 to a port of 127.0.0.2.
+// frameOf returns a segment from port 1 of 127.0.0.1 to a port of 127.0.0.2.
 func frameOf(port uint16, flags byte, payload string) []byte {
 	frame := make([]byte, 14+20+20, 14+20+20+len(payload))
 	frame[12] = 0x08
@@ -32,7 +32,7 @@ func recorded(frames ...[]byte) *bytes.Buffer {
 	return &b
 }
 
-// A search that misses what it looks for calls every cluster safe.
+// The test would catch a search that misses a pattern. Then every cluster would look safe.
 func TestPatternsAreFoundWhereTheyPass(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -90,8 +90,7 @@ func TestASecretIsFoundInAnyDress(t *testing.T) {
 	}
 }
 
-// FuzzSearch would catch a frame that ends the search, by which everything after it
-// would go unseen.
+// FuzzSearch would catch a frame that ends the search, so that later frames would not be searched.
 func FuzzSearch(f *testing.F) {
 	f.Add(frameOf(7, 0, "payload"))
 	f.Add(append(make([]byte, 12), 0x86, 0xdd))

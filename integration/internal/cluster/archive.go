@@ -11,7 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// sharedClasses has a JVM map the release's classes in place of reading its jars, if there is an archive of them.
+// sharedClasses returns the JVM flags that map the archive of the release's classes, if there is one. Otherwise the JVM
+// reads the jars.
 func (s *spec) sharedClasses() []string {
 	archive := s.Jars.Archive(s.Java)
 	if archive == "" {
@@ -20,9 +21,10 @@ func (s *spec) sharedClasses() []string {
 	return []string{"-XX:SharedArchiveFile=" + archive}
 }
 
-// MakeArchive makes the archive of a Hadoop release's classes, unless there is one: with it, daemons spend about half
-// as much on their start. It starts a cluster that lists what it loads: with two of each server and, where there is a KDC, a
-// secure one, which loads what others do and more. That takes about half a minute.
+// MakeArchive makes the archive of a Hadoop release's classes, unless it exists. With it, daemons take about half as
+// long to start. MakeArchive starts a cluster whose daemons list the classes that they load. The cluster has two of
+// each server and, if a KDC is installed, Kerberos, so that it loads all classes that other clusters load. That takes
+// about half a minute.
 func MakeArchive(ctx context.Context, version string, log logrus.FieldLogger) error {
 	java, err := artifacts.FindJava()
 	if err != nil {

@@ -18,13 +18,13 @@ const (
 	NodeCLI        = "org.apache.hadoop.yarn.client.cli.NodeCLI"        // yarn node
 )
 
-// CLI runs a Java command with the cluster's client configuration and returns what it printed on standard
-// output. The error of a command that fails holds the end of what it said on standard error.
+// CLI runs a Java command with the cluster's client configuration, and returns its standard output. If the command
+// fails, the error contains the end of its standard error.
 func (c *Cluster) CLI(ctx context.Context, mainClass string, args ...string) (string, error) {
 	return c.CLIWith(ctx, nil, mainClass, args...)
 }
 
-// CLIWith is CLI with further variables, NAME=value: whose the command is, say, or where tokens are.
+// CLIWith is CLI with further variables NAME=value, such as the user's name, or the file of tokens.
 func (c *Cluster) CLIWith(ctx context.Context, env []string, mainClass string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := c.Command(ctx, mainClass, args...)
@@ -36,7 +36,7 @@ func (c *Cluster) CLIWith(ctx context.Context, env []string, mainClass string, a
 	return stdout.String(), nil
 }
 
-// CLIAsSuperuser is CLI as HDFS' own user, who on a secure cluster has a new ticket each time.
+// CLIAsSuperuser is CLI as HDFS's superuser. On a secure cluster it gets a new ticket each time.
 func (c *Cluster) CLIAsSuperuser(ctx context.Context, mainClass string, args ...string) (string, error) {
 	if !c.Secure() {
 		return c.CLI(ctx, mainClass, args...)
@@ -53,7 +53,7 @@ func (c *Cluster) CLIAsSuperuser(ctx context.Context, mainClass string, args ...
 	return c.CLIWith(ctx, []string{"KRB5CCNAME=" + cache}, mainClass, args...)
 }
 
-// Command is what CLI runs, for callers that set more, such as Stdin.
+// Command returns the command of CLI, for callers that set more fields, such as Stdin.
 func (c *Cluster) Command(ctx context.Context, mainClass string, args ...string) *exec.Cmd {
 	flags := append(append(append(openPackages(), c.spec.kerberosFlags()...), c.spec.sharedClasses()...),
 		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",

@@ -1,23 +1,19 @@
-// Package cluster starts a real Hadoop on one machine for tests and for people:
-// a NameNode, a DataNode, a ResourceManager and any number of NodeManagers, each a
-// JVM of its own, from the jars that package artifacts brings; if wanted a secure
-// one, with MIT's KDC beside them, or one with two ResourceManagers and ZooKeeper.
+// Package cluster starts a real Hadoop on one machine for tests and for people: a NameNode, a DataNode, a
+// ResourceManager and several NodeManagers. Each is a JVM of its own, with the jars of package artifacts. A cluster can
+// be secure, with MIT's KDC, or have two ResourceManagers and ZooKeeper.
 //
-// Everything of a cluster lies in one folder: cluster.json (what was decided when
-// it was made, enough for another process to attach), conf (a HADOOP_CONF_DIR for
-// clients), logs, run (pids), and a folder with configuration and data for each
-// daemon. All servers listen on loopback addresses only; each NodeManager has its
-// own (127.0.0.2, 127.0.0.3, …), so that to YARN they are different hosts.
+// Everything of a cluster is in one folder: cluster.json (the decisions made at the start, with which another process
+// can attach), conf (a HADOOP_CONF_DIR for clients), logs, run (pids), and a folder with configuration and data for
+// each daemon. All servers listen on loopback addresses only. Each NodeManager has its own address (127.0.0.2,
+// 127.0.0.3, …), so that they are different hosts for YARN.
 //
-// Every process of a cluster, the containers included, carries the variable
-// BOBBIN_CLUSTER_DIR with the folder's path. Processes are found by that mark and
-// by nothing else, so that a pid which the kernel gave away again is never hit.
+// Every process of a cluster, also in containers, has the variable BOBBIN_CLUSTER_DIR with the folder's path. Only this
+// mark identifies a process, because the kernel reuses pids.
 //
-// A machine has places for so many clusters at a time (LimitVariable); a start waits
-// for one.
+// A machine has places for a limited number of clusters at a time (LimitVariable). A start waits for a place.
 //
-// The package starts no goroutine that outlives a call. It is for tests and
-// development: only packages below integration import it.
+// The package starts no goroutine that outlives a call. It is for tests and development: only packages below
+// integration import it.
 package cluster
 
 import (
@@ -36,30 +32,32 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// startLimit bounds a start for a person who waits: 10-15 s on two idle cores, many times that on a busy machine.
+// startLimit bounds a start, so that a person does not wait for ever. A start takes 10-15 s on two idle cores, and many
+// times that on a busy machine.
 const startLimit = 15 * time.Minute
 
-// errTooLate is the end of what startLimit bounds.
+// errTooLate is the cause of a start's end after startLimit.
 var errTooLate = fmt.Errorf("not healthy after %s", startLimit)
 
-// ErrNotRunning is wrapped by Attach's error when the folder holds no cluster or one whose daemons have ended.
+// ErrNotRunning says that the folder holds no cluster, or that a daemon of the cluster has ended. Attach's error wraps
+// it.
 var ErrNotRunning = errors.New("no running cluster")
 
-// Cluster is a running Hadoop. Its methods may be called from several goroutines, those that stop and start
-// daemons for different daemons only.
+// Cluster is a running Hadoop. Several goroutines may call its methods. Methods that stop and start daemons may run at
+// the same time only for different daemons.
 type Cluster struct {
 	spec   *spec
 	log    logrus.FieldLogger
 	http   webClient
-	login  webLogin // of a secure one
-	reaper *reaper  // ends the daemons with this process; nil if the cluster is not this process's to end
-	ports  *ports   // the daemons' while this process has them to itself; nil: released
+	login  webLogin // nil if the cluster is not secure
+	reaper *reaper  // ends the daemons with this process; nil if this process must not end the cluster
+	ports  *ports   // the daemons' ports while this process holds them; nil after their release
 	temp   bool     // the folder was made by Start, so Close removes it
 }
 
-// Start starts a cluster and returns when it is healthy: HDFS out of safe mode, every NodeManager registered, and
-// the settings that the servers report the ones they were given. If this process ends, however it ends, so
-// does the cluster. An error leaves no process behind; its text names the log to read.
+// Start starts a cluster and returns when it is healthy: HDFS is out of safe mode, every NodeManager is registered, and
+// the servers report the settings that they were given. The cluster ends when this process ends, also after a crash.
+// After an error no process remains; the error's text names the log to read.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -69,10 +67,10 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooLate) // not of the wait for a place
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooLate) // without the wait for a place
 	defer cancel()
 	if err := c.bringUp(ctx, cfg); err != nil {
-		c.temp = false // the logs are what tells why
+		c.temp = false // the logs tell the reason
 		return nil, errors.Join(fmt.Errorf("start cluster in %s: %w", c.Dir(), err), c.end())
 	}
 	if cfg.outlive {
@@ -101,8 +99,8 @@ func StartDetached(ctx context.Context, cfg Config) (*Cluster, error) {
 	return Start(ctx, cfg)
 }
 
-// Attach returns the running cluster whose folder is dir, started by another process, when it does its work. Close leaves it
-// running.
+// Attach returns the running cluster in the folder dir, which another process has started, after a check that its
+// daemons are healthy. Close does not stop it.
 func Attach(ctx context.Context, dir string) (*Cluster, error) {
 	c, err := Find(dir)
 	if err != nil {
@@ -114,7 +112,7 @@ func Attach(ctx context.Context, dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// Find is Attach that asks no daemon whether it does its work.
+// Find is Attach without the check of health.
 func Find(dir string) (*Cluster, error) {
 	s, err := readSpec(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -132,8 +130,8 @@ func Find(dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// Close ends a cluster that this process started: all daemons and containers are killed, and a folder that
-// Start made is removed. An attached or detached cluster stays as it is.
+// Close ends a cluster that this process started: it kills all daemons and containers, and removes a folder that Start
+// made. It does not change an attached or detached cluster.
 func (c *Cluster) Close() error {
 	c.http.CloseIdleConnections()
 	if c.reaper == nil {
@@ -142,7 +140,7 @@ func (c *Cluster) Close() error {
 	return c.end()
 }
 
-// Keep makes Close leave a folder that Start made, for its logs.
+// Keep makes Close keep a folder that Start made, for its logs.
 func (c *Cluster) Keep() { c.temp = false }
 
 func (c *Cluster) end() error {
@@ -159,7 +157,7 @@ func (c *Cluster) end() error {
 	return errors.Join(err, c.releasePorts(), leavePlace(c.Dir()))
 }
 
-// leavePlace lets another cluster be started in the place of one that has ended.
+// leavePlace gives up the place of an ended cluster, so that another one can start.
 func leavePlace(dir string) error {
 	places, err := placesOfMachine()
 	if err != nil {
@@ -177,7 +175,7 @@ func (c *Cluster) releasePorts() error {
 	return err
 }
 
-// Down ends the cluster in dir, whoever started it, and removes its data; logs and configuration stay until
+// Down ends the cluster in dir, whichever process started it, and removes its data. Logs and configuration stay until
 // the next start.
 func Down(dir string) error {
 	s, err := readSpec(dir)
@@ -193,22 +191,22 @@ func Down(dir string) error {
 	return errors.Join(s.removeData(), leavePlace(s.Dir))
 }
 
-// Dir is the cluster's folder.
+// Dir returns the cluster's folder.
 func (c *Cluster) Dir() string { return c.spec.Dir }
 
-// ConfDir is the folder to give to clients as HADOOP_CONF_DIR.
+// ConfDir returns the folder that clients need as HADOOP_CONF_DIR.
 func (c *Cluster) ConfDir() string { return c.spec.confDir() }
 
-// LogDir is the folder of the daemons' logs, NAME.log each. The containers' logs are with their NodeManager
-// (ContainerLogDir) until they are aggregated.
+// LogDir returns the folder of the daemons' logs, each named NAME.log. Containers' logs are in their NodeManager's
+// folder (ContainerLogDir) until YARN aggregates them.
 func (c *Cluster) LogDir() string { return filepath.Join(c.spec.Dir, "logs") }
 
-// ContainerLogDir is the folder in which the NodeManager of that name keeps its containers' logs.
+// ContainerLogDir returns the folder in which the NodeManager of this name keeps its containers' logs.
 func (c *Cluster) ContainerLogDir(nodeManager string) string {
 	return filepath.Join(c.spec.Dir, nodeManager, "userlogs")
 }
 
-// Version is the Hadoop release.
+// Version returns the Hadoop release.
 func (c *Cluster) Version() string { return c.spec.Version }
 
 // NodeManagers returns the NodeManagers' hosts, in the order nodemanager1, nodemanager2, ….
@@ -222,23 +220,25 @@ func (c *Cluster) NodeManagers() []string {
 	return hosts
 }
 
-// RMAddress is the host:port at which YARN's ResourceManager takes clients; of two, the first one's.
+// RMAddress returns the host:port at which YARN's ResourceManager accepts clients. If there are two, it is the first
+// one's.
 func (c *Cluster) RMAddress() string {
 	return cmp.Or(c.spec.YARN["yarn.resourcemanager.address"], c.spec.YARN["yarn.resourcemanager.address.rm1"])
 }
 
-// RMWebAddress is the host:port of the ResourceManager's web server; of two, the first one's.
+// RMWebAddress returns the host:port of the ResourceManager's web server. If there are two, it is the first one's.
 func (c *Cluster) RMWebAddress() string { return c.spec.resourceManagers()[0].Web }
 
-// NameNodeAddress is the host:port at which the NameNode takes clients; of two, the first one's.
+// NameNodeAddress returns the host:port at which the NameNode accepts clients. If there are two, it is the first one's.
 func (c *Cluster) NameNodeAddress() string {
 	return cmp.Or(c.spec.HDFS["dfs.namenode.rpc-address"], c.spec.HDFS["dfs.namenode.rpc-address."+nameservice+".nn1"])
 }
 
-// NameNodeWebAddress is the host:port of the NameNode's web server, which also answers WebHDFS; of two, the first one's.
+// NameNodeWebAddress returns the host:port of the NameNode's web server, which also answers WebHDFS. If there are two,
+// it is the first one's.
 func (c *Cluster) NameNodeWebAddress() string { return c.spec.nameNodes()[0].Web }
 
-// prepare decides everything and writes the folder, starting nothing.
+// prepare makes all decisions and writes the folder. It starts nothing.
 func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 	java, err := artifacts.FindJava()
 	if err != nil {
@@ -254,15 +254,15 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 	return settle(ctx, cfg, java, jars)
 }
 
-// settle claims a folder, a place on the machine and ports for a cluster, and writes the folder. After an error nothing is
-// left of that but a folder that the caller has named.
+// settle claims a folder, a place on the machine and ports for a cluster, and writes the folder. After an error it
+// gives all of that back, except a folder that the caller has named.
 func settle(ctx context.Context, cfg Config, java string, jars artifacts.Jars) (_ *Cluster, err error) {
 	dir, temp, err := claimDir(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		if err != nil && temp { // there is no log yet that would tell why
+		if err != nil && temp { // there is no log yet that could tell the reason
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
@@ -325,7 +325,7 @@ func claimDir(dir string) (path string, temp bool, err error) {
 			return "", false, fmt.Errorf("a cluster runs there already (%s); stop it with: scripts/cluster down --dir %s", d.Name, path)
 		}
 	}
-	if err := reap(path); err != nil { // containers that outlived their NodeManager
+	if err := reap(path); err != nil { // containers may have outlived their NodeManager
 		return "", false, err
 	}
 	return path, false, old.removeAll()
@@ -374,7 +374,7 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 			return err
 		}
 	}
-	if err := c.waitReady(ctx, c.spec.nameNodes()...); err != nil { // now that all DataNodes run
+	if err := c.waitReady(ctx, c.spec.nameNodes()...); err != nil { // all DataNodes run now
 		return err
 	}
 	if err := c.verifyCluster(ctx); err != nil {
@@ -387,7 +387,7 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// bringUpRealm starts the KDC, which the other daemons log in at.
+// bringUpRealm starts the KDC, at which the other daemons log in.
 func (c *Cluster) bringUpRealm(ctx context.Context) error {
 	kdc, err := c.spec.daemon(keyCenterName)
 	if err != nil {

@@ -7,51 +7,52 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Config says what cluster to start. The zero value is a good one: two NodeManagers in a new folder.
+// Config describes the cluster to start. The zero value is useful: two NodeManagers in a new folder.
 type Config struct {
-	// Dir is the cluster's folder. It must not exist, be empty, or hold a cluster that no longer runs, which is
-	// then replaced. Empty means a new folder among the temporary files, which Close removes.
+	// Dir is the cluster's folder. It must not exist, be empty, or hold a cluster that no longer runs, which is then
+	// replaced. If Dir is empty, Start makes a new temporary folder, which Close removes.
 	Dir string
-	// Version of Hadoop; empty means artifacts.DefaultVersion.
+	// Version is the Hadoop release. Empty means artifacts.DefaultVersion.
 	Version string
-	// NodeManagers is their number, 2 if zero, at most 50.
+	// NodeManagers is the number of NodeManagers: at most 50, and 2 if it is zero.
 	NodeManagers int
-	// DataNodes is their number, 1 if zero, at most 4, and that of the replicas of a file.
+	// DataNodes is the number of DataNodes: at most 4, and 1 if it is zero. It is also the number of a file's replicas.
 	DataNodes int
-	// Heartbeat is how often NodeManagers report to the ResourceManager; zero means YARN's default of 1 s, which is what users
-	// have, and what each step of an application waits for.
+	// Heartbeat is the interval at which NodeManagers report to the ResourceManager. Zero means YARN's default of 1 s,
+	// for which users wait in each step of an application.
 	Heartbeat time.Duration
-	// MemoryMB and VCores are what each NodeManager offers to YARN, 4096 and 8 if zero. They are also the
-	// largest container that YARN will grant.
+	// MemoryMB and VCores are the resources that each NodeManager offers to YARN: 4096 and 8 if they are zero. They
+	// also bound the largest container that YARN grants.
 	MemoryMB, VCores int
-	// Users get home folders on HDFS, as the user who starts the cluster does.
+	// Users get home folders on HDFS, like the user who starts the cluster.
 	Users []string
-	// Core, HDFS, YARN and Scheduler are further properties of core-, hdfs-, yarn-site.xml and
-	// capacity-scheduler.xml; they win over the harness's own.
+	// Core, HDFS, YARN and Scheduler are further properties of core-, hdfs-, yarn-site.xml and capacity-scheduler.xml.
+	// They override the harness's own.
 	Core, HDFS, YARN, Scheduler map[string]string
-	// HA gives the cluster two ResourceManagers, resourcemanager1 and resourcemanager2, one of them active, with
-	// their state in ZooKeeper.
+	// HA gives the cluster two ResourceManagers, resourcemanager1 and resourcemanager2, with their state in ZooKeeper.
+	// One of them is active.
 	HA bool
-	// NameNodeHA gives the cluster two NameNodes, namenode1, which is active at first, and namenode2, behind a
-	// nameservice.
+	// NameNodeHA gives the cluster two NameNodes behind a nameservice, namenode1 and namenode2. namenode1 is active at
+	// first.
 	NameNodeHA bool
-	// OtherHDFS gives the cluster a second HDFS beside its own, with a NameNode and a DataNode of its own and the same
-	// users, whose URIs begin with hdfs:// and OtherNameservice.
+	// OtherHDFS gives the cluster a second HDFS with its own NameNode and DataNode and the same users. Its URIs begin
+	// with hdfs:// and OtherNameservice.
 	OtherHDFS bool
-	// Zone gives HDFS an encryption zone, Zone, with files in it.
+	// Zone gives HDFS an encryption zone, at the path Zone, with files in it.
 	Zone bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
-	// ContainerEnvironment are further variables of all containers, NAME=value without commas.
+	// ContainerEnvironment holds further variables of all containers, NAME=value without commas.
 	ContainerEnvironment []string
-	// AtOnce starts the cluster however many others are alive, as many tests wait for it. Others wait for a place.
+	// AtOnce starts the cluster without waiting for a place, because many tests wait for this cluster. Other clusters
+	// wait for a place.
 	AtOnce bool
-	// Log takes the progress of the start; nil discards it.
+	// Log receives the progress of the start; nil discards it.
 	Log logrus.FieldLogger
 
 	// outlive leaves the daemons running when this process ends.
 	outlive bool
-	// classLists is a folder in which each daemon lists the classes that it loads; "": none does.
+	// classLists is a folder in which each daemon lists the classes that it loads. "" means no lists.
 	classLists string
 }
 

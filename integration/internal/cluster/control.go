@@ -6,12 +6,12 @@ import (
 	"syscall"
 )
 
-// Stop ends a daemon in the orderly way (SIGTERM) and waits for its end. A NodeManager's containers live on.
+// Stop ends a daemon with SIGTERM and waits for its end. A NodeManager's containers continue to run.
 func (c *Cluster) Stop(ctx context.Context, name string) error {
 	return c.terminate(ctx, name, syscall.SIGTERM)
 }
 
-// Kill ends a daemon with SIGKILL and waits for its end. A NodeManager's containers live on.
+// Kill ends a daemon with SIGKILL and waits for its end. A NodeManager's containers continue to run.
 func (c *Cluster) Kill(ctx context.Context, name string) error {
 	return c.terminate(ctx, name, syscall.SIGKILL)
 }
@@ -27,7 +27,7 @@ func (c *Cluster) terminate(ctx context.Context, name string, sig syscall.Signal
 	return c.waitGone(ctx, d)
 }
 
-// Pause stops a daemon's process in its tracks (SIGSTOP): its connections stay open and nothing answers.
+// Pause stops a daemon's process with SIGSTOP. Its connections stay open, and it does not answer.
 func (c *Cluster) Pause(ctx context.Context, name string) error {
 	d, err := c.spec.daemon(name)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Cluster) Pause(ctx context.Context, name string) error {
 	return c.waitStopped(ctx, d)
 }
 
-// Resume lets a paused daemon go on.
+// Resume lets a paused daemon continue.
 func (c *Cluster) Resume(name string) error {
 	d, err := c.spec.daemon(name)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *Cluster) Resume(name string) error {
 	return c.signal(d, syscall.SIGCONT)
 }
 
-// Restart ends a daemon in the orderly way if it is alive, starts it anew with its ports and data, and waits until it is
-// healthy again, as long as for the start of a cluster.
+// Restart ends a daemon with SIGTERM if it is alive, starts it again with its ports and data, and waits until it is
+// healthy, at most as long as for the start of a cluster.
 func (c *Cluster) Restart(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooLate)
 	defer cancel()
@@ -71,13 +71,13 @@ func (c *Cluster) Restart(ctx context.Context, name string) error {
 	return nil
 }
 
-// Running says whether a daemon's process is alive; a paused one is.
+// Running reports whether a daemon's process is alive. A paused process is alive.
 func (c *Cluster) Running(name string) bool {
 	_, ok := c.Pid(name)
 	return ok
 }
 
-// Pid is a daemon's process; false where it is not alive.
+// Pid returns a daemon's process. It is false if the process is not alive.
 func (c *Cluster) Pid(name string) (int, bool) {
 	d, err := c.spec.daemon(name)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"sync"
 )
 
-// With Config.HA there are two ResourceManagers, of which the one that holds a lock in
-// ZooKeeper is active, and which keep in ZooKeeper what one takes over from the other.
+// With Config.HA there are two ResourceManagers. The one that holds a lock in ZooKeeper is active. They keep their
+// state in ZooKeeper, so that one can take over from the other.
 
-// haResourceManagers are the two daemons' names, by yarn.resourcemanager.ha.rm-ids.
+// haResourceManagers holds the names of the two daemons, by yarn.resourcemanager.ha.rm-ids.
 func haResourceManagers() map[string]string {
 	return map[string]string{"rm1": string(resourceManager) + "1", "rm2": string(resourceManager) + "2"}
 }
 
-// makeHA makes a ResourceManager's addresses in the clients' properties those of two.
+// makeHA replaces a ResourceManager's addresses in the clients' properties by those of two.
 func makeHA(yarn map[string]string, ports *ports) {
 	for _, service := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"} {
 		name := "yarn.resourcemanager." + service
@@ -41,17 +41,18 @@ func zooKeeperDaemon(ports *ports) daemon {
 	return daemon{Name: string(zooKeeper), Kind: zooKeeper, Host: "127.0.0.1", Web: ports.on("127.0.0.1")}
 }
 
-// haResourceManagerDaemon is the one of an id.
+// haResourceManagerDaemon returns the ResourceManager with this id.
 func haResourceManagerDaemon(s *spec, id string, zk daemon) daemon {
 	d := resourceManagerDaemon(s)
 	d.Name = haResourceManagers()[id]
 	d.Web = s.YARN["yarn.resourcemanager.webapp.address."+id]
 	d.Core["hadoop.zk.address"] = zk.Web
-	if s.isSince(3, 5) { // the elector's name for it; before, the other's alias
+	if s.isSince(3, 5) { // the elector's name for it; the line above sets the other property of that meaning
 		d.YARN["yarn.resourcemanager.zk-address"] = zk.Web
 	}
-	// How long a killed ResourceManager stays active to the other: Hadoop's own 10 s. On a busy machine a JVM may well say nothing
-	// for four, and a ResourceManager that loses its lock while it stores its state never comes back.
+	// The time for which a killed ResourceManager stays active to the other: Hadoop's default of 10 s. On a busy
+	// machine a JVM may not answer for four seconds. If a ResourceManager loses its lock while it stores its state, it
+	// never comes back.
 	d.Core["hadoop.zk.timeout-ms"] = "10000"
 	delete(d.YARN, "yarn.resourcemanager.fs.state-store.uri")
 	d.YARN["yarn.resourcemanager.store.class"] = "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore"
@@ -59,7 +60,7 @@ func haResourceManagerDaemon(s *spec, id string, zk daemon) daemon {
 	return d
 }
 
-// isSince says whether the Hadoop release is of that minor version or a later one.
+// isSince reports whether the Hadoop release has this minor version or a later one.
 func (s *spec) isSince(major, minor int) bool {
 	var release [2]int
 	if _, err := fmt.Sscanf(s.Version, "%d.%d", &release[0], &release[1]); err != nil {
@@ -72,15 +73,16 @@ func (s *spec) zooKeeperConf() string {
 	return filepath.Join(s.Dir, string(zooKeeper), "conf", "zoo.cfg")
 }
 
-// writeZooKeeper writes the only configuration that ZooKeeper has.
+// writeZooKeeper writes ZooKeeper's only configuration file.
 func (s *spec) writeZooKeeper(d daemon) error {
 	host, port, err := net.SplitHostPort(d.Web)
 	if err != nil {
 		return err
 	}
-	const tick = 1000 // ms; sessions end after 2 to 20 of them
-	// It keeps everybody waiting, heartbeats included, while the disk does what it has logged: on a machine that writes much
-	// for longer than the sessions of the ResourceManagers live. Its data need not outlive the machine.
+	const tick = 1000 // ms; sessions last for 2 to 20 ticks
+	// Without this, ZooKeeper stops all answers, heartbeats included, until the disk has written its log. On a machine
+	// that writes a lot, this takes longer than the sessions of the ResourceManagers. ZooKeeper's data need not outlive
+	// the machine.
 	const log = "forceSync=no\n"
 	text := "dataDir=" + filepath.Join(s.Dir, d.Name, "data") +
 		"\nclientPortAddress=" + host + "\nclientPort=" + port +
@@ -96,14 +98,15 @@ func (s *spec) writeZooKeeper(d daemon) error {
 	return os.WriteFile(s.zooKeeperConf(), []byte(text), 0o644)
 }
 
-// ActiveRM is the name of the ResourceManager daemon that is active. The error says what each said if none is.
+// ActiveRM returns the name of the active ResourceManager daemon. If none is active, the error contains the answers of
+// both.
 func (c *Cluster) ActiveRM(ctx context.Context) (string, error) {
 	daemons := c.spec.resourceManagers()
 	active, errs := make([]bool, len(daemons)), make([]error, len(daemons))
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
 	var answers sync.WaitGroup
-	for i, d := range daemons { // all at once: a paused one does not answer
+	for i, d := range daemons { // all at once, because a paused one does not answer
 		answers.Go(func() {
 			info, err := c.rmOf(d).Info(asking)
 			switch {
@@ -124,7 +127,7 @@ func (c *Cluster) ActiveRM(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("find the active resourcemanager: %w", errors.Join(errs...))
 }
 
-// ActiveRMWebAddress is the host:port of the active ResourceManager's web server.
+// ActiveRMWebAddress returns the host:port of the active ResourceManager's web server.
 func (c *Cluster) ActiveRMWebAddress(ctx context.Context) (string, error) {
 	name, err := c.ActiveRM(ctx)
 	if err != nil {
@@ -134,7 +137,8 @@ func (c *Cluster) ActiveRMWebAddress(ctx context.Context) (string, error) {
 	return d.Web, err
 }
 
-// activeRMAddress is where clients find the active ResourceManager: a standby does not even listen there.
+// activeRMAddress returns the address of the active ResourceManager for clients. A standby does not listen at its
+// address.
 func (c *Cluster) activeRMAddress(ctx context.Context) (string, error) {
 	if !c.spec.HA {
 		return c.RMAddress(), nil
@@ -147,7 +151,7 @@ func (c *Cluster) activeRMAddress(ctx context.Context) (string, error) {
 	return c.spec.resourceManagerAddress(d, "address"), err
 }
 
-// resourceManagerAddress is where a ResourceManager has a service: clients have "address".
+// resourceManagerAddress returns the address of a ResourceManager's service. "address" is the service for clients.
 func (s *spec) resourceManagerAddress(d daemon, service string) string {
 	name := "yarn.resourcemanager." + service
 	return cmp.Or(s.YARN[name], s.YARN[name+"."+d.YARN["yarn.resourcemanager.ha.id"]])

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// It would catch the time for which a paused ResourceManager is waited for, told as the time that the other one took.
+// The test would catch a wait for a paused ResourceManager that counts as part of the other one's takeover time.
 func TestOneThatHangsDoesNotHideTheActiveResourceManager(t *testing.T) {
 	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer hung.Close()

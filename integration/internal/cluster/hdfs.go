@@ -11,15 +11,15 @@ import (
 	"strconv"
 )
 
-// HDFS asks the NameNode's WebHDFS API, a second way to see the filesystem beside the code under test. It acts as
-// the superuser: the one who started the cluster, or on a secure one the NameNode's own principal.
+// HDFS calls the NameNode's WebHDFS API, an independent way to see the file system beside the code under test. It acts
+// as the superuser: the user who started the cluster, or on a secure cluster the NameNode's own principal.
 type HDFS struct {
 	http webClient
 	base string
 	user string
 }
 
-// FileStatus is a file or directory, in the names of WebHDFS.
+// FileStatus is a file or directory, with WebHDFS's names.
 type FileStatus struct {
 	Name        string `json:"pathSuffix"`
 	Type        string `json:"type"` // FILE, DIRECTORY, SYMLINK
@@ -33,7 +33,7 @@ type FileStatus struct {
 // HDFS returns the WebHDFS API.
 func (c *Cluster) HDFS() (HDFS, error) { return c.webHDFS(c.NameNodeWebAddress()) }
 
-// webHDFS is the API of the NameNode whose web server has that address.
+// webHDFS returns the API of the NameNode with this web address.
 func (c *Cluster) webHDFS(address string) (HDFS, error) {
 	h := HDFS{http: c.http, base: "http://" + address + "/webhdfs/v1"}
 	if c.Secure() {
@@ -48,8 +48,8 @@ func (c *Cluster) webHDFS(address string) (HDFS, error) {
 	return h, nil
 }
 
-// List returns what lies in a directory, or the one file of that path. The error is a *ErrHTTPStatus with status 404 if
-// there is nothing.
+// List returns the entries of a directory, or one entry for a file. If the path does not exist, the error is a
+// *ErrHTTPStatus with status 404.
 func (h HDFS) List(ctx context.Context, dir string) ([]FileStatus, error) {
 	var answer struct {
 		FileStatuses struct{ FileStatus []FileStatus }
@@ -58,7 +58,7 @@ func (h HDFS) List(ctx context.Context, dir string) ([]FileStatus, error) {
 	return answer.FileStatuses.FileStatus, err
 }
 
-// Mkdir makes a directory and those above it, with an owner and a permission in octal for the last.
+// Mkdir makes a directory and its parents, and sets the owner and the octal permission of the directory.
 func (h HDFS) Mkdir(ctx context.Context, dir, owner, permission string) error {
 	for _, call := range []struct {
 		op   string
@@ -75,7 +75,7 @@ func (h HDFS) Mkdir(ctx context.Context, dir, owner, permission string) error {
 	return nil
 }
 
-// ModifyACL adds entries to a file's or directory's ACL, such as user:bob:rwx, with a mask that lets them count.
+// ModifyACL adds entries to a file's or directory's ACL, such as user:bob:rwx, with a mask that allows them.
 func (h HDFS) ModifyACL(ctx context.Context, file, entries string) error {
 	if _, err := h.http.do(ctx, http.MethodPut, h.url(file, "MODIFYACLENTRIES", url.Values{"aclspec": {entries}})); err != nil {
 		return fmt.Errorf("modify acl of %s: %w", file, err)
@@ -83,7 +83,7 @@ func (h HDFS) ModifyACL(ctx context.Context, file, entries string) error {
 	return nil
 }
 
-// RemoveACL takes an ACL away.
+// RemoveACL removes an ACL.
 func (h HDFS) RemoveACL(ctx context.Context, file string) error {
 	if _, err := h.http.do(ctx, http.MethodPut, h.url(file, "REMOVEACL", nil)); err != nil {
 		return fmt.Errorf("remove acl of %s: %w", file, err)
@@ -91,7 +91,8 @@ func (h HDFS) RemoveACL(ctx context.Context, file string) error {
 	return nil
 }
 
-// SetQuota bounds the names in a directory, itself among them, or the bytes of all replicas; 0 leaves a quota as it is.
+// SetQuota sets the quotas of a directory: the number of names, itself included, and the bytes of all replicas. 0 does
+// not change a quota.
 func (h HDFS) SetQuota(ctx context.Context, dir string, names, bytes int64) error {
 	quotas := make(url.Values)
 	if names > 0 {
@@ -112,7 +113,7 @@ func (h HDFS) url(file, op string, args url.Values) string {
 	return h.base + (&url.URL{Path: path.Clean("/" + file)}).EscapedPath() + "?" + query.Encode()
 }
 
-// makeFiles makes what an administrator makes on new filesystems.
+// makeFiles makes the directories that an administrator makes on a new file system.
 func (c *Cluster) makeFiles(ctx context.Context, users []string) error {
 	h, err := c.HDFS()
 	if err == nil {
@@ -130,7 +131,7 @@ func (c *Cluster) makeFiles(ctx context.Context, users []string) error {
 	return err
 }
 
-// Remove removes a file, or a directory with all that is in it. What is not there is no error.
+// Remove removes a file, or a directory with all its content. It is no error if the path does not exist.
 func (h HDFS) Remove(ctx context.Context, path string) error {
 	if _, err := h.http.do(ctx, http.MethodDelete, h.url(path, "DELETE", url.Values{"recursive": {"true"}})); err != nil {
 		return fmt.Errorf("remove hdfs path %s: %w", path, err)
@@ -138,7 +139,7 @@ func (h HDFS) Remove(ctx context.Context, path string) error {
 	return nil
 }
 
-// makeHomes makes the directories for all and for each user.
+// makeHomes makes the common directories and the home of each user.
 func (h HDFS) makeHomes(ctx context.Context, users []string) error {
 	if err := h.Mkdir(ctx, "/tmp", h.user, "1777"); err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// Heal undoes what a test has done to the daemons: those that have ended, or run with a configuration that is not the
-// cluster's, are started anew, paused ones go on, and of a pair of NameNodes the first is active. It returns when all do
-// their work. A test itself removes its files and ends its applications.
+// Heal undoes a test's changes to the daemons. It restarts daemons that have ended or run with another configuration,
+// resumes paused ones, and makes the first of two NameNodes active. It returns when all daemons are healthy. Tests
+// themselves remove their files and end their applications.
 func (c *Cluster) Heal(ctx context.Context) error {
 	for _, d := range c.spec.Daemons {
 		if err := c.healDaemon(ctx, d); err != nil {
@@ -41,8 +41,8 @@ func (c *Cluster) healDaemon(ctx context.Context, d daemon) error {
 	paused := runs && isPaused(pid)
 	switch {
 	case paused && ((d.Kind == nameNode && c.spec.NameNodeHA) || (d.Kind == resourceManager && c.spec.HA)):
-		// A NameNode still takes itself for the active one, and nobody fences it. A ResourceManager that was fenced while it
-		// stored its state waits for itself for ever, as standby as which it answers on the web.
+		// A NameNode may still believe that it is active, and nothing fences it. A ResourceManager that was fenced
+		// while it stored its state waits for itself for ever, and reports itself on the web as standby.
 		if err := c.Kill(ctx, d.Name); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (c *Cluster) healDaemon(ctx context.Context, d daemon) error {
 	return c.Restart(ctx, d.Name)
 }
 
-// restoreConf gives a daemon the configuration of cluster.json again, and says whether it had another.
+// restoreConf restores a daemon's configuration from cluster.json, and reports whether it was different.
 func (c *Cluster) restoreConf(d daemon) (changed bool, err error) {
 	made, err := readSpec(c.spec.Dir)
 	if err != nil {
@@ -73,23 +73,23 @@ func (c *Cluster) restoreConf(d daemon) (changed bool, err error) {
 	return made.writeDaemon(original)
 }
 
-// isPaused says whether SIGSTOP has reached a process.
+// isPaused reports whether SIGSTOP has stopped a process.
 func isPaused(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err == nil && stopped(stat)
 }
 
-// stopped reads a stat file of /proc: "PID (NAME) STATE …", where NAME may hold anything.
+// stopped reads a stat file of /proc: "PID (NAME) STATE …". NAME may contain any character.
 func stopped(stat []byte) bool {
 	end := bytes.LastIndexByte(stat, ')')
 	return end >= 0 && bytes.HasPrefix(stat[end+1:], []byte(" T"))
 }
 
-// healNameNodes makes the first of the pair the active one.
+// healNameNodes makes the first NameNode of a pair active.
 func (c *Cluster) healNameNodes(ctx context.Context) error {
 	pair := haNameNodes()
 	err := c.withTicket(ctx, pair["nn2"], c.Deactivate)
-	if err != nil && !errors.Is(err, syscall.ECONNREFUSED) { // a standby becomes a standby without a word
+	if err != nil && !errors.Is(err, syscall.ECONNREFUSED) { // it is no error to make a standby a standby
 		return fmt.Errorf("heal %s: %w", pair["nn2"], err)
 	}
 	first := func(ctx context.Context, _ string) error { return c.activateFirst(ctx) }
@@ -99,8 +99,9 @@ func (c *Cluster) healNameNodes(ctx context.Context) error {
 	return nil
 }
 
-// withTicket gives a NameNode a command, and starts one anew that takes no ticket. One whose login has failed, as the KDC had
-// other keys, has none any more, and tries again after a minute at the earliest (UserGroupInformation#relogin).
+// withTicket sends a command to a NameNode, and restarts a NameNode that accepts no ticket. If its login failed because
+// the KDC had other keys, the NameNode has no ticket any more, and tries again after a minute at the earliest
+// (UserGroupInformation#relogin).
 func (c *Cluster) withTicket(ctx context.Context, name string, command func(context.Context, string) error) error {
 	err := command(ctx, name)
 	if !errors.Is(err, yarnrpc.ErrSASL) {

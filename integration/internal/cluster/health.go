@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// waitReady waits until the daemons do their work. It ends at once when one of them has ended.
+// waitReady waits until the daemons are healthy. It fails at once when one of them has ended.
 func (c *Cluster) waitReady(ctx context.Context, daemons ...daemon) error {
 	for _, d := range daemons {
 		err := wait.Poll(ctx, d.Name+" to be ready", func() error {
@@ -42,7 +42,7 @@ func (c *Cluster) logEnd(d daemon) []byte {
 	return lastLines(text, 12)
 }
 
-// ready is nil when the daemon does its work, and otherwise says what is missing.
+// ready returns nil if the daemon is healthy, and otherwise the missing condition.
 func (c *Cluster) ready(ctx context.Context, d daemon) error {
 	switch d.Kind {
 	case nameNode:
@@ -86,8 +86,9 @@ func (c *Cluster) nameNodeReady(ctx context.Context, d daemon) error {
 	return nil
 }
 
-// hasRoom is nil when a NameNode knows the disks of each DataNode of its HDFS that runs: one that was started anew learns of them
-// some seconds after it has learnt of the DataNodes, and places no block until then. live is a NameNodeInfo's LiveNodes.
+// hasRoom returns nil if a NameNode knows the disks of each running DataNode of its HDFS. A restarted NameNode learns
+// of the disks some seconds after it learns of the DataNodes, and places no block until then. live is a NameNodeInfo's
+// LiveNodes.
 func (c *Cluster) hasRoom(nn daemon, live string) error {
 	var known map[string]struct{ Capacity int64 }
 	if err := json.Unmarshal([]byte(live), &known); err != nil {
@@ -113,8 +114,8 @@ func (c *Cluster) hasRoom(nn daemon, live string) error {
 	return nil
 }
 
-// isStandby tells whether a NameNode is the standby of a pair. One that was started anew misses the blocks that the active one
-// has removed since, and stays in safe mode until it hears of that, minutes later, or is activated.
+// isStandby reports whether a NameNode is the standby of a pair. A restarted standby lacks the blocks that the active
+// NameNode has removed since. It stays in safe mode until it hears of that, minutes later, or becomes active.
 func (c *Cluster) isStandby(ctx context.Context, d daemon) (bool, error) {
 	if !c.spec.NameNodeHA {
 		return false, nil
@@ -127,8 +128,8 @@ func (c *Cluster) isStandby(ctx context.Context, d daemon) (bool, error) {
 	return bean.State == "standby", err
 }
 
-// takesCalls is nil when a NameNode of a pair does: for a moment after its beans are there it says that it is still not started. One that
-// refuses a login has started.
+// takesCalls returns nil if a NameNode of a pair accepts calls. For a moment after its MBeans exist, it answers that it
+// has not started. A NameNode that refuses a login has started.
 func (c *Cluster) takesCalls(ctx context.Context, d daemon) error {
 	server, err := c.haService(d.Name)
 	if err != nil {
@@ -141,7 +142,7 @@ func (c *Cluster) takesCalls(ctx context.Context, d daemon) error {
 	return errors.Join(err, server.Close())
 }
 
-// dataNodeReady asks the DataNode itself: the NameNode goes on naming a dead one for ten minutes.
+// dataNodeReady asks the DataNode itself, because the NameNode lists a dead DataNode for ten minutes.
 func (c *Cluster) dataNodeReady(ctx context.Context, d daemon) error {
 	var answer jmx[struct{ BPServiceActorInfo string }]
 	if err := c.web().getJSON(ctx, jmxURL(d.Web, "Hadoop:service=DataNode,name=DataNodeInfo"), &answer); err != nil {
@@ -174,8 +175,8 @@ func listening(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// resourceManagerReady is nil for a standby, too. One calls itself started before it has decided what to be, and as active
-// takes nodes before it listens to clients.
+// resourceManagerReady returns nil for a standby too. A ResourceManager reports itself as started before it has decided
+// its role. An active one accepts nodes before it listens to clients.
 func (c *Cluster) resourceManagerReady(ctx context.Context, d daemon) error {
 	info, err := c.rmOf(d).Info(ctx)
 	if err != nil {
@@ -194,8 +195,8 @@ func (c *Cluster) resourceManagerReady(ctx context.Context, d daemon) error {
 	}
 }
 
-// nodeManagerReady asks the ResourceManager, which is the one that must know it. A report from before the process's
-// start does not count: it is of its predecessor.
+// nodeManagerReady asks the ResourceManager, because that must know the node. A report from before the start of the
+// process does not count: it is from the process before.
 func (c *Cluster) nodeManagerReady(ctx context.Context, d daemon) error {
 	started, err := os.Stat(c.spec.pidFile(d))
 	if err != nil {
@@ -206,7 +207,7 @@ func (c *Cluster) nodeManagerReady(ctx context.Context, d daemon) error {
 		return err
 	}
 	for _, n := range nodes {
-		schedulable := n.AvailMemoryMB+n.UsedMemoryMB > 0 // the scheduler learns of a node after the others do
+		schedulable := n.AvailMemoryMB+n.UsedMemoryMB > 0 // the scheduler learns of a node later than other parts
 		if n.Host != d.Host || n.State != "RUNNING" || !schedulable {
 			continue
 		}

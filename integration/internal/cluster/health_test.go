@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// It would catch a NameNode that is taken for ready and that has no place for a block yet, and one that is waited for though
-// its DataNode has been killed.
+// The test would catch a NameNode that counts as ready although it cannot place a block yet, and a wait for a NameNode
+// whose DataNode has been killed.
 func TestANameNodeIsReadyWhenItKnowsTheDisks(t *testing.T) {
 	dir := t.TempDir()
 	c := &Cluster{spec: &spec{Dir: dir, Daemons: []daemon{{Name: "datanode1", Kind: dataNode}, {Name: "datanode2", Kind: dataNode}, {Name: otherDataNode, Kind: dataNode}}}}

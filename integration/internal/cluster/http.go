@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	tryLimit    = 5 * time.Minute // of a try, for a server that is gone without a word; package wait makes another
+	tryLimit    = 5 * time.Minute // bounds a request to a server that was lost without notice; package wait tries again
 	answerLimit = 64 << 20        // bytes; the largest answers are lists of applications
 )
 
-// ErrHTTPStatus is what a server answered that was not 2xx.
+// ErrHTTPStatus is an answer with a status other than 2xx.
 type ErrHTTPStatus struct {
 	URL    string
 	Status int
@@ -29,20 +29,21 @@ func (e *ErrHTTPStatus) Error() string {
 	return fmt.Sprintf("%s answered %d %s: %s", e.URL, e.Status, http.StatusText(e.Status), e.Body)
 }
 
-// Unavailable says that the server could not answer then, and may later: it was starting, or another one is active.
+// Unavailable reports whether the server could not answer now but may later: it was starting, or another server is
+// active.
 func (e *ErrHTTPStatus) Unavailable() bool {
 	return e.Status >= http.StatusBadGateway && e.Status <= http.StatusGatewayTimeout
 }
 
-// webClient speaks to the daemons' HTTP servers.
+// webClient sends requests to the daemons' HTTP servers.
 type webClient struct {
 	*http.Client
-	authenticate func(*http.Request) error // nil: nothing is needed
+	authenticate func(*http.Request) error // nil: no login is needed
 }
 
 func newWebClient() webClient {
-	// No proxy: the environment's is for the world outside, the daemons are on loopback, where a connection costs less than one that
-	// is kept: tests look for goroutines that are left.
+	// No proxy: the environment's proxy is for other machines. No keep-alive: on loopback a new connection is cheap,
+	// and tests look for remaining goroutines.
 	return webClient{Client: &http.Client{Timeout: tryLimit, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}}
 }
 
@@ -83,7 +84,7 @@ func (w webClient) do(ctx context.Context, method, url string) ([]byte, error) {
 	return body, nil
 }
 
-// jmx is the answer of a daemon's /jmx for one bean.
+// jmx is the answer of a daemon's /jmx for one MBean.
 type jmx[T any] struct{ Beans []T }
 
 func jmxURL(host, bean string) string {

@@ -16,21 +16,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// Kerberos makes a cluster secure: it has a KDC of its own, its servers log in from keytabs, and clients must log in.
-// There are principals for the servers (nn, dn, rm and nm at localhost, HTTP at each host) and for users: alice, who may
-// act for others, bob, and Config.Users.
+// Kerberos makes a cluster secure. It has its own KDC, its servers log in with keytabs, and clients must log in. There
+// are principals for the servers (nn, dn, rm and nm at localhost, HTTP at each host) and for the users: alice, who may
+// impersonate others, bob, and Config.Users.
 type Kerberos struct {
 	// Protection is hadoop.rpc.protection and dfs.data.transfer.protection: authentication, integrity or privacy, or
 	// several of them separated by commas. Empty means authentication.
 	Protection string
-	// TicketLife and RenewLife bound what the KDC grants; 10 hours and 7 days if zero.
+	// TicketLife and RenewLife bound the tickets that the KDC issues: 10 hours and 7 days if they are zero.
 	TicketLife, RenewLife time.Duration
-	// ClockSkew is how far clocks may differ, and so how long a ticket serves beyond its end; 5 minutes if zero.
+	// ClockSkew is the allowed difference of clocks. A ticket is accepted for this time after its end. It is 5 minutes
+	// if zero.
 	ClockSkew time.Duration
-	// Web makes web servers ask for tickets, too (hadoop.http.authentication.type).
+	// Web makes web servers require tickets too (hadoop.http.authentication.type).
 	Web bool
-	// Partners are users of PartnerRealm, whom the cluster knows by their short names: theirs are the home folders, the
-	// queues and the access lists of a local user of that name.
+	// Partners are users of PartnerRealm. The cluster knows them by their short names, so each has the home folder,
+	// queues and access rights of the local user with that name.
 	Partners []string
 }
 
@@ -63,13 +64,13 @@ func (k Kerberos) validate() error {
 	return nil
 }
 
-// services are the principals of the servers, at localhost.
+// services holds the principals of the servers at localhost.
 func services() []string { return []string{"nn", "dn", "rm", "nm", "HTTP"} }
 
-// servicePrincipal is the full name of a server's principal.
+// servicePrincipal returns the full name of a server's principal.
 func servicePrincipal(service string) string { return service + "/" + master + "@" + Realm }
 
-// secure adds what makes servers and clients use Kerberos. It comes before the caller's own properties.
+// secure adds the properties with which servers and clients use Kerberos. The caller's own properties override them.
 func (s *spec) secure() {
 	maps.Copy(s.Core, map[string]string{
 		"hadoop.security.authentication": "kerberos",
@@ -88,11 +89,11 @@ func (s *spec) secure() {
 	maps.Copy(s.YARN, map[string]string{
 		"yarn.resourcemanager.principal": servicePrincipal("rm"),
 		"yarn.nodemanager.principal":     servicePrincipal("nm"),
-		// The ResourceManager gets new tokens for applications whose own are about to end: NodeManagers localize
-		// and aggregate logs with these.
+		// The ResourceManager gets new tokens for applications whose own tokens are about to end. NodeManagers localize
+		// and aggregate logs with the new ones.
 		"yarn.resourcemanager.proxy-user-privileges.enabled": "true",
-		// Here everybody is known, and has no power over others. Web servers take those who do not say who they are
-		// for dr.who; no ticket is his, and tests read there.
+		// Every user may look at applications, and has no rights over others. Web servers take users without a name for
+		// dr.who, who never has a ticket; tests read pages as dr.who.
 		"yarn.admin.acl": "dr.who",
 	})
 	if s.Kerberos.Web {
@@ -103,7 +104,7 @@ func (s *spec) secure() {
 			"hadoop.http.authentication.kerberos.keytab":       s.keytab("HTTP"),
 			"hadoop.http.authentication.signature.secret.file": s.webSecret(),
 		})
-		s.YARN["yarn.admin.acl"] = "nn" // whose ticket tests show there
+		s.YARN["yarn.admin.acl"] = "nn" // tests show that its web server requires tickets
 	}
 	for _, d := range s.Daemons {
 		switch d.Kind {
@@ -113,7 +114,7 @@ func (s *spec) secure() {
 				"dfs.datanode.keytab.file":                  s.keytab("dn"),
 				"dfs.web.authentication.kerberos.principal": servicePrincipal("HTTP"),
 				"dfs.web.authentication.kerberos.keytab":    s.keytab("HTTP"),
-				// Or DataNodes want ports below 1024, or TLS.
+				// Otherwise DataNodes require ports below 1024, or TLS.
 				"ignore.secure.ports.for.testing": "true",
 			})
 		case resourceManager, nodeManager:
@@ -137,10 +138,10 @@ func (s *spec) keytab(name string) string {
 	return filepath.Join(s.Dir, keyCenterName, name+".keytab")
 }
 
-// webSecret is the file with what web servers sign their cookies with.
+// webSecret is the file with the secret with which web servers sign their cookies.
 func (s *spec) webSecret() string { return filepath.Join(s.Dir, keyCenterName, "web.secret") }
 
-// webHosts are the hosts that have web servers.
+// webHosts returns the hosts with web servers.
 func (s *spec) webHosts() []string {
 	var hosts []string
 	for _, d := range s.hadoopDaemons() {
@@ -153,21 +154,21 @@ func (s *spec) webHosts() []string {
 func (s *spec) krb5Conf() string { return filepath.Join(s.Dir, keyCenterName, "krb5.conf") }
 func (s *spec) kdcConf() string  { return filepath.Join(s.Dir, keyCenterName, "kdc.conf") }
 
-// users are the names that have a principal of their own.
+// users returns the users that have a principal of their own.
 func (s *spec) users() []string {
 	all := append([]string{"alice", "bob"}, s.Users...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Secure says whether the cluster uses Kerberos.
+// Secure reports whether the cluster uses Kerberos.
 func (c *Cluster) Secure() bool { return c.spec.Kerberos != nil }
 
-// Keytab is the path of a principal's keytab; it is a service's (nn, dn, rm, nm, and HTTP with those of all hosts) or a
-// user's, name@PARTNER.TEST for one of the second realm.
+// Keytab returns the path of a keytab: of a service (nn, dn, rm, nm, or HTTP with the keys of all hosts), of a user, or
+// of a user of the second realm, name@PARTNER.TEST.
 func (c *Cluster) Keytab(name string) string { return c.spec.keytab(name) }
 
-// Krb5Conf is the path of the configuration to give to clients as KRB5_CONFIG; empty without Kerberos.
+// Krb5Conf returns the path of the file that clients need as KRB5_CONFIG. It is empty without Kerberos.
 func (c *Cluster) Krb5Conf() string {
 	if !c.Secure() {
 		return ""
@@ -175,14 +176,14 @@ func (c *Cluster) Krb5Conf() string {
 	return c.spec.krb5Conf()
 }
 
-// KerberosConfig is what logins at the cluster's KDC are configured with.
+// KerberosConfig returns the configuration for logins at the cluster's KDC.
 func (c *Cluster) KerberosConfig() (*kerberos.Config, error) {
 	return kerberos.LoadConfig(func(name string) string {
 		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
 	})
 }
 
-// Login is that of a principal with a keytab: a user, or a server, such as rm/localhost.
+// Login returns the login of a principal with a keytab: a user, or a server such as rm/localhost.
 func (c *Cluster) Login(principal string) (*kerberos.Login, error) {
 	conf, err := c.KerberosConfig()
 	if err != nil {
@@ -192,7 +193,7 @@ func (c *Cluster) Login(principal string) (*kerberos.Login, error) {
 	return kerberos.FromKeytab(conf, principal, c.Keytab(name))
 }
 
-// web asks the daemons' HTTP servers.
+// web returns the client for the daemons' HTTP servers.
 func (c *Cluster) web() webClient {
 	client := c.http
 	if c.Secure() && c.spec.Kerberos.Web {
@@ -201,14 +202,14 @@ func (c *Cluster) web() webClient {
 	return client
 }
 
-// webLogin is the NameNode's principal's, which the harness is to web servers.
+// webLogin returns the login of the NameNode's principal, which the harness uses for web servers.
 type webLogin struct {
 	once sync.Once // guards login, err
 	*kerberos.Login
 	err error
 }
 
-// negotiate makes a request be the NameNode's principal's.
+// negotiate authenticates a request as the NameNode's principal.
 func (c *Cluster) negotiate(req *http.Request) error {
 	c.login.once.Do(func() {
 		c.login.Login, c.login.err = c.Login(servicePrincipal("nn"))

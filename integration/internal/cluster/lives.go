@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Clusters on which what lives for days elsewhere lives for minutes. A ResourceManager refuses to start unless its keys
-// roll more slowly than three times the expiry that they belong to.
+// These clusters have lives of minutes where others have days. A ResourceManager refuses to start unless its keys roll
+// more slowly than three times the corresponding expiry interval.
 
-// TokenLife is how long HDFS' delegation tokens can be renewed on a cluster of ShortLives.
+// TokenLife is the time for which HDFS's delegation tokens can be renewed on a cluster of ShortLives.
 const TokenLife = 3 * time.Minute
 
-// ShortLives is a secure cluster whose keys and tokens roll all the time: those of ApplicationMasters and NodeManagers every
-// two minutes, tickets after two, and HDFS' delegation tokens die after TokenLife.
+// ShortLives returns a secure cluster whose keys and tokens change often. The keys of ApplicationMasters and
+// NodeManagers roll every two minutes, tickets live for two minutes, and HDFS's delegation tokens end after TokenLife.
 func ShortLives() Config {
 	return Config{
 		Kerberos: &Kerberos{Protection: "privacy", TicketLife: 2 * time.Minute, RenewLife: 2 * time.Minute, ClockSkew: 5 * time.Second},
@@ -29,18 +29,18 @@ func ShortLives() Config {
 			"yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs":     "120",
 			"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs":        "120",
 			"yarn.resourcemanager.container-tokens.master-key-rolling-interval-secs": "120",
-			// The default of three hours is beyond the life of any token here.
+			// The default of three hours is longer than the life of any token here.
 			"yarn.resourcemanager.system-credentials.valid-time-remaining": milliseconds(time.Minute),
 		},
 	}
 }
 
-// TicketLife is how long tickets live on a cluster of ShortTickets.
+// TicketLife is the life of tickets on a cluster of ShortTickets.
 const TicketLife = 10 * time.Minute
 
-// ShortTickets is a secure cluster whose KDC can be away when tickets end. Three quarters of the time for which HDFS'
-// delegation tokens live unless renewed, when Bobbin obtains new ones, are over some 20 s after the end of tickets that
-// were got with them: connections that these tickets opened have been closed by then.
+// ShortTickets returns a secure cluster whose KDC can be away when tickets end. Bobbin obtains new delegation tokens
+// after three quarters of the time for which HDFS's tokens live without renewal. That is some 20 s after the end of the
+// tickets with which it got them. By then, the connections opened with these tickets have been closed.
 func ShortTickets() Config {
 	return Config{
 		Kerberos: &Kerberos{Protection: "privacy", TicketLife: TicketLife, RenewLife: TicketLife, ClockSkew: 5 * time.Second},

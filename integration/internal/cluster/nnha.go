@@ -17,18 +17,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// With Config.NameNodeHA there are two NameNodes behind a nameservice, which keep their edits in a folder that both see, as
-// others do on NFS. No failover controller watches them: the start makes the first one active, and tests what they like.
+// With Config.NameNodeHA there are two NameNodes behind a nameservice. They keep their edits in a shared folder, as
+// others do on NFS. There is no failover controller: the start makes the first one active, and tests change that.
 
-// nameservice is the authority of a pair's URIs.
+// nameservice is the authority of the pair's URIs.
 const nameservice = "bobbin"
 
-// haNameNodes are the two daemons' names, by dfs.ha.namenodes.
+// haNameNodes holds the names of the two daemons, by dfs.ha.namenodes.
 func haNameNodes() map[string]string {
 	return map[string]string{"nn1": string(nameNode) + "1", "nn2": string(nameNode) + "2"}
 }
 
-// makeNameNodeHA makes a NameNode's addresses in the clients' properties those of two.
+// makeNameNodeHA replaces a NameNode's addresses in the clients' properties by those of two.
 func makeNameNodeHA(core, hdfs map[string]string, ports *ports) {
 	for _, name := range []string{"dfs.namenode.rpc-address", "dfs.namenode.http-address"} {
 		hdfs[name+"."+nameservice+".nn1"], hdfs[name+"."+nameservice+".nn2"] = hdfs[name], ports.on(master)
@@ -40,7 +40,7 @@ func makeNameNodeHA(core, hdfs map[string]string, ports *ports) {
 	hdfs["dfs.client.failover.proxy.provider."+nameservice] = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 }
 
-// haNameNodeDaemon is the one of an id.
+// haNameNodeDaemon returns the NameNode with this id.
 func haNameNodeDaemon(s *spec, id string) daemon {
 	d := nameNodeDaemon(s)
 	d.Name = haNameNodes()[id]
@@ -58,7 +58,7 @@ func (s *spec) nameNodes() []daemon {
 	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind != nameNode })
 }
 
-// prepareNameNodes makes what NameNodes want to find when they start.
+// prepareNameNodes makes the files that NameNodes need when they start.
 func (c *Cluster) prepareNameNodes(ctx context.Context) error {
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.formatNameNodes(gctx) })
@@ -66,8 +66,8 @@ func (c *Cluster) prepareNameNodes(ctx context.Context) error {
 	return group.Wait()
 }
 
-// formatNameNodes makes the NameNodes' folders, unless they are there. The second of a pair gets a copy of the first one's,
-// as its -bootstrapStandby would make.
+// formatNameNodes formats the NameNodes' folders, unless they exist. The second NameNode gets a copy of the first one's
+// folder, as -bootstrapStandby would make.
 func (c *Cluster) formatNameNodes(ctx context.Context) error {
 	pair := haNameNodes()
 	group, gctx := errgroup.WithContext(ctx)
@@ -102,7 +102,7 @@ func (c *Cluster) format(ctx context.Context, d daemon) error {
 	return nil
 }
 
-// Activate makes the NameNode of that name the active one. The other must be dead, or standby: nobody fences it.
+// Activate makes the NameNode with this name active. The other one must be dead or standby, because nothing fences it.
 func (c *Cluster) Activate(ctx context.Context, name string) error {
 	server, err := c.haService(name)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Cluster) Activate(ctx context.Context, name string) error {
 	return errors.Join(server.TransitionToActive(ctx), server.Close())
 }
 
-// activateFirst makes the first of a pair of NameNodes the active one, and waits until it does its work.
+// activateFirst makes the first of two NameNodes active, and waits until it is healthy.
 func (c *Cluster) activateFirst(ctx context.Context) error {
 	first, err := c.spec.daemon(haNameNodes()["nn1"])
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Cluster) activateFirst(ctx context.Context) error {
 	return c.waitReady(ctx, first)
 }
 
-// Deactivate makes the active NameNode, which has that name, a standby.
+// Deactivate makes the active NameNode, which has this name, a standby.
 func (c *Cluster) Deactivate(ctx context.Context, name string) error {
 	server, err := c.haService(name)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *Cluster) haService(name string) (*haservice.Client, error) {
 	return haservice.New(address, o), nil
 }
 
-// superuser is how HDFS' own user calls a NameNode.
+// superuser returns a client for a NameNode as HDFS's superuser.
 func (c *Cluster) superuser() (yarnrpc.Options, error) {
 	if !c.Secure() {
 		me, err := user.Current()

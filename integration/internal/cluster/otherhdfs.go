@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// With Config.OtherHDFS there is a second HDFS, as if of another cluster in the same realm. It and the first know nothing of
-// each other; clients, and YARN, know both, the other one by the name of a nameservice.
+// With Config.OtherHDFS there is a second HDFS, like that of another cluster in the same realm. The two do not know
+// each other. Clients and YARN know both, the second one by the name of a nameservice.
 
 // OtherNameservice is the authority of the other HDFS's URIs.
 const OtherNameservice = "other"
@@ -16,10 +16,10 @@ const (
 	otherDataNode = OtherNameservice + "-" + string(dataNode)
 )
 
-// addOtherHDFS adds the daemons of the other HDFS, and its name to the clients' properties. It comes when the daemons of the
-// first are there, and no others.
+// addOtherHDFS adds the daemons of the other HDFS, and its name in the clients' properties. It must be called after the
+// daemons of the first HDFS are added, and before all others.
 func (s *spec) addOtherHDFS(ports *ports) {
-	own := s.HDFS["dfs.nameservices"] // absent where there is one NameNode
+	own := s.HDFS["dfs.nameservices"] // absent if there is one NameNode
 	for _, d := range s.Daemons {
 		d.HDFS["dfs.nameservices"] = own
 	}
@@ -45,7 +45,7 @@ func (s *spec) addOtherHDFS(ports *ports) {
 	}
 }
 
-// OtherHDFS returns the WebHDFS API of the other HDFS; an error where there is none.
+// OtherHDFS returns the WebHDFS API of the other HDFS, or an error if there is none.
 func (c *Cluster) OtherHDFS() (HDFS, error) {
 	d, err := c.spec.daemon(otherNameNode)
 	if err != nil {

@@ -17,27 +17,27 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// A machine has places for so many clusters at a time, whichever processes start them: with more of them, each test waits
-// for the JVMs of the others.
+// A machine has places for a limited number of clusters at a time, over all processes. With more clusters, each test
+// would wait for the JVMs of the others.
 
 // LimitVariable changes the number of places.
 const LimitVariable = "BOBBIN_TEST_CLUSTERS"
 
-const defaultLimit = 12 // a whole run shares 7, or 8 with the long tests
+const defaultLimit = 12 // a run of all tests shares 7 clusters, or 8 with the long tests
 
-// places is the folder in which each cluster that is alive, or being started, has an entry.
+// places is the folder with an entry for each cluster that is alive or starting.
 type places struct {
 	dir   string
 	limit int
 }
 
-// place is an entry. It counts while its cluster's daemons live, and as long as its starter does: the daemons come later.
+// place is an entry. It counts as long as its cluster's daemons live, or its starter, because the daemons come later.
 type place struct {
-	Dir     string // the cluster's
-	Starter int    // the process, 0 once the cluster has been started
+	Dir     string // the cluster's folder
+	Starter int    // the process that starts it; 0 after the start
 }
 
-// placesRoot is the same for all processes of the machine, whatever folder each has for its temporary files.
+// placesRoot is the same for all processes of the machine, even if they have different folders for temporary files.
 const placesRoot = "/tmp"
 
 func placesOfMachine() (places, error) {
@@ -52,7 +52,7 @@ func placesOfMachine() (places, error) {
 	return p, os.MkdirAll(p.dir, 0o700)
 }
 
-// take waits until there is room, and writes the cluster's entry. A cluster that many tests wait for does not wait, but counts.
+// take waits until there is room, and writes the cluster's entry. A cluster with AtOnce does not wait, but counts.
 func (p places) take(ctx context.Context, dir string, atOnce bool, log logrus.FieldLogger) error {
 	told := false
 	return wait.Poll(ctx, "room for one more cluster", func() error {
@@ -71,7 +71,7 @@ func (p places) take(ctx context.Context, dir string, atOnce bool, log logrus.Fi
 	})
 }
 
-// try writes the entry, or names the clusters that are in the way.
+// try writes the entry, or returns the clusters that take all places.
 func (p places) try(ctx context.Context, dir string, atOnce bool) (alive []string, err error) {
 	unlock, err := filelock.Exclusive(ctx, filepath.Join(p.dir, "lock"))
 	if err != nil {
@@ -87,7 +87,7 @@ func (p places) try(ctx context.Context, dir string, atOnce bool) (alive []strin
 	return nil, p.write(place{Dir: dir, Starter: os.Getpid()})
 }
 
-// alive names the clusters that count, and removes the entries of the others.
+// alive returns the clusters that count, and removes the entries of the others.
 func (p places) alive() (alive []string, err error) {
 	files, err := filepath.Glob(filepath.Join(p.dir, "*.json"))
 	if err != nil {
@@ -133,10 +133,10 @@ func (e place) counts() bool {
 	return false
 }
 
-// started says that from now on the cluster's place is its own, whatever becomes of the process that started it.
+// started removes the starter from the entry. From now on only the cluster's daemons count.
 func (p places) started(dir string) error { return p.write(place{Dir: dir}) }
 
-// giveBack is for a cluster that has ended.
+// giveBack removes the entry of an ended cluster.
 func (p places) giveBack(dir string) error {
 	if err := os.Remove(p.file(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -149,7 +149,7 @@ func (p places) write(entry place) error {
 	if err != nil {
 		return err
 	}
-	temporary := p.file(entry.Dir) + "." + strconv.Itoa(os.Getpid()) // others read the entries without asking
+	temporary := p.file(entry.Dir) + "." + strconv.Itoa(os.Getpid()) // others read the entries without a lock
 	if err := os.WriteFile(temporary, text, 0o600); err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// It would catch a limit that each process counts for itself, a cluster that has ended and keeps its place, and one that all
-// tests wait for and that waits itself.
+// The test would catch a limit that counts the clusters of only one process, an ended cluster that keeps its place, and
+// a cluster with AtOnce that waits.
 func TestPlacesAreLimitedAcrossProcesses(t *testing.T) {
 	p := places{dir: t.TempDir(), limit: 2}
 	take := func(dir string, atOnce bool) error {
@@ -30,7 +30,7 @@ func TestPlacesAreLimitedAcrossProcesses(t *testing.T) {
 		t.Errorf("after another has ended: %v", err)
 	}
 
-	gone := exec.Command("true") // its number is nobody's, once it has been waited for
+	gone := exec.Command("true") // after Wait no process has this id
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestPlacesAreLimitedAcrossProcesses(t *testing.T) {
 	}
 }
 
-// It would catch a cluster that no longer counts once the process that started it has ended, though it lives on.
+// The test would catch a living cluster that no longer counts after the end of the process that started it.
 func TestADetachedClusterKeepsItsPlace(t *testing.T) {
 	dir := t.TempDir()
 	p := places{dir: t.TempDir(), limit: 1}

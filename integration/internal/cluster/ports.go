@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// Ports are taken from below the range that the kernel gives to outgoing connections (32768 on Linux), so that none of those
-// takes one away between its choice and the daemon's start. A cluster has a block of them to itself, as its daemons give
-// theirs up while they are restarted.
+// Ports are below the range that the kernel gives to outgoing connections (32768 on Linux). So no connection takes a
+// port between its choice and the start of its daemon. A cluster has a block of ports for itself, because its daemons
+// give up their ports while they restart.
 const (
 	firstPort  = 20000
 	lastPort   = 32000
 	blockPorts = 250 // four for each of 50 NodeManagers, and the others
 )
 
-// Ports is the block of ports in which all the cluster's daemons listen, from first to last: nobody else's.
+// Ports returns the cluster's own block of ports, from first to last. All its daemons listen there.
 func (c *Cluster) Ports() (first, last int, err error) {
 	_, text, err := net.SplitHostPort(c.spec.Daemons[0].Web)
 	if err != nil {
@@ -32,18 +32,18 @@ func (c *Cluster) Ports() (first, last int, err error) {
 	return first, first + blockPorts - 1, nil
 }
 
-// AllPorts are the ports that any cluster's block may be of, from first to last.
+// AllPorts returns the range of the blocks of all clusters, from first to last.
 func AllPorts() (first, last int) { return firstPort, lastPort - 1 }
 
-// ports hands out free ports of a block, each once.
+// ports hands out the free ports of a block, each once.
 type ports struct {
-	claim net.Listener // on the block's first port: other clusters keep away while it is open
+	claim net.Listener // listens on the block's first port; other clusters keep away while it is open
 	next  int
 	left  int
-	err   error // the first failure; on then returns an empty address
+	err   error // the first failure; after it, on returns an empty address
 }
 
-// claimPorts takes a block that nobody has, until release.
+// claimPorts claims a free block until release.
 func claimPorts() (*ports, error) {
 	for _, block := range rand.Perm((lastPort - firstPort) / blockPorts) {
 		p, err := claimBlock(firstPort + block*blockPorts)
@@ -58,8 +58,8 @@ func claimPorts() (*ports, error) {
 	return nil, fmt.Errorf("find free ports: each range of %d ports between %d and %d contains a port in use", blockPorts, firstPort, lastPort)
 }
 
-// claimBlock fails with EADDRINUSE when one of the ports is taken on any address: a cluster that outlives the process which
-// started it has no claim any more, and gives up one of its ports at a time.
+// claimBlock fails with EADDRINUSE if one of the ports is in use on any address. A cluster that outlives the process
+// that started it has no claim any more, and gives up one port at a time.
 func claimBlock(first int) (*ports, error) {
 	claim, err := listen(net.JoinHostPort(master, strconv.Itoa(first)))
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *ports) on(host string) string {
 		p.left--
 		l, err := listen(address)
 		switch {
-		case errors.Is(err, syscall.EADDRINUSE): // somebody's who claims nothing
+		case errors.Is(err, syscall.EADDRINUSE): // in use by a program that claims no block
 			continue
 		case err == nil:
 			err = l.Close()

@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// launch starts a daemon in a session of its own and leaves it to itself: it outlives ctx, and is found again by its pid file.
+// launch starts a daemon in a session of its own. The daemon outlives ctx, and its pid file identifies it later.
 func (c *Cluster) launch(ctx context.Context, d daemon) error {
 	cmd, err := c.command(context.WithoutCancel(ctx), d)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 	return cmd.Process.Release()
 }
 
-// command is what starts a daemon.
+// command returns the command that starts a daemon.
 func (c *Cluster) command(ctx context.Context, d daemon) (*exec.Cmd, error) {
 	switch d.Kind {
 	case keyCenter:
@@ -56,8 +56,8 @@ func (c *Cluster) command(ctx context.Context, d daemon) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// begun says whether a child's environment can be read, or never will be: the kernel shows it a moment after the program has
-// begun, and until then the child looks like one that has ended.
+// begun reports whether a child's environment can be read, or never can. The kernel shows it a moment after the program
+// has begun. Until then the child looks like an ended process.
 func begun(pid int) error {
 	env, unreadable := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	ended, gone := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
@@ -78,13 +78,13 @@ func (c *Cluster) javaCommand(ctx context.Context, d daemon, class string, args 
 	flags = append(flags, "-classpath", c.spec.Jars.Classpath(c.spec.daemonConf(d)), class)
 	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)
 	cmd.Dir = filepath.Join(c.spec.Dir, d.Name)
-	cmd.Env = environment(mark(c.spec.Dir), "HADOOP_CONF_DIR="+c.spec.confDir()) // the containers': clients have it, too
+	cmd.Env = environment(mark(c.spec.Dir), "HADOOP_CONF_DIR="+c.spec.confDir()) // the containers' variable; clients have it too
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
 }
 
-// notePid writes a daemon's pid file: the pid, and when the process has begun. The kernel gives pids anew, within minutes, and
-// to threads as well: a signal to the thread of another daemon, whose mark is the same, ends that daemon.
+// notePid writes a daemon's pid file: the pid, and the start time of the process. The kernel reuses pids within
+// minutes, also for threads. A signal to the pid could hit a thread of another daemon, which has the same mark.
 func (s *spec) notePid(d daemon, pid int) error {
 	began, err := startTime(pid)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *spec) notePid(d daemon, pid int) error {
 	return os.WriteFile(s.pidFile(d), fmt.Appendln(nil, pid, began), 0o644)
 }
 
-// pid is the daemon's process, if it is alive and really is the daemon's.
+// pid returns the daemon's process, if it is alive and belongs to the daemon.
 func (c *Cluster) pid(d daemon) (int, bool) {
 	text, err := os.ReadFile(c.spec.pidFile(d))
 	if err != nil {
@@ -104,26 +104,26 @@ func (c *Cluster) pid(d daemon) (int, bool) {
 	if _, err := fmt.Sscan(string(text), &pid, &began); err != nil {
 		return 0, false
 	}
-	// If it is this process's child and dead, this lets it go; otherwise it does nothing.
+	// Reaps the process if it is a dead child of this process, and otherwise does nothing.
 	_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // ECHILD for other processes' children
 	has, err := startTime(pid)
 	return pid, err == nil && has == began && marked(pid, c.spec.Dir)
 }
 
-// startTime is when a process or thread has begun, in ticks since the kernel has: field 22 of its stat file.
+// startTime returns the start of a process or thread in ticks since the kernel's start: field 22 of its stat file.
 func startTime(pid int) (uint64, error) {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return 0, err
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on: a name may hold anything
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on, because the name may contain any character
 	if len(fields) < 20 {
 		return 0, fmt.Errorf("no start time in %q", stat)
 	}
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// marked says whether a live process belongs to the cluster in dir.
+// marked reports whether a live process belongs to the cluster in dir.
 func marked(pid int, dir string) bool {
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")) // empty for a dead process
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *Cluster) waitGone(ctx context.Context, d daemon) error {
 	})
 }
 
-// waitStopped waits until SIGSTOP has reached every thread of a daemon; until then one may still answer a call.
+// waitStopped waits until SIGSTOP has stopped every thread of a daemon. Until then a thread may still answer a call.
 func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
 	return wait.Poll(ctx, d.Name+" to stop", func() error {
 		pid, ok := c.pid(d)
@@ -198,7 +198,7 @@ func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
 	})
 }
 
-// LogEnds are the last lines of the daemons' logs, for one who cannot look into LogDir later.
+// LogEnds returns the last lines of the daemons' logs, for readers who cannot look into LogDir later.
 func (c *Cluster) LogEnds() string {
 	var all strings.Builder
 	for _, d := range c.spec.Daemons {

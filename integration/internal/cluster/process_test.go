@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// holderVariable tells the test binary to be the process that holds a cluster; its value is the folder.
+// holderVariable makes the test binary the process that holds a cluster; its value is the folder.
 const holderVariable = "BOBBIN_TEST_HOLD_CLUSTER"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// holdCluster starts a reaper and one process for it to reap, prints that one's pid, and waits to be killed.
+// holdCluster starts a reaper and a process for it to reap, prints the pid of that process, and waits to be killed.
 func holdCluster(dir string) error {
 	if _, err := startReaper(marks(dir)); err != nil {
 		return err
@@ -50,7 +50,7 @@ func startMarked(dir string) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// startBegun returns when the process can be found by its mark.
+// startBegun returns when the process has its mark in /proc.
 func startBegun(dir string) (*exec.Cmd, error) {
 	cmd, err := startMarked(dir)
 	if err != nil {
@@ -59,8 +59,8 @@ func startBegun(dir string) (*exec.Cmd, error) {
 	return cmd, wait.Poll(context.Background(), "sleep to begin", func() error { return begun(cmd.Process.Pid) })
 }
 
-// TestADaemonThatHasJustBegunHasNotEnded would catch a daemon that is given up as ended because the kernel does not show its
-// environment yet: one in thirty, on a busy machine.
+// TestADaemonThatHasJustBegunHasNotEnded would catch a daemon that counts as ended because the kernel does not show its
+// environment yet. On a busy machine this happens for one in thirty.
 func TestADaemonThatHasJustBegunHasNotEnded(t *testing.T) {
 	dir := t.TempDir()
 	for range 200 {
@@ -84,8 +84,8 @@ func TestADaemonThatHasJustBegunHasNotEnded(t *testing.T) {
 	}
 }
 
-// TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL would catch daemons that stay behind a test which panicked, ran out
-// of time or was killed.
+// TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL would catch daemons that remain after a test that panicked,
+// reached its time limit or was killed.
 func TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL(t *testing.T) {
 	dir := t.TempDir()
 	holder := exec.Command(os.Args[0])
@@ -111,7 +111,7 @@ func TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL(t *testing.T) {
 	if err := holder.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = holder.Wait() // says that it was killed
+	_ = holder.Wait() // the state says that it was killed
 	err = wait.Poll(t.Context(), "the cluster's end", func() error {
 		if marked(pid, dir) {
 			return fmt.Errorf("process %d is alive", pid)
@@ -123,7 +123,7 @@ func TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL(t *testing.T) {
 	}
 }
 
-// TestReapSparesOtherClusters would catch a mark that is compared by prefix.
+// TestReapSparesOtherClusters would catch a comparison of marks by prefix.
 func TestReapSparesOtherClusters(t *testing.T) {
 	dir := t.TempDir()
 	mine, err := startBegun(dir)
@@ -149,8 +149,8 @@ func TestReapSparesOtherClusters(t *testing.T) {
 	}
 }
 
-// TestAPidThatWasGivenAnewIsNoDaemons would catch a signal to a daemon that has ended which ends another: its pid may be that of
-// a thread of the other by now, which has the same mark.
+// TestAPidThatWasGivenAnewIsNoDaemons would catch a signal to an ended daemon that ends another one. The pid may now
+// belong to a thread of the other daemon, which has the same mark.
 func TestAPidThatWasGivenAnewIsNoDaemons(t *testing.T) {
 	dir := t.TempDir()
 	d := daemon{Name: "resourcemanager1", Kind: resourceManager}
@@ -187,7 +187,7 @@ func TestAPidThatWasGivenAnewIsNoDaemons(t *testing.T) {
 	}
 }
 
-// TestTheClustersOfARunEndTogether would catch a run whose clusters outlive it, and one that ends those of others.
+// TestTheClustersOfARunEndTogether would catch a run whose clusters outlive it, and a run that ends clusters of others.
 func TestTheClustersOfARunEndTogether(t *testing.T) {
 	dir := t.TempDir()
 	var clusters []*exec.Cmd
@@ -231,7 +231,7 @@ func TestTheClustersOfARunEndTogether(t *testing.T) {
 	}
 }
 
-// TestStartRefusesAFolderThatIsNotAClusters would catch a start that wipes what a person keeps in the folder.
+// TestStartRefusesAFolderThatIsNotAClusters would catch a start that removes a person's files in the folder.
 func TestStartRefusesAFolderThatIsNotAClusters(t *testing.T) {
 	dir := t.TempDir()
 	precious := filepath.Join(dir, "precious")
@@ -246,7 +246,7 @@ func TestStartRefusesAFolderThatIsNotAClusters(t *testing.T) {
 	}
 }
 
-// TestDifferences would catch a read-back that lets a lost setting pass.
+// TestDifferences would catch a comparison that overlooks a lost setting.
 func TestDifferences(t *testing.T) {
 	want := map[string]string{"same": "1", "changed": "2", "lost": "3", "hidden": "secret"}
 	got := map[string]string{"same": "1", "changed": "20", "hidden": "<redacted>", "further": "4"}
@@ -256,8 +256,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestSiteXMLKeepsValuesThatXMLWouldNot would catch values written without escapes or trimmed: a queue's ACL of one blank
-// means nobody, an empty one everybody.
+// TestSiteXMLKeepsValuesThatXMLWouldNot would catch values that are not escaped, or that are trimmed. An ACL of one
+// space means no user, and an empty ACL all users.
 func TestSiteXMLKeepsValuesThatXMLWouldNot(t *testing.T) {
 	text, err := siteXML(map[string]string{"b": " ", "a": "x<y&z"})
 	if err != nil {
@@ -270,8 +270,8 @@ func TestSiteXMLKeepsValuesThatXMLWouldNot(t *testing.T) {
 	}
 }
 
-// TestPortsAreHandedOutOnce would catch two servers that are given one address, also those of clusters that are
-// started at the same moment.
+// TestPortsAreHandedOutOnce would catch two servers with the same address, also of clusters that start at the same
+// moment.
 func TestPortsAreHandedOutOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for range 5 {
@@ -280,7 +280,7 @@ func TestPortsAreHandedOutOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.release()
-		for range blockPorts - 10 { // some may be somebody else's
+		for range blockPorts - 10 { // some may be in use by other programs
 			address := p.on("127.0.0.1")
 			if address == "" || seen[address] {
 				t.Fatalf("address %q after %d others, %v", address, len(seen), p.err)
@@ -290,8 +290,8 @@ func TestPortsAreHandedOutOnce(t *testing.T) {
 	}
 }
 
-// TestPortsKeepAwayFromARunningCluster would catch a block that is given out while one of its ports is in use, on whatever
-// address: a daemon that is restarted there would find its own taken.
+// TestPortsKeepAwayFromARunningCluster would catch a block that is given out while one of its ports is in use on any
+// address. A daemon that restarts there would find its port in use.
 func TestPortsKeepAwayFromARunningCluster(t *testing.T) {
 	p, err := claimPorts()
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// master is where the NameNode and the ResourceManager listen. The name rather than the address, since
-// that is what Kerberos principals hold.
+// master is the host of the NameNode and the ResourceManager. It is a name and not an address, because Kerberos
+// principals contain it.
 const master = "localhost"
 
-// hdfsProperties are the clients' core-site.xml and hdfs-site.xml.
+// hdfsProperties returns the clients' core-site.xml and hdfs-site.xml.
 func hdfsProperties(cfg Config, dir string, ports *ports) (core, hdfs map[string]string) {
 	nn := ports.on(master)
 	core = map[string]string{
@@ -27,8 +27,8 @@ func hdfsProperties(cfg Config, dir string, ports *ports) (core, hdfs map[string
 	return core, hdfs
 }
 
-// yarnProperties are the clients' yarn-site.xml. What is absent here has YARN's default, on purpose: the one container per
-// NodeManager heartbeat is what users have, as are the heartbeats of 1 s where Config.Heartbeat is zero.
+// yarnProperties returns the clients' yarn-site.xml. All other properties have YARN's defaults, which users have too:
+// one container for each heartbeat of a NodeManager, and heartbeats of 1 s if Config.Heartbeat is zero.
 func yarnProperties(cfg Config, ports *ports) map[string]string {
 	properties := map[string]string{
 		"yarn.resourcemanager.hostname":                 master,
@@ -42,12 +42,12 @@ func yarnProperties(cfg Config, ports *ports) map[string]string {
 		"yarn.scheduler.maximum-allocation-vcores":      strconv.Itoa(cfg.VCores),
 		"yarn.nodemanager.resource.memory-mb":           strconv.Itoa(cfg.MemoryMB),
 		"yarn.nodemanager.resource.cpu-vcores":          strconv.Itoa(cfg.VCores),
-		// The default of 30 s would only be sat through where a test takes a ResourceManager away.
+		// With the default of 30 s, tests that stop a ResourceManager would only wait longer.
 		"yarn.resourcemanager.connect.retry-interval.ms": "500",
 		"yarn.log-aggregation-enable":                    "true",
 		"yarn.nodemanager.remote-app-log-dir":            "/tmp/logs",
-		// Queue ACLs need the switch for all ACLs. With everybody an administrator it changes nothing but
-		// who may submit to which queue.
+		// ACLs of queues work only with the switch for all ACLs. All users are administrators, so the switch affects
+		// only the right to submit to a queue.
 		"yarn.acl.enable": "true",
 		"yarn.admin.acl":  "*",
 	}
@@ -57,19 +57,19 @@ func yarnProperties(cfg Config, ports *ports) map[string]string {
 	return properties
 }
 
-// schedulerProperties are capacity-scheduler.xml: the queue default for all, and the queue small, to which only a user of
-// that name may submit.
+// schedulerProperties returns capacity-scheduler.xml: the queue default for all users, and the queue small, to which
+// only the user small may submit.
 func schedulerProperties() map[string]string {
 	const prefix = "yarn.scheduler.capacity."
 	return map[string]string{
 		prefix + "maximum-am-resource-percent":          "0.9",
 		prefix + "resource-calculator":                  "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
 		prefix + "root.queues":                          "default,small",
-		prefix + "root.acl_submit_applications":         " ", // nobody: a queue's own list adds to its parent's
+		prefix + "root.acl_submit_applications":         " ", // nobody, because a queue's list adds to its parent's
 		prefix + "root.acl_administer_queue":            " ",
 		prefix + "root.default.capacity":                "90",
 		prefix + "root.default.maximum-capacity":        "100",
-		prefix + "root.default.user-limit-factor":       "10", // one user may have all of it
+		prefix + "root.default.user-limit-factor":       "10", // one user may use the whole queue
 		prefix + "root.default.acl_submit_applications": "*",
 		prefix + "root.small.capacity":                  "10",
 		prefix + "root.small.maximum-capacity":          "20",
@@ -77,7 +77,7 @@ func schedulerProperties() map[string]string {
 	}
 }
 
-// patience makes a daemon that came up before the one it calls try again soon. Clients keep Hadoop's own defaults.
+// patience makes a daemon retry soon if it has started before a daemon that it calls. Clients keep Hadoop's defaults.
 func patience() map[string]string {
 	return map[string]string{
 		"ipc.client.connect.max.retries":    "600",
@@ -85,7 +85,7 @@ func patience() map[string]string {
 	}
 }
 
-// localFiles has a daemon set permissions of local files by itself: see artifacts/java.
+// localFiles makes a daemon set the permissions of local files itself: see artifacts/java.
 func localFiles() map[string]string {
 	return map[string]string{
 		"fs.file.impl":                    "bobbin.hadoop.PosixLocalFileSystem",
@@ -102,12 +102,12 @@ func nameNodeDaemon(s *spec) daemon {
 		"dfs.namenode.safemode.extension":                      "0",
 		"dfs.namenode.fs-limits.min-block-size":                "1024", // small files with many blocks
 		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
-		"dfs.namenode.resource.du.reserved":                    "1048576", // or safe mode, with less than 100 MB free
+		"dfs.namenode.resource.du.reserved":                    "1048576", // otherwise safe mode, with less than 100 MB free
 	}
 	return d
 }
 
-// dataNodeName is that of one of so many: one alone has no number.
+// dataNodeName returns the name of a DataNode. A single DataNode has no number.
 func dataNodeName(i, of int) string {
 	if of == 1 {
 		return string(dataNode)
@@ -115,10 +115,10 @@ func dataNodeName(i, of int) string {
 	return fmt.Sprintf("%s%d", dataNode, i+1)
 }
 
-// dataNodeDaemon reports the host of the NodeManager of its number as its own, so that there are local blocks on that one and
-// only remote ones on those without a DataNode.
+// dataNodeDaemon makes a DataNode that reports the host of the NodeManager with its number. So that NodeManager has
+// local blocks, and NodeManagers without a DataNode have only remote ones.
 func dataNodeDaemon(s *spec, name string, i int, ports *ports) daemon {
-	const host = "127.0.0.1" // as the NameNode sees the connection's other end, which is what it tells clients
+	const host = "127.0.0.1" // the remote address that the NameNode sees and tells to clients
 	d := daemon{Name: name, Kind: dataNode, Host: host, Web: ports.on(host)}
 	d.Core = merged(localFiles(), patience())
 	d.YARN = map[string]string{}
@@ -143,7 +143,8 @@ func resourceManagerDaemon(s *spec) daemon {
 		"yarn.resourcemanager.fs.state-store.uri":                          fileURI(s.Dir, d.Name, "state"),
 		"yarn.resourcemanager.work-preserving-recovery.enabled":            "true",
 		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
-		// Below /tmp by default, where ResourceManagers of other clusters write at the same time. Two of one cluster share it.
+		// The default is below /tmp, where ResourceManagers of other clusters write too. The two ResourceManagers of
+		// one cluster share the folder.
 		"yarn.node-attribute.fs-store.root-dir": fileURI(s.Dir, "node-attribute"),
 		"yarn.node-labels.fs-store.root-dir":    fileURI(s.Dir, "node-labels"),
 	}
@@ -158,7 +159,7 @@ func nodeManagerDaemon(s *spec, environment []string, i int, ports *ports) daemo
 	d.Core = merged(localFiles(), patience())
 	d.HDFS = map[string]string{}
 	d.YARN = map[string]string{
-		// With a bind host, the NodeId holds the address as it stands here, not a name looked up for it.
+		// With a bind host, the NodeId contains this address, and not a name that the NodeManager looks up for it.
 		"yarn.nodemanager.bind-host":                 d.Host,
 		"yarn.nodemanager.address":                   ports.on(d.Host),
 		"yarn.nodemanager.localizer.address":         ports.on(d.Host),
@@ -167,11 +168,11 @@ func nodeManagerDaemon(s *spec, environment []string, i int, ports *ports) daemo
 		"yarn.nodemanager.local-dirs":                filepath.Join(s.Dir, d.Name, "local"),
 		"yarn.nodemanager.log-dirs":                  filepath.Join(s.Dir, d.Name, "userlogs"),
 		"yarn.nodemanager.recovery.enabled":          "true",
-		"yarn.nodemanager.recovery.supervised":       "true", // a stop, too, keeps the containers
+		"yarn.nodemanager.recovery.supervised":       "true", // containers also survive a stop
 		"yarn.nodemanager.recovery.dir":              filepath.Join(s.Dir, d.Name, "recovery"),
 		"yarn.nodemanager.vmem-check-enabled":        "false",
 		"yarn.nodemanager.pmem-check-enabled":        "true",
-		// Hadoop 3\'s default of true leaves the check to cgroups, even where there are none.
+		// Hadoop 3's default of true leaves the check to cgroups, even if there are none.
 		"yarn.nodemanager.resource.memory.enforced":                                     "false",
 		"yarn.nodemanager.delete.debug-delay-sec":                                       "0",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
@@ -181,14 +182,14 @@ func nodeManagerDaemon(s *spec, environment []string, i int, ports *ports) daemo
 	return d
 }
 
-// mark is the environment entry that every process of the cluster in dir has.
+// mark returns the environment entry that every process of the cluster in dir has.
 func mark(dir string) string { return markVariable + "=" + dir }
 
 const markVariable = "BOBBIN_CLUSTER_DIR"
 
 func fileURI(elem ...string) string { return "file://" + filepath.Join(elem...) }
 
-// heapMB is the largest heap of a kind of daemon; the JVM takes less while it needs less.
+// heapMB returns the largest heap of a kind of daemon. The JVM takes less while it needs less.
 func (k kind) heapMB() int {
 	if k == resourceManager {
 		return 512
@@ -196,9 +197,8 @@ func (k kind) heapMB() int {
 	return 256
 }
 
-// jvmFlags are for start-up time and small memory first, throughput last. A
-// NodeManager starts some processes for each container: VFORK, what Java 8 does,
-// spares each of them the helper process of later JDKs.
+// jvmFlags prefer a fast start and small memory to throughput. A NodeManager starts some processes for each container.
+// With VFORK, as in Java 8, these need no helper process, which later JDKs start.
 func jvmFlags(s *spec, d daemon) []string {
 	own := filepath.Join(s.Dir, d.Name)
 	return append(append(openPackages(), s.kerberosFlags()...),
@@ -220,7 +220,7 @@ func (s *spec) kerberosFlags() []string {
 	return []string{"-Djava.security.krb5.conf=" + s.krb5Conf()}
 }
 
-// openPackages lets Hadoop reach into the JDK as it does on Java 8.
+// openPackages lets Hadoop access the JDK's internals as on Java 8.
 func openPackages() []string {
 	var flags []string
 	for _, pkg := range []string{"java.lang", "java.util", "java.io", "java.net", "java.nio"} {
@@ -229,7 +229,8 @@ func openPackages() []string {
 	return append(flags, "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED")
 }
 
-// environment is a Java process's: the entries given, enough to find programs, and nothing of the tests' own HADOOP_* settings.
+// environment returns the environment of a Java process: the given entries, the variables that find programs, and none
+// of the tests' own HADOOP_* settings.
 func environment(entries ...string) []string {
 	env := entries
 	for _, name := range []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "JAVA_HOME"} {

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// The realms of secure clusters, which one KDC serves. Only with Kerberos.Partners is there the second, which
-// the first trusts.
+// The realms of secure clusters. One KDC serves both. The second one exists only with Kerberos.Partners, and the first
+// one trusts it.
 const (
 	Realm        = "BOBBIN.TEST"
 	PartnerRealm = "PARTNER.TEST"
 )
 
-// realms are those that the KDC serves.
+// realms returns the realms that the KDC serves.
 func (s *spec) realms() []string {
 	if len(s.Kerberos.Partners) == 0 {
 		return []string{Realm}
@@ -27,7 +27,7 @@ func (s *spec) realms() []string {
 	return []string{Realm, PartnerRealm}
 }
 
-// partner is the full name of a user of the second realm, and the name of its keytab.
+// partner returns the full name of a user of the second realm, which is also the name of its keytab.
 func partner(name string) string { return name + "@" + PartnerRealm }
 
 // writeRealms writes the configuration of the KDC and of its clients.
@@ -82,13 +82,13 @@ func (s *spec) writeRealms() error {
 	return nil
 }
 
-// makeRealms makes the KDC's databases with all principals, and their keytabs, unless they are there.
+// makeRealms makes the KDC's databases with all principals and their keytabs, unless they exist.
 func (c *Cluster) makeRealms(ctx context.Context) error {
 	if _, err := os.Stat(c.spec.keytab("alice")); err == nil {
 		return nil
 	}
 	for _, realm := range c.spec.realms() {
-		// The database is on this machine for a test's time: anybody may know its master key.
+		// The database is on this machine and lives for a test, so its master key need not be secret.
 		create, err := c.kerberosCommand(ctx, "kdb5_util", "create", "-s", "-P", "bobbin", "-r", realm)
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (c *Cluster) makeRealms(ctx context.Context) error {
 			commands = append(commands, "addprinc -randkey "+name+"/"+host, "ktadd -q -k "+c.spec.keytab(name)+" "+name+"/"+host)
 		}
 	}
-	for _, name := range c.spec.users() { // last, as alice's keytab says that all was done
+	for _, name := range c.spec.users() { // last, because alice's keytab marks the end of this function
 		commands = append(commands, "addprinc -randkey "+name)
 	}
 	for _, name := range slices.Backward(c.spec.users()) {
@@ -119,8 +119,8 @@ func (c *Cluster) makeRealms(ctx context.Context) error {
 	return c.Kadmin(ctx, commands...)
 }
 
-// makePartners makes the users of the second realm, and the key that both realms have so that tickets for the first can be
-// had from the second.
+// makePartners makes the users of the second realm, and the key that both realms share. With that key, a client of the
+// second realm gets tickets for the first.
 func (c *Cluster) makePartners(ctx context.Context) error {
 	if len(c.spec.Kerberos.Partners) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func (c *Cluster) kadmin(ctx context.Context, realm string, commands ...string) 
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("run kadmin.local: %w\n%s", err, lastLines(stderr.Bytes(), 10))
 	}
-	for line := range strings.Lines(stderr.String()) { // the exit code of a command that fails is 0
+	for line := range strings.Lines(stderr.String()) { // kadmin.local exits with 0 even after a command that fails
 		if !strings.HasPrefix(line, "No policy specified") {
 			return fmt.Errorf("run kadmin.local: %s", strings.TrimSpace(line))
 		}
@@ -160,8 +160,8 @@ func (c *Cluster) kadmin(ctx context.Context, realm string, commands ...string) 
 	return nil
 }
 
-// Kinit gets a ticket for a principal of the cluster from its keytab, and puts it into the cache file. It runs MIT's
-// kinit, with further arguments if there are any.
+// Kinit gets a ticket for a principal of the cluster with its keytab, and stores it in the cache file. It runs MIT's
+// kinit with these further arguments.
 func (c *Cluster) Kinit(ctx context.Context, name, cache string, args ...string) error {
 	principal := name
 	if slices.Contains(services(), name) {
@@ -177,7 +177,7 @@ func (c *Cluster) Kinit(ctx context.Context, name, cache string, args ...string)
 	return nil
 }
 
-// keyCenterCommand is what starts the KDC.
+// keyCenterCommand returns the command that starts the KDC.
 func (c *Cluster) keyCenterCommand(ctx context.Context) (*exec.Cmd, error) {
 	args := []string{"-n"}
 	for _, realm := range c.spec.realms() {
@@ -186,7 +186,7 @@ func (c *Cluster) keyCenterCommand(ctx context.Context) (*exec.Cmd, error) {
 	return c.kerberosCommand(ctx, "krb5kdc", args...)
 }
 
-// kerberosCommand is one of MIT's programs with the cluster's configuration.
+// kerberosCommand returns a command of one of MIT's programs with the cluster's configuration.
 func (c *Cluster) kerberosCommand(ctx context.Context, program string, args ...string) (*exec.Cmd, error) {
 	path, err := findSystemProgram(program)
 	if err != nil {
@@ -198,7 +198,7 @@ func (c *Cluster) kerberosCommand(ctx context.Context, program string, args ...s
 	return cmd, nil
 }
 
-// findSystemProgram also looks where only root's PATH does.
+// findSystemProgram also searches the folders that only root's PATH contains.
 func findSystemProgram(name string) (string, error) {
 	for _, candidate := range []string{name, filepath.Join("/usr/sbin", name)} {
 		if path, err := exec.LookPath(candidate); err == nil {

@@ -14,19 +14,19 @@ import (
 //go:embed reaper.sh
 var reaperScript string
 
-// reaper is a small process that ends the cluster's processes when this one is gone, however it ended:
-// Ctrl-C, a test's time limit, SIGKILL.
+// reaper is a small process that ends the cluster's processes after this process has ended in any way: Ctrl-C, a test's
+// time limit, SIGKILL.
 type reaper struct {
 	cmd   *exec.Cmd
-	stdin io.WriteCloser // open for as long as the cluster may run
+	stdin io.WriteCloser // open as long as the cluster may run
 	says  bytes.Buffer
 }
 
-// marks is what reaper.sh looks for: the mark of the cluster in dir, exactly.
+// marks returns the exact mark of the cluster in dir, for which reaper.sh searches.
 func marks(dir string) string { return regexp.QuoteMeta(mark(dir)) }
 
-// EndWithThisProcess makes all clusters in folders directly below dir, which must be an absolute path, end when this process
-// does, however it ends, or when end is called.
+// EndWithThisProcess makes all clusters in folders directly below dir, which must be an absolute path, end when this
+// process ends in any way, or when end is called.
 func EndWithThisProcess(dir string) (end func() error, err error) {
 	r, err := startReaper(marks(dir) + "/[^/]*")
 	if err != nil {
@@ -38,7 +38,8 @@ func EndWithThisProcess(dir string) (end func() error, err error) {
 func startReaper(marks string) (*reaper, error) {
 	r := &reaper{cmd: reaperCommand(marks)}
 	r.cmd.Stderr = &r.says
-	// A session of its own: signals from the terminal are for the tests, and end it only by way of them.
+	// A session of its own: signals from the terminal are for the tests. The reaper ends them only after the tests have
+	// ended.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var err error
 	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
@@ -50,7 +51,7 @@ func startReaper(marks string) (*reaper, error) {
 	return r, nil
 }
 
-// stop ends the cluster's processes and returns when they are gone.
+// stop ends the cluster's processes and returns after their end.
 func (r *reaper) stop() error {
 	if err := r.stdin.Close(); err != nil {
 		return fmt.Errorf("stop reaper: %w", err)

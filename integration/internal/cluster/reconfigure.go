@@ -6,14 +6,14 @@ import (
 	"maps"
 )
 
-// Reconfigure restarts a daemon with further properties of hdfs-site.xml, or of yarn-site.xml if it is one of YARN's, an empty
-// value for those it is to be without, and reads them back. The clients' configuration stays as it is.
+// Reconfigure restarts a daemon with further properties of hdfs-site.xml, or of yarn-site.xml if it is a daemon of
+// YARN, and reads them back. An empty value removes a property. The clients' configuration does not change.
 func (c *Cluster) Reconfigure(ctx context.Context, name string, properties map[string]string) error {
 	d, err := c.spec.daemon(name)
 	if err != nil {
 		return err
 	}
-	own := d.HDFS // the spec's own
+	own := d.HDFS // the spec's map
 	if d.Kind == resourceManager || d.Kind == nodeManager {
 		own = d.YARN
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// RM asks the ResourceManager's REST API (/ws/v1/cluster), which is how tests see what YARN itself believes.
+// RM calls the ResourceManager's REST API (/ws/v1/cluster), with which tests see the state of YARN itself.
 type RM struct {
 	http  webClient
 	bases []string
 }
 
-// RM returns the ResourceManager's REST API; of two ResourceManagers, the active one's.
+// RM returns the ResourceManager's REST API. If there are two, it is the active one's.
 func (c *Cluster) RM() RM { return c.rmOf(c.spec.resourceManagers()...) }
 
 func (c *Cluster) rmOf(daemons ...daemon) RM {
@@ -26,7 +26,7 @@ func (c *Cluster) rmOf(daemons ...daemon) RM {
 
 // RMInfo is the ResourceManager's own state.
 type RMInfo struct {
-	State         string `json:"state"`   // STARTED when it takes calls
+	State         string `json:"state"`   // STARTED when it accepts calls
 	HAState       string `json:"haState"` // ACTIVE, STANDBY; without high availability always ACTIVE
 	HadoopVersion string `json:"hadoopVersion"`
 }
@@ -72,14 +72,14 @@ type RMApp struct {
 	AMHostHTTPAddress string  `json:"amHostHttpAddress"`
 	RunningContainers int     `json:"runningContainers"`
 	AllocatedMB       int     `json:"allocatedMB"`
-	LogAggregation    string  `json:"logAggregationStatus"` // SUCCEEDED when yarn logs can print them
+	LogAggregation    string  `json:"logAggregationStatus"` // SUCCEEDED when yarn logs can print the logs
 	StartedTime       int64   `json:"startedTime"`          // Unix time, ms
 	LaunchTime        int64   `json:"launchTime"`
 	FinishedTime      int64   `json:"finishedTime"`
 }
 
-// Get decodes the answer to GET /ws/v1/cluster/path into v, a pointer. A standby sends
-// to the active one, and a ResourceManager that does not answer is passed over.
+// Get decodes the answer to GET /ws/v1/cluster/path into v, a pointer. A standby redirects to the active
+// ResourceManager, and Get skips a ResourceManager that does not answer.
 func (r RM) Get(ctx context.Context, path string, v any) error {
 	var errs []error
 	for _, base := range r.bases {
@@ -109,7 +109,7 @@ func (r RM) Metrics(ctx context.Context) (RMMetrics, error) {
 // Nodes returns the NodeManagers in all states.
 func (r RM) Nodes(ctx context.Context) ([]RMNode, error) {
 	var answer struct {
-		Nodes *struct{ Node []RMNode } // null while there is none
+		Nodes *struct{ Node []RMNode } // null if there are none
 	}
 	if err := r.Get(ctx, "nodes", &answer); err != nil || answer.Nodes == nil {
 		return nil, err
@@ -117,22 +117,22 @@ func (r RM) Nodes(ctx context.Context) ([]RMNode, error) {
 	return answer.Nodes.Node, nil
 }
 
-// App returns one application. The error is a *ErrHTTPStatus with status 404 if there is none of that id.
+// App returns one application. If YARN does not know the id, the error is a *ErrHTTPStatus with status 404.
 func (r RM) App(ctx context.Context, id string) (RMApp, error) {
 	var answer struct{ App RMApp }
 	err := r.Get(ctx, "apps/"+id, &answer)
 	return answer.App, err
 }
 
-// Expiry returns when YARN kills an application, at the end of its lifetime, as the ResourceManager's web page has it:
-// UNLIMITED where it does not.
+// Expiry returns the time at which YARN kills an application at the end of its lifetime, as the ResourceManager's web
+// page shows it. It is UNLIMITED if there is no lifetime.
 func (r RM) Expiry(ctx context.Context, id string) (string, error) {
 	var answer struct{ Timeout struct{ ExpiryTime string } }
 	err := r.Get(ctx, "apps/"+id+"/timeouts/LIFETIME", &answer)
 	return answer.Timeout.ExpiryTime, err
 }
 
-// MasterBeats returns how many calls of ApplicationMasters (allocate) the cluster's first ResourceManager has answered.
+// MasterBeats returns the number of allocate calls that the cluster's first ResourceManager has answered.
 func (c *Cluster) MasterBeats(ctx context.Context) (int, error) {
 	_, port, err := net.SplitHostPort(c.spec.YARN["yarn.resourcemanager.scheduler.address"])
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *Cluster) MasterBeats(ctx context.Context) (int, error) {
 // Apps returns the applications that the ResourceManager remembers.
 func (r RM) Apps(ctx context.Context) ([]RMApp, error) {
 	var answer struct {
-		Apps *struct{ App []RMApp } // null while there is none
+		Apps *struct{ App []RMApp } // null if there are none
 	}
 	if err := r.Get(ctx, "apps", &answer); err != nil || answer.Apps == nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// verifySecurity asks the NameNode and the ResourceManager which ways in and which protection they offer: what is in
-// force is what they say to a client, whatever their settings read like.
+// verifySecurity asks the NameNode and the ResourceManager for the authentication methods and the protection that they
+// offer. Their answer to a client shows the settings in force, whatever their configuration says.
 func (c *Cluster) verifySecurity(ctx context.Context) error {
 	want := "SIMPLE"
 	if c.Secure() {
@@ -51,10 +51,10 @@ func (c *Cluster) verifySecurity(ctx context.Context) error {
 	return nil
 }
 
-// Offers is what a server offers to a client that comes to log in.
+// Offers is a server's answer to a client that begins to log in.
 type Offers struct {
 	Methods []string   // SIMPLE, TOKEN, KERBEROS; in the server's order
-	QOPs    []sasl.QOP // of TOKEN, sorted; empty where it is not offered
+	QOPs    []sasl.QOP // of TOKEN, sorted; empty if the server does not offer TOKEN
 }
 
 // Offers asks the RPC server at an address.
@@ -95,7 +95,7 @@ func (c *Cluster) Offers(ctx context.Context, address string) (Offers, error) {
 func offersOf(reply *commonpb.RpcSaslProto) Offers {
 	var o Offers
 	if reply.GetState() == commonpb.RpcSaslProto_SUCCESS {
-		o.Methods = []string{"SIMPLE"} // and nothing else
+		o.Methods = []string{"SIMPLE"} // and no other method
 	}
 	for _, auth := range reply.GetAuths() {
 		o.Methods = append(o.Methods, auth.GetMethod())

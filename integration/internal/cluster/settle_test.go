@@ -7,7 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// It would catch a folder for each cluster that could not be started, on a machine where that goes on for weeks.
+// The test would catch a start that leaves a folder behind when it fails. On a machine that runs tests for weeks, these
+// folders would fill the disk.
 func TestNothingStaysOfAClusterThatCannotBegin(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit string

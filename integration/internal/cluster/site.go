@@ -12,10 +12,11 @@ import (
 // siteFiles is the content of one configuration folder.
 type siteFiles struct {
 	core, hdfs, yarn map[string]string
-	scheduler        map[string]string // none for clients
+	scheduler        map[string]string // nil for clients
 }
 
-// write makes the folder, and says whether it was another before. A file that is as it should be is left alone. logLevel is the lowest that goes to the program's standard error.
+// write writes the folder, and reports whether it was different before. It does not touch unchanged files. logLevel is
+// the lowest level that the program writes to standard error.
 func (f siteFiles) write(dir, logLevel string) (changed bool, err error) {
 	files := map[string][]byte{"log4j.properties": log4j(logLevel)}
 	for name, properties := range map[string]map[string]string{
@@ -33,7 +34,7 @@ func (f siteFiles) write(dir, logLevel string) (changed bool, err error) {
 		}
 		files[name] = text
 	}
-	// HDFS daemons want a folder for each web application on the class path; their pages are not in the jars' way.
+	// HDFS daemons require a folder for each web application on the class path. The jars do not contain the pages.
 	for _, app := range []string{"hdfs", "datanode"} {
 		files[filepath.Join("webapps", app, "WEB-INF", "web.xml")] = []byte("<web-app/>\n")
 	}
@@ -53,7 +54,7 @@ func (f siteFiles) write(dir, logLevel string) (changed bool, err error) {
 	return changed, nil
 }
 
-// replaceFile writes a file that others see whole, the old one or the new one.
+// replaceFile replaces a file at once: readers see the whole old file or the whole new one.
 func replaceFile(path string, content []byte) error {
 	beside := path + ".new"
 	if err := os.WriteFile(beside, content, 0o644); err != nil {
@@ -62,7 +63,7 @@ func replaceFile(path string, content []byte) error {
 	return os.Rename(beside, path)
 }
 
-// siteXML is Hadoop's format, properties in the order of their names.
+// siteXML returns the properties in Hadoop's format, sorted by their names.
 func siteXML(properties map[string]string) ([]byte, error) {
 	type property struct {
 		Name  string `xml:"name"`

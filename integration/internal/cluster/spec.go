@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// kind tells daemons apart by what they are.
+// kind is the kind of a daemon.
 type kind string
 
 const (
@@ -24,10 +24,10 @@ const (
 	keyCenter       kind = "kdc" // no JVM: MIT's krb5kdc
 )
 
-// keyCenterName is the KDC's name as a daemon, and its folder's.
+// keyCenterName is the KDC's name as a daemon, and the name of its folder.
 const keyCenterName = string(keyCenter)
 
-// mainClass is the Java class that a kind of daemon is started by.
+// mainClass returns the Java class with which a kind of daemon is started.
 func (k kind) mainClass() string {
 	switch k {
 	case nameNode:
@@ -47,16 +47,16 @@ func (k kind) mainClass() string {
 
 // daemon is one server of the cluster: a JVM, or the KDC.
 type daemon struct {
-	Name string // the kind, with a number from 1 for NodeManagers
+	Name string // the kind, for NodeManagers with a number from 1
 	Kind kind
-	Host string // the loopback address or name it listens on
-	Web  string // host:port of its HTTP server; of the KDC and ZooKeeper, where they answer
-	// Core, HDFS and YARN are the properties that this daemon has beside the clients'.
+	Host string // the loopback address or name on which it listens
+	Web  string // host:port of its HTTP server; for the KDC and ZooKeeper, of their service
+	// Core, HDFS and YARN are properties of this daemon in addition to the clients'.
 	Core, HDFS, YARN map[string]string
 }
 
-// spec is everything that was decided when the cluster was made. It lies in the cluster's folder, so that
-// another process can attach to the cluster.
+// spec holds all decisions made when the cluster was created. It is stored in the cluster's folder, so that another
+// process can attach to the cluster.
 type spec struct {
 	Dir          string
 	Version      string
@@ -70,7 +70,7 @@ type spec struct {
 	Kerberos     *Kerberos `json:",omitempty"` // nil: none
 	Users        []string
 	ClassLists   string `json:",omitempty"` // folder; "": daemons do not list their classes
-	// The clients' configuration, the caller's additions included.
+	// The clients' configuration with the caller's additions.
 	Core, HDFS, YARN, Scheduler map[string]string
 	Daemons                     []daemon
 }
@@ -136,17 +136,17 @@ func (s *spec) logFile(d daemon) string    { return filepath.Join(s.Dir, "logs",
 func (s *spec) pidFile(d daemon) string    { return filepath.Join(s.Dir, "run", d.Name+".pid") }
 func specFile(dir string) string           { return filepath.Join(dir, "cluster.json") }
 
-// javaDaemons are all but the KDC.
+// javaDaemons returns all daemons except the KDC.
 func (s *spec) javaDaemons() []daemon {
 	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind == keyCenter })
 }
 
-// hadoopDaemons are those that read Hadoop's configuration.
+// hadoopDaemons returns the daemons that read Hadoop's configuration.
 func (s *spec) hadoopDaemons() []daemon {
 	return slices.DeleteFunc(s.javaDaemons(), func(d daemon) bool { return d.Kind == zooKeeper })
 }
 
-// daemon returns the daemon of that name.
+// daemon returns the daemon with this name.
 func (s *spec) daemon(name string) (daemon, error) {
 	for _, d := range s.Daemons {
 		if d.Name == name {
@@ -160,7 +160,7 @@ func (s *spec) daemon(name string) (daemon, error) {
 	return daemon{}, fmt.Errorf("no daemon is named %q; the daemons are %v", name, names)
 }
 
-// write makes the folder's content: configuration for clients and daemons, and the spec itself, last.
+// write writes the folder's content: configuration for clients and daemons, and at last the spec itself.
 func (s *spec) write() error {
 	for _, sub := range []string{"logs", "run"} {
 		if err := os.MkdirAll(filepath.Join(s.Dir, sub), 0o755); err != nil {
@@ -200,7 +200,7 @@ func (s *spec) write() error {
 	return os.WriteFile(specFile(s.Dir), append(text, '\n'), 0o644)
 }
 
-// writeDaemon writes the configuration of one of Hadoop's daemons, and says whether it was another before.
+// writeDaemon writes the configuration of one of Hadoop's daemons, and reports whether it was different before.
 func (s *spec) writeDaemon(d daemon) (changed bool, err error) {
 	own := siteFiles{
 		core:      merged(s.Core, d.Core),
@@ -211,7 +211,7 @@ func (s *spec) writeDaemon(d daemon) (changed bool, err error) {
 	return own.write(s.daemonConf(d), "INFO")
 }
 
-// readSpec reads what write wrote. The error is os.ErrNotExist if there is no cluster in that folder.
+// readSpec reads the file that write has written. The error is os.ErrNotExist if the folder has no cluster.
 func readSpec(dir string) (*spec, error) {
 	text, err := os.ReadFile(specFile(dir))
 	if err != nil {
@@ -227,7 +227,7 @@ func readSpec(dir string) (*spec, error) {
 	return &s, nil
 }
 
-// removeData removes what the daemons stored.
+// removeData removes the data of the daemons.
 func (s *spec) removeData() error {
 	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run")), os.RemoveAll(s.zoneDir())}
 	for _, d := range s.Daemons {
@@ -236,7 +236,7 @@ func (s *spec) removeData() error {
 	return errors.Join(errs...)
 }
 
-// removeAll removes everything that a cluster puts into its folder, and nothing else.
+// removeAll removes all files of a cluster from its folder, and no others.
 func (s *spec) removeAll() error {
 	return errors.Join(
 		s.removeData(),
@@ -246,7 +246,7 @@ func (s *spec) removeAll() error {
 	)
 }
 
-// merged is base with some properties added or changed.
+// merged returns base with some properties added or changed.
 func merged(base, with map[string]string) map[string]string {
 	all := make(map[string]string, len(base)+len(with))
 	maps.Copy(all, base)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDaemonThatCannotStartIsReportedWithItsLog would catch a start that waits out its limit, or that leaves the healthy
-// daemons behind.
+// TestDaemonThatCannotStartIsReportedWithItsLog would catch a start that waits until its limit, or that leaves the
+// healthy daemons behind.
 func TestDaemonThatCannotStartIsReportedWithItsLog(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Start(t.Context(), Config{

@@ -7,21 +7,21 @@ import (
 	"testing"
 )
 
-// The variables that steer tests. They are read here and nowhere else in the package.
+// The variables that control tests. The package reads them only here.
 const (
 	// VersionVariable names the Hadoop release for clusters that tests start.
 	VersionVariable = "HADOOP_VERSION"
-	// LongVariable is 1 where the tests that take minutes run, too: `make test-long`.
+	// LongVariable is 1 if the tests that take minutes run too: `make test-long`.
 	LongVariable = "BOBBIN_TEST_LONG"
-	// FiguresVariable names a file for the figures that people are to see of tests that pass: `go test` shows none of
-	// their output. scripts/test prints the file.
+	// FiguresVariable names a file for figures of passing tests that people should see, because `go test` shows no
+	// output of these tests. scripts/test prints the file.
 	FiguresVariable = "BOBBIN_TEST_FIGURES"
 )
 
-// LongReason is what a long test says that is skipped. No other test may be.
+// LongReason is the reason with which Long skips a test. No other test may be skipped.
 const LongReason = "takes minutes: to run it, use make test-long or set " + LongVariable + "=1"
 
-// Long skips a test that takes minutes, unless the long ones are to run.
+// Long skips a test that takes minutes, unless LongVariable is 1.
 func Long(t testing.TB) {
 	t.Helper()
 	if os.Getenv(LongVariable) != "1" {
@@ -29,7 +29,7 @@ func Long(t testing.TB) {
 	}
 }
 
-// Figure tells what a test has measured and does not assert, in one line: in the test's log, and in the file that
+// Figure reports a measurement that a test does not assert, in one line: to the test's log, and to the file that
 // FiguresVariable names.
 func Figure(t testing.TB, format string, args ...any) {
 	t.Helper()
@@ -50,8 +50,8 @@ func Figure(t testing.TB, format string, args ...any) {
 	}
 }
 
-// ForTest starts a cluster for one test, which may do with it what it likes. It ends with the test; if the test failed, its
-// folder with all logs stays and the test's output says where. Most tests want one of those that a run shares: package
+// ForTest starts a cluster for one test, which may change it in any way. It ends with the test. If the test failed, its
+// folder with all logs stays and the test's output names it. Most tests use the clusters that a run shares: package
 // clusters.
 func ForTest(t testing.TB, cfg Config) *Cluster {
 	t.Helper()

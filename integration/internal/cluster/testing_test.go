@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFiguresAreAddedToTheFile would catch a figure that replaces those of other tests, or that nobody sees.
+// TestFiguresAreAddedToTheFile would catch a figure that replaces those of other tests, or that is lost.
 func TestFiguresAreAddedToTheFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "figures")
 	t.Setenv(FiguresVariable, name)

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// verifySettings reads a daemon's effective configuration back and compares each property that it was given: a setting
-// that did not arrive (a misspelt file, a folder missing from the class path) must not go unnoticed.
+// verifySettings reads back a daemon's effective configuration and compares each property that the daemon was given. So
+// a lost setting, such as one in a misspelt file or in a folder missing from the class path, does not go unnoticed.
 func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 	if d.Kind == zooKeeper {
-		return nil // it shows none, and without its own it does not listen where it was looked for
+		return nil // these show none, but without their own settings they would not listen at this address
 	}
 	effective, err := c.Settings(ctx, d.Name)
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 		maps.Copy(given, c.spec.HDFS)
 		maps.Copy(given, d.HDFS)
 		if d.Kind == nameNode {
-			delete(given, "fs.defaultFS") // it puts its own address there
+			delete(given, "fs.defaultFS") // the daemon replaces it by its own address
 		}
 	case resourceManager, nodeManager:
 		maps.Copy(given, c.spec.YARN)
@@ -35,7 +35,7 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 		return fmt.Errorf("%s has no Hadoop settings", d.Name)
 	}
 	if d.Kind == nameNode || d.Kind == resourceManager {
-		delete(given, "hadoop.http.filter.initializers") // they put one there that takes their tokens, too
+		delete(given, "hadoop.http.filter.initializers") // the daemons add a filter that accepts their tokens
 	}
 	if diff := differences(given, effective); len(diff) > 0 {
 		return fmt.Errorf("%s runs with wrong settings: %s", d.Name, strings.Join(diff, "; "))
@@ -43,7 +43,7 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 	return nil
 }
 
-// Settings are a daemon's effective properties, read back from its web server. What may be secret is "<redacted>".
+// Settings returns a daemon's effective properties, read back from its web server. A secret value is "<redacted>".
 func (c *Cluster) Settings(ctx context.Context, name string) (map[string]string, error) {
 	d, err := c.spec.daemon(name)
 	if err != nil {
@@ -62,7 +62,8 @@ func (c *Cluster) Settings(ctx context.Context, name string) (map[string]string,
 	return effective, nil
 }
 
-// differences names the properties of want that got has not, or has with another value. The servers hide what may be secret.
+// differences names the properties of want that got lacks or has with another value. It ignores the secrets that the
+// servers hide.
 func differences(want, got map[string]string) []string {
 	const redacted = "<redacted>"
 	var diff []string
@@ -74,7 +75,7 @@ func differences(want, got map[string]string) []string {
 	return diff
 }
 
-// verifyCluster checks what only the running whole can tell: the nodes with their size, the security, and the queues.
+// verifyCluster checks the properties of the whole cluster: the nodes with their size, the security, and the queues.
 func (c *Cluster) verifyCluster(ctx context.Context) error {
 	nodes, err := c.RM().Nodes(ctx)
 	if err != nil {

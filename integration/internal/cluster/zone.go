@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// With Config.Zone HDFS has an encryption zone, which everybody may write to, with two encrypted files: "file", and "secret" in
-// the directory "words". Its key is in a file, which needs no key server. NameNodes look for keys when they start: the zone's is
-// made before.
+// With Config.Zone HDFS has an encryption zone in which all users may write. It has two encrypted files: "file", and
+// "secret" in the directory "words". The zone's key is in a file, so that no key server is needed. NameNodes look for
+// keys when they start, so the key is made before.
 
 // Zone is the directory of the encryption zone.
 const Zone = "/zone"
 
 const zoneKey = "zone"
 
-// zoneDir holds the keys, and what the zone is made of.
+// zoneDir holds the keys, and the sources of the zone's files.
 func (s *spec) zoneDir() string { return filepath.Join(s.Dir, "zone") }
 
-// addZone has clients and daemons find the keys.
+// addZone adds the properties with which clients and daemons find the keys.
 func (s *spec) addZone() {
 	s.Zone = true
 	s.Core["hadoop.security.key.provider.path"] = "jceks://file" + filepath.Join(s.zoneDir(), "keys.jceks")
@@ -38,7 +38,7 @@ func (c *Cluster) makeZoneKey(ctx context.Context) error {
 	return err
 }
 
-// makeZone makes the zone and its files, as HDFS' own user.
+// makeZone makes the zone and its files, as HDFS's superuser.
 func (c *Cluster) makeZone(ctx context.Context, h HDFS) error {
 	if err := h.Mkdir(ctx, Zone, h.user, "777"); err != nil {
 		return err

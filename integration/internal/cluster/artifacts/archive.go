@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Archive is the file in which classes of the release lie as java needs them in memory (the JDK's class data sharing,
-// -XX:SharedArchiveFile): daemons that map it spend less time on their start. It is of this java, and of a class path that
-// begins with Classpath, alone. It is "" until MakeArchive has made it.
+// Archive is the file with the release's classes in the JVM's memory format (the JDK's class data sharing,
+// -XX:SharedArchiveFile). Daemons that map it start faster. It works only with this java, and with a class path that
+// begins with Classpath. It is "" until MakeArchive has made it.
 func (j Jars) Archive(java string) string {
 	path, err := j.archive(java)
 	if err != nil {
@@ -26,8 +26,8 @@ func (j Jars) Archive(java string) string {
 	return path
 }
 
-// archive names the file after the release that java's installation says it is, and what java compares of each jar: where one is
-// another file, it takes no class of the archive.
+// archive returns the file's name. The name contains the version in java's release file, and the properties of each jar
+// that java compares. If a jar differs, java uses no class of the archive.
 func (j Jars) archive(java string) (string, error) {
 	name := sha256.New()
 	release, err := javaRelease(java)
@@ -45,7 +45,7 @@ func (j Jars) archive(java string) (string, error) {
 	return fmt.Sprintf("%s-%.8x.jsa", j.Dir, name.Sum(nil)), nil
 }
 
-// javaRelease is what java's installation says of itself.
+// javaRelease returns the content of the release file of java's installation.
 func javaRelease(java string) ([]byte, error) {
 	program, err := filepath.EvalSymlinks(java)
 	if err != nil {
@@ -54,7 +54,7 @@ func javaRelease(java string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(program)), "release"))
 }
 
-// MakeArchive makes the Archive, of the classes that are in files which -XX:DumpLoadedClassList has written. It takes
+// MakeArchive makes the Archive from the classes in these files, which -XX:DumpLoadedClassList has written. It takes
 // half a minute.
 func (j Jars) MakeArchive(ctx context.Context, java string, lists ...string) error {
 	if err := j.makeArchive(ctx, java, lists); err != nil {
@@ -89,9 +89,9 @@ func (j Jars) makeArchive(ctx context.Context, java string, lists []string) erro
 	return os.Rename(archive, path)
 }
 
-// mergeClassLists gives the classes of all lists, each once and in the order of the first list that has it. It leaves out
-// what a process had not written whole when it was killed, and what is not a class: generated code, of which there is
-// little.
+// mergeClassLists returns the classes of all lists, each once and in the order of the first list that has it. It leaves
+// out lines that a killed process has not written completely, and lines that name no class: generated code, of which
+// there is little.
 func mergeClassLists(lists []string) ([]byte, error) {
 	var merged bytes.Buffer
 	seen := make(map[string]bool)

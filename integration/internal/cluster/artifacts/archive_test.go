@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMergeClassLists would catch a list of a daemon that was killed in the middle of a line, which java takes for an
-// error, and classes that are there twice.
+// TestMergeClassLists would catch a line that a killed daemon has not completed, which java takes for an error, and
+// duplicate classes.
 func TestMergeClassLists(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func TestMergeClassLists(t *testing.T) {
 	}
 }
 
-// TestArchiveIsOfOneJava would catch an archive that another JDK is given: it would be ignored, with a warning in each
+// TestArchiveIsOfOneJava would catch an archive that another JDK gets. That JDK would ignore it, with a warning in each
 // daemon's log.
 func TestArchiveIsOfOneJava(t *testing.T) {
 	t.Parallel()

@@ -1,13 +1,11 @@
-// Package artifacts brings the jars of a Hadoop release from Maven onto this
-// machine, once for each version, into the user's cache directory, and makes what
-// daemons need besides: classes in place of native code (Patched), and an archive of
+// Package artifacts downloads the jars of a Hadoop release from Maven, once for each version, into the user's cache
+// directory. It also makes two things that daemons need: classes that replace native code (Patched), and an archive of
 // all classes (MakeArchive).
 //
-// It owns the folders <user cache>/bobbin/hadoop-<version>, and the files beside
-// them whose names begin so. Several processes may fetch at once: a lock file lets
-// one of them work while the others wait, and a folder or file appears under its
-// final name only when it is complete. It starts no
-// goroutines and must import nothing of ours but package filelock.
+// It owns the folders <user cache>/bobbin/hadoop-<version>, and the files beside them whose names begin with that name.
+// Several processes may fetch at once: a lock file lets one of them work while the others wait, and a folder or file
+// gets its final name only when it is complete. The package starts no goroutines. Of Bobbin it must import only package
+// filelock.
 package artifacts
 
 import (
@@ -26,35 +24,35 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/filelock"
 )
 
-// DefaultVersion is the Hadoop release that tests run against when nothing else is asked for.
+// DefaultVersion is the Hadoop release against which tests run by default.
 const DefaultVersion = "3.4.3"
 
-// Releases are the Hadoop releases that the client is held to, oldest first.
+// Releases returns the Hadoop releases against which the client is tested, oldest first.
 func Releases() []string { return []string{"3.3.6", DefaultVersion, "3.5.0"} }
 
-// ErrMissingTool is wrapped by the errors of FindJava and Fetch when a program that they need is not
-// installed. The error's text holds the command that installs it.
+// ErrMissingTool says that a program is not installed. The errors of FindJava and Fetch wrap it, and their text names
+// the command that installs it.
 var ErrMissingTool = errors.New("missing tool")
 
 // Jars is the folder with the jars of one Hadoop release.
 type Jars struct {
 	Version string // such as "3.4.3"
-	Dir     string // absolute; holds nothing but jars
-	Patch   string // a jar with classes that stand before Hadoop's, of Patched; "": none
+	Dir     string // absolute; contains only jars
+	Patch   string // a jar that Patched makes, with classes that precede Hadoop's; "": none
 }
 
-// Classpath is what java's -classpath takes: the patch, all jars, by their names, and then any further entries, such as
-// folders with configuration files. None of the jars has such files.
+// Classpath returns a value for java's -classpath: the patch, all jars sorted by name, and then further entries, such
+// as folders with configuration files. No jar contains such files.
 func (j Jars) Classpath(after ...string) string {
-	jars, _ := filepath.Glob(filepath.Join(j.Dir, "*.jar")) // sorted; the pattern is good
+	jars, _ := filepath.Glob(filepath.Join(j.Dir, "*.jar")) // sorted; the pattern is valid
 	if j.Patch != "" {
 		jars = append([]string{j.Patch}, jars...)
 	}
 	return strings.Join(append(jars, after...), string(filepath.ListSeparator))
 }
 
-// hadoopArtifacts are the direct dependencies: what daemons and commands start from. The timeline service is
-// among them because the ResourceManager does not start without its classes.
+// hadoopArtifacts are the direct dependencies, which daemons and commands need. The timeline service is one of them
+// because the ResourceManager does not start without its classes.
 var hadoopArtifacts = [...]string{
 	"hadoop-common",
 	"hadoop-hdfs",
@@ -74,8 +72,8 @@ var pomTemplate string
 
 var versionPattern = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+[0-9A-Za-z.-]*$`)
 
-// Fetch returns the jars of a Hadoop release, with Maven's help if this machine has not got them yet.
-// An empty version means DefaultVersion. The first call takes a minute or so, later ones no time.
+// Fetch returns the jars of a Hadoop release. If this machine does not have them yet, it runs Maven. An empty version
+// means DefaultVersion. The first call takes about a minute, later calls take no time.
 func Fetch(ctx context.Context, version string) (Jars, error) {
 	if version == "" {
 		version = DefaultVersion
@@ -129,8 +127,7 @@ func present(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// download has Maven copy the class path into a temporary folder beside the final one, which then gets its
-// name in one step.
+// download makes Maven copy the class path into a temporary folder beside the final one, and then renames the folder.
 func download(ctx context.Context, jars Jars) error {
 	if _, err := FindJava(); err != nil {
 		return err
@@ -177,7 +174,7 @@ func renderPOM(version string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// tail is the last n bytes of a program's output: where Maven says what went wrong.
+// tail returns the last n bytes of a program's output, where Maven explains errors.
 func tail(out []byte, n int) []byte {
 	return out[max(0, len(out)-n):]
 }

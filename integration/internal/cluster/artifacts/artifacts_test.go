@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPOMNamesEachArtifactWithTheVersion would catch a template that Maven reads otherwise than meant.
+// TestPOMNamesEachArtifactWithTheVersion would catch a template that Maven reads differently.
 func TestPOMNamesEachArtifactWithTheVersion(t *testing.T) {
 	text, err := renderPOM("3.3.6")
 	if err != nil {
@@ -45,7 +45,7 @@ func TestFetchRefusesWhatIsNoVersion(t *testing.T) {
 	}
 }
 
-// TestFetchNamesTheCommandThatInstallsAMissingTool would catch an error that leaves a newcomer alone.
+// TestFetchNamesTheCommandThatInstallsAMissingTool would catch an error without a remedy.
 func TestFetchNamesTheCommandThatInstallsAMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

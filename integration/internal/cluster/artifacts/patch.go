@@ -19,9 +19,9 @@ import (
 //go:embed java/*.java
 var patchSources embed.FS
 
-// Patched is the release with a jar of patchSources before the others, for daemons and for clients that share their archive of
-// classes. The jar lies beside the release's folder, and is named after the sources and the java that is to read it. To compile
-// it takes two seconds, once.
+// Patched returns the release with a jar of patchSources before the others. Daemons use it, and clients that share
+// their archive of classes. The jar is beside the release's folder. Its name depends on the sources and on the java
+// that reads it. To compile it takes two seconds, once.
 func (j Jars) Patched(ctx context.Context, java string) (Jars, error) {
 	j, err := j.patched(ctx, java)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command cluster starts, stops and describes a real Hadoop on this machine, for a
-// person or a script; scripts/cluster builds and runs it. It composes package
-// cluster and does nothing of its own. It starts no goroutines.
+// Command cluster starts, stops and describes a real Hadoop on this machine, for a person or a
+// script. scripts/cluster builds and runs it. It composes package cluster and adds no functions. It
+// starts no goroutines.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
 	if code != 0 && ctx.Err() != nil {
-		code = 130 // what shells say of a command that Ctrl-C has ended
+		code = 130 // the exit code that shells report for a command ended by Ctrl-C
 	}
 	stop()
 	os.Exit(code)
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				Action:          fs,
 			},
 		},
-		ExitErrHandler: func(*cli.Context, error) {}, // the exit is main's
+		ExitErrHandler: func(*cli.Context, error) {}, // main exits
 	}
 	if err := app.RunContext(ctx, withProtection(args)); err != nil {
 		fmt.Fprintln(stderr, "cluster:", err)
@@ -104,7 +104,7 @@ func versionFlag() cli.Flag {
 func defaultDir() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "" // up then asks for one
+		return "" // up then asks for --dir
 	}
 	return filepath.Join(cache, "bobbin", "cluster")
 }
@@ -146,7 +146,7 @@ func up(c *cli.Context) error {
 	return running.Close()
 }
 
-// properties are those that a flag gives.
+// properties returns the properties that a flag sets.
 func properties(c *cli.Context, flag string) (map[string]string, error) {
 	given := map[string]string{}
 	for _, p := range c.StringSlice(flag) {
@@ -163,7 +163,7 @@ func allFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "all", Usage: "also for " + strings.Join(artifacts.Releases(), ", ")}
 }
 
-// versions are those that --version and --all name.
+// versions returns the versions that --version and --all select.
 func versions(c *cli.Context) []string {
 	versions := []string{c.String("version")}
 	if c.Bool("all") {
@@ -228,7 +228,8 @@ func env(c *cli.Context) error {
 	return errors.Join(err, running.Close())
 }
 
-// fs runs Hadoop's FsShell. Its flags begin with one dash, ours with two: --dir may come first.
+// fs runs Hadoop's FsShell. FsShell's flags begin with one dash, ours with two. --dir may come
+// first.
 func fs(c *cli.Context) error {
 	dir, args := folderArgument(c.Args().Slice())
 	running, err := cluster.Attach(c.Context, dir)
@@ -243,13 +244,13 @@ func fs(c *cli.Context) error {
 	if cache := os.Getenv("KRB5CCNAME"); cache != "" {
 		shell.Env = append(shell.Env, "KRB5CCNAME="+cache)
 	}
-	if err = shell.Run(); err != nil { // FsShell has said why
+	if err = shell.Run(); err != nil { // FsShell has printed the reason
 		err = fmt.Errorf("fs %s: %w", strings.Join(args, " "), err)
 	}
 	return errors.Join(err, running.Close())
 }
 
-// withProtection gives a --kerberos that stands alone its value.
+// withProtection adds the default value to a --kerberos without one.
 func withProtection(args []string) []string {
 	i := slices.Index(args, "--kerberos")
 	if i < 0 || i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
@@ -269,7 +270,7 @@ func folderArgument(args []string) (dir string, rest []string) {
 	return defaultDir(), args
 }
 
-// quote makes a word of the shell of any text.
+// quote quotes a text as one word for the shell.
 func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

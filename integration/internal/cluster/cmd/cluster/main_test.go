@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOnlyALeadingDirIsTakenFromFsShell would catch a flag of FsShell's that is read as one of ours, or a --dir that is
+// TestOnlyALeadingDirIsTakenFromFsShell would catch a flag of FsShell that is taken for one of ours, or a --dir that is
 // passed on to it.
 func TestOnlyALeadingDirIsTakenFromFsShell(t *testing.T) {
 	for line, want := range map[string]struct {
@@ -31,7 +31,7 @@ func TestOnlyALeadingDirIsTakenFromFsShell(t *testing.T) {
 	}
 }
 
-// TestKerberosAloneMeansAuthentication would catch a protection that swallows the next flag.
+// TestKerberosAloneMeansAuthentication would catch a --kerberos that takes the next flag for its value.
 func TestKerberosAloneMeansAuthentication(t *testing.T) {
 	for line, want := range map[string]string{
 		"cluster up":                              "cluster up",
