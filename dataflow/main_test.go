@@ -62,7 +62,7 @@ func sorted[T cmp.Ordered](elements []T) []T {
 	return elements
 }
 
-// part returns the lines of all parts of an output directory in memory.
+// outputLines returns the lines of all parts of an output directory in memory.
 func outputLines(files map[string]string, dir string) []string {
 	var all []string
 	for name, content := range files {
