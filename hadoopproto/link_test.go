@@ -11,8 +11,8 @@ import (
 	_ "github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 )
 
-// Every program of ours links both. If one of our files or messages had a name of
-// theirs, this test, like those programs, would panic before it begins.
+// Every program of Bobbin links both. If a file or message of Bobbin had the name of one
+// of theirs, this test, like those programs, would panic at its start.
 func TestOurMessagesLiveBesideThoseOfColinmarcHDFS(t *testing.T) {
 	for _, path := range []string{"RpcHeader.proto", "bobbin/hadoop/common/rpc_header.proto"} {
 		if _, err := protoregistry.GlobalFiles.FindFileByPath(path); err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// What is allocated for a call is what its answer consists of, however long it and the
-// request are, and whatever protects them: buffers and bookkeeping are used again. (The
-// race detector makes sync.Pool forget at random.)
+// A call allocates only the parts of its answer, whatever the lengths of request and
+// answer, and whatever protects them: buffers and bookkeeping are reused. (With the race
+// detector, sync.Pool drops objects at random.)
 func TestACallAllocatesItsAnswerAlone(t *testing.T) {
 	for _, a := range agreements() {
 		for _, length := range lengths() {
@@ -44,8 +44,9 @@ func TestACallAllocatesItsAnswerAlone(t *testing.T) {
 	}
 }
 
-// allocated counts what an operation allocates on average, once its buffers have grown.
-// No garbage is collected meanwhile, as that empties pools, the runtime's own among them.
+// allocated returns the average allocations of an operation, after its buffers have
+// grown. It turns off the garbage collector, which would empty all pools, also the
+// runtime's.
 func allocated(t *testing.T, operation func() error) (objects, bytes float64) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

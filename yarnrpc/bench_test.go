@@ -13,19 +13,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// lengths are those of requests and answers, in bytes, a few aside.
+// lengths returns the approximate lengths of requests and answers, in bytes.
 func lengths() []struct{ request, answer int } {
 	return []struct{ request, answer int }{{100, 100}, {100 << 10, 100}, {100, 100 << 10}}
 }
 
-// longCall is a request and its answer, with so many bytes in each beside a few.
+// longCall returns a request and its answer, each with about that many bytes.
 func longCall(request, answer int) (*yarnpb.SubmitApplicationRequestProto, *commonpb.CredentialsKVProto) {
 	submission := &yarnpb.ApplicationSubmissionContextProto{ApplicationName: proto.String(strings.Repeat("n", request))}
 	return &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: submission},
 		&commonpb.CredentialsKVProto{Alias: proto.String("a"), Secret: make([]byte, answer)}
 }
 
-// callCost is what b counts for calls of such lengths.
+// callCost measures calls of these lengths with b.
 func callCost(b *testing.B, request, answer int, a agreement, caller func(o yarnrpc.Options) yarnrpc.Caller) {
 	ask, told := longCall(request, answer)
 	c := caller(startParrot(b, a, told))
@@ -40,9 +40,9 @@ func callCost(b *testing.B, request, answer int, a agreement, caller func(o yarn
 	}
 }
 
-// BenchmarkCall is one caller of a server that answers at once; what the server needs to
-// protect its side is in the time. What the answer itself needs, once it is decoded, is
-// allocated with it: two times for these, and the length.
+// BenchmarkCall has one caller of a server that answers at once. The time includes the
+// server's work for its protection. The allocations are those of the decoded answer: two
+// for these answers, with the answer's length in bytes.
 func BenchmarkCall(b *testing.B) {
 	for _, length := range lengths() {
 		b.Run(fmt.Sprintf("request=%d/answer=%d", length.request, length.answer), func(b *testing.B) {

@@ -14,9 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// Each case is one that a caller would handle wrongly if it were another: retry for
-// ever what never will be, give up what the other server would do, or do twice what
-// must be done once.
+// A caller would handle each case wrongly if its class were another: it would retry
+// without end, give up a call that another server would execute, or execute a call twice.
 func TestErrorsAreClassified(t *testing.T) {
 	said := func(class string) error {
 		return &RemoteError{Address: "rm:1", Method: "m", Class: class}

@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// A client that does not know the cluster's protection is refused by servers that
-// want it, and one that takes 0 for Hadoop's default ends calls that were to wait.
+// A server that requires protection refuses a client that does not know the cluster's
+// protection. A client that takes 0 for Hadoop's default ends calls that should wait.
 func TestOptionsFollowTheHadoopConfiguration(t *testing.T) {
 	for name, tc := range map[string]struct {
 		properties map[string]string

@@ -16,7 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
-// An answer given to the wrong call would pass unnoticed by a test of one at a time.
+// With only one call at a time, a test would not notice an answer that goes to the wrong
+// call.
 func TestCallsFromManyGoroutinesGetTheirOwnAnswers(t *testing.T) {
 	server := &rpctest.Server{Handler: echo}
 	c := dial(t, server.Listen(t), options())
@@ -73,7 +74,7 @@ func TestServerIsToldWhoCallsWhat(t *testing.T) {
 	}
 }
 
-// The late answer of a cancelled call must not be taken for that of the next.
+// The late answer of a cancelled call must not become the answer of the next call.
 func TestACancelledCallLeavesTheOthersAlone(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
@@ -102,7 +103,8 @@ func TestACancelledCallLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
-// Nobody waits for its answer, and a call that must not be made twice would be in doubt.
+// No caller waits for its answer, and the outcome of a call that must not be repeated
+// would be unknown.
 func TestACallWhoseContextHasEndedIsNotSent(t *testing.T) {
 	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
 		if number(call) == 1 {
@@ -116,13 +118,13 @@ func TestACallWhoseContextHasEndedIsNotSent(t *testing.T) {
 	if _, err := ask(ctx, c, method, 1); !errors.Is(err, context.Canceled) || yarnrpc.MaybeSent(err) {
 		t.Errorf("got %v, maybe sent %v", err, yarnrpc.MaybeSent(err))
 	}
-	if got, err := ask(t.Context(), c, method, 2); err != nil || got != 2 { // behind it, if it was sent
+	if got, err := ask(t.Context(), c, method, 2); err != nil || got != 2 { // after it, if it was sent
 		t.Errorf("a call after it: %d, %v", got, err)
 	}
 }
 
-// slowToClose is a connection whose Close says good-bye, as that of TLS does, to somebody
-// who does not listen.
+// slowToClose is a connection whose Close sends a last message, as TLS does, to a peer
+// that does not read.
 type slowToClose struct{ net.Conn }
 
 func (c slowToClose) Close() error {
@@ -137,7 +139,7 @@ func TestNobodyButCloseWaitsForTheConnectionToClose(t *testing.T) {
 	}{
 		"a call's time passes": {time.Second, time.Second, hang},
 		"a server hangs up": {time.Minute, 0, func(call *rpctest.Call) (proto.Message, error) {
-			call.Conn.Close() // breaking it is the point
+			call.Conn.Close() // the test needs a broken connection
 			return hang(call)
 		}},
 	} {
@@ -172,8 +174,8 @@ func TestNobodyButCloseWaitsForTheConnectionToClose(t *testing.T) {
 
 func TestACallThatNeverLeftIsNotMaybeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// The server reads the handshake and then nothing, so that the writer stands
-		// still with the first call and the second stays in the queue.
+		// The server reads the handshake and nothing more. So the writer blocks with the
+		// first call, and the second stays in the queue.
 		client, served := net.Pipe()
 		handshake := make(chan struct{})
 		go func() {
@@ -213,7 +215,7 @@ func TestABrokenConnectionFailsItsCallsAndSaysTheyMayHaveRun(t *testing.T) {
 			close(arrived)
 		} else {
 			<-arrived         // both calls have been sent
-			call.Conn.Close() // breaking it is the point
+			call.Conn.Close() // the test needs a broken connection
 		}
 		return hang(call)
 	}}
@@ -252,7 +254,7 @@ func TestCloseFailsTheCallsThatWait(t *testing.T) {
 	}
 }
 
-// Without the ping, a connection whose server has lost power would be waited on for ever.
+// Without the ping, a client would wait for ever for a server that has lost power.
 func TestASilentServerThatOwesAnAnswerIsPinged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
@@ -279,7 +281,7 @@ func TestASilentServerThatOwesAnAnswerIsPinged(t *testing.T) {
 func TestAConnectionThatNobodyUsesCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
-			time.Sleep(45 * time.Second) // waiting for an answer is use
+			time.Sleep(45 * time.Second) // a call that waits is use
 			return echo(call)
 		}}
 		defer server.Close()
@@ -302,8 +304,9 @@ func TestAConnectionThatNobodyUsesCloses(t *testing.T) {
 	})
 }
 
-// A stopped server (SIGSTOP, a frozen machine) keeps its connections open and says
-// nothing; a slow one answers other calls meanwhile. Only the first ends the connection.
+// A stopped server (SIGSTOP, a frozen machine) keeps its connections open and sends
+// nothing. A slow server answers other calls meanwhile. Only the first ends the
+// connection.
 func TestTimeoutsEndTheConnectionIfTheServerIsSilent(t *testing.T) {
 	for name, silent := range map[string]bool{"silent server": true, "server that answers others": false} {
 		t.Run(name, func(t *testing.T) {
@@ -490,8 +493,8 @@ func TestConnectingHasATimeLimit(t *testing.T) {
 	}
 }
 
-// A Dial of the caller's may have a limit of its own, which is not the caller's
-// patience: another server may answer in time.
+// The caller's Dial function may have its own time limit. That limit does not end the
+// call: another server may answer in time.
 func TestADialThatGivesUpByItselfIsNoEndOfTheCall(t *testing.T) {
 	o := options()
 	o.Dial = (&net.Dialer{Timeout: time.Nanosecond}).DialContext

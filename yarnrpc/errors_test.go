@@ -55,7 +55,7 @@ func TestJavaClassesAreConditions(t *testing.T) {
 	}
 }
 
-// Whoever has no right to connect would be told to have a directory made writable.
+// A user without the right to connect must not be told to make a directory writable.
 func TestARefusedConnectionIsNotAboutAFile(t *testing.T) {
 	err := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.authorize.AuthorizationException"}
 	if errors.Is(err, fs.ErrPermission) || !errors.Is(err, yarnrpc.ErrAccessControl) {
@@ -63,8 +63,8 @@ func TestARefusedConnectionIsNotAboutAFile(t *testing.T) {
 	}
 }
 
-// The exception is every other failure of a NameNode's, too: a full disk would be waited for, or a
-// cluster that is starting given up.
+// A NameNode throws the same exception for every other failure. Otherwise a client would wait for
+// a full disk, or give up on a cluster that is starting.
 func TestTheLackOfDataNodesIsToldByItsMessage(t *testing.T) {
 	for message, want := range map[string]bool{
 		"File /f could only be written to 0 of the 1 minReplication nodes. There are 0 datanode(s) running and 0 node(s) are excluded in this operation.": true,

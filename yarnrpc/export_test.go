@@ -1,6 +1,6 @@
 package yarnrpc
 
-// Rows are the classes of errors in the table, for tests that show each at work.
+// Rows returns the classes of errors in the table, for tests that show each class.
 func Rows() []Verdict {
 	var rows []Verdict
 	for _, c := range classes() {

@@ -19,9 +19,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// FuzzHandshake opens a connection to a server that does not know the password.
-// It would catch one that gets a login without it, or the password out of the
-// client, or keeps the client waiting after it has hung up.
+// FuzzHandshake opens a connection to a server that does not know the password. It would
+// catch a server that gets a login or the client's password, and a client that waits after
+// the server has closed the connection.
 func FuzzHandshake(f *testing.F) {
 	offer := &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_NEGOTIATE.Enum(), Auths: []*commonpb.RpcSaslProto_SaslAuth{{
 		Method: proto.String("TOKEN"), Mechanism: proto.String(sasl.MechanismDigestMD5), Protocol: proto.String(""), ServerId: proto.String("default"),
@@ -57,7 +57,7 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-// recorded is a connection to what has been said already.
+// recorded is a connection to a server whose messages were recorded.
 type recorded struct {
 	net.Conn
 	io.Reader
@@ -69,8 +69,8 @@ func (r *recorded) Write(p []byte) (int, error) { return r.written.Write(p) }
 func (*recorded) Close() error                  { return nil }
 func (*recorded) SetDeadline(time.Time) error   { return nil }
 
-// FuzzAnswers makes a call to a server that says anything, and hangs up. It would
-// catch an answer that leaves the caller waiting, one that crashes it, and an
+// FuzzAnswers makes a call to a server that sends arbitrary bytes and closes the
+// connection. It would catch an answer that leaves the caller waiting or crashes it, and an
 // error that is neither the server's nor the connection's.
 func FuzzAnswers(f *testing.F) {
 	good, err := wire.AppendResponse(nil, 1, nil, answer(7), nil) // to the first call
@@ -90,7 +90,7 @@ func FuzzAnswers(f *testing.F) {
 		o.MaxResponse = 1 << 16
 		o.Dial = func(context.Context, string, string) (net.Conn, error) {
 			client, served := net.Pipe()
-			go func() { // ends when it has said all, or the client hangs up
+			go func() { // ends after the last byte, or when the client closes
 				for range 2 { // the connection's opening, and the call
 					_, _ = served.Read(make([]byte, 1<<12))
 				}
@@ -116,8 +116,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzProtected makes a call over a protected connection on which somebody on the way says
-// something after the login. It would catch anything of his that is taken for the server's.
+// FuzzProtected makes a call over a protected connection into which an attacker sends bytes
+// after the login. It would catch bytes of the attacker that are accepted as the server's.
 func FuzzProtected(f *testing.F) {
 	wrapped := func(token []byte) []byte {
 		b, err := wire.AppendResponse(nil, wire.CallSASL, nil, &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_WRAP.Enum(), Token: token}, nil)
@@ -158,7 +158,7 @@ func FuzzProtected(f *testing.F) {
 	})
 }
 
-// hijacked is a connection whose other end was replaced by what has been said already.
+// hijacked is a connection whose other end was replaced by recorded bytes.
 type hijacked struct {
 	net.Conn
 	said io.Reader // nil: not yet

@@ -119,9 +119,9 @@ func TestFallbackToTrustMustBeAllowed(t *testing.T) {
 	}
 }
 
-// Without a login a client of a secure cluster would tell a call to whoever has taken the
-// server's address, in the clear, whatever protection is configured: the name of the user is
-// no more than a claim, and the server's none at all.
+// Without a login, a client of a secure cluster would send a call in clear text to any
+// process that has taken the server's address, whatever protection is configured. The user's
+// name is only a claim, and the server proves nothing.
 func TestASecureClusterIsToldNothingWithoutALogin(t *testing.T) {
 	secure := map[string]string{"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy"}
 	o, err := yarnrpc.OptionsFrom(new(hadoopconf.Conf).With("test", secure))
@@ -163,7 +163,8 @@ func TestASecureClusterIsToldNothingWithoutALogin(t *testing.T) {
 	})
 }
 
-// A server that wants tokens refuses the rest with the first call, which it has not executed.
+// A server that requires tokens refuses other clients with the first call. It has not
+// executed that call.
 func TestAServerThatWantsATokenIsUnderstood(t *testing.T) {
 	server := &rpctest.Server{Handler: echo, Passwords: knows("me", "secret")}
 	c := dial(t, server.Listen(t), options())
@@ -173,8 +174,8 @@ func TestAServerThatWantsATokenIsUnderstood(t *testing.T) {
 	}
 }
 
-// What a server says of a connection that it refuses is for its own people: it would catch an
-// error that leaves the user of a client to guess.
+// A server's reason for refusing a connection is meant for its administrators. It would catch
+// an error without a remedy for the user.
 func TestARefusedConnectionSaysWhatHelps(t *testing.T) {
 	for name, tc := range map[string]struct {
 		class  string
@@ -232,12 +233,12 @@ func TestTheTokenIsSentAsItWasIssued(t *testing.T) {
 	}
 }
 
-// What a protected connection unwraps is bounded before it is there, or a server
+// The length of a protected message is checked before memory is allocated. Otherwise a server
 // could make its clients hold more than Options.MaxResponse allows.
 func TestWrappersAreBoundedAsTheAnswersInThem(t *testing.T) {
 	const limit = 64 << 10
 	for name, tc := range map[string]struct {
-		wrapper uint32 // bytes that it is said to have
+		wrapper uint32 // announced number of bytes
 		refused bool
 	}{
 		"room for the largest answer": {limit + 64, false},

@@ -21,8 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// drip sends what looks like the begin of a long frame, a byte each second, for as long
-// as somebody listens.
+// drip sends the apparent beginning of a long frame, a byte each second, until the client
+// closes.
 func drip(conn net.Conn) {
 	if _, err := conn.Write(binary.BigEndian.AppendUint32(nil, 1<<15)); err != nil {
 		return
@@ -35,8 +35,8 @@ func drip(conn net.Conn) {
 	}
 }
 
-// A server that never comes to an end must not keep its client for longer than the
-// client's own times.
+// A login that never ends must not hold the client for longer than the client's own time
+// limits.
 func TestLoginsWithoutEnd(t *testing.T) {
 	offer := &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_NEGOTIATE.Enum(), Auths: []*commonpb.RpcSaslProto_SaslAuth{{
 		Method: proto.String("TOKEN"), Mechanism: proto.String("DIGEST-MD5"), Protocol: proto.String(""), ServerId: proto.String("default"),
@@ -118,7 +118,8 @@ func isTooLong(err error) bool {
 	return is
 }
 
-// Without a limit on the whole call, a server that is never quite silent holds it for ever.
+// Without a limit on the whole call, a server that always sends something would hold it for
+// ever.
 func TestAnswersWithoutEnd(t *testing.T) {
 	for name, script := range map[string]func(*testing.T, net.Conn, wire.Request){
 		"an answer that drips": func(_ *testing.T, conn net.Conn, _ wire.Request) { drip(conn) },
@@ -151,8 +152,8 @@ func TestAnswersWithoutEnd(t *testing.T) {
 	}
 }
 
-// A server that has stopped reading leaves a call that does not fit into the
-// connection's buffers half sent.
+// If a server stops reading, a call that does not fit into the connection's buffers stays half
+// sent.
 func TestAServerThatDoesNotReadKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options()
@@ -176,8 +177,8 @@ func TestAServerThatDoesNotReadKeepsNobody(t *testing.T) {
 	})
 }
 
-// between is somebody on the way from a server to its client, who decides what becomes of
-// each frame after the login. The others are those that came before.
+// between is an attacker between a server and its client. It decides the fate of each frame
+// after the login. others are the earlier frames.
 type between func(frame []byte, others [][]byte) (onward [][]byte)
 
 // dial connects to server through it.
@@ -214,11 +215,12 @@ func (b between) dial(server *rpctest.Server) func(context.Context, string, stri
 	}
 }
 
-// loginFrames are what a server says while a token logs in: its offer, and that it is content.
+// loginFrames is the number of a server's frames during a login with a token: its offer and
+// its success.
 const loginFrames = 2
 
-// Somebody on the way can always cut a protected connection off. What he must not be able
-// to do is to have an old answer taken for a new one, or one of his own.
+// An attacker on the network can always cut a protected connection. But the client must not
+// accept an old answer as a new one, or an answer of the attacker.
 func TestProtectedAnswersAreNotReplayedNorReplaced(t *testing.T) {
 	second := func(change between) between {
 		return func(frame []byte, others [][]byte) [][]byte {

@@ -19,8 +19,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// scripted connects to a peer that runs script over an in-memory connection, and reads
-// what comes in the meantime.
+// scripted connects to a peer that runs script over an in-memory connection, and reads the
+// client's frames meanwhile.
 func scripted(o yarnrpc.Options, script func(conn net.Conn, requests <-chan wire.Request)) yarnrpc.Options {
 	o.Dial = func(context.Context, string, string) (net.Conn, error) {
 		client, served := net.Pipe()
@@ -68,8 +68,8 @@ func send(t *testing.T, conn net.Conn, id int32, client []byte, m proto.Message,
 	conn.Write(b) // the client may have hung up
 }
 
-// Whatever a peer sends, the call fails with an error that says what was wrong with
-// it, no goroutine stays and no memory is taken for what it claims.
+// Whatever a peer sends, the call fails with an error that names the fault. No goroutine
+// stays, and no memory is allocated for announced lengths.
 func TestServersThatBreakTheRules(t *testing.T) {
 	raw := func(bytes string) func(*testing.T, net.Conn, wire.Request) {
 		return func(_ *testing.T, conn net.Conn, _ wire.Request) {
@@ -143,7 +143,7 @@ func answerTo(id int32) func(*testing.T, net.Conn, wire.Request) {
 	return func(t *testing.T, conn net.Conn, r wire.Request) { send(t, conn, id, r.Call.ClientID, answer(1), nil) }
 }
 
-// An answer that nobody waits for is what a cancelled call leaves behind.
+// A cancelled call leaves behind an answer without a caller.
 func TestAnswersToUnknownCallsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := yarnrpc.Dial(t.Context(), "server:1", scripted(options(), func(conn net.Conn, requests <-chan wire.Request) {
@@ -166,8 +166,8 @@ func TestAnswersToUnknownCallsAreDropped(t *testing.T) {
 	})
 }
 
-// A server that has answered has taken the connection: what it still says against that
-// comes too late for the calls that it may be executing.
+// A server that has answered has accepted the connection. If it refuses the connection
+// later, it may already be executing calls.
 func TestAConnectionThatIsRefusedAfterAnAnswerMayHaveRunTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := yarnrpc.Dial(t.Context(), "server:1", scripted(options(), func(conn net.Conn, requests <-chan wire.Request) {
@@ -191,8 +191,8 @@ func TestAConnectionThatIsRefusedAfterAnAnswerMayHaveRunTheRest(t *testing.T) {
 	})
 }
 
-// A server that refuses the connection may close it while we write: what it said
-// before must not be lost to the failed write.
+// A server that refuses the connection may close it while the client writes. The failed
+// write must not hide the server's reason.
 func TestLastWordsAreHeardAfterAFailedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options()
@@ -255,7 +255,8 @@ func TestAFailedWriteIsTheErrorWhereTheServerSaysNothing(t *testing.T) {
 	})
 }
 
-// Whoever answers a login without knowing the password, or out of turn, is not our server.
+// A peer that answers a login without knowing the password, or out of turn, is not the
+// right server.
 func TestServersThatBreakTheRulesOfTheLogin(t *testing.T) {
 	offer := func(auths ...*commonpb.RpcSaslProto_SaslAuth) *commonpb.RpcSaslProto {
 		return &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_NEGOTIATE.Enum(), Auths: auths}

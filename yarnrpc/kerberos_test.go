@@ -25,10 +25,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// serviceKey is what rm/server and the KDC know.
+// serviceKey is the key that rm/server and the KDC share.
 var serviceKey = types.EncryptionKey{KeyType: 18, KeyValue: bytes.Repeat([]byte{9}, 32)}
 
-// alices is a login of alice's; it takes note of what is asked of it.
+// alices is a login of alice that records its calls.
 type alices struct {
 	asked, forgotten []string
 }
@@ -53,7 +53,7 @@ func startKDC(t *testing.T) *kdctest.KDC {
 	return kdc
 }
 
-// keytabLogin is a login of alice's by her keytab, at the KDCs of conf.
+// keytabLogin returns a login of alice with her keytab, at the KDCs of conf.
 func keytabLogin(t *testing.T, conf *kerberos.Config) *kerberos.Login {
 	t.Helper()
 	b, err := kdctest.Keytab()
@@ -90,8 +90,8 @@ func simpleOffer() *commonpb.RpcSaslProto_SaslAuth {
 	return &commonpb.RpcSaslProto_SaslAuth{Method: proto.String("SIMPLE"), Mechanism: proto.String("")}
 }
 
-// authenticator is a server that logs clients in with Kerberos. It ends when the client
-// has gone or is logged in, with the protection agreed on.
+// authenticator is a server that logs clients in with Kerberos. It ends when the client has left,
+// or is logged in with the agreed protection.
 func authenticator(t *testing.T, conn net.Conn, requests <-chan wire.Request, gss *sasl.GSSAPIServer) sasl.Layer {
 	<-requests
 	send(t, conn, wire.CallSASL, nil, offers(kerberosOffer()), nil)
@@ -120,8 +120,8 @@ func withLogin(o yarnrpc.Options, login yarnrpc.Login) yarnrpc.Options {
 	return o
 }
 
-// A user is told only where the login acts for another: else the server would take the
-// short name for such a request, and refuse it.
+// The client sends a user name only if the login acts for another user. Otherwise the server
+// would treat the short name as such a request and refuse it.
 func TestWhoSpeaksAfterAKerberosLogin(t *testing.T) {
 	for name, tc := range map[string]struct {
 		user yarnrpc.UserInformation
@@ -171,8 +171,7 @@ func TestWhoSpeaksAfterAKerberosLogin(t *testing.T) {
 	}
 }
 
-// A server that skips a step, offers less than asked, or is not the one that is meant gets
-// no call.
+// A server that skips a step, offers less than required, or is not the right one gets no call.
 func TestServersThatBreakTheRulesOfKerberos(t *testing.T) {
 	privacy := []sasl.QOP{sasl.QOPPrivacy}
 	fixed := func(replies ...*commonpb.RpcSaslProto) func(*testing.T, net.Conn, <-chan wire.Request) {
@@ -217,7 +216,7 @@ func TestServersThatBreakTheRulesOfKerberos(t *testing.T) {
 				if !errors.Is(err, tc.want) {
 					t.Errorf("got %v, want %v", err, tc.want)
 				}
-				// The ticket is dropped with the login that failed: the server may have new keys.
+				// The ticket is dropped after a failed login: the server may have new keys.
 				if asked, forgotten := len(login.asked) == 1, len(login.forgotten) == 1; asked != tc.asked || forgotten != tc.asked {
 					t.Errorf("asked for %q, forgotten %q", login.asked, login.forgotten)
 				}

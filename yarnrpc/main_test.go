@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The calls of these tests: an application's number goes there, and comes back. Which
-// method it is matters to the server's handler alone, and to whether a Proxy repeats it.
+// The calls of these tests send an application's number and receive it back. The method
+// matters only to the server's handler, and to whether a Proxy repeats it.
 const method = "getApplicationReport"
 
 func ask(ctx context.Context, c yarnrpc.Caller, method string, number int32) (int32, error) {
@@ -43,13 +43,13 @@ func answer(number int32) *yarnpb.GetApplicationReportResponseProto {
 
 func echo(call *rpctest.Call) (proto.Message, error) { return answer(number(call)), nil }
 
-// hang keeps the caller waiting for as long as it likes.
+// hang waits until the caller leaves, and does not answer.
 func hang(call *rpctest.Call) (proto.Message, error) {
 	<-call.Gone
 	return nil, nil
 }
 
-// options are those of a client whom the server believes.
+// options returns the options of a client whose user name the server trusts.
 func options() yarnrpc.Options {
 	return yarnrpc.Options{
 		Protocol: yarnrpc.ApplicationClientProtocol,

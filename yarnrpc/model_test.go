@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
-// fault is what a server does to a connection or to a call, at any point of it.
+// fault is an action of a server against a connection or a call, at any point of it.
 type fault int
 
 const (
@@ -43,8 +43,8 @@ func (f fault) String() string {
 	}[f]
 }
 
-// world is the naive model: servers that take from a script what they do next, work when
-// it is at its end, and count how often each call was executed.
+// world is the naive model: servers that take their next actions from a script. After its
+// end they work normally. They count how often each call was executed.
 type world struct {
 	mu       sync.Mutex
 	script   []fault
@@ -119,10 +119,10 @@ func (w *world) handle(call *rpctest.Call) (proto.Message, error) {
 	return echo(call)
 }
 
-// Whatever servers do at whatever point: a call ends, in its caller's time; one that
-// must not be repeated is executed once at most; an answer is its own; an error that says
-// the call cannot have been executed is right; and one that may be repeated succeeds
-// when the faults end before its time does.
+// Whatever servers do, at whatever point: a call ends within its caller's time. A call
+// that must not be repeated is executed at most once. Each caller gets its own answer. If
+// an error says that the call cannot have been executed, that is true. A repeatable call
+// succeeds if the faults end before its time.
 func TestCallsEndAsTheirErrorsSay(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		script := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) fault {
@@ -150,7 +150,7 @@ type trial struct {
 	limit   time.Duration // of each caller
 }
 
-// run returns what was wrong.
+// run returns what went wrong.
 func (tr *trial) run(t *testing.T) (complaints []string) {
 	w := &world{script: tr.script, executed: make(map[int32]int)}
 	o := options()
@@ -193,7 +193,8 @@ func (tr *trial) run(t *testing.T) (complaints []string) {
 	return complaints
 }
 
-// judge says what is wrong with how a call ended. own: its answer is its own.
+// judge returns what is wrong with the end of a call. own says that the answer is the
+// call's own.
 func (tr *trial) judge(err error, own bool, executed int) string {
 	remote, answered := errors.AsType[*yarnrpc.RemoteError](err)
 	switch {

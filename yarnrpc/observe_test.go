@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
-// Metrics that miss a try, or count one twice, mislead whoever looks for a fault.
+// A metric that misses a try, or counts one twice, misleads operators.
 func TestEachTryOfACallIsObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {

@@ -16,9 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// agreement is how a client logs in, and what protects its calls then.
+// agreement is the client's login and the protection of its calls.
 type agreement struct {
-	mechanism string // empty: the server believes its clients
+	mechanism string // empty: the server trusts user names
 	qop       sasl.QOP
 }
 
@@ -39,7 +39,7 @@ func (a agreement) String() string {
 	return fmt.Sprintf("%s-%s", a.mechanism, a.qop)
 }
 
-// options are those of a client of parrotAddress.
+// options returns the options of a client of parrotAddress.
 func (a agreement) options() yarnrpc.Options {
 	o := options()
 	switch a.mechanism {
@@ -57,7 +57,7 @@ func (a agreement) logIn(conn net.Conn) (sasl.Layer, error) {
 	if a.mechanism == "" {
 		return nil, nil
 	}
-	if _, err := hearSASL(conn); err != nil { // that the client wants to
+	if _, err := hearSASL(conn); err != nil { // the client's request to log in
 		return nil, err
 	}
 	if a.mechanism == sasl.MechanismGSSAPI {
@@ -117,7 +117,7 @@ func saySASL(conn net.Conn, m *commonpb.RpcSaslProto) error {
 	return err
 }
 
-// hearSASL gives the token of a client's message.
+// hearSASL returns the token of a client's message.
 func hearSASL(conn net.Conn) ([]byte, error) {
 	frame, err := wire.ReadFrame(conn, wire.MaxFrame)
 	if err != nil {
@@ -127,11 +127,11 @@ func hearSASL(conn net.Conn) ([]byte, error) {
 	return r.SASL.GetToken(), err
 }
 
-// parrotAddress is that of every parrot, by the name that is in tickets.
+// parrotAddress is the address of every parrot, with the name in tickets.
 const parrotAddress = "server:1"
 
-// startParrot starts a server for one connection, and gives the options of its client.
-// Whatever is called has the same answer.
+// startParrot starts a server for one connection, and returns the options of its client.
+// Every call has the same answer.
 func startParrot(tb testing.TB, a agreement, answer proto.Message) yarnrpc.Options {
 	tb.Helper()
 	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
@@ -173,8 +173,8 @@ func startParrot(tb testing.TB, a agreement, answer proto.Message) yarnrpc.Optio
 	return o
 }
 
-// parrot answers each call on a connection with the same message, allocates nothing for
-// it, and so leaves what is counted to the client.
+// parrot answers each call on a connection with the same message. It allocates nothing, so
+// only the client's allocations are counted.
 type parrot struct {
 	conn  net.Conn
 	layer sasl.Layer // nil: none
@@ -202,7 +202,7 @@ func (p *parrot) run() {
 	}
 }
 
-// hear answers what has come.
+// hear answers received calls.
 func (p *parrot) hear() error {
 	for {
 		frame, err := p.in.Next()
@@ -247,7 +247,7 @@ func (p *parrot) hearUnwrapped() error {
 	}
 }
 
-// appendAnswer adds the answer to a request, if that is a call.
+// appendAnswer adds the answer to a request, if the request is a call.
 func (p *parrot) appendAnswer(b, request []byte) []byte {
 	id := callID(request)
 	if id < 0 { // the connection context
@@ -256,7 +256,7 @@ func (p *parrot) appendAnswer(b, request []byte) []byte {
 	return append(appendHeader(b, uint64(id), len(p.body)), p.body...)
 }
 
-// appendHeader begins an answer, of which so many bytes are to follow.
+// appendHeader begins an answer of which that many bytes follow.
 func appendHeader(b []byte, id uint64, follow int) []byte {
 	header := 1 + protowire.SizeVarint(id) + 2
 	b = binary.BigEndian.AppendUint32(b, uint32(1+header+follow))

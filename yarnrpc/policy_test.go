@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Waits that do not grow hammer a server that is down, waits without a limit never end,
-// and those of a thousand clients that are not spread come back in step.
+// Waits that do not grow overload a server that is down. Waits without a limit never end.
+// A thousand clients without random waits return at the same moment.
 func TestWaitsGrowToTheirLimitAndAreSpread(t *testing.T) {
 	p := Policy{BaseDelay: time.Second, MaxDelay: 10 * time.Second}
 	for n, seconds := range map[int]int{0: 1, 1: 2, 2: 4, 3: 8, 4: 10, 5: 10, 1000: 10} {

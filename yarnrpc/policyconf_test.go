@@ -11,8 +11,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// A cluster's administrators have said how long its clients are to wait: less gives up
-// during an ordinary failover, more hangs where nothing will come.
+// The administrators of a cluster have configured how long clients wait. With less, a
+// client gives up during an ordinary failover; with more, it hangs when no server will
+// answer.
 func TestPoliciesFollowTheHadoopConfiguration(t *testing.T) {
 	nameNode := func(nameservice bool) func(*hadoopconf.Conf) (yarnrpc.Policy, error) {
 		return func(conf *hadoopconf.Conf) (yarnrpc.Policy, error) { return yarnrpc.NameNodePolicy(conf, nameservice) }

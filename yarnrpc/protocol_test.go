@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 )
 
-// A method that is missing in the table is given up where it could be tried again;
-// one that is there and should not be may be executed twice.
+// If a method is missing in the table, the client gives up where it could try again. If a
+// method is there by mistake, it may be executed twice.
 func TestTheClientsCallsAreRepeatedButForThoseThatDoHarm(t *testing.T) {
 	t.Parallel()
 	once := []string{"failApplicationAttempt", "signalToContainer", "updateReservation", "deleteReservation"}

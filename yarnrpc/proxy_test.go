@@ -21,7 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
-// network is addresses and the servers behind them; nil: nobody listens there.
+// network maps addresses to the servers behind them; nil: no server listens there.
 type network struct {
 	mu      sync.Mutex
 	servers map[string]*rpctest.Server
@@ -96,8 +96,8 @@ func TestAProxyGoesToTheActiveServerAndStays(t *testing.T) {
 	})
 }
 
-// Without this, each of a thousand calls that fail together would move the proxy on,
-// past the active server and round again.
+// Without this, each of a thousand calls that fail together would move the Proxy to the next
+// address, past the active server and around again.
 func TestCallsThatFailTogetherFailOverOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{"rm1:1": {Handler: func(call *rpctest.Call) (proto.Message, error) {
@@ -120,8 +120,8 @@ func TestCallsThatFailTogetherFailOverOnce(t *testing.T) {
 	})
 }
 
-// An ApplicationMaster's heartbeat has no time to wait, but must find the active one
-// of two ResourceManagers although the first takes long to refuse it.
+// An ApplicationMaster's heartbeat has no time to wait. It must find the active one of two
+// ResourceManagers even if the first one refuses it slowly.
 func TestTheFirstRoundOverTheServersIsFinishedWhateverTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{"rm1:1": {Handler: func(call *rpctest.Call) (proto.Message, error) {
@@ -135,7 +135,7 @@ func TestTheFirstRoundOverTheServersIsFinishedWhateverTheTime(t *testing.T) {
 	})
 }
 
-// Without this, a client that makes one try for each call would ask a standby for ever.
+// Without this, a client with one try for each call would ask a standby for ever.
 func TestACallThatIsGivenUpLeavesTheServerThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{"rm1:1": {Handler: standby}, "rm2:1": {Handler: echo}})
@@ -247,8 +247,8 @@ func TestACallThatIsGivenUpSaysWhereAndHowLongItWasTried(t *testing.T) {
 	})
 }
 
-// TestWhatBoundsACallIsTold would catch a call that is given up after "608ms" and does not
-// say that the 1500 somebody has set are why.
+// TestWhatBoundsACallIsTold would catch a call that is given up after "608ms" without naming the
+// configured limit of 1500.
 func TestWhatBoundsACallIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{})
@@ -298,7 +298,7 @@ func TestPoliciesBoundTheTries(t *testing.T) {
 	}
 }
 
-// Hadoop waits longer for a host that may be starting than for one that says that nothing listens.
+// Hadoop waits longer for a host that may be starting than for a host that refuses connections.
 func TestEachKindOfFailureHasItsBound(t *testing.T) {
 	policy := yarnrpc.Policy{MaxWait: -1, BaseDelay: time.Second, MaxFailovers: 2, MaxTimeouts: 5}
 	for name, tc := range map[string]struct {
@@ -365,8 +365,8 @@ func TestAnswersThatNoRetryWouldChangeAreNotRetried(t *testing.T) {
 	}
 }
 
-// One host with a wrong keytab or clock must neither end the calls that the other would
-// answer, nor keep callers waiting where it is the only one.
+// One host with a wrong keytab or clock must not end calls that the other host would answer. If it
+// is the only host, it must not keep callers waiting.
 func TestAHostThatDoesNotLogUsInIsPassedOver(t *testing.T) {
 	refuse := func(*rpctest.Call) (proto.Message, error) {
 		return nil, rpctest.Exception("javax.security.sasl.SaslException", "GSS initiate failed")
@@ -434,7 +434,7 @@ func TestARefusedTokenIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
-// The last answer alone would tell that nothing was done.
+// The last answer alone would say that nothing was executed.
 func TestARefusalAfterALostAnswerLeavesTheDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: func(call *rpctest.Call) (proto.Message, error) {
@@ -491,7 +491,8 @@ func TestResetUsesTheNewestTokenForNewCallsAlone(t *testing.T) {
 	})
 }
 
-// One impatient caller must not take the connection away from those who wait with it.
+// If the context of one caller ends, the other callers must keep the connection for which they
+// wait.
 func TestCallersShareADialButNotTheirContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: echo}})
@@ -586,7 +587,7 @@ func TestCloseEndsWhateverAProxyDoes(t *testing.T) {
 	}
 }
 
-// Which token is meant may take a look-up: the caller's time bounds that, too.
+// The choice of a token may need a look-up. The caller's time also limits that look-up.
 func TestACallersTimeBoundsTheChoiceOfATokenToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options()
@@ -605,7 +606,7 @@ func TestACallersTimeBoundsTheChoiceOfATokenToo(t *testing.T) {
 	})
 }
 
-// The connection closes at the very moment at which the call comes.
+// The connection closes at the moment of the call.
 func TestCallsThatMeetTheIdleCloseAreMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: echo}})

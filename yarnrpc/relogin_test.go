@@ -19,8 +19,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// refusing are servers that take no ticket before the good login, counted over all of
-// them. The one that takes it answers one call.
+// refusing are servers that accept no ticket before the good login, counted over all of
+// them. The server that accepts it answers one call.
 type refusing struct {
 	t      *testing.T
 	class  string // of its exceptions; "": SASL's own
@@ -54,8 +54,9 @@ func (r *refusing) options(login yarnrpc.Login) yarnrpc.Options {
 	return o
 }
 
-// A user who is refused with a good ticket can do nothing about it, but has to know whose part it is. Some time after it has
-// refused a ticket a server logs in anew, and tells of its own login if that fails.
+// A user whose good ticket is refused can do nothing, but must learn which side is at fault.
+// A server that has refused a ticket logs in again later, and reports a failure of its own
+// login.
 func TestAServerThatTakesNoTicketIsToBlame(t *testing.T) {
 	for _, class := range []string{"javax.security.sasl.SaslException", "org.apache.hadoop.security.KerberosAuthException"} {
 		t.Run(class, func(t *testing.T) {
@@ -70,8 +71,8 @@ func TestAServerThatTakesNoTicketIsToBlame(t *testing.T) {
 	}
 }
 
-// A server whose keys have just been changed refuses the ticket that there is, and takes
-// the next one. Java's clients get that, too.
+// A server whose keys have just changed refuses the existing ticket, and accepts the next
+// one. Java's clients also get a new ticket.
 func TestARefusedTicketIsFollowedByAnother(t *testing.T) {
 	one, two := []string{"server:1"}, []string{"server:1", "server:2"}
 	for name, tc := range map[string]struct {
@@ -118,7 +119,7 @@ func TestARefusedTicketIsFollowedByAnother(t *testing.T) {
 	}
 }
 
-// outdated is a login whose ticket has expired for as many times as it says.
+// outdated is a login whose ticket has expired a given number of times.
 type outdated struct {
 	alices
 	times int
@@ -132,8 +133,8 @@ func (l *outdated) Ticket(ctx context.Context, service string) (*sasl.Ticket, er
 	return ticket, err
 }
 
-// There may be a new ticket, by kinit or as the Login itself logs in anew; who has none
-// must be told soon.
+// A new ticket may exist, from kinit or because the Login logs in again. A user without one
+// must learn that soon.
 func TestAnExpiredTicketIsAskedForOnceMore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		times int
@@ -163,9 +164,8 @@ func TestAnExpiredTicketIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
-// Proxy, Login and KDC together: where the KDC holds the login's ticket for expired, and the
-// Login does not yet, the call must not fail, nor ask the KDC more than once for what is to
-// replace it.
+// Proxy, Login and KDC together: the KDC treats the login's ticket as expired, and the Login
+// does not yet. The call must not fail, and must ask the KDC only once for a new ticket.
 func TestAnExpiredTicketIsReplacedOnceAndTheCallSucceeds(t *testing.T) {
 	kdc := startKDC(t) // out of the bubble, as it waits for the network
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// What is told must be what was agreed on, not what was configured: it would catch a report of
-// privacy over a connection in the clear.
+// The report must be the agreed protection, not the configured one. It would catch a report of
+// privacy over a connection in clear text.
 func TestWhatWasAgreedOnIsTold(t *testing.T) {
 	allQOPs := []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity, sasl.QOPAuthentication}
 	told := func(o yarnrpc.Options, got *[]yarnrpc.Security) yarnrpc.Options {

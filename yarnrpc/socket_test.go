@@ -19,9 +19,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// Over a real socket several calls share a write, and their answers come in any order.
-// Each caller gets his own answer, though others leave early and some answers come late;
-// one that were forgotten would wait for ever.
+// Over a real socket, several calls share a write, and their answers come in any order.
+// Each caller gets its own answer, although others leave early and some answers come
+// late. A forgotten caller would wait for ever.
 func TestCallersOfASocketGetTheirOwnAnswers(t *testing.T) {
 	for name, o := range map[string]ends{
 		"in clear":        {options(), &rpctest.Server{}},
@@ -66,13 +66,13 @@ func TestCallersOfASocketGetTheirOwnAnswers(t *testing.T) {
 	}
 }
 
-// pause is a slow server's, or a caller's that has something else to do.
+// pause is the time of a slow server, or of a caller between calls.
 func pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	<-timer.C
 }
 
-// ends are the client and the server of a connection.
+// ends holds the client and the server of a connection.
 type ends struct {
 	client yarnrpc.Options
 	server *rpctest.Server
@@ -87,8 +87,8 @@ func protected(qop sasl.QOP) ends {
 	return e
 }
 
-// The kernel takes a part of a long request, and the rest later: the calls behind it
-// must not come in between, and must come.
+// The kernel accepts a part of a long request, and the rest later. The calls behind it
+// must not come in between, and must arrive.
 func TestARequestThatTheKernelDoesNotTakeAtOnceArrivesWhole(t *testing.T) {
 	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
 		var request yarnpb.SubmitApplicationRequestProto
@@ -114,8 +114,8 @@ func TestARequestThatTheKernelDoesNotTakeAtOnceArrivesWhole(t *testing.T) {
 	callers.Wait()
 }
 
-// A connection that once had to wait for the kernel must not break as soon as a call's
-// time has passed since.
+// The time limit of an earlier write that waited for the kernel must not break the
+// connection later.
 func TestATimeLimitForALongRequestIsNoneForTheNext(t *testing.T) {
 	server := &rpctest.Server{Handler: func(*rpctest.Call) (proto.Message, error) { return answer(1), nil }}
 	address := server.Listen(t)
@@ -123,7 +123,7 @@ func TestATimeLimitForALongRequestIsNoneForTheNext(t *testing.T) {
 	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if tcp, is := conn.(*net.TCPConn); is {
-			err = tcp.SetWriteBuffer(4 << 10) // the kernel does not take it at once
+			err = tcp.SetWriteBuffer(4 << 10) // the kernel does not accept it at once
 		}
 		return conn, err
 	}
@@ -145,7 +145,7 @@ func TestATimeLimitForALongRequestIsNoneForTheNext(t *testing.T) {
 	}
 }
 
-// Whenever a connection ends, whoever calls on it comes back.
+// Whenever a connection ends, every caller on it returns.
 func TestASocketThatEndsAtAnyMomentKeepsNobody(t *testing.T) {
 	server := &rpctest.Server{Handler: echo}
 	address := server.Listen(t)
@@ -177,8 +177,8 @@ func TestASocketThatEndsAtAnyMomentKeepsNobody(t *testing.T) {
 	}
 }
 
-// A connection that the server closes between calls must be known for closed before the
-// next one: that could not be repeated otherwise.
+// The client must notice that the server has closed an unused connection before it sends
+// the next call, because it could not repeat that call.
 func TestAServerThatClosesAnUnusedSocketIsNoticed(t *testing.T) {
 	server := &rpctest.Server{Handler: echo}
 	c := dial(t, server.Listen(t), options())
@@ -220,8 +220,8 @@ func TestACallerWhoWaitsForASocketCanLeave(t *testing.T) {
 	}
 }
 
-// What servers that break the rules do in memory (TestServersThatBreakTheRules) is read
-// in another way from a socket.
+// A socket reads the faults of TestServersThatBreakTheRules in another way than memory
+// does.
 func TestSocketsWhoseServersBreakTheRules(t *testing.T) {
 	for name, tc := range map[string]struct {
 		says string

@@ -27,14 +27,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// pair is a fake ResourceManager behind two addresses, and a client that tries rm1
-// first. Something befalls the first thing that the client does there.
+// pair is a fake ResourceManager behind two addresses, and a client that tries rm1 first. A
+// fault hits the client's first action there.
 type pair struct {
 	fake    *yarnfake.Fake
 	address string // the fake's
 	options yarnrpc.Options
 
-	first func(context.Context) (net.Conn, error) // what befalls the first connection to rm1; nil: nothing does
+	first func(context.Context) (net.Conn, error) // the first connection to rm1; nil: no fault
 
 	mu      sync.Mutex // guards what follows
 	dialled []string
@@ -44,8 +44,8 @@ type pair struct {
 const (
 	firstHost, secondHost = "rm1:8032", "rm2:8032"
 
-	// The calls: one may be repeated, and one may not. The second is of an attempt that
-	// there is not, which is an answer, too.
+	// The calls: one may be repeated, and one may not. The second names an attempt that
+	// does not exist, which is also an answer.
 	often, once = "getClusterMetrics", "failApplicationAttempt"
 )
 
@@ -72,7 +72,7 @@ func (p *pair) dial(ctx context.Context, network, address string) (net.Conn, err
 	return p.fake.Dial(ctx, network, p.address)
 }
 
-// warnings takes the errors of a pair's tries from the warnings that are logged.
+// warnings collects the errors of a pair's tries from the logged warnings.
 type warnings struct {
 	slog.Handler
 	of *pair
@@ -103,7 +103,7 @@ func says(bytes []byte) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// unwelcome is a first connection that the server does not want.
+// unwelcome is a first connection that the server refuses.
 func unwelcome(t *testing.T, class string) func(context.Context) (net.Conn, error) {
 	b, err := wire.AppendResponse(nil, wire.CallContext, nil, nil, &wire.Failure{
 		Class: class, Message: "no", Fatal: true, Detail: "FATAL_UNAUTHORIZED",
@@ -135,7 +135,7 @@ func (b *breaking) Read(p []byte) (int, error) {
 	return 0, b.with
 }
 
-// end is how a call ended.
+// end is the outcome of a call.
 type end string
 
 const (
@@ -145,8 +145,7 @@ const (
 	inDoubt  end = "in doubt" // whether it was executed
 )
 
-// Each row of the table, at a ResourceManager that has what the row says happen to it
-// once.
+// Each row of the table, at a ResourceManager where the row's fault happens once.
 func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
 	kdc := startKDC(t) // out of the bubbles, as it waits for the network
 	const ipc, yarn, sasl = "org.apache.hadoop.ipc.", "org.apache.hadoop.yarn.exceptions.", "javax.security.sasl.SaslException"
@@ -230,7 +229,7 @@ func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
 	}
 }
 
-// tryRow makes a call, to which something happens that the row is for.
+// tryRow makes a call with the fault of the row.
 func tryRow(t *testing.T, row yarnrpc.Verdict, befalls func(*testing.T, *pair), name string, want end) {
 	p := newPair(t)
 	befalls(t, p)
@@ -269,7 +268,7 @@ func (p *pair) end(err error) end {
 	switch {
 	case yarnrpc.MaybeSent(err):
 		return inDoubt
-	case err != nil && !errors.Is(err, yarnrpc.ErrApplicationNotFound): // which the fake alone can know
+	case err != nil && !errors.Is(err, yarnrpc.ErrApplicationNotFound): // which only the fake can know
 		return refused
 	case p.dialled[len(p.dialled)-1] == secondHost:
 		return bySecond
@@ -278,7 +277,8 @@ func (p *pair) end(err error) end {
 	}
 }
 
-// wrongToken is a token that the ResourceManager does not take, and then the right one.
+// wrongToken gives the client a token that the ResourceManager refuses, and then the right
+// one.
 func wrongToken(t *testing.T, p *pair) {
 	right := p.issue(t)
 	wrong := right
@@ -286,7 +286,7 @@ func wrongToken(t *testing.T, p *pair) {
 	p.options.Token = oneAfter(&wrong, &right)
 }
 
-// issue gets a token of the ResourceManager's.
+// issue gets a token from the ResourceManager.
 func (p *pair) issue(t *testing.T) creds.Token {
 	issuer := yarnrpc.NewProxy([]string{firstHost}, p.options, yarnrpc.Policy{})
 	var issued commonpb.GetDelegationTokenResponseProto
@@ -302,7 +302,7 @@ func (p *pair) issue(t *testing.T) creds.Token {
 	}
 }
 
-// oneAfter are the tokens of the first login and of those that follow.
+// oneAfter returns a token for the first login and another for later ones.
 func oneAfter(first, then *creds.Token) func(context.Context, string) (*creds.Token, error) {
 	asked := false
 	return func(context.Context, string) (*creds.Token, error) {
@@ -314,7 +314,7 @@ func oneAfter(first, then *creds.Token) func(context.Context, string) (*creds.To
 	}
 }
 
-// kerberosLogin is what a login by Kerberos meets.
+// kerberosLogin is the environment of a Kerberos login.
 type kerberosLogin struct {
 	server string                            // the host that the server says it is
 	clock  time.Time                         // the KDC's
@@ -322,8 +322,8 @@ type kerberosLogin struct {
 	kdcs   []string                          // of the realm
 }
 
-// loginFirst has the client log in by its keytab at the first server, which wants that, and
-// later by a token: the fake has no keys.
+// loginFirst makes the client log in with its keytab at the first server, which requires
+// that, and later with a token: the fake has no keys.
 func (p *pair) loginFirst(t *testing.T, kdc *kdctest.KDC, spoil func(*kerberosLogin)) {
 	token := p.issue(t)
 	conf, err := kerberos.ParseConfig("test", kdc.Conf())
@@ -347,7 +347,7 @@ func (p *pair) loginFirst(t *testing.T, kdc *kdctest.KDC, spoil func(*kerberosLo
 	p.first = func(ctx context.Context) (net.Conn, error) { return server.Dial(ctx, "tcp", firstHost) }
 }
 
-// silent is a server that has stopped with its connections open.
+// silent is a server that has stopped while its connections are open.
 func silent(_ *testing.T, p *pair) {
 	p.first = func(context.Context) (net.Conn, error) {
 		client, served := net.Pipe()
@@ -359,7 +359,7 @@ func silent(_ *testing.T, p *pair) {
 	}
 }
 
-// lost is a connection that goes with the answer.
+// lost is a connection that breaks before the answer arrives.
 func lost(_ *testing.T, p *pair) {
 	p.fake.Drop(often, yarnfake.After)
 	p.fake.Drop(once, yarnfake.After)

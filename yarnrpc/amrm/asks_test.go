@@ -93,7 +93,7 @@ func TestAskTableCountsDownAsYarnDoes(t *testing.T) {
 	if s.table.pending() {
 		t.Error("counting down is sent")
 	}
-	// The next change of the key corrects what an unnamed host has made differ.
+	// The next change of the key corrects the difference that an unnamed host has caused.
 	s.ask(2, host("b", "/q", 2))
 	s.send()
 	want := []string{"*:3 /q:2 /r:1 a:1 b:2", "*:2 /q:2 b:2 /r:0 a:0"}
@@ -102,8 +102,8 @@ func TestAskTableCountsDownAsYarnDoes(t *testing.T) {
 	}
 }
 
-// Clearing changes when the request leaves, not when it has arrived, loses the
-// asks made in between.
+// If changes were cleared when the request leaves, not when it has arrived, asks made in
+// between would be lost.
 func TestAskTableKeepsChangesMadeWhileARequestIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	s := &script{table: newAskTable()}
@@ -121,8 +121,8 @@ func TestAskTableKeepsChangesMadeWhileARequestIsOnItsWay(t *testing.T) {
 	}
 }
 
-// YARN takes a count as it is, though it has just given a container for the
-// count before: without another send it would give that one twice.
+// YARN sets a new count unchanged, although it has just given a container for the old one.
+// Without another send it would give that container twice.
 func TestAskTableSendsAgainWhatCrossedWithAContainer(t *testing.T) {
 	t.Parallel()
 	s := &script{table: newAskTable()}
@@ -171,8 +171,8 @@ func TestAskTableStrictAsksStayOnTheirHosts(t *testing.T) {
 	}
 }
 
-// A delay that never ends starves the ask where its hosts stay full; one that ends at
-// once, or for what was asked for later, places containers away from their data.
+// If the delay never ends, the ask starves while its hosts are full. If it ends at once,
+// or for later asks, containers run far from their data.
 func TestStrictAsksAreRelaxedAfterATime(t *testing.T) {
 	t.Parallel()
 	const delay = time.Minute

@@ -78,7 +78,7 @@ func responseID(n int32) *yarnpb.AllocateResponseProto {
 	return &yarnpb.AllocateResponseProto{ResponseId: proto.Int32(n)}
 }
 
-// counts gives the counts in an allocate request by place.
+// counts returns the counts in an allocate request by place.
 func counts(request proto.Message) map[string]int32 {
 	byPlace := map[string]int32{}
 	for _, r := range request.(*yarnpb.AllocateRequestProto).GetAsk() {
@@ -129,8 +129,8 @@ func tokenProto(password string) *commonpb.TokenProto {
 	return pbconv.TokenProto(&creds.Token{Identifier: []byte{1}, Password: []byte(password), Kind: creds.KindAMRM})
 }
 
-// The second of two registrations whose first answer was lost must not end the
-// application.
+// If the answer to the first registration was lost, the refusal of the second must not
+// end the application.
 func TestRegisterTwiceIsRegistered(t *testing.T) {
 	t.Parallel()
 	c, _ := scriptedClient(t,
@@ -183,7 +183,7 @@ func TestARefusedAskIsSentAgainUntilItIsMended(t *testing.T) {
 	}
 }
 
-// sized gives the memory of each entry in an allocate request by place.
+// sized returns the memory of each entry in an allocate request by place.
 func sized(request proto.Message) map[string]int64 {
 	byPlace := map[string]int64{}
 	for _, r := range request.(*yarnpb.AllocateRequestProto).GetAsk() {
@@ -192,9 +192,9 @@ func sized(request proto.Message) map[string]int64 {
 	return byPlace
 }
 
-// YARN checks the size of what is cancelled, too. While the only large node was
-// restarted smaller, the cancellation of the places that an earlier ask had named, in
-// that ask's size, made YARN refuse every allocate from then on.
+// YARN also checks the size of cancelled asks. An earlier ask had named places, and the
+// only large node then restarted smaller. The cancellation of those places with the old
+// size made YARN refuse every later allocate.
 func TestACancellationHasNoSizeThatYARNCouldRefuse(t *testing.T) {
 	t.Parallel()
 	const large = 4096
@@ -239,8 +239,8 @@ func TestACancellationHasNoSizeThatYARNCouldRefuse(t *testing.T) {
 	}
 }
 
-// An ask that YARN never took needs no cancellation; one that it took under the same
-// key does.
+// An ask that YARN never accepted needs no cancellation. An ask that it accepted under
+// the same key does.
 func TestARefusedAskThatIsTakenBackIsNotSent(t *testing.T) {
 	t.Parallel()
 	c, _ := scriptedClient(t,
@@ -277,8 +277,8 @@ func TestARefusedAskThatIsTakenBackIsNotSent(t *testing.T) {
 	}
 }
 
-// A refusal that came after a lost answer would be sent again for ever, whatever its
-// owner mends, if it counted as lost itself.
+// If a refusal after a lost answer counted as lost, the request would be sent for ever,
+// whatever the caller changes.
 func TestARefusalAfterALostAnswerIsARefusal(t *testing.T) {
 	t.Parallel()
 	refused := exception("InvalidResourceRequestException", "too large")
@@ -298,8 +298,8 @@ func TestARefusalAfterALostAnswerIsARefusal(t *testing.T) {
 	}
 }
 
-// One release of a container that is not the attempt's would be refused for
-// ever, and every ask with it.
+// One release of another attempt's container would make YARN refuse every request, and
+// every ask with it.
 func TestAForeignReleaseIsDroppedWhenRefused(t *testing.T) {
 	t.Parallel()
 	own := records.ContainerID{Attempt: testAttempt, ID: 3}
@@ -363,7 +363,7 @@ func TestARestartedResourceManagerIsToldEverythingInOneAllocate(t *testing.T) {
 	}
 }
 
-// Whoever waits to hear of a restart must, though the answer that told us got lost.
+// The caller must learn of a restart even if the answer to the new registration was lost.
 func TestARestartIsToldAlsoIfTheAnswerToTheRegistrationIsLost(t *testing.T) {
 	t.Parallel()
 	c, _ := scriptedClient(t,
@@ -446,7 +446,7 @@ func TestARolledTokenServesNewConnections(t *testing.T) {
 	}
 }
 
-// A fenced attempt must not reach out once more, not even to unregister.
+// An attempt that YARN has given up must make no more calls, not even to unregister.
 func TestAnAttemptThatIsGoneStaysGone(t *testing.T) {
 	t.Parallel()
 	for _, class := range []string{"org.apache.hadoop.yarn.exceptions.ApplicationAttemptNotFoundException", "org.apache.hadoop.security.token.SecretManager$InvalidToken"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// scheduler is a ResourceManager that wants encryption and the application's token.
+// scheduler is a ResourceManager that requires encryption and the application's token.
 func scheduler(handler rpctest.Handler) *rpctest.Server {
 	return &rpctest.Server{
 		QOPs:      []sasl.QOP{sasl.QOPPrivacy},
@@ -25,8 +25,8 @@ func scheduler(handler rpctest.Handler) *rpctest.Server {
 	}
 }
 
-// An ApplicationMaster that stays with a standby, or does not know how the cluster
-// protects its connections, never registers.
+// An ApplicationMaster that stays with a standby, or does not know the cluster's
+// protection, never registers.
 func TestTheActiveResourceManagerIsFoundUnderTheClustersProtection(t *testing.T) {
 	standby := scheduler(func(*rpctest.Call) (proto.Message, error) {
 		return nil, rpctest.Exception("org.apache.hadoop.ipc.StandbyException", "not me")

@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// An ApplicationMaster that runs a command in two containers. Its cluster is one
-// inside this process, and so is it: it is unmanaged.
+// An ApplicationMaster runs a command in two containers. Its cluster is inside this
+// process. The ApplicationMaster is too, because it is unmanaged.
 func ExampleClient_Heartbeats() {
 	fake, err := yarnfake.Start(yarnfake.Config{})
 	if err != nil {

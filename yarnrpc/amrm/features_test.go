@@ -21,7 +21,7 @@ func registers() exchange {
 	return exchange{method: "registerApplicationMaster", response: &yarnpb.RegisterApplicationMasterResponseProto{}}
 }
 
-// entry is what a test looks at of one ask.
+// entry is the part of an ask that a test checks.
 type entry struct {
 	Place    string
 	Count    int32
@@ -51,9 +51,9 @@ func allocates(t *testing.T, c *Client) Response {
 	return r
 }
 
-// A rack that is named stays open when the ask is strict, one that only follows
-// from a host does not (AMRMClientImpl#addContainerRequest); both open when the
-// caller relaxes.
+// A named rack stays open when the ask is strict. A rack that only follows from a host
+// does not (AMRMClientImpl#addContainerRequest). Both open when the caller relaxes the
+// ask.
 func TestStrictLocalityIsRelaxedByAskingAgain(t *testing.T) {
 	t.Parallel()
 	c, _ := scriptedClient(t,
@@ -73,7 +73,7 @@ func TestStrictLocalityIsRelaxedByAskingAgain(t *testing.T) {
 	allocates(t, c)
 }
 
-// YARN tells opportunistic asks apart by their size: the former would stay.
+// YARN distinguishes opportunistic asks by their size, so the former ask would stay.
 func TestAnOpportunisticAskOfAnotherSizeCancelsTheFormer(t *testing.T) {
 	t.Parallel()
 	c, _ := scriptedClient(t,
@@ -120,8 +120,8 @@ func TestRegistrationCarriesRulesAndTellsResourceTypes(t *testing.T) {
 	}
 }
 
-// A rejected request must neither stay outstanding nor be sent again; one that
-// was refused as a whole must be.
+// A rejected request must not stay outstanding and must not be sent again. A request that
+// was refused as a whole must be sent again.
 func TestSchedulingRequestsAreSentOnceAndCanBeRejected(t *testing.T) {
 	t.Parallel()
 	key := AskKey{Priority: 2, RequestID: 5}
@@ -166,8 +166,8 @@ func TestSchedulingRequestsAreSentOnceAndCanBeRejected(t *testing.T) {
 	allocates(t, c)
 }
 
-// CapacityScheduler overlooks scheduling requests beside asks: one kind at a time
-// is sent, and neither can keep the other waiting.
+// CapacityScheduler ignores scheduling requests in a request with asks. So only one kind
+// is sent at a time, and neither can keep the other waiting.
 func TestAsksAndSchedulingRequestsTakeTurns(t *testing.T) {
 	t.Parallel()
 	wantKinds := func(asks, requests int) func(*testing.T, proto.Message) {
@@ -199,7 +199,7 @@ func TestAsksAndSchedulingRequestsTakeTurns(t *testing.T) {
 	}
 }
 
-// A request that YARN refuses can be taken back although it was never taken.
+// The caller can cancel a request that YARN has refused.
 func TestARefusedSchedulingRequestIsTakenBackWithoutAWord(t *testing.T) {
 	t.Parallel()
 	c, _ := scriptedClient(t,
@@ -220,8 +220,8 @@ func TestARefusedSchedulingRequestIsTakenBackWithoutAWord(t *testing.T) {
 	allocates(t, c)
 }
 
-// An update is sent with the container's version, sent again to a
-// ResourceManager that came back, and ends with its answer.
+// An update is sent with the container's version, sent again to a restarted
+// ResourceManager, and ends with its answer.
 func TestUpdatesAreOutstandingUntilTheyAreAnswered(t *testing.T) {
 	t.Parallel()
 	container := records.Container{ID: records.ContainerID{Attempt: testAttempt, ID: 2}, Version: 4, Resource: small}
@@ -329,7 +329,7 @@ func TestAResponseTellsEverything(t *testing.T) {
 	}
 }
 
-// The URL is told once, and a registration that is repeated has it.
+// The URL is sent once, and a repeated registration holds it.
 func TestANewTrackingURL(t *testing.T) {
 	t.Parallel()
 	wantURL := func(want string) func(*testing.T, proto.Message) {

@@ -14,10 +14,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// FuzzAllocated takes the answers to two allocates that want two containers by an
-// ask, two by a scheduling request, and an update.
-// It would catch one that makes more be asked for, or a container that is
-// neither wanted nor given back.
+// FuzzAllocated reads arbitrary answers to two allocates. They ask for two containers by
+// an ask, two by a scheduling request, and an update. It would catch an answer after
+// which more containers are asked for, and a container that is neither wanted nor given
+// back.
 func FuzzAllocated(f *testing.F) {
 	granted := pbconv.ContainerProto(records.Container{
 		ID: records.ContainerID{Attempt: testAttempt, ID: 2}, Priority: 1, Resource: records.Resource{MemoryMB: 1024, VCores: 1},
@@ -72,7 +72,7 @@ func FuzzAllocated(f *testing.F) {
 		}
 		for _, request := range c.next(time.Time{}, 0).asks {
 			limit := 2
-			if request.place == anyPlace { // which is what limits the others
+			if request.place == anyPlace { // the limit of the others
 				limit -= ofAsk
 			}
 			if request.count < 0 || request.count > limit {
@@ -82,8 +82,8 @@ func FuzzAllocated(f *testing.F) {
 	})
 }
 
-// FuzzExpectedResponseID reads what the ResourceManager says in words. It would
-// catch an id that it never sent.
+// FuzzExpectedResponseID reads the ResourceManager's text. It would catch an id that the
+// ResourceManager never sent.
 func FuzzExpectedResponseID(f *testing.F) {
 	f.Add("Invalid responseId in AllocateRequest from application attempt: appattempt_1_0001_000001, expect responseId to be 4, but get 1")
 	f.Add("expect responseId to be -1, but get 0")

@@ -17,7 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// beats is a number of allocates that bring nothing.
+// beats returns a number of allocates without news.
 func beats(n int32) []exchange {
 	var list []exchange
 	for id := range n {

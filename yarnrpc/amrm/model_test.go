@@ -25,15 +25,15 @@ import (
 
 var testAttempt = records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
 
-// rmModel is a ResourceManager as simple as can be: its table of asks, its
-// response ids, and no scheduler but the test, which grants what is asked.
+// rmModel is the simplest ResourceManager: its table of asks, its response ids, and no
+// scheduler: the test grants containers.
 type rmModel struct {
 	t          *rapid.T
 	registered bool
 	lastID     int32
 	last       *yarnpb.AllocateResponseProto
 	table      map[AskKey]map[string]int
-	strict     map[AskKey]bool           // of keys in the table: no place but those in it will do
+	strict     map[AskKey]bool           // of keys in the table: only the places in it are allowed
 	granted    []records.Container       // to be told
 	completed  []records.ContainerStatus // to be told
 	told       []records.Container       // told with the last response
@@ -43,14 +43,15 @@ type rmModel struct {
 	maximum    int64 // of a container's memory: that of the largest node
 
 	requests map[AskKey]int // of scheduling requests
-	// eager is how many opportunistic containers the next allocate gives at once.
+	// eager is the number of opportunistic containers that the next allocate gives at
+	// once.
 	eager    int
 	versions map[records.ContainerID]int
 	updating map[records.ContainerID]*yarnpb.UpdateContainerRequestProto
 	updated  []*yarnpb.UpdatedContainerProto // to be told
 	news     []records.ContainerID           // of updated in the last response
 
-	// What becomes of the next call.
+	// The fate of the next call.
 	loseRequest, loseResponse bool
 	unreachable               error
 }
@@ -176,7 +177,7 @@ func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Messag
 	return nil
 }
 
-// takeUpdates keeps what is to be changed, and refuses what cannot be.
+// takeUpdates keeps updates that can be made, and refuses the others.
 func (m *rmModel) takeUpdates(requests []*yarnpb.UpdateContainerRequestProto) (refused []*yarnpb.UpdateContainerErrorProto) {
 	for _, u := range requests {
 		id := pbconv.ContainerID(u.GetContainerId())
@@ -210,7 +211,7 @@ func (m *rmModel) carryOut(id records.ContainerID) {
 	})
 }
 
-// grantRequested gives one container of a scheduling request.
+// grantRequested grants one container of a scheduling request.
 func (m *rmModel) grantRequested(key AskKey) {
 	if m.requests[key] > 0 {
 		m.requests[key]--
@@ -218,7 +219,7 @@ func (m *rmModel) grantRequested(key AskKey) {
 	}
 }
 
-// grant gives one outstanding container on a host, and counts down.
+// grant grants one outstanding container on a host, and lowers the counts.
 func (m *rmModel) grant(key AskKey, host string) {
 	places := m.table[key]
 	if places["*"] == 0 || m.strict[key] && places[host] == 0 {
@@ -255,8 +256,8 @@ func (m *rmModel) complete(id records.ContainerID, status records.ExitStatus) {
 	m.completed = append(m.completed, records.ContainerStatus{ID: id, State: records.ContainerComplete, ExitStatus: status})
 }
 
-// restart forgets all but running containers: those that the application has
-// been told of, and has had time to start.
+// restart forgets everything except running containers. These were reported to the
+// application, and it has had time to start them.
 func (m *rmModel) restart() {
 	m.registered, m.last, m.lastID = false, nil, 0
 	for _, c := range slices.Concat(m.granted, m.told) {
@@ -264,7 +265,7 @@ func (m *rmModel) restart() {
 	}
 	m.table, m.granted, m.completed, m.told = map[AskKey]map[string]int{}, nil, nil, nil
 	clear(m.strict)
-	// An update that no NodeManager has been told of yet is taken back.
+	// An update that no NodeManager has received yet is undone.
 	for _, u := range m.updated {
 		m.versions[pbconv.ContainerID(u.GetContainer().GetId())]--
 	}
@@ -276,25 +277,25 @@ func (m *rmModel) restart() {
 	clear(m.requests)
 }
 
-// one and large are the sizes of asks. Nodes are at times smaller than large.
+// one and large are the sizes of asks. Sometimes all nodes are smaller than large.
 var one, large = records.Resource{MemoryMB: 1, VCores: 1}, records.Resource{MemoryMB: 8, VCores: 1}
 
-// opportunistic is the key of asks that are met at once, constrained that of
+// opportunistic is the key of asks that are met at once, constrained the key of
 // scheduling requests.
 var (
 	opportunistic = AskKey{Priority: 1, ExecutionType: records.ExecutionOpportunistic}
 	constrained   = AskKey{Priority: 3, RequestID: 1}
 )
 
-// longest is the longest time after which the callers of the model relax an ask.
+// longest is the longest time after which callers in the model relax an ask.
 const longest = 5 * time.Second
 
 func rackOf(host string) string { return "/rack" + host[1:2] }
 
-// A client's asks are met exactly, whatever is lost and whenever the
-// ResourceManager restarts: nothing is asked for twice, no container is
-// overlooked or told twice, and every release arrives. An ask that YARN refuses, as its
-// nodes have become too small, stands in nobody's way once it is taken back.
+// A client's asks are met exactly, whatever is lost and whenever the ResourceManager
+// restarts. Nothing is asked for twice, no container is missed or reported twice, and
+// every release arrives. An ask that YARN refuses because its nodes have become too small
+// blocks no other ask after it is cancelled.
 func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -306,7 +307,7 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		c.now = func() time.Time { return now }
 		need := map[AskKey]int{}            // what the caller still wants
-		strict := map[AskKey]bool{}         // at the places that he has named alone
+		strict := map[AskKey]bool{}         // only at the places that the caller has named
 		relax := map[AskKey]time.Duration{} // after this; 0: never
 		asked := map[AskKey]time.Time{}     // when strict and relax became what they are
 		sizes := map[AskKey]records.Resource{}
@@ -342,7 +343,7 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 			return err
 		}
 
-		takeBack := func() { // what YARN refuses
+		takeBack := func() { // cancel what YARN refuses
 			for key, size := range sizes {
 				if size.MemoryMB > rm.maximum && key != opportunistic {
 					c.SetAsk(Ask{Key: key, Capability: size})
@@ -470,9 +471,9 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 			},
 		})
 
-		// Without further faults both sides agree after five exchanges: one repeats
-		// what was lost, which may be refused, two send what was left, two what that
-		// crossed with. Then two tell what the time has relaxed.
+		// Without further faults, both sides agree after five exchanges. One repeats the
+		// lost request, which may be refused. Two send the remaining changes, and two the
+		// changes that crossed with those. Then two more send what the time has relaxed.
 		takeBack()
 		for i := range 7 {
 			if i == 5 {

@@ -63,8 +63,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// Too few named places would leave containers to the slow "*"; too many would
-// make the ask of one container as large as the cluster.
+// With too few named places, containers would wait for the slow "*". With too many, the
+// ask for one container would be as large as the cluster.
 func TestSpreadNamesEnoughPlacesAndNotTheWholeCluster(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -109,7 +109,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// A password in a log would let whoever reads the log be the user.
+// A password in a log would let every reader of the log act as the user.
 func TestSecretsDoNotShow(t *testing.T) {
 	c := New()
 	c.Tokens["a"] = &Token{Identifier: []byte("IDENT"), Password: []byte("PASSW"), Kind: "K", Service: "S"}
@@ -171,7 +171,7 @@ func TestTokensAreFoundByKindAndService(t *testing.T) {
 	}
 }
 
-// A process must not get what it has no business with by way of what it needs.
+// A process must not get other secrets together with the tokens that it needs.
 func TestOnlyGivesNothingElse(t *testing.T) {
 	c := sample()
 	got := c.Only(KindHDFSDelegation, KindNM)
@@ -185,7 +185,7 @@ func TestOnlyGivesNothingElse(t *testing.T) {
 	}
 }
 
-// Java programs find a token by its service, to the letter.
+// Java programs find a token by its exact service.
 func TestServicesAreWhatJavaCallsThem(t *testing.T) {
 	for _, tc := range []struct {
 		address string

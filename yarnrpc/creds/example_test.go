@@ -6,8 +6,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// A token on its way from the client that got it to a container that uses it. Nothing
-// that is printed shows it.
+// A token goes from the client that got it to a container that uses it. No output shows
+// it.
 func Example() {
 	token := &creds.Token{Kind: creds.KindHDFSDelegation, Service: creds.NameserviceService("ns1"), Password: []byte("secret")}
 

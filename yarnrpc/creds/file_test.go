@@ -63,8 +63,8 @@ func TestBothFormatsReadBackWhatIsEmpty(t *testing.T) {
 	}
 }
 
-// Credentials that were brought along must not be lost, and what is newer must win
-// where it is to.
+// Existing credentials must not be lost, and newer ones must replace them if the caller
+// wants that.
 func TestCredentialsAreMerged(t *testing.T) {
 	token := func(service string) *Token { return &Token{Kind: KindRMDelegation, Service: service} }
 	old := func() *Credentials {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shortNames reads the rules of a section head "[authentication mechanism] rules" of
+// shortNames reads the rules from a section head "[authentication mechanism] rules" of
 // testdata/java/shortnames.txt.
 func shortNames(t *testing.T, head string) (*ShortNames, error) {
 	t.Helper()
@@ -25,7 +25,7 @@ func shortNames(t *testing.T, head string) (*ShortNames, error) {
 	return new(Conf).With("test", properties).ShortNames("EXAMPLE.COM")
 }
 
-// The record is what Hadoop itself answers: integration/rpc/conformance asks it again.
+// The record holds Hadoop's own answers. integration/rpc/conformance asks Hadoop again.
 func TestShortNamesAreHadoops(t *testing.T) {
 	t.Parallel()
 	record, err := os.ReadFile("testdata/java/shortnames.txt")
@@ -60,7 +60,8 @@ func TestShortNamesAreHadoops(t *testing.T) {
 	}
 }
 
-// Java gives these rules a meaning that Go cannot keep: wrong user names would follow.
+// Go cannot keep the meaning that these rules have in Java. They would give wrong user
+// names.
 func TestRulesThatOnlyJavaUnderstandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for rules, want := range map[string]string{
@@ -106,8 +107,8 @@ func TestAPrincipalWithoutRuleIsNamed(t *testing.T) {
 	}
 }
 
-// FuzzShortNames feeds arbitrary rules and principals: no panic, and under the
-// mechanism hadoop never a user name that holds a host or a realm.
+// FuzzShortNames reads arbitrary rules and principals. It would catch a panic and, with
+// the mechanism hadoop, a user name that holds a host or a realm.
 func FuzzShortNames(f *testing.F) {
 	record, err := os.ReadFile("testdata/java/shortnames.txt")
 	if err != nil {

@@ -140,8 +140,8 @@ func TestSecurityEnabled(t *testing.T) {
 	}
 }
 
-// TestTokensAreRenewedInTime would catch milliseconds that are taken for seconds, and a token that is believed to live on
-// where nothing is configured.
+// TestTokensAreRenewedInTime would catch milliseconds that are read as seconds, and a
+// token without a configured interval that is expected to stay valid.
 func TestTokensAreRenewedInTime(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]time.Duration{
@@ -155,8 +155,8 @@ func TestTokensAreRenewedInTime(t *testing.T) {
 	}
 }
 
-// An address that cannot be dialled would be tried for minutes, and the error
-// would not say where it comes from.
+// A client would try an address that cannot be dialled for minutes, and the error would
+// not name its source.
 func TestAddressesThatAreNoneNameTheirProperty(t *testing.T) {
 	for _, name := range []string{"yarn.resourcemanager.address", "yarn.resourcemanager.hostname", "dfs.namenode.rpc-address.ns"} {
 		c := (&Conf{}).With("site.xml", map[string]string{name: "a]b", "dfs.nameservices": "ns"})

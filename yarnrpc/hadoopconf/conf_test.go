@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// writeConf makes a configuration directory. Values are whole documents where
-// they start with "<?" or "<c", else lists of "name=value" lines.
+// writeConf makes a configuration directory. Values that start with "<?" or "<c" are
+// whole documents, others are lists of "name=value" lines.
 func writeConf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestLaterFilesOverrideEarlierOnesUnlessFinal(t *testing.T) {
 	}
 }
 
-// Errors must lead a user to the line that is wrong, in the included file too.
+// Errors must name the wrong line, also in an included file.
 func TestLoadErrorsNameFileAndLine(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -227,7 +227,7 @@ func TestWithOverridesFinalProperties(t *testing.T) {
 	}
 }
 
-// The containers see what the client saw, whatever their own environment says.
+// The containers see the client's values, whatever their own environment holds.
 func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	dir := writeConf(t, map[string]string{
@@ -245,7 +245,7 @@ func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// dfs.replication is Hadoop's default, and the NameNode's may be another.
+	// dfs.replication has Hadoop's default; the NameNode's default may differ.
 	if diff := cmp.Diff([]string{"dfs.replication", "dfs.user.home.dir.prefix", "fs.defaultFS", "markup", "secret-manager.key-length"}, d.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// What the files say, here given by hand, with Hadoop's defaults under it. Load
-// reads files, from where Find has found them.
+// The values of the files, here given by hand, over Hadoop's defaults. Load reads files from the
+// directory that Find returns.
 func Example() {
 	conf := new(hadoopconf.Conf).With("a program", map[string]string{
 		"yarn.resourcemanager.ha.enabled":    "true",

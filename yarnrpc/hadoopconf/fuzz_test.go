@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzParse feeds arbitrary documents to the reader: it must end with an error
-// or with a configuration that survives Marshal and Parse unchanged, and never
-// panic or read another file.
+// FuzzParse reads arbitrary documents. The reader must return an error, or a
+// configuration that Marshal and Parse do not change. It must never panic or read another
+// file.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"testdata/java/core-site.xml", "testdata/java/included.xml"} {
 		data, err := os.ReadFile(name)
@@ -31,7 +31,7 @@ func FuzzParse(f *testing.F) {
 		}
 		first, err := c.Marshal()
 		if err != nil {
-			return // variables that do not end
+			return // endless variables
 		}
 		d, err := Parse(first)
 		if err != nil {

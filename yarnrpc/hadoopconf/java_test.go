@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What Hadoop 3.4.3 itself makes of a file that uses each rule of the format
-// is recorded in testdata/java (Values.java says how). A deviation here is a
-// cluster whose client configuration we read differently from its servers.
+// testdata/java records how Hadoop 3.4.3 reads a file that uses each rule of the format
+// (Values.java says how). With a deviation, Bobbin would read a client configuration
+// differently from the cluster's servers.
 func TestLoadAgreesWithHadoopsOwnReader(t *testing.T) {
 	t.Parallel()
 	c, err := Load("testdata/java", Environment{

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// FuzzValues reads a property's value as everything that it may be. It would
-// catch a number that wraps around, a list with nothing in it, and an error that
-// does not name property and file.
+// FuzzValues reads a property's value as every type. It would catch a number that wraps
+// around, a list with an empty element, and an error that does not name property and
+// file.
 func FuzzValues(f *testing.F) {
 	for _, value := range []string{"true", "0x7fffffffffffffff", "-0x8000000000000000", "106751d", "9223372036854775807ns", "8e", "-64 m", "a,, b", "k", "${x}", "hdfs://nn:8020/", "nn:8020", "[::1]", "٣s"} {
 		f.Add(value)
@@ -51,8 +51,8 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// FuzzAddresses reads where the servers of a cluster are. It would catch an
-// address that is none, which is dialled in vain for minutes.
+// FuzzAddresses reads the addresses of a cluster's servers. It would catch an invalid
+// address, which a client would dial in vain for minutes.
 func FuzzAddresses(f *testing.F) {
 	for _, value := range []string{"rm:8032", "rm", "[::1]", "::1", "[::1]:8032", "0.0.0.0:0", "a]b", "http://rm:8088", "rm:", ":8032", "hdfs:/x"} {
 		f.Add(value)

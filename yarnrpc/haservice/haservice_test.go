@@ -26,8 +26,8 @@ func ask(t *testing.T, server *rpctest.Server) (Status, error) {
 	return c.Status(t.Context())
 }
 
-// A standby that is taken for the active server, or one that cannot take over for one
-// that can, is what an administrator must never be told.
+// An administrator must never read that a standby is active, or that a standby is ready
+// when it is not.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	for want, answer := range map[Status]*commonpb.GetServiceStatusResponseProto{
@@ -95,7 +95,7 @@ func TestAServerThatWorksAloneIsTold(t *testing.T) {
 	}
 }
 
-// FuzzStatus would catch an answer that crashes its reader, and a state that is made up.
+// FuzzStatus would catch an answer that crashes its reader, and an invented state.
 func FuzzStatus(f *testing.F) {
 	for number := range commonpb.HAServiceStateProto_name {
 		b, err := proto.Marshal(&commonpb.GetServiceStatusResponseProto{State: commonpb.HAServiceStateProto(number).Enum(), NotReadyReason: proto.String("x")})
@@ -110,7 +110,7 @@ func FuzzStatus(f *testing.F) {
 			return
 		}
 		got := statusOf(&p)
-		want := State(commonpb.HAServiceStateProto_name[int32(p.GetState())]) // empty for a state of the future
+		want := State(commonpb.HAServiceStateProto_name[int32(p.GetState())]) // empty for an unknown state
 		if got.State != want || got.Ready != p.GetReadyToBecomeActive() || got.NotReady != p.GetNotReadyReason() {
 			t.Errorf("%+v is read as %+v", &p, got)
 		}

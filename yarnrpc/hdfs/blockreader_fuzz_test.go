@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// FuzzBlockReader has a DataNode answer anything: what is given out is no more than was asked for, and
-// nothing panics, hangs or takes more memory than bytes have come.
+// FuzzBlockReader reads arbitrary answers of a DataNode. It would catch more bytes than requested, a
+// panic, a hang, and memory beyond the received bytes.
 func FuzzBlockReader(f *testing.F) {
 	crc := readable(f, hdfspb.ChecksumTypeProto_CHECKSUM_CRC32C, chunkSize)
 	content := pattern(f, 1500)

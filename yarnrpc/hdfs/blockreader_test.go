@@ -19,7 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 )
 
-// dials notes the addresses that were dialled, but for the NameNode's.
+// dials records the dialled addresses, except the NameNode's.
 type dials struct {
 	fake *hdfsfake.Fake
 	mu   sync.Mutex // guards to
@@ -35,7 +35,7 @@ func (d *dials) dial(ctx context.Context, network, address string) (net.Conn, er
 	return d.fake.Dial(ctx, network, address)
 }
 
-// take gives what was dialled since the last time.
+// take returns the addresses that were dialled since the last call.
 func (d *dials) take() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,7 +43,7 @@ func (d *dials) take() string {
 	return strings.Join(d.to, " ")
 }
 
-// onDataNodes runs a test in a bubble of its own, with the file /file of the content.
+// onDataNodes runs a test in its own bubble, with the file /file.
 func onDataNodes(t *testing.T, c hdfsfake.Config, content []byte, test func(t *testing.T, d *hdfs.Dialer, fake *hdfsfake.Fake, dialled *dials)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func blockOf(t *testing.T, d *hdfs.Dialer) hdfs.Block {
 	return layout.Blocks[0]
 }
 
-// readBlock reads a block from an offset on.
+// readBlock reads a block from an offset to its end.
 func readBlock(t *testing.T, d *hdfs.Dialer, offset int64) ([]byte, error) {
 	t.Helper()
 	r := d.ReadBlock(t.Context(), blockOf(t, d), offset)
@@ -86,8 +86,8 @@ func noise(n int) []byte {
 	return b
 }
 
-// Packets begin where a chunk of the checksums does. It would catch the bytes before the offset that
-// are given out, too, and the last ones that are not.
+// Packets begin at a checksum chunk. It would catch returned bytes before the offset, and missing
+// bytes at the end.
 func TestABlockIsReadFromAnyOffset(t *testing.T) {
 	t.Parallel()
 	content := noise(200_003)
@@ -100,7 +100,7 @@ func TestABlockIsReadFromAnyOffset(t *testing.T) {
 	})
 }
 
-// A connection costs a DataNode a thread, and a login where there is one: most of the work for a
+// A new connection costs a DataNode a thread and, in secure clusters, a login: most of the work for a
 // small file.
 func TestBlocksThatAreReadOneAfterTheOtherShareAConnection(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestBlocksThatAreReadOneAfterTheOtherShareAConnection(t *testing.T) {
 	})
 }
 
-// It would catch a block that is half read whose rest is taken for the next one's.
+// It would catch a half-read block whose rest is returned as the next block.
 func TestAConnectionWithBytesOnItsWayIsNotShared(t *testing.T) {
 	t.Parallel()
 	content := noise(100_000)
@@ -137,14 +137,14 @@ func TestAConnectionWithBytesOnItsWayIsNotShared(t *testing.T) {
 				t.Fatalf("%d bytes, %v", len(got), err)
 			}
 		}
-		if n := fake.Dialled(); n != 4 { // the first whole one was kept for what came after
+		if n := fake.Dialled(); n != 4 { // the first complete one was kept for the next reads
 			t.Errorf("%d connections", n)
 		}
 	})
 }
 
-// A DataNode that is restarted, or has waited for long, has ended what is kept here. It would catch a
-// reader that fails for it, and one that holds it against the DataNode.
+// A restarted DataNode, or one that has waited too long, has closed the kept connection. It would
+// catch a reader that fails because of that, and one that counts it as a failure of the DataNode.
 func TestAKeptConnectionThatHasEndedIsNoFailure(t *testing.T) {
 	t.Parallel()
 	onDataNodes(t, hdfsfake.Config{DataNodes: 2, KeepAlive: time.Second}, noise(23), func(t *testing.T, d *hdfs.Dialer, _ *hdfsfake.Fake, dialled *dials) {
@@ -160,8 +160,8 @@ func TestAKeptConnectionThatHasEndedIsNoFailure(t *testing.T) {
 	})
 }
 
-// It would catch a DataNode that is asked once more for what it has just refused, or that was frozen
-// and is waited for twice; one that is not asked last then; and one that is taken for away.
+// It would catch a DataNode that is asked again after a refusal, or waited for twice when it is
+// frozen; one that is not asked last afterwards; and one that is treated as unreachable.
 func TestWhatADataNodeDoesOnAKeptConnectionCounts(t *testing.T) {
 	t.Parallel()
 	const silence = time.Minute // dfs.client.socket-timeout
@@ -190,7 +190,7 @@ func TestWhatADataNodeDoesOnAKeptConnectionCounts(t *testing.T) {
 				read("node1", 0)
 				c.fault(fake)
 				read("node2", c.takes)
-				time.Sleep(10 * time.Second) // beyond what is kept
+				time.Sleep(10 * time.Second) // longer than connections are kept
 				read("node2", 0)
 			})
 			onDataNodes(t, hdfsfake.Config{}, noise(23), func(t *testing.T, d *hdfs.Dialer, fake *hdfsfake.Fake, dialled *dials) {
@@ -209,14 +209,14 @@ func TestWhatADataNodeDoesOnAKeptConnectionCounts(t *testing.T) {
 	}
 }
 
-// Ten thousand files must not wait for the same dead DataNode one by one; and one that is back is
-// asked again, or all is read from afar for ever.
+// Ten thousand files must not wait one by one for the same dead DataNode. A DataNode that is back
+// must be asked again, or all reads would stay remote.
 func TestADataNodeThatHasFailedIsAskedLast(t *testing.T) {
 	t.Parallel()
 	onDataNodes(t, hdfsfake.Config{DataNodes: 2}, noise(23), func(t *testing.T, d *hdfs.Dialer, fake *hdfsfake.Fake, dialled *dials) {
 		read := func(want string) {
 			t.Helper()
-			time.Sleep(10 * time.Second) // beyond what is kept
+			time.Sleep(10 * time.Second) // longer than connections are kept
 			if got, err := readBlock(t, d, 0); err != nil || len(got) != 23 {
 				t.Fatalf("%d bytes, %v", len(got), err)
 			}
@@ -238,14 +238,14 @@ func TestADataNodeThatHasFailedIsAskedLast(t *testing.T) {
 		if _, err := readBlock(t, d, 0); !errors.Is(err, hdfs.ErrUnreachable) || !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("error %v", err)
 		}
-		fake.StartDataNode(0) // nobody else may be told that both are gone
+		fake.StartDataNode(0) // no other reader may learn that both are gone
 		dialled.take()
 		read("node1")
 	})
 }
 
-// What may pass is waited for, and what a DataNode says of a block is not. It would catch one that is
-// taken for the other.
+// A reader waits for a fault that may pass, but not after a DataNode's answer about a block. It would
+// catch one that is treated as the other.
 func TestABlockThatLiesNowhereIsUnreachable(t *testing.T) {
 	t.Parallel()
 	onDataNodes(t, hdfsfake.Config{}, noise(23), func(t *testing.T, d *hdfs.Dialer, fake *hdfsfake.Fake, _ *dials) {
@@ -279,8 +279,8 @@ func TestTheEndOfItsContextEndsAReader(t *testing.T) {
 	})
 }
 
-// The library asks first whether all transfer is encrypted, and without it nobody would: DataNodes
-// then hang up on what they take for a login.
+// The library asks first whether all transfer is encrypted. Without the library, the Dialer must ask:
+// otherwise DataNodes close the connection, because they take the operation for a login.
 func TestWhetherTransferIsEncryptedIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	onDataNodes(t, hdfsfake.Config{}, noise(23), func(t *testing.T, d *hdfs.Dialer, fake *hdfsfake.Fake, _ *dials) {

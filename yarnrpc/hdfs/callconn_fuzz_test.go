@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// callsIn are the calls in what was written, up to the first fault if there is one.
+// callsIn returns the calls in written bytes, up to the first fault.
 func callsIn(written []byte) (calls []wire.Request) {
 	r := bytes.NewReader(written)
 	if _, err := wire.ReadPreamble(r); err != nil {
@@ -34,7 +34,7 @@ func callsIn(written []byte) (calls []wire.Request) {
 	}
 }
 
-// inPieces reads so many bytes at a time.
+// inPieces reads a given number of bytes at a time.
 type inPieces struct {
 	io.Reader
 	size int
@@ -42,7 +42,8 @@ type inPieces struct {
 
 func (r inPieces) Read(b []byte) (int, error) { return r.Reader.Read(b[:min(len(b), r.size)]) }
 
-// answerOf has a NameNode answer with a message, or for the first byte 1 refuse with a class of exceptions.
+// answerOf makes a NameNode answer with a message or, if the first byte is 1, with an exception of a given
+// class.
 func answerOf(says []byte, response proto.Message) error {
 	if len(says) > 0 && says[0] == 1 {
 		return &yarnrpc.RemoteError{Class: string(says[1:]), Message: "no\n\tat NameNode"}
@@ -50,8 +51,9 @@ func answerOf(says []byte, response proto.Message) error {
 	return proto.Unmarshal(says, response)
 }
 
-// FuzzCallConn writes what a library could write, and reads the answers, both in pieces; a NameNode says one thing to each call. It would
-// catch an answer that is another call's, a call that is made twice or gets no answer, and a crash.
+// FuzzCallConn writes arbitrary calls of a library, and reads the answers, both in pieces. The NameNode
+// gives each call the same answer. It would catch an answer to the wrong call, a call that is made twice or
+// gets no answer, and a crash.
 func FuzzCallConn(f *testing.F) {
 	opening, err := wire.AppendContext(wire.AppendPreamble(nil, wire.AuthNone), wire.Context{ClientID: []byte("client"), User: "me"})
 	if err != nil {

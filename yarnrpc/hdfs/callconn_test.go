@@ -43,7 +43,7 @@ func library(t *testing.T, o DialerOptions) *colinmarc.Client {
 	return client
 }
 
-// namespace is a NameNode that has the file /here, and takes every name for a new one.
+// namespace is a NameNode that has the file /here, and accepts every other name as new.
 func namespace(call *rpctest.Call) (proto.Message, error) {
 	if call.Call.Protocol != yarnrpc.HDFSClientProtocol {
 		return nil, rpctest.NoSuchProtocol(call)
@@ -62,7 +62,7 @@ func namespace(call *rpctest.Call) (proto.Message, error) {
 	}
 }
 
-// someFile is what a NameNode says of a file.
+// someFile is a NameNode's description of a file.
 func someFile(owner string, length int) *hdfspb.HdfsFileStatusProto {
 	return &hdfspb.HdfsFileStatusProto{
 		FileType: hdfspb.HdfsFileStatusProto_IS_FILE.Enum(), Path: []byte{}, Length: proto.Uint64(uint64(length)), FileId: proto.Uint64(1),
@@ -117,8 +117,8 @@ func TestTheLibrarysCallsGoThroughTheDialer(t *testing.T) {
 	}
 }
 
-// The library would refuse a NameNode for five seconds after each failure, and give up
-// a file that is being written.
+// The library would avoid a NameNode for five seconds after each failure, and give up a file
+// that is being written.
 func TestFailOversDoNotShow(t *testing.T) {
 	t.Parallel()
 	var active atomic.Int32
@@ -145,8 +145,8 @@ func TestFailOversDoNotShow(t *testing.T) {
 	}
 }
 
-// The library would refuse the NameNode for five seconds, active or not, and forget that it
-// has leases.
+// The library would avoid the NameNode for five seconds, active or not, and forget its
+// leases.
 func TestAStandbyEndsNoConnection(t *testing.T) {
 	t.Parallel()
 	var active atomic.Bool
@@ -166,7 +166,7 @@ func TestAStandbyEndsNoConnection(t *testing.T) {
 	}
 }
 
-// The library would keep what is wrong to itself, as it passes on the text alone.
+// The library would hide the error, because it passes on only its text.
 func TestErrorsSayWhyThereIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	away := library(t, DialerOptions{Addresses: []string{"nn:8020"}, RPC: dialledBy(func(context.Context, string, string) (net.Conn, error) {
@@ -186,7 +186,7 @@ func TestErrorsSayWhyThereIsNoAnswer(t *testing.T) {
 	}
 }
 
-// counting counts the calls of each method, and answers them with nothing.
+// counting counts the calls of each method, and answers without content.
 type counting map[string]int
 
 func (c counting) Call(_ context.Context, method string, _, _ proto.Message) error {
@@ -206,7 +206,7 @@ func callWith(t *testing.T, conn net.Conn, method string, request proto.Message)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for len(frame) > 0 { // in pieces, of which the library makes none
+	for len(frame) > 0 { // in pieces, although the library writes whole frames
 		n := min(5, len(frame))
 		if _, err := conn.Write(frame[:n]); err != nil {
 			return nil, err
@@ -224,7 +224,7 @@ func callWith(t *testing.T, conn net.Conn, method string, request proto.Message)
 	return response.Failure, err
 }
 
-// opened gives a connection that the library has opened.
+// opened returns a connection that the library has opened.
 func opened(t *testing.T, rpc yarnrpc.Caller) *callConn {
 	t.Helper()
 	c := newCallConn(t.Context(), rpc, "nn")
@@ -240,7 +240,7 @@ func opened(t *testing.T, rpc yarnrpc.Caller) *callConn {
 	return c
 }
 
-// Ten thousand processes that read would make ten thousand calls a second for nothing.
+// Ten thousand reading processes would make ten thousand useless calls a second.
 func TestLeasesAreRenewedByThoseWhoWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -284,7 +284,7 @@ func (r refusing) Call(_ context.Context, method string, _, _ proto.Message) err
 	return nil
 }
 
-// The library would end a file whose last block a DataNode has not reported in time.
+// The library would end a file when a DataNode has not reported its last block in time.
 func TestANextBlockIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	const notYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
@@ -310,8 +310,8 @@ func TestANextBlockIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// The library names the last block once. A NameNode that has not heard of the block before it
-// has not committed it then, and would not complete the file however often it is asked.
+// The library names the last block once. If DataNodes have not reported the block before, the
+// NameNode has not committed the last one, and later calls would never complete the file.
 func TestTheLastBlockIsNamedUntilTheFileIsComplete(t *testing.T) {
 	t.Parallel()
 	const done = 3 // call of each file that completes it
@@ -342,7 +342,7 @@ func TestTheLastBlockIsNamedUntilTheFileIsComplete(t *testing.T) {
 	}
 }
 
-// silent answers nothing until its caller leaves.
+// silent does not answer until its caller leaves.
 type silent struct{}
 
 func (silent) Call(ctx context.Context, _ string, _, _ proto.Message) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// bitFlipper is a man in the middle who changes what comes, once mask is set.
+// bitFlipper is a man in the middle who flips bits of the stream after mask is set.
 type bitFlipper struct {
 	net.Conn
 	mask []byte
@@ -27,9 +27,10 @@ func (c *bitFlipper) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestWhoChangesAFileUnderPrivacyIsNoticed is the attack of a man in the middle who knows what a file holds, as everybody
-// knows a published binary: he flips its bits on the way to the DataNode. It would catch a client that lets DataNodes have
-// AES in counter mode, by which he gets the file that he wants, although its own configuration does not ask for that.
+// TestWhoChangesAFileUnderPrivacyIsNoticed is the attack of a man in the middle who knows the content of a file, for
+// example of a published binary. He flips bits on the way to the DataNode. It would catch a client that lets
+// DataNodes choose AES in counter mode, with which he gets any file he wants, although the client's configuration
+// does not ask for AES.
 func TestWhoChangesAFileUnderPrivacyIsNoticed(t *testing.T) {
 	t.Parallel()
 	for name, dial := range map[string]func(*testing.T, DataTransfer, func(net.Conn) error) (net.Conn, error){
@@ -43,8 +44,8 @@ func TestWhoChangesAFileUnderPrivacyIsNoticed(t *testing.T) {
 		},
 	} {
 		for asked, want := range map[bool]string{
-			false: "",                         // nothing that was changed is taken
-			true:  "#!/bin/sh\nexec ./evil\n", // what counter mode lacks
+			false: "",                         // no changed byte is accepted
+			true:  "#!/bin/sh\nexec ./evil\n", // counter mode does not notice the change
 		} {
 			op, file := operation(t, opWriteBlock, blockTokenOf(someUser, someSecret)), []byte("#!/bin/sh\nexec ./good\n")
 			node := known(sasl.QOPPrivacy)
@@ -88,7 +89,8 @@ func TestWhoChangesAFileUnderPrivacyIsNoticed(t *testing.T) {
 	}
 }
 
-// TestNoCipherIsTakenThatWasNotOffered would catch a DataNode, or who poses as one, that brings counter mode back in.
+// TestNoCipherIsTakenThatWasNotOffered would catch a client that accepts counter mode from a DataNode, or from an
+// impostor, without having offered it.
 func TestNoCipherIsTakenThatWasNotOffered(t *testing.T) {
 	t.Parallel()
 	node := known(sasl.QOPPrivacy)

@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// endless gives the same bytes for ever, and takes all there are.
+// endless returns the same bytes for ever, and accepts all writes.
 type endless struct {
 	net.Conn
 	bytes []byte
@@ -27,7 +27,7 @@ func (e *endless) Read(b []byte) (int, error) {
 
 func (e *endless) Write(b []byte) (int, error) { return len(b), nil }
 
-// BenchmarkTransfer shows what protection costs for each packet of 64 KiB.
+// BenchmarkTransfer measures the cost of protection for each packet of 64 KiB.
 func BenchmarkTransfer(b *testing.B) {
 	packet := make([]byte, 64<<10+40)
 	layer := func(b *testing.B, qop sasl.QOP, cipher string) sasl.Layer {
@@ -93,7 +93,7 @@ func BenchmarkTransfer(b *testing.B) {
 	})
 }
 
-// BenchmarkBlockStream shows what comparing checksums costs for each packet of 64 KiB.
+// BenchmarkBlockStream measures the cost of checksums for each packet of 64 KiB.
 func BenchmarkBlockStream(b *testing.B) {
 	one := packet(b, 0, make([]byte, 64<<10))
 	s := blockStream{from: &endless{bytes: one}, sums: &checksums{chunk: chunkSize, table: crc32.MakeTable(crc32.Castagnoli)}}

@@ -26,7 +26,7 @@ import (
 
 const chunkSize = 512 // dfs.bytes-per-checksum
 
-// readable is the answer to a read of a block with those checksums.
+// readable is the answer to a read of a block with such checksums.
 func readable(t testing.TB, kind hdfspb.ChecksumTypeProto, chunk uint32) []byte {
 	t.Helper()
 	return delimited(t, &hdfspb.BlockOpResponseProto{
@@ -47,7 +47,8 @@ func delimited(t testing.TB, m proto.Message) []byte {
 	return b.Bytes()
 }
 
-// packet is data as DataNodes send it; without any, the last packet of a block.
+// packet returns data in the form of a DataNode. Without data it is the last packet of a
+// block.
 func packet(t testing.TB, offset int, data []byte) []byte {
 	t.Helper()
 	header, err := proto.Marshal(&hdfspb.PacketHeaderProto{
@@ -66,7 +67,7 @@ func packet(t testing.TB, offset int, data []byte) []byte {
 	return bytes.Join([][]byte{b, header, sums, data}, nil)
 }
 
-// packets are those of a block.
+// packets returns the packets of a block.
 func packets(t testing.TB, content []byte) [][]byte {
 	t.Helper()
 	const length = 64 << 10
@@ -77,7 +78,7 @@ func packets(t testing.TB, content []byte) [][]byte {
 	return append(all, packet(t, len(content), nil))
 }
 
-// tell answers the operation of that code, and hangs up.
+// tell answers the operation with that code, and closes the connection.
 func tell(conn net.Conn, code byte, answer []byte) error {
 	head := make([]byte, opPrefix)
 	if _, err := io.ReadFull(conn, head); err != nil {
@@ -86,17 +87,17 @@ func tell(conn net.Conn, code byte, answer []byte) error {
 	if head[2] != code {
 		return fmt.Errorf("operation %d", head[2])
 	}
-	if err := protodelim.UnmarshalFrom(unbuffered{conn}, new(emptypb.Empty)); err != nil { // which takes any
+	if err := protodelim.UnmarshalFrom(unbuffered{conn}, new(emptypb.Empty)); err != nil { // which accepts any message
 		return err
 	}
-	if len(answer) == 0 { // which a pipe would take for something
+	if len(answer) == 0 { // because a pipe would pass on the empty write
 		return nil
 	}
 	_, err := conn.Write(answer)
 	return err
 }
 
-// oneFile is a NameNode whose only file, of one block, lies at DataNodes.
+// oneFile is a NameNode with only one file. The file has one block on the DataNodes.
 func oneFile(content []byte, dataNodes ...string) *rpctest.Server {
 	block := located(0, uint64(len(content)), false, dataNodes...)
 	for i, node := range block.Locs {
@@ -119,8 +120,9 @@ func oneFile(content []byte, dataNodes ...string) *rpctest.Server {
 	}}
 }
 
-// The library passes on what does not fit its checksum, and what came of a packet that broke
-// off; and it asks a DataNode that hangs up between two packets again, for ever.
+// The library returns bytes that do not match their checksum, and bytes of incomplete
+// packets. It asks a DataNode that closes the connection between two packets again, for
+// ever.
 func TestABlockIsReadRightOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	content := pattern(t, 200_003)
@@ -135,7 +137,7 @@ func TestABlockIsReadRightOrNotAtAll(t *testing.T) {
 		for _, others := range []int{0, 1} {
 			t.Run(fmt.Sprintf("%s, %d other DataNodes", name, others), func(t *testing.T) {
 				t.Parallel()
-				spoiled, fine := t.Name()+" bad", t.Name()+" good" // the library remembers those that failed
+				spoiled, fine := t.Name()+" bad", t.Name()+" good" // the library remembers failed DataNodes
 				answers := map[string][][]byte{spoiled + ":9866": spoil(packets(t, content)), fine + ":9866": packets(t, content)}
 				nameNode := oneFile(content, []string{spoiled, fine}[:1+others]...).Listen(t)
 				var dataNodes sync.WaitGroup
@@ -172,8 +174,8 @@ func TestABlockIsReadRightOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A DataNode takes what is no login for one, and hangs up: an EOF alone tells nobody what to
-// do.
+// A DataNode treats the operation as a login and closes the connection. An EOF alone gives
+// the user no remedy.
 func TestADataNodeThatHangsUpAtOnceMayWantALogin(t *testing.T) {
 	t.Parallel()
 	op := operation(t, opReadBlock, nil)
@@ -201,7 +203,7 @@ func TestADataNodeThatHangsUpAtOnceMayWantALogin(t *testing.T) {
 			}
 		})
 	}
-	t.Run("with bytes unread", func(t *testing.T) { // the connection is reset then
+	t.Run("with bytes unread", func(t *testing.T) { // then the connection is reset
 		t.Parallel()
 		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -232,7 +234,8 @@ func TestADataNodeThatHangsUpAtOnceMayWantALogin(t *testing.T) {
 	})
 }
 
-// Each would make the library take memory without end, divide by nothing, or lose its step.
+// Each would make the library allocate memory without end, divide by zero, or lose its
+// position in the stream.
 func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	t.Parallel()
 	crc := readable(t, hdfspb.ChecksumTypeProto_CHECKSUM_CRC32C, chunkSize)
@@ -269,7 +272,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	}
 }
 
-// readUntil reads until there is an error, io.EOF among them.
+// readUntil reads until an error or io.EOF.
 func readUntil(r io.Reader) (got []byte, err error) {
 	b := make([]byte, 100)
 	for {
@@ -281,8 +284,8 @@ func readUntil(r io.Reader) (got []byte, err error) {
 	}
 }
 
-// The library would leave a connection open for each DataNode that refuses a block, until it
-// has been silent for long.
+// The library would leave a connection open for each DataNode that refuses a block, until
+// the silence limit.
 func TestARefusedReadEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -312,8 +315,8 @@ func TestARefusedReadEndsItsConnection(t *testing.T) {
 	})
 }
 
-// It would catch a stream that loses its step where a refusal or the end of a block is
-// followed by something else, and checksums of one kind that are taken for another's.
+// It would catch a stream that loses its position after a refusal or after the end of a
+// block, and checksums of one kind that are read as another kind.
 func TestAnswersAreGivenOutAsTheyCame(t *testing.T) {
 	t.Parallel()
 	refusal := delimited(t, &hdfspb.BlockOpResponseProto{Status: hdfspb.Status_ERROR_ACCESS_TOKEN.Enum(), Message: proto.String("no")})
@@ -327,8 +330,8 @@ func TestAnswersAreGivenOutAsTheyCame(t *testing.T) {
 	}
 }
 
-// FuzzBlockStream reads anything as the answer to a read: what is given out is what came, no
-// more memory is taken than bytes have come, and nothing panics.
+// FuzzBlockStream reads arbitrary bytes as the answer to a read. It would catch bytes that
+// were not received, memory beyond the received bytes, and a panic.
 func FuzzBlockStream(f *testing.F) {
 	crc := readable(f, hdfspb.ChecksumTypeProto_CHECKSUM_CRC32C, chunkSize)
 	f.Add(bytes.Join(append([][]byte{crc}, packets(f, []byte("content"))...), nil))

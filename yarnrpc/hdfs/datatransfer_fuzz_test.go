@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// script is a server that says what it is told to, whatever it hears.
+// script is a server that sends given bytes, whatever it receives.
 type script struct {
 	net.Conn
 	says *bytes.Reader
@@ -22,8 +22,8 @@ func (s script) Read(b []byte) (int, error)  { return s.says.Read(b) }
 func (s script) Write(b []byte) (int, error) { return len(b), nil }
 func (s script) Close() error                { return nil }
 
-// FuzzDataNodeLogin lets a DataNode say anything: nothing but a login that knows the
-// password may end in a connection.
+// FuzzDataNodeLogin reads arbitrary messages of a DataNode. It would catch a connection
+// without a login that knows the password.
 func FuzzDataNodeLogin(f *testing.F) {
 	server := &sasl.DigestMD5Server{URI: transferURI, QOPs: []sasl.QOP{sasl.QOPAuthentication, sasl.QOPIntegrity, sasl.QOPPrivacy}}
 	aes := []*hdfspb.CipherOptionProto{{Suite: hdfspb.CipherSuiteProto_AES_CTR_NOPADDING.Enum(), InKey: make([]byte, 32), InIv: make([]byte, 16)}}
@@ -48,8 +48,8 @@ func FuzzDataNodeLogin(f *testing.F) {
 	})
 }
 
-// FuzzWrappedRead reads anything as wrappers: what has no right checksum is never given out,
-// and no more memory is taken than bytes have come.
+// FuzzWrappedRead reads arbitrary bytes as wrappers. It would catch returned bytes without a
+// right checksum, and memory beyond the received bytes.
 func FuzzWrappedRead(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 17, 'x'}, true)
 	f.Add(append([]byte{0, 0, 0, 17}, "x0123456789\x00\x01\x00\x00\x00\x00"...), false)
@@ -72,7 +72,7 @@ func FuzzWrappedRead(f *testing.F) {
 	})
 }
 
-// layers are those of both sides of a login that has succeeded.
+// layers returns the layers of both sides after a successful login.
 func layers(t testing.TB, qop sasl.QOP, ciphers ...string) (client, server sasl.Layer) {
 	t.Helper()
 	secret := sasl.EncodeCredential([]byte("s"))
@@ -95,8 +95,8 @@ func layers(t testing.TB, qop sasl.QOP, ciphers ...string) (client, server sasl.
 	return client, server
 }
 
-// FuzzBlockAccess takes the token out of anything, and what is in the token: more bytes never
-// change what is taken out of an operation that is complete.
+// FuzzBlockAccess reads the token, and the token's contents, from arbitrary bytes. It would
+// catch a complete operation whose result changes with further bytes.
 func FuzzBlockAccess(f *testing.F) {
 	for _, code := range []byte{opReadBlock, opWriteBlock, opBlockChecksum} {
 		op := operation(f, code, blockTokenOf("identifier", "password"))

@@ -21,8 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// keyMaker is a NameNode whose data transfer is encrypted. Each key that it gives lives an
-// hour.
+// keyMaker is a NameNode with encrypted data transfer. Each of its keys is valid for an hour.
 type keyMaker struct {
 	off       bool
 	algorithm string
@@ -63,12 +62,12 @@ func serverDefaults(encrypt bool) *hdfspb.FsServerDefaultsProto {
 	}
 }
 
-// user is who logs in by the n-th key.
+// user returns the user of a login with the n-th key.
 func (m *keyMaker) user(n int) string {
 	return (&dataEncryptionKey{ID: -1, BlockPool: "BP-1", Nonce: []byte{byte(n)}}).login().user
 }
 
-// encrypting is a Dialer whose library has asked for the NameNode's defaults, and the answer.
+// encrypting returns a Dialer whose library has asked for the NameNode's defaults, and the answer.
 func encrypting(t *testing.T, maker *keyMaker, o DataTransfer, server func(net.Conn) error) (*Dialer, *hdfspb.FsServerDefaultsProto) {
 	t.Helper()
 	d := serve(t, o, server)
@@ -80,7 +79,7 @@ func encrypting(t *testing.T, maker *keyMaker, o DataTransfer, server func(net.C
 	return d, answer.GetServerDefaults()
 }
 
-// The library must not begin a login of its own; and all else must reach it as it is.
+// The library must not begin its own login. All other settings must reach it unchanged.
 func TestTheLibraryHearsNothingOfEncryption(t *testing.T) {
 	t.Parallel()
 	for _, off := range []bool{false, true} {
@@ -98,8 +97,8 @@ func TestTheLibraryHearsNothingOfEncryption(t *testing.T) {
 	}
 }
 
-// The key may be too old for a DataNode that was started anew; a file that is written must
-// not fail for that.
+// The key may be too old for a restarted DataNode. The writing of a file must not fail because of
+// that.
 func TestTheKeyIsFetchedOnceAndAgainWhenADataNodeNoLongerKnowsIt(t *testing.T) {
 	t.Parallel()
 	maker := &keyMaker{}
@@ -147,10 +146,10 @@ func TestTheKeyIsFetchedOnceAndAgainWhenADataNodeNoLongerKnowsIt(t *testing.T) {
 	}
 }
 
-// It would catch a read that waits minutes for a DataNode that is there, and has refused the login.
+// It would catch a read that waits minutes for a DataNode that is up and has refused the login.
 func TestADataNodeThatRefusesTheLoginIsNotAway(t *testing.T) {
 	t.Parallel()
-	node := &dataNode{qops: []sasl.QOP{sasl.QOPPrivacy}} // which knows no key
+	node := &dataNode{qops: []sasl.QOP{sasl.QOPPrivacy}} // a DataNode without keys
 	d, _ := encrypting(t, &keyMaker{}, DataTransfer{}, func(conn net.Conn) error {
 		if _, err := node.accept(conn); !errors.Is(err, errNoSuchKey) {
 			return err
@@ -190,7 +189,7 @@ func TestAKeyIsNotUsedOnceItHasExpired(t *testing.T) {
 	})
 }
 
-// 3des is what somebody may have chosen for a reason; rc4 for another.
+// An administrator may have reasons to choose 3des, or to choose rc4.
 func TestTheNameNodeChoosesTheCipher(t *testing.T) {
 	t.Parallel()
 	for algorithm, want := range map[string]string{"3des": "3des", "rc4": "rc4", "": "rc4"} {
@@ -235,7 +234,7 @@ func TestAKeyIsNeverPrinted(t *testing.T) {
 	}
 }
 
-// A DataNode that says nothing must not keep a program from ending.
+// A silent DataNode must not keep a program from ending.
 func TestTheDialersEndEndsALoginThatWaits(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 2) // two logins

@@ -27,17 +27,17 @@ import (
 
 type message = hdfspb.DataTransferEncryptorMessageProto
 
-// blockTokenOf is a token as NameNodes give them for blocks.
+// blockTokenOf returns a block token as NameNodes issue them.
 func blockTokenOf(identifier, password string) *creds.Token {
 	return &creds.Token{Identifier: []byte(identifier), Password: []byte(password), Kind: "HDFS_BLOCK_TOKEN"}
 }
 
-// Identifiers of block tokens as Java's BlockTokenIdentifier of Hadoop 3.4.3 writes them, in
-// either form, for alice, to read and write block 2^40 of BP-1 on storage DS-1.
+// Identifiers of block tokens as BlockTokenIdentifier of Hadoop 3.4.3 writes them, in both
+// formats, for alice, to read and write block 2^40 of BP-1 on storage DS-1.
 const (
 	legacyIdentifier = "8a01a3185c5000fb00000005616c6963650000000442502d318a01000000000002045245414405575249544501044449534b010000000444532d31"
 	protoIdentifier  = "0880a0f1c2b13410fbffffff0f1a05616c696365220442502d3128808080808020300130023801420444532d31"
-	// What follows where the message is "auth-conf".
+	// The bytes after it, if the message is "auth-conf".
 	legacyMessage = "09617574682d636f6e66"
 	protoMessage  = "4a09617574682d636f6e66"
 )
@@ -51,7 +51,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// operation is the beginning of one, as the library sends it.
+// operation returns the beginning of an operation, as the library sends it.
 func operation(t testing.TB, code byte, token *creds.Token) []byte {
 	t.Helper()
 	base := &hdfspb.BaseHeaderProto{
@@ -75,7 +75,7 @@ func operation(t testing.TB, code byte, token *creds.Token) []byte {
 	return protowire.AppendBytes([]byte{0, transferVersion, code}, body)
 }
 
-// dataNode is a DataNode's login; what comes after it is the test's.
+// dataNode is a DataNode's login. The test handles what comes after it.
 type dataNode struct {
 	qops    []sasl.QOP
 	aes     bool
@@ -89,7 +89,7 @@ type dataNode struct {
 	users  []string
 }
 
-// accept logs a client in, and gives the connection as it is from then on.
+// accept logs a client in, and returns the connection for what follows.
 func (n *dataNode) accept(conn net.Conn) (net.Conn, error) {
 	var magic uint32
 	if err := binary.Read(conn, binary.BigEndian, &magic); err != nil {
@@ -194,7 +194,7 @@ func say(conn net.Conn, m *message) error {
 	return err
 }
 
-// connect gives a connection to a server that runs in a goroutine, which the test waits for.
+// connect returns a connection to a server in a goroutine, for which the test waits.
 func connect(t *testing.T, o DataTransfer, address string, server func(net.Conn) error) (*Dialer, net.Conn, error) {
 	t.Helper()
 	d := serve(t, o, server)
@@ -202,7 +202,7 @@ func connect(t *testing.T, o DataTransfer, address string, server func(net.Conn)
 	return d, conn, err
 }
 
-// serve makes a Dialer, each of whose connections ends at a server in a goroutine of its own.
+// serve makes a Dialer. Each of its connections ends at a server in its own goroutine.
 func serve(t *testing.T, o DataTransfer, server func(net.Conn) error) *Dialer {
 	t.Helper()
 	var servers sync.WaitGroup
@@ -223,7 +223,7 @@ func serve(t *testing.T, o DataTransfer, server func(net.Conn) error) *Dialer {
 	return d
 }
 
-// gone says that a client has left.
+// gone reports whether a client has left.
 func gone(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -30,7 +30,7 @@ func known(qops ...sasl.QOP) *dataNode {
 	return &dataNode{qops: qops, secrets: map[string]string{sasl.EncodeCredential([]byte(someUser)): someSecret}}
 }
 
-// tapped records what passes a DataNode's socket.
+// tapped records the bytes on a DataNode's socket.
 type tapped struct {
 	net.Conn
 	got, sent *bytes.Buffer
@@ -47,9 +47,9 @@ func (c tapped) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// What the library reads under integrity and privacy without AES is not what was sent; here
-// it would be wrong if a wrapper's end were taken for the end of a read, or the keys of the
-// directions were mixed up.
+// Under integrity and privacy without AES, the library itself reads wrong bytes. Here the
+// bytes would be wrong if the end of a wrapper ended a read, or if the keys of the
+// directions were exchanged.
 func TestAConnectionIsProtectedAsWasAgreed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -121,7 +121,7 @@ func TestAConnectionIsProtectedAsWasAgreed(t *testing.T) {
 	}
 }
 
-// pattern is bytes that do not repeat.
+// pattern returns bytes that do not repeat.
 func pattern(t testing.TB, n int) []byte {
 	t.Helper()
 	b := make([]byte, n)
@@ -140,7 +140,7 @@ func expect(r io.Reader, want []byte) error {
 	return nil
 }
 
-// A login must not start by half a token, nor a second time for the operations that follow.
+// A login must not begin with half a token, nor again for the operations that follow.
 func TestAnOperationMayComeInPiecesAndOthersFollow(t *testing.T) {
 	t.Parallel()
 	node := known(sasl.QOPIntegrity)
@@ -179,7 +179,7 @@ func TestAnOperationMayComeInPiecesAndOthersFollow(t *testing.T) {
 	}
 }
 
-// It would wait for ever otherwise: the DataNode waits for the login.
+// It would wait for ever otherwise, because the DataNode waits for the login.
 func TestAReadBeforeAnyOperationIsAnError(t *testing.T) {
 	t.Parallel()
 	_, conn, err := connect(t, DataTransfer{QOPs: []sasl.QOP{sasl.QOPIntegrity}}, "dn:9866", func(conn net.Conn) error {
@@ -193,7 +193,7 @@ func TestAReadBeforeAnyOperationIsAnError(t *testing.T) {
 	}
 }
 
-// A NameNode may want more of some clients than DataNodes want of all.
+// A NameNode may require more of some clients than DataNodes require of all.
 func TestTheNameNodesWordInATokenIsPassedOn(t *testing.T) {
 	t.Parallel()
 	both := []sasl.QOP{sasl.QOPAuthentication, sasl.QOPPrivacy}
@@ -236,7 +236,8 @@ func TestTheNameNodesWordInATokenIsPassedOn(t *testing.T) {
 	}
 }
 
-// Each of these would otherwise be taken for a connection that is as safe as was asked for.
+// Otherwise the client would treat each of these connections as if it had the required
+// protection.
 func TestALoginThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 	t.Parallel()
 	privacy, integrity := []sasl.QOP{sasl.QOPPrivacy}, []sasl.QOP{sasl.QOPIntegrity}
@@ -306,7 +307,8 @@ func TestALoginThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 	}
 }
 
-// Who is refused has to know as whom, which only the token says.
+// A refused user must learn under which name the login failed. Only the token has that
+// name.
 func TestALoginThatFailsNamesItsUser(t *testing.T) {
 	t.Parallel()
 	for _, identifier := range []string{legacyIdentifier, legacyIdentifier + legacyMessage, protoIdentifier} {
@@ -327,7 +329,7 @@ func TestALoginThatFailsNamesItsUser(t *testing.T) {
 	}
 }
 
-// What a wrapper has lost on the way must not show as other bytes, fewer, or a good end.
+// A damaged wrapper must not show as other bytes, as fewer bytes, or as a regular end.
 func TestAWrapperThatIsNotAsItWasSentEndsReading(t *testing.T) {
 	t.Parallel()
 	for _, qop := range []sasl.QOP{sasl.QOPIntegrity, sasl.QOPPrivacy} {
@@ -394,7 +396,7 @@ func (s frameSink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// As the Java client has it: a login that the DataNode does not expect is an error there.
+// As with the Java client, a login that the DataNode does not expect is an error there.
 func TestWhereNoLoginIsWantedNoneIsSent(t *testing.T) {
 	t.Parallel()
 	op := operation(t, opWriteBlock, blockTokenOf(someUser, someSecret))

@@ -31,7 +31,7 @@ func TestDefaultsOfTheNameNode(t *testing.T) {
 	}
 }
 
-// Who looks for the active NameNode must be told which one is not.
+// A program that looks for the active NameNode must learn which one is not.
 func TestAStandbyTellsNoDefaults(t *testing.T) {
 	t.Parallel()
 	nn := NewNameNode(callerFunc(func(string, proto.Message, proto.Message) error {

@@ -42,7 +42,7 @@ func issuer(t *testing.T, method string, err error) *NameNode {
 	}))
 }
 
-// A token without a service is selected for no server.
+// No server would select a token without a service.
 func TestDelegationTokensAreValidForTheServiceThatTheyWereAskedFor(t *testing.T) {
 	t.Parallel()
 	service := creds.NameserviceService("ns1")

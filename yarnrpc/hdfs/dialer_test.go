@@ -79,7 +79,7 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 	})
 }
 
-// A cluster whose dfs.client.socket-timeout is 0 waits for its DataNodes.
+// With dfs.client.socket-timeout 0, a cluster waits for its DataNodes without limit.
 func TestSilenceMayLastForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSilenceMayLastForEver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the first byte sets the time anew
+		for range 2 { // the first byte restarts the time
 			time.AfterFunc(1000*time.Hour, func() { far.Write([]byte("x")) })
 			if _, err := client.Read(make([]byte, 1)); err != nil {
 				t.Fatal(err)
@@ -99,7 +99,7 @@ func TestSilenceMayLastForEver(t *testing.T) {
 	})
 }
 
-// The timer of a connection may go off before its dialer has let go of it.
+// The timer of a connection may expire before the dialer has released its lock.
 func TestSilenceMayPassAtOnce(t *testing.T) {
 	t.Parallel()
 	d := NewDialer(DialerOptions{Silence: time.Nanosecond, RPC: dialledBy(func(context.Context, string, string) (net.Conn, error) {

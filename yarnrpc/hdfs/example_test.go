@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// A file of a nameservice, read in a container that has nothing but tokens.
+// The example reads a file of a nameservice in a container that has only tokens.
 func Example() {
 	if err := printFile("nameservice1", "/user/alice/notes"); err != nil {
 		fmt.Println(err)

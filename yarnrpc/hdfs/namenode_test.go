@@ -22,7 +22,7 @@ func (f callerFunc) Call(_ context.Context, method string, request, response pro
 	return f(method, request, response)
 }
 
-// Hosts in another order would have readers pass by the nearest replica.
+// With hosts in another order, readers would miss the nearest replica.
 func TestLocateAsksForTheRangeAndKeepsTheOrderOfHosts(t *testing.T) {
 	t.Parallel()
 	nn := NewNameNode(callerFunc(func(method string, request, response proto.Message) error {
@@ -74,7 +74,7 @@ func located(offset, length uint64, corrupt bool, hosts ...string) *hdfspb.Locat
 	return b
 }
 
-// OVERWRITE would take away what somebody else has put there.
+// OVERWRITE would remove a file that another client has put there.
 func TestRenameAsksForATargetThatIsFree(t *testing.T) {
 	t.Parallel()
 	answer := error(nil)

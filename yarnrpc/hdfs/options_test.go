@@ -17,7 +17,7 @@ func settings(values map[string]string) *hadoopconf.Conf {
 	return new(hadoopconf.Conf).With("test", values)
 }
 
-// pair are the settings of a nameservice.
+// pair returns the settings of a nameservice.
 func pair() map[string]string {
 	return map[string]string{
 		"dfs.nameservices": "old,pair", "dfs.ha.namenodes.pair": "a,b", "dfs.namenode.rpc-address.old": "nn0:9000",
@@ -55,8 +55,8 @@ func TestFromConfKnowsNameservicesAndHosts(t *testing.T) {
 	}
 }
 
-// Where all clients begin at the same NameNode, and that is not the active one, each of
-// their connections is made in vain first; who has said an order must get it.
+// If all clients begin at the same NameNode and it is not the active one, each connects
+// to it in vain first. A configured order must be kept.
 func TestNameNodesComeInAnOrderOfChance(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -96,9 +96,9 @@ func TestNameNodesComeInAnOrderOfChance(t *testing.T) {
 	}
 }
 
-// Who has a token, and is content with a server which does not want it, gives its data to
-// whoever has taken the server's address: a process with tokens whose configuration was
-// forgotten has that of an open cluster.
+// A client that has a token but accepts a server without authentication gives its data to
+// any process that has taken the server's address. A process with tokens but without a
+// configuration has the settings of an open cluster.
 func TestTheConfigurationAloneAllowsFallback(t *testing.T) {
 	t.Parallel()
 	for _, authentication := range []string{"simple", "kerberos"} {
@@ -132,7 +132,8 @@ func TestFromConfOfASecureCluster(t *testing.T) {
 	}
 }
 
-// A token of another cluster's would be refused, and without one the login may serve.
+// The NameNode would refuse the token of another cluster. Without a token, the login may
+// work.
 func TestTokensAreChosenByTheirService(t *testing.T) {
 	t.Parallel()
 	token := func(service string) *creds.Token {

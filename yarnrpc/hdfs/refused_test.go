@@ -15,8 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 )
 
-// storage is a NameNode all of whose files are stored in one way. It remembers what was
-// called.
+// storage is a NameNode whose files are all stored in one way. It records its calls.
 type storage struct {
 	encrypted *hdfspb.FileEncryptionInfoProto
 	striped   *hdfspb.ErasureCodingPolicyProto
@@ -66,7 +65,7 @@ func (s *storage) handle(call *rpctest.Call) (proto.Message, error) {
 	}
 }
 
-// called gives the calls up to now.
+// called returns the calls so far.
 func (s *storage) called() (all []string) {
 	for {
 		select {
@@ -78,11 +77,11 @@ func (s *storage) called() (all []string) {
 	}
 }
 
-// It would catch a file that is read as ciphertext or as the cells of one DataNode, and
-// one that is written so that nobody else can read it.
+// It would catch a file that is read as ciphertext or as the cells of one DataNode, and a
+// file that no other client can read.
 func TestFilesThatTheLibraryCannotHandleAreRefused(t *testing.T) {
 	t.Parallel()
-	described := func(client *colinmarc.Client) *colinmarc.FileReader { // which is not refused
+	described := func(client *colinmarc.Client) *colinmarc.FileReader { // this is not refused
 		file, err := client.Open("/file")
 		if err != nil {
 			t.Error(err)
@@ -91,7 +90,7 @@ func TestFilesThatTheLibraryCannotHandleAreRefused(t *testing.T) {
 	}
 	uses := map[string]struct {
 		use  func(client *colinmarc.Client) error
-		last string // call, of those that were made for a refused file
+		last string // last call for a refused file
 	}{
 		"read": {func(client *colinmarc.Client) error {
 			_, err := io.ReadAll(described(client))
@@ -141,7 +140,7 @@ func TestFilesThatTheLibraryCannotHandleAreRefused(t *testing.T) {
 	}
 }
 
-// A NameNode refuses a new file in an encryption zone in words that nobody understands.
+// A NameNode's own refusal of a new file in an encryption zone is hard to understand.
 func TestARefusedNewFileInAnEncryptionZoneIsExplained(t *testing.T) {
 	t.Parallel()
 	rpc := refusing{1, counting{}, "org.apache.hadoop.hdfs.UnknownCryptoProtocolVersionException"}
@@ -150,7 +149,7 @@ func TestARefusedNewFileInAnEncryptionZoneIsExplained(t *testing.T) {
 	}
 }
 
-// A file that cannot be taken away again must not be forgotten.
+// The error must mention a file that could not be removed.
 func TestAFileThatWasMadeAndIsLeftIsMentioned(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("the NameNode is gone")

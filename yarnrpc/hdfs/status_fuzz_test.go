@@ -10,9 +10,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 )
 
-// FuzzListing has a NameNode give one answer again and again. It would catch a listing that never ends,
-// a description that panics for what is left out, blocks that a listing keeps to be read, and lengths
-// by which readers would make room or slice.
+// FuzzListing gives one answer of a NameNode again and again. It would catch a listing that never ends,
+// a panic about a missing field, blocks of a listing that could be read, and lengths with which readers
+// would allocate or slice wrongly.
 func FuzzListing(f *testing.F) {
 	for _, list := range []*hdfspb.DirectoryListingProto{
 		nil, part(0), part(3), part(0, "a", "b"), part(3, "a", "b"), part(1, "b", "a"), part(1, ""),

@@ -12,7 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 )
 
-// listed answers calls of getListing with parts, and notes after which names these were asked for.
+// listed answers calls of getListing with parts, and records the names after which they were
+// requested.
 func listed(t *testing.T, after *[]string, blocks bool, parts ...*hdfspb.DirectoryListingProto) *NameNode {
 	t.Helper()
 	return NewNameNode(callerFunc(func(method string, request, response proto.Message) error {
@@ -26,7 +27,7 @@ func listed(t *testing.T, after *[]string, blocks bool, parts ...*hdfspb.Directo
 	}))
 }
 
-// part is a part of a listing, after which so many entries follow.
+// part is a part of a listing with that many remaining entries.
 func part(remain int, names ...string) *hdfspb.DirectoryListingProto {
 	list := &hdfspb.DirectoryListingProto{RemainingEntries: proto.Uint32(uint32(remain))}
 	for _, name := range names {
@@ -51,8 +52,8 @@ func list(t *testing.T, n *NameNode, blocks bool) (entries []Status, err error) 
 	return entries, nil
 }
 
-// It would catch a listing that ends with its first part, begins anew with each, or asks once more
-// than there are.
+// It would catch a listing that ends with its first part, starts again with each part, or makes one
+// call too many.
 func TestAListingGoesOnAfterItsLastName(t *testing.T) {
 	t.Parallel()
 	var after []string
@@ -67,7 +68,7 @@ func TestAListingGoesOnAfterItsLastName(t *testing.T) {
 	}
 }
 
-// It would catch a listing that goes on for ever where the NameNode makes no progress.
+// It would catch a listing that never ends when the NameNode makes no progress.
 func TestAListingWithoutProgressIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]*hdfspb.DirectoryListingProto{
@@ -85,7 +86,7 @@ func TestAListingWithoutProgressIsAnError(t *testing.T) {
 	}
 }
 
-// A reader that leaves must not be followed by calls.
+// No call may follow after a reader has left.
 func TestAListingEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	var after []string
@@ -97,8 +98,8 @@ func TestAListingEndsWithItsReader(t *testing.T) {
 	}
 }
 
-// It would catch a file in an encryption zone that is planned, and one with rights that its mode does
-// not tell which is taken for another's.
+// It would catch a file in an encryption zone that a plan accepts, and rights that are read wrongly
+// because the mode does not show them.
 func TestAStatusTellsWhatItsReaderNeeds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -128,8 +129,8 @@ func TestAStatusTellsWhatItsReaderNeeds(t *testing.T) {
 	}
 }
 
-// Without tokens nothing can be read on a secure cluster; with the same order for all, one replica
-// serves every reader.
+// Without tokens, nothing can be read on a secure cluster. With the same order for all, one replica
+// would serve every reader.
 func TestOpenGivesWhatReadingTakes(t *testing.T) {
 	t.Parallel()
 	nn := NewNameNode(callerFunc(func(method string, request, response proto.Message) error {
@@ -152,8 +153,8 @@ func TestOpenGivesWhatReadingTakes(t *testing.T) {
 	}
 }
 
-// TestStatusTellsWhoMayWrite would catch a directory that is taken for one in which everybody may
-// replace what others have, and an ACL's mask taken for what a group may do.
+// TestStatusTellsWhoMayWrite would catch a directory that wrongly counts as one where every user may
+// replace others' files, and an ACL's mask that is read as the group's rights.
 func TestStatusTellsWhoMayWrite(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

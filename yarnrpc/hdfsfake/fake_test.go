@@ -32,8 +32,8 @@ func caller(t *testing.T, f *Fake, user string) *yarnrpc.Proxy {
 	return proxy
 }
 
-// It would catch a fake in which a test finds something that it has not put there, as it
-// believes an address or a method that no cluster has.
+// It would catch a fake in which a test finds something that it did not create, because
+// the fake accepts an address or a method that no cluster has.
 func TestWhatIsNotThereIsRefused(t *testing.T) {
 	t.Parallel()
 	f := Start(Config{})
@@ -54,7 +54,7 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 	}
 }
 
-// A standby that answered would let tests of fail-overs pass that never fail over.
+// If a standby answered, tests of fail-overs would pass without a fail-over.
 func TestTheActiveNameNodeAloneAnswers(t *testing.T) {
 	t.Parallel()
 	f := Start(Config{NameNodes: 2})
@@ -77,7 +77,7 @@ func TestTheActiveNameNodeAloneAnswers(t *testing.T) {
 	}
 }
 
-// A file that is written again must look changed, or tests of changes see none.
+// A file that is written again must look changed. Otherwise tests of changes see none.
 func TestAFileThatIsWrittenAgainIsANewOne(t *testing.T) {
 	t.Parallel()
 	f := Start(Config{BlockSize: 512})

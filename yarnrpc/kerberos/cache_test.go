@@ -27,7 +27,7 @@ func readTestdata(tb testing.TB, name string) []byte {
 	return data
 }
 
-// kept is a copy of a file of MIT's as kinit keeps it.
+// kept returns a copy of a file of MIT's library with the mode that kinit sets.
 func kept(tb testing.TB, name string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
@@ -37,8 +37,8 @@ func kept(tb testing.TB, name string) string {
 	return path
 }
 
-// Who reads a cache has its tickets, and who can write it, or has laid it into /tmp under this user's name,
-// decides in whose name this process logs in.
+// A user who reads a cache has its tickets. A user who can write it, or has put it into /tmp under this
+// user's name, chooses the identity of this process.
 func TestATicketThatOthersCanReadOrPlantIsNotTaken(t *testing.T) {
 	t.Parallel()
 	path := kept(t, "alice.ccache")
@@ -55,7 +55,7 @@ func TestATicketThatOthersCanReadOrPlantIsNotTaken(t *testing.T) {
 		}
 	}
 	if os.Geteuid() != 0 {
-		return // only root can lay another user's file here
+		return // only root can put another user's file here
 	}
 	if err := errors.Join(os.Chmod(path, 0o600), os.Chown(path, 12345, 12345)); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestATicketThatOthersCanReadOrPlantIsNotTaken(t *testing.T) {
 	}
 }
 
-// What klist shows of these files is what we must see.
+// ReadCache must find what klist shows of these files.
 func TestCachesOfMITAreRead(t *testing.T) {
 	t.Parallel()
 	at := func(text string) time.Time {
@@ -98,7 +98,7 @@ func TestCachesOfMITAreRead(t *testing.T) {
 	}
 }
 
-// gokrb5 must find in its form of the cache what is in the file, and no settings.
+// gokrb5 must find the content of the file in its form of the cache, without the settings.
 func TestGokrb5TakesTheCache(t *testing.T) {
 	t.Parallel()
 	c, err := ReadCache(kept(t, "alice.ccache"))
@@ -160,7 +160,7 @@ func TestACacheWithoutTicketSaysKinit(t *testing.T) {
 	if !errors.Is(err, ErrNoTicket) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "kinit") {
 		t.Errorf("no file: %v", err)
 	}
-	// the principal alone, as kdestroy and a failed kinit may leave it
+	// only the principal, as kdestroy and a failed kinit may leave it
 	_, err = ParseCache("empty", readTestdata(t, "v3.ccache")[:2+4+4+4+len("EXAMPLE.TEST")+4+len("alice")])
 	if !errors.Is(err, ErrNoTicket) || !strings.Contains(err.Error(), "alice@EXAMPLE.TEST") {
 		t.Errorf("no credential: %v", err)

@@ -32,10 +32,10 @@ func stock(t *testing.T, distribution string) *Config {
 	return c
 }
 
-// Each of these is a machine on which gokrb5 alone refuses or misreads krb5.conf.
+// On each of these machines, gokrb5 alone refuses or misreads krb5.conf.
 func TestStockConfigurationsLoad(t *testing.T) {
 	t.Parallel()
-	// what a client is configured by, in short
+	// the main settings of a client
 	type facts struct {
 		Realm, Cache                   string
 		Canonicalize, RDNS, DNS        bool
@@ -114,7 +114,7 @@ func TestStockConfigurationsLoad(t *testing.T) {
 	}
 }
 
-// Hadoop's tests of a server's realm, and gokrb5's choice of a KDC, hang on this.
+// Hadoop's check of a server's realm and gokrb5's choice of a KDC depend on this.
 func TestRealmOfAHost(t *testing.T) {
 	t.Parallel()
 	c := stock(t, "debian")
@@ -122,7 +122,7 @@ func TestRealmOfAHost(t *testing.T) {
 		"rm.old.example":      "OLD.EXAMPLE",
 		"RM.Old.Example":      "OLD.EXAMPLE",
 		"a.b.old.example":     "OLD.EXAMPLE",
-		"old.example":         "DEB.EXAMPLE", // ".old.example" is of its hosts alone
+		"old.example":         "DEB.EXAMPLE", // ".old.example" means only its hosts
 		"deb.example":         "DEB.EXAMPLE",
 		"nm7.deb.example":     "DEB.EXAMPLE",
 		"elsewhere.example":   "DEB.EXAMPLE",
@@ -169,7 +169,7 @@ func TestRelationsAreReadAsMITReadsThem(t *testing.T) {
 	}
 }
 
-// An error must lead to the line to change.
+// An error must name the line to change.
 func TestAFaultNamesFileAndLine(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{

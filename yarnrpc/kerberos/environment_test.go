@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// It would catch a program that logs in as somebody else than the commands beside it.
+// It would catch a program that logs in as another user than the commands on the same
+// machine.
 func TestTheLoginOfTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {

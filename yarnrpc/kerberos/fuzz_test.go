@@ -15,8 +15,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Whatever a krb5.conf holds, reading it ends with an error that names a file, or with
-// a configuration that gokrb5 can work on.
+// For every krb5.conf, reading it returns an error that names a file, or a configuration that gokrb5 can use.
 func FuzzParseConfig(f *testing.F) {
 	for _, pattern := range []string{"*/etc/krb5.conf", "*/etc/krb5.conf.d/*", "*/etc/krb5-ciphers"} {
 		files, err := filepath.Glob(filepath.Join("testdata/conf", pattern))
@@ -58,7 +57,7 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-// Whatever a cache holds, gokrb5 takes what we pass on.
+// For every cache, gokrb5 accepts the result.
 func FuzzParseCache(f *testing.F) {
 	f.Add(readTestdata(f, "alice.ccache"))
 	f.Add(readTestdata(f, "v3.ccache"))
@@ -80,7 +79,7 @@ func FuzzParseCache(f *testing.F) {
 	})
 }
 
-// Whatever a keytab holds, gokrb5 finds the keys that we say there are.
+// For every keytab, gokrb5 finds the listed keys.
 func FuzzParseKeytab(f *testing.F) {
 	for _, name := range []string{"mixed.keytab", "rc4.keytab", "sha2.keytab"} {
 		f.Add(readTestdata(f, name))
@@ -109,11 +108,10 @@ func FuzzParseKeytab(f *testing.F) {
 	})
 }
 
-// threeParts is a principal in which Hadoop puts a host: it divides at slashes and at signs alike.
+// threeParts is a principal into which Hadoop puts a host. Hadoop splits at "/" and "@" alike.
 var threeParts = regexp.MustCompile(`^([^/@]*)[/@]_HOST[/@]([^/@]*)$`)
 
-// What is read as a principal is one text for one principal, and a server is believed only if it is the one that the
-// configuration names.
+// A principal has only one text. A server is accepted only if the configuration names it.
 func FuzzPrincipal(f *testing.F) {
 	for _, text := range []string{"alice@R", "rm/h1@R", "rm/_HOST@R", "rm/h1", "a/b/c@R", "@R", "a@", "a/@R", "a@b@c", "RM/H1@R", "rm/h1@R/x"} {
 		f.Add(text, text, "", "H1")
@@ -138,7 +136,7 @@ func FuzzPrincipal(f *testing.F) {
 		if err := (Server{Principal: configured}).Check(text, asked); err == nil && (text != want || wantErr != nil || text == "") {
 			t.Errorf("%q is believed where %q is configured, at %q", text, configured, host)
 		}
-		if len(pattern) > 1<<10 { // of the site's own files
+		if len(pattern) > 1<<10 { // patterns come from the site's own files
 			return
 		}
 		if err := (Server{Principal: configured, Pattern: pattern}).Check(text, asked); err == nil && pattern != "" && !strings.ContainsAny(pattern, `*?[{\`) && text != pattern {
@@ -147,7 +145,7 @@ func FuzzPrincipal(f *testing.F) {
 	})
 }
 
-// Whatever DNS answers, what comes of it are addresses of hosts.
+// For every DNS answer, the result is addresses of hosts.
 func FuzzLocate(f *testing.F) {
 	f.Add("kdc1.example.", uint16(88), "kdc2.example.", uint16(0), true)
 	f.Add(".", uint16(0), "", uint16(88), true)

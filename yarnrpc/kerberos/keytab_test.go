@@ -14,7 +14,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// What klist -kte shows of these files is what we must see.
+// ReadKeytab must find what klist -kte shows of these files.
 func TestKeytabsOfMITAreRead(t *testing.T) {
 	t.Parallel()
 	alice := Principal{Service: "alice", Realm: "EXAMPLE.TEST"}
@@ -42,8 +42,8 @@ func TestKeytabsOfMITAreRead(t *testing.T) {
 	}
 }
 
-// A KDC answers with the best type that is asked for: one without a key makes a login
-// fail that would have gone well.
+// A KDC answers with the best requested type. If the client has no key of that type, a
+// login fails that could have succeeded.
 func TestLoginAsksForWhatTheKeytabHas(t *testing.T) {
 	t.Parallel()
 	const modern = "permitted_enctypes = aes256-sha2 aes128-sha2 aes256-sha1 aes128-sha1"

@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/kdctest"
 )
 
-// unlisted is a configuration of a realm whose KDCs DNS has to say.
+// unlisted is a configuration of a realm whose KDCs only DNS has.
 func unlisted(t *testing.T, ask lookup) *Config {
 	t.Helper()
 	conf, err := ParseConfig("test", []byte("[libdefaults]\ndefault_realm = A\n[realms]\nA = {\nadmin_server = admin\n}\n"))
@@ -64,8 +64,8 @@ func TestKDCsAreFoundInDNS(t *testing.T) {
 	}
 }
 
-// A name server's failure must not be taken for that of the service's own name, which
-// would be tried elsewhere, nor its time for the caller's.
+// The failure of a name server must not count as a failure of the service's own name, for
+// which the client would try another server. Its timeout must not count as the caller's.
 func TestANameServerThatFailsIsTheRealmsFault(t *testing.T) {
 	for _, failure := range []error{
 		&net.DNSError{Err: "server misbehaving", Name: "_kerberos._tcp.A", IsTemporary: true},
@@ -91,7 +91,7 @@ func TestADNSThatIsForbiddenIsNotAsked(t *testing.T) {
 	}
 }
 
-// A ticket is got with what DNS says, and doctor's probe looks there, too.
+// A ticket comes from a KDC that DNS lists, and doctor's probe asks the same KDCs.
 func TestTicketsOfARealmThatDNSKnows(t *testing.T) {
 	kdc := &kdctest.KDC{Life: time.Hour}
 	listed := listen(t, kdc)
@@ -109,8 +109,8 @@ func TestTicketsOfARealmThatDNSKnows(t *testing.T) {
 	}
 }
 
-// The caller's time is over, whatever a resolver does: of the two names it asks for, the
-// second is asked for no more.
+// When the caller's time is over, the second of the two names is not asked for any more,
+// whatever a resolver does.
 func TestNoResolverOutlivesItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf := unlisted(t, func(ctx context.Context, _, _, _ string) (string, []*net.SRV, error) {
@@ -131,8 +131,8 @@ func TestNoResolverOutlivesItsCaller(t *testing.T) {
 	})
 }
 
-// A name server that says nothing holds nobody who leaves, by a deadline or otherwise:
-// net.Resolver itself heeds the deadline alone, and gokrb5's look-up neither.
+// A silent name server must not hold a caller that leaves, by a deadline or otherwise.
+// net.Resolver itself obeys only the deadline, and gokrb5's look-up neither.
 func TestASilentNameServerHoldsNobody(t *testing.T) {
 	refuses := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }
 	if _, _, err := resolveWith(refuses).LookupSRV(t.Context(), "kerberos", "tcp", "A."); err == nil {
@@ -175,7 +175,7 @@ func TestASilentNameServerHoldsNobody(t *testing.T) {
 				if limit == 0 {
 					cancel(patience)
 				}
-				if err := <-done; !errors.Is(err, patience) || time.Since(began) != limit { // one question alone would take 5 s
+				if err := <-done; !errors.Is(err, patience) || time.Since(began) != limit { // a single question would take 5 s
 					t.Errorf("after %v: %v, want the cause of the context's end after %v", time.Since(began), err, limit)
 				}
 			})

@@ -20,8 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/kdctest"
 )
 
-// listen makes a KDC serve until the test ends, and gives a configuration with it in each
-// realm.
+// listen makes a KDC serve until the test ends, and returns a configuration with it in each realm.
 func listen(t *testing.T, kdc *kdctest.KDC) *Config {
 	t.Helper()
 	if err := kdc.Start(t.Context()); err != nil {
@@ -39,7 +38,7 @@ func listen(t *testing.T, kdc *kdctest.KDC) *Config {
 	return conf
 }
 
-// alice has a keytab with her key.
+// alice returns a login with a keytab that has her key.
 func alice(t *testing.T, conf *Config) *Login {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keytab")
@@ -95,7 +94,7 @@ func TestWhoLogsInIsKnownAtAnyTime(t *testing.T) {
 		if err := login.lock(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := login.source.(*cacheSource).read(); err != nil { // for whoever wants a ticket
+		if err := login.source.(*cacheSource).read(); err != nil { // as for a caller that wants a ticket
 			t.Error(err)
 		}
 		login.unlock()
@@ -126,8 +125,8 @@ func TestATicketIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// A ticket of another realm is got by way of that realm's KDC, and where the client does not
-// know the realm, or there is none straight way, by the KDC's word.
+// A ticket of another realm comes from that realm's KDC. If the client does not know the realm, or there is no
+// direct way, the KDCs' referrals lead there.
 func TestServicesOfOtherRealms(t *testing.T) {
 	for service, want := range map[string]string{
 		"rm/b":      "krbtgt/B at A, rm/b at B",
@@ -153,8 +152,8 @@ func TestServicesOfOtherRealms(t *testing.T) {
 	}
 }
 
-// Whatever answers in the KDC's place, no ticket of it is taken, no memory for what it
-// claims, and nothing panics.
+// Whatever answers in place of a KDC: the client accepts no ticket from it, allocates no memory for announced
+// lengths, and does not panic.
 func TestKDCsThatBreakTheRules(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(*messages.KDCRepFields, *messages.EncKDCRepPart)
@@ -188,7 +187,7 @@ func TestKDCsThatBreakTheRules(t *testing.T) {
 				kdc := &kdctest.KDC{Life: time.Hour}
 				conf := listen(t, kdc)
 				login := alice(t, conf)
-				if step == "the service" { // the login is to succeed
+				if step == "the service" { // the login must succeed
 					if err := login.affirm(t.Context()); err != nil {
 						t.Fatal(err)
 					}
@@ -221,7 +220,7 @@ func TestRefusalsOfTheKDCSayWhatToDo(t *testing.T) {
 	}
 }
 
-// What a person has to compare must be in the error: the clocks, and which of them is behind; the keys; the KDC.
+// The error must hold what the user has to compare: the clocks, and which one is behind; the keys; the KDC.
 func TestRefusalsOfTheKDCNameWhatDiffers(t *testing.T) {
 	const ahead = 20*time.Minute + 30*time.Second
 	for _, tc := range []struct {
@@ -247,8 +246,8 @@ func TestRefusalsOfTheKDCNameWhatDiffers(t *testing.T) {
 	}
 }
 
-// A KDC whose clock goes ahead takes the login's ticket for expired before the Login does:
-// the same one would be refused until it notices.
+// A KDC whose clock is ahead treats the login's ticket as expired before the Login does. Without a new ticket,
+// the KDC would refuse the same one until the Login notices.
 func TestATicketThatTheKDCHoldsForExpiredIsReplaced(t *testing.T) {
 	kdc := &kdctest.KDC{Life: time.Hour}
 	login := alice(t, listen(t, kdc))
@@ -265,8 +264,7 @@ func TestATicketThatTheKDCHoldsForExpiredIsReplaced(t *testing.T) {
 	}
 }
 
-// One KDC of a realm that is away, or does not answer, is no reason to fail; the end of
-// the caller's patience is.
+// If one KDC of a realm is down, or does not answer, the call must not fail before the caller's time is over.
 func TestTheNextKDCIsAsked(t *testing.T) {
 	kdc := &kdctest.KDC{Life: time.Hour}
 	conf := listen(t, kdc)
@@ -282,7 +280,7 @@ func TestTheNextKDCIsAsked(t *testing.T) {
 	}
 }
 
-// FuzzReply reads whatever for each kdctest.KeyType of answer.
+// FuzzReply reads arbitrary answers of each kind.
 func FuzzReply(f *testing.F) {
 	kdc := &kdctest.KDC{Life: time.Hour}
 	request, err := messages.NewASReqForTGT("A", config.New(), newName(Principal{Service: "alice"}, 1).PrincipalName)

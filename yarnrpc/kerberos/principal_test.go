@@ -64,7 +64,7 @@ func TestServerPrincipal(t *testing.T) {
 	}
 }
 
-// A wrong answer here sends a user's commands to an impostor, or to nobody.
+// A wrong result here would send a user's commands to an impostor, or to no server.
 func TestCheckServer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/kdctest"
 )
 
-// refuses is a KDC that says no, at a time of its own.
+// refuses is a KDC that refuses every request, with its own time.
 func refuses(clock time.Time) *kdctest.KDC {
 	return &kdctest.KDC{
 		Clock:  func() time.Time { return clock },
@@ -18,7 +18,7 @@ func refuses(clock time.Time) *kdctest.KDC {
 	}
 }
 
-// A clock that is off must be seen though nobody can log in because of it, and a KDC that is away
+// A wrong clock must be visible although no user can log in because of it. A KDC that is down
 // must not hide the others.
 func TestEveryKDCTellsItsTime(t *testing.T) {
 	const ahead = 20 * time.Minute

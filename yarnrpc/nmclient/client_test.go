@@ -36,8 +36,7 @@ var (
 	}
 )
 
-// nmModel is a NodeManager with a set of containers, whose next answers can be
-// lost.
+// nmModel is a NodeManager with a set of containers, whose next answers can be lost.
 type nmModel struct {
 	t          *testing.T
 	containers map[records.ContainerID]bool
@@ -56,8 +55,8 @@ func lost(executed bool) func(func() error) error {
 	}
 }
 
-// lateLookup is a look that comes before the start has been carried out: the
-// answer knows no container.
+// lateLookup is a query that comes before the start is executed: the answer knows no
+// container.
 func lateLookup(func() error) error { return nil }
 
 func refused(class string) func(func() error) error {
@@ -150,7 +149,7 @@ func TestStart(t *testing.T) {
 		faults []func(func() error) error
 		before bool // the container runs already
 		want   error
-		open   bool // whether it runs is not known
+		open   bool // it is unknown whether it runs
 		calls  string
 	}{
 		"a start is one call":                               {calls: "startContainers"},
@@ -186,8 +185,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A NodeManager that breaks every connection must not be asked as fast as it can
-// break them, and not beyond the caller's time.
+// If a NodeManager breaks every connection, the client must not call it in a tight loop,
+// and not beyond the caller's time.
 func TestStartsThatAreLostAreMadeAgainAtLeisure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,7 +218,7 @@ func TestStartErrorsNameTheContainerAndKeepTheFirstLine(t *testing.T) {
 	}
 }
 
-// YARN sends a node's token once: a driver that forgets to hand it on would wait
+// YARN sends a node's token only once. A driver that forgets to pass it on must not wait
 // for an unexplained refusal.
 func TestANodeWithoutTokenIsNotCalled(t *testing.T) {
 	t.Parallel()

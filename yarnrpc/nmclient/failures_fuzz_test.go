@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// saying is a NodeManager that answers every call alike.
+// saying is a NodeManager that answers every call in the same way.
 type saying []byte
 
 func (saying) Reset()       {}
@@ -23,8 +23,10 @@ func (s saying) Call(_ context.Context, _ string, _, response proto.Message) err
 	return proto.Unmarshal(s, response)
 }
 
-// FuzzRefusals has a NodeManager answer starts, stops and looks of several containers with anything. It would catch a container that
-// is told twice, or as failed and as there; one of which nothing is told; one that was not asked about; and a refusal that is lost.
+// FuzzRefusals reads arbitrary answers of a NodeManager to starts, stops and queries of
+// several containers. It would catch a container that is reported twice, or as failed and
+// as present; a missing container; a container that the call did not name; and a lost
+// refusal.
 func FuzzRefusals(f *testing.F) {
 	id := func(n int64) records.ContainerID {
 		one := testContainer.ID
@@ -60,7 +62,7 @@ func FuzzRefusals(f *testing.F) {
 		}
 		c := newClient(func(records.NodeID) node { return saying(says) })
 		c.SetTokens(map[records.NodeID]*creds.Token{testNode: {Kind: creds.KindNM}})
-		// verdicts tells what a call that has ended says of each container.
+		// verdicts returns what an ended call reports of each container.
 		verdicts := func(call string, err error, statuses ...records.ContainerStatus) (failed map[records.ContainerID]bool) {
 			told := make(map[records.ContainerID]int)
 			failed = make(map[records.ContainerID]bool)
@@ -89,7 +91,7 @@ func FuzzRefusals(f *testing.F) {
 			}
 			return failed
 		}
-		// heard compares failures with what the answer says.
+		// heard compares failures with the answer.
 		heard := func(call string, failed map[records.ContainerID]bool, answer interface {
 			proto.Message
 			GetFailedRequests() []*yarnpb.ContainerExceptionMapProto

@@ -22,7 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// launches are n of them for a node; the token says which container it is of.
+// launches returns n launches for a node. The token names the container.
 func launches(on records.NodeID, n int) []Launch {
 	var all []Launch
 	for i := range n {
@@ -45,8 +45,8 @@ func startedBy(r *yarnpb.StartContainersRequestProto) []records.ContainerID {
 	return ids
 }
 
-// fussy is a NodeManager that breaks a call off at a container whose token it does not
-// like, and refuses single ones.
+// fussy is a NodeManager that stops a call at a container with a bad token, and refuses
+// single containers.
 type fussy struct {
 	started        map[records.ContainerID]bool
 	breaks, refuse int64
@@ -87,7 +87,7 @@ func (f *fussy) Call(_ context.Context, method string, request, response proto.M
 	return nil
 }
 
-// A batch must come to the same as starts one by one, and with fewer calls.
+// A batch must have the same result as single starts, with fewer calls.
 func TestABatchOfStarts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -156,8 +156,8 @@ func (s slow) Call(ctx context.Context, _ string, request, response proto.Messag
 	return nil
 }
 
-// Thousands of nodes one after the other take minutes, and all at once as many
-// connections.
+// Calls to thousands of nodes one after the other take minutes. All at once, they need as
+// many connections.
 func TestNodesAreCalledSideBySideAndNotAllAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestNodesAreCalledSideBySideAndNotAllAtOnce(t *testing.T) {
 	})
 }
 
-// Failures of a dead node are one reason, however many containers it had.
+// All failures of a dead node have one reason, however many containers it had.
 func TestFailuresTellEachReasonOnce(t *testing.T) {
 	t.Parallel()
 	c := newClient(nil)
@@ -228,7 +228,7 @@ func TestReplacedTokensMakeANewConnection(t *testing.T) {
 	set("second", 1)
 }
 
-// rolling is a NodeManager over the wire, whose key is rolled.
+// rolling is a NodeManager over the wire whose key is rolled.
 func rolling(t *testing.T, password *atomic.Value) (records.NodeID, *rpctest.Server) {
 	server := &rpctest.Server{
 		Passwords: func([]byte) ([]byte, error) { return []byte(password.Load().(string)), nil },
@@ -245,8 +245,8 @@ func rolling(t *testing.T, password *atomic.Value) (records.NodeID, *rpctest.Ser
 	return on, server
 }
 
-// An ApplicationMaster that runs for days meets NodeManagers that have forgotten the
-// key of its first tokens.
+// An ApplicationMaster that runs for days calls NodeManagers that no longer have the key
+// of its first tokens.
 func TestARolledTokenIsUsedFromTheNextConnectionOn(t *testing.T) {
 	t.Parallel()
 	var password atomic.Value
@@ -283,7 +283,7 @@ func TestARolledTokenIsUsedFromTheNextConnectionOn(t *testing.T) {
 	}
 }
 
-// A token that comes while the old one is being refused must not be wasted.
+// A token that arrives while the old one is being refused must be used.
 func TestALoginThatIsRefusedWhileATokenComesIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	c, m := modelled(t)

@@ -38,8 +38,8 @@ func (r *recorder) Call(_ context.Context, method string, request, response prot
 	return r.err
 }
 
-// Every call must go out under its own name, with its own message, for the container
-// it was made for; its error must name both, and tell whether it may have run.
+// Every call must have its own name, message and container. Its error must name both, and
+// tell whether the call may have been executed.
 func TestCallsForARunningContainer(t *testing.T) {
 	t.Parallel()
 	id := testContainer.ID

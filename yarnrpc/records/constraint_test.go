@@ -114,8 +114,8 @@ func TestParsePlacementSpec(t *testing.T) {
 	}
 }
 
-// FuzzParsePlacementSpec would catch a panic, and a text that is taken to mean one
-// thing and written as another.
+// FuzzParsePlacementSpec would catch a panic, and a text whose meaning changes when it is
+// written again.
 func FuzzParsePlacementSpec(f *testing.F) {
 	for _, text := range []string{
 		"zk(3),notin,node,zk:hbase(5),and(in,rack,zk:java!=7):spark(7)",

@@ -24,8 +24,8 @@ func ExampleParseContainerID() {
 	// {"container_e03_1700000000000_0007_02_000042":"mine"} <nil>
 }
 
-// What is to be read on the node goes through Verbatim; what the NodeManager is to
-// replace does not.
+// Text that bash reads on the node goes through Verbatim. Placeholders for the
+// NodeManager do not.
 func ExampleVerbatim() {
 	launch := records.ContainerLaunchContext{
 		Environment: map[string]string{"SETTINGS": records.Verbatim(`{"name": "$x"}`)},
@@ -38,7 +38,7 @@ func ExampleVerbatim() {
 	// [echo \"\$SETTINGS from \$HOSTNAME\" 1><LOG_DIR>/stdout]
 }
 
-// Constraints are built, or read from the text that DistributedShell takes.
+// Constraints are built in code, or read from the text form of DistributedShell.
 func ExampleParsePlacementConstraint() {
 	built := records.And(
 		records.Apart(records.ScopeNode, records.OwnTags("server")...),
@@ -61,7 +61,7 @@ func ExampleExitStatus_Countable() {
 	// PREEMPTED: preempted by the scheduler; counts as a failure: false
 }
 
-// What a container with two GPUs is asked for with.
+// The ask for a container with two GPUs.
 func ExampleResource_With() {
 	size := records.Resource{MemoryMB: 4096, VCores: 2}.With("yarn.io/gpu", records.ResourceAmount{Value: 2})
 	fmt.Println(size)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzParseIDs reads what people type and YARN tells in words. It would catch a
-// text that is taken for another id than it names.
+// FuzzParseIDs reads ids from users and from YARN's texts. It would catch a text that is
+// read as another id.
 func FuzzParseIDs(f *testing.F) {
 	f.Add("application_1410901177871_0007")
 	f.Add("appattempt_1410901177871_0007_000002")
@@ -23,8 +23,8 @@ func FuzzParseIDs(f *testing.F) {
 	})
 }
 
-// FuzzParseURL reads where files lie. It would catch a file that is looked for in
-// another place than the URI names.
+// FuzzParseURL reads URIs of files. It would catch a result that names another place than
+// the URI.
 func FuzzParseURL(f *testing.F) {
 	f.Add("hdfs://namenode:8020/user/a%20b/x")
 	f.Add("hdfs://me:word@ns1/x")

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Texts as Hadoop 3.4 prints them. A wrong width or a lost epoch would make ids that
-// no server, log directory or proxy path knows.
+// Texts of Hadoop 3.4. With a wrong width or a lost epoch, no server, log directory or
+// proxy path would match the ids.
 func TestIdsHaveHadoopsTexts(t *testing.T) {
 	app := ApplicationID{ClusterTimestamp: 1410901177871, ID: 1}
 	attempt := ApplicationAttemptID{Application: app, Attempt: 2}

@@ -29,7 +29,8 @@ func TestExposedPortsAreRead(t *testing.T) {
 	}
 }
 
-// FuzzExposedPorts reads what Docker says, by way of two daemons. It would catch a port that is taken for another.
+// FuzzExposedPorts reads Docker's ports as two daemons pass them on. It would catch a port that is read as
+// another.
 func FuzzExposedPorts(f *testing.F) {
 	f.Add(`{"8080/tcp":[{"HostIp":"0.0.0.0","HostPort":"32768"}],"53/udp":null}`)
 	f.Add(`{"8080/tcp":[{"HostPort":32768}]}`)

@@ -13,7 +13,7 @@ const gpu, disk = "yarn.io/gpu", "example.com/disk"
 
 func gpus(n int64) ResourceAmount { return ResourceAmount{Value: n} }
 
-// An ask table that takes equal asks for different ones sends them again and again.
+// If equal asks count as different, an ask table sends them again and again.
 func TestEqualAmountsAreEqualValues(t *testing.T) {
 	t.Parallel()
 	one := Resource{MemoryMB: 1, VCores: 2}.With(gpu, gpus(3)).With(disk, ResourceAmount{Value: 4, Units: "Gi"})

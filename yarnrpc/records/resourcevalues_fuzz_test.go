@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzResourceValues does arithmetic with amounts as a daemon may name them. It would catch an
-// amount that is another once it is held, two equal ones that are asked for again and again
-// as if they differed, and a container that is taken for too small though it is all there is.
+// FuzzResourceValues calculates with amounts in any names and units of a daemon. It would
+// catch an amount that changes when it is stored, equal amounts that count as different and
+// are asked for again, and a container that counts as too small although it is not.
 func FuzzResourceValues(f *testing.F) {
 	f.Add("yarn.io/gpu", int64(3), "", "disk", int64(4), "Gi", int64(2))
 	f.Add("a", int64(-9223372036854775808), "Pi", "a", int64(9223372036854775807), "p", int64(-1))
@@ -43,7 +43,7 @@ func FuzzResourceValues(f *testing.F) {
 	})
 }
 
-// known is a unit as it is held.
+// known returns a unit in its stored form.
 func known(units string) string {
 	if !utf8.ValidString(units) {
 		return ""

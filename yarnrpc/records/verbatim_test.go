@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// asNodeManager does to a script what ContainerLaunch.expandEnvironment does.
+// asNodeManager changes a script as ContainerLaunch.expandEnvironment does.
 func asNodeManager(text string) string {
 	return strings.NewReplacer("<LOG_DIR>", "/logs", "<CPS>", ":", "{{", "$", "}}", "").Replace(text)
 }
 
-// The oracle is bash: it would catch a character that means something to it, or to the
-// NodeManager, and was not escaped.
+// The test runs bash. It would catch a character that is special for bash or for the
+// NodeManager and was not escaped.
 func TestVerbatimTextComesOutOfTheScriptAsItIs(t *testing.T) {
 	for _, text := range []string{
 		"", "plain", `$HOME "$HOME" '$HOME' \$HOME \\`, "`id` $(id) $((1+1)) ${X}", `"`, `\`, `\"`, "two\nlines\tand a tab",

@@ -7,8 +7,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
 )
 
-// BenchmarkLayer is a message's way through both ends: what a call pays for protection,
-// if its request and its answer are half as long.
+// BenchmarkLayer passes a message through both ends: the cost of protection for a call
+// whose request and answer are half as long.
 func BenchmarkLayer(b *testing.B) {
 	const length = 600 // bytes
 	for _, qop := range []QOP{QOPIntegrity, QOPPrivacy} {

@@ -37,7 +37,7 @@ func TestCiphertextIsStolenAsTheRFCDoes(t *testing.T) {
 	}
 }
 
-// And those of gokrb5, of every length around a few blocks.
+// The results of gokrb5, for every length around a few blocks.
 func TestCiphertextIsThatOfAnotherLibrary(t *testing.T) {
 	kind, err := crypto.GetEtype(etypeID.AES256_CTS_HMAC_SHA1_96)
 	if err != nil {

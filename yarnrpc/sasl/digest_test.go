@@ -100,8 +100,8 @@ func transcripts(t *testing.T) []*transcript {
 	return all
 }
 
-// Every byte must be the JDK's, given the same nonce: a wrong key, padding or chaining
-// would fail here and not only against a server with privacy on.
+// Every byte must be equal to the JDK's for the same nonce. A wrong key, padding or
+// chaining fails here, and not only against a server with privacy.
 func TestClientSaysAndUnderstandsWhatTheJDKDoes(t *testing.T) {
 	for _, tr := range transcripts(t) {
 		t.Run(tr.name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestClientSaysAndUnderstandsWhatTheJDKDoes(t *testing.T) {
 	}
 }
 
-// pair logs a client in at our own server.
+// pair logs a client in at the server of this package.
 func pair(t testing.TB, qop QOP) (client, server Layer) {
 	t.Helper()
 	s := &DigestMD5Server{Password: func(string) (string, error) { return "secret", nil }, URI: "/default", QOPs: []QOP{qop}}
@@ -249,7 +249,7 @@ func TestServerRefusesWhoDoesNotKnowThePassword(t *testing.T) {
 	}
 }
 
-// A server that cannot prove that it knows the password may be anybody.
+// A server that cannot prove that it knows the password may be an impostor.
 func TestClientRefusesServersThatProveNothing(t *testing.T) {
 	challenge := `realm="default",nonce="n",qop="auth",charset=utf-8,algorithm=md5-sess`
 	for name, token := range map[string]string{
@@ -376,7 +376,7 @@ func FuzzUnwrap(f *testing.F) {
 	})
 }
 
-// A NameNode says by which cipher blocks are to be transferred.
+// A NameNode chooses the cipher for the transfer of blocks.
 func TestTheCipherIsTheFirstOfOursThatTheServerOffers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -29,7 +29,7 @@ func issue(t testing.TB, kind int32) (*Ticket, types.EncryptionKey) {
 	return ticket, key
 }
 
-// gssLogin runs a login; spoil may change what the server says, by its place.
+// gssLogin runs a login. spoil may change the server's messages, by their number.
 func gssLogin(client *GSSAPI, server *GSSAPIServer, spoil func(place int, challenge []byte) []byte) (clients, servers Layer, user string, err error) {
 	response, err := client.Start(nil)
 	for place := 0; err == nil; place++ {
@@ -100,7 +100,7 @@ func exchange(t *testing.T, from, to Layer, message string, qop QOP) {
 	}
 }
 
-// rotated does to a token what RFC 4121 §4.2.5 allows.
+// rotated rotates a token as RFC 4121 §4.2.5 allows.
 func rotated(token []byte, n int) []byte {
 	out := bytes.Clone(token)
 	body := token[gssHeader:]
@@ -294,7 +294,7 @@ func TestAKerberosLoginThatIsNotWanted(t *testing.T) {
 	})
 }
 
-// FuzzGSSAPI gives a client whatever for the server's proof, offer and message.
+// FuzzGSSAPI gives a client arbitrary bytes as the server's proof, offer and message.
 func FuzzGSSAPI(f *testing.F) {
 	ticket, key := issue(f, etypeID.AES256_CTS_HMAC_SHA1_96)
 	var said [][]byte

@@ -32,8 +32,8 @@ func eachLayer(t *testing.T, test func(t *testing.T, client, server Layer)) {
 	})
 }
 
-// TestOneBufferServesAllMessages would catch a layer whose state goes astray from one length
-// of message to the next, and one that writes where it is not to.
+// TestOneBufferServesAllMessages would catch a layer whose state becomes wrong between
+// messages of different lengths, and one that writes outside its buffer.
 func TestOneBufferServesAllMessages(t *testing.T) {
 	eachLayer(t, func(t *testing.T, client, server Layer) {
 		var b []byte
@@ -74,8 +74,8 @@ func TestLayersAllocateNothing(t *testing.T) {
 	})
 }
 
-// TestNoNumberComesTwice would catch a sequence that begins anew after 2^32 messages, when
-// the first of them would be accepted once more.
+// TestNoNumberComesTwice would catch a sequence that starts again after 2^32 messages, so
+// that the first message would be accepted again.
 func TestNoNumberComesTwice(t *testing.T) {
 	skip := func(l Layer) {
 		switch l := l.(type) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestOthersCanNeitherReadNorPlantASecret would catch a ticket or a keytab that another user has laid in this user's
-// way, and one that another user can copy.
+// TestOthersCanNeitherReadNorPlantASecret would catch a ticket or a keytab that another user has put in the place of
+// this user's, and one that another user can copy.
 func TestOthersCanNeitherReadNorPlantASecret(t *testing.T) {
 	t.Parallel()
 	const me, mallory = 1000, 1001
@@ -40,7 +40,7 @@ func TestOthersCanNeitherReadNorPlantASecret(t *testing.T) {
 	}
 }
 
-// TestOpen would catch a check that looks at another file than is read, and one that hangs on a named pipe.
+// TestOpen would catch a check of another file than the one that is read, and a check that hangs on a named pipe.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

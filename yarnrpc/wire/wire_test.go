@@ -40,8 +40,8 @@ func readFrame(t *testing.T, r io.Reader) []byte {
 	return frame
 }
 
-// What Hadoop's client sends is understood, and what we would send in its place is
-// the same, but for the caller context, which we leave out.
+// The package understands the bytes of Hadoop's client, and would send the same bytes, except the
+// caller context.
 func TestWeSendWhatHadoopsClientSends(t *testing.T) {
 	r := recorded(t, "client.bin")
 	auth, err := ReadPreamble(r)
@@ -161,7 +161,7 @@ func TestResponsesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// Frames of 0 bytes and over the limit end a connection with a hint of what the peer is.
+// Frames of 0 bytes, and frames over the limit, end a connection with a hint at the peer's protocol.
 func TestLengthsThatCannotBeAreExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		bytes string
@@ -206,7 +206,7 @@ func TestFramesThatEndEarlyAreTold(t *testing.T) {
 	}
 }
 
-// A peer that announces 100 MB and sends 3 bytes costs us a chunk, not 100 MB.
+// If a peer announces 100 MB and sends 3 bytes, the reader allocates a chunk, not 100 MB.
 func TestMemoryFollowsTheBytesThatCome(t *testing.T) {
 	frame := append(binary.BigEndian.AppendUint32(nil, 100<<20), "abc"...)
 	var before, after runtime.MemStats
@@ -308,7 +308,7 @@ func FuzzParseRequest(f *testing.F) {
 	})
 }
 
-// Every call's headers are written by hand, and a byte that differs would be another call.
+// The headers of every call are written by hand. With a wrong byte, it would be another call.
 func TestHeadersAreThoseOfTheGeneratedMessages(t *testing.T) {
 	for _, id := range []int32{0, 1, 63, 64, 127, 128, 1 << 20, math.MaxInt32, CallPing} {
 		for _, client := range []string{"", "sixteen bytes id", strings.Repeat("c", 200)} {
@@ -330,7 +330,7 @@ func TestHeadersAreThoseOfTheGeneratedMessages(t *testing.T) {
 	}
 }
 
-// Under protection every frame is in such a one, and a length that is wrong would end the connection.
+// Under protection, every frame is in such a wrapper. A wrong length would end the connection.
 func TestWrappersAreThoseOfTheGeneratedMessages(t *testing.T) {
 	for _, length := range []int{0, 1, 122, 123, 124, 125, 127, 128, 1 << 14, 1 << 21} {
 		token := bytes.Repeat([]byte{7}, length)
@@ -363,7 +363,7 @@ func TestWrappersAreThoseOfTheGeneratedMessages(t *testing.T) {
 	}
 }
 
-// A server that ends the protection, or never began it, must not be understood.
+// Messages of a server that ends the protection, or never began it, must not be accepted.
 func TestWhatIsNotWrappedIsMalformed(t *testing.T) {
 	for name, m := range map[string]proto.Message{
 		"success again":   &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_SUCCESS.Enum(), Token: []byte("token")},
@@ -417,7 +417,7 @@ func TestAnInboxDoesNotKeepTheRoomOfALongFrame(t *testing.T) {
 	}
 }
 
-// An Inbox gives what ReadFrame reads, however the bytes come.
+// An Inbox returns what ReadFrame reads, in whatever pieces the bytes come.
 func FuzzInbox(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x03abc\x00\x00\x00\x01drest"), uint8(1))
 	f.Add([]byte("HTTP/1.1 404"), uint8(3))

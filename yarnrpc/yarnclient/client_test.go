@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var testID = records.ApplicationID{ClusterTimestamp: 12, ID: 3}
 
-// script answers calls in order: a response, an error or a context's end.
+// script answers calls in order: with a response, an error or a context's end.
 type script struct {
 	t       *testing.T
 	answers []any // proto.Message or error
@@ -240,8 +240,8 @@ func TestFromConf(t *testing.T) {
 	}
 }
 
-// People look for a server that is down where it is said not to answer, not for a
-// wrong port or a wrong address.
+// After the message that a server does not answer, users look for a server that is down,
+// not for a wrong port or address.
 func TestOnlyAResourceManagerThatIsAwayDoesNotAnswer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error

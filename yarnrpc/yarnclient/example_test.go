@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// The applications that run in a queue, as the cluster's configuration finds it.
+// The example lists the applications of a queue in the configured cluster.
 func Example() {
 	ctx := context.Background()
 	conf, err := hadoopconf.Load(os.Getenv("HADOOP_CONF_DIR"), hadoopconf.Environment{LookupEnv: os.LookupEnv})
@@ -43,9 +43,9 @@ func Example() {
 	}
 }
 
-// A shell command as an application: one that never registers as an
-// ApplicationMaster, so that YARN counts it as failed, with the command's exit code.
-// The cluster is one inside this process.
+// The example submits a shell command as an application. It never registers as an
+// ApplicationMaster, so YARN counts it as failed, with the command's exit code. The cluster is
+// inside this process.
 func ExampleClient_Submit() {
 	fake, err := yarnfake.Start(yarnfake.Config{MaxAttempts: 1})
 	if err != nil {
@@ -87,7 +87,8 @@ func ExampleClient_Submit() {
 	// Output: FAILED true <nil>
 }
 
-// The applications of one user, in one state. The cluster is one inside this process.
+// The example lists the applications of one user in one state. The cluster is inside this
+// process.
 func ExampleClient_Applications() {
 	fake, err := yarnfake.Start(yarnfake.Config{})
 	if err != nil {
@@ -128,7 +129,8 @@ func ExampleClient_Applications() {
 	// <nil>
 }
 
-// Room for ten containers, for an hour between ten at night and six in the morning, every day.
+// The example reserves room for ten containers, for an hour between ten at night and six in
+// the morning, every day.
 func ExampleClient_SubmitReservation() {
 	reserve := func(ctx context.Context, client *yarnclient.Client, evening time.Time) (records.ReservationID, error) {
 		id, err := client.NewReservation(ctx)

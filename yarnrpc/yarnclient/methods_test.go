@@ -29,16 +29,16 @@ var (
 	testTime        = time.UnixMilli(1410901177871)
 )
 
-// exchange is a call of a Client's method: what it must send, what it is answered.
+// exchange is a call of a Client's method: the expected request, and the answer.
 type exchange struct {
 	request, answer proto.Message
 	call            func(context.Context, *Client) (any, error)
-	want            any // of the method, nil where it returns an error alone
+	want            any // result of the method; nil if it returns only an error
 }
 
 func only(err error) (any, error) { return nil, err }
 
-// exchanges has each method of the protocol.
+// exchanges returns an exchange for each method of the protocol.
 func exchanges() map[string]exchange {
 	id, attempt, container := pbconv.ApplicationIDProto(testID), pbconv.ApplicationAttemptIDProto(testAttempt), pbconv.ContainerIDProto(testContainer)
 	definition := records.ReservationDefinition{
@@ -324,7 +324,7 @@ func exchanges() map[string]exchange {
 	}
 }
 
-// A field that is filled from the wrong place, or not at all, shows here.
+// It would catch a field that is filled from the wrong source, or not at all.
 func TestMethodsSendAndReadWhatTheyAreGiven(t *testing.T) {
 	t.Parallel()
 	for method, e := range exchanges() {
@@ -359,7 +359,7 @@ func TestRefusalsKeepTheirClass(t *testing.T) {
 	}
 }
 
-// A method that Hadoop has and the Client has not would be missed by users alone.
+// Only users would notice a method of Hadoop that the Client lacks.
 func TestTheClientHasTheWholeProtocol(t *testing.T) {
 	t.Parallel()
 	service := yarnpb.File_bobbin_hadoop_yarn_application_client_proto.Services().ByName("ApplicationClientProtocolService")
@@ -375,8 +375,8 @@ func TestTheClientHasTheWholeProtocol(t *testing.T) {
 	}
 }
 
-// A name that YARN does not have would be left out of the request, which would
-// then ask for something else.
+// A name that YARN does not have would be left out, and the request would ask for
+// something else.
 func TestNamesThatYarnDoesNotHaveAreRefused(t *testing.T) {
 	t.Parallel()
 	c, s := scripted(t)

@@ -12,13 +12,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ledger is what a master that makes no mistake must see: the naive model.
+// ledger is the naive model: what a master without mistakes must see.
 type ledger struct {
 	b        *books
 	attempt  records.ApplicationAttemptID
 	response int32
 	wanted   int32
-	live     map[records.ContainerID]bool // told of, not told as ended
+	live     map[records.ContainerID]bool // reported as granted, not as ended
 	gone     map[records.ContainerID]bool
 }
 
@@ -56,7 +56,7 @@ func (l *ledger) register(t *rapid.T, now time.Time) {
 	l.response = 0
 }
 
-// allocate makes a heartbeat, sometimes twice as after a lost answer, and enters what it brings.
+// allocate makes a heartbeat, sometimes twice as after a lost answer, and records the result.
 func (l *ledger) allocate(t *rapid.T, now time.Time, request *yarnpb.AllocateRequestProto, twice bool) {
 	request.ResponseId = proto.Int32(l.response)
 	e := masterCall{attempt: l.attempt, keyID: 1, request: request}
@@ -90,7 +90,7 @@ func (l *ledger) allocate(t *rapid.T, now time.Time, request *yarnpb.AllocateReq
 	}
 }
 
-// check compares the nodes' accounts with the containers that there are.
+// check compares the nodes' accounts with the existing containers.
 func (l *ledger) check(t *rapid.T) {
 	used := map[records.NodeID]records.Resource{}
 	for _, app := range l.b.apps {
@@ -107,8 +107,8 @@ func (l *ledger) check(t *rapid.T) {
 	}
 }
 
-// Grants that are lost, told twice or beyond the ask, and room that is never given
-// back, show here and in no test of a single way through.
+// It would catch grants that are lost, reported twice or beyond the ask, and room that is never
+// returned. No test of a single sequence shows these.
 func TestTheBooksAgreeWithAMastersLedger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.UnixMilli(1_700_000_000_000)
@@ -124,7 +124,7 @@ func TestTheBooksAgreeWithAMastersLedger(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"": l.check,
 			"ask": func(t *rapid.T) {
-				// An answer takes what was granted before the request's numbers are entered.
+				// An answer contains what was granted before the request's numbers take effect.
 				l.allocate(t, now, &yarnpb.AllocateRequestProto{}, false)
 				l.wanted = rapid.Int32Range(0, 5).Draw(t, "count")
 				l.allocate(t, now, &yarnpb.AllocateRequestProto{Ask: []*yarnpb.ResourceRequestProto{{

@@ -21,8 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// A fake that differs from a cluster in any of the three protocols, at any
-// protection, strands our own clients here.
+// It would catch a fake that differs from a cluster in any of the three protocols, at any
+// protection: the typed clients would hang.
 func TestAnApplicationMastersWholeLife(t *testing.T) {
 	for _, protection := range []string{"authentication", "integrity", "privacy"} {
 		t.Run(protection, func(t *testing.T) {
@@ -95,7 +95,7 @@ func lead(ctx context.Context, fake *yarnfake.Fake, c yarnfake.Container) error 
 	return m.rm.Finish(ctx, records.FinalSucceeded, "", "")
 }
 
-// A scheduler that looks at memory and cores alone gives one GPU to many.
+// If a scheduler looks only at memory and cores, it gives one GPU to many containers.
 func TestContainersShareNoGPU(t *testing.T) {
 	gpus := func(r records.Resource, n int64) records.Resource {
 		return r.With("yarn.io/gpu", records.ResourceAmount{Value: n})
@@ -124,8 +124,8 @@ func TestContainersShareNoGPU(t *testing.T) {
 	}
 }
 
-// The same, with nothing but goroutines in a bubble: a fake that waits for real time,
-// or leaves a goroutine behind, hangs here. The first attempt fails, the second leads.
+// The same with only goroutines in a bubble. If the fake waits for real time, or leaves a
+// goroutine behind, the test hangs. The first attempt fails, the second leads.
 func TestAManagedApplicationFitsIntoABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fake *yarnfake.Fake
@@ -156,7 +156,7 @@ func TestAManagedApplicationFitsIntoABubble(t *testing.T) {
 	})
 }
 
-// A child process must find what a NodeManager gives it: its files, variables in the
+// A child process must find what a NodeManager provides: its files, variables in the
 // order of their references, its credentials, its own directory.
 func TestAMasterIsAChildProcess(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "input")
@@ -249,7 +249,7 @@ func TestADelegationTokenLogsInUntilItIsCancelled(t *testing.T) {
 	}
 }
 
-// Tokens for clients are good for whoever holds the key that the master was given.
+// The key that the master was given must verify the tokens of its clients.
 func TestTheMastersKeyVerifiesItsClients(t *testing.T) {
 	fake := start(t, yarnfake.Config{ClientTokens: true})
 	client := newClient(t, fake)

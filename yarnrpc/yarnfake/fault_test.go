@@ -26,7 +26,8 @@ func hmacOf(key, text []byte) string {
 	return fmt.Sprintf("%x", mac.Sum(nil))
 }
 
-// Whatever befalls the calls of a master, it gets the containers it wants: each once.
+// Whatever faults hit the calls of a master, it gets the containers that it wants, each
+// once.
 func TestAMasterSurvivesFaults(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -80,8 +81,8 @@ func TestARestartedResourceManagerDemandsAResync(t *testing.T) {
 	}
 }
 
-// An end whose only telling was lost just before a restart is told again: a master
-// would wait for that container for ever.
+// If the only report of a container's end was lost just before a restart, the end is
+// reported again. Otherwise a master would wait for that container for ever.
 func TestAnEndIsToldAfterARestart(t *testing.T) {
 	fake := start(t, yarnfake.Config{})
 	_, _, m := unmanaged(t, fake)
@@ -100,7 +101,8 @@ func TestAnEndIsToldAfterARestart(t *testing.T) {
 	}
 }
 
-// A second roll-over ends the first key: who has not listened is out.
+// A second roll-over makes the first key invalid, so a master that has ignored the new
+// token cannot log in.
 func TestATokenRolledTwiceIsNoGood(t *testing.T) {
 	fake := start(t, yarnfake.Config{})
 	_, report, m := unmanaged(t, fake)
@@ -145,7 +147,7 @@ func TestALostNodeTakesItsContainersAlong(t *testing.T) {
 	m.run(t, "sleep 1000", func() bool { return len(m.running) == 6-on })
 }
 
-// A fake whose maximum does not follow its nodes takes asks that YARN refuses.
+// If the fake's maximum did not follow its nodes, it would accept asks that YARN refuses.
 func TestARestartedNodeBoundsContainers(t *testing.T) {
 	fake := start(t, yarnfake.Config{Node: records.Resource{MemoryMB: 2048, VCores: 4}})
 	_, _, m := unmanaged(t, fake)
@@ -169,7 +171,7 @@ func TestARestartedNodeBoundsContainers(t *testing.T) {
 	}
 }
 
-// A frozen node's answers come when it thaws, to what came meanwhile.
+// A frozen node answers the calls that came meanwhile when it thaws.
 func TestAFrozenNodeAnswersWhenItThaws(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := start(t, yarnfake.Config{Nodes: 2, InMemory: true, Heartbeat: time.Second, Run: wait})
@@ -217,7 +219,7 @@ func TestAContainerEndsAsTheTestSays(t *testing.T) {
 	}
 }
 
-// Both are seen through the clock of a bubble: the client waits, and then goes on.
+// The clock of a bubble shows both: the client waits, and then continues.
 func TestCallsWaitForADelayAndForAStandby(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := start(t, yarnfake.Config{InMemory: true, Heartbeat: -1})
@@ -237,13 +239,13 @@ func TestCallsWaitForADelayAndForAStandby(t *testing.T) {
 	})
 }
 
-// wait is a container that does nothing until it is ended.
+// wait is a container that does nothing until its end.
 func wait(ctx context.Context, _ yarnfake.Container) records.ExitStatus {
 	<-ctx.Done()
 	return records.ExitTerminated
 }
 
-// Without heartbeats nothing is granted, and with the same ones the same is.
+// Without heartbeats nothing is granted. The same heartbeats give the same grants.
 func TestGrantsFollowHeartbeatsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first []records.NodeID

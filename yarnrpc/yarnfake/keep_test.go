@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// inherit is a master whose first attempt leaves a container behind, which the second
-// stops with the token that registration brings.
+// inherit is a master whose first attempt leaves a container behind. The second attempt
+// stops it with the token from its registration.
 func inherit(ctx context.Context, fake *yarnfake.Fake, c yarnfake.Container) error {
 	m, err := newMaster(fake, c.ID.Attempt, c.Credentials.ByKind(creds.KindAMRM))
 	if err != nil {

@@ -52,7 +52,7 @@ func newClient(t *testing.T, fake *yarnfake.Fake) *yarnclient.Client {
 	return c
 }
 
-// dialOf is nil, for TCP, where the cluster has sockets.
+// dialOf returns nil, for TCP, if the cluster has sockets.
 func dialOf(fake *yarnfake.Fake) func(context.Context, string, string) (net.Conn, error) {
 	if strings.HasPrefix(fake.Conf().Get("yarn.resourcemanager.address"), "127.") {
 		return nil
@@ -60,7 +60,7 @@ func dialOf(fake *yarnfake.Fake) func(context.Context, string, string) (net.Conn
 	return fake.Dial
 }
 
-// submit hands an application in and gives its id.
+// submit submits an application and returns its id.
 func submit(t *testing.T, c *yarnclient.Client, s records.SubmissionContext) records.ApplicationReport {
 	t.Helper()
 	app, err := c.NewApplication(t.Context())
@@ -91,14 +91,14 @@ func await(t *testing.T, c *yarnclient.Client, id records.ApplicationID, done fu
 
 func ended(r records.ApplicationReport) bool { return r.State.Terminal() }
 
-// pause is between two looks at a condition.
+// pause is the wait between two checks of a condition.
 func pause() {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	<-ticker.C
 }
 
-// master is an ApplicationMaster as small as one can be.
+// master is a minimal ApplicationMaster.
 type master struct {
 	rm        *amrm.Client
 	nm        *nmclient.Client
@@ -128,8 +128,8 @@ func (m *master) close() {
 	m.nm.Close()
 }
 
-// until heartbeats, and starts command in every container that comes, until done. An
-// error of one beat is the next one's business, as amrm says.
+// until sends heartbeats, and starts command in every new container, until done. After an
+// error, the next beat tries again, as amrm says.
 func (m *master) until(ctx context.Context, command string, done func() bool) error {
 	for !done() {
 		r, err := m.rm.Allocate(ctx, 0.5)
@@ -169,7 +169,7 @@ func (m *master) ask(n int) {
 	m.rm.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: unit, Count: n})
 }
 
-// unmanaged is an application whose master is the test, and is registered.
+// unmanaged submits an application whose master is the test, and registers it.
 func unmanaged(t *testing.T, fake *yarnfake.Fake) (*yarnclient.Client, records.ApplicationReport, *master) {
 	t.Helper()
 	client := newClient(t, fake)

@@ -122,8 +122,8 @@ func FuzzHDFSDelegation(f *testing.F) {
 	})
 }
 
-// A token without a renewer is what "hdfs fetchdt" gives who asks for nothing else. It would catch
-// one that is taken to live for a week, and dies after a day.
+// "hdfs fetchdt" by default gets a token without a renewer. It would catch such a token that is
+// expected to last a week, and expires after a day.
 func TestWhatNobodyRenewsEndsWithItsFirstInterval(t *testing.T) {
 	issued := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	day, week := issued.Add(24*time.Hour), issued.Add(7*24*time.Hour)

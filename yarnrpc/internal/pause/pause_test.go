@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 )
 
-// A pause that outlives its context keeps a program from ending.
+// If a pause outlived its context, it would keep a program from ending.
 func TestAPauseEndsWithItsTimeOrItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

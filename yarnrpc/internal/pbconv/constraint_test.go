@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// The messages are what PlacementConstraintToProtoConverter makes.
+// The messages are those of PlacementConstraintToProtoConverter.
 func TestPlacementConstraintProto(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

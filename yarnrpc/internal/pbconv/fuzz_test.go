@@ -15,9 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// FuzzRecords makes records of what a daemon of YARN sends. It would catch a
-// message that crashes its reader, and a number, a time or a name that becomes
-// another between a message and its record.
+// FuzzRecords makes records from arbitrary messages of a YARN daemon. It would catch a
+// message that crashes its reader, and a number, time or name that changes between a
+// message and its record.
 func FuzzRecords(f *testing.F) {
 	f.Add(marshalled(f, ContainerProto(records.Container{ID: container, Node: records.NodeID{Host: "h", Port: 8041}, Token: nil})))
 	f.Add(marshalled(f, ContainerStatusProto(records.ContainerStatus{ID: container, ExitStatus: records.ExitPreempted, Attributes: map[string]string{"HOST": "h"}})))
@@ -94,8 +94,8 @@ func checkQueue(t *testing.T, p *yarnpb.QueueInfoProto, q records.QueueInfo) {
 	}
 }
 
-// submission leaves out what is empty: it is not sent on, and takes the server's
-// default.
+// submission leaves out empty fields: they are not sent on, and the server's default
+// applies.
 func submission(p *yarnpb.ApplicationSubmissionContextProto) records.SubmissionContext {
 	if p.GetQueue() == "" {
 		p.Queue = nil
@@ -106,7 +106,7 @@ func submission(p *yarnpb.ApplicationSubmissionContextProto) records.SubmissionC
 	return SubmissionContext(p)
 }
 
-// survives checks that a record is the same after it was sent on.
+// survives checks that a record does not change when it is sent on.
 func survives[P proto.Message, R any](t *testing.T, b []byte, p P, record func(P) R, message func(R) P) {
 	t.Helper()
 	reads(t, b, p, func(p P) {
@@ -120,8 +120,8 @@ func survives[P proto.Message, R any](t *testing.T, b []byte, p P, record func(P
 	})
 }
 
-// ofTheFuture tells whether a message holds an enumeration value that our .proto
-// files do not have.
+// ofTheFuture reports whether a message holds an enumeration value that the .proto files
+// do not have.
 func ofTheFuture(t *testing.T, p proto.Message) bool {
 	t.Helper()
 	found := false

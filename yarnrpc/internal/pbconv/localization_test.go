@@ -25,8 +25,8 @@ func TestOfAContainerThatIsToldTwiceTheLastCounts(t *testing.T) {
 	}
 }
 
-// FuzzLocalization reads what NodeManagers tell of files. It would catch a message
-// that crashes its reader, and a failed file that becomes a complete one.
+// FuzzLocalization reads NodeManagers' reports of files. It would catch a message that
+// crashes its reader, and a failed file that becomes a complete one.
 func FuzzLocalization(f *testing.F) {
 	f.Add(marshalled(f, LocalizationStatusProto(records.LocalizationStatus{Name: "lib/x", State: records.LocalizationFailed, Diagnostics: "gone"})))
 	f.Add(marshalled(f, &yarnpb.ContainerLocalizationStatusesProto{

@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// encoded sends a message through its bytes, as the wire does.
+// encoded marshals and unmarshals a message, as the wire does.
 func encoded[M proto.Message](t *testing.T, m M) M {
 	t.Helper()
 	b, err := proto.Marshal(m)
@@ -122,8 +122,8 @@ func TestSubmissionsSurviveTheWire(t *testing.T) {
 	})
 }
 
-// Hadoop's way to say "nowhere else" is relaxed locality of the places that will do, and of nothing above them. It would
-// catch a master that runs where it must not, or nowhere.
+// To allow no other place, Hadoop sets relaxed locality for the allowed places and clears it for the places above them.
+// It would catch a master that runs in a forbidden place, or nowhere.
 func TestAMasterGetsItsPlace(t *testing.T) {
 	type asked struct {
 		Name  string
@@ -270,7 +270,7 @@ func TestAContainersPortsAreReported(t *testing.T) {
 }
 
 // Hadoop 3.4.3 writes the cores of the maximum over those of the minimum. It would catch a maximum without cores, and a
-// later release whose fields are exchanged.
+// later release with exchanged fields.
 func TestAFairQueueHasItsShares(t *testing.T) {
 	p := &yarnpb.QueueInfoProto{
 		MinResourceMemory: proto.Int64(1), MinResourceVCore: proto.Int32(20), MaxResourceMemory: proto.Int64(10),
@@ -291,8 +291,8 @@ func TestAFairQueueHasItsShares(t *testing.T) {
 	}
 }
 
-// The constants of records are checked against the generated names: a misspelt one
-// would be sent as nothing, and never be equal to what a server says.
+// The constants of records are compared with the generated names. A misspelt one would not be sent, and would never
+// match a server's value.
 func TestEveryStateHasItsNumber(t *testing.T) {
 	for name, tc := range map[string]struct {
 		values map[string]int32
@@ -349,7 +349,7 @@ func names[S ~string](states ...S) []string {
 	return out
 }
 
-// A newer server may send what our .proto files do not know.
+// A newer server may send values that the .proto files do not have.
 func TestAStateOfTheFutureIsNoState(t *testing.T) {
 	var b []byte
 	b = protowire.AppendTag(b, 8, protowire.VarintType) // yarn_application_state
@@ -405,8 +405,8 @@ func TestRequiredFieldsOfTokensAreThere(t *testing.T) {
 	}
 }
 
-// Hadoop's own messages have memory and cores both as fields and in the map; units that
-// got lost would make a thousand times as much of an ask.
+// Hadoop's own messages hold memory and cores both as fields and in the map. Without its unit, an ask would become a
+// thousand times as large.
 func TestResourceTypesBeyondMemoryAndCores(t *testing.T) {
 	entry := func(name string, value int64, units string) *yarnpb.ResourceInformationProto {
 		return &yarnpb.ResourceInformationProto{Key: proto.String(name), Value: proto.Int64(value), Units: proto.String(units)}
@@ -436,8 +436,7 @@ func TestNumbersThatDoNotFitDoNotWrapAround(t *testing.T) {
 	}
 }
 
-// A window or a lifetime beyond 292 years would come out negative, which means
-// "always" or none.
+// A window or a lifetime of more than 292 years would become negative, which means "always" or none.
 func TestTimesThatDoNotFitDoNotWrapAround(t *testing.T) {
 	longest := proto.Int64(math.MaxInt64)
 	submission := SubmissionContext(&yarnpb.ApplicationSubmissionContextProto{
@@ -458,7 +457,7 @@ func TestTimesThatDoNotFitDoNotWrapAround(t *testing.T) {
 	}
 }
 
-// Hadoop leaves out what equals the default (NEVER_RETRY).
+// Hadoop leaves out a field with its default value (NEVER_RETRY).
 func TestARetryContextWithoutPolicyHasTheDefault(t *testing.T) {
 	got := ContainerLaunchContext(&yarnpb.ContainerLaunchContextProto{
 		ContainerRetryContext: &yarnpb.ContainerRetryContextProto{MaxRetries: proto.Int32(3)},

@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The bytes are those of Hadoop 3.4.3's Configuration#write, which gives "programmatically", compressed, as the source of
-// each option. It would catch options that are cut in the wrong places.
+// The bytes are from Configuration#write of Hadoop 3.4.3, which writes
+// "programmatically", compressed, as the source of each option. It would catch options
+// that are split in the wrong places.
 func TestOptionsForRenewalAreReadAsJavaWritesThem(t *testing.T) {
 	const source = "00000001000000241f8b08000000000000ff2b28ca4f2f4acccd4d2cc94c4eccc9a904000b83193310000000"
 	java, err := hex.DecodeString("02" +

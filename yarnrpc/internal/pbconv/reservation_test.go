@@ -23,13 +23,13 @@ func TestReservationsSurviveTheWire(t *testing.T) {
 	if diff := cmp.Diff(want, ReservationDefinition(encoded(t, ReservationDefinitionProto(want)))); diff != "" {
 		t.Error(diff)
 	}
-	// Empty is what the comments of the record say.
+	// Empty fields have the meaning in the record's comments.
 	sent := ReservationDefinitionProto(records.ReservationDefinition{Requests: []records.ReservationRequest{{}}})
 	requests := sent.GetReservationRequests()
 	if requests.GetInterpreter() != yarnpb.ReservationRequestInterpreterProto_R_ALL || requests.GetReservationResources()[0].GetConcurrency() != 1 || sent.GetRecurrenceExpression() != "0" {
 		t.Errorf("sent %v", sent)
 	}
-	// What others have written into a recurrence need not be a number.
+	// A recurrence written by another client need not be a number.
 	for text, want := range map[string]time.Duration{"1000": time.Second, "": 0, "daily": 0, "-5": 0, "99999999999999999999": 2562047 * time.Hour} {
 		got := ReservationDefinition(&yarnpb.ReservationDefinitionProto{RecurrenceExpression: proto.String(text)}).Recurrence
 		if got.Truncate(time.Hour) != want.Truncate(time.Hour) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzReader takes values of the kinds that order names. It would catch a length
-// that is believed, and a value that is not what would be written for it.
+// FuzzReader reads values of the kinds that order names. It would catch a length that is
+// trusted without its bytes, and a value that would be written differently.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("nicbt"), []byte{0x8f, 128, 127, 2, 1, 'b', 1, 't'})
 	f.Add([]byte("n"), []byte{0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Encodings as WritableUtils.writeVLong of Hadoop 3.4.3 gives them (printed by
-// creds/testdata/WriteCredentials.java): one byte from -112 to 127, beyond that the
-// length in the first byte. An off-by-one here reads every token file wrong.
+// Encodings of WritableUtils.writeVLong of Hadoop 3.4.3 (printed by
+// creds/testdata/WriteCredentials.java): one byte from -112 to 127, otherwise the length
+// in the first byte. With an off-by-one error, every token file would be read wrongly.
 func TestNumbersAreEncodedAsHadoopDoes(t *testing.T) {
 	for n, want := range map[int64][]byte{
 		0:              {0},
