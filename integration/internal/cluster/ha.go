@@ -47,7 +47,7 @@ func haResourceManagerDaemon(s *spec, id string, zk daemon) daemon {
 	d.Name = haResourceManagers()[id]
 	d.Web = s.YARN["yarn.resourcemanager.webapp.address."+id]
 	d.Core["hadoop.zk.address"] = zk.Web
-	if s.isSince(3, 5) { // the elector's name for it; the line above sets the other property of that meaning
+	if s.isSince(3, 5) { // the elector's property; before 3.5 an alias of the one above
 		d.YARN["yarn.resourcemanager.zk-address"] = zk.Web
 	}
 	// The time for which a killed ResourceManager stays active to the other: Hadoop's default of 10 s. On a busy

@@ -202,7 +202,7 @@ func (c *Cluster) web() webClient {
 	return client
 }
 
-// webLogin returns the login of the NameNode's principal, which the harness uses for web servers.
+// webLogin is the login of the NameNode's principal, which the harness uses for web servers.
 type webLogin struct {
 	once sync.Once // guards login, err
 	*kerberos.Login

@@ -1,19 +1,16 @@
-// Package clusters gives tests the clusters that a whole run shares: one of each Kind,
-// whatever the number of packages and processes that test. A test says which it needs,
-// and what it changes:
+// Package clusters gives tests the clusters that a whole run shares: one of each Kind, for any number of packages and
+// processes. A test says which kind it needs, and what it changes:
 //
 //	c := clusters.Use(t, clusters.Open)
 //	c := clusters.Change(t, clusters.Victim, "kills the ResourceManager")
 //
-// A cluster starts when the first test asks for it. Tests that use one share it; a test
-// that changes one has it alone, and the daemons are healed when that test ends. A test
-// that holds a cluster must not ask for the same one again in another way: it would wait
-// for itself.
+// A cluster starts when the first test asks for it. Tests that use a cluster share it. A test that changes a cluster
+// has it alone, and the harness heals the daemons at the end of that test. A test that holds a cluster must not ask for
+// the same cluster by the other function, because it would wait for itself.
 //
-// All facts lie in the run's folder (RunVariable): for each kind a folder, two locks, and a
-// mark while it is changed.
-// Main ends what this process's run has started; a run of several processes names a
-// folder that somebody else cleans up.
+// All state is in the run's folder (RunVariable): for each kind a folder, two locks, and a mark while a test changes
+// the cluster. Main ends the clusters that this process's run has started. A run of several processes names a folder,
+// and its starter cleans up.
 //
 // The package starts no goroutines and has no state in memory.
 package clusters
@@ -36,18 +33,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// RunVariable names the folder of a run in which several processes test. Its clusters outlive them.
+// RunVariable names the folder of a run with several test processes. The clusters outlive these processes.
 const RunVariable = "BOBBIN_TEST_RUN"
 
-// Use gives the run's cluster of a kind, which other tests use at the same time: its daemons are to be left alone.
+// Use returns the run's cluster of a kind, which other tests use at the same time. The test must not change its
+// daemons.
 func Use(t testing.TB, k Kind) *cluster.Cluster {
 	t.Helper()
 	return attach(t, k, filelock.Shared)
 }
 
-// Change gives the run's cluster of a kind to this test alone, until it ends. what the test does to the daemons, in a few
-// words, is for people who look why others wait. Whatever it was, the daemons are as they were when the next test comes.
-// The test must not have parallel subtests: others that wait for the cluster may have all places for parallel tests.
+// Change gives the run's cluster of a kind to this test alone, until the test ends. what says in a few words what the
+// test does to the daemons, for people who look why others wait. At the end of the test, Change heals the daemons. The
+// test must not have parallel subtests, because other tests that wait for the cluster may take all places for parallel
+// tests.
 func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 	t.Helper()
 	r := run(t)
@@ -56,8 +55,8 @@ func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 	if err := os.WriteFile(r.mark(k), []byte(what), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // before the lock is let go
-		// The next test starts the cluster anew if this one has failed, or the daemons cannot be healed.
+	t.Cleanup(func() { // before the release of the lock
+		// The next test restarts the cluster if this test has failed, or if the daemons cannot be healed.
 		if !t.Failed() {
 			if err := c.Heal(wait.Context(t)); err != nil {
 				t.Errorf("%s, after a test that %s: %v", k, what, err)
@@ -73,8 +72,9 @@ func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 	return c
 }
 
-// Own starts a cluster for one test alone, which ends with it: for what no cluster of the run can be. On a secure one blocks
-// are encrypted as on the run's. NodeManagers report as often as the run's, unless cfg says otherwise.
+// Own starts a cluster for one test, which ends with the test. It is for configurations that no cluster of the run has.
+// On a secure one, blocks are encrypted as on the run's clusters. NodeManagers report as often as the run's, unless cfg
+// says otherwise.
 func Own(t testing.TB, cfg cluster.Config) *cluster.Cluster {
 	t.Helper()
 	if !slices.Contains(cfg.Users, Alice) {
@@ -108,8 +108,8 @@ func attach(t testing.TB, k Kind, lock func(context.Context, string) (func(), er
 	return c
 }
 
-// hold takes the kind's lock. A mark is of one who changes the cluster now, or of one whose process has ended meanwhile: then
-// nobody knows the cluster's state, and it is started anew.
+// hold takes the kind's lock. If a mark exists, its process has ended during a change of the cluster. Then the state of
+// the cluster is unknown, and hold restarts the cluster.
 func hold(t testing.TB, r folder, k Kind, lock func(context.Context, string) (func(), error)) (unlock func()) {
 	t.Helper()
 	for {
@@ -132,10 +132,10 @@ func hold(t testing.TB, r folder, k Kind, lock func(context.Context, string) (fu
 	}
 }
 
-// tell says where the logs of a failed test's cluster are, and how they end if the test has waited in vain.
+// tell reports the place of the logs of a failed test's cluster, and their ends if the test has waited in vain.
 func tell(t testing.TB, c *cluster.Cluster) {
 	t.Helper()
-	if _, err := os.Stat(c.LogDir()); err != nil || !t.Failed() { // retired
+	if _, err := os.Stat(c.LogDir()); err != nil || !t.Failed() { // the cluster was retired
 		return
 	}
 	t.Logf("logs of the cluster: %s", c.LogDir())
@@ -144,7 +144,7 @@ func tell(t testing.TB, c *cluster.Cluster) {
 	}
 }
 
-// retire ends a cluster that a test has left in a state that nobody knows, and keeps its logs.
+// retire ends a cluster whose state is unknown after a test, and keeps its logs.
 func retire(t testing.TB, r folder, k Kind) {
 	t.Helper()
 	kept, err := r.retire(k)
@@ -154,7 +154,7 @@ func retire(t testing.TB, r folder, k Kind) {
 	t.Logf("logs of the cluster: %s", filepath.Join(kept, "logs"))
 }
 
-// folder is the run's.
+// folder is the run's folder.
 type folder string
 
 func run(t testing.TB) folder {
@@ -175,7 +175,7 @@ func (r folder) marked(k Kind) bool {
 	return err == nil
 }
 
-// retire ends what runs of a cluster, and moves its folder out of the way.
+// retire ends the processes of a cluster, and renames its folder.
 func (r folder) retire(k Kind) (kept string, err error) {
 	kept = r.dir(k) + "-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	if err := cluster.Down(r.dir(k)); err != nil && !errors.Is(err, cluster.ErrNotRunning) {
@@ -190,18 +190,18 @@ func (r folder) retire(k Kind) (kept string, err error) {
 	return kept, r.note(k, "retired")
 }
 
-// start attaches to the run's cluster of a kind, which it starts if nobody has.
+// start attaches to the run's cluster of a kind, or starts it.
 func (r folder) start(ctx context.Context, k Kind) (*cluster.Cluster, error) {
 	unlock, err := filelock.Exclusive(ctx, filepath.Join(string(r), string(k)+".start"))
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	running, err := cluster.Find(r.dir(k)) // who started or healed it has seen that it does its work
+	running, err := cluster.Find(r.dir(k)) // the test that started or healed it has checked its health
 	if !errors.Is(err, cluster.ErrNotRunning) {
 		return running, err
 	}
-	if _, err := os.Stat(r.dir(k)); err == nil { // one of which a daemon has ended by itself
+	if _, err := os.Stat(r.dir(k)); err == nil { // a daemon has ended by itself
 		if _, err := r.retire(k); err != nil {
 			return nil, err
 		}
@@ -233,10 +233,10 @@ func (r folder) start(ctx context.Context, k Kind) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, errors.Join(err, cluster.Down(r.dir(k)))
 	}
-	return cluster.Find(r.dir(k)) // as every other test has it
+	return cluster.Find(r.dir(k)) // like every other test
 }
 
-// note adds a line to the run's list of what became of its clusters.
+// note adds a line to the run's list of events of its clusters.
 func (r folder) note(k Kind, what string) error {
 	file, err := os.OpenFile(filepath.Join(string(r), "clusters.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -246,11 +246,11 @@ func (r folder) note(k Kind, what string) error {
 	return errors.Join(err, file.Close())
 }
 
-// RaceReports is what the names of the files begin with to which programs with the race detector write, in containers of the
-// clusters of a run and for users of RaceOptions. run is the run's folder.
+// RaceReports returns the beginning of the names of the race detector's report files. Programs in containers of a run's
+// clusters and users of RaceOptions write these files. run is the run's folder.
 func RaceReports(run string) string { return filepath.Join(run, "races", "report") }
 
-// Races is what they have written, "" if there was no race.
+// Races returns the content of these files, or "" if there was no race.
 func Races(run string) (string, error) {
 	reports, err := filepath.Glob(RaceReports(run) + "*")
 	if err != nil {
@@ -267,7 +267,7 @@ func Races(run string) (string, error) {
 	return all.String(), nil
 }
 
-// RaceOptions is the value of GORACE for that.
+// RaceOptions returns the value of GORACE for these files.
 func RaceOptions() string { return "log_path=" + RaceReports(os.Getenv(RunVariable)) }
 
 // End ends the cluster of a kind in a run's folder, if it runs. Its logs stay.

@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-// It would catch a harness that acts on the wrong process, that calls a daemon healthy before it is, or that leaves to the
-// next test what this one has done.
+// The test would catch a harness that acts on the wrong process, that calls a daemon healthy too early, or that leaves
+// this test's changes to the next test.
 func TestDaemonsAreChangedAndHealed(t *testing.T) {
 	cluster.Long(t)
 	c := Change(t, Victim, "kills, pauses and restarts every kind of daemon")
@@ -90,7 +90,7 @@ func TestDaemonsAreChangedAndHealed(t *testing.T) {
 	}
 }
 
-// TestSettingsThatTestsRelyOnHaveTheirEffect would catch a property that the servers read back faithfully and do not heed.
+// TestSettingsThatTestsRelyOnHaveTheirEffect would catch a property that servers report but do not obey.
 func TestSettingsThatTestsRelyOnHaveTheirEffect(t *testing.T) {
 	c := Use(t, Open)
 	ctx := t.Context()
@@ -100,8 +100,8 @@ func TestSettingsThatTestsRelyOnHaveTheirEffect(t *testing.T) {
 		t.Errorf("queue small takes alice's application: %v", err)
 	}
 
-	// These run side by side; each ends FAILED, as no ApplicationMaster registers. None is alice's: tests of other packages,
-	// which may have the same cluster, look at what she has.
+	// These run side by side. Each ends FAILED, because no ApplicationMaster registers. None belongs to alice, because
+	// tests of other packages on the same cluster look at her applications.
 	allowed := mustSubmit(ctx, t, c, application{user: "small", queue: "small", command: "true", attempts: 1})
 	greedy := mustSubmit(ctx, t, c, application{user: "small", queue: "default", command: "dd if=/dev/zero of=/dev/null bs=300M", attempts: 1})
 	talkative := mustSubmit(ctx, t, c, application{user: "small", queue: "default", command: "echo hello from $NM_HOST", attempts: 1})
@@ -135,7 +135,7 @@ func TestSettingsThatTestsRelyOnHaveTheirEffect(t *testing.T) {
 	}
 }
 
-// application is what a test submits: an ApplicationMaster that is a shell command.
+// application is an application to submit: its ApplicationMaster is a shell command.
 type application struct {
 	user, queue, command string
 	attempts             int
@@ -181,7 +181,7 @@ func kill(t *testing.T, c *cluster.Cluster, id string) {
 	}
 }
 
-// ended waits until an application is over.
+// ended waits for the end of an application.
 func ended(t *testing.T, c *cluster.Cluster, id string) cluster.RMApp {
 	t.Helper()
 	var app cluster.RMApp

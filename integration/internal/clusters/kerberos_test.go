@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// TestASecureClusterLetsOnlyTicketsIn would catch a cluster that runs without Kerberos, or with less protection than asked,
-// although it was to be secure, and a second realm that the first does not trust.
+// TestASecureClusterLetsOnlyTicketsIn would catch a cluster that should be secure but has no Kerberos or less
+// protection, and a second realm that the first one does not trust.
 func TestASecureClusterLetsOnlyTicketsIn(t *testing.T) {
 	c := Use(t, Secure)
 	ctx := t.Context()

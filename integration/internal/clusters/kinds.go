@@ -11,39 +11,40 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
-// Kind is one of the clusters that a run of the tests has, which are one of each kind.
+// Kind is a kind of cluster. A run of the tests has at most one cluster of each kind.
 type Kind string
 
 // The clusters of a run.
 const (
-	// Open is what most users have: HDFS and YARN with two NodeManagers, no Kerberos. Nobody changes its daemons.
+	// Open is like most users' clusters: HDFS and YARN with two NodeManagers, no Kerberos. No test changes its daemons.
 	Open Kind = "open"
-	// Features has all of YARN's features that a cluster must be told to have, and offers each protection of calls. Of its three
-	// nodes GPUNode has a label of its own, and the others have attributes. The few tests that fill it, or kill its
+	// Features has all features of YARN that are off by default, and offers each protection of calls. Of its three
+	// nodes, GPUNode has a label, and the others have attributes. The few tests that fill it, or kill its
 	// ResourceManager, take it alone.
 	Features Kind = "features"
-	// Victim is for tests that kill, pause and restart daemons: an open cluster with two DataNodes, an encryption zone,
-	// and the services of YARN that change how all applications run.
+	// Victim is for tests that kill, pause and restart daemons. It is an open cluster with two DataNodes, an encryption
+	// zone, and the services of YARN that change how all applications run.
 	Victim Kind = "victim"
-	// Pair is an open cluster with two ResourceManagers, one NodeManager, and two NameNodes, which issue tokens.
+	// Pair is an open cluster with two ResourceManagers, one NodeManager, and two NameNodes. The NameNodes issue
+	// tokens.
 	Pair Kind = "pair"
-	// Secure is a cluster with Kerberos and privacy, and a second realm. Nobody changes its daemons.
+	// Secure is a cluster with Kerberos and privacy, and a second realm. No test changes its daemons.
 	Secure Kind = "secure"
-	// SecurePair is a secure one with two ResourceManagers, one NodeManager, two NameNodes, tickets at web servers, a second HDFS,
-	// tokens made out for names, and the queue Closed.
+	// SecurePair is a secure cluster with two ResourceManagers, one NodeManager, two NameNodes, tickets at web servers,
+	// a second HDFS, tokens issued for host names, and the queue Closed.
 	SecurePair Kind = "securepair"
 	// SecureVictim is Victim with Kerberos and privacy, for the long tests.
 	SecureVictim Kind = "securevictim"
-	// Hasty rolls keys in seconds that elsewhere live for a day, and loses NodeManagers that are silent for seconds.
+	// Hasty rolls keys after seconds instead of a day, and loses NodeManagers that are silent for seconds.
 	Hasty Kind = "hasty"
 )
 
-// Kinds are all there are.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{Open, Features, Victim, Pair, Secure, SecurePair, SecureVictim, Hasty}
 }
 
-// Secured is the kind that is like this one, with Kerberos.
+// Secured returns the kind that is like this one, but with Kerberos.
 func (k Kind) Secured() Kind {
 	switch k {
 	case Open:
@@ -57,42 +58,43 @@ func (k Kind) Secured() Kind {
 	}
 }
 
-// Users that have homes, and principals on secure clusters. Tests that look at all that a user has left take one that no
-// other package has.
+// Users with homes, and on secure clusters with principals. Tests that look at everything a user leaves behind take a
+// user that no other package has.
 const (
 	Alice    = "alice"
 	Bob      = "bob"
 	Carol    = "carol"
-	Small    = "small" // who alone may use the queue small
+	Small    = "small" // only this user may use the queue small
 	Careless = "careless"
 	Hasting  = "hasty"
-	Dora     = "dora" // of the other realm, where there is one
+	Dora     = "dora" // of the second realm, if there is one
 )
 
 // The nodes of Features.
 const (
-	GPUNode   = "127.0.0.2" // of the partition gpu, which is exclusive
+	GPUNode   = "127.0.0.2" // in the partition gpu, which is exclusive
 	SSDNode   = "127.0.0.3" // with the attribute disk=ssd
-	PlainNode = "127.0.0.4" // with the attributes disk=hdd, and slow, which has no value
+	PlainNode = "127.0.0.4" // with the attributes disk=hdd, and slow without a value
 )
 
-// FeaturesNodeMB is the memory of each of them, in MB.
+// FeaturesNodeMB is the memory of each node of Features, in MB.
 const FeaturesNodeMB = 16 << 10
 
-// Widgets is a type of resource on Features, of which each node has 7.
+// Widgets is a resource type of Features. Each node has 7.
 const Widgets = "widgets"
 
-// heartbeat is how often NodeManagers report: with YARN's 1 s each step of an application would wait for half of that.
+// heartbeat is the interval of NodeManagers' reports. With YARN's 1 s, each step of an application would wait for half
+// a second.
 const heartbeat = 200 * time.Millisecond
 
-// config is what a kind is started with. data is a folder for files that its daemons read.
+// config returns the configuration of a kind. data is a folder for files that the daemons read.
 func (k Kind) config(data string) (cluster.Config, error) {
 	cfg := cluster.Config{
 		Heartbeat: heartbeat, MemoryMB: 8192, VCores: 32, AtOnce: true,
 		Users: []string{Alice, Bob, Carol, Small, Careless, Hasting},
 		Core:  map[string]string{}, HDFS: map[string]string{}, YARN: map[string]string{}, Scheduler: map[string]string{},
 	}
-	if k != Open { // or each container starts some more processes, which list its folder and keep its script
+	if k != Open { // otherwise each container starts more processes, which list its folder and keep its script
 		cfg.YARN["yarn.nodemanager.log-container-debug-info.enabled"] = "false"
 	}
 	switch k {
@@ -108,7 +110,7 @@ func (k Kind) config(data string) (cluster.Config, error) {
 	case Pair:
 		oneNode(&cfg)
 		cfg.HA, cfg.NameNodeHA = true, true
-		cfg.HDFS["dfs.namenode.delegation.token.always-use"] = "true" // or open clusters issue none
+		cfg.HDFS["dfs.namenode.delegation.token.always-use"] = "true" // otherwise open clusters issue none
 	case Secure:
 		narrow(&cfg)
 		secure(&cfg)
@@ -120,9 +122,9 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		secure(&cfg)
 		cfg.Kerberos.Web = true
 		closed(&cfg)
-		// Tokens are made out for names rather than for addresses.
+		// Tokens are issued for host names instead of addresses.
 		cfg.Core["hadoop.security.token.service.use_ip"] = "false"
-		// Or YARN keeps the tokens of a job that has ended for ten minutes, as its logs may not be there yet.
+		// Otherwise YARN keeps the tokens of an ended job for ten minutes, in case its logs are not there yet.
 		cfg.YARN["yarn.log-aggregation-enable"] = "false"
 	case Hasty:
 		hasty(&cfg)
@@ -132,7 +134,7 @@ func (k Kind) config(data string) (cluster.Config, error) {
 	return cfg, nil
 }
 
-// prepare does what can only be done on the running cluster.
+// prepare makes the changes that need the running cluster.
 func (k Kind) prepare(run func(class string, args ...string) error) error {
 	if k != Features {
 		return nil
@@ -142,7 +144,7 @@ func (k Kind) prepare(run func(class string, args ...string) error) error {
 		attributes = "org.apache.hadoop.yarn.client.cli.NodeAttributesCLI"
 	)
 	for _, command := range [][]string{
-		{rmAdmin, "-addToClusterNodeLabels", "gpu(exclusive=true),spare(exclusive=false)"}, // nothing is spare,
+		{rmAdmin, "-addToClusterNodeLabels", "gpu(exclusive=true),spare(exclusive=false)"}, // no node has the label spare
 		{rmAdmin, "-replaceLabelsOnNode", GPUNode + "=gpu"},
 		{attributes, "-add", SSDNode + ":disk(STRING)=ssd " + PlainNode + ":disk(STRING)=hdd,slow(STRING)"},
 	} {
@@ -153,7 +155,7 @@ func (k Kind) prepare(run func(class string, args ...string) error) error {
 	return nil
 }
 
-// oneNode is for clusters with two of each server: a node with the room of two.
+// oneNode is for clusters with two of each server: one node with the room of two.
 func oneNode(cfg *cluster.Config) {
 	cfg.NodeManagers, cfg.MemoryMB, cfg.VCores = 1, 2*cfg.MemoryMB, 2*cfg.VCores
 }
@@ -163,8 +165,8 @@ func secure(cfg *cluster.Config) {
 	encrypt(cfg)
 }
 
-// encrypt has blocks encrypted by AES. The default is 3DES, which Java decrypts at 1 MB/s: containers would wait half a minute
-// for a binary.
+// encrypt encrypts blocks with AES. The default is 3DES, which Java decrypts at 1 MB/s, so containers would wait half a
+// minute for a binary.
 func encrypt(cfg *cluster.Config) {
 	if cfg.HDFS == nil {
 		cfg.HDFS = make(map[string]string)
@@ -174,7 +176,7 @@ func encrypt(cfg *cluster.Config) {
 
 const queue = "yarn.scheduler.capacity.root."
 
-// Narrow is a queue of Open, and of Secure, with room for little: 4 GB, of which a quarter may be ApplicationMasters'.
+// Narrow is a queue of Open and Secure with little room: 4 GB, of which a quarter may be ApplicationMasters'.
 const Narrow = "narrow"
 
 func narrow(cfg *cluster.Config) {
@@ -189,7 +191,7 @@ func narrow(cfg *cluster.Config) {
 	})
 }
 
-// Closed is a queue of SecurePair for Bob alone.
+// Closed is a queue of SecurePair that only Bob may use.
 const Closed = "closed"
 
 func closed(cfg *cluster.Config) {
@@ -210,13 +212,14 @@ func victim(cfg *cluster.Config) {
 		"yarn.timeline-service.writer.class":                     "org.apache.hadoop.yarn.server.timelineservice.storage.NoOpTimelineWriterImpl",
 		"yarn.nodemanager.aux-services":                          "timeline_collector",
 		"yarn.nodemanager.aux-services.timeline_collector.class": "org.apache.hadoop.yarn.server.timelineservice.collector.PerNodeTimelineCollectorsAuxService",
-		// It rejects what it cannot place; the scheduler's own handler, on Features, lets that wait.
+		// This handler rejects requests that it cannot place. The scheduler's own handler, on Features, lets them wait.
 		"yarn.resourcemanager.placement-constraints.handler": "placement-processor",
 	})
 }
 
-// hasty has the shortest times that a ResourceManager takes: keys must live for more than three times the silence after which
-// their users count as lost. On a busy machine an ApplicationMaster may well say nothing for a second or two.
+// hasty sets the shortest times that a ResourceManager accepts: the life of keys must be more than three times the
+// silence after which a node or an application counts as lost. On a busy machine an ApplicationMaster may be silent for
+// a second or two.
 func hasty(cfg *cluster.Config) {
 	cfg.NodeManagers = 1
 	maps.Copy(cfg.YARN, map[string]string{
@@ -224,13 +227,13 @@ func hasty(cfg *cluster.Config) {
 		"yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs": "25",
 		"yarn.nm.liveness-monitor.expiry-interval-ms":                        "8000",
 		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs":    "25",
-		// One that starts anew knows the newest key alone.
+		// A restarted NodeManager knows only the newest key.
 		"yarn.nodemanager.recovery.enabled": "false",
 	})
 }
 
-// features are those that are off by default. They do not disturb one another, and an application that asks for none of them
-// runs as on any cluster.
+// features turns on features that are off by default. They do not affect each other, nor applications that do not use
+// them.
 func features(cfg *cluster.Config, data string) error {
 	profiles := filepath.Join(data, "profiles.json")
 	const text = `{
@@ -246,10 +249,11 @@ func features(cfg *cluster.Config, data string) error {
 		return err
 	}
 	cfg.NodeManagers = 3
-	cfg.MemoryMB, cfg.VCores = FeaturesNodeMB, 64 // a node that is full ends an opportunistic container to make room for a guaranteed one
+	cfg.MemoryMB, cfg.VCores = FeaturesNodeMB, 64 // a full node ends an opportunistic container to make room for a guaranteed one
 	cfg.Core["hadoop.rpc.protection"] = "authentication,integrity,privacy"
 	maps.Copy(cfg.YARN, map[string]string{
-		// Or everybody administers YARN, and no user needs a right to another's application. Who asks by REST is dr.who.
+		// Otherwise all users administer YARN, and need no right to another's application. REST callers without a name
+		// are dr.who.
 		"yarn.admin.acl":                                                  daemons.Username + ",dr.who",
 		"yarn.cluster.max-application-priority":                           "10",
 		"yarn.resource-types":                                             Widgets,
@@ -261,7 +265,7 @@ func features(cfg *cluster.Config, data string) error {
 		"yarn.resourcemanager.placement-constraints.handler":              "scheduler",
 		"yarn.resourcemanager.opportunistic-container-allocation.enabled": "true",
 		"yarn.nodemanager.opportunistic-containers-max-queue-length":      "10",
-		// Preemption that is soon asked for, and left to the masters.
+		// Preemption that asks soon, and leaves the choice to the ApplicationMasters.
 		"yarn.resourcemanager.scheduler.monitor.enable":                               "true",
 		"yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval":        "500",
 		"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill":       "600000",

@@ -9,11 +9,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
-// runner is a package's tests: *testing.M.
+// runner runs a package's tests: *testing.M.
 type runner interface{ Run() int }
 
-// Main runs a package's tests, for its TestMain, and returns the exit code. Where no run is named, the clusters that the
-// tests start are this process's, and end with it, however it ends.
+// Main runs a package's tests, for its TestMain, and returns the exit code. If RunVariable is not set, the clusters
+// that the tests start belong to this process, and end with it in any case.
 func Main(m runner) int {
 	if os.Getenv(RunVariable) != "" {
 		return m.Run()
@@ -33,7 +33,7 @@ func alone(m runner) (code int, err error) {
 	}
 	end, err := cluster.EndWithThisProcess(dir)
 	if err != nil {
-		return 1, errors.Join(err, os.RemoveAll(dir)) // nothing has run there
+		return 1, errors.Join(err, os.RemoveAll(dir)) // no test has run
 	}
 	if err := os.Setenv(RunVariable, dir); err != nil {
 		return 1, errors.Join(err, end(), os.RemoveAll(dir))

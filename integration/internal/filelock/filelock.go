@@ -1,6 +1,6 @@
-// Package filelock holds locks on files (flock(2)) between the processes and the
-// goroutines of a test run: each holder opens the file anew, so that two of one process
-// exclude one another, too. A lock ends with its process, however that ends.
+// Package filelock holds locks on files (flock(2)) between the processes and the goroutines of a test run. Each holder
+// opens the file again, so that two goroutines of one process exclude each other too. A lock ends when its process ends
+// in any way.
 //
 // The package starts no goroutines and keeps no state.
 package filelock
@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// interval is how often a waiting process looks whether the lock is free: flock(2) itself cannot be cancelled.
+// interval is the time between two tries for a lock, because flock(2) cannot be cancelled.
 const interval = 200 * time.Millisecond
 
-// Exclusive holds a lock that nobody else has, until unlock is called or the process ends. The file stays.
+// Exclusive takes an exclusive lock until unlock is called or the process ends. The file stays.
 func Exclusive(ctx context.Context, path string) (unlock func(), err error) {
 	return lock(ctx, path, syscall.LOCK_EX)
 }
 
-// Shared holds a lock that others may share, but nobody has alone.
+// Shared takes a lock that others may share. It excludes exclusive locks.
 func Shared(ctx context.Context, path string) (unlock func(), err error) {
 	return lock(ctx, path, syscall.LOCK_SH)
 }

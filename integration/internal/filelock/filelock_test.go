@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// It would catch two who change at once what only one may change, and readers that keep one another out.
+// The test would catch two exclusive locks at once, and shared locks that exclude each other.
 func TestALockIsHeldByOneOrByReaders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	type taker func(context.Context, string) (func(), error)

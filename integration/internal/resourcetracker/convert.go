@@ -9,7 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// The records that the messages are made of; yarnrpc keeps its conversions to itself.
+// Conversions of the records in the messages. yarnrpc does not export its own.
 
 func nodeIDProto(id records.NodeID) *yarnpb.NodeIdProto {
 	return &yarnpb.NodeIdProto{Host: proto.String(id.Host), Port: proto.Int32(number(id.Port))}
@@ -40,7 +40,7 @@ func containerIDOf(p *yarnpb.ContainerIdProto) records.ContainerID {
 	}
 }
 
-// resourceProto is of memory and cores; simulated nodes have nothing else.
+// resourceProto converts memory and cores. Simulated nodes have no other resources.
 func resourceProto(r records.Resource) *yarnpb.ResourceProto {
 	return &yarnpb.ResourceProto{Memory: proto.Int64(r.MemoryMB), VirtualCores: proto.Int32(number(r.VCores))}
 }
@@ -68,8 +68,8 @@ func containerStatusProto(s records.ContainerStatus) *yarnpb.ContainerStatusProt
 	}
 }
 
-// updatedOf is a container that has got another size or execution type: these, and the
-// version that tells updates apart.
+// updatedOf returns a container with a new size or execution type. It sets these, and the version
+// that tells updates apart.
 func updatedOf(p *yarnpb.ContainerProto) records.Container {
 	return records.Container{
 		ID: containerIDOf(p.GetId()), Resource: resourceOf(p.GetResource()), Version: int(p.GetVersion()),
@@ -77,7 +77,7 @@ func updatedOf(p *yarnpb.ContainerProto) records.Container {
 	}
 }
 
-// millis are milliseconds since 1970; 0 for the zero time.
+// millis returns milliseconds since 1970, or 0 for the zero time.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

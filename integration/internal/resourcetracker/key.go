@@ -2,7 +2,7 @@ package resourcetracker
 
 import (
 	"crypto/hmac"
-	"crypto/sha1" // what Hadoop signs tokens with
+	"crypto/sha1" // Hadoop signs tokens with it
 	"encoding/json"
 	"fmt"
 )
@@ -14,19 +14,19 @@ type MasterKey struct {
 	Secret []byte
 }
 
-// Password gives that of the token with an identifier (SecretManager.createPassword):
-// what a NodeManager compares with the token it is shown.
+// Password returns the password of the token with an identifier (SecretManager.createPassword). A
+// NodeManager compares it with that of the token that a client shows.
 func (k MasterKey) Password(identifier []byte) []byte {
 	mac := hmac.New(sha1.New, k.Secret)
 	mac.Write(identifier)
 	return mac.Sum(nil)
 }
 
-// Format prints the id under every verb, and no byte of the secret.
+// Format prints the id for every verb, and no byte of the secret.
 func (k MasterKey) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "master key %d", k.ID) }
 
-// String is what Format prints.
+// String returns the text of Format.
 func (k MasterKey) String() string { return fmt.Sprint(k) }
 
-// MarshalJSON gives the id alone.
+// MarshalJSON encodes only the id.
 func (k MasterKey) MarshalJSON() ([]byte, error) { return json.Marshal(struct{ ID int32 }{k.ID}) }

@@ -11,12 +11,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// ErrRefused is a node that the ResourceManager does not want: it is excluded, too
-// small, or of too old a version. The error's text has the reason.
+// ErrRefused says that the ResourceManager refuses a node: it is excluded, too small, or has too
+// old a version. The error's text has the reason.
 var ErrRefused = errors.New("the ResourceManager refuses the node")
 
-// Node is a simulated NodeManager. Register and Beat are for one goroutine at a time,
-// which owns it; the other methods may be called from any, also meanwhile.
+// Node is a simulated NodeManager. Only one goroutine at a time may call Register and Beat. Any
+// goroutine may call the other methods, also during these calls.
 type Node struct {
 	client *Client
 
@@ -24,16 +24,16 @@ type Node struct {
 	state *state
 }
 
-// NewNode makes a node that nobody knows of yet.
+// NewNode makes a node that is not registered yet.
 func NewNode(client *Client, r Registration) *Node {
 	return &Node{client: client, state: newState(r)}
 }
 
-// ID is the node's.
+// ID returns the node's id.
 func (n *Node) ID() records.NodeID { return n.state.registration.Node }
 
-// Register makes the node one of the cluster's, with the containers it has. The error
-// is ErrRefused if it is not wanted.
+// Register registers the node with its containers. The error is ErrRefused if the ResourceManager
+// refuses it.
 func (n *Node) Register(ctx context.Context) error {
 	n.mu.Lock()
 	greeting := n.state.greeting()
@@ -51,11 +51,11 @@ func (n *Node) Register(ctx context.Context) error {
 	return nil
 }
 
-// Beat tells the ResourceManager of the node's containers and does what it answers:
-// containers that it wants stopped have ended, with the exit status that a NodeManager
-// gives them, and are told so with the next beat; where it asks for that, the node
-// registers anew. The error is ErrRefused if the node has to leave. After any other
-// the next Beat says the same again, which the ResourceManager recognizes.
+// Beat reports the node's containers to the ResourceManager and does what the answer says.
+// Containers that it wants stopped end with the exit status that a NodeManager gives them, and the
+// next Beat reports them. If the answer asks for it, the node registers again. The error is
+// ErrRefused if the node must leave. After any other error, the next Beat sends the same report
+// again, which the ResourceManager recognizes.
 func (n *Node) Beat(ctx context.Context) error {
 	_, err := n.beat(ctx)
 	return err
@@ -82,11 +82,11 @@ func (n *Node) beat(ctx context.Context) (heartbeatResponse, error) {
 	return r, nil
 }
 
-// Unregister takes the node away.
+// Unregister removes the node from the cluster.
 func (n *Node) Unregister(ctx context.Context) error { return n.client.unregister(ctx, n.ID()) }
 
-// Start lets a container run on the node from now on, as its ApplicationMaster would
-// have it. One that the node has had already stays as it is.
+// Start lets a container run on the node from now on, as if its ApplicationMaster had started it.
+// It does not change a container that the node has had already.
 func (n *Node) Start(c records.Container) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,29 +98,29 @@ func (n *Node) Start(c records.Container) {
 	n.state.containers[c.ID] = status
 }
 
-// Complete ends a container. It reports whether that ran on the node.
+// Complete ends a container. It reports whether the container ran on the node.
 func (n *Node) Complete(id records.ContainerID, exit records.ExitStatus, diagnostics string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.state.complete(id, exit, diagnostics)
 }
 
-// SetHealth makes the node unhealthy for a reason, or healthy again with an empty one.
+// SetHealth makes the node unhealthy for a reason. With an empty reason it makes the node healthy
+// again.
 func (n *Node) SetHealth(reason string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.state.unhealthy = reason
 }
 
-// Containers are those that the next beat tells of, in the order of their ids.
+// Containers returns the containers that the next Beat reports, in the order of their ids.
 func (n *Node) Containers() []records.ContainerStatus {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.state.heartbeat().Containers)
 }
 
-// Registered is the ResourceManager's last answer to a registration, with the newest
-// keys.
+// Registered returns the ResourceManager's last answer to a registration, with the newest keys.
 func (n *Node) Registered() Registered {
 	n.mu.Lock()
 	defer n.mu.Unlock()

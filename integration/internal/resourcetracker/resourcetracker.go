@@ -1,16 +1,16 @@
-// Package resourcetracker has simulated NodeManagers, which speak to a real ResourceManager
-// as NodeManagers do (ResourceTracker): a test or a benchmark gives it a hundred nodes in one
+// Package resourcetracker has simulated NodeManagers. They call a real ResourceManager as
+// NodeManagers do (ResourceTracker), so that a test or a benchmark has a hundred nodes in one
 // process.
 //
-// A Node offers memory and cores, learns what the ResourceManager wants of it, and reports
-// containers as its owner says they are. It runs no processes and takes no calls of
-// ApplicationMasters. Labels and attributes that nodes report of themselves, other
-// resources, signals, log aggregation and the timeline service are left out.
+// A Node offers memory and cores, receives the ResourceManager's orders, and reports the containers
+// that its owner starts and completes. It runs no processes and accepts no calls from
+// ApplicationMasters. It does not support labels and attributes that nodes report of themselves,
+// other resources, signals, log aggregation and the timeline service.
 //
-// One Client serves any number of Nodes, over one connection, and may be used from any
-// goroutine. The package starts no goroutines besides those of the connection: whoever
-// owns a Node calls Beat as often as the ResourceManager asks. state is pure; Node does
-// its calls. The package imports the plain records and nothing of the typed clients.
+// One Client serves any number of Nodes, over one connection, and may be used from any goroutine.
+// The package starts no goroutines besides those of the connection. The owner of a Node calls Beat
+// as often as the ResourceManager asks. state is pure; Node makes its calls. The package imports
+// the plain records and nothing of the typed clients.
 package resourcetracker
 
 import (
@@ -25,10 +25,10 @@ import (
 
 // Options configure a Client.
 type Options struct {
-	// Addresses are where the ResourceManagers take NodeManagers
-	// (yarn.resourcemanager.resource-tracker.address, port 8031). The active one is found.
+	// Addresses are the ResourceManagers' addresses for NodeManagers
+	// (yarn.resourcemanager.resource-tracker.address, port 8031). The Client finds the active one.
 	Addresses []string
-	// RPC says who the NodeManagers are and how connections behave. New sets the protocol.
+	// RPC has the login of the NodeManagers, and the options of connections. New sets the protocol.
 	RPC yarnrpc.Options
 }
 
@@ -50,13 +50,13 @@ func New(o Options) *Client {
 // Close ends the connection. The nodes stay registered until they expire.
 func (c *Client) Close() error { return c.close() }
 
-// action is what the ResourceManager tells a NodeManager to do (NodeAction).
+// action is the ResourceManager's order to a NodeManager (NodeAction).
 type action string
 
 const (
 	actionNormal   action = "NORMAL"
-	actionResync   action = "RESYNC"   // register anew: the ResourceManager has restarted, or missed heartbeats
-	actionShutdown action = "SHUTDOWN" // leave: the node is not wanted
+	actionResync   action = "RESYNC"   // register again: the ResourceManager has restarted, or missed heartbeats
+	actionShutdown action = "SHUTDOWN" // leave: the ResourceManager refuses the node
 )
 
 // Container is a container as its NodeManager reports it.
@@ -69,17 +69,17 @@ type Container struct {
 	AllocationTags      []string
 }
 
-// Registration is what a NodeManager says when it comes, or comes back.
+// Registration is the request with which a NodeManager registers.
 type Registration struct {
-	// Node is its id: the address at which ApplicationMasters would call it. The host
-	// must be one that the ResourceManager can resolve.
+	// Node is the node's id: the address at which ApplicationMasters would call it. The
+	// ResourceManager must be able to resolve the host.
 	Node     records.NodeID
 	HTTPPort int
-	// Resource is what it offers, at least yarn.scheduler.minimum-allocation.
+	// Resource is the node's capacity, at least yarn.scheduler.minimum-allocation.
 	Resource records.Resource
-	// Version is that of its Hadoop, such as "3.4.3".
+	// Version is the node's Hadoop version, such as "3.4.3".
 	Version string
-	// Containers and Applications are those it has already.
+	// Containers and Applications are those that the node has already.
 	Containers   []Container
 	Applications []records.ApplicationID
 }
@@ -87,18 +87,17 @@ type Registration struct {
 // Registered is the ResourceManager's answer to a Registration.
 type Registered struct {
 	Action      action // actionShutdown refuses the node
-	Diagnostics string // why
-	// ContainerTokenKey and NMTokenKey are what the tokens of ApplicationMasters that
-	// call the node are signed with.
+	Diagnostics string // the reason
+	// ContainerTokenKey and NMTokenKey are the keys that sign the tokens with which
+	// ApplicationMasters call the node.
 	ContainerTokenKey, NMTokenKey MasterKey
-	// RMIdentifier tells one life of the ResourceManager from another; the tokens of
-	// containers hold it. When it started, in milliseconds since 1970.
+	// RMIdentifier is the start of the ResourceManager in milliseconds since 1970. It identifies
+	// one life of the ResourceManager. The tokens of containers contain it.
 	RMIdentifier int64
 	RMVersion    string
 }
 
-// register makes a node one of the cluster's (registerNodeManager). That the
-// ResourceManager does not want it is no error: see Registered.Action.
+// register registers a node (registerNodeManager). A refusal is no error: see Registered.Action.
 func (c *Client) register(ctx context.Context, r Registration) (Registered, error) {
 	var response yarnpb.RegisterNodeManagerResponseProto
 	if err := c.rpc.Call(ctx, "registerNodeManager", registrationProto(r), &response); err != nil {
@@ -107,15 +106,15 @@ func (c *Client) register(ctx context.Context, r Registration) (Registered, erro
 	return registeredOf(&response), nil
 }
 
-// heartbeat is what a NodeManager says regularly.
+// heartbeat is a NodeManager's regular report.
 type heartbeat struct {
 	Node records.NodeID
-	// ResponseID is that of the last answer, 0 after a registration.
+	// ResponseID is the id of the last answer, or 0 after a registration.
 	ResponseID int32
 	Containers []records.ContainerStatus
-	// Unhealthy says why nothing can run on the node; empty: it is healthy.
+	// Unhealthy is the reason for which nothing can run on the node. Empty means healthy.
 	Unhealthy string
-	// ContainerTokenKeyID and NMTokenKeyID are of the keys that the node has.
+	// ContainerTokenKeyID and NMTokenKeyID are the ids of the keys that the node has.
 	ContainerTokenKeyID, NMTokenKeyID int32
 }
 
@@ -124,20 +123,20 @@ type heartbeatResponse struct {
 	ResponseID  int32 // of the next heartbeat
 	Action      action
 	Diagnostics string
-	Interval    time.Duration // until the next heartbeat; 0: not told
-	// Stop are containers to be killed, Ended applications whose containers are.
+	Interval    time.Duration // until the next heartbeat; 0: not set
+	// Stop lists containers to kill. Ended lists applications whose containers to kill.
 	Stop  []records.ContainerID
 	Ended []records.ApplicationID
-	// Forget are completed containers that need not be reported any more.
+	// Forget lists completed containers that the node need not report any more.
 	Forget []records.ContainerID
-	// Updated are containers that have got another size or execution type.
+	// Updated lists containers with a new size or execution type.
 	Updated []records.Container
-	// ContainerTokenKey and NMTokenKey are nil unless the node has not got the current ones.
+	// ContainerTokenKey and NMTokenKey are nil if the node has the current keys.
 	ContainerTokenKey, NMTokenKey *MasterKey
 }
 
-// heartbeat tells the ResourceManager of a node (nodeHeartbeat). A node that it does
-// not know is told actionResync.
+// heartbeat sends a node's report to the ResourceManager (nodeHeartbeat). A node that the
+// ResourceManager does not know gets actionResync.
 func (c *Client) heartbeat(ctx context.Context, h heartbeat) (heartbeatResponse, error) {
 	var response yarnpb.NodeHeartbeatResponseProto
 	if err := c.rpc.Call(ctx, "nodeHeartbeat", heartbeatProto(h, time.Now()), &response); err != nil {
@@ -146,8 +145,8 @@ func (c *Client) heartbeat(ctx context.Context, h heartbeat) (heartbeatResponse,
 	return heartbeatResponseOf(&response), nil
 }
 
-// unregister takes a node away (unRegisterNodeManager): what ran on it is lost at once,
-// not only when the node expires (yarn.nm.liveness-monitor.expiry-interval-ms, 10 min).
+// unregister removes a node (unRegisterNodeManager). Its containers are lost at once, and not only
+// when the node expires (yarn.nm.liveness-monitor.expiry-interval-ms, 10 min).
 func (c *Client) unregister(ctx context.Context, node records.NodeID) error {
 	request := &yarnpb.UnRegisterNodeManagerRequestProto{NodeId: nodeIDProto(node)}
 	if err := c.rpc.Call(ctx, "unRegisterNodeManager", request, new(yarnpb.UnRegisterNodeManagerResponseProto)); err != nil {

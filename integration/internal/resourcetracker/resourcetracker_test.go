@@ -46,7 +46,7 @@ type rmModel struct {
 	last          int32
 	registrations []*yarnpb.RegisterNodeManagerRequestProto
 	heartbeats    []*yarnpb.NodeHeartbeatRequestProto
-	next          *yarnpb.NodeHeartbeatResponseProto // what else the next answer says
+	next          *yarnpb.NodeHeartbeatResponseProto // further content of the next answer
 	refuse        bool
 }
 
@@ -115,8 +115,8 @@ func states(n *Node) string {
 	return strings.Join(all, ", ")
 }
 
-// A node's containers end when the ResourceManager or their owner says so, with the exit
-// status that tells the ApplicationMaster why, and are told until nobody needs it.
+// A node's containers end when the ResourceManager or their owner says so. Their exit status tells
+// the ApplicationMaster why. The node reports them until the ResourceManager forgets them.
 func TestTheLifeOfANode(t *testing.T) {
 	t.Parallel()
 	n, m := modelled(t)
@@ -171,7 +171,7 @@ func TestTheLifeOfANode(t *testing.T) {
 	}
 }
 
-// A ResourceManager that has restarted gets the containers back, or they are lost with it.
+// A restarted ResourceManager must get the containers back. Otherwise they would be lost.
 func TestANodeRegistersAnewWithItsContainers(t *testing.T) {
 	t.Parallel()
 	n, m := modelled(t)
@@ -199,7 +199,7 @@ func TestANodeRegistersAnewWithItsContainers(t *testing.T) {
 	}
 }
 
-// An answer that got lost must not count: the next beat says the same again.
+// A lost answer must not count: the next Beat sends the same report again.
 func TestALostHeartbeatIsSaidAgain(t *testing.T) {
 	t.Parallel()
 	n, m := modelled(t)
@@ -259,7 +259,7 @@ func TestTheNewestKeysAreKept(t *testing.T) {
 func TestKeysSignAndAreNotShown(t *testing.T) {
 	t.Parallel()
 	key := MasterKey{ID: 3, Secret: []byte("key")}
-	// The example of HMAC-SHA1 that RFC 2202's authors and everybody else use.
+	// The HMAC-SHA1 example of RFC 2202 and other documents.
 	if got := hex.EncodeToString(key.Password([]byte("The quick brown fox jumps over the lazy dog"))); got != "de7c9b85b8b78aa6bc8a7a36f70a90701c9db4d9" {
 		t.Errorf("password is %s", got)
 	}
@@ -311,8 +311,8 @@ func TestAnswersAreRead(t *testing.T) {
 	}
 }
 
-// FuzzHeartbeatResponse would catch an answer that crashes a node, or that makes it
-// report a container which nobody started.
+// FuzzHeartbeatResponse would catch an answer that crashes a node, or that makes it report a
+// container that no test started.
 func FuzzHeartbeatResponse(f *testing.F) {
 	for _, p := range []*yarnpb.NodeHeartbeatResponseProto{
 		{ResponseId: proto.Int32(1), NextHeartBeatInterval: proto.Int64(-1), ContainersToCleanup: []*yarnpb.ContainerIdProto{containerIDProto(containerID(1, 1)), {}}},
@@ -341,10 +341,10 @@ func FuzzHeartbeatResponse(f *testing.F) {
 		s.complete(containerID(1, 2), 0, "")
 		s.answered(r)
 		once := s.heartbeat()
-		if len(once.Containers) > 3 || len(once.Containers) < 2 { // of those that run none is forgotten at once
+		if len(once.Containers) > 3 || len(once.Containers) < 2 { // containers that the node does not run are forgotten at once
 			t.Errorf("after %+v it has %+v", r, once.Containers)
 		}
-		r.Forget = nil // has an effect on what has ended by then
+		r.Forget = nil // affects only containers that have ended by then
 		s.answered(r)
 		if diff := cmp.Diff(once, s.heartbeat()); diff != "" {
 			t.Errorf("an answer that comes twice changes more:\n%s", diff)

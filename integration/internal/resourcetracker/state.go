@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// state is what a NodeManager knows: its containers, and what the ResourceManager has
-// said last. It is pure.
+// state is the state of a NodeManager: its containers, and the last answer of the ResourceManager.
+// It is pure.
 type state struct {
 	registration Registration // without containers and applications
 	unhealthy    string
@@ -26,7 +26,7 @@ func newState(r Registration) *state {
 	return s
 }
 
-// greeting registers the node with what it has.
+// greeting returns the registration with the node's containers.
 func (s *state) greeting() Registration {
 	r := s.registration
 	seen := make(map[records.ApplicationID]bool)
@@ -40,7 +40,7 @@ func (s *state) greeting() Registration {
 	return r
 }
 
-// welcomed takes the answer to a greeting.
+// welcomed processes the answer to a greeting.
 func (s *state) welcomed(r Registered) {
 	s.registered, s.responseID = r, 0
 }
@@ -56,10 +56,10 @@ func (s *state) heartbeat() heartbeat {
 	return h
 }
 
-// answered takes the answer to a heartbeat. What is to be killed has ended with the next.
+// answered processes the answer to a heartbeat. The next heartbeat reports the killed containers.
 func (s *state) answered(r heartbeatResponse) {
 	if r.Action != actionNormal {
-		return // it tells nothing else
+		return // the answer has no other content
 	}
 	s.responseID = r.ResponseID
 	if r.ContainerTokenKey != nil {
@@ -68,7 +68,7 @@ func (s *state) answered(r heartbeatResponse) {
 	if r.NMTokenKey != nil {
 		s.registered.NMTokenKey = *r.NMTokenKey
 	}
-	for _, id := range r.Forget { // of those that were told; what ends below was not
+	for _, id := range r.Forget { // of the reported containers; containers that end below are not reported yet
 		if s.containers[id].State == records.ContainerComplete {
 			delete(s.containers, id)
 		}
@@ -91,7 +91,7 @@ func (s *state) answered(r heartbeatResponse) {
 	}
 }
 
-// complete ends a container that runs.
+// complete ends a running container.
 func (s *state) complete(id records.ContainerID, exit records.ExitStatus, diagnostics string) bool {
 	c, has := s.containers[id]
 	if !has || c.State == records.ContainerComplete {

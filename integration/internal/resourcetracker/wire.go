@@ -61,8 +61,8 @@ func nodeStatusProto(h heartbeat, now time.Time) *yarnpb.NodeStatusProto {
 	return p
 }
 
-// idle is a node without processes. Where a node leaves its load out, the
-// ResourceManager's REST answers every question for nodes with a NullPointerException.
+// idle is a node without processes. If a node omits its load, the ResourceManager's REST answers
+// every request for nodes with a NullPointerException.
 func idle() *yarnpb.ResourceUtilizationProto {
 	return &yarnpb.ResourceUtilizationProto{Pmem: proto.Int32(0), Vmem: proto.Int32(0), Cpu: proto.Float32(0)}
 }
@@ -110,7 +110,7 @@ func keyOf(p *yarnpb.MasterKeyProto) MasterKey {
 	return MasterKey{ID: p.GetKeyId(), Secret: p.GetBytes()}
 }
 
-// actionOf gives actionNormal, too, for what is missing or newer than our .proto files.
+// actionOf also returns actionNormal if the action is missing or newer than our .proto files.
 func actionOf(p yarnpb.NodeActionProto) action {
 	switch p {
 	case yarnpb.NodeActionProto_RESYNC:
@@ -124,7 +124,7 @@ func actionOf(p yarnpb.NodeActionProto) action {
 
 func number(n int) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, n))) }
 
-// runningStatus is that of a container whose process runs.
+// runningStatus returns the status of a container whose process runs.
 func runningStatus(c records.Container) Container {
 	return Container{
 		ContainerStatus: records.ContainerStatus{

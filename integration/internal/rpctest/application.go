@@ -15,10 +15,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// Unit is the size of the tests' containers: the smallest that the clusters have.
+// Unit is the size of the tests' containers: the clusters' smallest one.
 func Unit() records.Resource { return records.Resource{MemoryMB: 128, VCores: 1} }
 
-// Shell is an application whose ApplicationMaster is a shell command. Its output is in the container's log.
+// Shell returns an application whose ApplicationMaster is a shell command. Its output is in the container's log.
 func Shell(command string) records.SubmissionContext {
 	return records.SubmissionContext{
 		Name: "shell", Type: "bobbin-test", Tags: []string{"bobbin", "test"},
@@ -27,7 +27,7 @@ func Shell(command string) records.SubmissionContext {
 	}
 }
 
-// Submit submits an application, by an id of its own, that is killed with the test if it still lives.
+// Submit submits an application with a new id. It kills the application at the end of the test.
 func Submit(t testing.TB, client *yarnclient.Client, application records.SubmissionContext) records.ApplicationReport {
 	t.Helper()
 	created, err := client.NewApplication(t.Context())
@@ -47,8 +47,9 @@ func Submit(t testing.TB, client *yarnclient.Client, application records.Submiss
 	return report
 }
 
-// SubmitUnmanaged submits an application whose ApplicationMaster is the test, to a queue, and waits until it may register.
-// tokens, such as one for files, are what the ResourceManager is to renew; nil on clusters without Kerberos.
+// SubmitUnmanaged submits an application whose ApplicationMaster is the test, to a queue, and waits until it may
+// register. tokens, such as one for files, are tokens for the ResourceManager to renew; nil on clusters without
+// Kerberos.
 func SubmitUnmanaged(t testing.TB, client *yarnclient.Client, queue string, tokens []byte) records.ApplicationReport {
 	t.Helper()
 	report := Submit(t, client, records.SubmissionContext{
@@ -58,7 +59,7 @@ func SubmitUnmanaged(t testing.TB, client *yarnclient.Client, queue string, toke
 	return Await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
 }
 
-// Await asks for an application's report until it is as wanted. An application that has ended as something else fails the test.
+// Await gets an application's report until wanted returns true. If the application ends otherwise, the test fails.
 func Await(t testing.TB, client *yarnclient.Client, id records.ApplicationID, what string, is func(records.ApplicationReport) bool) (report records.ApplicationReport) {
 	t.Helper()
 	wait.For(t, fmt.Sprintf("%s is %s", id, what), func() (done bool, err error) {
@@ -73,7 +74,8 @@ func Await(t testing.TB, client *yarnclient.Client, id records.ApplicationID, wh
 	return report
 }
 
-// AwaitLaunched waits until an attempt of an application has its container. Before, the scheduler may not know of it.
+// AwaitLaunched waits until an attempt of an application has its container. Before that, the scheduler may not know the
+// application.
 func AwaitLaunched(t testing.TB, client *yarnclient.Client, id records.ApplicationID, attempt int32) records.ApplicationReport {
 	t.Helper()
 	return Await(t, client, id, "launched", func(r records.ApplicationReport) bool {
@@ -82,11 +84,11 @@ func AwaitLaunched(t testing.TB, client *yarnclient.Client, id records.Applicati
 	})
 }
 
-// Ended is for Await: the application has ended, in whatever way.
+// Ended is a condition for Await: the application has ended in any way.
 func Ended(r records.ApplicationReport) bool { return r.State.Terminal() }
 
-// Logs is what containers of an application have written to files of this name so far, on whatever node of an open cluster;
-// after the application's end it may have been aggregated.
+// Logs returns the content so far of all files of this name that containers of an application have written, on any node
+// of an open cluster. After the application's end YARN may have aggregated and removed it.
 func Logs(t testing.TB, c *cluster.Cluster, id records.ApplicationID, name string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(c.ContainerLogDir("*"), id.String(), "*", name))
@@ -104,7 +106,7 @@ func Logs(t testing.TB, c *cluster.Cluster, id records.ApplicationID, name strin
 	return content.String()
 }
 
-// Processes are the ids of the processes that run exactly this command, such as "sleep 3210.75".
+// Processes returns the ids of the processes that run exactly this command, such as "sleep 3210.75".
 func Processes(t testing.TB, command string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -121,5 +123,5 @@ func Processes(t testing.TB, command string) []string {
 	return found
 }
 
-// Sleep is a command that lasts longer than any test, and that no other test runs: for Processes.
+// Sleep returns a command that runs longer than any test, and that no other test runs. It is for Processes.
 func Sleep() string { return fmt.Sprintf("sleep %d.%d", 10_000+os.Getpid(), time.Now().UnixNano()) }

@@ -1,8 +1,8 @@
-// Package rpctest is what the tests of the protocols share: our clients of a test's
-// cluster, applications of shell commands, and an ApplicationMaster.
+// Package rpctest has the shared parts of the protocols' tests: clients of a test's cluster, applications of shell
+// commands, and an ApplicationMaster.
 //
 //	Conf, Client, FS, NameNode, Java   clients of a cluster
-//	ClientOptions, NewClient, …        those that a test alters
+//	ClientOptions, NewClient, …        clients with options that a test changes
 //	Submit, SubmitUnmanaged, Await     applications, which end with their test
 //	Unmanaged, Lead                    a Master in the test's own process
 //	Main, InContainer                  a Master in a container: the test binary itself
@@ -29,7 +29,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// Closing has what it is given closed when the test ends, and gives it back. It fails the test if that fails.
+// Closing closes its argument at the end of the test, and returns it. An error of Close fails the test.
 func Closing[C io.Closer](t testing.TB, c C) C {
 	t.Helper()
 	t.Cleanup(func() {
@@ -40,7 +40,7 @@ func Closing[C io.Closer](t testing.TB, c C) C {
 	return c
 }
 
-// Me is the short name of the user who runs the tests: the superuser of open clusters.
+// Me returns the short name of the user who runs the tests, who is the superuser of open clusters.
 func Me(t testing.TB) string {
 	t.Helper()
 	u, err := user.Current()
@@ -50,7 +50,7 @@ func Me(t testing.TB) string {
 	return u.Username
 }
 
-// Conf is what clients of the cluster are configured with.
+// Conf returns the configuration of the cluster's clients.
 func Conf(t testing.TB, c *cluster.Cluster) *hadoopconf.Conf {
 	t.Helper()
 	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
@@ -60,7 +60,7 @@ func Conf(t testing.TB, c *cluster.Cluster) *hadoopconf.Conf {
 	return conf
 }
 
-// FromKeytab is the login of a principal of a secure cluster: a user, or a server, such as rm/localhost.
+// FromKeytab returns the login of a principal of a secure cluster: a user, or a server such as rm/localhost.
 func FromKeytab(t testing.TB, c *cluster.Cluster, principal string) *kerberos.Login {
 	t.Helper()
 	login, err := c.Login(principal)
@@ -70,7 +70,7 @@ func FromKeytab(t testing.TB, c *cluster.Cluster, principal string) *kerberos.Lo
 	return login
 }
 
-// Login is that of a user with a keytab; nil on clusters without Kerberos.
+// Login returns the login of a user with a keytab, or nil on clusters without Kerberos.
 func Login(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Login {
 	t.Helper()
 	if !c.Secure() {
@@ -79,13 +79,14 @@ func Login(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Login {
 	return FromKeytab(t, c, user)
 }
 
-// ClientOptions are what a program of the user takes from the cluster's configuration, with the user's login.
+// ClientOptions returns the options that a user's program reads from the cluster's configuration, with the user's
+// login.
 func ClientOptions(t testing.TB, c *cluster.Cluster, user string) yarnclient.Options {
 	t.Helper()
 	login := Login(t, c, user)
 	name := user
 	if login != nil {
-		name = "" // the ticket's
+		name = "" // the ticket has the name
 	}
 	o, err := yarnclient.FromConf(Conf(t, c), name)
 	if err != nil {
@@ -95,23 +96,24 @@ func ClientOptions(t testing.TB, c *cluster.Cluster, user string) yarnclient.Opt
 	return o
 }
 
-// NewClient makes a client that ends with the test.
+// NewClient makes a client, and closes it at the end of the test.
 func NewClient(t testing.TB, o yarnclient.Options) *yarnclient.Client {
 	t.Helper()
 	return Closing(t, yarnclient.New(o))
 }
 
-// Client is a user's client of the cluster's ResourceManager, or of the pair. It ends with the test.
+// Client returns a user's client of the cluster's ResourceManager, or of both. It closes the client at the end of the
+// test.
 func Client(t testing.TB, c *cluster.Cluster, user string) *yarnclient.Client {
 	t.Helper()
 	return NewClient(t, ClientOptions(t, c, user))
 }
 
-// ActiveRM waits until one of a pair of ResourceManagers is active, and gives its name.
+// ActiveRM waits until one of two ResourceManagers is active, and returns its name.
 func ActiveRM(t testing.TB, c *cluster.Cluster) (name string) {
 	t.Helper()
 	wait.Satisfied(t, "an active ResourceManager", func() (err error) {
-		look, end := context.WithTimeout(t.Context(), 5*time.Second) // of one try: a stopped one never answers
+		look, end := context.WithTimeout(t.Context(), 5*time.Second) // bounds a try: a stopped one never answers
 		defer end()
 		name, err = c.ActiveRM(look)
 		return err
@@ -119,8 +121,9 @@ func ActiveRM(t testing.TB, c *cluster.Cluster) (name string) {
 	return name
 }
 
-// Java runs one of Hadoop's own commands and gives its output. variable is NAME=value: an Identity, or where tokens are. It costs
-// some seconds of processor time: for tests whose subject is Java's behaviour, or what our clients cannot do.
+// Java runs one of Hadoop's own commands and returns its output. variable is NAME=value: an Identity, or the file of
+// tokens. It takes some seconds of processor time. Use it only for tests of Java's behaviour, and for calls that our
+// clients do not have.
 func Java(t testing.TB, c *cluster.Cluster, variable, class string, args ...string) string {
 	t.Helper()
 	out, err := c.CLIWith(t.Context(), []string{variable}, class, args...)
@@ -130,7 +133,8 @@ func Java(t testing.TB, c *cluster.Cluster, variable, class string, args ...stri
 	return out
 }
 
-// Identity is the variable by which Hadoop's own commands are a user's: a name or, on a secure cluster, a new ticket.
+// Identity returns the variable with which Hadoop's own commands run as a user: a name or, on a secure cluster, a new
+// ticket.
 func Identity(t testing.TB, c *cluster.Cluster, user string) string {
 	t.Helper()
 	if !c.Secure() {

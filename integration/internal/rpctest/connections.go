@@ -10,15 +10,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// ByTicket is how connections to a server, such as rm, are opened by who logs in with Kerberos.
+// ByTicket returns how a client with a Kerberos login opens connections to a server, such as rm.
 func ByTicket(server string, qop sasl.QOP) yarnrpc.Security {
 	return yarnrpc.Security{Method: "KERBEROS", Server: server + "/localhost@" + cluster.Realm, QOP: qop}
 }
 
-// ByToken is how they are opened by who has a token.
+// ByToken returns how a client with a token opens connections to a server.
 func ByToken(qop sasl.QOP) yarnrpc.Security { return yarnrpc.Security{Method: "TOKEN", QOP: qop} }
 
-// Connections are how the connections of clients were opened, in this order. The zero value has none. Clients may share one.
+// Connections records how clients opened their connections, in this order. The zero value is empty. Clients may share
+// one.
 type Connections struct {
 	mu     sync.Mutex // guards opened
 	opened []opened
@@ -29,14 +30,15 @@ type opened struct {
 	yarnrpc.Security
 }
 
-// Add is for Opened of yarnrpc.Options.
+// Add is for the field Opened of yarnrpc.Options.
 func (c *Connections) Add(address string, s yarnrpc.Security) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opened = append(c.opened, opened{address, s})
 }
 
-// Kinds are those up to now that were opened otherwise than the one before: idle connections end, and are opened again.
+// Kinds returns the records up to now, without repetitions of the one before: idle connections end, and are opened
+// again.
 func (c *Connections) Kinds() (kinds []yarnrpc.Security) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +48,7 @@ func (c *Connections) Kinds() (kinds []yarnrpc.Security) {
 	return slices.Compact(kinds)
 }
 
-// Check wants connections to so many servers, each opened like that.
+// Check checks that connections to this number of servers were opened, each in this way.
 func (c *Connections) Check(t testing.TB, servers int, want yarnrpc.Security) {
 	t.Helper()
 	c.mu.Lock()

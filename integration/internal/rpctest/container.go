@@ -20,14 +20,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// What the ApplicationMaster in a container finds in its environment.
+// The environment variables of the ApplicationMaster in a container.
 const (
-	scenarioVariable = "BOBBIN_TEST_SCENARIO" // what to do
+	scenarioVariable = "BOBBIN_TEST_SCENARIO" // the scenario
 	confVariable     = "BOBBIN_TEST_CONF"     // the folder of the cluster's configuration
-	dirVariable      = "BOBBIN_TEST_DIR"      // the folder that the test looks into
+	dirVariable      = "BOBBIN_TEST_DIR"      // the folder that the test reads
 )
 
-// Scenario is what the ApplicationMaster of a test does, in a container. What it returns is how its application ends.
+// Scenario is the work of a test's ApplicationMaster in a container. Its result is the final status of the application.
 type Scenario func(context.Context, *Contained) error
 
 // Contained is the Master in a container.
@@ -35,10 +35,10 @@ type Contained struct {
 	*Master
 	Conf    *hadoopconf.Conf
 	Attempt records.ApplicationAttemptID
-	Dir     string // which the test looks into
+	Dir     string // the folder that the test reads
 }
 
-// Tell writes a file for the test, which is there with all that is in it.
+// Tell writes a file for the test. The file appears with its whole content.
 func (c *Contained) Tell(name, text string) error {
 	if err := os.WriteFile(filepath.Join(c.Dir, "."+name), []byte(text), 0o600); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (c *Contained) Tell(name, text string) error {
 	return os.Rename(filepath.Join(c.Dir, "."+name), filepath.Join(c.Dir, name))
 }
 
-// Main is clusters.Main, for a TestMain, of a test binary that is also the ApplicationMaster of its tests.
+// Main is clusters.Main for a test binary that is also the ApplicationMaster of its tests.
 func Main(m interface{ Run() int }, scenarios map[string]Scenario) (code int) {
 	name := os.Getenv(scenarioVariable)
 	if name == "" {
@@ -88,7 +88,7 @@ func lead(ctx context.Context, name string, scenario Scenario) error {
 	return m.RM.Finish(ctx, records.FinalSucceeded, "done by Go", "")
 }
 
-// ContainedOptions are those of a master in the container where this process runs.
+// ContainedOptions returns the options of the master in this process's container.
 func ContainedOptions(conf *hadoopconf.Conf) (MasterOptions, error) {
 	o, err := MasterOptionsOf(conf)
 	if err != nil {
@@ -98,8 +98,8 @@ func ContainedOptions(conf *hadoopconf.Conf) (MasterOptions, error) {
 	return o, err
 }
 
-// InContainer makes an application whose ApplicationMaster is this test binary, which YARN runs where it lies: the nodes are on
-// this machine. dir is the folder in which it tells.
+// InContainer returns an application whose ApplicationMaster is this test binary. YARN runs it from its place, because
+// the nodes are on this machine. dir is the folder for Tell.
 func InContainer(t testing.TB, c *cluster.Cluster, scenario string) (application records.SubmissionContext, dir string) {
 	t.Helper()
 	binary, err := os.Executable()
@@ -113,7 +113,7 @@ func InContainer(t testing.TB, c *cluster.Cluster, scenario string) (application
 	return application, dir
 }
 
-// Told waits until an ApplicationMaster in a container has told by this name, and gives what.
+// Told waits until an ApplicationMaster in a container has told something under this name, and returns it.
 func Told(t testing.TB, dir, name string) (text string) {
 	t.Helper()
 	wait.For(t, name+" is told", func() (bool, error) {
@@ -127,8 +127,8 @@ func Told(t testing.TB, dir, name string) (text string) {
 	return text
 }
 
-// AtOnce is how many tests of this package run at the same time, of those that say t.Parallel, unless -parallel was given: they
-// wait for YARN far more than they compute. For a TestMain.
+// AtOnce sets the number of parallel tests of this package, unless -parallel is given: these tests mostly wait for
+// YARN. It is for a TestMain.
 func AtOnce(n int) error {
 	flag.Parse()
 	given := false

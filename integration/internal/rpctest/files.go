@@ -17,13 +17,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// FS opens a file system that ends with the test.
+// FS opens a file system, and closes it at the end of the test.
 func FS(t testing.TB, o dfs.Options) *dfs.FS {
 	t.Helper()
 	return Closing(t, dfs.New(o))
 }
 
-// Scan is what a scan of a directory or a file gives.
+// Scan returns the entries of a scan of a directory or a file.
 func Scan(t testing.TB, f *dfs.FS, uri string) []filesystem.Entry {
 	t.Helper()
 	var entries []filesystem.Entry
@@ -37,14 +37,14 @@ func Scan(t testing.TB, f *dfs.FS, uri string) []filesystem.Entry {
 	return entries
 }
 
-// FSOptions are those of a user of the cluster's HDFS, with the user's login.
+// FSOptions returns the options of a user of the cluster's HDFS, with the user's login.
 func FSOptions(t testing.TB, c *cluster.Cluster, user string) dfs.Options {
 	t.Helper()
 	return dfs.Options{Conf: Conf(t, c), User: user, Login: Login(t, c, user)}
 }
 
-// NameNodeOptions are what a program of the user takes from the cluster's configuration to call its NameNode, with the user's
-// login.
+// NameNodeOptions returns the options that a user's program reads from the cluster's configuration for calls to the
+// NameNode, with the user's login.
 func NameNodeOptions(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Options {
 	t.Helper()
 	conf := Conf(t, c)
@@ -57,7 +57,8 @@ func NameNodeOptions(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Opti
 	return o
 }
 
-// NameNode makes calls of a cluster's NameNode, or of the first of its pair, over a connection that ends with the test.
+// NameNode makes calls to a cluster's NameNode, or to the first of two. It closes its connection at the end of the
+// test.
 func NameNode(t testing.TB, c *cluster.Cluster, o yarnrpc.Options) *hdfs.NameNode {
 	t.Helper()
 	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), o)
@@ -67,7 +68,8 @@ func NameNode(t testing.TB, c *cluster.Cluster, o yarnrpc.Options) *hdfs.NameNod
 	return hdfs.NewNameNode(Closing(t, conn))
 }
 
-// HDFS asks a cluster's files of the NameNode by WebHDFS, as its superuser: a second way to see them beside the code under test.
+// HDFS asks the NameNode about a cluster's files by WebHDFS, as the superuser. It is independent of the code under
+// test.
 func HDFS(t testing.TB, c *cluster.Cluster) cluster.HDFS {
 	t.Helper()
 	h, err := c.HDFS()
@@ -77,7 +79,8 @@ func HDFS(t testing.TB, c *cluster.Cluster) cluster.HDFS {
 	return h
 }
 
-// Library is the HDFS library for a user of a NameNode, over the connections of a Dialer. It ends with the test.
+// Library returns the HDFS library for a user of a NameNode, over the connections of a Dialer. It closes the library at
+// the end of the test.
 func Library(t testing.TB, d *hdfs.Dialer, nameNode, user string) *colinmarc.Client {
 	t.Helper()
 	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
@@ -89,7 +92,7 @@ func Library(t testing.TB, d *hdfs.Dialer, nameNode, user string) *colinmarc.Cli
 	return Closing(t, client)
 }
 
-// Scratch makes a directory on HDFS that anybody may write to. It is left there: what failed can be looked at.
+// Scratch makes a directory on HDFS in which all users may write. It stays, so that you can examine it after a failure.
 func Scratch(t testing.TB, f *dfs.FS) string {
 	t.Helper()
 	dir, err := f.Qualify(fmt.Sprintf("/tmp/bobbin-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
@@ -102,11 +105,11 @@ func Scratch(t testing.TB, f *dfs.FS) string {
 	return dir
 }
 
-// Noise is content in which every place is different, and which is another for each length.
+// Noise returns content in which every place is different. Contents of different lengths differ too.
 func Noise(n int) []byte {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], uint64(n))
 	b := make([]byte, n)
-	_, _ = rand.NewChaCha8(seed).Read(b) // it has no errors
+	_, _ = rand.NewChaCha8(seed).Read(b) // it returns no errors
 	return b
 }

@@ -17,24 +17,24 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// Master is an ApplicationMaster as small as one can be: the loop that a driver has around amrm and nmclient, and a record of
-// all that it was told. It is one goroutine's.
+// Master is a minimal ApplicationMaster: the loop of a driver around amrm and nmclient, with a record of all answers.
+// One goroutine uses it.
 type Master struct {
 	RM    *amrm.Client
 	NM    *nmclient.Client
 	As    amrm.Registration
-	Nodes []amrm.Node // of the default partition, for asks; may be empty
+	Nodes []amrm.Node // of the default partition, for Ask; may be empty
 
-	Running   map[records.ContainerID]records.Container // that have been allocated, and have not ended
+	Running   map[records.ContainerID]records.Container // allocated containers that have not ended
 	Completed map[records.ContainerID]records.ContainerStatus
-	Surplus   int // containers that nobody wanted, which were given back
-	Resyncs   int // ResourceManagers that have taken over, or come back
+	Surplus   int // containers without a request, which were released
+	Resyncs   int // number of ResourceManagers that have taken over or come back
 
-	// Heard is told of each response to a heartbeat, before its containers are started. It may be nil.
+	// Heard is called with each response to a heartbeat, before its containers are started. It may be nil.
 	Heard func(amrm.Response)
 }
 
-// MasterOptions are what a Master connects with.
+// MasterOptions are the options of a Master's connections.
 type MasterOptions struct {
 	RM       amrm.Options
 	NM       nmclient.Options
@@ -42,21 +42,21 @@ type MasterOptions struct {
 	Nodes    []amrm.Node
 }
 
-// Key is that of Ask.
+// Key is the key of Ask.
 func Key() amrm.AskKey { return amrm.AskKey{Priority: 1} }
 
-// MasterOptionsOf takes them from a configuration. Attempt and Token of RM are the caller's to fill in.
+// MasterOptionsOf reads the options from a configuration. The caller fills in RM's Attempt and Token.
 func MasterOptionsOf(conf *hadoopconf.Conf) (o MasterOptions, err error) {
 	o.Register = amrm.RegisterRequest{Host: "localhost", RPCPort: -1}
 	if o.RM, err = amrm.FromConf(conf); err != nil {
 		return o, err
 	}
 	o.NM, err = nmclient.FromConf(conf)
-	o.NM.Policy = nmclient.DefaultPolicy() // Hadoop's own lets 10 s pass between two tries
+	o.NM.Policy = nmclient.DefaultPolicy() // Hadoop's default is 10 s between two tries
 	return o, err
 }
 
-// NewMaster registers one. Close ends it.
+// NewMaster makes a Master and registers it. Close ends it.
 func NewMaster(ctx context.Context, o MasterOptions) (*Master, error) {
 	m := &Master{
 		RM: amrm.New(o.RM), NM: nmclient.New(o.NM), Nodes: o.Nodes,
@@ -73,10 +73,11 @@ func NewMaster(ctx context.Context, o MasterOptions) (*Master, error) {
 	return m, nil
 }
 
-// Close ends the connections. The application goes on until YARN misses its heartbeats, unless RM.Finish was called.
+// Close closes the connections. The application continues until YARN misses its heartbeats, unless RM.Finish was
+// called.
 func (m *Master) Close() error { return errors.Join(m.RM.Close(), m.NM.Close()) }
 
-// LeadOptions are those of the master of an application that YARN has launched, unmanaged.
+// LeadOptions returns the options of the unmanaged ApplicationMaster of an application that waits for it.
 func LeadOptions(t testing.TB, c *cluster.Cluster, of records.ApplicationReport) MasterOptions {
 	t.Helper()
 	o, err := MasterOptionsOf(Conf(t, c))
@@ -87,7 +88,7 @@ func LeadOptions(t testing.TB, c *cluster.Cluster, of records.ApplicationReport)
 	return o
 }
 
-// Lead makes the test a master. Its connections end with the test.
+// Lead makes the test an ApplicationMaster. It closes the connections at the end of the test.
 func Lead(t testing.TB, o MasterOptions) *Master {
 	t.Helper()
 	m, err := NewMaster(t.Context(), o)
@@ -97,8 +98,8 @@ func Lead(t testing.TB, o MasterOptions) *Master {
 	return Closing(t, m)
 }
 
-// Unmanaged submits an application to the default queue and makes the test its master, which knows the nodes of the default
-// partition. It is for clusters without Kerberos; on others LeadOptions and Lead do it.
+// Unmanaged submits an application to the default queue and makes the test its ApplicationMaster, which knows the nodes
+// of the default partition. It is for clusters without Kerberos; on others use LeadOptions and Lead.
 func Unmanaged(t testing.TB, c *cluster.Cluster, client *yarnclient.Client) (*Master, records.ApplicationReport) {
 	t.Helper()
 	report := SubmitUnmanaged(t, client, "default", nil)
@@ -107,7 +108,7 @@ func Unmanaged(t testing.TB, c *cluster.Cluster, client *yarnclient.Client) (*Ma
 	return Lead(t, o), report
 }
 
-// Nodes are those of the default partition.
+// Nodes returns the nodes of the default partition.
 func Nodes(t testing.TB, client *yarnclient.Client) (nodes []amrm.Node) {
 	t.Helper()
 	reports, err := client.ClusterNodes(t.Context(), records.NodeRunning)
@@ -122,12 +123,12 @@ func Nodes(t testing.TB, client *yarnclient.Client) (nodes []amrm.Node) {
 	return nodes
 }
 
-// Ask wants n containers of Unit from now on, by Key, on hosts that it spreads them over if it knows any.
+// Ask requests n containers of Unit from now on, by Key. It spreads them over the hosts in Nodes, if there are any.
 func (m *Master) Ask(n int) {
 	m.RM.SetAsk(amrm.Ask{Key: Key(), Capability: Unit(), Count: n, Hosts: amrm.Spread(m.Nodes, n, Unit())})
 }
 
-// Beat is one heartbeat. It runs the command in each container that comes; "" starts nothing.
+// Beat sends one heartbeat. It runs the command in each container that comes; "" starts nothing.
 func (m *Master) Beat(ctx context.Context, command string) (amrm.Response, error) {
 	r, err := m.RM.Allocate(ctx, 0.5)
 	if err != nil {
@@ -160,10 +161,10 @@ func (m *Master) Beat(ctx context.Context, command string) (amrm.Response, error
 	return r, nil
 }
 
-// errNotYet is what a wait has seen last.
+// errNotYet is the last state that a wait has seen.
 var errNotYet = errors.New("not yet")
 
-// step is a heartbeat of a wait until done. A ResourceManager that is away for a while ends no wait.
+// step sends a heartbeat of a wait until done. It ignores a ResourceManager that is away for a while.
 func (m *Master) step(ctx context.Context, command string, done func() bool) error {
 	if done() {
 		return nil
@@ -180,21 +181,22 @@ func (m *Master) step(ctx context.Context, command string, done func() bool) err
 	return nil
 }
 
-// Until sends heartbeats, and runs the command in each container that comes, until done. It is for masters without a test.
+// Until sends heartbeats, and runs the command in each container that comes, until done. It is for masters without a
+// test.
 func (m *Master) Until(ctx context.Context, what, command string, done func() bool) error {
 	return wait.Poll(ctx, what, func() error { return m.step(ctx, command, done) })
 }
 
-// Await is Until in a test, which fails where that has an error.
+// Await is Until in a test. An error fails the test.
 func (m *Master) Await(t testing.TB, what, command string, done func() bool) {
 	t.Helper()
 	wait.Satisfied(t, what, func() error { return m.step(t.Context(), command, done) })
 }
 
-// Has is for Await: so many containers run, or could.
+// Has is a condition for Await: this number of containers run, or could run.
 func (m *Master) Has(n int) func() bool { return func() bool { return len(m.Running) == n } }
 
-// Hosts are those of the running containers, sorted.
+// Hosts returns the hosts of the running containers, sorted.
 func (m *Master) Hosts() (hosts []string) {
 	for _, c := range m.Running {
 		hosts = append(hosts, c.Node.Host)
@@ -203,7 +205,7 @@ func (m *Master) Hosts() (hosts []string) {
 	return hosts
 }
 
-// AwaitRunning waits until a container's NodeManager says that its process runs, or has run.
+// AwaitRunning waits until a container's NodeManager says that its process runs or has run.
 func (m *Master) AwaitRunning(ctx context.Context, container records.Container) error {
 	return m.Until(ctx, container.ID.String()+" runs", "", func() bool {
 		statuses, err := m.NM.Statuses(ctx, container.Node, container.ID)

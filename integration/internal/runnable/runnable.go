@@ -1,4 +1,4 @@
-// Package runnable writes programs that tests run.
+// Package runnable writes programs for tests to run.
 package runnable
 
 import (
@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Write writes a program, as os.WriteFile does. A process that is forked meanwhile would have the file open for writing until
-// it runs its own program, and the kernel runs none that somebody has so (ETXTBSY).
+// Write writes a program, like os.WriteFile. A process that is forked during a plain write would have the file open for
+// writing until it executes its own program, and the kernel does not execute such a file (ETXTBSY).
 func Write(path string, content []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -1,16 +1,16 @@
-// Command testrun runs the tests: the unit tests and the suites below integration, several
-// at a time, over clusters that they share. scripts/test builds and runs it.
+// Command testrun runs the tests: the unit tests and the suites below integration, several at a
+// time, with shared clusters. scripts/test builds and runs it.
 //
-// A suite is a package with the clusters that its tests ask for (plan.go). Suites run in
-// lanes beside each other, since most of their time is YARN's and not a processor's. A
-// cluster starts when the first test asks for it, and ends when no suite is left that
-// needs it. Programs, those of the tests among them, are built before, where something has changed.
+// A suite is a package with the clusters that its tests need (plan.go). Suites run side by side in
+// lanes, because they mostly wait for YARN. A cluster starts when the first test asks for it, and
+// ends when no remaining suite needs it. testrun first builds the changed programs, also those of
+// the tests.
 //
-// It prints what `go test` prints of packages, the whole output of those that fail, and at
-// the end the minutes of each suite, the slowest tests, what was skipped and why, and the
-// figures that tests have measured. A test that is skipped fails the run, unless it is one
-// of the long ones (cluster.Long) in a run without them.
+// For packages it prints what `go test` prints, with the whole output of failed packages. At the
+// end it prints the minutes of each suite, the slowest tests, the skipped tests with their reasons,
+// and the figures that tests have measured. A skipped test fails the run, unless it is a long test
+// (cluster.Long) in a run without long tests.
 //
-// One goroutine a lane, which ends with its last suite. However the command ends, its
-// clusters and tests end with it.
+// There is one goroutine for each lane, which ends with its last suite. When the command ends in
+// any way, its clusters and tests end too.
 package main

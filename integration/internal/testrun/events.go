@@ -13,12 +13,12 @@ import (
 type event struct {
 	Action  string // start, run, output, pass, fail, skip, …
 	Package string
-	Test    string // "" of a package as a whole
+	Test    string // "" for the package itself
 	Output  string
 	Elapsed float64 // seconds
 }
 
-// test is what became of one test, or of a package as a whole where its name is "".
+// test is the result of one test, or of a package if its name is "".
 type test struct {
 	pkg, name string
 	result    string // pass, fail, skip; "" while it runs
@@ -28,14 +28,14 @@ type test struct {
 
 func (t *test) failed() bool { return t.result == "fail" || t.result == "" }
 
-// results are what a suite's tests have said.
+// results holds the results of a suite's tests.
 type results struct {
-	tests   []*test // in the order of their beginning
+	tests   []*test // in the order of their start
 	byName  map[[2]string]*test
-	strange []string // lines that are no events
+	strange []string // lines that are not events
 }
 
-// read reads events to their end, and tells each line.
+// read reads events to their end, and calls tell with each line.
 func (r *results) read(from io.Reader, tell func(line string)) error {
 	r.byName = make(map[[2]string]*test)
 	lines := bufio.NewReader(from)
@@ -85,12 +85,12 @@ func (r *results) of(e event) *test {
 	return t
 }
 
-// short is the test's name with its package's, without the module's.
+// short returns the test's name with the package's, without the module's.
 func (t *test) short() string {
 	return strings.TrimPrefix(strings.TrimPrefix(t.pkg, module), "/") + " " + t.name
 }
 
-// reason is what a test said that was skipped.
+// reason returns the reason of a skipped test.
 func (t *test) reason() string {
 	for _, line := range t.output {
 		if said := strings.TrimSpace(line); said != "" && !strings.HasPrefix(said, "=== ") && !strings.HasPrefix(said, "--- ") {

@@ -18,17 +18,17 @@ type run struct {
 	tests   binaries
 	events  string // the path of test2json
 	env     []string
-	timeout time.Duration // of a package, for what hangs
-	verbose io.Writer     // all that tests say, as they say it; nil: nobody wants it
+	timeout time.Duration // of a package, against tests that hang
+	verbose io.Writer     // receives all output of tests at once; nil: nothing does
 	out     io.Writer
 
-	mu   sync.Mutex     // guards what follows, out and verbose
-	left []suite        // that nobody has begun
-	need map[string]int // suites, begun or not, that need a kind of cluster
+	mu   sync.Mutex     // guards the fields below, out and verbose
+	left []suite        // suites that have not begun
+	need map[string]int // number of suites, begun or not, that need a kind of cluster
 	done []*outcome
 }
 
-// all runs the suites in so many lanes, and gives what became of each.
+// all runs the suites in the lanes, and returns their results.
 func (r *run) all(ctx context.Context, list []suite, lanes int) ([]*outcome, error) {
 	r.left, r.need = slices.Clone(list), make(map[string]int)
 	for _, s := range list {

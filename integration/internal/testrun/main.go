@@ -22,7 +22,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for anybody
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the command at once
 	code := start(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -40,12 +40,12 @@ type options struct {
 
 const (
 	lanesByDefault = 3
-	// Time limits of a suite are for what hangs: waits end shortly before with what they waited for.
+	// Time limits of a suite, against tests that hang. Waits end shortly before, and name what they waited for.
 	limit     = 40 * time.Minute
 	longLimit = 150 * time.Minute
 )
 
-// start runs the command: exit code 0 if all tests passed, 1 if not, 2 if it was called wrongly.
+// start runs the command. The exit code is 0 if all tests passed, 1 if not, and 2 after a wrong call.
 func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -86,7 +86,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// chosen are the suites to run: the unit tests beside those that wait for clusters.
+// chosen returns the suites to run. The unit tests run beside suites that wait for clusters.
 func (o options) chosen(ctx context.Context) ([]suite, error) {
 	all, err := packages(ctx)
 	if err != nil {
@@ -138,8 +138,9 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 	}
 	done, err := r.all(ctx, list, o.lanes)
 	err = errors.Join(err, end())
-	figures, _ := os.ReadFile(filepath.Join(r.dir, "figures")) // there is none if no test has measured anything
-	// Suites of our own processes fail with races; what others start, or what comes after they have ended, is seen here alone.
+	figures, _ := os.ReadFile(filepath.Join(r.dir, "figures")) // it does not exist if no test has measured anything
+	// Suites of our own processes fail with their races. This finds the races of other processes, and races after the
+	// end of a suite.
 	races, e := clusters.Races(r.dir)
 	err = errors.Join(err, e)
 	good = summary{outcomes: done, long: o.long, took: time.Since(began), figures: string(figures), races: races}.print(stdout)
@@ -150,7 +151,8 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 	return true, os.RemoveAll(r.dir)
 }
 
-// prepare builds the programs, and makes the run's folder, whose clusters end with this process or when end is called.
+// prepare builds the programs, and makes the run's folder. The folder's clusters end with this process, or when end is
+// called.
 func (o options) prepare(ctx context.Context, out string, list []suite, stdout io.Writer) (r *run, end func() error, err error) {
 	r = &run{logs: filepath.Join(out, "log"), timeout: limit, out: stdout}
 	if o.long {
@@ -184,7 +186,7 @@ func (o options) prepare(ctx context.Context, out string, list []suite, stdout i
 		cluster.FiguresVariable + "=" + filepath.Join(r.dir, "figures"), cluster.LongVariable + "=" + long,
 	}
 	if end, err = cluster.EndWithThisProcess(r.dir); err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(r.dir)) // nothing has run there
+		return nil, nil, errors.Join(err, os.RemoveAll(r.dir)) // no suite has run
 	}
 	return r, end, nil
 }

@@ -15,12 +15,12 @@ import (
 type pkg struct {
 	path string // for imports
 	dir  string // of its files, where its tests run
-	// namesake is how many packages before this one have the same last element in their paths: `go test` writes binaries of one
-	// name, and not into one folder.
+	// namesake is the number of earlier packages with the same last element in their paths. `go test` would write
+	// binaries with the same name, so these packages need different folders.
 	namesake int
 }
 
-// packages lists those of the module, in the order of their paths.
+// packages lists the packages of the module, in the order of their paths.
 func packages(ctx context.Context) ([]pkg, error) {
 	const format = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"
 	listed, err := output(ctx, "list", "-f", format, module+"/...")
@@ -41,7 +41,7 @@ func packages(ctx context.Context) ([]pkg, error) {
 	return all, nil
 }
 
-// below is a folder of the module and what is in it.
+// below reports whether the package is in a folder of the module, or below it.
 func (p pkg) below(folder string) bool {
 	return p.path == module+"/"+folder || strings.HasPrefix(p.path, module+"/"+folder+"/")
 }
@@ -49,7 +49,7 @@ func (p pkg) below(folder string) bool {
 // binaries is the folder of the tests' own programs.
 type binaries string
 
-// path is where the program of a package lies, and folder in which it is built with others.
+// path returns the place of a package's program. folder is the one in which it is built with others.
 func (b binaries) path(p pkg, race bool) string {
 	return filepath.Join(b.folder(p, race), path.Base(p.path)+".test")
 }
@@ -62,8 +62,8 @@ func (b binaries) folder(p pkg, race bool) string {
 	return filepath.Join(string(b), detector, fmt.Sprint(p.namesake))
 }
 
-// build makes the programs of the suites' tests. `go test` by itself links each of them anew in each run, a minute and a half
-// of one processor in all; this links those of which something has changed.
+// build builds the programs of the suites' tests. `go test` itself would link each of them in each run, which takes a
+// minute and a half of one processor. build links only changed programs.
 func (b binaries) build(ctx context.Context, suites []suite) error {
 	type kind struct {
 		folder string
@@ -88,14 +88,14 @@ func (b binaries) build(ctx context.Context, suites []suite) error {
 		if _, err := output(ctx, append(args, paths...)...); err != nil {
 			errs = append(errs, fmt.Errorf("build the tests: %w", err))
 		}
-		if ctx.Err() != nil { // what it was writing may be taken for whole
+		if ctx.Err() != nil { // otherwise its partly written file may be taken for complete
 			return errors.Join(append(errs, os.RemoveAll(k.folder))...)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// output is what the go command says. It ends as Ctrl-C ends it, with its compilers.
+// output returns the output of a go command. The command ends as with Ctrl-C, with its compilers.
 func output(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -108,7 +108,7 @@ func output(ctx context.Context, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// testEvents is the path of the tool that makes events of what a test's program says.
+// testEvents returns the path of the tool that turns the output of a test program into events.
 func testEvents(ctx context.Context) (string, error) {
 	path, err := output(ctx, "tool", "-n", "test2json")
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// suite is the tests of a package, or of several.
+// suite is the tests of one or more packages.
 type suite struct {
-	name     string   // as people know it: the package's folder below integration, unless it is one of many
-	folders  []string // of the module, where the packages are; nil: the one that the name says
+	name     string   // the name for people: the package's folder below integration, or another name for several packages
+	folders  []string // the packages in the module; nil: the package of this name
 	packages []pkg
-	race     bool     // the race detector in the test binary itself: the code under test runs there
-	flags    []string // further ones of the test binary
+	race     bool     // use the race detector in the test binary, because the code under test runs there
+	flags    []string // further flags of the test binary
 	env      []string
-	clusters []clusters.Kind // that its tests ask for
-	parallel int             // tests at a time; 0: as many as the package says (rpctest.AtOnce), or there are processors
+	clusters []clusters.Kind // the clusters that its tests need
+	parallel int             // parallel tests; 0: as many as the package sets (rpctest.AtOnce), or as there are processors
 }
 
-// Suites run in this order, as lanes become free: the long ones first, and those beside each other that share clusters.
-// integration/doc.go says what each shows.
+// Suites run in this order when lanes become free: the long ones first, and suites that share clusters side by side.
+// integration/doc.go has the question of each suite.
 func suites() []suite {
 	open, victim := clusters.Open, clusters.Victim
 	return []suite{
@@ -42,8 +42,8 @@ func suites() []suite {
 	}
 }
 
-// secured are suites of open clusters that the long run has once more on secure ones. In every run bobbin/security has jobs,
-// sessions and applications of its own on these.
+// secured are the suites of open clusters that the long run repeats on secure clusters. In every run, bobbin/security
+// tests jobs, sessions and applications on secure clusters.
 func secured() []suite {
 	list := []suite{{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"}}
 	for i := range list {
@@ -57,12 +57,12 @@ func secured() []suite {
 
 func kinds(list ...clusters.Kind) []clusters.Kind { return list }
 
-// integration are the suites of a run on real daemons, of packages that are the module's.
+// integration returns the suites on real daemons. all are the packages of the module.
 func integration(packages []pkg, long bool) []suite {
 	all := suites()
 	if long {
 		at := slices.IndexFunc(all, func(s suite) bool { return s.name == "rpc/kerberos" })
-		all = slices.Insert(all, at, secured()...) // beside those that have the secure cluster
+		all = slices.Insert(all, at, secured()...) // beside suites with the secure cluster
 	}
 	for i, s := range all {
 		if s.folders == nil {
@@ -77,12 +77,12 @@ func integration(packages []pkg, long bool) []suite {
 	return all
 }
 
-// unit are the tests that need Go and a C compiler alone, of packages that are the module's.
+// unit returns the tests that need only Go and a C compiler. all are the packages of the module.
 func unit(packages []pkg) []suite {
 	tests := suite{name: "unit", race: true, flags: []string{"-test.shuffle=on"}}
-	// They read every file of the repository, and start nothing.
+	// They read every file of the repository, and start no daemon.
 	rules := suite{name: "house rules"}
-	// What a call allocates cannot be counted under the race detector.
+	// Under the race detector, allocations of a call cannot be counted.
 	allocations := suite{name: "allocations", flags: []string{"-test.run", "Allocates"}}
 	for _, p := range packages {
 		switch {

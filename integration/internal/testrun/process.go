@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// grace is for what a package does after its own time limit, or after Ctrl-C, and for those who hold its output when it has
-// ended.
+// grace is the time for the end of a package after its time limit or Ctrl-C, and for processes that still hold its
+// output after its end.
 const grace = time.Minute
 
 // test runs the suite's packages, as many at a time as there are processors.
@@ -42,15 +42,16 @@ func (r *run) test(ctx context.Context, s suite) (results, error) {
 	return all, errors.Join(errs...)
 }
 
-// process runs the tests of a package in its folder, as `go test -json -count=1` does: their output goes through test2json. That
-// tool does not start them, as it could, since they would ignore Ctrl-C as it does, and all that they start.
+// process runs the tests of a package in its folder, like `go test -json -count=1`. It passes the output through
+// test2json. test2json does not start the tests, because they and their children would then ignore Ctrl-C like
+// test2json does.
 func (r *run) process(ctx context.Context, s suite, p pkg, into *results) error {
 	log, err := os.Create(filepath.Join(r.logs, logName(s, p)))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	tool := exec.CommandContext(context.WithoutCancel(ctx), r.events, "-t", "-p", p.path) // it ends with what it reads
+	tool := exec.CommandContext(context.WithoutCancel(ctx), r.events, "-t", "-p", p.path) // it ends at the end of its input
 	tool.Stderr = log
 	output, err := tool.StdinPipe()
 	if err != nil {
@@ -74,7 +75,7 @@ func (r *run) process(ctx context.Context, s suite, p pkg, into *results) error 
 
 // binary runs the program of a package's tests.
 func (r *run) binary(ctx context.Context, s suite, p pkg, output io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout+grace) // it keeps its limit by itself, unless it cannot
+	ctx, cancel := context.WithTimeout(ctx, r.timeout+grace) // the tests keep their limit themselves, unless they cannot
 	defer cancel()
 	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout", r.timeout.String()}
 	if s.parallel > 0 {
@@ -84,15 +85,15 @@ func (r *run) binary(ctx context.Context, s suite, p pkg, output io.Writer) erro
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, output, output
 	cmd.Env = append(os.Environ(), r.env...)
 	cmd.Env = append(append(cmd.Env, s.env...), "PWD="+p.dir,
-		"GORACE="+strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=100")) // and not 1 s, which a hundred packages would wait for
-	// In a group of its own, which ends as Ctrl-C would end it: tests clean up after themselves.
+		"GORACE="+strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=100")) // instead of 1 s, for which a hundred packages would wait
+	// A group of its own, which testrun ends as with Ctrl-C, so that tests clean up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = grace
 	return cmd.Run()
 }
 
-// logName is the file for the events of a package, which may run in several suites.
+// logName returns the file for the events of a package. A package may run in several suites.
 func logName(s suite, p pkg) string {
 	name := s.name
 	if len(s.packages) > 1 {
@@ -101,12 +102,12 @@ func logName(s suite, p pkg) string {
 	return strings.NewReplacer("/", "-", " ", "-").Replace(name) + ".json"
 }
 
-// tell shows a line of events to whoever wants all.
+// tell writes a line of events to verbose, if it is set.
 func (r *run) tell(line string) {
 	if r.verbose == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = io.WriteString(r.verbose, line) // nobody to tell if that fails
+	_, _ = io.WriteString(r.verbose, line) // an error has no reader
 }

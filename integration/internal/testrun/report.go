@@ -12,21 +12,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
-// outcome is what became of a suite.
+// outcome is the result of a suite.
 type outcome struct {
 	suite   suite
 	took    time.Duration
 	results results
-	err     error // of packages' processes: their exit codes, among others
+	err     error // errors of packages' processes, such as their exit codes
 }
 
-// failed says whether the run fails with this suite. A test without a result was running when its process ended, however that
+// failed reports whether the run fails because of this suite. A test without a result was running when its process
 // ended.
 func (o *outcome) failed() bool {
 	return o.err != nil || slices.ContainsFunc(o.results.tests, (*test).failed)
 }
 
-// print shows a suite as `go test` shows packages, with all that was said where something failed.
+// print prints a suite as `go test` prints packages, with all output of failed tests.
 func (o *outcome) print(w io.Writer) {
 	for _, t := range o.results.tests {
 		if t.name != "" {
@@ -45,7 +45,7 @@ func (o *outcome) print(w io.Writer) {
 		fmt.Fprint(w, line)
 	}
 	for _, t := range o.results.tests {
-		if t.failed() { // what a process that dies says is the package's
+		if t.failed() { // the package has the last output of a process that dies
 			fmt.Fprintf(w, "=== output of %s\n%s", t.short(), strings.Join(t.output, ""))
 		}
 	}
@@ -59,14 +59,14 @@ type summary struct {
 	outcomes []*outcome
 	long     bool
 	took     time.Duration
-	figures  string // what tests have measured
-	races    string // that the race detector has reported of programs in containers
+	figures  string // figures that tests have measured
+	races    string // reports of the race detector about programs in containers
 }
 
-// slowest is how many tests are named.
+// slowest is the number of slowest tests to print.
 const slowest = 10
 
-// print tells of the whole run, and says whether it was good.
+// print prints the summary, and reports whether the run was good.
 func (s summary) print(w io.Writer) (good bool) {
 	s.printMinutes(w)
 	s.printSlowest(w)
@@ -123,7 +123,7 @@ func (s summary) printSlowest(w io.Writer) {
 	}
 }
 
-// printSkipped gives the number of tests that were skipped and must not be.
+// printSkipped returns the number of skipped tests that must not be skipped.
 func (s summary) printSkipped(w io.Writer) (unwanted int) {
 	reasons := map[string][]string{}
 	for _, o := range s.outcomes {

@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// told are the results of a package whose tests said this.
+// told returns the results of a package whose tests wrote this output.
 func told(t *testing.T, events ...string) *outcome {
 	t.Helper()
 	o := &outcome{suite: suite{name: "rpc/x"}, took: time.Minute}
@@ -44,8 +44,8 @@ func skips(reason string) string {
 {"Action":"skip","Package":"p","Test":"TestB","Elapsed":0}`
 }
 
-// It would catch a run that is green though a test did not run, one that is red for the long tests, and a test that ends
-// without a result, as those do whose process dies.
+// The test would catch a run that passes although a test did not run, a run that fails because of the long tests, and
+// an overlooked test without a result, whose process has died.
 func TestARunIsGoodIfEverythingRanAndPassed(t *testing.T) {
 	exit := errors.New("exit status 1")
 	for name, test := range map[string]struct {
@@ -74,7 +74,7 @@ func TestARunIsGoodIfEverythingRanAndPassed(t *testing.T) {
 	}
 }
 
-// It would catch a failure whose output nobody sees, and a pass that fills the screen.
+// The test would catch a failure whose output is not printed, and passing tests whose output fills the screen.
 func TestTheOutputOfFailuresIsShown(t *testing.T) {
 	o := told(t, "test2json: no such file", passes,
 		`{"Action":"output","Package":"p","Test":"TestC","Output":"    c_test.go:3: got 1, want 2\n"}`, `{"Action":"fail","Package":"p","Test":"TestC","Elapsed":1}`,
@@ -88,7 +88,8 @@ func TestTheOutputOfFailuresIsShown(t *testing.T) {
 	}
 }
 
-// It would catch a package whose tests no run includes, one that runs twice, and a table that tells something else than runs.
+// The test would catch a package whose tests no run includes or that runs twice, and a table that differs from the
+// plan.
 func TestTheTableIsThePlan(t *testing.T) {
 	text, err := os.ReadFile("../../doc.go")
 	if err != nil {
@@ -121,7 +122,7 @@ func TestTheTableIsThePlan(t *testing.T) {
 	runs := make(map[string]int)
 	for _, s := range append(unit(all), integration(all, false)...) {
 		if len(s.flags) > 1 {
-			continue // a part of what another suite runs
+			continue // a part of another suite's tests
 		}
 		for _, p := range s.packages {
 			runs[p.path]++
@@ -134,12 +135,13 @@ func TestTheTableIsThePlan(t *testing.T) {
 	}
 }
 
-// It would catch a cluster that ends under a suite which asks for it and does not say so, or that waits for nobody.
+// The test would catch a suite that needs a cluster but does not declare it, so that the cluster may end too early, and
+// a declared cluster that the suite does not need.
 func TestSuitesHaveTheClustersThatTheirTestsAskFor(t *testing.T) {
 	asked := regexp.MustCompile(`\b(?:clusters\.|(?:Use|Change)\(t, )([A-Z][A-Za-z]+)\b`)
 	for _, s := range suites() {
 		if s.folders != nil {
-			continue // of several packages, each with some
+			continue // several packages, each with some
 		}
 		files, err := filepath.Glob(filepath.Join("..", "..", s.name, "*_test.go"))
 		if err != nil {
@@ -166,8 +168,8 @@ func TestSuitesHaveTheClustersThatTheirTestsAskFor(t *testing.T) {
 	}
 }
 
-// It would catch a cluster that lives on when nobody needs it, and one that ends under those who do. The suites here fail at
-// once: there are no programs of their tests.
+// The test would catch a cluster that runs on when no suite needs it, and one that ends while a suite needs it. The
+// suites here fail at once, because there are no programs of their tests.
 func TestAClusterEndsWithItsLastSuite(t *testing.T) {
 	r := &run{dir: t.TempDir(), logs: t.TempDir(), events: "/nowhere", timeout: time.Minute, out: t.Output()}
 	a := suite{name: "a", packages: []pkg{{path: "nowhere"}}, clusters: kinds(clusters.Open)}
@@ -201,7 +203,8 @@ func running(t *testing.T, scripts map[string]string) (*run, []suite) {
 	return r, list
 }
 
-// It would catch a program whose death is taken for success, whatever it has said before, and a reason that nobody is told.
+// The test would catch a program whose death counts as success because of its earlier output, and a reason that is not
+// reported.
 func TestHowProgramsEndIsTold(t *testing.T) {
 	const begins, passes = "echo '=== RUN   TestA'\n", "echo '--- PASS: TestA (0.00s)'\necho PASS\n"
 	wants := map[string]string{ // "": it is good
@@ -224,7 +227,8 @@ func TestHowProgramsEndIsTold(t *testing.T) {
 	}
 }
 
-// It would catch a program without tests that counts as one whose tests passed, and one of another package that has its place.
+// The test would catch a program without tests that counts as a program whose tests passed, and a program of another
+// package in its place.
 func TestProgramsAreBuiltAndRun(t *testing.T) {
 	all, err := packages(t.Context())
 	if err != nil {
@@ -251,7 +255,8 @@ func TestProgramsAreBuiltAndRun(t *testing.T) {
 	}
 }
 
-// It would catch Ctrl-C that leaves the tests of a suite running, that they cannot hear, or that is told as a success.
+// The test would catch a Ctrl-C that leaves a suite's tests running because they do not receive it, or that is reported
+// as success.
 func TestAnInterruptEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")

@@ -1,11 +1,10 @@
-// Package wait is the one way in which tests wait: for a condition, as long as the
-// whole run may take. A busy machine makes a wait longer and fails nothing; what never
-// comes ends with the test's goroutines in its output, and the ends of its cluster's logs
-// (package clusters), shortly before all tests would be ended at once.
+// Package wait has the only waits of tests. A test waits for a condition as long as the whole run may take. A busy
+// machine makes a wait longer, but no test fails. If a condition never becomes true, the wait fails shortly before the
+// time limit of all tests. The output then has the test's goroutines, and the ends of its cluster's logs (package
+// clusters).
 //
-// An error of the way to a server (a refused connection, one that broke, a try that took
-// too long) is no answer, and the question is asked again. Any other error fails the test
-// at once.
+// An error on the way to a server (a refused or broken connection, or a try that took too long) is not an answer, so
+// the wait tries again. Any other error fails the test at once.
 //
 // The package starts no goroutines and keeps no state.
 package wait
@@ -22,10 +21,10 @@ import (
 	"time"
 )
 
-// Interval is how often a condition is looked at again.
+// Interval is the time between two checks of a condition.
 const Interval = 200 * time.Millisecond
 
-// ErrGivenUp is wrapped by what a condition returns that cannot come to hold any more: the wait ends at once.
+// ErrGivenUp says that a condition cannot become true any more. A condition's error wraps it to end the wait at once.
 var ErrGivenUp = errors.New("given up")
 
 // Until waits until a condition holds.
@@ -34,7 +33,8 @@ func Until(t testing.TB, what string, holds func() bool) {
 	For(t, what, func() (bool, error) { return holds(), nil })
 }
 
-// For waits until a condition holds. An error fails the test at once, unless it is one of the way (OfTheWay).
+// For waits until a condition holds. An error fails the test at once, unless it is an error on the way to a server
+// (OfTheWay).
 func For(t testing.TB, what string, holds func() (bool, error)) {
 	t.Helper()
 	Satisfied(t, what, func() error {
@@ -51,8 +51,8 @@ func For(t testing.TB, what string, holds func() (bool, error)) {
 
 var errNotYet = errors.New("not yet")
 
-// Satisfied waits until a condition returns nil. What it returned last is in the failed test's output. An error that wraps
-// ErrGivenUp ends the wait.
+// Satisfied waits until a condition returns nil. If the test fails, its output has the condition's last error. An error
+// that wraps ErrGivenUp ends the wait.
 func Satisfied(t testing.TB, what string, condition func() error) {
 	t.Helper()
 	ctx, cancel := patience(t)
@@ -66,7 +66,8 @@ func Satisfied(t testing.TB, what string, condition func() error) {
 	}
 }
 
-// Answer asks until there is an answer, or an error that is not of the way there, which fails the test.
+// Answer calls ask until it returns an answer or an error. An error on the way to a server does not count; any other
+// error fails the test.
 func Answer[T any](t testing.TB, what string, ask func() (T, error)) (answer T) {
 	t.Helper()
 	For(t, what, func() (bool, error) {
@@ -77,8 +78,8 @@ func Answer[T any](t testing.TB, what string, ask func() (T, error)) (answer T) 
 	return answer
 }
 
-// Poll asks a condition every Interval until it returns nil, or an error that wraps ErrGivenUp, or ctx ends. For code that has
-// no test at hand.
+// Poll calls a condition every Interval until it returns nil, or an error that wraps ErrGivenUp, or until ctx ends. It
+// is for code without a test.
 func Poll(ctx context.Context, what string, condition func() error) error {
 	began := time.Now()
 	ticker := time.NewTicker(Interval)
@@ -99,7 +100,8 @@ func Poll(ctx context.Context, what string, condition func() error) error {
 	}
 }
 
-// OfTheWay tells errors of the way to a server from those that a server, or the test itself, has made.
+// OfTheWay reports whether an error happened on the way to a server. Errors that a server or the test has made are not
+// of this kind.
 func OfTheWay(err error) bool {
 	if unavailable, is := errors.AsType[interface {
 		error
@@ -121,10 +123,10 @@ func OfTheWay(err error) bool {
 	return false
 }
 
-// errHang is the cause of the end of what a test may wait for.
+// errHang is the cause of the end of a wait's context, shortly before the tests' time limit.
 var errHang = errors.New("the tests' time is almost over")
 
-// Context is the test's own, and that of the test's cleanup once the test is over.
+// Context returns the test's context. In a cleanup after the test, it returns one that is not cancelled.
 func Context(t testing.TB) context.Context {
 	if t.Context().Err() != nil {
 		return context.WithoutCancel(t.Context())
@@ -132,7 +134,8 @@ func Context(t testing.TB) context.Context {
 	return t.Context()
 }
 
-// patience ends in time for a failure that says what was waited for: `go test` itself tells goroutines alone.
+// patience returns a context that ends early enough for a failure with the name of the condition. `go test` itself
+// would print only goroutines.
 func patience(t testing.TB) (context.Context, context.CancelFunc) {
 	end, ok := deadline(t)
 	if !ok {
@@ -141,16 +144,16 @@ func patience(t testing.TB) (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(Context(t), end.Add(-min(margin, time.Until(end)/10)), errHang)
 }
 
-// margin is how long before all tests end a wait gives up, for what there is to tell.
+// margin is the time before the tests' limit at which a wait gives up, so that the failure can be reported.
 const margin = time.Minute
 
-// Over says that the tests' time is almost over: a test that fails then has waited in vain.
+// Over reports that the tests' time is almost over. A test that fails then has waited in vain.
 func Over(t testing.TB) bool {
 	end, ok := deadline(t)
 	return ok && time.Until(end) <= margin
 }
 
-// deadline is when all tests end; a benchmark has none.
+// deadline returns the time limit of all tests. A benchmark has none.
 func deadline(t testing.TB) (time.Time, bool) {
 	limited, ok := t.(interface{ Deadline() (time.Time, bool) })
 	if !ok {

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// recorder is a test whose failure can be looked at. A Fatal ends run's goroutine, as it does a test's.
+// recorder is a test whose failure can be examined. Like a real test, its Fatal ends the goroutine, which run has
+// started.
 type recorder struct {
 	testing.TB
 	ctx  context.Context //nolint:containedctx // a test has one, too
@@ -28,7 +29,7 @@ func (r *recorder) Deadline() (time.Time, bool)     { return r.end, !r.end.IsZer
 func (r *recorder) Logf(format string, args ...any) { fmt.Fprintf(&r.said, format+"\n", args...) }
 func (r *recorder) Fatal(args ...any)               { fmt.Fprintln(&r.said, args...); panic(r) }
 
-// run gives what a test says that fails, or "".
+// run returns the message of a failing test, or "".
 func run(ctx context.Context, end time.Time, test func(testing.TB)) string {
 	r := &recorder{ctx: ctx, end: end}
 	func() {
@@ -38,7 +39,7 @@ func run(ctx context.Context, end time.Time, test func(testing.TB)) string {
 	return r.said.String()
 }
 
-// It would catch a wait with a limit of its own, which a busy machine reaches.
+// The test would catch a wait with a time limit of its own, which a busy machine reaches.
 func TestAWaitIsAsLongAsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		came := time.Now().Add(19 * time.Minute)
@@ -51,7 +52,7 @@ func TestAWaitIsAsLongAsTheRun(t *testing.T) {
 	})
 }
 
-// It would catch a hang that is told by nothing but the time limit of go test.
+// The test would catch a hang that only the time limit of go test reports.
 func TestAHangIsToldWithItsGoroutinesBeforeTheRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := time.Now().Add(20 * time.Minute)
@@ -69,7 +70,7 @@ func TestAHangIsToldWithItsGoroutinesBeforeTheRunEnds(t *testing.T) {
 	})
 }
 
-// It would catch a test that fails because a server was restarted, and one that waits for what was refused.
+// The test would catch a test that fails because a server restarts, and one that continues to wait after a refusal.
 func TestErrorsOfTheWayAreNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, err := range []error{io.EOF, syscall.ECONNREFUSED, fmt.Errorf("get: %w", context.DeadlineExceeded)} {
@@ -99,7 +100,7 @@ func TestErrorsOfTheWayAreNoAnswer(t *testing.T) {
 	})
 }
 
-// It would catch a kind of broken connection that is taken for an answer.
+// The test would catch a kind of broken connection that counts as an answer.
 func TestConnectionsThatBreakAreOfTheWay(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
@@ -120,7 +121,7 @@ func TestConnectionsThatBreakAreOfTheWay(t *testing.T) {
 	}
 }
 
-// It would catch a cleanup that gives up at once, as its test's context has ended.
+// The test would catch a cleanup that gives up at once because its test's context has ended.
 func TestACleanupWaitsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over, cancel := context.WithCancel(t.Context())

@@ -1,5 +1,5 @@
-// Command collector collects the lines of a text, and prints how many bytes they
-// were and their digest.
+// Command collector collects the lines of a text, and prints their number of bytes and their
+// digest.
 //
 //	collector INPUT…
 package main

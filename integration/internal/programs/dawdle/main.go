@@ -1,12 +1,12 @@
-// Command dawdle counts the lines of a text by their first word, and takes its
-// time until a file appears on its machine: so a test can do something to a job
-// that runs, and then let it end. Every task prints a line as it starts.
+// Command dawdle counts the lines of a text by their first word. It is slow until a file, the gate,
+// appears on its machine, so that a test can act on a running job and then let it end. Every task
+// prints a line when it starts.
 //
 //	dawdle [-pause D] [-repeat N] GATE OUTPUT INPUT…
 //
-// While the gate is closed each line takes the pause: nothing tells a function that its
-// task is cancelled, which ends after the line that it is at. With -repeat it copies each
-// line instead, N times over, so that it writes for as long as it reads.
+// While the gate is closed, each line takes the pause. A user's function does not learn of a
+// cancellation; the task ends after its current line. With -repeat, dawdle writes each line N times
+// instead of counting, so that it writes as long as it reads.
 package main
 
 import (
@@ -50,7 +50,7 @@ var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
 	return nil
 })
 
-// gate passes lines on, slowly until the file is there.
+// gate passes lines on, slowly until the file exists.
 func gate(file string, pause time.Duration) func(line []byte, emit func([]byte)) {
 	open := false
 	return func(line []byte, emit func([]byte)) {

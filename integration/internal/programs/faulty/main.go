@@ -1,5 +1,4 @@
-// Command faulty is a program that goes wrong in the way that its first argument
-// names, for the tests of what users are told then.
+// Command faulty fails in the way that its first argument names, for the tests of the messages that users get.
 package main
 
 import (
@@ -26,8 +25,8 @@ type Args struct {
 	Output string
 }
 
-// impatient begins the mode of a driver that leaves when it is sent SIGUSR1, while its tasks wait for the file that the mode
-// names to appear on their machine.
+// impatient begins the mode of a driver that ends on SIGUSR1. Its tasks wait until the file that the mode names appears
+// on their machine.
 const impatient = "impatient:"
 
 var faulty = dataflow.Job("faulty", plan)
@@ -56,7 +55,7 @@ func plan(p *dataflow.Plan, a Args) error {
 	return nil
 }
 
-// recurse goes deeper than any stack: n is never negative.
+// recurse overflows any stack: n is never negative.
 func recurse(n int) int {
 	if n < 0 {
 		return n
@@ -64,9 +63,9 @@ func recurse(n int) int {
 	return recurse(n+1) + n
 }
 
-// misbehave is called with each line.
+// misbehave is called for each line.
 func misbehave(mode string) {
-	if gate, is := strings.CutPrefix(mode, impatient); is { // the driver is to leave before the end
+	if gate, is := strings.CutPrefix(mode, impatient); is { // the driver ends before the job
 		for _, err := os.Stat(gate); err != nil; _, err = os.Stat(gate) {
 			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // slowness is what it is for
 		}
@@ -85,12 +84,12 @@ func misbehave(mode string) {
 	case "task-hungry":
 		for all := [][]byte(nil); len(all) < 1<<20; {
 			more := make([]byte, 4<<20)
-			for i := 0; i < len(more); i += 4 << 10 { // each page
+			for i := 0; i < len(more); i += 4 << 10 { // touches each page
 				more[i] = 1
 			}
 			all = append(all, more)
 		}
-	case "slow": // long enough for a test to do something to it
+	case "slow": // long enough for a test to act on it
 		time.Sleep(time.Millisecond) //nolint:forbidigo // slowness is what it is for
 	}
 }
@@ -118,7 +117,7 @@ func main() {
 			defer end(nil)
 			enough := make(chan os.Signal, 1)
 			signal.Notify(enough, syscall.SIGUSR1)
-			go func() { // ends with the process, at the latest
+			go func() { // ends with the process at the latest
 				<-enough
 				end(errors.New("the driver has waited long enough"))
 			}()

@@ -1,5 +1,5 @@
-// Command several executes several jobs, one after the other: each copies the lines of the
-// last one's output that hold the next word, and its driver prints how many those were.
+// Command several executes several jobs, one after the other. Each job copies the lines of the job
+// before it that contain the next word, and the driver prints their number.
 //
 //	several INPUT OUTPUT WORD…
 package main
@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow"
 )
 
-// Args are one job's arguments.
+// Args are the arguments of one job.
 type Args struct{ Word, Input, Output string }
 
 var sift = dataflow.Job("sift", func(p *dataflow.Plan, a Args) error {
