@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// TestAServerThatDoesNotAnswerIsGivenUp would catch a command that is silent for ever, one that does not say which server
-// keeps it, and files of a job that no server has taken.
+// TestAServerThatDoesNotAnswerIsGivenUp would catch a command that waits silently for ever, an error that does not name
+// the server, and staged files of a job that no server has accepted.
 func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "pauses and kills the ResourceManager and the NameNode")
@@ -23,7 +23,8 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	if err := os.WriteFile(local, []byte("to be\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Whichever is away is the first that the command asks: none of the others has to answer in this time.
+	// In each case the unavailable server is the first one that the command calls. The other servers need not answer in
+	// this time.
 	const patience = "client.timeout=1s"
 	ofHDFS := bobbintest.Small("-D", patience, suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")
 	ofYARN := bobbintest.Small("-D", patience, suite.Program(t, "wordcount"), "--input", "file://"+local, "--output", "file://"+local+".out")
@@ -76,8 +77,7 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	}
 }
 
-// silent runs a command that must say of a server that it does not answer: which,
-// at what address and for how long it was tried.
+// silent runs a command. Its error must name the server that does not answer, its address, and the time of the tries.
 func silent(t *testing.T, u *bobbintest.User, server string, args ...string) {
 	t.Helper()
 	got := u.Run(t, args...)
@@ -85,7 +85,7 @@ func silent(t *testing.T, u *bobbintest.User, server string, args ...string) {
 	if got.Code != 1 || got.Stdout != "" || len(lines) != 1 || !strings.HasPrefix(lines[0], "bobbin: ") || !strings.Contains(lines[0], server) {
 		t.Fatalf("%v: want %q, got %s", args, server, got)
 	}
-	// No answer, or no connection where one begins with a login.
+	// No answer, or no connection if the connection begins with a login.
 	if !strings.Contains(lines[0], "localhost:") || !strings.Contains(lines[0], "tried for ") && !strings.Contains(lines[0], " tries in ") && !strings.Contains(lines[0], " in time") {
 		t.Errorf("%v: %q names neither the server nor the time", args, lines[0])
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestCommandsNameApplicationsThatAreNotThere would catch Java's words, and logs
-// of nothing that look like no news.
+// TestCommandsNameApplicationsThatAreNotThere would catch Java's error text, and empty logs for an
+// unknown application.
 func TestCommandsNameApplicationsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, clusters.Bob)
@@ -21,7 +21,7 @@ func TestCommandsNameApplicationsThatAreNotThere(t *testing.T) {
 	refused(t, u, []string{unknown + " is not known to YARN: bobbin applications --all lists"}, "kill", unknown)
 }
 
-// TestCommandsFollowAnApplication would catch a command that does not see what run
+// TestCommandsFollowAnApplication would catch a command that does not see an application that run
 // has started: detached, running, killed, ended.
 func TestCommandsFollowAnApplication(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestCommandsFollowAnApplication(t *testing.T) {
 	if !strings.Contains(started.Stderr, application+" runs. Its state: bobbin applications. Its logs: bobbin logs "+application) {
 		t.Errorf("a detached run does not say how to follow it: %s", started)
 	}
-	// A client that is slow may look for the first time when it runs.
+	// A slow client may look for the first time when the application runs.
 	if n := countLines(started.Stderr, application+" is ACCEPTED"); n > 1 {
 		t.Errorf("state ACCEPTED is printed %d times: %s", n, started)
 	}
@@ -59,7 +59,7 @@ func TestCommandsFollowAnApplication(t *testing.T) {
 		t.Errorf("kill: %s", got)
 	}
 	u.CheckGone(t, application)
-	// What a master that YARN has ended could not remove.
+	// The files that a killed master could not remove.
 	if err := u.Files(t).MkdirAll(t.Context(), "/user/"+u.Name+"/.bobbin/"+application+"/left"); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestCommandsFollowAnApplication(t *testing.T) {
 	if state := listed(t, u, application, "--all"); state != "KILLED" {
 		t.Errorf("it is listed as %q among all", state)
 	}
-	// YARN may still collect them: the command waits, though not for ever.
+	// YARN may still collect the logs. The command waits, but not for ever.
 	wait.Until(t, "the logs are collected", func() bool {
 		got = u.Run(t, "logs", "--file", "jobmanager.log", application)
 		return got.Code == 0
@@ -87,8 +87,8 @@ func TestCommandsFollowAnApplication(t *testing.T) {
 	}
 }
 
-// listed gives an application's state in `bobbin applications -o json`; "" where
-// it is not listed.
+// listed returns an application's state in `bobbin applications -o json`, or "" if it is not
+// listed.
 func listed(t *testing.T, u *bobbintest.User, application string, flags ...string) string {
 	t.Helper()
 	got := u.Run(t, append([]string{"applications", "-o", "json"}, flags...)...)
@@ -109,8 +109,8 @@ func listed(t *testing.T, u *bobbintest.User, application string, flags ...strin
 	return ""
 }
 
-// TestJSONIsTheOnlyOutput would catch a script that has to search for the object
-// among what the program prints, and one that is told nothing of a failure.
+// TestJSONIsTheOnlyOutput would catch output of the program between the command's JSON, and a
+// failure without a JSON object.
 func TestJSONIsTheOnlyOutput(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice)
@@ -155,7 +155,7 @@ func TestJSONIsTheOnlyOutput(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	// What the program itself prints must not come between. Help is no failure.
+	// The program's own output must not be on stdout. Help is no failure.
 	t.Run("a program that prints", func(t *testing.T) {
 		t.Parallel()
 		got, report := runs(t, wordcount, "--help")

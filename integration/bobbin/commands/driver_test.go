@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestDriverThatLeavesItsJobHasFailed would catch exit code 0 of a program that
-// ended with an error while its job went on to a good end.
+// TestDriverThatLeavesItsJobHasFailed would catch exit code 0 of a program that ended with an error
+// while its job finished.
 func TestDriverThatLeavesItsJobHasFailed(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice)

@@ -7,9 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// TestBadFilesAreRefusedWhilePlanning would catch files that only the tasks find
-// wanting, after an upload and several restarts, and an error of HDFS' that does
-// not say what it is about.
+// TestBadFilesAreRefusedWhilePlanning would catch bad files that only the tasks find, after an
+// upload and several restarts, and an error of HDFS that does not name the file.
 func TestBadFilesAreRefusedWhilePlanning(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
@@ -58,8 +57,8 @@ func TestBadFilesAreRefusedWhilePlanning(t *testing.T) {
 	}
 }
 
-// TestOutputThatIsRefusedLaterFailsTheJobAtOnce would catch restarts of a job that
-// may never write its output, which planning cannot know.
+// TestOutputThatIsRefusedLaterFailsTheJobAtOnce would catch restarts of a job that has no
+// permission to write its output. The planner cannot know this.
 func TestOutputThatIsRefusedLaterFailsTheJobAtOnce(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

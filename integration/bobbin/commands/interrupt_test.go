@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// interrupted waits for the end of a command that was sent a signal.
+// interrupted waits for the end of a command that got a signal.
 func interrupted(t *testing.T, c *bobbintest.Command) bobbintest.Outcome {
 	t.Helper()
 	got := c.Wait(t)
@@ -22,8 +22,8 @@ func interrupted(t *testing.T, c *bobbintest.Command) bobbintest.Outcome {
 	return got
 }
 
-// TestInterruptWhilePlanningLeavesNothing would catch a program that goes on when
-// bobbin has gone, and a signal that is not heard of. How an upload is cut short is tested by internal/staging.
+// TestInterruptWhilePlanningLeavesNothing would catch a program that continues after bobbin's end, and a lost signal.
+// internal/staging tests interrupted uploads.
 func TestInterruptWhilePlanningLeavesNothing(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
@@ -47,15 +47,15 @@ func TestInterruptWhilePlanningLeavesNothing(t *testing.T) {
 	unchanged(t, u, before)
 }
 
-// TestAFullQueueIsToldAndInterrupted would catch minutes of silence, in which people look for what
-// hangs; and an application that starts after its client was told to end, whatever it was to be.
+// TestAFullQueueIsToldAndInterrupted would catch a client that is silent for minutes, and an application that starts
+// although its client was told to end.
 func TestAFullQueueIsToldAndInterrupted(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, clusters.Small)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
 	job := []string{suite.Program(t, "wordcount"), "--input", dir + "/text", "--output", dir + "/out"}
-	// The queue has room for one such master, and for a few workers.
+	// The queue has room for one such master and a few workers.
 	in := func(command ...string) []string {
 		return append(command, "-qu", "small", "-jm", "1024m", "-tm", "320m")
 	}
@@ -98,8 +98,7 @@ func TestAFullQueueIsToldAndInterrupted(t *testing.T) {
 	u.CheckGone(t, first)
 }
 
-// TestInterruptOnceTheJobRunsLeavesItAlone would catch a job of hours that ends
-// with the terminal it was started from.
+// TestInterruptOnceTheJobRunsLeavesItAlone would catch a long job that ends with its terminal.
 func TestInterruptOnceTheJobRunsLeavesItAlone(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGKILL": syscall.SIGKILL} {
@@ -130,8 +129,8 @@ func TestInterruptOnceTheJobRunsLeavesItAlone(t *testing.T) {
 	}
 }
 
-// TestACommandThatIsToldToTakesItsJobAlong would catch -sae that leaves a cluster behind, when
-// its command is interrupted and when nobody could tell it to.
+// TestACommandThatIsToldToTakesItsJobAlong would catch a command with -sae that leaves a cluster behind when it is
+// interrupted or killed.
 func TestACommandThatIsToldToTakesItsJobAlong(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGKILL": syscall.SIGKILL} {
@@ -139,7 +138,7 @@ func TestACommandThatIsToldToTakesItsJobAlong(t *testing.T) {
 			t.Parallel()
 			u := suite.User(t, bobbintest.Alice)
 			flags := []string{"-sae"}
-			if signal == syscall.SIGKILL { // else a client that is slow would be given up before it is told to end
+			if signal == syscall.SIGKILL { // otherwise a slow client would be given up before the signal
 				flags = append(flags, "-D", "client.heartbeat.interval=1s", "-D", "client.heartbeat.timeout=20s")
 			}
 			c := u.Start(t, bobbintest.Small(append(flags, suite.SlowJob(t, u).Args...)...)...)
@@ -159,8 +158,8 @@ func TestACommandThatIsToldToTakesItsJobAlong(t *testing.T) {
 	}
 }
 
-// TestSecondInterruptEndsAtOnce would catch a command that cannot be ended while
-// it cleans up, and a driver that outlives it.
+// TestSecondInterruptEndsAtOnce would catch a command that cannot be ended during its clean-up, and a driver that
+// outlives it.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice)
@@ -168,7 +167,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	u.Write(t, dir+"/text", "to be\n")
 	c := u.Start(t, bobbintest.Small(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
 	driver := program(t, c.PID())
-	if err := syscall.Kill(driver, syscall.SIGSTOP); err != nil { // so that one Ctrl-C takes its time
+	if err := syscall.Kill(driver, syscall.SIGSTOP); err != nil { // so that the clean-up after the first Ctrl-C takes some time
 		t.Fatal(err)
 	}
 	wait.Until(t, "Ctrl-C, pressed again and again, ends it", func() bool {
@@ -181,8 +180,8 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	ended(t, driver)
 }
 
-// TestInterruptOfALocalRunEndsIt would catch output that looks committed, and a
-// program that goes on when bobbin has gone.
+// TestInterruptOfALocalRunEndsIt would catch output that looks committed, and a program that continues after bobbin's
+// end.
 func TestInterruptOfALocalRunEndsIt(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice)
@@ -202,8 +201,8 @@ func TestInterruptOfALocalRunEndsIt(t *testing.T) {
 	}
 }
 
-// TestClientThatSleepsWhileItsJobEndsTellsTheTruth would catch a job that is done
-// and told as failed, as after the lid of a laptop was shut.
+// TestClientThatSleepsWhileItsJobEndsTellsTheTruth would catch a client that reports a finished job as failed after it
+// slept, as after the suspend of a laptop.
 func TestClientThatSleepsWhileItsJobEndsTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	d := suite.Dawdle(t, suite.User(t, bobbintest.Alice), "-o", "json")

@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestALocalRunSaysHowItEnded would catch a run that os.Exit in a task ends without its code, a failure that is told as that,
-// and a stack that is told twice.
+// TestALocalRunSaysHowItEnded would catch a run that loses the exit code of an os.Exit in a task, a failure that is
+// reported as an exit, and a stack that is printed twice.
 func TestALocalRunSaysHowItEnded(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)

@@ -1,10 +1,9 @@
-// Package commands tests what people are told who give bobbin something that cannot
-// work, on a real YARN: one line that names the thing and what to do, exit code 1 or 2,
-// and nothing left on HDFS or YARN; and how bobbin behaves when it is
-// interrupted.
+// Package commands tests the errors of bobbin for wrong input, on a real YARN. An error must be one line that names the
+// object and the remedy, with exit code 1 or 2, and leave nothing on HDFS or YARN. The package also tests interrupts of
+// bobbin.
 //
-// What is refused before the cluster is asked is tested in client/cli, and what each
-// check says in client and dataflow: here is what a cluster has to do with.
+// client/cli tests the errors that need no cluster. client and dataflow test the text of each check. This package tests
+// the errors for which a cluster is needed.
 package commands
 
 import (
@@ -23,10 +22,10 @@ var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
-// left is what an attempt could leave behind.
+// left is the state that a failed command could leave behind.
 type left struct {
 	Staging bobbintest.Staging
-	Apps    []string // ours, that wait or run: the harness has others of the same users
+	Apps    []string // the user's waiting and running applications of these tests; the harness has others of the same users
 }
 
 func leftOf(t *testing.T, u *bobbintest.User) left {
@@ -47,19 +46,19 @@ func unchanged(t *testing.T, u *bobbintest.User, before left) {
 	}
 }
 
-// refusal is a command that must fail with one line, which says all of these.
+// refusal is a command that must fail with one line, which contains all of these texts.
 type refusal struct {
 	name string
 	args []string
 	says []string
 }
 
-// refuseAll runs commands of one user, beside each other, that are refused and leave nothing. It is not for tests that have a
-// cluster alone: tests that wait for that cluster would keep its subtests from starting.
+// refuseAll runs commands of one user side by side, which must be refused and leave nothing. Do not use it in tests
+// that have a cluster alone, because tests that wait for that cluster would keep its subtests from starting.
 func refuseAll(t *testing.T, u *bobbintest.User, table []refusal) {
 	t.Helper()
 	before := leftOf(t, u)
-	t.Run("refused", func(t *testing.T) { // ends when all have
+	t.Run("refused", func(t *testing.T) { // ends when all subtests have ended
 		for _, c := range table {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
@@ -70,7 +69,7 @@ func refuseAll(t *testing.T, u *bobbintest.User, table []refusal) {
 	unchanged(t, u, before)
 }
 
-// refused runs a command that must fail with one line, which says all of these.
+// refused runs a command that must fail with one line, which contains all of these texts.
 func refused(t *testing.T, u *bobbintest.User, says []string, args ...string) {
 	t.Helper()
 	got := u.Run(t, args...)
@@ -86,7 +85,7 @@ func refused(t *testing.T, u *bobbintest.User, says []string, args ...string) {
 	}
 }
 
-// codeOf is the exit code that goes with an error: 2 where the command line or an option is wrong, on any cluster.
+// codeOf returns the exit code for an error: 2 if the command line or an option is wrong on any cluster.
 func codeOf(line string) int {
 	for _, fault := range []string{"bobbin: usage: ", "invalid configuration", "container is too small"} {
 		if strings.Contains(line, fault) {
@@ -96,13 +95,13 @@ func codeOf(line string) int {
 	return 1
 }
 
-// withoutWaits gives the lines of a text but for those about servers that take their time, which a busy machine adds.
+// withoutWaits removes the lines about slow servers from a text, because a busy machine adds them.
 func withoutWaits(text string) []string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, " does not answer, trying again: ") })
 }
 
-// countLines tells how many lines of a text hold a word.
+// countLines returns the number of lines that contain a word.
 func countLines(text, word string) int {
 	return len(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return !strings.Contains(line, word) }))
 }

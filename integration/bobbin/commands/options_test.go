@@ -7,10 +7,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestWhatTheClusterWouldRefuseIsRefusedFirst would catch an upload before YARN's
-// refusal, a job that waits for a container that no node has, and a master that
-// ends because its workers are too small. Each check has one case here: client tests
-// the others.
+// TestWhatTheClusterWouldRefuseIsRefusedFirst would catch an upload before YARN's refusal, a job
+// that waits for a container that no node has, and a master that ends because its workers are too
+// small. Each check has one case here. client tests the others.
 func TestWhatTheClusterWouldRefuseIsRefusedFirst(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
@@ -37,8 +36,8 @@ func TestWhatTheClusterWouldRefuseIsRefusedFirst(t *testing.T) {
 	})
 }
 
-// TestUserWithoutAHomeIsToldSo would catch "permission denied" alone, on a
-// directory that the user has never heard of.
+// TestUserWithoutAHomeIsToldSo would catch an error "permission denied" for a directory that the
+// user does not know.
 func TestUserWithoutAHomeIsToldSo(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -51,15 +50,15 @@ func TestUserWithoutAHomeIsToldSo(t *testing.T) {
 	}})
 }
 
-// TestMasterThatCannotStartSaysWhy would catch a page of YARN's in front of what
-// the master said, and files that only a master would have removed.
+// TestMasterThatCannotStartSaysWhy would catch a page of YARN's text before the master's error, and
+// staged files that only a master would have removed.
 func TestMasterThatCannotStartSaysWhy(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
 	before := leftOf(t, u)
-	// Go's runtime ends a process with such a limit.
+	// With this limit, Go's runtime ends the process.
 	got := u.Run(t, bobbintest.Small("-D", "containerized.master.env.GOMEMLIMIT=much", suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")...)
 	application := got.Application(t)
 	if want := "bobbin: application has ended: " + application + " is FAILED (FAILED): GOMEMLIMIT=much\n"; got.Code != 1 || !strings.Contains(got.Stderr, want) {

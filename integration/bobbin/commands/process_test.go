@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// children lists the processes that a process of this machine has started.
+// children lists the children of a process of this machine.
 func children(t *testing.T, pid int) []int {
 	t.Helper()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -36,8 +36,9 @@ func children(t *testing.T, pid int) []int {
 	return found
 }
 
-// program waits until a process has started another program, and gives that one's process. What Go starts for a moment to
-// see what the kernel can do, and a child that has not begun yet, run the file of their parent.
+// program waits until a process has started another program, and returns that process. It ignores short-lived children
+// with which Go tests the kernel, and children that have not executed their program yet: both run the file of their
+// parent.
 func program(t *testing.T, pid int) int {
 	t.Helper()
 	var found int
@@ -54,7 +55,7 @@ func program(t *testing.T, pid int) int {
 	return found
 }
 
-// executable is the file that a process runs; "" once it has ended, whether its parent has asked how or not.
+// executable returns the file that a process runs. It is "" after the end of the process, also for a zombie.
 func executable(pid int) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {

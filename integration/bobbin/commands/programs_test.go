@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 )
 
-// TestBadPlansAreRefused would catch a program whose fault the cluster finds, and
-// errors of people's own code in words that are not theirs.
+// TestBadPlansAreRefused would catch an error in a program that only the cluster finds, and an
+// error about user code that does not use its names.
 func TestBadPlansAreRefused(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
@@ -45,8 +45,8 @@ func TestBadPlansAreRefused(t *testing.T) {
 	})
 }
 
-// TestSecondJobIsRefused would catch a program whose first job is lost with its
-// second, and a refusal that only says that the program failed.
+// TestSecondJobIsRefused would catch a program whose first job is lost with the second one, and a
+// refusal without a reason.
 func TestSecondJobIsRefused(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -67,8 +67,8 @@ func TestSecondJobIsRefused(t *testing.T) {
 	}
 }
 
-// TestProgramMayHaveAnyName would catch a name that means something to the shell
-// by which YARN starts a container, or to a URI.
+// TestProgramMayHaveAnyName would catch a name with special characters of the shell that starts
+// containers, or of URIs.
 func TestProgramMayHaveAnyName(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice)

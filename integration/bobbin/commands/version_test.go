@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestTheBinaryNamesItsBuild would catch a binary that is built, as `make build` does it, without what --version is to tell:
-// nobody finds the source of a report then.
+// TestTheBinaryNamesItsBuild would catch a binary of `make build` without the data for --version. Nobody could then
+// find the source for a report.
 func TestTheBinaryNamesItsBuild(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice)
@@ -48,8 +48,8 @@ func TestTheBinaryNamesItsBuild(t *testing.T) {
 	}
 }
 
-// stamped tells whether Go records the commit of what the tests build. It does not in a second work tree, whose .git is a file, nor
-// without a repository, nor where it is told not to.
+// stamped reports whether Go records the commit when the tests build. It does not in a second work tree, whose .git is
+// a file, nor without a repository, nor if a flag says so.
 func stamped(t *testing.T) bool {
 	t.Helper()
 	flags, err := exec.CommandContext(t.Context(), "go", "env", "GOFLAGS").Output()

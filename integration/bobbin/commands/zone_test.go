@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// TestAnEncryptionZoneIsRefused would catch a job that reads ciphertext for text, one that is restarted though it may never
-// write, and a refusal that does not name the zone. rpc/hdfs tests how each call is refused.
+// TestAnEncryptionZoneIsRefused would catch a job that reads ciphertext as text, a job that restarts although it can
+// never write, and a refusal that does not name the zone. rpc/hdfs tests the refusal of each call.
 func TestAnEncryptionZoneIsRefused(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, suite.Kind(clusters.Victim))

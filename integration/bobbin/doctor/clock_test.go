@@ -21,16 +21,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
-// wrongClock has the KDC tell another time than it has, by a relay before it: to the client that
-// is as if its own clock were off.
+// wrongClock puts a relay before the KDC, which changes the time in its answers. For the client this is like a wrong
+// clock of its own.
 func wrongClock(t *testing.T, alice *bobbintest.User, args []string) {
 	e := examine(t, alice.With("KRB5_CONFIG="+clockedConf(t, alice.Cluster)), args...)
 	e.wants(t, "kdc", doctor.Failed, "is 20m ahead of this machine's; 5m are allowed", "NTP")
 	e.wants(t, "login", doctor.Skipped, `the check "KDCs and clocks" has failed`, "")
 }
 
-// clockedConf is a krb5.conf that names a relay whose clock is 20 minutes ahead, and some
-// seconds: KDCs tell whole ones.
+// clockedConf returns a krb5.conf that names a relay whose clock is 20 minutes ahead, and some seconds, because KDCs
+// send whole seconds.
 func clockedConf(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	kdc, _ := rewritten(t, c, "")
@@ -38,7 +38,7 @@ func clockedConf(t *testing.T, c *cluster.Cluster) string {
 	return conf
 }
 
-// rewritten makes a krb5.conf with another address of the KDC, and gives the one of before and the file.
+// rewritten makes a krb5.conf with another address of the KDC, and returns the old address and the file.
 func rewritten(t *testing.T, c *cluster.Cluster, address string) (kdc, path string) {
 	t.Helper()
 	text, err := os.ReadFile(c.Krb5Conf())
@@ -55,8 +55,8 @@ func rewritten(t *testing.T, c *cluster.Cluster, address string) (kdc, path stri
 	return kdc, path
 }
 
-// relay passes requests to a KDC, and puts the clock in its refusals forward. Logins it refuses, as a
-// KDC with such a clock does.
+// relay passes requests to a KDC, and advances the clock in its refusals. It refuses logins, like a KDC with such a
+// clock.
 func relay(t *testing.T, kdc string, ahead time.Duration) string {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -100,7 +100,7 @@ func relayOne(ctx context.Context, client net.Conn, kdc string, ahead time.Durat
 		return err
 	}
 	var refusal messages.KRBError
-	if refusal.Unmarshal(reply) != nil { // it takes the time that proves the client's key
+	if refusal.Unmarshal(reply) != nil { // it contains the time that proves the client's key
 		realm := types.PrincipalName{NameString: []string{"krbtgt", cluster.Realm}}
 		refusal = messages.NewKRBError(realm, cluster.Realm, errorcode.KRB_AP_ERR_SKEW, "Clock skew too great")
 	}

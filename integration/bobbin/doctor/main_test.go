@@ -1,5 +1,5 @@
-// Package doctor tests `bobbin doctor` as people use it, against real daemons and a real KDC that are
-// well, and against what is done to them.
+// Package doctor tests `bobbin doctor` like a person uses it, against real daemons and a real KDC. They are healthy, or
+// a test damages them.
 package doctor
 
 import (
@@ -18,14 +18,14 @@ var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
-// examined is what the command found, by check.
+// examined holds the command's findings, by check.
 type examined struct {
 	outcome bobbintest.Outcome
 	checks  map[string]doctor.Result
 }
 
-// examine runs `bobbin doctor` with further arguments, and patience with servers on a busy machine. Its exit code must say what
-// its text says.
+// examine runs `bobbin doctor` with further arguments, and with long timeouts for a busy machine. Its exit code must
+// match its text.
 func examine(t *testing.T, u *bobbintest.User, args ...string) examined {
 	t.Helper()
 	got := examined{u.Run(t, append([]string{"doctor", "-o", "json", "-D", "client.timeout=3min"}, args...)...), make(map[string]doctor.Result)}
@@ -45,7 +45,7 @@ func examine(t *testing.T, u *bobbintest.User, args ...string) examined {
 	return got
 }
 
-// wants checks how a check ended, and that a finding of that status says both.
+// wants checks the status of a check, and that a finding with that status contains both texts.
 func (e examined) wants(t *testing.T, check string, status doctor.Status, text, remedy string) {
 	t.Helper()
 	r := e.checks[check]
@@ -57,7 +57,7 @@ func (e examined) wants(t *testing.T, check string, status doctor.Status, text, 
 	}
 }
 
-// well checks that nothing is wrong with a check.
+// well checks that a check found no error.
 func (e examined) well(t *testing.T, checks ...string) {
 	t.Helper()
 	for _, check := range checks {

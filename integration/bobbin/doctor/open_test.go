@@ -9,7 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
-// TestAHealthyMachine would catch alarms about nothing, and a trial file that is left behind.
+// TestAHealthyMachine would catch false alarms, and a trial file that is left behind.
 func TestAHealthyMachine(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
 	got := alice.Run(t, "doctor")
@@ -33,7 +33,7 @@ func TestAHealthyMachine(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongOnAnOpenCluster has what people get wrong most, against daemons that answer to it.
+// TestWhatIsWrongOnAnOpenCluster tests the most frequent mistakes, against real daemons.
 func TestWhatIsWrongOnAnOpenCluster(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
 	c := alice.Cluster

@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
-// TestAPairOfEachServer would catch a doctor that takes a standby for ill, that waits for ever for one
-// whose machine hangs, or that is content with a pair of which none is active.
+// TestAPairOfEachServer would catch a doctor that reports a standby as an error, that waits for
+// ever for a server that hangs, or that accepts a pair without an active server.
 func TestAPairOfEachServer(t *testing.T) {
 	c := clusters.Change(t, clusters.Pair, "kills a standby ResourceManager, stops a standby NameNode, and leaves no NameNode active")
 	alice := suite.UserOf(t, c, bobbintest.Alice)

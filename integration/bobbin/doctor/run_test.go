@@ -18,9 +18,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// whatRunSays has the error of `bobbin run` for each illness of a login: it must name the principal, the
-// server or the file, and what to do, in two lines at most. It would catch errors that leave a user to
-// guess, and submissions that leave something behind.
+// whatRunSays tests the error of `bobbin run` for each failure of a login. In at most two lines it must name the
+// principal, the server or the file, and the remedy. The test would catch errors without a remedy, and submissions that
+// leave something behind.
 func whatRunSays(t *testing.T, alice *bobbintest.User) {
 	c := alice.Cluster
 	dir := alice.Scratch(t)
@@ -41,7 +41,7 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 	dead.cancel(t)
 	delete(halves.all.Tokens, halves.yarn.Service)
 
-	t.Run("each illness", func(t *testing.T) { // ends when all of these have
+	t.Run("each illness", func(t *testing.T) { // ends when all of these have ended
 		for name, tc := range map[string]struct {
 			user  *bobbintest.User
 			flags []string
@@ -125,13 +125,13 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 	whatTheMasterSays(t, alice, input)
 }
 
-// leftovers are what submissions leave.
+// leftovers is the state that submissions can leave behind.
 type leftovers struct {
 	Applications []string // on YARN
 	Staging      bobbintest.Staging
 }
 
-// left are the user's, and those applications that anybody has.
+// left returns the user's files, and the applications of all users.
 func left(t *testing.T, u *bobbintest.User) leftovers {
 	t.Helper()
 	all := leftovers{Staging: u.Staging(t)}
@@ -142,7 +142,7 @@ func left(t *testing.T, u *bobbintest.User) leftovers {
 	return all
 }
 
-// whatTheMasterSays has what only a node can find out, which must reach the user's terminal all the same.
+// whatTheMasterSays tests errors that only a node can find. They must reach the user's terminal too.
 func whatTheMasterSays(t *testing.T, alice *bobbintest.User, input []string) {
 	c := alice.Cluster
 	const keytab, principal = "security.kerberos.login.keytab=", "security.kerberos.login.principal=alice"
@@ -164,7 +164,7 @@ func whatTheMasterSays(t *testing.T, alice *bobbintest.User, input []string) {
 	}
 }
 
-// options are flags of `bobbin run`.
+// options returns flags of `bobbin run`.
 func options(all ...string) []string {
 	var flags []string
 	for _, option := range all {
@@ -173,8 +173,8 @@ func options(all ...string) []string {
 	return flags
 }
 
-// refused checks that a command has failed and said all this, shortly. Lines before the error tell the progress, and whom it
-// waits for.
+// refused checks that a command has failed with all of these texts in few lines. Lines before the error may report
+// progress and servers that do not answer.
 func refused(t *testing.T, got bobbintest.Outcome, says ...string) {
 	t.Helper()
 	if got.Code != 1 {
@@ -195,7 +195,7 @@ func refused(t *testing.T, got bobbintest.Outcome, says ...string) {
 	}
 }
 
-// expiredCache is a file with alice's ticket, which has expired.
+// expiredCache makes a file with a ticket of alice that has expired.
 func expiredCache(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	cache := filepath.Join(t.TempDir(), "expired")
@@ -210,7 +210,8 @@ func expiredCache(t *testing.T, c *cluster.Cluster) string {
 	return cache
 }
 
-// outdated are keytabs: claire's, whose keys were changed since, dave's, who is gone, and erin's, who may not log in any more.
+// outdated holds keytabs of claire, whose keys have changed since, of dave, who was deleted, and of erin, whose login
+// is disabled.
 func outdated(t *testing.T, c *cluster.Cluster) (changed, gone, locked string) {
 	t.Helper()
 	changed, gone, locked = newUser(t, c, "claire"), newUser(t, c, "dave"), newUser(t, c, "erin")
@@ -220,7 +221,7 @@ func outdated(t *testing.T, c *cluster.Cluster) (changed, gone, locked string) {
 	return changed, gone, locked
 }
 
-// newUser makes a principal for one test, and gives its keytab.
+// newUser makes a principal for one test, and returns its keytab.
 func newUser(t *testing.T, c *cluster.Cluster, name string) (keytab string) {
 	t.Helper()
 	keytab = filepath.Join(t.TempDir(), name)
@@ -229,13 +230,13 @@ func newUser(t *testing.T, c *cluster.Cluster, name string) (keytab string) {
 	}
 	t.Cleanup(func() {
 		if err := c.Kadmin(wait.Context(t), "delprinc -force "+name); err != nil {
-			t.Log(err) // the test may have done it
+			t.Log(err) // the test may have deleted it
 		}
 	})
 	return keytab
 }
 
-// tokens are alice's for HDFS and for YARN, as another launcher has them.
+// tokens holds alice's tokens for HDFS and YARN, as another launcher has them.
 type tokens struct {
 	files      *dfs.FS
 	hdfs, yarn *creds.Token
@@ -258,7 +259,7 @@ func tokensOf(t *testing.T, alice *bobbintest.User) *tokens {
 	return held
 }
 
-// cancel has the NameNode forget its token.
+// cancel makes the NameNode cancel its token.
 func (h *tokens) cancel(t *testing.T) {
 	t.Helper()
 	if err := h.files.CancelDelegationToken(t.Context(), "/", h.hdfs); err != nil {
@@ -266,7 +267,7 @@ func (h *tokens) cancel(t *testing.T) {
 	}
 }
 
-// write puts the tokens into a file, and gives its path.
+// write writes the tokens to a file, and returns its path.
 func (h *tokens) write(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokens")

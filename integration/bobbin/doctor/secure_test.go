@@ -12,8 +12,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestASecureCluster makes one illness after the other on a cluster with a KDC and two of each server, whose administrator is
-// not alice. It would catch an illness that `bobbin doctor` does not find, or for which it names the wrong remedy.
+// TestASecureCluster causes one failure after the other on a cluster with a KDC and two of each server, whose
+// administrator is not alice. It would catch a failure that `bobbin doctor` does not find, or for which it names the
+// wrong remedy.
 func TestASecureCluster(t *testing.T) {
 	c := clusters.Change(t, clusters.SecurePair, "changes the NameNodes' keys, and kills the KDC")
 	cache := filepath.Join(t.TempDir(), "cache")
@@ -104,7 +105,7 @@ func TestASecureCluster(t *testing.T) {
 	})
 }
 
-// wantHealthy checks that all is well, and that the protection is what the servers have.
+// wantHealthy checks that nothing is wrong, and that the output names the servers' protection.
 func wantHealthy(t *testing.T, e examined) {
 	t.Helper()
 	e.well(t, "options", "krb5", "credentials", "kdc", "login", "names", "resourcemanager", "namenode", "queue", "staging")
@@ -117,7 +118,7 @@ func wantHealthy(t *testing.T, e examined) {
 	e.wants(t, "tokens", doctor.OK, "gives user alice a token; rm may renew it until 20", "")
 }
 
-// others has alice act for bob, and bob for her, and then tokens in place of a login.
+// others tests impersonation: alice for bob, bob for alice, and then tokens instead of a login.
 func others(t *testing.T, alice *bobbintest.User, byKeytab []string) {
 	e := examine(t, alice, append(byKeytab, "--proxy-user", "bob")...)
 	e.well(t, "credentials", "resourcemanager", "namenode", "staging", "tokens")
@@ -159,7 +160,7 @@ func expiredTicket(t *testing.T, alice *bobbintest.User) {
 	})
 }
 
-// oldKeytab has a keytab whose keys were changed since, and then a user who is gone.
+// oldKeytab tests a keytab with old keys, and then a deleted user.
 func oldKeytab(t *testing.T, alice *bobbintest.User) {
 	c := alice.Cluster
 	old := newUser(t, c, "fred")

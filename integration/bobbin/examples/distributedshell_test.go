@@ -16,7 +16,7 @@ import (
 
 const shell = "distributedshell"
 
-// nothingStaged checks that the program has taken back what it put on HDFS.
+// nothingStaged checks that the program has removed its files from HDFS.
 func nothingStaged(t *testing.T, application string) {
 	t.Helper()
 	files := suite.User(t, bobbintest.Alice).Files(t)
@@ -29,7 +29,7 @@ func nothingStaged(t *testing.T, application string) {
 	}
 }
 
-// It would catch a copy that is not run, or run twice, and a command that does not reach its shell as it was typed.
+// The test would catch a copy that does not run or runs twice, and a command that the shell gets with changes.
 func TestEachCopyRunsOnceAndAsTyped(t *testing.T) {
 	t.Parallel()
 	got := runs(t, shell, "-copies", "3", `words="copy  $SHELL_COPY"; echo "$words {{HOME}} <CPS>"; echo '\"' >&2`)
@@ -56,14 +56,14 @@ func TestEachCopyRunsOnceAndAsTyped(t *testing.T) {
 	nothingStaged(t, id)
 }
 
-// It would catch retries that are not made, or of copies that had no need of them.
+// The test would catch missing retries, and retries of copies that succeeded.
 func TestCopiesThatFailRunAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	// The second copy is killed the first time, the third fails the first two times.
+	// The second copy is killed once. The third copy fails twice.
 	command := fmt.Sprintf(`cd %q; echo x >> "$SHELL_COPY"; case $SHELL_COPY-$(wc -l < $SHELL_COPY) in 1-1) kill -9 $$;; 2-1|2-2) exit 7;; esac`, dir)
 	got := runs(t, shell, "-copies", "3", "-retries", "2", command)
 	if got.Code != 0 {
@@ -76,7 +76,8 @@ func TestCopiesThatFailRunAgain(t *testing.T) {
 	}
 }
 
-// It would catch an application that waits for its other copies though it can no longer succeed, and one that does not say why.
+// The test would catch an application that waits for its other copies although it can no longer succeed, and one
+// without a reason in its diagnostics.
 func TestACopyThatFailsTooOftenFailsTheApplication(t *testing.T) {
 	t.Parallel()
 	got := runs(t, shell, "-copies", "2", "-retries", "1", `echo "this is why" >&2; [ "$SHELL_COPY" = 0 ] || exit 7; exec sleep 1000`)
@@ -90,7 +91,7 @@ func TestACopyThatFailsTooOftenFailsTheApplication(t *testing.T) {
 	nothingStaged(t, id)
 }
 
-// It would catch a configuration that travels as a variable, of which the kernel takes 128 KiB (MAX_ARG_STRLEN).
+// The test would catch a configuration in an environment variable, which the kernel limits to 128 KiB (MAX_ARG_STRLEN).
 func TestALargeConfigurationReachesTheMaster(t *testing.T) {
 	t.Parallel()
 	alice, dir := suite.User(t, bobbintest.Alice), t.TempDir()
@@ -112,7 +113,7 @@ func TestALargeConfigurationReachesTheMaster(t *testing.T) {
 	}
 }
 
-// It would catch an application that goes on though nobody knows of it, and files that nobody removes.
+// The test would catch an application that continues after its client has ended, and files that remain on HDFS.
 func TestAnInterruptedClientLeavesNothing(t *testing.T) {
 	t.Parallel()
 	client := suite.User(t, bobbintest.Alice).StartProgram(t, suite.Program(t, shell), "sleep 1000")
@@ -129,7 +130,7 @@ func TestAnInterruptedClientLeavesNothing(t *testing.T) {
 	nothingStaged(t, id)
 }
 
-// It would catch an application that is submitted to run nothing, or less than was typed.
+// The test would catch an application that is submitted without a command, or with only a part of the arguments.
 func TestWhatCannotBeRunIsRefusedWithoutAnApplication(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

@@ -1,5 +1,5 @@
-// Package examples tests the programs of examples/ that use package yarnrpc alone, as
-// their users run them, on a real cluster.
+// Package examples tests the programs of examples/ that use only package yarnrpc. It runs them like a user, on a real
+// cluster.
 package examples
 
 import (
@@ -17,14 +17,14 @@ var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
-// runs runs an example as alice to its end.
+// runs runs an example as alice until its end.
 func runs(t *testing.T, example string, args ...string) bobbintest.Outcome {
 	t.Helper()
 	return suite.User(t, bobbintest.Alice).StartProgram(t, suite.Program(t, example), args...).Wait(t)
 }
 
-// ended is how an application has ended, in YARN's words. Of one whose master is unmanaged YARN says that it has ended
-// a moment before it has.
+// ended returns the final state of an application in YARN's words. For an unmanaged one, YARN may report the end a
+// moment early, so it waits.
 func ended(t *testing.T, id string) records.ApplicationReport {
 	t.Helper()
 	parsed, err := records.ParseApplicationID(id)
@@ -34,7 +34,7 @@ func ended(t *testing.T, id string) records.ApplicationReport {
 	return rpctest.Await(t, suite.User(t, bobbintest.Alice).Client(t).YARN, parsed, "ended", rpctest.Ended)
 }
 
-// logs are those of an application that has ended. Its nodes keep none.
+// logs returns the logs of an ended application. Its nodes keep none.
 func logs(t *testing.T, application string) map[bobbintest.LogFile]string {
 	t.Helper()
 	alice := suite.User(t, bobbintest.Alice)
@@ -42,7 +42,7 @@ func logs(t *testing.T, application string) map[bobbintest.LogFile]string {
 	return alice.Logs(t, application)
 }
 
-// containers counts those that have logs.
+// containers returns the number of containers with logs.
 func containers(logs map[bobbintest.LogFile]string) int {
 	found := make(map[string]bool)
 	for file := range logs {
@@ -51,7 +51,7 @@ func containers(logs map[bobbintest.LogFile]string) int {
 	return len(found)
 }
 
-// written is what the containers of an application have written to a file, in no particular order.
+// written returns the lines that the containers of an application have written to a file, in any order.
 func written(logs map[bobbintest.LogFile]string, name string) string {
 	var all strings.Builder
 	for file, text := range logs {

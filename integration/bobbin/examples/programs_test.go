@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// refusesKerberos tells whether the cluster has Kerberos, where nobody gets the token of an unmanaged master: the program shell
-// must say so, and a test of it has nothing more to see.
+// refusesKerberos reports whether the cluster has Kerberos, where no client gets the token of an unmanaged master. Then
+// it checks that the program shell says so, and its test ends.
 func refusesKerberos(t *testing.T) bool {
 	t.Helper()
 	if !suite.Cluster(t).Secure() {
@@ -22,7 +22,7 @@ func refusesKerberos(t *testing.T) bool {
 	return true
 }
 
-// It would catch a code that is lost between the container and the terminal.
+// The test would catch an exit code that does not reach the terminal.
 func TestTheShellEndsAsItsCommand(t *testing.T) {
 	t.Parallel()
 	if refusesKerberos(t) {
@@ -59,7 +59,7 @@ func TestTheShellEndsAsItsCommand(t *testing.T) {
 	}
 }
 
-// It would catch a container that runs on when nobody waits for it.
+// The test would catch a container that continues after the client has ended.
 func TestAnInterruptedShellKillsItsApplication(t *testing.T) {
 	t.Parallel()
 	if refusesKerberos(t) {
@@ -78,7 +78,7 @@ func TestAnInterruptedShellKillsItsApplication(t *testing.T) {
 	}
 }
 
-// It would catch a list that leaves out applications, or that no filter applies to.
+// The test would catch a list that lacks applications, and a filter without effect.
 func TestApplicationsAreListedByWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	running := suite.User(t, bobbintest.Alice).StartProgram(t, suite.Program(t, shell), "sleep 1000")

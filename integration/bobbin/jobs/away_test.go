@@ -11,8 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// committed waits until a job has written its output; its ApplicationMaster has
-// still to end the application.
+// committed waits until a job has written its output. Its ApplicationMaster then still has to end the application.
 func committed(t testing.TB, d *bobbintest.Dawdler) {
 	t.Helper()
 	wait.Until(t, "the output is committed", func() bool {
@@ -20,8 +19,8 @@ func committed(t testing.TB, d *bobbintest.Dawdler) {
 	})
 }
 
-// finished waits until a job's master has heard of its end. The last file of the output is there a moment before: whoever
-// kills the NameNode then keeps the answer to its last rename from the job.
+// finished waits until a job's master knows of its end. The last output file appears a moment earlier. If a test killed
+// the NameNode at that moment, the job would not get the answer to its last rename.
 func finished(t testing.TB, d *bobbintest.Dawdler) {
 	t.Helper()
 	wait.For(t, "the job is FINISHED", func() (bool, error) {
@@ -31,8 +30,8 @@ func finished(t testing.TB, d *bobbintest.Dawdler) {
 	})
 }
 
-// TestTheEndOfAJobWaitsForYARNAndNotForHDFS would catch a job that has done its
-// work and whose application fails, as a daemon was restarted at that moment.
+// TestTheEndOfAJobWaitsForYARNAndNotForHDFS would catch a finished job whose application fails because a daemon
+// restarts at that moment.
 func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
@@ -68,7 +67,7 @@ func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
 		t.Errorf("HDFS was away: application is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
 	}
 	bobbintest.WaitNoProcesses(t, d.Application)
-	if err := c.Restart(t.Context(), "namenode"); err != nil { // what the test has written is removed
+	if err := c.Restart(t.Context(), "namenode"); err != nil { // the test's files are removed
 		t.Fatal(err)
 	}
 }

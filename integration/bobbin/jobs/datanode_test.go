@@ -13,15 +13,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestAJobOutlivesADataNode kills the DataNode that has the other end of a task's connection, amid a block that another one has,
-// too. It would catch a job that fails or is restarted for that, and bytes of the block that are read twice or not at all. Then it
-// has a job write while that DataNode is dead and the NameNode does not know, and would catch one that fails for good.
+// TestAJobOutlivesADataNode kills the DataNode to which a task is connected, in the middle of a block that another
+// DataNode has too. It would catch a job that fails or restarts because of this, and bytes of the block that are read
+// twice or not at all. Then a job writes while that DataNode is dead and the NameNode does not know it. The test would
+// catch a job that fails permanently.
 func TestAJobOutlivesADataNode(t *testing.T) {
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "kills a DataNode")
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 	writes := suite.Dawdle(t, alice, "-p", "1", "-D", "restart-strategy.fixed-delay.attempts=1000")
-	text := suite.Generate(t, "-size", "12m") // more than is read ahead
+	text := suite.Generate(t, "-size", "12m") // more than the task reads ahead
 	reads := suite.DawdleOverTo(t, alice, text, "file://", "-p", "1", "-D", "restart-strategy.type=none")
 	var lost string
 	wait.Until(t, "the task reads from a DataNode", func() bool {
@@ -50,7 +51,7 @@ func TestAJobOutlivesADataNode(t *testing.T) {
 	writes.CheckSucceeds(t)
 }
 
-// dataNodes are where the DataNodes of a Victim serve blocks, by their names.
+// dataNodes returns the addresses at which the DataNodes of a Victim serve blocks, by their names.
 func dataNodes(t testing.TB, c *cluster.Cluster) map[string]netip.AddrPort {
 	t.Helper()
 	found := make(map[string]netip.AddrPort)

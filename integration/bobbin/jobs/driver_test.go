@@ -15,15 +15,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
-// TestCollect would catch pages of a collected result that get lost, doubled or
-// out of order between task, master, client and driver, and a master that keeps
-// all of it: the result is larger than what it may hold.
+// TestCollect would catch pages of a collected result that are lost, doubled or out of order
+// between task, master, client and driver. It would also catch a master that keeps the whole
+// result, which is larger than the master's limit.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)
 	var text bytes.Buffer
-	const lines = 1 << 20 // of 16 bytes: splits of one size, as larger ones are read first
+	const lines = 1 << 20 // of 16 bytes: splits of the same size, because larger ones are read first
 	for i := range lines {
 		fmt.Fprintf(&text, "%015d\n", i)
 	}
@@ -54,8 +54,8 @@ func TestCollect(t *testing.T) {
 	})
 }
 
-// TestPrint would catch printed lines that go to the wrong place, that tear each
-// other apart, or that miss the number of their subtask.
+// TestPrint would catch printed lines that go to the wrong place, that are mixed with each other,
+// or that lack the number of their subtask.
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -102,8 +102,8 @@ func TestPrint(t *testing.T) {
 	})
 }
 
-// TestDetached would catch a client that stays to the job's end, one that takes
-// the application with it, and a master that waits for a client which has gone.
+// TestDetached would catch a detached client that waits for the job's end, or that ends the
+// application. It would also catch a master that waits for a client that has ended.
 func TestDetached(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -120,8 +120,8 @@ func TestDetached(t *testing.T) {
 	d.CheckSucceeds(t)
 }
 
-// TestDriverGoesOn would catch a driver that is ended with its job, or that is
-// told of its end before the output is there.
+// TestDriverGoesOn would catch a driver that ends with its job, or that gets the result before the
+// output is complete.
 func TestDriverGoesOn(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

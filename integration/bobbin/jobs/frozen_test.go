@@ -8,11 +8,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestAFrozenWorkerIsReplaced stops a worker and its host in their tracks, as a
-// node that stands still does: the kernel goes on answering for their
-// connections. After heartbeat.timeout, and not before (package workers tests that), it is
-// replaced. It would catch a job that waits for it, one that counts the loss as
-// a fault of its own, and one that tells its owner of a broken connection.
+// TestAFrozenWorkerIsReplaced stops a worker and its host with SIGSTOP, like a node that hangs: the
+// kernel still answers for their connections. The job must replace the worker after
+// heartbeat.timeout, and not earlier (package workers tests that). The test would catch a job that
+// waits for the worker, one that counts the loss as its own failure, and one that reports only a
+// broken connection.
 func TestAFrozenWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
-// stage puts a directory on HDFS with Hadoop's own client, in blocks of that
-// size: small ones give files of many.
+// stage puts a directory on HDFS with Hadoop's own client, in blocks of this size. Small blocks
+// give files of many blocks.
 func stage(t testing.TB, u *bobbintest.User, dir, uri, blockSize string) {
 	t.Helper()
 	cmd := u.Java(t, cluster.FsShell, "-D", "dfs.blocksize="+blockSize, "-put", dir, uri)
@@ -18,7 +18,7 @@ func stage(t testing.TB, u *bobbintest.User, dir, uri, blockSize string) {
 	}
 }
 
-// edges is a text of everything that readers of lines get wrong.
+// edges is a text with all special cases for readers of lines.
 func edges() map[string]string {
 	return map[string]string{
 		"edges-crlf.txt":       "one two\r\nTwo three\r\n\r\nthree\r\n",

@@ -12,9 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestTaskHostIsKilled would catch a worker that dies with the user's process, a
-// container that is given back for it, and records that the tasks before the
-// restart have left in the result.
+// TestTaskHostIsKilled would catch a worker that dies with the user's process, a container that is
+// released because of it, and records in the result from the tasks before the restart.
 func TestTaskHostIsKilled(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -44,9 +43,9 @@ func TestTaskHostIsKilled(t *testing.T) {
 	d.CheckSucceeds(t)
 }
 
-// TestTaskExecutorIsKilled would catch task hosts that outlive their worker and
-// go on writing, a job that waits for a worker that is gone, and one that counts
-// the loss as a fault of its own: it may not restart for those at all.
+// TestTaskExecutorIsKilled would catch task hosts that outlive their worker and continue to write,
+// a job that waits for the lost worker, and one that counts the loss as its own failure. The job
+// has no restarts for its own failures.
 func TestTaskExecutorIsKilled(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -73,9 +72,8 @@ func TestTaskExecutorIsKilled(t *testing.T) {
 	d.CheckSucceeds(t)
 }
 
-// TestApplicationMasterIsKilled would catch a client that waits for a master that
-// is gone, workers that outlive it, and staged files that nobody removes. With
-// one attempt that is the end of the application.
+// TestApplicationMasterIsKilled would catch a client that waits for a killed master, workers that
+// outlive it, and staged files that remain. With one attempt, this is the end of the application.
 func TestApplicationMasterIsKilled(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -84,9 +82,9 @@ func TestApplicationMasterIsKilled(t *testing.T) {
 	d.CheckFails(t, "FAILED", "FAILED", "exitCode: 137")
 }
 
-// TestApplicationMasterIsReplaced would catch a second attempt that takes over what
-// the first has left instead of the job, workers of the first that go on writing, and
-// a client that is lost with the master it knew.
+// TestApplicationMasterIsReplaced would catch a second attempt that takes over the remains of the
+// first one instead of the job, workers of the first attempt that continue to write, and a client
+// that does not find the new master.
 func TestApplicationMasterIsReplaced(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -106,9 +104,8 @@ func TestApplicationMasterIsReplaced(t *testing.T) {
 	d.CheckSucceeds(t)
 }
 
-// TestApplicationIsKilled would catch processes that survive their container's
-// end, a client that takes the end of an application for the end of its job, and
-// staged files that stay behind.
+// TestApplicationIsKilled would catch processes that survive their container's end, a client that
+// takes the end of an application for the end of its job, and staged files that remain.
 func TestApplicationIsKilled(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

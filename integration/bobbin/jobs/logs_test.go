@@ -20,15 +20,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// TestLogs would catch logs that YARN does not collect, for lying elsewhere or
-// under names that it skips; a reader of ours that loses or damages some; and a
-// secret in any of them, or in the environment or the command line of a process.
+// TestLogs would catch logs that YARN does not collect, because of their place or name, logs that
+// Bobbin's reader loses or damages, and a secret in a log, or in the environment or the command
+// line of a process.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "logging.level=debug")
 	var live map[bobbintest.LogFile]string
-	wait.Until(t, "its tasks have said that they start", func() bool { // they run a moment before
+	wait.Until(t, "its tasks have said that they start", func() bool { // they run a moment before that
 		live = alice.Logs(t, d.Application)
 		printed := fmt.Sprint(live)
 		return strings.Contains(printed, "task 1 of 2 starts") && strings.Contains(printed, "task 2 of 2 starts")
@@ -57,11 +57,10 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// checkLogs checks that the logs of a job with two workers are there, with what
-// belongs into them.
+// checkLogs checks that the logs of a job with two workers exist with the right content.
 func checkLogs(t *testing.T, logs map[bobbintest.LogFile]string, job, status string) {
 	t.Helper()
-	lines := make(map[string][]string) // what counts of the files of each name
+	lines := make(map[string][]string) // number of files with each name
 	for file, text := range logs {
 		for _, want := range []string{status, "task executor starts", "task 1 of 2 starts", "task 2 of 2 starts", "task changed its state"} {
 			if strings.Contains(text, want) {
@@ -83,8 +82,8 @@ func checkLogs(t *testing.T, logs map[bobbintest.LogFile]string, job, status str
 	}
 }
 
-// checkSecrets looks through what everybody on a node may see of a process, and
-// through what YARN keeps of its launch.
+// checkSecrets searches the data of processes that all users of a node can see, and the data of the
+// launch that YARN keeps.
 func checkSecrets(t *testing.T, p bobbintest.Process, secrets []string) {
 	t.Helper()
 	dir := filepath.Join("/proc", strconv.Itoa(p.PID))
@@ -106,7 +105,7 @@ func checkSecrets(t *testing.T, p bobbintest.Process, secrets []string) {
 	}
 }
 
-// unpacked is what a process was told in the variable for it.
+// unpacked returns the content of a process's launch variable.
 func unpacked(t *testing.T, value string) []byte {
 	t.Helper()
 	if master, err := launch.Decode[launch.AppMaster](value); err == nil && master.StagingDir != "" {
@@ -119,7 +118,7 @@ func unpacked(t *testing.T, value string) []byte {
 	return fmt.Appendf(nil, "%+v", worker)
 }
 
-// yarnLogs reads what `yarn logs` prints.
+// yarnLogs reads the output of `yarn logs`.
 func yarnLogs(t *testing.T, u *bobbintest.User, application string) map[bobbintest.LogFile]string {
 	t.Helper()
 	cmd := u.Java(t, cluster.LogsCLI, "-applicationId", application)

@@ -1,7 +1,6 @@
-// Package jobs tests whole jobs on a real YARN: their results, how they end, and
-// what becomes of them when processes are killed. Each is submitted by bobbin as
-// an ordinary user; what is true afterwards is asked of YARN, HDFS and the
-// kernel.
+// Package jobs tests whole jobs on a real YARN: their results, their ends, and the effects of
+// killed processes. bobbin submits each job as an ordinary user. The tests then ask YARN, HDFS and
+// the kernel for the state.
 package jobs
 
 import (

@@ -8,12 +8,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// maxDiagnostics is what is told to YARN at most, in bytes.
+// maxDiagnostics bounds the diagnostics that YARN gets, in bytes.
 const maxDiagnostics = 8 << 10
 
-// TestUserCodeFails would catch a job that is restarted for ever, an end that is
-// not told to YARN or to the user, and a root cause that drowns in what followed
-// from it.
+// TestUserCodeFails would catch a job that restarts for ever, an end that YARN or the user does not
+// learn of, and a root cause that is hidden among its consequences.
 func TestUserCodeFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -64,9 +63,9 @@ func TestUserCodeFails(t *testing.T) {
 	}
 }
 
-// TestJobIsCancelled would catch a cancellation that YARN takes for a failure or
-// a success, a page that YARN's web proxy does not show, and one that it should
-// not: what changes something, and results, are the owner's.
+// TestJobIsCancelled would catch a cancellation that YARN takes for a failure or a success, a page
+// that YARN's web proxy does not show, and a page that it must not show: only the owner may change
+// something or see results.
 func TestJobIsCancelled(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestHostsExchangeWithoutTLSIfToldTo would catch security.ssl.internal.enabled=false that changes nothing, or with which
-// hosts do not find each other. What a host says to a stranger tells which it speaks.
+// TestHostsExchangeWithoutTLSIfToldTo would catch security.ssl.internal.enabled=false without effect, or hosts that
+// cannot connect with it. The answer of a host to an unknown client shows which protocol it uses.
 func TestHostsExchangeWithoutTLSIfToldTo(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -17,7 +17,7 @@ func TestHostsExchangeWithoutTLSIfToldTo(t *testing.T) {
 		flags []string
 		plain bool
 	}{
-		"as they do by default": {nil, false}, // without which the other proves nothing
+		"as they do by default": {nil, false}, // without this case the other one proves nothing
 		"without":               {[]string{"-D", "security.ssl.internal.enabled=false"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,10 +35,10 @@ func TestHostsExchangeWithoutTLSIfToldTo(t *testing.T) {
 	}
 }
 
-// magic is how each side begins to speak, in the clear or within TLS.
+// magic is the beginning of each side's first message, in the clear or within TLS.
 const magic = "BOBX"
 
-// greeted gives how a host's answer begins to a greeting, of a version that there isn't.
+// greeted returns the beginning of a host's answer to a greeting with an unknown version.
 func greeted(t *testing.T, address string) string {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)

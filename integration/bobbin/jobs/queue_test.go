@@ -12,13 +12,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// TestMoreJobsThanAQueueHasRoomFor would catch jobs that give up because their
-// containers do not come at once, that hold workers which they cannot use, or
-// that get the files, the workers or the result of one another: none but the
-// first has its program in the cache for certain.
+// TestMoreJobsThanAQueueHasRoomFor would catch jobs that fail because their containers do not come at once, that hold
+// workers which they cannot use, or that get the files, the workers or the result of another job. Only the first job
+// certainly has its program in the cache.
 //
-// The queue has 4 GB, of which 1 GB may be masters'. The first two jobs take that until the others wait; of those,
-// which have 256 MB for the master and 1 GB for two workers, YARN lets three run at a time.
+// The queue has 4 GB, of which masters may use 1 GB. The first two jobs use that until the others wait. The others have
+// 256 MB for the master and 1 GB for two workers. YARN lets three of them run at a time.
 func TestMoreJobsThanAQueueHasRoomFor(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -64,8 +63,8 @@ func TestMoreJobsThanAQueueHasRoomFor(t *testing.T) {
 	checkCachedOnce(t, alice, "tally")
 }
 
-// checkCachedOnce checks that a program, which all who brought it knew by the same digest, lies in the cache once and without
-// the uploads that came too late.
+// checkCachedOnce checks that a program is in the cache once, and without late uploads. All jobs with this program
+// computed the same digest.
 func checkCachedOnce(t *testing.T, u *bobbintest.User, program string) {
 	t.Helper()
 	var digest string

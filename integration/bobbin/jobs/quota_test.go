@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestAQuotaFailsAJobAtOnce would catch a job that runs into its quota four times, and one that leaves what it has written
-// there: the next would fail for it.
+// TestAQuotaFailsAJobAtOnce would catch a job that hits its quota four times, and one that leaves its files there, so
+// that the next job would fail too.
 func TestAQuotaFailsAJobAtOnce(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

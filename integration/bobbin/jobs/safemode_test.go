@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestAJobWaitsForTheEndOfSafeMode has a job write its output while the NameNode takes no changes, and another one submitted. It
-// would catch tasks that fail for it, of which there were three in two seconds, and a command that gives up or is silent.
+// TestAJobWaitsForTheEndOfSafeMode lets a job write its output while the NameNode is in safe mode, and submits another
+// job. It would catch tasks that fail because of safe mode, and a command that gives up or is silent.
 func TestAJobWaitsForTheEndOfSafeMode(t *testing.T) {
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "puts the NameNode into safe mode")
@@ -25,11 +25,11 @@ func TestAJobWaitsForTheEndOfSafeMode(t *testing.T) {
 		}
 	}
 
-	const patient = "client.timeout=1h" // the JVM that ends it may take long to begin
+	const patient = "client.timeout=1h" // the JVM that ends it may take long to start
 	writes := suite.Dawdle(t, alice, "-p", "1", "-D", "restart-strategy.type=none", "-D", patient)
 	safeMode("enter")
 	writes.Release(t)
-	// SafeModeException begins with what cannot be done, to which path.
+	// SafeModeException begins with the refused operation and the path.
 	refused := regexp.MustCompile(`Cannot [a-z ]+` + regexp.QuoteMeta(writes.Output))
 	wait.Until(t, "the NameNode has refused the job's output", func() bool {
 		log, err := os.ReadFile(filepath.Join(c.LogDir(), "namenode.log"))

@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestManySmallFiles would catch files that are lost, doubled or joined where they share splits.
+// TestManySmallFiles would catch files that are lost, doubled or joined when they share splits.
 func TestManySmallFiles(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

@@ -15,10 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestWordCountIsExact would catch a line that is read twice or not at all where
-// blocks, splits or buffers meet; a record that is lost, doubled or torn between
-// workers; and an output that is committed before it is whole. The text has files of
-// many blocks each, and small files of difficult lines.
+// TestWordCountIsExact would catch a line that is read twice or not at all at the border of blocks, splits or buffers,
+// a record that is lost, doubled or torn between workers, and an output that is committed before it is complete. The
+// text has files of many blocks, and small files of difficult lines.
 func TestWordCountIsExact(t *testing.T) {
 	t.Parallel()
 	l := stageLanguage(t, "9m", "1m")
@@ -58,23 +57,23 @@ func TestWordCountIsExact(t *testing.T) {
 	})
 }
 
-// TestWordCountIsExactAfterFailuresInFullFlow would catch whatever an attempt that failed in full flow leaves in the result or
-// the counters of the next.
+// TestWordCountIsExactAfterFailuresInFullFlow would catch any effect of a failed attempt on the result or the counters
+// of the next attempt.
 func TestWordCountIsExactAfterFailuresInFullFlow(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
-	l := stageLanguage(t, "200m", "16m") // to be amid for long enough to be found there
+	l := stageLanguage(t, "200m", "16m") // long enough for the test to find a host in the middle of it
 	l.count(t, []string{"-p", "4", "-s", "1"}, killInFlow)
 }
 
-// language is a text on HDFS, and its words counted by other means.
+// language is a text on HDFS, with word counts from an independent program.
 type language struct {
 	user *bobbintest.User
 	dir  string
 	want []string
 }
 
-// stageLanguage makes a text of that size, in blocks of that size.
+// stageLanguage makes a text of this size, in blocks of this size.
 func stageLanguage(t *testing.T, size, block string) language {
 	t.Helper()
 	alice := suite.User(t, bobbintest.Alice)
@@ -89,8 +88,8 @@ func stageLanguage(t *testing.T, size, block string) language {
 	return l
 }
 
-// count has the words counted by an application of its own, of which something becomes meanwhile, and checks everything that is
-// told of the result.
+// count runs a word count in an application of its own, calls meanwhile during the run, and checks all reports of the
+// result.
 func (l language) count(t *testing.T, flags []string, meanwhile func(t testing.TB, application string)) string {
 	t.Helper()
 	output := l.dir + "/counts-" + strings.Join(flags, "")
@@ -118,8 +117,7 @@ func (l language) count(t *testing.T, flags []string, meanwhile func(t testing.T
 	return application
 }
 
-// killInFlow kills a task host that is amid its input, and after the restart the
-// worker of one that is.
+// killInFlow kills a task host in the middle of its input, and after the restart a worker whose host is.
 func killInFlow(t testing.TB, application string) {
 	t.Helper()
 	victim := busyHost(t, application, nil)
@@ -133,8 +131,7 @@ func killInFlow(t testing.TB, application string) {
 	}
 }
 
-// busyHost waits for a task host, none of the old ones, that has read 5 MB: some,
-// and far from all of its share of 50 MB.
+// busyHost waits for a new task host that has read 5 MB of its share of 50 MB.
 func busyHost(t testing.TB, application string, old []bobbintest.Process) (busy bobbintest.Process) {
 	t.Helper()
 	wait.Until(t, "a task host is amid its input", func() bool {
@@ -149,7 +146,7 @@ func busyHost(t testing.TB, application string, old []bobbintest.Process) (busy 
 	return busy
 }
 
-// total adds up the counts behind the tabs.
+// total adds up the counts after the tabs.
 func total(t testing.TB, lines []string) (sum int64) {
 	t.Helper()
 	for _, line := range lines {

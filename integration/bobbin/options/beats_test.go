@@ -10,10 +10,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestTheResourceManagerHearsOfApplicationMasters would catch intervals of heartbeats that are
-// taken and do nothing, or that stand for each other. It counts what the ResourceManager has
-// answered, for the one application that there is. That keeps a count for 10 s before it
-// tells a newer one, so the test needs a minute.
+// TestTheResourceManagerHearsOfApplicationMasters would catch intervals of heartbeats that have no
+// effect, or that are mixed up. It counts the heartbeats that the ResourceManager has answered for
+// the only application. The ResourceManager updates this count every 10 s, so the test needs a
+// minute.
 func TestTheResourceManagerHearsOfApplicationMasters(t *testing.T) {
 	cluster.Long(t)
 	alice := suite.UserOf(t, clusters.Own(t, cluster.Config{Heartbeat: time.Second}), bobbintest.Alice)
@@ -26,7 +26,7 @@ func TestTheResourceManagerHearsOfApplicationMasters(t *testing.T) {
 		})
 		return count, time.Now()
 	}
-	// check wants a time between two heartbeats from least to most.
+	// check checks that the time between two heartbeats is between least and most.
 	check := func(what string, least, most time.Duration) {
 		t.Helper()
 		old, _ := next(-1)
@@ -40,18 +40,18 @@ func TestTheResourceManagerHearsOfApplicationMasters(t *testing.T) {
 	}
 
 	d := suite.Dawdle(t, alice, option("yarn.heartbeat.interval", "300 ms")...)
-	check("yarn.heartbeat.interval 300 ms", 200*time.Millisecond, time.Second) // else it is 5 s
+	check("yarn.heartbeat.interval 300 ms", 200*time.Millisecond, time.Second) // otherwise it is 5 s
 	d.CheckSucceeds(t)
 
-	// More workers than there is room for: some are asked for all the time.
+	// More workers than the cluster has room for: Bobbin requests some all the time.
 	text := alice.Scratch(t)
 	alice.Put(t, suite.Generate(t, "-size", "20k", "-files", "1"), text+"/text")
 	args := bobbintest.Small("-D", "yarn.heartbeat.container-request-interval=2 s", "-p", "100", suite.Program(t, "dawdle"), "/none", text+"/output", text+"/text")
 	run := alice.Start(t, args...)
 	id := run.Application(t)
 	run.Says(t, ": it needs 100 slots and has ")
-	check("yarn.heartbeat.container-request-interval 2 s", 1400*time.Millisecond, 3*time.Second) // else it is 100 ms, or 5 s
-	if got := alice.Run(t, "kill", id); got.Code != 0 {                                          // or it takes all that the other tests need
+	check("yarn.heartbeat.container-request-interval 2 s", 1400*time.Millisecond, 3*time.Second) // otherwise it is 100 ms, or 5 s
+	if got := alice.Run(t, "kill", id); got.Code != 0 {                                          // otherwise it takes all the room of the other tests
 		t.Fatal(got)
 	}
 	run.Wait(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestABinaryThatWasChangedIsNotStarted has NodeManagers bring a bobbin that is another one behind its build id, as somebody
-// could make of it on its way over HDFS. It would catch an ApplicationMaster that runs it, and a user who is not told why
-// there is none.
+// TestABinaryThatWasChangedIsNotStarted lets NodeManagers localize a changed bobbin under the same build id, as an
+// attacker could do on HDFS. It would catch an ApplicationMaster that runs it, and a user who does not learn the
+// reason.
 func TestABinaryThatWasChangedIsNotStarted(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -20,7 +20,7 @@ func TestABinaryThatWasChangedIsNotStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary[len(binary)-1] ^= 1 // it would run all the same
+	binary[len(binary)-1] ^= 1 // it would run nevertheless
 	local := t.TempDir()
 	if err := os.WriteFile(filepath.Join(local, "bobbin"), binary, 0o644); err != nil {
 		t.Fatal(err)

@@ -9,10 +9,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
-// TestAnAreaThatOthersMayWriteToIsRefused opens the directories in which a user's programs lie
-// on HDFS to others, in turn. It would catch a job whose containers run what somebody else has
-// put there, a refusal that does not say what to do, and one where all is well: HDFS tells an
-// ACL's mask as the group's rights.
+// TestAnAreaThatOthersMayWriteToIsRefused makes the directories of a user's programs on HDFS
+// writable for others, one after the other. It would catch a job whose containers run another
+// user's file, a refusal without a remedy, and a false refusal: HDFS reports an ACL's mask as the
+// group's rights.
 func TestAnAreaThatOthersMayWriteToIsRefused(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
@@ -65,7 +65,7 @@ func TestAnAreaThatOthersMayWriteToIsRefused(t *testing.T) {
 			t.Errorf("%s: the refused job leaves %v", c.name, left)
 		}
 	}
-	if err := hdfs.ModifyACL(t.Context(), cache, "user:"+clusters.Bob+":r-x"); err != nil { // which may look
+	if err := hdfs.ModifyACL(t.Context(), cache, "user:"+clusters.Bob+":r-x"); err != nil { // bob may only look
 		t.Fatal(err)
 	}
 	if got := count("last"); got.Code != 0 {

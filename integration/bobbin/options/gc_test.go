@@ -17,10 +17,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// collecting runs bobbin gc so that it leaves nothing for its age, or because there is room.
+// collecting holds the arguments with which bobbin gc keeps nothing because of its age or of free
+// room.
 var collecting = []string{"gc", "-o", "json", "-D", "staging.gc.min-age=0", "-D", "staging.cache.max-size=0"}
 
-// collect runs bobbin gc and gives the last parts of what it has removed.
+// collect runs bobbin gc and returns the last path elements of the removed files.
 func collect(t *testing.T, u *bobbintest.User, flags ...string) []string {
 	t.Helper()
 	return removedBy(t, u.Run(t, append(slices.Clone(collecting), flags...)...))
@@ -37,16 +38,16 @@ func removedBy(t *testing.T, got bobbintest.Outcome) []string {
 	}
 	var names []string
 	for _, r := range answer.Removed {
-		name, _, _ := strings.Cut(path.Base(r.URI), ".") // one that was put aside
+		name, _, _ := strings.Cut(path.Base(r.URI), ".") // a file that was renamed before its removal
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// TestGarbageIsCollected would catch what an application leaves that YARN kills, or a cache
-// that grows with each new build of a program, and above all a running application that
-// loses its files; and rights to end an application that YARN does not hear of.
+// TestGarbageIsCollected would catch files that remain after YARN kills an application, a cache
+// that grows with each new build of a program, and above all a running application that loses its
+// files. It would also catch rights to end an application that YARN does not get.
 func TestGarbageIsCollected(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
@@ -57,9 +58,9 @@ func TestGarbageIsCollected(t *testing.T) {
 		t.Fatal(ended)
 	}
 	killed, runs := suite.Dawdle(t, u, option("yarn.modify.acls", clusters.Bob)...), suite.Dawdle(t, u)
-	killed.Run.Signal(t, syscall.SIGKILL) // or it would tidy up
+	killed.Run.Signal(t, syscall.SIGKILL) // otherwise it would clean up itself
 	killed.Run.Wait(t)
-	// As yarn application -kill does, which removes nothing.
+	// Like yarn application -kill, which removes no files.
 	kill := func(application string) error {
 		id, err := records.ParseApplicationID(application)
 		if err != nil {
@@ -91,7 +92,7 @@ func TestGarbageIsCollected(t *testing.T) {
 	if diff := cmp.Diff(staged, u.Staging(t)); diff != "" {
 		t.Errorf("the dry run has removed something (-before +after):\n%s", diff)
 	}
-	// Two at once get into each other's way no more than they leave something.
+	// Two collections at once must not disturb each other, nor leave anything.
 	again := u.Start(t, collecting...)
 	removed := append(collect(t, u), removedBy(t, again.Wait(t))...)
 	slices.Sort(removed)

@@ -1,6 +1,6 @@
-// Package options tests that options of YARN's reach YARN: what an application has by
-// its ResourceManager's own account, by REST, by RPC, or by what that has written down
-// of it to recover it, and where the NodeManagers have put its files and processes.
+// Package options tests that YARN gets the options for YARN. It reads an application's properties from the
+// ResourceManager, by REST, by RPC, and from its state store. It also looks for the files and processes on the
+// NodeManagers.
 package options
 
 import (
@@ -28,8 +28,8 @@ func option(name string, value any) []string {
 	return []string{"-D", fmt.Sprintf("%s=%v", name, value)}
 }
 
-// submitted is what the ResourceManager has written down of an application
-// (ApplicationStateDataProto, whose second field is the submission).
+// submitted is the ResourceManager's stored record of an application (ApplicationStateDataProto, whose second field is
+// the submission).
 func submitted(t *testing.T, u *bobbintest.User, application string) *yarnpb.ApplicationSubmissionContextProto {
 	t.Helper()
 	const submission = 2
@@ -63,8 +63,8 @@ func submitted(t *testing.T, u *bobbintest.User, application string) *yarnpb.App
 	return nil
 }
 
-// containers waits until an application has a worker, and gives its containers by YARN's account: its master's, and those of
-// its workers.
+// containers waits until an application has a worker, and returns its containers according to YARN: the master's and
+// the workers'.
 func containers(t *testing.T, u *bobbintest.User, application string) (master records.ContainerReport, workers []records.ContainerReport) {
 	t.Helper()
 	yarn, attempt := u.Client(t).YARN, u.Report(t, application).Attempt
@@ -72,7 +72,7 @@ func containers(t *testing.T, u *bobbintest.User, application string) (master re
 		found, err := yarn.Containers(t.Context(), attempt)
 		workers = nil
 		for _, c := range found {
-			if c.ID.Sequence() == 1 { // of whatever epoch: the ResourceManager may have been restarted
+			if c.ID.Sequence() == 1 { // of any epoch: the ResourceManager may have been restarted
 				master = c
 			} else {
 				workers = append(workers, c)

@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestContainersAreWhereOptionsWantThem would catch labels and constraints that YARN does
-// not hear of, and asks that YARN never serves because they name nodes of other labels.
+// TestContainersAreWhereOptionsWantThem would catch labels and constraints that YARN does not get,
+// and requests that YARN never serves because they name nodes with other labels.
 func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 	t.Parallel()
 	elsewhere := []string{clusters.PlainNode, clusters.SSDNode}
@@ -21,9 +21,9 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 		name            string
 		flags           []string
 		master, workers []string // nodes that may have them
-		label           string   // the application's, by the ResourceManager's report
-		widgets         int64    // that each worker has, by YARN's account
-		n               int      // workers
+		label           string   // the application's label in the ResourceManager's report
+		widgets         int64    // widgets of each worker, according to YARN
+		n               int      // number of workers
 	}{
 		{"a label for the application", option("yarn.application.node-label", "gpu"), []string{clusters.GPUNode}, []string{clusters.GPUNode}, "gpu", 0, 1},
 		{"a label for TaskExecutors", option("yarn.taskmanager.node-label", "gpu"), elsewhere, []string{clusters.GPUNode}, "", 0, 1},
@@ -39,7 +39,7 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 			}
 			var master records.ContainerReport
 			var workers []records.ContainerReport
-			wait.Until(t, "YARN tells of so many workers", func() bool { // one more may be given back
+			wait.Until(t, "YARN tells of so many workers", func() bool { // one more may be released
 				master, workers = containers(t, d.User, d.Application)
 				return len(workers) == c.n
 			})
@@ -63,12 +63,12 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 	}
 }
 
-// external asks for widgets for each TaskExecutor.
+// external requests widgets for each TaskExecutor.
 func external(amount int) []string {
 	return slices.Concat(option("external-resources", "toys"), option("external-resource.toys.amount", amount), option("external-resource.toys.yarn.config-key", clusters.Widgets))
 }
 
-// normal is a label of a report, in which YARN has a text for none.
+// normal returns the label of a report. YARN has a text for no label.
 func normal(label string) string {
 	if label == "<Not set>" || label == "<DEFAULT_PARTITION>" {
 		return ""
@@ -84,8 +84,8 @@ func hosts(containers ...records.ContainerReport) []string {
 	return names
 }
 
-// TestWhatYARNCannotGiveIsRefused would catch a mistake that shows only when the
-// application has waited for its workers in vain.
+// TestWhatYARNCannotGiveIsRefused would catch a mistake that shows only after the application has
+// waited for its workers in vain.
 func TestWhatYARNCannotGiveIsRefused(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

@@ -21,8 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// library makes directories on HDFS that everybody may read: one with bobbin and a word list,
-// and one that is called usrlib.
+// library makes directories on HDFS that all users may read: one with bobbin and a word list, and
+// one with the name usrlib.
 func library(t *testing.T, u *bobbintest.User) (lib, usrlib string) {
 	t.Helper()
 	local := t.TempDir()
@@ -85,7 +85,7 @@ func archive(t *testing.T, path, name, content string) {
 }
 
 // TestFilesAreShipped would catch files that containers do not find, archives that are not
-// unpacked, and libraries that are uploaded or localized for each application anew.
+// unpacked, and libraries that each application uploads or localizes again.
 func TestFilesAreShipped(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -109,7 +109,7 @@ func TestFilesAreShipped(t *testing.T) {
 	)
 	d := suite.Dawdle(t, alice, flags...)
 	want := map[string]string{"conf/site.txt": "site", "remote.txt": "remote", "model.zip/weights.txt": "weights", "older.tar.gz/weights.txt": "old weights", "words.txt": "abc\n", "usrlib/rules.txt": "rules"}
-	places := make(map[string]bool) // of words.txt on the nodes
+	places := make(map[string]bool) // path of words.txt on the nodes
 	for _, role := range []bobbintest.Role{bobbintest.ApplicationMaster, bobbintest.TaskExecutor, bobbintest.TaskHost} {
 		process := d.First(t, role)
 		dir, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(process.PID), "cwd"))
@@ -139,8 +139,8 @@ func TestFilesAreShipped(t *testing.T) {
 		}
 	}
 
-	// Another user's application, on the same nodes, has the very same copies. It runs the
-	// bobbin that it names, and not what is provided.
+	// Another user's application on the same nodes has the same copies. It runs the bobbin that it
+	// names, and not the provided one.
 	dist := alice.Scratch(t) + "/another"
 	alice.Put(t, suite.Bobbin(t), dist)
 	other := suite.Dawdle(t, suite.User(t, clusters.Bob), slices.Concat(option("yarn.provided.lib.dirs", lib), option("yarn.flink-dist-jar", "hdfs://"+dist))...)
@@ -174,8 +174,8 @@ func TestFilesAreShipped(t *testing.T) {
 	other.CheckSucceeds(t)
 }
 
-// TestWhereAndHowFilesAreStaged would catch files that go to the home directory all the
-// same, and copies that the administrator did not ask for.
+// TestWhereAndHowFilesAreStaged would catch files that go to the home directory nevertheless, and
+// copies that the administrator did not ask for.
 func TestWhereAndHowFilesAreStaged(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

@@ -21,18 +21,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// view is what YARN has of an application that runs.
+// view is YARN's data about a running application.
 type view struct {
 	app        cluster.RMApp                             // by REST
 	report     records.ApplicationReport                 // by RPC
-	submission *yarnpb.ApplicationSubmissionContextProto // as written down
+	submission *yarnpb.ApplicationSubmissionContextProto // from the state store
 	master     records.ContainerReport
 	worker     records.ContainerReport
-	bobs       records.ApplicationReport // by RPC, as Bob gets it
+	bobs       records.ApplicationReport // by RPC, as Bob
 	expiry     string                    // by REST
 	listens    []netip.AddrPort          // the ApplicationMaster
-	// variable is of a worker's process: the ResourceManager does not hear of its
-	// environment.
+	// variable reads the environment of a worker's process, because the ResourceManager does not know it.
 	variable func(name string) string
 }
 
@@ -50,7 +49,7 @@ func look(t *testing.T, d *bobbintest.Dawdler) view {
 	return v
 }
 
-// masterVariable is a variable of the launch context of the ApplicationMaster.
+// masterVariable reads a variable of the ApplicationMaster's launch context.
 func (v view) masterVariable(name string) string {
 	for _, entry := range v.submission.GetAmContainerSpec().GetEnvironment() {
 		if entry.GetKey() == name {
@@ -60,7 +59,7 @@ func (v view) masterVariable(name string) string {
 	return ""
 }
 
-// acl says who has a right, by the launch context of the ApplicationMaster.
+// acl returns the users with a right, from the ApplicationMaster's launch context.
 func (v view) acl(right yarnpb.ApplicationAccessTypeProto) string {
 	for _, entry := range v.submission.GetAmContainerSpec().GetApplication_ACLs() {
 		if entry.GetAccessType() == right {
@@ -70,12 +69,11 @@ func (v view) acl(right yarnpb.ApplicationAccessTypeProto) string {
 	return ""
 }
 
-// TestOptionsReachYARN would catch an option that is taken and does nothing: what YARN has
-// of two applications differs in each respect, one with all options and one with none.
+// TestOptionsReachYARN would catch an option that has no effect. YARN's data about two applications must differ in each
+// property: one has all options, the other has none.
 //
-// The variables that begin with YARN_CONTAINER_RUNTIME choose YARN's Docker runtime. There
-// is no Docker on these nodes, whose executor does not look at them: that they are in the
-// launch contexts is all that can be seen here.
+// The variables that begin with YARN_CONTAINER_RUNTIME choose YARN's Docker runtime. These nodes have no Docker, and
+// their executor ignores the variables. So the test can see only that the launch contexts contain them.
 func TestOptionsReachYARN(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -100,7 +98,7 @@ func TestOptionsReachYARN(t *testing.T) {
 			_, told, _ := strings.Cut(worker.AMAddress, ":")
 			return err == nil && slices.ContainsFunc(v.listens, func(at netip.AddrPort) bool {
 				port := at.Port()
-				return port/1000 == 23 && strconv.Itoa(int(port)) == told // no port that the kernel chooses
+				return port/1000 == 23 && strconv.Itoa(int(port)) == told // not a port that the kernel chooses
 			})
 		}, true},
 		{"yarn.view.acls", clusters.Bob + " analysts", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_VIEW_APP) }, clusters.Bob + " analysts"},
@@ -138,7 +136,7 @@ func TestOptionsReachYARN(t *testing.T) {
 		flags = append(flags, option(row.option, row.value)...)
 	}
 	u := suite.User(t, clusters.Small)
-	// Flags of their own, which count as much, would take the place of options.
+	// Flags for the same settings would override the options.
 	with := suite.Dawdle(t, u, slices.Concat([]string{"-jm", "384m", "-tm", "512m"}, flags)...)
 	without := suite.Dawdle(t, u)
 	one, other := look(t, with), look(t, without)
@@ -152,16 +150,16 @@ func TestOptionsReachYARN(t *testing.T) {
 			}
 		})
 	}
-	if other.worker.ExecutionType != records.ExecutionGuaranteed { // the contrary has a test of its own
+	if other.worker.ExecutionType != records.ExecutionGuaranteed { // another test has the opposite value
 		t.Errorf("a worker is %s by default", other.worker.ExecutionType)
 	}
 	with.CheckSucceeds(t)
 	without.CheckSucceeds(t)
 }
 
-// TestWorkersMayBeOpportunistic would catch workers that YARN may not end for others although it was asked for such, and a job
-// that does not survive the loss of one. Here none is sure to stay: when a container of another application is given back,
-// RMNodeImpl#findLostContainers takes each opportunistic one of that node for lost.
+// TestWorkersMayBeOpportunistic would catch workers that YARN may not end for others although the option allows it, and
+// a job that does not survive the loss of a worker. No worker is certain to stay: when a container of another
+// application is released, RMNodeImpl#findLostContainers treats each opportunistic container of that node as lost.
 func TestWorkersMayBeOpportunistic(t *testing.T) {
 	t.Parallel()
 	d := suite.Dawdle(t, suite.User(t, clusters.Small), slices.Concat(option("yarn.taskmanager.execution-type", "OPPORTUNISTIC"),
@@ -172,15 +170,15 @@ func TestWorkersMayBeOpportunistic(t *testing.T) {
 	d.CheckSucceeds(t)
 }
 
-// TestProgressIsTheShareOfFinishedTasks would catch an application that YARN shows as done, as Flink's is,
-// while its tasks run, and one that is shown at nothing until its end. Of two files the first is read in no
-// time: so one task of five finishes long before the one that reads the other, and those that wait for both.
+// TestProgressIsTheShareOfFinishedTasks would catch an application that YARN shows as complete while its tasks run, as
+// it does with Flink, and one that stays at 0 until its end. The first of two files is read at once. So one of five
+// tasks finishes long before the task that reads the other file, and before those that wait for both.
 func TestProgressIsTheShareOfFinishedTasks(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice)
 	dir := u.Scratch(t)
 	local := t.TempDir()
-	for name, lines := range map[string]int{"short": 1, "long": 20_000} { // a fifth of a second for each, until the gate is open; no file is cut in two
+	for name, lines := range map[string]int{"short": 1, "long": 20_000} { // a fifth of a second for each, until the gate opens; no file is divided
 		if err := os.WriteFile(filepath.Join(local, name), []byte(strings.Repeat("line\n", lines)), 0o600); err != nil {
 			t.Fatal(err)
 		}
