@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// page is what the test runs of a page of documentation.
+// page is a page of documentation, with the blocks that the test runs.
 type page struct {
-	onCluster bool // its commands speak to a cluster
-	secure    bool // to one with Kerberos
+	onCluster bool // its commands need a cluster
+	secure    bool // its commands need a cluster with Kerberos
 	blocks    []block
 }
 
 // block is a block of shell commands.
 type block struct {
 	text  string
-	fails bool // it starts an application, or a job, that is to fail
+	fails bool // it starts an application or a job that will fail
 }
 
-// These stand on pages whose readers have a cluster.
+// These marks are on pages whose readers have a cluster.
 const (
 	clusterMark = "<!-- sh: on a cluster -->"
 	secureMark  = "<!-- sh: on a secure cluster -->"
 )
 
-// failsMark stands in the line above a block that shows a failure: of an application or a job, not of a command.
+// failsMark is in the line above a block that shows the failure of an application or a job, not of a command.
 const failsMark = "<!-- sh: fails -->"
 
 var (
@@ -33,8 +33,8 @@ var (
 	ends  = regexp.MustCompile(`\bbobbin (kill|cancel)\b`)
 )
 
-// parse finds the commands of a page. A block is sh, which is run; go, which internal/lint looks for in the code; or text. One that
-// is none of these is an error: it would be tested by nothing.
+// parse finds the blocks of a page. The kinds are sh, which the test runs; go, which internal/lint looks for in the
+// code; and text. Another kind is an error, because nothing would test it.
 func parse(content string) (page, error) {
 	p := page{onCluster: strings.Contains(content, clusterMark), secure: strings.Contains(content, secureMark)}
 	marks := 0
@@ -56,5 +56,5 @@ func parse(content string) (page, error) {
 	return p, nil
 }
 
-// endsSomething says whether the block cancels a job or kills an application.
+// endsSomething reports whether the block cancels a job or kills an application.
 func (b block) endsSomething() bool { return ends.MatchString(b.text) }

@@ -21,7 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// demoSize is the size of the demos' text, smaller than theirs to save time.
+// demoSize is the size of the text in these tests. It is smaller than the demos' own, to save time.
 const demoSize = "10m"
 
 // TestDemo would catch a demo that does not run on a fresh machine, counts wrongly, or leaves something behind.
@@ -31,8 +31,8 @@ func TestDemo(t *testing.T) {
 	w.wantTopTen(t, w.runDemo(t, "demo", "SIZE="+demoSize))
 }
 
-// TestDemoYARN would catch the same of the demo on YARN. Its cluster is the tests' own, which takes the place of the one that
-// scripts/cluster would start and end: pages and the demo that is interrupted start theirs.
+// TestDemoYARN would catch the same errors in the demo on YARN. It uses the tests' cluster instead of one that
+// scripts/cluster starts and ends. Pages, and the test of the interrupted demo, start clusters of their own.
 func TestDemoYARN(t *testing.T) {
 	t.Parallel()
 	w := fork(t, "demo-yarn")
@@ -43,7 +43,7 @@ func TestDemoYARN(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	clean() // by an earlier run
+	clean() // from an earlier run
 	t.Cleanup(clean)
 	calls := w.standIn(t, c)
 	out := w.runDemo(t, "demo-yarn", "SIZE="+demoSize)
@@ -73,7 +73,7 @@ func TestDemoYARNHasAClusterOfItsOwn(t *testing.T) {
 	w.wantTopTen(t, w.runDemo(t, "demo-yarn", "SIZE="+demoSize))
 }
 
-// TestDemoYARNEndsItsClusterAtCtrlC would catch daemons that outlive the demo they were started for.
+// TestDemoYARNEndsItsClusterAtCtrlC would catch daemons that outlive the demo.
 func TestDemoYARNEndsItsClusterAtCtrlC(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
@@ -98,8 +98,8 @@ func TestDemoYARNEndsItsClusterAtCtrlC(t *testing.T) {
 	w.wantNothingLeft(t)
 }
 
-// standIn has the workplace's scripts/cluster give out a cluster that runs, and leave it running. It gives the path of the file
-// with the calls.
+// standIn replaces scripts/cluster in the workplace by a script that uses a running cluster and does not end it. It
+// returns the path of the file with the calls.
 func (w *workplace) standIn(t *testing.T, c *cluster.Cluster) (calls string) {
 	t.Helper()
 	tool, err := place.clusterTool(t.Context())
@@ -120,14 +120,14 @@ fs)
 	;;
 esac
 `, calls, c.Dir(), tool)
-	err = errors.Join(os.Remove(script), runnable.Write(script, []byte(text))) // other workplaces have the same file
+	err = errors.Join(os.Remove(script), runnable.Write(script, []byte(text))) // other workplaces share the file
 	if err != nil {
 		t.Fatal(err)
 	}
 	return calls
 }
 
-// runDemo runs a target of the Makefile to its end, after which nothing may be left, and gives what it prints.
+// runDemo runs a target of the Makefile until its end, checks that nothing is left, and returns the output.
 func (w *workplace) runDemo(t *testing.T, target string, variables ...string) string {
 	t.Helper()
 	shell := openTerminal(t, w, nil)
@@ -139,7 +139,7 @@ func (w *workplace) runDemo(t *testing.T, target string, variables ...string) st
 	return shell.shown()
 }
 
-// wantTopTen checks what a demo has printed.
+// wantTopTen checks the output of a demo.
 func (w *workplace) wantTopTen(t *testing.T, out string) {
 	t.Helper()
 	if want := topTen(t, w); !strings.Contains(out, want) {
@@ -147,7 +147,7 @@ func (w *workplace) wantTopTen(t *testing.T, out string) {
 	}
 }
 
-// wantSucceeded checks the applications that a demo has named.
+// wantSucceeded checks the applications that a demo's output names.
 func (w *workplace) wantSucceeded(t *testing.T, c *cluster.Cluster, out string) {
 	t.Helper()
 	var seen ledger
@@ -160,7 +160,7 @@ func (w *workplace) wantSucceeded(t *testing.T, c *cluster.Cluster, out string) 
 	}
 }
 
-// daemons are the processes of clusters whose folders are among the workplace's temporary files.
+// daemons returns the processes of clusters whose folders are among the workplace's temporary files.
 func (w *workplace) daemons(t *testing.T) []string {
 	t.Helper()
 	environments, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -169,7 +169,7 @@ func (w *workplace) daemons(t *testing.T) []string {
 	}
 	var found []string
 	for _, path := range environments {
-		env, err := os.ReadFile(path) // of a process that has ended, or is another user's: nothing
+		env, err := os.ReadFile(path) // empty for an ended process, or another user's
 		if err == nil && bytes.Contains(env, []byte("BOBBIN_CLUSTER_DIR="+w.temp)) {
 			found = append(found, path)
 		}
@@ -177,7 +177,7 @@ func (w *workplace) daemons(t *testing.T) []string {
 	return found
 }
 
-// wantNothingLeft checks that neither processes nor files are left.
+// wantNothingLeft checks that no processes and files are left.
 func (w *workplace) wantNothingLeft(t *testing.T) {
 	t.Helper()
 	if found := w.daemons(t); len(found) > 0 {
@@ -188,13 +188,14 @@ func (w *workplace) wantNothingLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), "tmp.") { // mktemp's
+		if strings.HasPrefix(entry.Name(), "tmp.") { // mktemp made it
 			t.Errorf("files are left: %s", entry.Name())
 		}
 	}
 }
 
-// topTen counts the words of the demos' text in the plainest way, and gives the ten most frequent as the demos print them.
+// topTen counts the words of the demos' text in the simplest way, and returns the ten most frequent words in the demos'
+// format.
 func topTen(t *testing.T, w *workplace) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,11 +16,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// asHDFS makes the test binary the command hdfs, of which it has what pages use. Hadoop's own costs seconds of processor time
-// each time; `scripts/cluster fs`, which pages show as well, is that.
+// asHDFS makes the test binary the command hdfs, with the functions that pages use. Hadoop's own command costs seconds
+// of processor time for each call. Pages also show `scripts/cluster fs`, which runs Hadoop's own.
 const asHDFS = "BOBBIN_PAGES_HDFS"
 
-// hdfs is the command: `hdfs dfs` with -put, -cat, -ls or -mkdir -p.
+// hdfs implements the command: `hdfs dfs` with -put, -cat, -ls or -mkdir -p.
 func hdfs(ctx context.Context, args []string, out io.Writer) (err error) {
 	if len(args) < 3 || args[0] != "dfs" {
 		return fmt.Errorf("hdfs %q: want hdfs dfs -COMMAND ARGUMENTS", args)
@@ -60,13 +60,13 @@ func hdfs(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 }
 
-// put copies a file, or a folder of files, to where nothing is.
+// put copies a file, or a folder of files, to a path that does not exist yet.
 func put(ctx context.Context, files *dfs.FS, local, uri string) error {
 	if _, err := files.Stat(ctx, uri); err == nil {
 		return fmt.Errorf("put: %s exists already", uri)
 	}
 	entries, err := os.ReadDir(local)
-	if err != nil { // a file
+	if err != nil { // local is a file
 		_, err := files.Upload(ctx, local, uri, dfs.UploadOptions{})
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// javaPages map Java's classes and methods to ours. A table under a line that names a class by its full name is about the
-// methods of that class. A table under a line that names a package is about its classes, and about their getters whose
-// fields have other names. All must be there.
+// javaPages are the pages that map Java's classes and methods to ours. If the line above a table names a class by its
+// full name, the table lists the methods of that class. If the line names a package, the table lists its classes, and
+// their getters whose fields have other names. All names must exist.
 var (
 	javaPages = []string{"docs/java.md", "docs/java-records.md"}
 
@@ -34,7 +34,7 @@ var (
 	getter      = regexp.MustCompile(`^(?:get|is)([A-Z]\w*)$`)
 )
 
-// mapping is what a page says of one Java class or package.
+// mapping is the mapping of one Java class or package on a page.
 type mapping struct {
 	subject string
 	rows    []row
@@ -42,13 +42,13 @@ type mapping struct {
 
 // row is a row of a mapping's table.
 type row struct {
-	java []string // methods; or classes without their package, or their getters as Class.getter
+	java []string // methods; or classes without their package, or getters as Class.getter
 	ours []string // names such as yarnclient.Client.Kill
 }
 
 func (m mapping) ofPackage() bool { return strings.ToLower(m.subject) == m.subject }
 
-// names are all of Java's that the mapping has.
+// names returns all Java names of the mapping.
 func (m mapping) names() []string {
 	var names []string
 	for _, r := range m.rows {
@@ -82,12 +82,12 @@ func mappings(page string) []mapping {
 	return found
 }
 
-// It would catch a method that Java's users look for and do not find on the page, one that Java does not have, and names of
-// ours that are no more.
+// The test would catch a Java method that is missing on the page, a method that Java does not have, and names of ours
+// that do not exist any more.
 func TestThePageForJavaProgrammersIsTrueAndComplete(t *testing.T) {
 	var content strings.Builder
 	for _, name := range javaPages {
-		page, err := os.ReadFile(filepath.Join("..", "..", "..", name)) // not the copy, so that go test knows what it depends on
+		page, err := os.ReadFile(filepath.Join("..", "..", "..", name)) // not the copy, so that go test knows the dependency
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,8 +132,8 @@ func TestThePageForJavaProgrammersIsTrueAndComplete(t *testing.T) {
 	}
 }
 
-// renamed are the getters, as Class.getter, of the classes of a package for which our type has no field or method of that
-// name.
+// renamed returns the getters, as Class.getter, of a package's classes for which our type has no field or method with
+// that name.
 func renamed(m mapping, methods map[string][]string, ours packages) []string {
 	var names []string
 	for _, r := range m.rows {
@@ -151,7 +151,7 @@ func renamed(m mapping, methods map[string][]string, ours packages) []string {
 	return names
 }
 
-// methodsOf asks javap for the methods of all classes that are mapped, but for enumerations.
+// methodsOf asks javap for the methods of all mapped classes, except enumerations.
 func methodsOf(t *testing.T, jars artifacts.Jars, tables []mapping) map[string][]string {
 	t.Helper()
 	args := []string{"-public", "-cp", jars.Classpath()}
@@ -185,7 +185,7 @@ func methodsOf(t *testing.T, jars artifacts.Jars, tables []mapping) map[string][
 	return methods
 }
 
-// classesOf lists the classes of a package that are public and not within others.
+// classesOf lists the public top-level classes of a package.
 func classesOf(t *testing.T, jars artifacts.Jars, pkg string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(jars.Dir, "hadoop-yarn-api-*.jar"))
@@ -208,13 +208,13 @@ func classesOf(t *testing.T, jars artifacts.Jars, pkg string) []string {
 	return names
 }
 
-// packages are those that a program can import, by name.
+// packages are the packages that a program can import, by name.
 type packages map[string]*types.Package
 
-// declared asks the compiler what yarnrpc, and what it imports, declares.
+// declared asks the compiler for the declarations of yarnrpc and of its imports.
 func declared(t *testing.T) packages {
 	t.Helper()
-	const all = "github.com/bobbin-yarn/bobbin/yarnrpc/..." // of the work tree, which is compiled already, rather than of its copy
+	const all = "github.com/bobbin-yarn/bobbin/yarnrpc/..." // of the work tree, which is compiled already, instead of its copy
 	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,Module", all)
 	out, err := output(list)
 	if err != nil {
@@ -267,12 +267,12 @@ func (p packages) has(name string) error {
 	return nil
 }
 
-// hasMember says whether a type, package.Name, has a field or method of a name, in whatever case.
+// hasMember reports whether a type, package.Name, has a field or method with this name, ignoring case.
 func (p packages) hasMember(name, member string) bool {
 	pkg, rest, _ := strings.Cut(name, ".")
 	typeName, _, isMember := strings.Cut(rest, ".")
 	if isMember || p[pkg] == nil || p[pkg].Scope().Lookup(typeName) == nil {
-		return true // it stands for something that is no record
+		return true // it maps to something that is not a record
 	}
 	object := p[pkg].Scope().Lookup(typeName)
 	record, is := object.Type().Underlying().(*types.Struct)

@@ -7,13 +7,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
-// started is an application that a page's reader has started, with those of its jobs that it has told of.
+// started is an application that a page's reader has started, with its jobs that REST lists.
 type started struct {
 	cluster.RMApp
 	jobs []job
 }
 
-// job is one as `bobbin list -o json` has it.
+// job is a job in the output of `bobbin list -o json`.
 type job struct {
 	ID     string `json:"job"`
 	Name   string `json:"name"`
@@ -24,17 +24,17 @@ func (a started) ended() bool {
 	return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED"
 }
 
-// ledger holds what became of the applications of a page, block by block: a command that returns says little of what it has
-// started.
+// ledger records the results of a page's applications, block by block, because the exit code of a command says little
+// about the application that it has started.
 type ledger struct {
-	last   []started       // as they were when somebody looked last
-	fails  map[string]bool // by id: the block that started it has failsMark
-	failed map[string]bool // by id: it has failed, or one of its jobs has
+	last   []started       // the applications at the last look
+	fails  map[string]bool // by id: the block that started the application has failsMark
+	failed map[string]bool // by id: the application or one of its jobs has failed
 	ends   bool            // a block has ended something
 	marks  int
 }
 
-// look takes down what there is after a block.
+// look records the applications after a block.
 func (l *ledger) look(b block, apps []started) error {
 	if l.fails == nil {
 		l.fails, l.failed = make(map[string]bool), make(map[string]bool)
@@ -54,7 +54,7 @@ func (l *ledger) look(b block, apps []started) error {
 	return errors.Join(faults...)
 }
 
-// judge says what is wrong with an application.
+// judge returns the errors of an application.
 func (l *ledger) judge(app started) error {
 	var faults []error
 	if app.ended() {
@@ -66,7 +66,7 @@ func (l *ledger) judge(app started) error {
 	return errors.Join(faults...)
 }
 
-// allow gives an error of what an application or a job of it has come to, if the page does not say so.
+// allow returns an error for the outcome of an application or job, unless the page shows this outcome.
 func (l *ledger) allow(application, outcome, told string) error {
 	switch outcome {
 	case "FAILED", "FAILING":
@@ -78,14 +78,14 @@ func (l *ledger) allow(application, outcome, told string) error {
 		if l.ends {
 			return nil
 		}
-	case "UNDEFINED": // which an application that has ended should not be
-	default: // SUCCEEDED, FINISHED, or on the way there
+	case "UNDEFINED": // an ended application should not have this status
+	default: // SUCCEEDED, FINISHED, or not ended yet
 		return nil
 	}
 	return fmt.Errorf("%s; if the page shows this failure, put %s above the block", told, failsMark)
 }
 
-// close says what is wrong at the page's end.
+// close returns the errors at the page's end.
 func (l *ledger) close() error {
 	var faults []error
 	for _, app := range l.last {

@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// place is the workplace of all tests: to build everything takes longer than to use it.
+// place is the workplace of all tests, because a build takes longer than its use.
 var place *workplace
 
 func TestMain(m *testing.M) {
@@ -45,8 +45,8 @@ func run(m *testing.M) int {
 	return clusters.Main(m)
 }
 
-// TestCommandsOfThePages would catch a command in the documentation that does not work any more, or never did, for somebody who has
-// just cloned the repository; and one that returns without an error and starts what fails.
+// TestCommandsOfThePages would catch a command in the documentation that does not work in a fresh clone of the
+// repository, and a command that succeeds but starts something that fails.
 func TestCommandsOfThePages(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Open)
@@ -59,7 +59,7 @@ func TestCommandsOfThePages(t *testing.T) {
 	})
 }
 
-// TestCommandsOfPagesForSecureClusters is that for those who have a cluster with Kerberos.
+// TestCommandsOfPagesForSecureClusters is the same for pages that need a cluster with Kerberos.
 func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 	t.Parallel()
 	readPages(t, 1, func(p page) bool { return p.secure }, func(t *testing.T, w *workplace, _ page) *reader {
@@ -69,7 +69,7 @@ func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := rpctest.HDFS(t, c)
-		for _, left := range []string{"/tmp/words", "/user/" + trusted + "/counts", "/user/" + proxied + "/counts"} { // by an earlier run
+		for _, left := range []string{"/tmp/words", "/user/" + trusted + "/counts", "/user/" + proxied + "/counts"} { // from an earlier run
 			if err := files.Remove(t.Context(), left); err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 	})
 }
 
-// readPages has the pages that are wanted read side by side, each in a workplace of its own.
+// readPages follows the chosen pages side by side, each in a workplace of its own.
 func readPages(t *testing.T, atLeast int, wanted func(page) bool, by func(*testing.T, *workplace, page) *reader) {
 	t.Helper()
 	run := 0
@@ -110,7 +110,7 @@ func readPages(t *testing.T, atLeast int, wanted func(page) bool, by func(*testi
 	}
 }
 
-// fork is a workplace for one page or demo.
+// fork makes a workplace for one page or demo.
 func fork(t *testing.T, name string) *workplace {
 	t.Helper()
 	w, err := place.fork(t.Context(), name)
@@ -120,7 +120,8 @@ func fork(t *testing.T, name string) *workplace {
 	return w
 }
 
-// endCluster ends the cluster that a page starts and has not ended when the test ends, or the whole process.
+// endCluster ends the cluster that a page has started and not ended. It does so at the end of the test or of the
+// process.
 func (w *workplace) endCluster(t *testing.T) {
 	t.Helper()
 	end, err := cluster.EndWithThisProcess(filepath.Dir(w.ownCluster()))
@@ -134,7 +135,7 @@ func (w *workplace) endCluster(t *testing.T) {
 	})
 }
 
-// newReader makes somebody who has an open cluster, a name that nobody else has, and a home on HDFS with nothing in it.
+// newReader makes a user of an open cluster with a new name and an empty home on HDFS.
 func newReader(t *testing.T, w *workplace, c *cluster.Cluster) *reader {
 	t.Helper()
 	env, err := w.onCluster(c)
@@ -157,13 +158,13 @@ func newReader(t *testing.T, w *workplace, c *cluster.Cluster) *reader {
 	return &reader{place: w, env: append(env, "HADOOP_USER_NAME="+name), hdfs: c, users: []string{name}}
 }
 
-// TestWhatAPageStartsMustNotFail would catch this test's own blindness: an application fails after the command that has started
-// it has returned without an error.
+// TestWhatAPageStartsMustNotFail would catch a test of pages that overlooks an application that fails after its command
+// has succeeded.
 func TestWhatAPageStartsMustNotFail(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Open)
 	fails := func(name string) string {
-		return "```sh\nbin/bobbin run-application -nm " + name + " bin/examples/wordcount --input nowhere --output counts || true\n" + // it may fail while the command is still there
+		return "```sh\nbin/bobbin run-application -nm " + name + " bin/examples/wordcount --input nowhere --output counts || true\n" + // it may fail while the command still runs
 			"while bin/bobbin applications | grep " + name + "; do sleep 1; done\n```\n"
 	}
 	read := func(t *testing.T, content string) error {
@@ -191,7 +192,8 @@ func TestWhatAPageStartsMustNotFail(t *testing.T) {
 	})
 }
 
-// TestACommandThatFailsIsSeen would catch a shell that goes on, or that asks the last command of a pipe alone.
+// TestACommandThatFailsIsSeen would catch a shell that continues after a failure, or that checks only the last command
+// of a pipe.
 func TestACommandThatFailsIsSeen(t *testing.T) {
 	t.Parallel()
 	w, err := emptyWorkplace(t.TempDir())
@@ -213,7 +215,8 @@ func TestACommandThatFailsIsSeen(t *testing.T) {
 	}
 }
 
-// TestTheLedgerJudges would catch a job that fails in a session which goes on, and marks that say too much.
+// TestTheLedgerJudges would catch an overlooked failure of a job in a session that continues, and marks that allow too
+// much.
 func TestTheLedgerJudges(t *testing.T) {
 	t.Parallel()
 	app := func(state, final string, jobs ...string) started {

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// shownPlan is the command that draws a plan, and the picture below it.
+// shownPlan matches the command that draws a plan, and the picture below it.
 var shownPlan = regexp.MustCompile("(?m)^```sh\nbobbin info (.+)\n```\n\n```text\n((?s:.+?))^```$")
 
-// TestThePlanIsDrawnAsThePageShows would catch a picture in the documentation that the
-// command does not draw any more, and one that is not the plan that programs get as JSON.
+// TestThePlanIsDrawnAsThePageShows would catch a picture in the documentation that differs from the
+// command's output, and one that differs from the plan in JSON.
 func TestThePlanIsDrawnAsThePageShows(t *testing.T) {
 	t.Parallel()
 	w := fork(t, "plan")
@@ -30,7 +30,7 @@ func TestThePlanIsDrawnAsThePageShows(t *testing.T) {
 	if err := os.MkdirAll(text, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(text, "words"), []byte("a b\n"), 0o600); err != nil { // a plan wants its input
+	if err := os.WriteFile(filepath.Join(text, "words"), []byte("a b\n"), 0o600); err != nil { // a plan needs its input
 		t.Fatal(err)
 	}
 	info := func(arguments ...string) string {
@@ -62,7 +62,7 @@ func TestThePlanIsDrawnAsThePageShows(t *testing.T) {
 	if err := json.Unmarshal([]byte(info(append([]string{"-o", "json"}, arguments...)...)), &told); err != nil {
 		t.Fatal(err)
 	}
-	// It is a chain: each vertex reads the one above it.
+	// The plan is a chain: each vertex reads the one above it.
 	chain := told.Plan.Name + "\n"
 	for i, node := range told.Plan.Nodes {
 		for _, in := range node.Inputs {

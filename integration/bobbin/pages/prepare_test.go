@@ -11,7 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 )
 
-// TestPrepareInstallsWhatIsNeededAndNoMore would catch a demo that installs what the tests need, and tests that lack it.
+// TestPrepareInstallsWhatIsNeededAndNoMore would catch a demo that installs the tests' packages, and tests without one
+// of them.
 func TestPrepareInstallsWhatIsNeededAndNoMore(t *testing.T) {
 	t.Parallel()
 	hadoop := []string{"default-jdk-headless", "make", "maven"}
@@ -41,7 +42,8 @@ func TestPrepareInstallsWhatIsNeededAndNoMore(t *testing.T) {
 			}
 			installed := m.installed(t)
 			if slices.Contains(tc.args, "--all") {
-				// The KDC's programs are in a folder that the script then adds to the PATH: there, they may be this machine's.
+				// The KDC's programs are in a folder that the script adds to the PATH. This machine may have them
+				// there.
 				installed = slices.DeleteFunc(installed, func(name string) bool { return name == "krb5-kdc" || name == "krb5-admin-server" })
 			}
 			if !slices.Equal(installed, slices.Sorted(slices.Values(tc.installed))) {
@@ -54,7 +56,7 @@ func TestPrepareInstallsWhatIsNeededAndNoMore(t *testing.T) {
 	}
 }
 
-// machine has next to no programs, and an apt-get that notes what it is to install.
+// machine has almost no programs, and an apt-get that records the packages to install.
 type machine struct{ root string }
 
 func newMachine(t *testing.T, user string, has []string) machine {
@@ -112,7 +114,7 @@ func (m machine) prepare(t *testing.T, args ...string) (out string, code int) {
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
-// installed are the packages that apt-get was asked for, sorted.
+// installed returns the packages that apt-get got, sorted.
 func (m machine) installed(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -130,7 +132,7 @@ func (m machine) installed(t *testing.T) []string {
 	return names
 }
 
-// lines are those of a file, which need not be there.
+// lines returns the lines of a file, or none if it does not exist.
 func (m machine) lines(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(m.root, name))

@@ -15,18 +15,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// reader is somebody who follows a page.
+// reader follows a page.
 type reader struct {
 	place *workplace
-	env   []string         // beside the workplace's
+	env   []string         // beside the workplace
 	hdfs  *cluster.Cluster // nil if there is none yet
-	users []string         // whose applications on it may be the reader's
-	named bool             // others are these users, too: the reader's applications are those that the page's commands name
-	login []string         // flags for bobbin, which the reader may have no ticket for
+	users []string         // users whose applications on it may be the reader's
+	named bool             // true if others use these names too: then only the applications that the page's commands name are the reader's
+	login []string         // flags for bobbin, because the reader may have no ticket
 }
 
-// read follows a page to its end. It gives what is wrong: a command that fails, an application or a job that does not come to
-// what the page shows, something that is left running.
+// read follows a page to its end. It returns the errors: a command that fails, an application or a job with another
+// result than the page shows, something that still runs.
 func (r *reader) read(t testing.TB, p page) error {
 	t.Helper()
 	if err := syntax(t, p); err != nil {
@@ -56,7 +56,7 @@ func (r *reader) read(t testing.TB, p page) error {
 	return nil
 }
 
-// cluster is what the reader works on: the tests' or, where the page starts one, its own.
+// cluster returns the reader's cluster: the tests', or one that the page has started.
 func (r *reader) cluster() (*cluster.Cluster, error) {
 	if r.hdfs != nil {
 		return r.hdfs, nil
@@ -64,7 +64,7 @@ func (r *reader) cluster() (*cluster.Cluster, error) {
 	return cluster.Find(r.place.ownCluster())
 }
 
-// started lists the reader's applications, and of those that run the jobs.
+// started lists the reader's applications, with the jobs of running ones.
 func (r *reader) started(t testing.TB, c *cluster.Cluster, shown string) ([]started, error) {
 	t.Helper()
 	queries := []string{""}
@@ -77,7 +77,7 @@ func (r *reader) started(t testing.TB, c *cluster.Cluster, shown string) ([]star
 	var list []started
 	for _, query := range queries {
 		var answer struct {
-			Apps *struct{ App []cluster.RMApp } // null while there is none
+			Apps *struct{ App []cluster.RMApp } // null if there are none
 		}
 		wait.For(t, "the applications", func() (bool, error) {
 			err := c.RM().Get(wait.Context(t), "apps"+query, &answer)
@@ -100,7 +100,7 @@ func (r *reader) started(t testing.TB, c *cluster.Cluster, shown string) ([]star
 	return list, nil
 }
 
-// ask asks an application that runs for its jobs. One that ends meanwhile has said what it has to say.
+// ask asks a running application for its jobs. It is no error if the application ends meanwhile.
 func (r *reader) ask(t testing.TB, c *cluster.Cluster, app started) (_ started, err error) {
 	t.Helper()
 	wait.For(t, "the jobs of "+app.ID, func() (bool, error) {
@@ -117,14 +117,14 @@ func (r *reader) ask(t testing.TB, c *cluster.Cluster, app started) (_ started, 
 	return app, err
 }
 
-// bobbin runs a command of it on a cluster, as the reader.
+// bobbin runs a bobbin command on a cluster, as the reader.
 func (r *reader) bobbin(ctx context.Context, c *cluster.Cluster, words ...string) (string, error) {
 	cmd := r.place.command(ctx, filepath.Join(r.place.repo, "bin", "bobbin"), slices.Concat(words[:1], r.login, words[1:])...)
 	cmd.Env = append(slices.Concat(cmd.Env, r.env), "HADOOP_CONF_DIR="+c.ConfDir())
 	return output(cmd)
 }
 
-// end kills what a page that has failed has left.
+// end kills the applications that a failed page has left.
 func (r *reader) end(t testing.TB, apps []started) {
 	t.Helper()
 	for _, app := range apps {

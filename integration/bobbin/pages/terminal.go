@@ -14,21 +14,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// terminal is the shell in which a reader types the blocks of a page, one after another.
+// terminal is the shell in which a reader types the blocks of a page one after another.
 type terminal struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	dir   string // has what the shell shows, and a file for each block that has come to its end
-	done  int    // blocks
+	dir   string // has the shell's output, and a file for each completed block
+	done  int    // number of blocks
 	ended chan struct{}
 }
 
-// openTerminal starts a shell in the workplace. It ends at the first command that fails, also where another one reads what
-// that has printed; for that sh has no option everywhere, and so it is bash, as sh.
+// openTerminal starts a shell in the workplace. The shell ends at the first command that fails, also inside a pipe. Not
+// every sh has an option for pipes, so it is bash in its sh mode.
 func openTerminal(t testing.TB, w *workplace, env []string) *terminal {
 	t.Helper()
 	dir := t.TempDir()
-	shown, err := os.Create(filepath.Join(dir, "shown")) // no pipe: a daemon that a page starts would keep it open
+	shown, err := os.Create(filepath.Join(dir, "shown")) // not a pipe, which a daemon started by a page would keep open
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,11 @@ func openTerminal(t testing.TB, w *workplace, env []string) *terminal {
 	}
 	go func() { // ends with the shell
 		defer close(s.ended)
-		_ = s.cmd.Wait() // how it ended is in ProcessState
+		_ = s.cmd.Wait() // ProcessState has the result
 	}()
 	t.Cleanup(func() {
 		select {
-		case <-s.ended: // by a page that has come to its end: the pid may be another's by now
+		case <-s.ended: // the page has ended: the pid may now be another process's
 		default:
 			_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // it may have ended just now
 			<-s.ended
@@ -56,18 +56,18 @@ func openTerminal(t testing.TB, w *workplace, env []string) *terminal {
 	return s
 }
 
-// run has the shell do a block to its end.
+// run runs a block in the shell to its end.
 func (s *terminal) run(t testing.TB, b block) error {
 	t.Helper()
 	s.done++
 	mark := filepath.Join(s.dir, fmt.Sprintf("block-%d", s.done))
-	// The shell reads its input line by line, so that it waits for the next block behind this one.
+	// The shell reads its input line by line, so it waits for the next block after this one.
 	if _, err := io.WriteString(s.stdin, b.text+": >'"+mark+"'\n"); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
 	var failed error
 	wait.Satisfied(t, "the end of a block", func() error {
-		ended := !s.runs() // before the look for the mark
+		ended := !s.runs() // must be read before the mark is checked
 		if _, err := os.Stat(mark); err == nil {
 			return nil
 		}
@@ -80,13 +80,13 @@ func (s *terminal) run(t testing.TB, b block) error {
 	return failed
 }
 
-// close ends the shell behind the last block.
+// close ends the shell after the last block.
 func (s *terminal) close() error {
 	err := s.stdin.Close()
 	if errors.Is(err, os.ErrClosed) {
-		err = nil // it has ended
+		err = nil // the shell has ended
 	}
-	<-s.ended // it has nothing to do any more
+	<-s.ended // the shell has nothing more to do
 	if err == nil && !s.cmd.ProcessState.Success() {
 		err = fmt.Errorf("the shell: %v", s.cmd.ProcessState)
 	}
@@ -102,7 +102,7 @@ func (s *terminal) runs() bool {
 	}
 }
 
-// shown is all that the commands have printed so far.
+// shown returns all output of the commands so far.
 func (s *terminal) shown() string {
 	text, err := os.ReadFile(filepath.Join(s.dir, "shown"))
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *terminal) shown() string {
 	return string(text)
 }
 
-// syntax has sh read the blocks, which is the shell that pages are for.
+// syntax checks the blocks with sh, the shell for which pages are written.
 func syntax(t testing.TB, p page) error {
 	var all strings.Builder
 	for _, b := range p.blocks {

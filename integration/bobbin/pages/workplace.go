@@ -1,15 +1,11 @@
-// Package pages tests the documentation as its readers use it: every block of
-// shell commands is run, in a fresh copy of the repository, by somebody whose
-// home is empty and who, where the page wants one, has a real cluster; and the
-// demos are run.
+// Package pages tests the documentation like a reader uses it. It runs every block of shell commands in a fresh copy of
+// the repository, as a user with an empty home and, if the page needs one, a real cluster. It also runs the demos.
 //
-// A command that fails ends its page, also in a pipe. After each block YARN is asked
-// for the applications that the page has started, and they for their jobs: none may
-// have failed, unless failsMark says so, nor have been killed where nothing on the
-// page kills, and at the page's end none may run.
+// A command that fails ends its page, also in a pipe. After each block the test asks YARN for the applications that the
+// page has started, and asks these for their jobs. None may have failed, unless failsMark says so, nor have been
+// killed, unless a block kills something. At the page's end none may run.
 //
-// The package has no goroutines but those that wait for a command. It is for
-// tests only.
+// The package has only goroutines that wait for a command. It is for tests only.
 package pages
 
 import (
@@ -28,9 +24,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 )
 
-// workplace is a fresh copy of the repository, and its reader's home and temporary files beside it.
+// workplace is a fresh copy of the repository, with its reader's home and temporary files beside it.
 type workplace struct {
-	root string // holds all that follows
+	root string // contains all the folders below
 	repo string
 	temp string
 	env  []string
@@ -41,11 +37,11 @@ type workplace struct {
 	tools error
 }
 
-// Users of secure clusters: one whom the servers let act for others (cluster.Kerberos), and for whom.
+// Users of secure clusters: one who may impersonate others (cluster.Kerberos), and the one whom this user impersonates.
 const trusted, proxied = "alice", "bob"
 
-// newWorkplace copies the work tree, but for what git ignores. Downloads and compiled packages are shared with the
-// developer: without them every test would begin with minutes of both.
+// newWorkplace copies the work tree without the files that git ignores. It shares downloads and compiled packages with
+// the developer, because without them every test would take minutes longer.
 func newWorkplace(ctx context.Context, root string) (*workplace, error) {
 	w, err := emptyWorkplace(root)
 	if err != nil {
@@ -60,7 +56,7 @@ func newWorkplace(ctx context.Context, root string) (*workplace, error) {
 	return w, w.setEnvironment(ctx)
 }
 
-// emptyWorkplace has no repository and no environment yet.
+// emptyWorkplace makes a workplace without a repository and an environment.
 func emptyWorkplace(root string) (*workplace, error) {
 	w := &workplace{root: root, repo: filepath.Join(root, "bobbin"), temp: filepath.Join(root, "tmp")}
 	cache := filepath.Join(w.home(), ".cache", "bobbin")
@@ -87,8 +83,8 @@ func emptyWorkplace(root string) (*workplace, error) {
 
 func (w *workplace) home() string { return filepath.Join(w.root, "home") }
 
-// fork is another workplace, in which `make build` finds all built: once is enough. Both have the same files, until one
-// replaces its own: nobody who reads a page writes into those of the repository.
+// fork makes another workplace in which `make build` finds all programs built. Both share the files until one replaces
+// its own file. No command of a page writes into a file of the repository.
 func (w *workplace) fork(ctx context.Context, name string) (*workplace, error) {
 	w.build.Do(func() { _, w.built = output(w.command(context.WithoutCancel(ctx), "make", "build")) })
 	if w.built != nil {
@@ -101,11 +97,11 @@ func (w *workplace) fork(ctx context.Context, name string) (*workplace, error) {
 	if _, err := output(exec.CommandContext(ctx, "cp", "-a", "--link", w.repo, f.repo)); err != nil {
 		return nil, err
 	}
-	f.env = append(slices.Clone(w.env), f.places()...) // the last entry of a name counts
+	f.env = append(slices.Clone(w.env), f.places()...) // the last entry with a name counts
 	return f, nil
 }
 
-// places are where the reader's own files go.
+// places are the variables with the folders of the reader's own files.
 func (w *workplace) places() []string { return []string{"HOME=" + w.home(), "TMPDIR=" + w.temp} }
 
 func (w *workplace) copyRepository(ctx context.Context) error {
@@ -145,8 +141,8 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, content, info.Mode().Perm())
 }
 
-// setEnvironment gives the reader what is needed to find programs, and where Go keeps its things. All is compiled as the Makefile
-// does it: what that compiled is of use here then, though it lay in another folder.
+// setEnvironment sets the variables that find programs, and the folders of Go's caches. It compiles with the Makefile's
+// flags, so that packages compiled in another folder can be reused.
 func (w *workplace) setEnvironment(ctx context.Context) error {
 	w.env = append(w.places(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	for _, name := range []string{"PATH", "LANG", "USER", "LOGNAME", "JAVA_HOME", cluster.VersionVariable, cluster.LimitVariable} {
@@ -165,7 +161,8 @@ func (w *workplace) setEnvironment(ctx context.Context) error {
 	return nil
 }
 
-// command runs a program in the repository's folder, in a process group of its own; when ctx ends, as Ctrl-C would end it.
+// command runs a program in the repository's folder, in a process group of its own. When ctx ends, it ends the group as
+// Ctrl-C would.
 func (w *workplace) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = w.repo, w.env
@@ -174,12 +171,12 @@ func (w *workplace) command(ctx context.Context, program string, args ...string)
 	return cmd
 }
 
-// ownCluster is the folder of the cluster that a page starts where developers have theirs.
+// ownCluster returns the folder of the cluster that a page starts, at the default place.
 func (w *workplace) ownCluster() string {
 	return filepath.Join(w.home(), ".cache", "bobbin", "cluster")
 }
 
-// clusterTool is the program behind scripts/cluster.
+// clusterTool is the program of scripts/cluster.
 func (w *workplace) clusterTool(ctx context.Context) (string, error) {
 	path := filepath.Join(w.root, "cluster")
 	w.tool.Do(func() {
@@ -188,8 +185,9 @@ func (w *workplace) clusterTool(ctx context.Context) (string, error) {
 	return path, w.tools
 }
 
-// onCluster gives what readers have in their environments who have a cluster, with a command hdfs for its files. On a
-// secure one the reader is trusted, with a keytab and no ticket yet; on an open one the caller adds a name.
+// onCluster returns the environment of readers who have a cluster, with a command hdfs for its files. On a secure
+// cluster the reader may impersonate others, and has a keytab but no ticket yet. On an open cluster the caller adds a
+// name.
 func (w *workplace) onCluster(c *cluster.Cluster) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -211,7 +209,7 @@ func (w *workplace) onCluster(c *cluster.Cluster) ([]string, error) {
 	return append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH")), nil
 }
 
-// output gives what a command prints, without the last line's end; what it says on standard error is in its error.
+// output returns the output of a command without its last newline. The command's standard error is in the error.
 func output(cmd *exec.Cmd) (string, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

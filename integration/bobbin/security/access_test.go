@@ -16,8 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// tryOthersRights would catch an application that somebody else may end or look
-// into, and staged files that others may read.
+// tryOthersRights would catch an application that another user may end or look into, and staged files that others may
+// read.
 func tryOthersRights(t *testing.T, d *bobbintest.Dawdler) {
 	alice, other := d.User, suite.UserOf(t, d.User.Cluster, bob)
 	if got := other.Run(t, "kill", d.Application); got.Code == 0 || !strings.Contains(got.Stderr, "bob") {
@@ -27,7 +27,7 @@ func tryOthersRights(t *testing.T, d *bobbintest.Dawdler) {
 		t.Error("YARN gives bob a token for the master")
 	}
 	if token := alice.Report(t, d.Application).ClientToAMToken; token == nil {
-		t.Error("YARN gives alice no token for her own master") // or the last check proves nothing
+		t.Error("YARN gives alice no token for her own master") // otherwise the last check proves nothing
 	}
 
 	dir := "/user/" + alice.Name + "/" + staging.DirName + "/" + d.Application
@@ -43,7 +43,7 @@ func tryOthersRights(t *testing.T, d *bobbintest.Dawdler) {
 	checkStaged(t, alice, dir)
 }
 
-// checkStaged checks that what is secret is the owner's alone even if the directory were not.
+// checkStaged checks that only the owner can read the secret files, even if others could enter the directory.
 func checkStaged(t *testing.T, u *bobbintest.User, dir string) {
 	t.Helper()
 	hdfs := rpctest.HDFS(t, u.Cluster)
@@ -60,7 +60,7 @@ func checkStaged(t *testing.T, u *bobbintest.User, dir string) {
 	}
 }
 
-// checkHeld would catch a process without a token that it needs, and one with a token or a file that it has no use for.
+// checkHeld would catch a process without a token that it needs, and one with a token or a file that it does not need.
 func checkHeld(t *testing.T, d *bobbintest.Dawdler) {
 	t.Helper()
 	for _, p := range bobbintest.Processes(t, d.Application) {
@@ -85,7 +85,7 @@ func checkHeld(t *testing.T, d *bobbintest.Dawdler) {
 		t.Error("the master lacks a token, for YARN or for HDFS")
 	}
 	if !inside(t, master, launch.KeytabFile) {
-		t.Error("the master has no keytab") // or that workers have none proves nothing
+		t.Error("the master has no keytab") // otherwise the check of the workers proves nothing
 	}
 	for _, p := range bobbintest.ProcessesIn(t, d.Application, bobbintest.TaskHost) {
 		for _, name := range []string{launch.TokenFileVariable, launch.Variable} {
@@ -96,7 +96,7 @@ func checkHeld(t *testing.T, d *bobbintest.Dawdler) {
 	}
 }
 
-// inside tells whether a file of that name is where a process of ours works.
+// inside reports whether a file with this name is in the working directory of a process.
 func inside(t *testing.T, p bobbintest.Process, name string) bool {
 	t.Helper()
 	_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(p.PID), "cwd", name))
@@ -106,7 +106,7 @@ func inside(t *testing.T, p bobbintest.Process, name string) bool {
 	return err == nil
 }
 
-// TestRightsAreGranted would catch access lists that do not reach YARN.
+// TestRightsAreGranted would catch access lists that YARN does not get.
 func TestRightsAreGranted(t *testing.T) {
 	t.Parallel()
 	alice, other := suite.User(t, bobbintest.Alice), suite.User(t, bob)

@@ -24,12 +24,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// tooLong is how long a server may not keep a connection that it is to end: many times the longest of its own limits, the 30 s
-// in which REST wants a body.
+// tooLong bounds the time in which a server must end a connection. It is many times the longest of the server's own
+// limits, REST's 30 s for a body.
 const tooLong = 5 * time.Minute
 
-// TestNobodyElseGetsIntoAJob tries what an attacker might, all at once and on one job. It would catch a job that is
-// disturbed though no door was open; each part says what else it would catch.
+// TestNobodyElseGetsIntoAJob tries many attacks at once on one job. It would catch a job that an attack disturbs
+// although no connection was accepted. The comment of each part says what else it would catch.
 func TestNobodyElseGetsIntoAJob(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -60,7 +60,7 @@ func TestNobodyElseGetsIntoAJob(t *testing.T) {
 	d.CheckSucceeds(t)
 }
 
-// processes are those of a job's master, workers and hosts.
+// processes returns the processes of a job's master, workers and hosts.
 func processes(t *testing.T, d *bobbintest.Dawdler) (pids []int) {
 	t.Helper()
 	for _, p := range bobbintest.Processes(t, d.Application) {
@@ -72,15 +72,15 @@ func processes(t *testing.T, d *bobbintest.Dawdler) (pids []int) {
 	return pids
 }
 
-// tryDoors knocks at the doors of a running job with what an attacker might have.
-// It would catch a door that takes any certificate, or one that is good for another door.
+// tryDoors connects to the servers of a running job with credentials that an attacker might have. It would catch a
+// server that accepts any certificate, or one that is valid for another server.
 func tryDoors(t *testing.T, d *bobbintest.Dawdler) {
 	worker := d.First(t, bobbintest.TaskExecutor)
 	told, err := launch.Decode[launch.TaskExecutor](worker.Variable(t, launch.Variable))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What only root can steal here, and what it lets its holder make.
+	// The credentials that only root can steal here, and those that their holder can make.
 	workers := parse(t, worker.Credentials(t).Secrets[launch.SecretCredentials])
 	job, container := ids.JobID(d.Job), ids.ResourceID(worker.Container)
 	hosts, others := issue(t, workers, job), issue(t, workers, ids.JobID(strings.Repeat("0", len(job))))
@@ -93,7 +93,7 @@ func tryDoors(t *testing.T, d *bobbintest.Dawdler) {
 		address string
 		open    bool
 	}{
-		{"a worker at the master's", keyPair(t, workers), master, true}, // without which the others prove nothing
+		{"a worker at the master's", keyPair(t, workers), master, true}, // without it the others prove nothing
 		{"somebody without a certificate at the master's", nil, master, false},
 		{"a worker of another cluster at the master's", keyPair(t, stranger), master, false},
 		{"a task host at the master's", keyPair(t, hosts), master, false},
@@ -110,10 +110,10 @@ func tryDoors(t *testing.T, d *bobbintest.Dawdler) {
 	}
 }
 
-// knock shows a certificate at a door, whoever is behind it, and says why it stays closed.
+// knock shows a certificate to a server without checking the server's own, and returns the reason of a refusal.
 func knock(t *testing.T, address string, certificate *tls.Certificate) error {
 	t.Helper()
-	config := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, NextProtos: []string{"h2"}} // as an attacker does
+	config := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, NextProtos: []string{"h2"}} // like an attacker
 	if certificate != nil {
 		config.Certificates = []tls.Certificate{*certificate}
 	}
@@ -129,9 +129,9 @@ func knock(t *testing.T, address string, certificate *tls.Certificate) error {
 	if err := conn.HandshakeContext(t.Context()); err != nil {
 		return err
 	}
-	// In TLS 1.3 the client hears of its certificate by what it reads next: an alert, or else whatever a server says to
-	// one that it has let in and that leaves.
-	_ = conn.CloseWrite() // it may have been shown the door already
+	// In TLS 1.3 the client learns whether its certificate is accepted at its next read: from an alert, or from any
+	// message of a server that has accepted it.
+	_ = conn.CloseWrite() // the server may have closed the connection already
 	_, err = conn.Read(make([]byte, 1))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a connection to %s that was ended stays open", address)
@@ -161,7 +161,7 @@ func issue(t *testing.T, worker *pki.Credentials, job ids.JobID) *pki.Credential
 	return host
 }
 
-// foreign are credentials of a worker of the same name, by another authority.
+// foreign returns credentials of a worker with the same name from another authority.
 func foreign(t *testing.T, application string, container ids.ResourceID) *pki.Credentials {
 	t.Helper()
 	authority, err := pki.NewAuthority(application, time.Now())
@@ -175,7 +175,7 @@ func foreign(t *testing.T, application string, container ids.ResourceID) *pki.Cr
 	return worker
 }
 
-// keyPair is what TLS shows of credentials.
+// keyPair returns the TLS key pair of credentials.
 func keyPair(t *testing.T, c *pki.Credentials) *tls.Certificate {
 	t.Helper()
 	text, err := c.PEM()
@@ -194,7 +194,7 @@ func pair(t *testing.T, text msg.Secret) *tls.Certificate {
 	return &certificate
 }
 
-// expired is a task host's certificate that ended a minute ago.
+// expired returns a task host's certificate that ended a minute ago.
 func expired(t *testing.T, worker *pki.Credentials, host pki.Identity) *tls.Certificate {
 	t.Helper()
 	issuer := keyPair(t, worker)
@@ -217,7 +217,7 @@ func expired(t *testing.T, worker *pki.Credentials, host pki.Identity) *tls.Cert
 	return &tls.Certificate{Certificate: append([][]byte{der}, issuer.Certificate...), PrivateKey: key}
 }
 
-// dataAddress is where a task host takes records: the only port that it listens on.
+// dataAddress returns the address at which a task host receives records: its only open port.
 func dataAddress(t *testing.T, host bobbintest.Process) string {
 	t.Helper()
 	found := host.Listens(t)

@@ -10,10 +10,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestAJobOutlivesTheActiveServers kills the active ResourceManager and then the active NameNode.
-// It would catch tokens that only the first of a pair is shown, and a job
-// that gets no new containers, or none that read HDFS, from the second. Before, as the cluster is its own, it looks at what is
-// said when servers have no principals.
+// TestAJobOutlivesTheActiveServers kills the active ResourceManager and then the active NameNode. It would catch tokens
+// that only the first server of a pair accepts, and a job that gets no new containers from the second one, or
+// containers that cannot read HDFS. Before that, the test checks the error for servers without principals, because the
+// cluster is its own.
 func TestAJobOutlivesTheActiveServers(t *testing.T) {
 	c := clusters.Change(t, clusters.SecurePair, "kills the active ResourceManager and the active NameNode, and hides principals")
 	alice := suite.UserOf(t, c, bobbintest.Alice)
@@ -26,7 +26,7 @@ func TestAJobOutlivesTheActiveServers(t *testing.T) {
 	}
 	wait.For(t, "the other ResourceManager is active", func() (bool, error) {
 		second, err := c.ActiveRM(t.Context())
-		return err == nil && second != first, nil // none is, for a while
+		return err == nil && second != first, nil // none is active for a while
 	})
 	d.First(t, bobbintest.TaskExecutor).Kill(t)
 	d.AwaitRestart(t)

@@ -17,16 +17,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
-// tryOtherGrants speaks as a worker whose certificate was stolen, first with the fencing
-// token of another grant of leadership. It would catch a role that takes in a worker of a leader before it, or
-// loses its own to one.
+// tryOtherGrants acts as a worker whose certificate was stolen. It first uses the fencing token of another grant of
+// leadership. It would catch a role that accepts a worker of an earlier leader, or loses its own worker to one.
 func tryOtherGrants(t *testing.T, d *bobbintest.Dawdler) {
 	worker := d.First(t, bobbintest.TaskExecutor)
 	conn := dialMaster(t, worker)
 	me, other := ids.ResourceID(worker.Container), ids.ResourceID("another")
 
-	// What is said without a token, as the first word of a worker is, comes in the name of another
-	// one: it is refused, and so shows what was heard before.
+	// A message without a token, like a worker's first message, comes under another worker's name. The role refuses it,
+	// and its answer shows that it has ignored the message before.
 	answer := answerTo(t, conn, "resourcemanager",
 		msg.RegisterTaskExecutor{ProtocolVersion: jobgraph.ProtocolVersion, Resource: me, Host: "localhost"},
 		msg.RegisterTaskExecutor{ProtocolVersion: jobgraph.ProtocolVersion, Resource: other, Host: "localhost"})
@@ -51,7 +50,7 @@ func dialMaster(t *testing.T, worker bobbintest.Process) *rolerpc.Conn {
 	return dialAs(t, worker, told.AMAddress)
 }
 
-// dialAs is dialMaster by another way to the master.
+// dialAs is dialMaster for another address.
 func dialAs(t *testing.T, worker bobbintest.Process, address string) *rolerpc.Conn {
 	t.Helper()
 	logger := logrus.New()
@@ -64,10 +63,10 @@ func dialAs(t *testing.T, worker bobbintest.Process, address string) *rolerpc.Co
 	return rpctest.Closing(t, conn)
 }
 
-// answers are what a role says, until the stream ends. There is room for more than it would say.
+// answers holds the messages of a role until the stream ends. It has room for more than the role sends.
 type answers chan msg.Message
 
-// Hears is what either role says.
+// Hears returns the messages of either role.
 func (a answers) Hears() msg.Kinds {
 	return msg.KindsOf(msg.TaskExecutorRegistered{}, msg.RegistrationRejected{}, msg.ReleaseTaskExecutor{}, msg.UpdateTokens{},
 		msg.RequestSlots{}, msg.RegisteredAtJobMaster{}, msg.Heartbeat{}, msg.Disconnect{})
@@ -76,8 +75,8 @@ func (a answers) Hears() msg.Kinds {
 func (a answers) Receive(m msg.Message) { a <- m }
 func (a answers) Closed(error)          { close(a) }
 
-// answerTo says something to a role under the token of another grant, then something under none, and gives the first
-// answer; nil where the stream ends without one.
+// answerTo sends a role a message under the token of another grant, then one without a token, and returns the first
+// answer. It returns nil if the stream ends without an answer.
 func answerTo(t *testing.T, conn *rolerpc.Conn, target string, stale, first msg.Message) msg.Message {
 	t.Helper()
 	got := make(answers, 100)

@@ -10,12 +10,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestAFailedSubmissionGivesItsTokensBack has HDFS refuse what is staged, when all checks have
-// passed and the tokens are there. It would catch tokens that open carol's files for a week
-// though no application ever ran.
+// TestAFailedSubmissionGivesItsTokensBack makes HDFS refuse the staged files, after all checks have
+// passed and the tokens were obtained. It would catch tokens that give access to carol's files for
+// a week although no application ran.
 func TestAFailedSubmissionGivesItsTokensBack(t *testing.T) {
 	t.Parallel()
-	only := suite.User(t, carol) // the log tells of others' tokens, too
+	only := suite.User(t, carol) // the log also has others' tokens
 	path := filepath.Join(only.Cluster.LogDir(), "namenode.log")
 	before, err := os.Stat(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestAFailedSubmissionGivesItsTokensBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := func(pattern string) (tokens []string) {
-		// Those that an ApplicationMaster obtains name carol as their renewer.
+		// Tokens that an ApplicationMaster obtains name carol as their renewer.
 		of := regexp.MustCompile(pattern + `.*: \((token for ` + carol + `: .*, renewer=rm, .*sequenceNumber=\d+)`)
 		for _, found := range of.FindAllSubmatch(log[before.Size():], -1) {
 			tokens = append(tokens, string(found[1]))

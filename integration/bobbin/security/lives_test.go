@@ -22,17 +22,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// Long lives, in minutes: jobs that read and write all the time while whatever
-// lets them do so ends several times over.
+// Lives of minutes: jobs read and write all the time while their credentials end several times.
 const life = 12 * time.Minute
 
-// lastingFlags are those of a job that is to outlive everything.
+// lastingFlags are the flags of a job that must survive all of this.
 func lastingFlags(u *bobbintest.User) []string {
 	return slices.Concat(keytabOptions(u), option("yarn.application-attempts", 2), []string{"-s", "1"})
 }
 
-// watch looks at a job every few seconds until a moment; it must run, and not be restarted
-// meanwhile.
+// watch looks at a job every few seconds until this time. The job must run, and must not restart meanwhile.
 func watch(t *testing.T, d *bobbintest.Dawdler, until time.Time) {
 	t.Helper()
 	ctx, cancel := context.WithDeadline(t.Context(), until)
@@ -56,7 +54,7 @@ func watch(t *testing.T, d *bobbintest.Dawdler, until time.Time) {
 	}
 }
 
-// tokenEnd is until when the token for HDFS can be renewed that a process began with.
+// tokenEnd returns the time until which the HDFS token with which a process began can be renewed.
 func tokenEnd(t *testing.T, p bobbintest.Process) time.Time {
 	t.Helper()
 	token := p.Credentials(t).ByKind(creds.KindHDFSDelegation)
@@ -70,7 +68,7 @@ func tokenEnd(t *testing.T, p bobbintest.Process) time.Time {
 	return id.Max
 }
 
-// said counts the lines of a log that hold all of these words.
+// said counts the lines of a log that contain all these words.
 func said(t *testing.T, log string, words ...string) int {
 	t.Helper()
 	text, err := os.ReadFile(log)
@@ -86,21 +84,21 @@ func said(t *testing.T, log string, words ...string) int {
 	return n
 }
 
-// masterLog is the log of a master, as it lies on its node: while the KDC is away nobody can ask YARN for it.
+// masterLog returns the path of a master's log on its node, because while the KDC is away YARN cannot be asked for it.
 func masterLog(t *testing.T, master bobbintest.Process) string {
 	t.Helper()
 	return filepath.Join(master.Variable(t, "LOG_DIRS"), "jobmanager.log")
 }
 
-// node is where a process runs; "" once it is gone.
+// node returns the node of a process, or "" after its end.
 func node(t *testing.T, p bobbintest.Process) string {
 	t.Helper()
 	return p.Variable(t, "NM_HOST")
 }
 
-// loseMaster takes the node of the job's master away, as a machine that stands still does: its NodeManager dies, the
-// master answers nothing, and its workers there work on. Once another attempt has taken over, the lost one
-// wakes up. It must see that it is none any more, and end with nothing touched. The node is returned.
+// loseMaster makes the node of the job's master fail like a machine that hangs. Its NodeManager dies, the master does
+// not answer, and its workers there continue. After another attempt has taken over, the lost master resumes. It must
+// see that it was replaced, and end without touching anything. loseMaster returns the node.
 func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
 	t.Helper()
 	c := d.User.Cluster
@@ -133,12 +131,11 @@ func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
 	return host
 }
 
-// TestAJobOutlivesItsTokens is about all that rolls: the keys of AMRM, NM and container tokens
-// every two minutes, tickets of two minutes, and tokens for HDFS of three. It would
-// catch whatever is obtained once and kept, in any process: in the master, in
-// workers and their hosts, in what YARN was told at submission and gives to another attempt, and
-// to the container that comes at the end. The other attempt is on another node, which has to
-// fetch its files from HDFS when the only tokens that it is given have been dead for a while.
+// TestAJobOutlivesItsTokens is about all credentials with a limited life: the keys of AMRM, NM and container tokens
+// roll every two minutes, tickets live for two minutes, and tokens for HDFS for three. It would catch credentials that
+// are obtained once and kept, in any process: in the master, in workers and their hosts, and in the launch context that
+// YARN got at submission and gives to another attempt, and to the container that starts last. The other attempt is on
+// another node, which has to fetch its files from HDFS when the tokens in the launch context ended some time ago.
 func TestAJobOutlivesItsTokens(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
@@ -175,10 +172,9 @@ func TestAJobOutlivesItsTokens(t *testing.T) {
 	d.CheckSucceeds(t)
 }
 
-// TestAJobOutlivesAnOutageOfTheKDC takes the KDC away from before the master's tickets are to be
-// replaced until after their end, so long that it has wanted new tokens meanwhile. It would catch a
-// master that ends for want of a ticket while the old one or the tokens serve, and tokens that are
-// obtained at the last moment, or tried for once.
+// TestAJobOutlivesAnOutageOfTheKDC stops the KDC from before the master replaces its tickets until after their end.
+// Meanwhile the master also wants new tokens. The test would catch a master that ends without a ticket although the old
+// one or the tokens still work, and tokens that are obtained at the last moment or requested only once.
 func TestAJobOutlivesAnOutageOfTheKDC(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()

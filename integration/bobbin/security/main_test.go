@@ -1,8 +1,7 @@
-// Package security tests whole jobs on clusters as companies run them: with
-// Kerberos, everything encrypted, and access lists. It tests the ways in which a
-// job is submitted there, what it may do for how long, and every door that
-// somebody who does not belong might come through. Jobs themselves are package
-// jobs's, which make test-long runs on such a cluster, too (BOBBIN_TEST_SECURE).
+// Package security tests whole jobs on clusters like those of companies: with Kerberos, with encryption of all
+// connections, and with access lists. It tests the ways to submit a job there, the job's rights and how long they last,
+// and every way for others to get in. Package jobs tests the jobs themselves; make test-long runs it on such a cluster
+// too (BOBBIN_TEST_SECURE).
 package security
 
 import (
@@ -19,11 +18,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
-// Users beside Alice, who may act for others.
+// Users beside Alice, who may impersonate others.
 const (
-	bob   = "bob"          // nobody special
-	small = "small"        // the only one who may use the queue of that name
-	carol = clusters.Carol // of whom nobody else's test has applications or tokens
+	bob   = "bob"          // an ordinary user
+	small = "small"        // the only user of the queue with this name
+	carol = clusters.Carol // no other test has applications or tokens of this user
 )
 
 var suite = bobbintest.NewSuite(clusters.Secure)
@@ -35,16 +34,14 @@ func option(name string, value any) []string {
 	return []string{"-D", fmt.Sprintf("%s=%v", name, value)}
 }
 
-// countWords runs the example wordcount as who, with these flags, for owner. It
-// checks that the result is exact, and that the application and all files are
-// owner's.
+// countWords runs the example wordcount as who, with these flags, for owner. It checks that the result is exact, and
+// that the application and all files belong to owner.
 func countWords(t *testing.T, who, owner *bobbintest.User, flags ...string) {
 	t.Helper()
 	countWordsTo(t, rpctest.HDFS(t, owner.Cluster), owner.Scratch(t), who, owner, flags...)
 }
 
-// countWordsTo is countWords with the output below a directory, which is on the file
-// system that files asks.
+// countWordsTo is countWords with the output below a directory. files is the API of the directory's file system.
 func countWordsTo(t *testing.T, files cluster.HDFS, dir string, who, owner *bobbintest.User, flags ...string) {
 	t.Helper()
 	text := suite.Generate(t, "-size", "200k", "-files", "2")
@@ -65,7 +62,8 @@ func countWordsTo(t *testing.T, files cluster.HDFS, dir string, who, owner *bobb
 	owner.CheckGone(t, app.ID)
 }
 
-// checkOwner checks that there are files in a directory, on the file system that files asks, and that they are the user's.
+// checkOwner checks that a directory has files and that they belong to the user. files is the API of the directory's
+// file system.
 func checkOwner(t *testing.T, files cluster.HDFS, owner *bobbintest.User, dir string) {
 	t.Helper()
 	at, err := url.Parse(dir)

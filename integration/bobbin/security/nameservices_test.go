@@ -26,9 +26,9 @@ import (
 // away is the root of the other HDFS of a cluster with two.
 const away = "hdfs://" + cluster.OtherNameservice
 
-// TestAJobUsesTwoFileSystems has jobs read one HDFS and write another, each with keys of its own. It would
-// catch a token that is taken for another NameNode's, or that a process lacks which reads or writes; one whose
-// service is not what Hadoop calls it; and one that YARN cancels though others need it, or leaves alive.
+// TestAJobUsesTwoFileSystems runs jobs that read one HDFS and write another one. Each HDFS has its own keys. The test
+// would catch a token that is used for the wrong NameNode, or that a process lacks; a token whose service name is not
+// Hadoop's; and a token that YARN cancels although others need it, or does not cancel.
 func TestAJobUsesTwoFileSystems(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.SecurePair)
@@ -82,8 +82,8 @@ func TestAJobUsesTwoFileSystems(t *testing.T) {
 	})
 }
 
-// TestAJobOutlivesItsTokensForTwoFileSystems would catch a master that obtains new tokens for the file system
-// of its own files alone, or workers that get them for no other.
+// TestAJobOutlivesItsTokensForTwoFileSystems would catch a master that obtains new tokens only for the file system of
+// its own files, or workers that get new tokens only for that one.
 func TestAJobOutlivesItsTokensForTwoFileSystems(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
@@ -94,7 +94,7 @@ func TestAJobOutlivesItsTokensForTwoFileSystems(t *testing.T) {
 	d := suite.TrickleTo(t, alice, away, 2*life, lastingFlags(alice)...)
 	given := checkHeldForBoth(t, d)
 	watch(t, d, time.Now().Add(cluster.TokenLife+time.Minute))
-	checkCancelled(t, alice, given) // or they have ended
+	checkCancelled(t, alice, given) // otherwise they have ended
 	d.First(t, bobbintest.TaskExecutor).Kill(t)
 	d.AwaitRestart(t)
 	watch(t, d, time.Now().Add(time.Minute))
@@ -111,19 +111,19 @@ func countWordsAway(t *testing.T, who, owner *bobbintest.User, flags ...string) 
 	countWordsTo(t, files, owner.ScratchOn(t, away), who, owner, flags...)
 }
 
-// The services of tokens as Hadoop's own programs call them.
+// The services of tokens, with the names that Hadoop's own programs use.
 const serviceAway = "ha-hdfs:" + cluster.OtherNameservice
 
 func serviceAtHome(t *testing.T, u *bobbintest.User) string {
 	t.Helper()
 	authority := strings.TrimPrefix(u.Conf(t).Get("fs.defaultFS"), "hdfs://")
-	if len(u.Conf(t).Get("dfs.nameservices")) > 0 && !strings.Contains(authority, ":") { // a pair's
+	if len(u.Conf(t).Get("dfs.nameservices")) > 0 && !strings.Contains(authority, ":") { // of two NameNodes
 		return "ha-hdfs:" + authority
 	}
 	return strings.Replace(authority, "localhost", "127.0.0.1", 1)
 }
 
-// tokensForHDFS are those of a file, by their services.
+// tokensForHDFS returns a file's tokens for HDFS, by their services.
 func tokensForHDFS(t *testing.T, file string) map[string]*creds.Token {
 	t.Helper()
 	held, err := creds.ReadFile(file)
@@ -148,8 +148,8 @@ func forHDFS(t *testing.T, held *creds.Credentials) map[string]*creds.Token {
 	return tokens
 }
 
-// checkHeldForBoth checks that the master and the workers of a job have one token for each HDFS, and gives
-// those that the master was started with.
+// checkHeldForBoth checks that the master and the workers of a job have one token for each HDFS, and returns those with
+// which the master started.
 func checkHeldForBoth(t *testing.T, d *bobbintest.Dawdler) (given map[string]*creds.Token) {
 	t.Helper()
 	want := []string{serviceAtHome(t, d.User), serviceAway}
@@ -172,7 +172,7 @@ func checkHeldForBoth(t *testing.T, d *bobbintest.Dawdler) (given map[string]*cr
 	return given
 }
 
-// checkCancelled waits until no NameNode knows the tokens of a job: YARN has cancelled those of one that has ended.
+// checkCancelled waits until no NameNode knows the tokens of an ended job, because YARN has cancelled them.
 func checkCancelled(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.Token) {
 	t.Helper()
 	rm := resourceManager(t, owner)
@@ -187,7 +187,7 @@ func checkCancelled(t *testing.T, owner *bobbintest.User, tokens map[string]*cre
 	}
 }
 
-// checkKept waits until YARN is done with the tokens of a job that has ended, and checks that they live.
+// checkKept waits until YARN has finished with the tokens of an ended job, and checks that they are still valid.
 func checkKept(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.Token) {
 	t.Helper()
 	rm := resourceManager(t, owner)
@@ -206,7 +206,7 @@ func checkKept(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.To
 	}
 }
 
-// logged tells whether a line of the log of a daemon, or of one of a pair of that kind, holds all this.
+// logged reports whether a line in the log of a daemon, or of either daemon of a pair, contains all this.
 func logged(t *testing.T, c *cluster.Cluster, kind string, parts []string) bool {
 	t.Helper()
 	for _, daemon := range c.Daemons() {
@@ -217,13 +217,14 @@ func logged(t *testing.T, c *cluster.Cluster, kind string, parts []string) bool 
 	return false
 }
 
-// resourceManager reaches the file systems that a user knows as the ResourceManager does, which renews tokens.
+// resourceManager returns the file systems that a user knows, with the ResourceManager's login, because it renews
+// tokens.
 func resourceManager(t *testing.T, u *bobbintest.User) *dfs.FS {
 	t.Helper()
 	return rpctest.FS(t, dfs.Options{Conf: u.Conf(t), User: "rm", Login: rpctest.FromKeytab(t, u.Cluster, "rm/localhost")})
 }
 
-// rootOf is the root of the file system that tokens of a service are for.
+// rootOf returns the root of the file system for a token's service.
 func rootOf(service string) string {
 	if service == serviceAway {
 		return away
@@ -231,7 +232,7 @@ func rootOf(service string) string {
 	return "/"
 }
 
-// withAway writes a copy of a file of tokens, with this one for the other HDFS or, where it is nil, none.
+// withAway writes a copy of a file of tokens with this token for the other HDFS, or without one if it is nil.
 func withAway(t *testing.T, file string, token *creds.Token) string {
 	t.Helper()
 	given, err := creds.ReadFile(file)
@@ -245,7 +246,7 @@ func withAway(t *testing.T, file string, token *creds.Token) string {
 	return handOn(t, given)
 }
 
-// deadAway is a token for the other HDFS that was cancelled.
+// deadAway returns a cancelled token for the other HDFS.
 func deadAway(t *testing.T, u *bobbintest.User) *creds.Token {
 	t.Helper()
 	files := u.Files(t)
@@ -259,7 +260,7 @@ func deadAway(t *testing.T, u *bobbintest.User) *creds.Token {
 	return token
 }
 
-// refusedAway has somebody come with tokens that do not do for the other HDFS.
+// refusedAway submits with tokens that are not valid for the other HDFS.
 func refusedAway(t *testing.T, u *bobbintest.User) {
 	input, elsewhere := u.Scratch(t)+"/text", "/tmp/refused"
 	u.Write(t, input, "some words\n")
@@ -293,7 +294,7 @@ func refusedAway(t *testing.T, u *bobbintest.User) {
 	}
 }
 
-// examine runs `bobbin doctor`, which must end with this code and say all this.
+// examine runs `bobbin doctor` and checks its exit code and these texts.
 func examine(t *testing.T, u *bobbintest.User, flags []string, code int, says ...string) {
 	t.Helper()
 	if got := u.Run(t, append([]string{"doctor"}, flags...)...); got.Code != code || !holdsAll(got.Stdout, says) {

@@ -16,9 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// tryAsNobody looks at the processes and files of a job as another user of
-// the operating system, on nodes whose disks everybody may enter. It would catch a secret on a
-// command line, which everybody may read, and one in a file that is open to all.
+// tryAsNobody reads the processes and files of a job as another user of the operating system. It opens the nodes' disks
+// first. The test would catch a secret on a command line, which all users can read, and one in a file that all users
+// can read.
 func tryAsNobody(t *testing.T, d *bobbintest.Dawdler) {
 	if os.Getuid() != 0 {
 		t.Fatal("only root can run processes as another user: run the tests as root")
@@ -41,12 +41,13 @@ func tryAsNobody(t *testing.T, d *bobbintest.Dawdler) {
 			closed = append(closed, dir+"/cwd/"+launch.KeytabFile)
 		}
 		for _, file := range closed {
-			// By its own path: the kernel lets nobody through a link of another's process, whatever is behind it.
+			// By its own path: the kernel does not let other users follow a process's links.
 			file, err := filepath.EvalSymlinks(file)
-			if err != nil { // what is not there cannot be read either
+			if err != nil { // a file that does not exist cannot be read either
 				t.Fatal(err)
 			}
-			// Files of application visibility lie there, and go with the application; other jobs of alice's share the others.
+			// Files with application visibility are there until the application ends. Other jobs of alice share the
+			// other files.
 			if filepath.Base(file) == launch.KeytabFile && !strings.Contains(file, "/appcache/"+d.Application+"/filecache/") {
 				t.Errorf("the keytab is localized as %s, which other applications can read", file)
 			}
@@ -64,8 +65,8 @@ func tryAsNobody(t *testing.T, d *bobbintest.Dawdler) {
 	}
 }
 
-// enter opens the way to the disks of a cluster's nodes to everybody, as it is on those of companies; here all lies in
-// a temporary directory, which is its owner's alone. It checks that nobody reads there what may be read.
+// enter opens the disks of a cluster's nodes for all users, as on companies' nodes. Here they are in a temporary
+// directory that only its owner may enter. enter checks that the user nobody can then read a readable file.
 func enter(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	for _, dir := range []string{filepath.Dir(c.Dir()), c.Dir()} {
@@ -106,7 +107,7 @@ func enter(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// plainSecrets are those of a running job that could stand in a text.
+// plainSecrets returns the secrets of a running job that could occur in a text.
 func plainSecrets(t *testing.T, d *bobbintest.Dawdler) []string {
 	t.Helper()
 	all := []string{d.Master.Access.Token, "PRIVATE KEY"}

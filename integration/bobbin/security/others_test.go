@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAnotherUserMayChangeWhatIsLent would catch the right to change that does not reach REST, or reaches
-// further than the application, and a token that opens another one's door.
+// TestAnotherUserMayChangeWhatIsLent would catch the right to change an application that has no effect on REST, or that
+// extends to other applications, and a token that is valid for another application.
 func TestAnotherUserMayChangeWhatIsLent(t *testing.T) {
 	t.Parallel()
 	alice, borrower := suite.User(t, bobbintest.Alice), suite.User(t, bob)
@@ -31,7 +31,7 @@ func TestAnotherUserMayChangeWhatIsLent(t *testing.T) {
 		want         int
 	}{
 		{ofShown, http.MethodDelete, "/cluster", http.StatusForbidden},
-		{ofLent, http.MethodGet, "/jobs/" + lent.Job + "/result", http.StatusForbidden}, // the owner's alone
+		{ofLent, http.MethodGet, "/jobs/" + lent.Job + "/result", http.StatusForbidden}, // only the owner's
 		{ofLent, http.MethodPatch, "/jobs/" + lent.Job, http.StatusAccepted},
 	} {
 		if got, err := ask(t, addressOf(c.of), c.of.ClientToAMToken, c.method, c.path); err != nil || got != c.want {

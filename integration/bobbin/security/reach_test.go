@@ -17,7 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// reach is what a command of a user's would do to look at an application.
+// reach connects to an application as a user's command does.
 func reach(t *testing.T, u *bobbintest.User, application string) (*client.ClusterClient, error) {
 	t.Helper()
 	id, err := records.ParseApplicationID(application)
@@ -31,7 +31,7 @@ func reach(t *testing.T, u *bobbintest.User, application string) (*client.Cluste
 	return c, err
 }
 
-// ask sends one request on a connection that a token of YARN's has opened, and gives the status.
+// ask sends one request on a connection that a token of YARN's has opened, and returns the status.
 func ask(t *testing.T, address string, token *creds.Token, method, path string) (int, error) {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true, DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
@@ -48,8 +48,8 @@ func ask(t *testing.T, address string, token *creds.Token, method, path string) 
 	return response.StatusCode, response.Body.Close()
 }
 
-// TestOthersReachTheMasterByTokensOfYARN would catch a password that YARN makes otherwise than we do, a
-// principal that is no user's name, and a user who gets more than the access lists give.
+// TestOthersReachTheMasterByTokensOfYARN would catch a password that YARN computes differently, a
+// principal that is not a user's name, and a user who gets more rights than the access lists give.
 func TestOthersReachTheMasterByTokensOfYARN(t *testing.T) {
 	t.Parallel()
 	alice, viewer, stranger := suite.User(t, bobbintest.Alice), suite.User(t, bob), suite.User(t, small)

@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// TestATokenThatYARNCannotRenew would catch a rejection in YARN's words alone, which tell what it
-// could not do and not why.
+// TestATokenThatYARNCannotRenew would catch a rejection that has only YARN's text, which does not
+// say the reason.
 func TestATokenThatYARNCannotRenew(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)

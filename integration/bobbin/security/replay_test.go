@@ -22,8 +22,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
-// tryReplays sends what a worker has told the master, and a task host another one, a second time,
-// byte by byte as it passed. It would catch a door that hears what was meant for an earlier connection.
+// tryReplays records the bytes that a worker sends to the master, and a task host to another one, and sends them a
+// second time. It would catch a server that accepts the data of an earlier connection.
 func tryReplays(t *testing.T, d *bobbintest.Dawdler) {
 	worker := d.First(t, bobbintest.TaskExecutor)
 	told, err := launch.Decode[launch.TaskExecutor](worker.Variable(t, launch.Variable))
@@ -48,7 +48,7 @@ func tryReplays(t *testing.T, d *bobbintest.Dawdler) {
 	replay(t, data, toHost)
 }
 
-// greetHost speaks as a task host of the job to another one, which it calls by a wrong name, and gives the answer.
+// greetHost greets a task host as another one of the job, with a wrong name for the receiver, and returns the answer.
 func greetHost(t *testing.T, credentials *pki.Credentials, address string) error {
 	t.Helper()
 	logger := logrus.New()
@@ -69,14 +69,14 @@ func greetHost(t *testing.T, credentials *pki.Credentials, address string) error
 	return err
 }
 
-// conversation is what passes between a client and a door, as somebody in between hears it.
+// conversation is the data between a client and a server, recorded between them.
 type conversation struct {
 	mu        sync.Mutex // guards all below
-	sent, got []byte     // by the client
-	handshake int        // how much of got came before the client's second word: the door's part of the handshake
+	sent, got []byte     // from the client
+	handshake int        // the length of got before the client's second message: the server's part of the handshake
 }
 
-// heard is a part of a conversation to the one who listens.
+// heard is one direction of a conversation.
 type heard func([]byte)
 
 func (h heard) Write(b []byte) (int, error) {
@@ -99,7 +99,8 @@ func (c *conversation) hears(b []byte) {
 	c.got = append(c.got, b...)
 }
 
-// overhear listens to one client on its way to a door, at the address that it gives. It ends with the client's connection.
+// overhear records one client's connection to a server. The client connects to the returned address. overhear ends with
+// the client's connection.
 func overhear(t *testing.T, door string) (*conversation, string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -114,7 +115,7 @@ func overhear(t *testing.T, door string) (*conversation, string) {
 	var tasks sync.WaitGroup
 	pass := func(to, from net.Conn, hear heard) {
 		defer to.Close()
-		io.Copy(io.MultiWriter(hear, to), from) // until either end goes
+		io.Copy(io.MultiWriter(hear, to), from) // until either end closes
 	}
 	tasks.Go(func() {
 		client, err := listener.Accept()
@@ -132,8 +133,8 @@ func overhear(t *testing.T, door string) (*conversation, string) {
 	return c, listener.Addr().String()
 }
 
-// replay says to a door what the client of a conversation said. The door must say its part of the handshake, break off
-// by an alert, and nothing else: of an encrypted record, its length tells an alert from data.
+// replay sends a client's recorded data to a server. The server must send its part of the handshake, then an alert, and
+// nothing else. An alert in an encrypted record is recognized by its length.
 func replay(t *testing.T, door string, c *conversation) {
 	t.Helper()
 	c.mu.Lock()
@@ -157,16 +158,16 @@ func replay(t *testing.T, door string, c *conversation) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a connection to %s that is replayed stays open", door)
 	}
-	const alert = 2 + 1 + 16 // level and reason, the kind of content, the tag; RFC 8446 §5.2
+	const alert = 2 + 1 + 16 // level and reason, content type, tag; RFC 8446 §5.2
 	got := recordLengths(answer)
 	if len(got) != len(handshake)+1 || got[len(got)-1] != alert {
 		t.Errorf("%s answers a replay by records of %v bytes, want a handshake of %d records and an alert", door, got, len(handshake))
 	}
 }
 
-// recordLengths are those of the TLS records that begin in b, RFC 8446 §5.1.
+// recordLengths returns the lengths of the TLS records that begin in b, RFC 8446 §5.1.
 func recordLengths(b []byte) (lengths []int) {
-	const header = 5 // kind, version, length
+	const header = 5 // type, version, length
 	for len(b) >= header {
 		length := int(binary.BigEndian.Uint16(b[3:]))
 		lengths = append(lengths, length)

@@ -20,18 +20,18 @@ import (
 // stranger is an address of this machine that is neither a node's nor the proxy's.
 const stranger = "127.0.0.99"
 
-// request is one that an attacker sends, byte by byte as it stands here.
+// request is an attacker's request, byte by byte.
 type request struct {
 	from string // address
 	tls  bool
 	text string
 }
 
-// tryREST would catch a way past the owner's token: by another
-// scheme, by the proxy's name, or by a page that a browser of hers shows.
+// tryREST would catch a way around the owner's token: with another scheme, with the proxy's name, or from a page in the
+// owner's browser.
 func tryREST(t *testing.T, d *bobbintest.Dawdler) {
 	job := "/jobs/" + d.Job
-	const proxy = "127.0.0.1" // localhost, where the ResourceManager is
+	const proxy = "127.0.0.1" // localhost, the ResourceManager's host
 	evil, own := "Origin: https://evil.test", "Origin: https://"+host
 	owner := "Authorization: Bearer " + d.Master.Access.Token
 	ofSomebody := newTrickle(t, d.Master.Access.Address, "PATCH "+job+longBody())
@@ -40,7 +40,7 @@ func tryREST(t *testing.T, d *bobbintest.Dawdler) {
 		request
 		want []int
 	}{
-		"the owner looks":                                      {request{stranger, true, "GET " + job + bearer(d.Master.Access.Token)}, []int{200}}, // or the others prove nothing
+		"the owner looks":                                      {request{stranger, true, "GET " + job + bearer(d.Master.Access.Token)}, []int{200}}, // otherwise the others prove nothing
 		"somebody looks":                                       {request{stranger, true, "GET " + job + headers()}, []int{401}},
 		"somebody cancels":                                     {request{stranger, true, "PATCH " + job + headers()}, []int{401}},
 		"somebody shuts the cluster down":                      {request{stranger, true, "DELETE /cluster" + headers()}, []int{401}},
@@ -53,7 +53,7 @@ func tryREST(t *testing.T, d *bobbintest.Dawdler) {
 		"the proxy looks, for dr.who, who is an administrator": {request{proxy, false, "GET " + job + headers()}, []int{200}},
 		"the proxy cancels, for alice":                         {request{proxy, false, "PATCH " + job + headers("Cookie: proxy-user=alice")}, []int{403}},
 		"a foreign page in the owner's browser cancels":        {request{stranger, true, "PATCH " + job + headers(owner, evil)}, []int{403}},
-		"a page of the master's cancels what is not there":     {request{stranger, true, "PATCH /jobs/" + strings.Repeat("0", len(d.Job)) + headers(owner, own)}, []int{404}}, // or the last one proves nothing
+		"a page of the master's cancels what is not there":     {request{stranger, true, "PATCH /jobs/" + strings.Repeat("0", len(d.Job)) + headers(owner, own)}, []int{404}}, // otherwise the last one proves nothing
 		"somebody with more headers than anybody ever needs":   {request{stranger, true, "GET " + job + headers("X: "+strings.Repeat("x", 1<<20))}, []int{431}},
 	} {
 		if got := c.send(t, d.Master.Access.Address); !slices.Contains(c.want, got) {
@@ -63,23 +63,23 @@ func tryREST(t *testing.T, d *bobbintest.Dawdler) {
 	checkCut(t, ofSomebody, ofTheOwner)
 }
 
-// host is what requests call the server.
+// host is the server's name in requests.
 const host = "master"
 
 func bearer(token string) string { return headers("Authorization: Bearer " + token) }
 
-// headers are the rest of a request.
+// headers returns the remaining headers of a request.
 func headers(lines ...string) string { return before(0, lines) }
 
-// longBody are the headers of a request with a body that no handler reads and the server reads to its end before the
-// next request, as net/http does up to 256 KiB.
+// longBody returns the headers of a request with a body that no handler reads. The server reads the body to its end
+// before the next request; net/http does so up to 256 KiB.
 func longBody(lines ...string) string { return before(64<<10, lines) }
 
 func before(length int, lines []string) string {
 	return fmt.Sprintf(" HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n%s", host, length, strings.Join(append(lines, "\r\n"), "\r\n"))
 }
 
-// send gives the status of the answer.
+// send returns the status of the answer.
 func (r request) send(t *testing.T, address string) int {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(r.from)}}
@@ -88,13 +88,13 @@ func (r request) send(t *testing.T, address string) int {
 		t.Fatal(err)
 	}
 	if r.tls {
-		conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true}) // it has nothing to lose
+		conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true}) // it has no secret to lose
 	}
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(tooLong)); err != nil {
 		t.Fatal(err)
 	}
-	// A server that refuses need not read to the end; what counts is its answer.
+	// A server that refuses need not read the whole request. Only its answer counts.
 	_, sending := conn.Write([]byte(r.text))
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -105,7 +105,7 @@ func (r request) send(t *testing.T, address string) int {
 	return response.StatusCode
 }
 
-// trickle is a request whose body comes a byte at a time.
+// trickle is a request whose body comes one byte at a time.
 type trickle struct {
 	conn  *tls.Conn
 	began time.Time
@@ -118,14 +118,14 @@ func newTrickle(t *testing.T, address, beginning string) *trickle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() }) // which the server has done
+	t.Cleanup(func() { conn.Close() }) // the server has closed it
 	if _, err := conn.Write([]byte(beginning)); err != nil {
 		t.Fatal(err)
 	}
 	return &trickle{conn, time.Now()}
 }
 
-// checkCut sends on, to all in turn, until the server has ended each: within tooLong.
+// checkCut sends bytes to all connections in turn, until the server has ended each of them, within tooLong.
 func checkCut(t *testing.T, bodies ...*trickle) {
 	t.Helper()
 	wait.Satisfied(t, "the connections are cut on which bodies come slowly", func() error {
@@ -142,10 +142,10 @@ func checkCut(t *testing.T, bodies ...*trickle) {
 
 // isCut sends one more byte.
 func (b *trickle) isCut() bool {
-	_ = b.conn.SetReadDeadline(time.Now().Add(wait.Interval)) // fails where Read does
+	_ = b.conn.SetReadDeadline(time.Now().Add(wait.Interval)) // fails if Read does
 	if _, err := b.conn.Read(make([]byte, 4096)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return true
 	}
-	_, _ = b.conn.Write([]byte{'x'}) // that it is of no use, Read says
+	_, _ = b.conn.Write([]byte{'x'}) // Read reports a closed connection
 	return false
 }

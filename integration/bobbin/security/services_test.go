@@ -9,16 +9,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// TestTheMasterIsGivenNoTokenThatIsNotWanted would catch an option that is taken while the ApplicationMaster's
-// container holds HDFS's token all the same, and an application that needs it though it has a keytab: the
-// ResourceManager here gets the tokens by which NodeManagers fetch files. Which values leave HDFS out is package client's to
-// test; that its token is there by default, TestNobodyElseGetsIntoAJob's.
+// TestTheMasterIsGivenNoTokenThatIsNotWanted would catch an option without effect, with which the ApplicationMaster's
+// container has HDFS's token nevertheless, and an application that needs the token although it has a keytab. Here the
+// ResourceManager gets the tokens with which NodeManagers fetch files. Package client tests the values that leave out
+// HDFS. TestNobodyElseGetsIntoAJob tests that the token is there by default.
 func TestTheMasterIsGivenNoTokenThatIsNotWanted(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice).WithoutTicket()
 	left := option("yarn.security.appmaster.delegation.token.services", "hbase")
-	// Answers to heartbeats bring nodes the tokens that the ResourceManager obtains. One that is composed at the moment at
-	// which it obtains them may lose them: ResourceTrackerService#populateTokenSequenceNo reads their number twice.
+	// The answers to heartbeats bring the ResourceManager's tokens to nodes. An answer that is made at the moment when
+	// the ResourceManager obtains tokens may lack them: ResourceTrackerService#populateTokenSequenceNo reads their
+	// number twice.
 	d := suite.DawdleAtLast(t, alice, "Client cannot authenticate via:[TOKEN, KERBEROS]", slices.Concat(keytabOptions(alice), left, []string{"-p", "1"})...)
 	given := d.First(t, bobbintest.ApplicationMaster).Credentials(t)
 	if given.ByKind(creds.KindAMRM) == nil {

@@ -21,18 +21,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// session is one that runs, and what its jobs read.
+// session is a running session, with the input of its jobs.
 type session struct {
-	owner *bobbintest.User // with a ticket, whatever the session was started with
+	owner *bobbintest.User // with a ticket, for any login of the session
 	id    string
-	lines string // three lines on HDFS, of which two hold "to"
-	dir   string // of the owner's, for output
+	lines string // three lines on HDFS, two of them with "to"
+	dir   string // the owner's folder for output
 }
 
-// sifted is what a job of the program several with the word "to" writes.
+// sifted is the output of a job of the program several with the word "to".
 func sifted() []string { return []string{"to be", "to do"} }
 
-// startSession starts a session from a keytab, for which its owner has no ticket.
+// startSession starts a session with a keytab. Its owner has no ticket.
 func startSession(t *testing.T, owner *bobbintest.User, flags ...string) session {
 	t.Helper()
 	got := owner.WithoutTicket().Run(t, slices.Concat([]string{"session", "start", "-d", "-jm", "256m", "-tm", "448m"}, keytabOptions(owner), flags)...)
@@ -46,7 +46,7 @@ func startSession(t *testing.T, owner *bobbintest.User, flags ...string) session
 	return s
 }
 
-// in are the flags of a command that is about the session.
+// in returns the flags that select the session.
 func (s session) in(command string, more ...string) []string {
 	return append([]string{command, "-id", s.id}, more...)
 }
@@ -57,7 +57,7 @@ func (s session) sift(t *testing.T, who *bobbintest.User, program, output string
 	return who.Run(t, s.in("run", slices.Concat([]string{"-t", "yarn-session"}, flags, []string{program, s.lines, s.dir + "/" + output, "to"})...)...)
 }
 
-// checkSifted checks that such a job went well and wrote what it should, which is the owner's.
+// checkSifted checks that such a job succeeded, and that the owner has the right output.
 func (s session) checkSifted(t *testing.T, got bobbintest.Outcome, output string) {
 	t.Helper()
 	if got.Code != 0 || got.Stdout != "2 lines hold to\n" {
@@ -70,7 +70,7 @@ func (s session) checkSifted(t *testing.T, got bobbintest.Outcome, output string
 	checkOwner(t, rpctest.HDFS(t, s.owner.Cluster), s.owner, s.dir+"/"+output+"-1")
 }
 
-// jobs are the states of the session's jobs, as `bobbin list` tells who.
+// jobs returns the states of the session's jobs, as `bobbin list` prints them for who.
 func (s session) jobs(t *testing.T, who *bobbintest.User, flags ...string) map[string]string {
 	t.Helper()
 	got := who.Run(t, s.in("list", append([]string{"-a", "-o", "json"}, flags...)...)...)
@@ -87,7 +87,7 @@ func (s session) jobs(t *testing.T, who *bobbintest.User, flags ...string) map[s
 	return states
 }
 
-// slow starts a job that runs until it is cancelled, as who, and gives its id.
+// slow starts a job as who, which runs until it is cancelled, and returns its id.
 func (s session) slow(t *testing.T, who *bobbintest.User, flags ...string) (job string) {
 	t.Helper()
 	before := s.jobs(t, who, flags...)
@@ -107,7 +107,7 @@ func (s session) slow(t *testing.T, who *bobbintest.User, flags ...string) (job 
 	return job
 }
 
-// checkCancelled has who cancel a job, which must be theirs to do.
+// checkCancelled checks that who may cancel this job.
 func (s session) checkCancelled(t *testing.T, who *bobbintest.User, job string, flags ...string) {
 	t.Helper()
 	if got := who.Run(t, s.in("cancel", append(flags, job)...)...); got.Code != 0 {
@@ -116,10 +116,9 @@ func (s session) checkCancelled(t *testing.T, who *bobbintest.User, job string, 
 	wait.Until(t, "the job is canceled", func() bool { return s.jobs(t, who, flags...)[job] == "CANCELED" })
 }
 
-// TestASessionIsItsOwnersAndHisFriends has a session that was started from a keytab. It would
-// catch an owner whose commands want a ticket all the same, or lose the session; somebody who may
-// only look and runs programs as the session's owner, or ends what is others'; and one whom
-// the owner lets do all that and who cannot.
+// TestASessionIsItsOwnersAndHisFriends starts a session with a keytab. It would catch an owner whose commands need a
+// ticket nevertheless, or do not find the session; a user with the right to look who can run programs as the session's
+// owner, or end jobs of others; and a user with all rights who cannot use them.
 func TestASessionIsItsOwnersAndHisFriends(t *testing.T) {
 	t.Parallel()
 	private := func(name string) *bobbintest.User { return suite.User(t, name).With("TMPDIR=" + t.TempDir()) }
@@ -131,7 +130,7 @@ func TestASessionIsItsOwnersAndHisFriends(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := "riddle-" + ids.Random()
-	riddle := filepath.Join(t.TempDir(), name) // with something behind its end no cache has it
+	riddle := filepath.Join(t.TempDir(), name) // with bytes appended, so that no cache has it
 	if err := runnable.Write(riddle, append(content, ids.Random()...)); err != nil {
 		t.Fatal(err)
 	}
@@ -183,8 +182,8 @@ func TestASessionIsItsOwnersAndHisFriends(t *testing.T) {
 	owner.CheckGone(t, s.id)
 }
 
-// checkRESTOfASession asks for a job that runs with the owner's bearer token, and with a token that YARN gives to somebody who may
-// only look.
+// checkRESTOfASession sends requests about a running job with the owner's bearer token, and with YARN's token of a user
+// who may only look.
 func checkRESTOfASession(t *testing.T, s session, guest *bobbintest.User, job string) {
 	t.Helper()
 	var seen struct{ State string }
@@ -206,8 +205,8 @@ func checkRESTOfASession(t *testing.T, s session, guest *bobbintest.User, job st
 	}
 }
 
-// TestAnApplicationRunsItsProgramFromAKeytab would catch a program beside the master that has no
-// way to HDFS on a secure cluster, or is told the secrets of its master.
+// TestAnApplicationRunsItsProgramFromAKeytab would catch a program beside the master that cannot use HDFS on a secure
+// cluster, or that gets its master's secrets.
 func TestAnApplicationRunsItsProgramFromAKeytab(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -232,8 +231,8 @@ func TestAnApplicationRunsItsProgramFromAKeytab(t *testing.T) {
 	alice.CheckGone(t, id)
 }
 
-// TestASessionOutlivesItsFirstTokens would catch a session that obtains new tokens while a job runs alone, workers that come
-// later with those of the beginning, and a master that lets nobody in when what YARN gave it has been replaced.
+// TestASessionOutlivesItsFirstTokens would catch a session that obtains new tokens only while a job runs, later workers
+// that get the first tokens, and a master that refuses all clients after YARN has replaced its first credentials.
 func TestASessionOutlivesItsFirstTokens(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()

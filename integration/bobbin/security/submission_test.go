@@ -21,10 +21,10 @@ func keytabOptions(u *bobbintest.User) []string {
 	)
 }
 
-// renewer is the ResourceManager's name, for whom tokens are that it is to renew.
+// renewer is the ResourceManager's name as the renewer of tokens.
 const renewer = "rm"
 
-// tokenFile makes a credentials file as other launchers hand on: a token for the ResourceManager, and one for HDFS.
+// tokenFile makes a credentials file like other launchers do: with a token for the ResourceManager, and one for HDFS.
 func tokenFile(t *testing.T, u *bobbintest.User) string {
 	t.Helper()
 	token, err := u.Files(t).DelegationToken(t.Context(), "/", renewer)
@@ -54,7 +54,7 @@ func tokenFileOfHadoop(t *testing.T, u *bobbintest.User, roots ...string) string
 	return handOn(t, withYARN(t, u, tokens...))
 }
 
-// withYARN are these tokens and one for the ResourceManager.
+// withYARN returns these tokens and one for the ResourceManager.
 func withYARN(t *testing.T, u *bobbintest.User, tokens ...*creds.Token) *creds.Credentials {
 	t.Helper()
 	token, err := rpctest.Client(t, u.Cluster, u.Name).DelegationToken(t.Context(), renewer)
@@ -68,7 +68,7 @@ func withYARN(t *testing.T, u *bobbintest.User, tokens ...*creds.Token) *creds.C
 	return given
 }
 
-// handOn writes tokens into a file, and gives its path.
+// handOn writes tokens into a file, and returns its path.
 func handOn(t *testing.T, tokens *creds.Credentials) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tokens")
@@ -78,10 +78,9 @@ func handOn(t *testing.T, tokens *creds.Credentials) string {
 	return file
 }
 
-// TestSubmission would catch a way to prove who one is that bobbin does not
-// know, a job that needs more of it than the client passes on, and results that are
-// not the user's for whom the job runs. That a file of tokens alone serves one job after another is
-// TestAJobUsesTwoFileSystems's.
+// TestSubmission would catch a way to log in that bobbin does not support, a job that needs more credentials than the
+// client passes on, and results that do not belong to the user for whom the job runs. TestAJobUsesTwoFileSystems tests
+// that one file of tokens serves several jobs.
 func TestSubmission(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -116,8 +115,7 @@ func TestSubmission(t *testing.T) {
 	})
 }
 
-// TestSubmissionIsRefused would catch an error that leaves a user guessing, and
-// anything that a refused submission leaves behind.
+// TestSubmissionIsRefused would catch an error without a remedy, and anything that a refused submission leaves behind.
 func TestSubmissionIsRefused(t *testing.T) {
 	t.Parallel()
 	alice, other := suite.User(t, bobbintest.Alice), suite.User(t, bob)
@@ -137,7 +135,7 @@ func TestSubmissionIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			input := t.TempDir() // no cluster is asked for it before it is known who asks
+			input := t.TempDir() // before the user is known, no cluster gets a call
 			got := c.who.Run(t, bobbintest.Small(append(c.flags, suite.Program(t, "wordcount"), "--input", "file://"+input, "--output", "/tmp/refused")...)...)
 			if got.Code != 1 {
 				t.Errorf("exit code %d, want 1", got.Code)

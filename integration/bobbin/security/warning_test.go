@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestTheEndIsToldInTime would catch a job without a keytab that dies one day and has told nobody
-// before, or another day than the one on which its tokens do.
+// TestTheEndIsToldInTime would catch a job without a keytab that ends with its tokens without an earlier warning, and a
+// warning with a wrong date.
 func TestTheEndIsToldInTime(t *testing.T) {
 	t.Parallel()
 	t.Run("by the client, which submits it", func(t *testing.T) {
@@ -45,7 +45,8 @@ func TestTheEndIsToldInTime(t *testing.T) {
 		alice.KeepTicket(t)
 		d := suite.Trickle(t, alice, time.Hour, "-s", "1")
 		end := tokenEnd(t, d.First(t, bobbintest.ApplicationMaster))
-		// Its tasks open one file after the other, which they can beyond this only if the ResourceManager renews the tokens.
+		// Its tasks open one file after the other. After the tokens' first end they can do so only if the
+		// ResourceManager renews the tokens.
 		watch(t, d, end.Add(-life+renewal+renewal/2))
 		want := []string{"level=warning", "delegation token will end", "at the latest", end.Local().Format(time.RFC3339), "security.kerberos.login.keytab"}
 		wait.For(t, "the master's log tells of the end", func() (bool, error) {
@@ -61,7 +62,7 @@ func TestTheEndIsToldInTime(t *testing.T) {
 	})
 }
 
-// wantAdvice checks that the client has said this of the end of a job's first tokens.
+// wantAdvice checks that the client has warned of the end of a job's first tokens.
 func wantAdvice(t *testing.T, d *bobbintest.Dawdler, what string) {
 	t.Helper()
 	d.Run.Says(t, d.Application+" is RUNNING") // which comes later

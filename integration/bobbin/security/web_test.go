@@ -12,22 +12,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestTicketsForHTTP runs a job where YARN's web servers, and the master's own, let in who shows
-// a ticket (SPNEGO). bob may look at the job, small may not.
+// TestTicketsForHTTP runs a job on a cluster where YARN's web servers, and the master's own, accept tickets (SPNEGO).
+// bob may look at the job, small may not.
 func TestTicketsForHTTP(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.SecurePair)
 	alice, viewer, other := suite.UserOf(t, c, bobbintest.Alice), suite.UserOf(t, c, bob), suite.UserOf(t, c, small)
 	flags := slices.Concat(option("yarn.view.acls", bob), option("rest.spnego.keytab", c.Keytab("HTTP")), option("rest.proxy.changes.enable", true))
 	d := suite.Dawdle(t, alice, append(flags, "-p", "2", "-s", "1")...)
-	// In this order: the last one ends the job.
+	// The order matters: the last one ends the job.
 	t.Run("REST", func(t *testing.T) { checkNegotiation(t, d, viewer, other) })
 	t.Run("logs", func(t *testing.T) { checkLiveLogs(t, d, viewer) })
 	t.Run("proxy", func(t *testing.T) { checkProxy(t, d, viewer, other) })
 	d.CheckFails(t, "FINISHED", "KILLED", "CANCELED")
 }
 
-// curl is a request that somebody makes by the real curl, and the status of its answer.
+// curl is a request that a user makes with the real curl, and the status of its answer.
 type curl struct {
 	who  *bobbintest.User
 	args []string
@@ -43,15 +43,15 @@ func checkCurls(t *testing.T, url string, curls map[string]curl) {
 	}
 }
 
-// checkNegotiation would catch a door that real clients do not get through with a ticket (rest.spnego.keytab), or
-// that others do.
+// checkNegotiation would catch a server that refuses real clients with a ticket (rest.spnego.keytab), or accepts
+// others.
 func checkNegotiation(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.User) {
 	job := "https://" + d.Master.Access.Address + "/jobs/" + d.Job
 	checkCurls(t, job, map[string]curl{
 		"the owner looks":                   {d.User, nil, 200},
 		"who may look looks":                {viewer, nil, 200},
 		"who may look cancels":              {viewer, []string{"-X", "PATCH"}, 403},
-		"the owner cancels":                 {d.User, []string{"-X", "PATCH"}, 403}, // whoever has the key could make this ticket
+		"the owner cancels":                 {d.User, []string{"-X", "PATCH"}, 403}, // everyone who has the key could make this ticket
 		"a foreign page cancels, for alice": {d.User, []string{"-X", "PATCH", "-H", "Origin: https://evil.test"}, 403},
 		"who may not looks":                 {other, nil, 403},
 		"who has no ticket looks":           {viewer.WithoutTicket(), nil, 401},
@@ -66,7 +66,7 @@ func checkNegotiation(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbin
 	}
 }
 
-// checkLiveLogs would catch logs of a running application that nobody can read where NodeManagers want tickets.
+// checkLiveLogs would catch logs of a running application that nobody can read if NodeManagers require tickets.
 func checkLiveLogs(t *testing.T, d *bobbintest.Dawdler, viewer *bobbintest.User) {
 	for _, who := range []*bobbintest.User{d.User, viewer} {
 		if got := who.Run(t, "logs", "--file", "jobmanager.log", d.Application); got.Code != 0 || !strings.Contains(got.Stdout, d.Job) {
@@ -75,8 +75,8 @@ func checkLiveLogs(t *testing.T, d *bobbintest.Dawdler, viewer *bobbintest.User)
 	}
 }
 
-// checkLogsWithoutPrincipals would catch an error that does not say whose ticket for which server it is about. While it looks
-// the NodeManagers' web servers have no principals, so that the cluster must be the test's alone.
+// checkLogsWithoutPrincipals would catch an error that does not name the user of the ticket and the server. During this
+// check the NodeManagers' web servers have no principals, so the cluster must belong to this test alone.
 func checkLogsWithoutPrincipals(t *testing.T, d *bobbintest.Dawdler) {
 	t.Helper()
 	rename := func(from, to string) {
@@ -97,8 +97,8 @@ func checkLogsWithoutPrincipals(t *testing.T, d *bobbintest.Dawdler) {
 	}
 }
 
-// checkProxy would catch a web proxy that shows the job to who may not look, and a job that a page
-// of another site cancels in the owner's name. At its end the owner cancels it.
+// checkProxy would catch a web proxy that shows the job to a user who may not look, and a page of another site that can
+// cancel a job in the owner's name. At its end the owner cancels the job.
 func checkProxy(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.User) {
 	rm, err := d.User.Cluster.ActiveRMWebAddress(t.Context())
 	if err != nil {
@@ -127,7 +127,7 @@ func checkProxy(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.U
 		"a page that hides cancels, for alice": {d.User, put("Origin: null"), 403},
 		"no page cancels, for alice":           {d.User, put(), 403},
 	})
-	link := at + "/yarn-cancel" // for proxies that pass on GET alone
+	link := at + "/yarn-cancel" // for proxies that pass on only GET
 	get := func(headers ...string) []string { return append(put(headers...), "-X", "GET") }
 	const declared = "Content-Type: application/json"
 	checkCurls(t, link, map[string]curl{

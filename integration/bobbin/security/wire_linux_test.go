@@ -25,16 +25,16 @@ import (
 // mark begins every word of the text of TestNothingCanBeReadOnTheWireOrInLogs, and nothing else.
 const mark = "zinnober"
 
-// TestNothingCanBeReadOnTheWireOrInLogs listens to everything that passes between all
-// processes of a job and of its cluster, from its upload to the aggregated logs, and reads these logs.
-// Other jobs of the cluster may run meanwhile; what other clusters do it does not hear.
-// It would catch one connection that is not encrypted, whoever opens it, and a line of a log that tells a secret.
+// TestNothingCanBeReadOnTheWireOrInLogs records all data between the processes of a job and of its cluster, from the
+// upload to the aggregated logs, and reads these logs. Other jobs of the cluster may run meanwhile. It does not record
+// other clusters. It would catch one connection without encryption, whichever process opens it, and a line of a log
+// that contains a secret.
 //
-// It cannot look for keys that no file holds: those that are made for one connection, by Kerberos or TLS; the keys of the
-// application's authority, of the ApplicationMaster and of task hosts; the passwords of tokens that come later
-// than a container's start, by heartbeat (NodeManagers', new ones for the ResourceManager and for HDFS), with each block, or
-// for one container; and the keys by which servers make passwords. That connections under which these travel are
-// encrypted is shown by the others that travel there.
+// It cannot look for keys that no file holds. Kerberos and TLS make keys for one connection. The authority, the
+// ApplicationMaster and task hosts keep their keys in memory. Passwords of tokens also come after a container's start:
+// by heartbeat (NodeManagers' tokens, new ones for the ResourceManager and for HDFS), with each block, or for one
+// container. And servers have keys with which they make passwords. The other data on the same connections shows that
+// these are encrypted.
 func TestNothingCanBeReadOnTheWireOrInLogs(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
@@ -50,7 +50,7 @@ func TestNothingCanBeReadOnTheWireOrInLogs(t *testing.T) {
 	d := suite.DawdleOver(t, alice, text, slices.Concat(keytabOptions(alice), option("logging.level", "debug"), []string{"-p", "2", "-s", "1"})...)
 	patterns := []capture.Pattern{{Name: "control", Text: []byte(control)}, {Name: "a word of the input", Text: []byte(mark)}}
 	patterns = append(patterns, secrets(t, d)...)
-	least := map[netip.AddrPort]int64{dataNode: size} // bytes that pass there
+	least := map[netip.AddrPort]int64{dataNode: size} // number of bytes to this port
 	for _, role := range []bobbintest.Role{bobbintest.ApplicationMaster, bobbintest.TaskHost} {
 		for _, at := range listening(t, d, role) {
 			least[at] = 1
@@ -68,7 +68,7 @@ func TestNothingCanBeReadOnTheWireOrInLogs(t *testing.T) {
 		t.Error("the recording lacks the text that was sent in the clear")
 	}
 	delete(found.Places, "control")
-	for at, want := range least { // or it proves nothing that nothing is found
+	for at, want := range least { // otherwise a search without findings proves nothing
 		if got := found.To[at]; got < want {
 			t.Errorf("%d bytes to %s are recorded, want at least %d", got, at, want)
 		}
@@ -79,8 +79,8 @@ func TestNothingCanBeReadOnTheWireOrInLogs(t *testing.T) {
 	checkLogs(t, d, patterns)
 }
 
-// scopeOf is all that a cluster's daemons take part in, and all that passes between others that are no cluster's: processes of
-// applications listen where the kernel puts them.
+// scopeOf selects all data to and from a cluster's daemons, and all data between ports that belong to no cluster,
+// because processes of applications listen on ports that the kernel chooses.
 func scopeOf(t *testing.T, c *cluster.Cluster) capture.Scope {
 	t.Helper()
 	first, last, err := c.Ports()
@@ -94,7 +94,7 @@ func scopeOf(t *testing.T, c *cluster.Cluster) capture.Scope {
 	}
 }
 
-// listening is where a job's processes of a role take connections.
+// listening returns the addresses at which a job's processes of a role accept connections.
 func listening(t *testing.T, d *bobbintest.Dawdler, role bobbintest.Role) (all []netip.AddrPort) {
 	t.Helper()
 	for _, p := range d.Processes(t, role) {
@@ -106,7 +106,7 @@ func listening(t *testing.T, d *bobbintest.Dawdler, role bobbintest.Role) (all [
 	return all
 }
 
-// checkLogs looks for secrets in what a job's processes have logged, and in what its client has said.
+// checkLogs searches for secrets in the logs of a job's processes, and in the output of its client.
 func checkLogs(t *testing.T, d *bobbintest.Dawdler, patterns []capture.Pattern) {
 	t.Helper()
 	got := d.User.Run(t, "logs", d.Application)
@@ -114,7 +114,7 @@ func checkLogs(t *testing.T, d *bobbintest.Dawdler, patterns []capture.Pattern) 
 		t.Fatal(got)
 	}
 	for _, file := range []string{"jobmanager.log", "taskmanager.log", "level=debug"} {
-		if !strings.Contains(got.Stdout, file) { // or it proves little that nothing is found
+		if !strings.Contains(got.Stdout, file) { // otherwise a search without findings proves little
 			t.Errorf("the logs have no %s: %.2000s", file, got)
 		}
 	}
@@ -127,13 +127,13 @@ func checkLogs(t *testing.T, d *bobbintest.Dawdler, patterns []capture.Pattern) 
 	}
 }
 
-// marked is a text of which every word begins with the mark, and how many bytes it has.
+// marked returns a text in which every word begins with the mark, and its length in bytes.
 func marked(t *testing.T) (dir string, size int64) {
 	t.Helper()
 	dir = t.TempDir()
 	for file := range 4 {
 		var content strings.Builder
-		for line := range 5000 { // or the job could end while its secrets are looked for
+		for line := range 5000 { // otherwise the job could end during the search for its secrets
 			fmt.Fprintf(&content, "%s%d %s-other\n", mark, (file*5000+line)%700, mark)
 		}
 		size += int64(content.Len())
@@ -157,7 +157,7 @@ func dataNodeAddress(t *testing.T, u *bobbintest.User) netip.AddrPort {
 	return address
 }
 
-// sayInTheClear sends a text over a connection of its own, in two pieces.
+// sayInTheClear sends a text without encryption over a connection of its own, in two pieces.
 func sayInTheClear(t *testing.T, text string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -185,8 +185,8 @@ func sayInTheClear(t *testing.T, text string) {
 	}
 }
 
-// secrets are those of a running application: the passwords of its tokens, the
-// keys of its processes, what lets its owner to REST, and the owner's own keys.
+// secrets returns the secrets of a running application: the passwords of its tokens, the keys of its processes, the
+// credentials with which its owner uses REST, and the owner's own keys.
 func secrets(t *testing.T, d *bobbintest.Dawdler) []capture.Pattern {
 	t.Helper()
 	var all []capture.Pattern
@@ -217,7 +217,7 @@ func secrets(t *testing.T, d *bobbintest.Dawdler) []capture.Pattern {
 				}
 				name := fmt.Sprintf("the key %s of %s", alias, role)
 				add(name, scalar(t, block))
-				// In PEM it is torn apart by the end of a line; the second holds most of it.
+				// In PEM, line breaks divide the key. The second line holds most of it.
 				add(name, bytes.Split(pem.EncodeToMemory(block), []byte("\n"))[2])
 			}
 		}
@@ -235,8 +235,7 @@ func secrets(t *testing.T, d *bobbintest.Dawdler) []capture.Pattern {
 	return all
 }
 
-// scalar is what is secret of a private key: the number, without the public key that
-// stands beside it.
+// scalar returns the secret part of a private key: the number, without the public key beside it.
 func scalar(t *testing.T, block *pem.Block) []byte {
 	t.Helper()
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)

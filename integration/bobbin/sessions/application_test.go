@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// application starts a program in a cluster of its own, and gives the application's id.
+// application starts a program in a cluster of its own, and returns the application's id.
 func application(t *testing.T, u *bobbintest.User, args ...string) string {
 	t.Helper()
 	got := submit(t, u, args...)
@@ -31,7 +31,7 @@ func submit(t *testing.T, u *bobbintest.User, args ...string) bobbintest.Outcome
 	return got
 }
 
-// ended waits until an application has ended as YARN is to say.
+// ended waits until YARN reports this final state of an application.
 func ended(t *testing.T, u *bobbintest.User, id, state, final string) cluster.RMApp {
 	t.Helper()
 	app := u.WaitEnded(t, id)
@@ -42,9 +42,9 @@ func ended(t *testing.T, u *bobbintest.User, id, state, final string) cluster.RM
 	return app
 }
 
-// TestAnApplicationRunsItsProgramInTheCluster would catch a program that is uploaded
-// although the cluster has it, one whose second job does not run, an application that ends
-// before its jobs do or does not end, and words of the driver that nobody finds.
+// TestAnApplicationRunsItsProgramInTheCluster would catch a program that is uploaded although the cluster has it, one
+// whose second job does not run, an application that ends before its jobs or does not end, and output of the driver
+// that is lost.
 func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -55,8 +55,8 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 		name    string
 		command []string
 		words   []string
-		found   []string // by the last word
-		said    string   // by the driver
+		found   []string // with the last word
+		said    string   // from the driver
 	}{
 		{
 			"a program on HDFS, two jobs",
@@ -70,7 +70,7 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 			[]string{"run", "-t", "yarn-application", "-d", "hdfs:" + dir + "/sifter"},
 			[]string{"to"},
 			[]string{"to be", "to do"},
-			"0 lines hold to\n", // it does not wait to know
+			"0 lines hold to\n", // it does not wait for the result
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 	}
 }
 
-// TestAnApplicationThatFailsSaysWhy would catch a driver that goes wrong without a word to
-// its owner, and one that is taken for a good one.
+// TestAnApplicationThatFailsSaysWhy would catch a driver that fails without an error for its owner, and a failure that
+// counts as success.
 func TestAnApplicationThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -125,9 +125,8 @@ func TestAnApplicationThatFailsSaysWhy(t *testing.T) {
 	}
 }
 
-// TestAnApplicationIsReachedWhileItRuns would catch a cancellation that is taken for a
-// failure, a cluster that ends although it is to stay, and one whose driver is gone and
-// nobody notices.
+// TestAnApplicationIsReachedWhileItRuns would catch a cancellation that counts as failure, a cluster that ends although
+// it should stay, and an ended driver that the master does not notice.
 func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -168,7 +167,8 @@ func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 	})
 }
 
-// onlyJob waits until an application's only job runs, and gives it. A cluster that is between two masters has no answer.
+// onlyJob waits until an application's only job runs, and returns it. Between two masters, an application does not
+// answer.
 func onlyJob(t *testing.T, u *bobbintest.User, id string) (only job) {
 	t.Helper()
 	wait.Until(t, "the job of "+id+" runs", func() bool {
@@ -185,8 +185,8 @@ func onlyJob(t *testing.T, u *bobbintest.User, id string) (only job) {
 	return only
 }
 
-// TestAnApplicationsNextMasterRunsItAnew would catch a driver that outlives its master and
-// goes on beside its successor, and an output that holds the work of both.
+// TestAnApplicationsNextMasterRunsItAnew would catch a driver that outlives its master and continues beside its
+// successor, and an output with the work of both.
 func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)

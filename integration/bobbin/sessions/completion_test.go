@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestShellsComplete would catch a script that a shell does not take, or that completes
-// nothing where somebody presses the key for it.
+// TestShellsComplete would catch a script that a shell does not accept, or that completes nothing
+// when a user presses the key.
 func TestShellsComplete(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()

@@ -9,14 +9,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// isNotBuilt tells whether an answer says that there is no such path, or takes it for another's.
+// isNotBuilt reports whether an answer says that the path does not exist, or takes it for another
+// path.
 func isNotBuilt(e *flinkrest.Endpoint, answer bobbintest.Answer) bool {
 	return strings.Contains(answer.Body, `"not found: GET `) || !strings.Contains(e.Path, ":jobid") && strings.Contains(answer.Body, "is not a job id")
 }
 
-// asFlinks asks a session, which has a job in each of three states, what a real Flink was asked,
-// as far as that only looks, and compares the answers. The test of appmaster/rest sees to the
-// entries of the lists that nothing here shows.
+// asFlinks sends a session, which has a job in each of three states, the recorded requests to a
+// real Flink that only look, and compares the answers. The test of appmaster/rest checks the
+// entries of lists that are empty here.
 func asFlinks(t *testing.T, jobs map[string]string, ask func(path string) (bobbintest.Answer, error)) {
 	t.Helper()
 	corpus, err := flinkrest.Recorded()
@@ -32,7 +33,7 @@ func asFlinks(t *testing.T, jobs map[string]string, ask func(path string) (bobbi
 	compared := 0
 	for i := range corpus.Endpoints {
 		e := &corpus.Endpoints[i]
-		if e.Method != http.MethodGet || strings.Contains(e.Path, "/yarn-") { // those would end the job
+		if e.Method != http.MethodGet || strings.Contains(e.Path, "/yarn-") { // these requests would end the job
 			continue
 		}
 		for _, a := range e.Answers {

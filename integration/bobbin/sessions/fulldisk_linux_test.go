@@ -17,11 +17,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestAFullDiskCostsTheJobNothing fills the disk of one node under idle workers, and then
-// runs a program that no worker has. It would catch a job that fails for one sick node,
-// one that uses up restarts for it, a slot that is asked for there again and again, and a
-// node that is set aside without anybody being told: by REST and by status while the job
-// runs, and by the job's exceptions.
+// TestAFullDiskCostsTheJobNothing fills the disk of one node below idle workers, and then runs a
+// program that no worker has. It would catch a job that fails because of one bad node, one that
+// uses up restarts for it, repeated requests for a slot on that node, and a blocked node that is
+// not reported: by REST and by status while the job runs, and by the job's exceptions.
 func TestAFullDiskCostsTheJobNothing(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -78,14 +77,14 @@ func TestAFullDiskCostsTheJobNothing(t *testing.T) {
 // full is the reason that the kernel gives for a full disk.
 const full = "no space left on device"
 
-// blocked is a node of the answer to GET /blocklist.
+// blocked is a node in the answer to GET /blocklist.
 type blocked struct {
 	Node  string `json:"node"`
 	Cause string `json:"cause"`
 	Until int64  `json:"until"` // ms since 1970
 }
 
-// setAside are the nodes that jobs have set aside, as REST tells them.
+// setAside returns the nodes that jobs have set aside, according to REST.
 func setAside(t *testing.T, master *bobbintest.Master) ([]blocked, error) {
 	t.Helper()
 	var told struct {
@@ -95,8 +94,8 @@ func setAside(t *testing.T, master *bobbintest.Master) ([]blocked, error) {
 	return told.Nodes, err
 }
 
-// checkSetAside waits until a job that runs has set a node aside, and checks which, why and
-// until when.
+// checkSetAside waits until a running job has set a node aside, and checks its name, the reason and
+// the time.
 func checkSetAside(t *testing.T, master *bobbintest.Master, job *bobbintest.Command, node string) {
 	t.Helper()
 	began := time.Now()
@@ -114,7 +113,7 @@ func checkSetAside(t *testing.T, master *bobbintest.Master, job *bobbintest.Comm
 	}
 }
 
-// factOf is the value of a fact that a command has printed, or "".
+// factOf returns the value of a fact in a command's output, or "".
 func factOf(printed, name string) string {
 	for line := range strings.Lines(printed) {
 		if value, is := strings.CutPrefix(line, name); is {
@@ -124,7 +123,7 @@ func factOf(printed, name string) string {
 	return ""
 }
 
-// away gives a worker on another node than the master: four are asked for on two nodes.
+// away returns a worker on another node than the master's. Four workers are requested on two nodes.
 func away(t *testing.T, application string) bobbintest.Process {
 	t.Helper()
 	master := bobbintest.ProcessesIn(t, application, bobbintest.ApplicationMaster)[0].Variable(t, "NM_HOST")
@@ -137,7 +136,7 @@ func away(t *testing.T, application string) bobbintest.Process {
 	return bobbintest.Process{}
 }
 
-// fill puts a small disk without room in the place of a folder until the test ends.
+// fill mounts a full small disk over a folder until the test ends.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k,mode=0777"); err != nil {
@@ -148,7 +147,7 @@ func fill(t *testing.T, dir string) {
 			t.Errorf("unmount %s: %v", dir, err)
 		}
 	})
-	// A page at a time, until no content finds room.
+	// A page at a time, until the disk is full.
 	for i := 0; ; i++ {
 		err := os.WriteFile(filepath.Join(dir, fmt.Sprint("filling", i)), make([]byte, 4<<10), 0o600)
 		if errors.Is(err, syscall.ENOSPC) {

@@ -12,9 +12,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestLogsOfASessionAreFollowed would catch a follower that misses workers which come later
-// than it or end before it, that shows a line twice, or that does not end with the session;
-// and a worker whose logs cannot be read once it has ended.
+// TestLogsOfASessionAreFollowed would catch a follower that misses workers that start later or end
+// earlier than it, that prints a line twice, or that does not end with the session. It would also
+// catch a worker whose logs cannot be read after its end.
 func TestLogsOfASessionAreFollowed(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -26,7 +26,7 @@ func TestLogsOfASessionAreFollowed(t *testing.T) {
 	if got := u.Run(t, "run", suite.Program(t, "several"), dir+"/lines", dir+"/sifted", "to"); got.Code != 0 {
 		t.Fatal(got)
 	}
-	const first = `msg="task executor starts"` // its last line may be missing: YARN ends it while it says goodbye
+	const first = `msg="task executor starts"` // its last line may be missing, because YARN ends it during that
 	follower.Says(t, first)
 	worker := regexp.MustCompile(`==== taskmanager.log of (\S+) on`).FindStringSubmatch(follower.Seen().Stdout)
 	if worker == nil {
@@ -52,8 +52,8 @@ func TestLogsOfASessionAreFollowed(t *testing.T) {
 	}
 }
 
-// content are the lines of logs but for those that tell of which: in the order of the
-// alphabet, as followers see them in another.
+// content returns the sorted lines of logs, without the lines that name a log, because followers
+// see lines in another order.
 func content(printed string) []string {
 	lines := strings.Split(printed, "\n")
 	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.HasPrefix(line, "==== ") })

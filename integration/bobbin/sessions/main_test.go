@@ -1,5 +1,5 @@
-// Package sessions tests clusters that take jobs as they come, on a real YARN: as people
-// start and use them, with the ResourceManager's own view of what is true then.
+// Package sessions tests clusters that run several jobs, on a real YARN. It starts and uses them
+// like a person, and checks the state that the ResourceManager reports.
 package sessions
 
 import (

@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// footing bounds what a master may have more after all jobs than before the first, in
-	// KiB, once it has returned what they have left of its heap: buffers and stacks of
-	// connections to workers, clients and HDFS, and what is kept of jobs that have ended, some
-	// KiB each. A seventh of a MB that stays of each of 50 jobs is over it.
+	// footing bounds the growth of a master's memory from before its first job until after all jobs, in KiB, once it
+	// has returned the free part of its heap. The growth is buffers and stacks of connections to workers, clients and
+	// HDFS, and some KiB for each ended job. If a seventh of a MB stayed for each of 50 jobs, the bound would be
+	// exceeded.
 	footing = 7 << 10
-	// descriptors bounds the files and connections that a master may have more after all
-	// jobs than before: to the NameNode and DataNodes, which it keeps, and to clients that
-	// are about to leave.
+	// descriptors bounds the growth of a master's open files and connections: to the NameNode and DataNodes, which it
+	// keeps, and to clients that are about to end.
 	descriptors = 8
 )
 
-// TestTwentyJobsTenAtATime would catch jobs of several users that get each other's results,
-// programs that each of them uploads, workers that stay when nobody needs them, and a
-// master that keeps files or connections of each job that it has run.
+// TestTwentyJobsTenAtATime would catch jobs of several users that get each other's results, programs that each user
+// uploads again, workers that remain although no job needs them, and a master that keeps files or connections of each
+// job.
 func TestTwentyJobsTenAtATime(t *testing.T) {
 	t.Parallel()
 	manyJobs(t, suite, 20)
 }
 
-// TestAMasterKeepsNothingOfItsJobs would catch one that keeps memory of each job that it has run.
+// TestAMasterKeepsNothingOfItsJobs would catch a master that keeps memory of each job.
 func TestAMasterKeepsNothingOfItsJobs(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
@@ -42,7 +41,8 @@ func TestAMasterKeepsNothingOfItsJobs(t *testing.T) {
 	})
 }
 
-// manyJobs runs jobs in a session, ten at a time, and gives its master and what that had of memory before, in KiB.
+// manyJobs runs jobs in a session, ten at a time, and returns its master and the memory that the master had before, in
+// KiB.
 func manyJobs(t *testing.T, suite *bobbintest.Suite, number int) (master bobbintest.Process, idle int64) {
 	t.Helper()
 	const atOnce = 10

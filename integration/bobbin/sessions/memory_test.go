@@ -20,7 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// submitting submits jobs of a program by hand.
+// submitting submits jobs of a program by REST, without the client.
 type submitting struct {
 	*bobbintest.Master
 	t       *testing.T
@@ -43,7 +43,7 @@ func (s *submitting) submit(g *jobgraph.JobGraph) (ids.JobID, bobbintest.Answer)
 	return job, answer
 }
 
-// cancel cancels a job, unless it has failed already, in the slot that has become free.
+// cancel cancels a job, unless it has already failed in the slot that has become free.
 func (s *submitting) cancel(job ids.JobID) {
 	answer, err := s.Ask(s.t.Context(), http.MethodPatch, "/jobs/"+string(job), nil, nil)
 	if err != nil || answer.Status != http.StatusAccepted && answer.Status != http.StatusConflict {
@@ -51,7 +51,8 @@ func (s *submitting) cancel(job ids.JobID) {
 	}
 }
 
-// waiting is a job of so many results and splits, which needs a slot that there isn't.
+// waiting returns a job with this number of results and splits, which needs a slot that does not
+// exist.
 func waiting(results, splits int) *jobgraph.JobGraph {
 	g := &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Name: "read", Operators: []string{"read"}, Parallelism: 1, Source: true}}}
 	for i := range splits {
@@ -67,10 +68,9 @@ func waiting(results, splits int) *jobgraph.JobGraph {
 	return g
 }
 
-// TestUsersCannotFillTheMaster brings a small session more results, graphs and requests than
-// its memory holds. It would catch a master that grows with what is asked of it, until YARN
-// ends it with everybody's jobs; refusals that nobody can act on; a result that is lost for
-// the sake of others; and memory that is not given back.
+// TestUsersCannotFillTheMaster sends a small session more results, graphs and requests than its
+// memory holds. It would catch a master that grows until YARN ends it with all jobs, refusals
+// without a remedy, a result that is lost because of others, and memory that is not returned.
 func TestUsersCannotFillTheMaster(t *testing.T) {
 	t.Parallel()
 	suite := suite.Plain()
@@ -88,7 +88,7 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 	text := strings.Repeat(strings.Repeat("x", 1023)+"\n", 20<<10)
 	u.Write(t, dir+"/text", text)
 
-	// A client that does not read what its job collects, which waits then in the one slot.
+	// A client that does not read its job's collected result. The job then waits in the only slot.
 	client := u.Start(t, "run", program, dir+"/text")
 	wait.For(t, "the job is submitted", func() (bool, error) {
 		var answer struct{ Jobs []struct{ ID string } }
@@ -101,7 +101,7 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 	})
 	t.Logf("the ApplicationMaster has %d KiB before its first job, %d with a result that no client reads", began, master.Memory(t))
 
-	// Others who want as much as they can get.
+	// Other clients that submit as much as they can.
 	var accepted []ids.JobID
 	refused := 0
 	for range 100 {
@@ -145,7 +145,7 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 	many.Wait()
 	cluster.Figure(t, "an ApplicationMaster of 256 MB that receives more data than that holds %d KiB, and held at most %d", master.Memory(t), master.Peak(t))
 
-	client.Signal(t, syscall.SIGCONT) // it reads at the speed of one that has little room
+	client.Signal(t, syscall.SIGCONT) // it reads the rest of the result
 	want := fmt.Sprintf("%d bytes, sha256 %x\n", len(text), sha256.Sum256([]byte(text)))
 	if got := client.Wait(t); got.Code != 0 || !strings.HasSuffix(got.Stdout, want) {
 		t.Errorf("the client that reads late, want %q: %s", want, got)

@@ -15,14 +15,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestASessionOutlivesItsJobsCrashes runs a job beside others that go wrong in every way,
-// some of them in the same workers. It would catch one user's panic, exit or hunger that
-// ends the jobs of others or the session, a failure that is told of without its cause, and
-// a worker that nobody replaces.
+// TestASessionOutlivesItsJobsCrashes runs a job beside others that fail in every way, some of them
+// in the same workers. It would catch one user's panic, exit or memory use that ends the jobs of
+// others or the session, a failure without its cause, and a worker that is not replaced.
 func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
-	id := start(t, u, "-D", "restart-strategy.fixed-delay.attempts=10") // for the good one
+	id := start(t, u, "-D", "restart-strategy.fixed-delay.attempts=10") // for the good job
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/one", "to be\n")
 	slow := suite.SlowJob(t, u)
@@ -42,7 +41,7 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 		}
 	}
 	var hosts []bobbintest.Process
-	wait.Until(t, "the good job runs", func() bool { // those that went wrong may just have had it restarted
+	wait.Until(t, "the good job runs", func() bool { // the failed jobs may have just restarted it
 		hosts = bobbintest.ProcessesIn(t, id, bobbintest.TaskHost)
 		return len(hosts) > 0
 	})
@@ -55,7 +54,7 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 	checkOutlived(t, u, id, good, slow)
 }
 
-// checkOutlived checks that a job ends well, its output exact, and that its session goes on.
+// checkOutlived checks that a job finishes with exact output, and that its session continues.
 func checkOutlived(t *testing.T, u *bobbintest.User, session string, job *bobbintest.Command, slow *bobbintest.SlowJob) {
 	t.Helper()
 	if got := job.Wait(t); got.Code != 0 {
@@ -74,8 +73,8 @@ func checkRuns(t *testing.T, u *bobbintest.User, session string) {
 	}
 }
 
-// TestASessionOutlivesAMachine would catch a job whose tasks were on a node that is gone
-// and that waits for YARN to notice, and workers that are asked for there.
+// TestASessionOutlivesAMachine would catch a job with tasks on a lost node that waits until YARN
+// notices, and workers that are requested on that node.
 func TestASessionOutlivesAMachine(t *testing.T) {
 	cluster.Long(t)
 	c := clusters.Own(t, cluster.Config{NodeManagers: 3})
@@ -106,9 +105,8 @@ func TestASessionOutlivesAMachine(t *testing.T) {
 	checkOutlived(t, u, id, job, slow)
 }
 
-// TestASessionsNextMasterHasNoJobs would catch a client that waits for ever for a job that
-// went with its master, one that is told nothing of that, and a session that takes no jobs
-// any more.
+// TestASessionsNextMasterHasNoJobs would catch a client that waits for ever for a job that was lost
+// with its master, one that gets no reason, and a session that accepts no jobs any more.
 func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -132,8 +130,8 @@ func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 	checkRuns(t, u, id)
 }
 
-// TestASessionEndsWithItsOnlyMaster would catch who is not told that the session is gone,
-// and what to do.
+// TestASessionEndsWithItsOnlyMaster would catch a client that does not learn that the session has
+// ended, and the remedy.
 func TestASessionEndsWithItsOnlyMaster(t *testing.T) {
 	t.Parallel()
 	u, path := person(t)

@@ -11,9 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// TestASessionIsUsedWithoutYARN would catch a command that asks for a YARN where the REST
-// endpoint of a cluster is all that is known of it, and a door that is opened by less than
-// what its owner has.
+// TestASessionIsUsedWithoutYARN would catch a command that needs YARN although only the REST
+// endpoint of a cluster is known, and an endpoint that accepts less than the owner's credentials.
 func TestASessionIsUsedWithoutYARN(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -26,7 +25,7 @@ func TestASessionIsUsedWithoutYARN(t *testing.T) {
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\nor not\nto do\n")
 
-	// Inputs are listed where the program is started: HDFS has to be known there.
+	// The program lists its inputs where it is started, so HDFS must be known there.
 	conf := t.TempDir()
 	for _, name := range []string{"core-site.xml", "hdfs-site.xml"} {
 		text, err := os.ReadFile(filepath.Join(u.Cluster.ConfDir(), name))

@@ -18,11 +18,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// curling is somebody with curl and a session's token.
+// curling is a user with curl and a session's token.
 type curling struct {
 	*bobbintest.User
 	base   string
-	header string // file with the token
+	header string // the file with the token
 }
 
 func curls(t *testing.T, u *bobbintest.User, m *bobbintest.Master) curling {
@@ -34,7 +34,7 @@ func curls(t *testing.T, u *bobbintest.User, m *bobbintest.Master) curling {
 	return curling{u, "https://" + m.Access.Address, header}
 }
 
-// curl runs curl for a path, and decodes the answer, which must have that status.
+// curl runs curl for a path, checks the status, and decodes the answer.
 func (c curling) curl(t *testing.T, status int, answer any, path string, args ...string) {
 	t.Helper()
 	own := []string{"-sS", "--insecure", "-H", "@" + c.header, "-w", `\n%{http_code}`, c.base + path}
@@ -48,10 +48,9 @@ func (c curling) curl(t *testing.T, status int, answer any, path string, args ..
 	}
 }
 
-// TestProgramsAreRunByCurl does what Flink's pages tell of its jars. It would catch a form
-// that is not taken as curl and Flink's clients send it, an id that another request does
-// not know, and a program beside the master that goes wrong without a word, or takes the
-// session with it.
+// TestProgramsAreRunByCurl does what Flink's pages describe for jars. It would catch an upload form
+// of curl or of Flink's clients that is not accepted, an id that another request does not know, and
+// a program beside the master that fails without an error, or ends the session.
 func TestProgramsAreRunByCurl(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -104,14 +103,13 @@ func TestProgramsAreRunByCurl(t *testing.T) {
 	}
 }
 
-// statusTold is the status of an answer that the page says a path always has.
+// statusTold matches the status of an answer that the page documents for all answers of a path.
 var statusTold = regexp.MustCompile(`^Answered with (\d+)`)
 
-// TestRESTIsWhatItsPageSays walks docs/openapi.yaml over a session with a job in each of
-// three states, directly and through YARN's web proxy. It would catch a path that answers
-// with other JSON than the page tells, or than Flink does; one that breaks over a job that
-// has failed; and one that changes something, or shows what is the owner's, to anybody at
-// the proxy.
+// TestRESTIsWhatItsPageSays sends the requests of docs/openapi.yaml to a session with a job in each
+// of three states, directly and through YARN's web proxy. It would catch a path whose JSON differs
+// from the page or from Flink's, one that fails for a failed job, and one that lets anybody at the
+// proxy change something or see the owner's data.
 func TestRESTIsWhatItsPageSays(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -174,7 +172,7 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 	walked := 0
 	for _, path := range slices.Sorted(maps.Keys(page.Paths)) {
 		get, is := page.Paths[path]["get"]
-		if !is || path == "/jobs/{job}/yarn-cancel" { // it would
+		if !is || path == "/jobs/{job}/yarn-cancel" { // it would be accepted
 			continue
 		}
 		over := ids

@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// executors waits until the tasks of an application run, and gives its TaskExecutors.
+// executors waits until the tasks of an application run, and returns its TaskExecutors.
 func executors(t *testing.T, application string) []bobbintest.Process {
 	t.Helper()
 	wait.Until(t, "tasks of "+application+" run", func() bool {
@@ -20,9 +20,9 @@ func executors(t *testing.T, application string) []bobbintest.Process {
 	return bobbintest.ProcessesIn(t, application, bobbintest.TaskExecutor)
 }
 
-// TestClustersOutliveTheResourceManager kills the ResourceManager under a session and an application, which each run a job. It
-// would catch a master that gives up or ends its jobs for that, one whose workers YARN takes for a stranger's afterwards, and a
-// session that cannot get workers for another job, or end as it should.
+// TestClustersOutliveTheResourceManager kills the ResourceManager below a session and an application, which each run a
+// job. It would catch a master that gives up or ends its jobs because of that, one whose workers the new
+// ResourceManager does not recognize, and a session that cannot get workers for another job, or cannot end.
 func TestClustersOutliveTheResourceManager(t *testing.T) {
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "kills the ResourceManager")

@@ -16,9 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestTheScriptOfFlinksNameWorks would catch a script that does not find bobbin, one that
-// cuts words in two, a flag of Flink's that does not reach YARN, and a pipe with "stop", as
-// people end sessions from other scripts.
+// TestTheScriptOfFlinksNameWorks would catch a script that does not find bobbin, one that divides
+// arguments at spaces, a flag of Flink that YARN does not get, and a pipe with "stop", with which
+// other scripts end sessions.
 func TestTheScriptOfFlinksNameWorks(t *testing.T) {
 	t.Parallel()
 	u, path := person(t)
@@ -56,8 +56,8 @@ func TestTheScriptOfFlinksNameWorks(t *testing.T) {
 	checkEnded(t, u, id, path)
 }
 
-// checkQuery would catch figures of nodes that are others than the ResourceManager's page
-// has, with its own words for them.
+// checkQuery would catch figures of nodes that differ from the ResourceManager's page, in the words
+// of bobbin.
 func checkQuery(t *testing.T, u *bobbintest.User) {
 	t.Helper()
 	type node struct {
@@ -102,14 +102,14 @@ func checkQuery(t *testing.T, u *bobbintest.User) {
 			t.Logf("nodes (-ResourceManager +bobbin):\n%s", diff)
 		}
 	}()
-	wait.For(t, "the nodes are those of the ResourceManager", func() (bool, error) { // containers come and go between two questions
+	wait.For(t, "the nodes are those of the ResourceManager", func() (bool, error) { // containers come and go between two requests
 		told, want := ask()
 		diff = cmp.Diff(want, told)
 		return diff == "" && len(told) > 0, nil
 	})
 }
 
-// installed gives the script of a folder as people have it.
+// installed returns the path of the script in a folder like users have it.
 func installed(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../scripts/yarn-session.sh")

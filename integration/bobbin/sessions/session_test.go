@@ -17,8 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// person is somebody whose sessions are written down where no other test looks, and the
-// file's path.
+// person returns a user whose sessions are recorded in a file of its own, and the file's path.
 func person(t *testing.T) (u *bobbintest.User, path string) {
 	t.Helper()
 	who, err := user.Current()
@@ -29,14 +28,13 @@ func person(t *testing.T) (u *bobbintest.User, path string) {
 	return suite.User(t, bobbintest.Alice).With("TMPDIR=" + dir), sessionfile.Path(dir, who.Username)
 }
 
-// owner is a person of another suite.
+// owner is person for a user of another suite.
 func owner(t *testing.T, suite *bobbintest.Suite) *bobbintest.User {
 	t.Helper()
 	return suite.User(t, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 }
 
-// start starts a session, detached, and gives its id. It is killed when the test ends, if
-// it runs.
+// start starts a session, detached, and returns its id. If it still runs at the end of the test, it is killed.
 func start(t *testing.T, u *bobbintest.User, args ...string) string {
 	t.Helper()
 	got := u.Run(t, append([]string{"session", "start", "-d", "-jm", "256m", "-tm", "512m", "-s", "2"}, args...)...)
@@ -48,7 +46,7 @@ func start(t *testing.T, u *bobbintest.User, args ...string) string {
 	return id
 }
 
-// run runs a program to its end, and gives what -o json says of it.
+// run runs a program to its end, and returns the output of -o json.
 func run(t *testing.T, u *bobbintest.User, args ...string) bobbintest.Report {
 	t.Helper()
 	got := u.Run(t, append([]string{"run", "-o", "json"}, args...)...)
@@ -65,7 +63,7 @@ type job struct {
 	JobStatus string `json:"jobStatus"`
 }
 
-// jobs are what `bobbin list` lists.
+// jobs returns the jobs that `bobbin list` prints.
 func jobs(t *testing.T, u *bobbintest.User, args ...string) []job {
 	t.Helper()
 	return listedIn(t, u.Run(t, append([]string{"list", "-o", "json"}, args...)...))
@@ -80,15 +78,14 @@ func listedIn(t *testing.T, got bobbintest.Outcome) []job {
 	return told.Jobs
 }
 
-// uploads tells whether a command uploaded a file of that name.
+// uploads reports whether a command uploaded a file with this name.
 func uploads(r bobbintest.Report, name string) bool {
 	return slices.ContainsFunc(r.Steps, func(s bobbintest.Step) bool { return s.Name == "uploaded "+name })
 }
 
-// TestASessionRunsJobsUntilItIsStopped would catch a session that ends with a job, one that
-// mixes the jobs of several programs up, a program that is uploaded for each of its jobs, a
-// command that finds another session than the one that was started last, an address that
-// is not looked for among YARN's applications, and anything that a session leaves.
+// TestASessionRunsJobsUntilItIsStopped would catch a session that ends with a job, one that mixes up the jobs of
+// several programs, a program that is uploaded for each of its jobs, a command that finds another session than the one
+// started last, an address that is not looked up among YARN's applications, and anything that a session leaves behind.
 func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	u, path := person(t)
@@ -158,10 +155,10 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 	}
 }
 
-// TestJobsOfASessionAreCancelled would catch a cancellation that ends the session, or
-// another job, and a detached job that nobody can find. It would catch -sae that leaves a job when its command is
-// interrupted, or killed, and a job that ends with its command although nobody said so. It would catch what a cancelled job
-// leaves in its output, slots that the next job does not get, and a job that waits for them and does not say so.
+// TestJobsOfASessionAreCancelled would catch a cancellation that ends the session or another job, and a detached job
+// that no command finds. It would catch a job that remains after its command with -sae was interrupted or killed, and a
+// job that ends with its command without -sae. It would catch output of a cancelled job, slots that the next job does
+// not get, and a job that waits for them without saying so.
 func TestJobsOfASessionAreCancelled(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -182,7 +179,7 @@ func TestJobsOfASessionAreCancelled(t *testing.T) {
 		flags  []string
 		signal os.Signal
 		code   int
-		want   string // the job's state then
+		want   string // the job's state at that time
 	}{
 		{"Ctrl-C", nil, os.Interrupt, 130, "RUNNING"},
 		{"Ctrl-C with -sae", []string{"-sae"}, os.Interrupt, 130, "CANCELED"},

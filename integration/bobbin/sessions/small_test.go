@@ -13,8 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
-// TestTenThousandSmallFiles would catch files that are lost, doubled or joined where thousands share splits on several workers.
-// What it takes is told, and not asserted; scripts/bench also counts the calls of the NameNode.
+// TestTenThousandSmallFiles would catch files that are lost, doubled or joined when thousands share splits on several
+// workers. It reports the time but does not assert it. scripts/bench also counts the calls to the NameNode.
 func TestTenThousandSmallFiles(t *testing.T) {
 	cluster.Long(t)
 	plain := suite.Plain()

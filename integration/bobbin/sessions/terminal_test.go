@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// narrow is the width of a terminal in which hardly a line of ours fits.
+// narrow is the width of a terminal that is too narrow for almost all of our lines.
 const narrow = 40
 
 // opened starts a session in a terminal, and waits for its prompt.
@@ -25,7 +25,7 @@ func opened(t *testing.T, u *bobbintest.User, columns int) (screen *bobbintest.T
 	return screen, id
 }
 
-// awaitPrompt waits until a word is asked for, behind these lines.
+// awaitPrompt waits for the prompt after these lines.
 func awaitPrompt(t *testing.T, screen *bobbintest.Terminal, behind ...string) {
 	t.Helper()
 	want := slices.Concat(behind, []string{">"})
@@ -38,7 +38,7 @@ func awaitPrompt(t *testing.T, screen *bobbintest.Terminal, behind ...string) {
 	})
 }
 
-// checkEnded checks that a session has ended well, and that no command means it any more.
+// checkEnded checks that a session has succeeded, and that no command selects it any more.
 func checkEnded(t *testing.T, u *bobbintest.User, id, path string) {
 	t.Helper()
 	if app := u.App(t, id); app.State != "FINISHED" || app.FinalStatus != "SUCCEEDED" {
@@ -50,8 +50,8 @@ func checkEnded(t *testing.T, u *bobbintest.User, id, path string) {
 	}
 }
 
-// TestWordsAreTakenInATerminal would catch a prompt that nobody sees, that stands before the
-// answer to the word before, or that knows not what to do with a word.
+// TestWordsAreTakenInATerminal would catch a missing prompt, a prompt before the answer to the last command, and an
+// unknown command without an answer.
 func TestWordsAreTakenInATerminal(t *testing.T) {
 	t.Parallel()
 	u, path := person(t)
@@ -74,7 +74,7 @@ func TestWordsAreTakenInATerminal(t *testing.T) {
 	checkEnded(t, u, id, path)
 }
 
-// checkNarrow checks that what is printed in columns elsewhere has the lines that a narrow terminal can show.
+// checkNarrow checks that a narrow terminal gets lines that it can show instead of columns.
 func checkNarrow(t *testing.T, u *bobbintest.User, id string) {
 	t.Helper()
 	for command, want := range map[string]string{
@@ -93,8 +93,7 @@ func checkNarrow(t *testing.T, u *bobbintest.User, id string) {
 	}
 }
 
-// TestAnAttachedSessionEndsWithItsCommand would catch a session that nobody knows of any
-// more.
+// TestAnAttachedSessionEndsWithItsCommand would catch a session that continues after its command, without a client.
 func TestAnAttachedSessionEndsWithItsCommand(t *testing.T) {
 	t.Parallel()
 	u, path := person(t)
@@ -106,9 +105,9 @@ func TestAnAttachedSessionEndsWithItsCommand(t *testing.T) {
 	checkEnded(t, u, id, path)
 }
 
-// TestASessionOutlivesTheTerminalsThatAreLost would catch a session that ends with a client
-// that was killed or only attached to it, one that nobody can attach to then, and a prompt
-// for one that was ended by others.
+// TestASessionOutlivesTheTerminalsThatAreLost would catch a session that ends with a killed client, or with one that
+// only attached to it. It would also catch a session to which nobody can attach afterwards, and a prompt for a session
+// that others have ended.
 func TestASessionOutlivesTheTerminalsThatAreLost(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
@@ -116,7 +115,7 @@ func TestASessionOutlivesTheTerminalsThatAreLost(t *testing.T) {
 	screen.Signal(t, os.Kill)
 	screen.Wait(t)
 
-	screen = u.Terminal(t, 100, "session", "attach") // to the one that is written down
+	screen = u.Terminal(t, 100, "session", "attach") // to the recorded session
 	awaitPrompt(t, screen)
 	screen.Types(t, bobbintest.CtrlC)
 	if got := screen.Wait(t); got.Code != 130 || !strings.Contains(got.Stdout, "left session "+id+", which goes on") {

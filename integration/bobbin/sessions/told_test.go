@@ -8,15 +8,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// TestASessionIsReachedWithoutItsResourceManager would catch commands on a session that works on which fail, as YARN is
-// away that would only have told them where it is.
+// TestASessionIsReachedWithoutItsResourceManager would catch commands on a running session that fail while YARN is
+// away, although they need YARN only for the session's address.
 func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "stops the ResourceManager")
 	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\nor not\n")
-	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=1h") // its worker stays for the job after the first
+	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=1h") // its worker stays for the second job
 	sift := func(output string) []string {
 		return []string{"run", "-p", "1", suite.Program(t, "wordcount"), "--input", dir + "/lines", "--output", dir + output}
 	}
@@ -52,7 +52,7 @@ func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
 	u.WaitEnded(t, id)
 }
 
-// TestAnEndedApplicationTellsWhyItFailed would catch a nightly job of which only Java's tools tell why it failed.
+// TestAnEndedApplicationTellsWhyItFailed would catch a failed nightly job whose reason only Java's tools show.
 func TestAnEndedApplicationTellsWhyItFailed(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)

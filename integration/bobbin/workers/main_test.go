@@ -1,6 +1,5 @@
-// Package workers tests the ResourceManager's provider against a real YARN: the
-// test process is an unmanaged ApplicationMaster, and its workers are shells
-// that connect to it, so that it sees when their processes run and end.
+// Package workers tests the ResourceManager's provider against a real YARN. The test process is an unmanaged
+// ApplicationMaster. Its workers are shells that connect to it, so that it sees when their processes run and end.
 package workers
 
 import (
@@ -43,22 +42,22 @@ var small = resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 
 type application struct {
 	id       records.ApplicationID
 	provider *yarnworkers.Provider
-	nodes    *nmclient.Client // the provider's
+	nodes    *nmclient.Client // of the provider
 	workers  *workers
 	reports  *reports
 	ended    chan struct{} // closed when the provider has ended
-	stop     func() error  // ends the provider and gives Run's error
+	stop     func() error  // ends the provider and returns Run's error
 }
 
-// submit starts an application of alice's on the cluster, and its provider.
+// submit starts an application of alice on the cluster, and its provider.
 func submit(t testing.TB, c *cluster.Cluster) *application {
 	t.Helper()
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 	conf := alice.Conf(t)
 	options := rpctest.ClientOptions(t, c, alice.Name)
 	if c.Secure() {
-		// YARN gives the token of an unmanaged application to whom it knows by the owner's short name, and who logs in
-		// has a realm; for whom somebody acts has none.
+		// YARN gives the token of an unmanaged application only to the owner, compared by short name. A user who logs
+		// in has a realm; an impersonated user has none.
 		options.RPC.User = yarnrpc.UserInformation{Effective: alice.Name, Real: alice.Name}
 	}
 	client := rpctest.NewClient(t, options)
@@ -131,14 +130,14 @@ func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options
 
 var errStopped = errors.New("stopped by the test")
 
-// order asks for a total of small workers.
+// order orders a total of small workers.
 func (a *application) order(t testing.TB, o resourcemanager.Orders) {
 	t.Helper()
 	o.Spec = small
 	a.provider.Order(t.Context(), o)
 }
 
-// releases names all workers that run.
+// releases names all running workers.
 func (a *application) releases() (list []resourcemanager.Release) {
 	for id := range a.workers.running() {
 		list = append(list, resourcemanager.Release{Worker: id, Cause: "the test wants it"})
@@ -146,9 +145,9 @@ func (a *application) releases() (list []resourcemanager.Release) {
 	return list
 }
 
-// reports collects what a provider reports.
+// reports collects the provider's reports.
 type reports struct {
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	starting  map[ids.ResourceID]string
 	completed map[ids.ResourceID]string
 	others    []resourcemanager.WorkerEvent
@@ -173,19 +172,18 @@ func (r *reports) take(_ context.Context, events ...resourcemanager.WorkerEvent)
 	return nil
 }
 
-// read gives numbers of reports, and the cause of one worker's end.
+// read returns the numbers of reports, and the cause of one worker's end.
 func (r *reports) read(id ids.ResourceID) (starting, completed int, cause string, others []resourcemanager.WorkerEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.starting), len(r.completed), r.completed[id], r.others
 }
 
-// workers are the processes in containers: each holds a connection to the test
-// for as long as it lives.
+// workers is the processes in containers. Each holds a connection to the test as long as it lives.
 type workers struct {
 	listener net.Listener
 	serving  sync.WaitGroup
-	gate     chan struct{} // holds launches up until it is closed; nil: none
+	gate     chan struct{} // blocks launches until it is closed; nil: does not block
 
 	mu   sync.Mutex // guards pids
 	pids map[ids.ResourceID]int
@@ -199,7 +197,7 @@ func listen(t testing.TB) *workers {
 	}
 	w := &workers{listener: listener, pids: make(map[ids.ResourceID]int)}
 	w.serving.Go(w.accept)
-	t.Cleanup(func() { // after the application was killed, so that all connections end
+	t.Cleanup(func() { // after the application was killed, so all connections end
 		closing(t, listener)
 		w.serving.Wait()
 	})
@@ -216,7 +214,7 @@ func (w *workers) accept() {
 	}
 }
 
-// serve knows a worker from its first line to the end of its connection.
+// serve tracks a worker from its first line to the end of its connection.
 func (w *workers) serve(conn net.Conn) {
 	defer conn.Close()
 	reader := bufio.NewReader(conn)
@@ -248,7 +246,7 @@ func (w *workers) launch(records.ContainerID, records.NodeID, resourcemanager.Wo
 	}}, nil
 }
 
-// running gives the workers that live, with their process ids.
+// running returns the live workers, with their process ids.
 func (w *workers) running() map[ids.ResourceID]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

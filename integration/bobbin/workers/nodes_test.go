@@ -25,7 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// said counts the reports of one kind beside starts and ends.
+// said counts the reports of one kind, other than starts and ends.
 func said[T resourcemanager.WorkerEvent](a *application) (n int, last T) {
 	_, _, _, others := a.reports.read("")
 	for _, e := range others {
@@ -36,14 +36,14 @@ func said[T resourcemanager.WorkerEvent](a *application) (n int, last T) {
 	return n, last
 }
 
-// hosts gives the host of each worker that was ever reported.
+// hosts returns the host of each worker that was ever reported.
 func (a *application) hosts() map[ids.ResourceID]string {
 	a.reports.mu.Lock()
 	defer a.reports.mu.Unlock()
 	return maps.Clone(a.reports.starting)
 }
 
-// resize restarts all NodeManagers with so much memory, and waits until the ResourceManager knows it.
+// resize restarts all NodeManagers with this memory, and waits until the ResourceManager knows it.
 func resize(t *testing.T, c *cluster.Cluster, memoryMB string) {
 	t.Helper()
 	var restarts errgroup.Group
@@ -68,10 +68,10 @@ func resize(t *testing.T, c *cluster.Cluster, memoryMB string) {
 	})
 }
 
-// TestRefusedWorkers would catch a refusal that lasts for ever, and an application that cannot end after one. The nodes restart
-// smaller than the workers that run on them. YARN then refuses the ask for another worker, and it would refuse what takes back
-// the asks before, which named its places in that size. One application ends meanwhile; the other gets its worker when the
-// nodes are as large as before.
+// TestRefusedWorkers would catch a refusal that lasts for ever, and an application that cannot end after one. The nodes
+// restart with less memory than one of the workers that run on them. YARN then refuses the request for another worker.
+// It would also refuse a request that takes back the earlier ones, which named its hosts with that size. One
+// application ends meanwhile. The other one gets its worker when the nodes are as large as before.
 func TestRefusedWorkers(t *testing.T) {
 	cluster.Long(t)
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "restarts the NodeManagers smaller")
@@ -107,8 +107,8 @@ func TestRefusedWorkers(t *testing.T) {
 	t.Logf("the second worker runs %v after the nodes were large again", time.Since(since).Round(time.Millisecond))
 }
 
-// TestAFrozenNodeManagerHoldsUpNoOther would catch stops and starts at one node that wait for another's answers. SIGSTOP leaves a
-// NodeManager's connections open, and nothing answers.
+// TestAFrozenNodeManagerHoldsUpNoOther would catch stops and starts at one node that wait for another node's answers.
+// After SIGSTOP a NodeManager's connections stay open, and it does not answer.
 func TestAFrozenNodeManagerHoldsUpNoOther(t *testing.T) {
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "pauses a NodeManager")
 	a := submit(t, c)
@@ -146,8 +146,8 @@ func TestAFrozenNodeManagerHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestNodesWithoutAnswersHoldUpNoOther would catch starts that wait for those at other nodes. Six simulated nodes get containers
-// like the real ones. They take connections, as a frozen NodeManager does, and answer nothing.
+// TestNodesWithoutAnswersHoldUpNoOther would catch starts that wait for starts at other nodes. Six simulated nodes get
+// containers like the real ones. They accept connections but do not answer, like a frozen NodeManager.
 func TestNodesWithoutAnswersHoldUpNoOther(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "adds NodeManagers that do not answer")
 	const nodes, each = 6, 4
@@ -166,7 +166,7 @@ func TestNodesWithoutAnswersHoldUpNoOther(t *testing.T) {
 		return len(hosts) == total && answering > 0 && len(a.workers.running()) == answering
 	})
 	t.Logf("%d of %d workers run after %v", len(a.workers.running()), total, time.Since(since).Round(time.Millisecond))
-	// Starts at nodes without answers fail in the end, on a busy machine before YARN has given all.
+	// Starts at nodes without answers fail at last, on a busy machine before YARN has granted all.
 	hosts := a.hosts()
 	_, _, _, others := a.reports.read("")
 	for _, e := range others {
@@ -182,7 +182,7 @@ func TestNodesWithoutAnswersHoldUpNoOther(t *testing.T) {
 	}
 }
 
-// silentNodes are simulated nodes, by host. Nobody answers at their addresses until the test ends.
+// silentNodes are simulated nodes, by host. Their addresses accept connections but do not answer until the test ends.
 func silentNodes(t *testing.T, c *cluster.Cluster, n int) map[string]bool {
 	t.Helper()
 	info, err := c.RM().Info(t.Context())
@@ -224,7 +224,7 @@ func silentNodes(t *testing.T, c *cluster.Cluster, n int) map[string]bool {
 	return hosts
 }
 
-// listenInSilence takes connections at a port of its choice, and says nothing.
+// listenInSilence accepts connections at a port that the kernel chooses, and sends nothing.
 func listenInSilence(t *testing.T, host string) (port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
@@ -232,10 +232,10 @@ func listenInSilence(t *testing.T, host string) (port int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closing(t, listener) })
-	return listener.Addr().(*net.TCPAddr).Port // the kernel takes them
+	return listener.Addr().(*net.TCPAddr).Port // the kernel accepts them
 }
 
-// beat heartbeats for a node until ctx ends.
+// beat sends heartbeats for a node until ctx ends.
 func beat(ctx context.Context, t *testing.T, node *resourcetracker.Node) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

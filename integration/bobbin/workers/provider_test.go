@@ -16,20 +16,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// app is YARN's own account of the application.
+// app returns YARN's own report of the application.
 func (a *application) app(t testing.TB, c *cluster.Cluster) cluster.RMApp {
 	t.Helper()
 	return wait.Answer(t, "the state of the application", func() (cluster.RMApp, error) { return c.RM().App(t.Context(), a.id.String()) })
 }
 
-// holds waits until YARN counts so many containers of the application. REST gives -1 where there is none.
+// holds waits until YARN counts this number of containers of the application. REST gives -1 if there are none.
 func (a *application) holds(t testing.TB, c *cluster.Cluster, n int) {
 	t.Helper()
 	wait.Until(t, fmt.Sprintf("YARN counts %d containers", n), func() bool { return max(a.app(t, c).RunningContainers, 0) == n })
 }
 
-// finished gives what YARN says of the application when it has ended, which is a
-// moment after it unregistered.
+// finished returns YARN's report of the application after its end, which is a moment after it has unregistered.
 func (a *application) finished(t testing.TB, c *cluster.Cluster) (app cluster.RMApp) {
 	t.Helper()
 	wait.Until(t, "the application has ended", func() bool {
@@ -39,9 +38,10 @@ func (a *application) finished(t testing.TB, c *cluster.Cluster) (app cluster.RM
 	return app
 }
 
-// TestWorkersComeAndGo would catch a provider that YARN does not understand: one worker comes, then more, while fewer are
-// wanted for a moment; one dies and is found out; all are released; the application ends with its status. What the provider
-// does with too many containers is in testdata/surplus.txt of package yarnworkers: here YARN is left with what was wanted.
+// TestWorkersComeAndGo would catch a provider that YARN does not understand. One worker comes, then more, while the
+// order is lower for a moment. One dies, and the provider notices. All are released, and the application ends with its
+// status. testdata/surplus.txt of package yarnworkers tests the release of surplus containers; here YARN is left with
+// the last order.
 func TestWorkersComeAndGo(t *testing.T) {
 	t.Parallel()
 	c := suite.Cluster(t)
@@ -74,11 +74,11 @@ func TestWorkersComeAndGo(t *testing.T) {
 	}
 }
 
-// total is how many workers TestWorkersComeAndGo has in all.
+// total is the number of workers that TestWorkersComeAndGo has in all.
 const total = 6
 
-// killOne kills a worker's process, and has the provider look at the silent worker,
-// as the ResourceManager does when a connection is lost.
+// killOne kills a worker's process, and makes the provider check the silent worker, like the ResourceManager does when
+// a connection is lost.
 func (a *application) killOne(t *testing.T) {
 	t.Helper()
 	var victim ids.ResourceID
@@ -99,9 +99,9 @@ func (a *application) killOne(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatIsReleasedWhileItStartsIsStopped would catch a worker that runs though nobody counts it: YARN ends a
-// container that is released before its node has started it, and tells the node, which does not know it yet and starts it
-// later. Nobody but the provider can stop it.
+// TestAWorkerThatIsReleasedWhileItStartsIsStopped would catch a worker that runs although nobody counts it. YARN ends a
+// container that is released before its node has started it, and tells the node. The node does not know the container
+// yet, and starts it later. Only the provider can stop it.
 func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 	t.Parallel()
 	c := suite.Cluster(t)
@@ -119,8 +119,7 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 	})
 	a.order(t, resourcemanager.Orders{Total: 1, Release: []resourcemanager.Release{{Worker: id}}})
 	a.holds(t, c, 0)
-	// Both nodes give a container now, and the provider hears of it: all three have heard of
-	// the end, too.
+	// Both nodes have granted a container, and the provider knows it. All three have also learned of the end.
 	a.order(t, resourcemanager.Orders{Total: 3})
 	wait.Until(t, "two more workers start", func() bool {
 		starting, _, _, _ := a.reports.read("")
@@ -128,7 +127,7 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 	})
 	close(a.workers.gate)
 
-	// A node forgets the container soon after that, but for what it writes down of the calls that it takes.
+	// A node forgets the container soon after that, except for its record of the calls that it accepts.
 	wait.For(t, "the container is stopped", func() (bool, error) {
 		for _, daemon := range c.Daemons() {
 			if !strings.HasPrefix(daemon, "nodemanager") {
@@ -148,8 +147,8 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 	})
 }
 
-// TestWorkersBeyondTheMaximumAreRefused would catch workers that are waited for though no node could ever hold one, and a
-// refusal without YARN's limits and the queue that has them.
+// TestWorkersBeyondTheMaximumAreRefused would catch a wait for workers that no node could ever hold, and a refusal
+// without YARN's limits and the queue that has them.
 func TestWorkersBeyondTheMaximumAreRefused(t *testing.T) {
 	t.Parallel()
 	a := submit(t, suite.Cluster(t))

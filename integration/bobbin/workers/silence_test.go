@@ -15,8 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// stopped stops processes in their tracks, as a node that stands still does, and gives what lets them go on. Their kernel goes
-// on answering for their connections.
+// stopped stops processes with SIGSTOP, like a node that hangs, and returns a function that resumes them. The kernel
+// still answers for their connections.
 func stopped(t *testing.T, processes ...bobbintest.Process) (resume func()) {
 	t.Helper()
 	for _, p := range processes {
@@ -29,7 +29,7 @@ func stopped(t *testing.T, processes ...bobbintest.Process) (resume func()) {
 	}
 }
 
-// container are our processes in a container: YARN's shell around them is left alone.
+// container returns our processes in a container, without YARN's shell around them.
 func container(t *testing.T, application, id string) (found []bobbintest.Process) {
 	t.Helper()
 	for _, p := range bobbintest.Processes(t, application) {
@@ -40,14 +40,14 @@ func container(t *testing.T, application, id string) (found []bobbintest.Process
 	return found
 }
 
-// after lets that much time pass from when it is called.
+// after returns a function that waits until this time has passed since the call of after.
 func after(t *testing.T, d time.Duration) {
 	t.Helper()
 	begin := time.Now()
 	wait.Until(t, fmt.Sprintf("%s have passed", d), func() bool { return time.Since(begin) >= d })
 }
 
-// unmoved checks that a job goes on as it was before its processes were stopped: nothing was restarted, and nobody was replaced.
+// unmoved checks that a job runs as before its processes were stopped: nothing restarted, and no process was replaced.
 func unmoved(t *testing.T, d *bobbintest.Dawdler, before []bobbintest.Process) {
 	t.Helper()
 	if diff := cmp.Diff(before, bobbintest.Processes(t, d.Application)); diff != "" {
@@ -58,14 +58,14 @@ func unmoved(t *testing.T, d *bobbintest.Dawdler, before []bobbintest.Process) {
 	}
 }
 
-// TestASilentWorkerIsBorneWith would catch a worker that is lost before heartbeat.timeout is over: pings of the connection have
-// given it up after 9 s, whatever the option said. All of its processes are stopped for 15 s, and then the one that has the
-// connections to the master, beside a host that is alive.
+// TestASilentWorkerIsBorneWith would catch a worker that is lost before heartbeat.timeout is over. Pings of the
+// connection once gave it up after 9 s, whatever the option said. The test stops all processes of the worker for 15 s,
+// and then only the one with the connections to the master, while a host is alive.
 func TestASilentWorkerIsBorneWith(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]string{
 		"by default":            nil,
-		"for as long as wished": {"-D", "heartbeat.interval=1s", "-D", "heartbeat.timeout=300s"}, // 2 s are the machine's
+		"for as long as wished": {"-D", "heartbeat.interval=1s", "-D", "heartbeat.timeout=300s"}, // 2 s are for the machine
 	} {
 		t.Run(name, func(t *testing.T) {
 			if options != nil {
@@ -79,7 +79,7 @@ func TestASilentWorkerIsBorneWith(t *testing.T) {
 				resume := stopped(t, frozen...)
 				after(t, 15*time.Second)
 				resume()
-				after(t, 3*time.Second) // in which a loss would be told and acted upon
+				after(t, 3*time.Second) // in this time a loss would be reported and cause a reaction
 				unmoved(t, d, before)
 			}
 			d.CheckSucceeds(t)
@@ -87,8 +87,8 @@ func TestASilentWorkerIsBorneWith(t *testing.T) {
 	}
 }
 
-// TestASilentMasterIsBorneWith would catch workers that leave a master which is stopped for 20 s, and a master that judges them
-// when it wakes up by how long it has not listened.
+// TestASilentMasterIsBorneWith would catch workers that leave a master that is stopped for 20 s. It would also catch a
+// master that, when it resumes, declares them dead because of the time in which it did not listen.
 func TestASilentMasterIsBorneWith(t *testing.T) {
 	t.Parallel()
 	d := suite.Dawdle(t, suite.User(t, bobbintest.Alice), "-p", "2", "-s", "1", "-D", "restart-strategy.type=none")
@@ -101,8 +101,8 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 	d.CheckSucceeds(t)
 }
 
-// TestASilentHostIsReplaced would catch a job that waits for ever for a task host whose process is stopped, beside a worker that
-// is well.
+// TestASilentHostIsReplaced would catch a job that waits for ever for a task host whose process is stopped, beside a
+// worker that is alive.
 func TestASilentHostIsReplaced(t *testing.T) {
 	t.Parallel()
 	d := suite.Dawdle(t, suite.User(t, bobbintest.Alice), "-p", "2", "-s", "1", "-D", "heartbeat.interval=1s", "-D", "heartbeat.timeout=5s")
