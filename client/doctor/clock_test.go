@@ -13,7 +13,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// refusingKDC refuses everything, with a clock that is off, and gives its address.
+// refusingKDC is the address of a KDC that refuses everything, with a wrong clock.
 func refusingKDC(t *testing.T, ahead time.Duration) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -33,7 +33,7 @@ func refusingKDC(t *testing.T, ahead time.Duration) string {
 				refusal := messages.NewKRBError(types.PrincipalName{NameString: []string{"krbtgt", "EXAMPLE.TEST"}}, "EXAMPLE.TEST", errorcode.KDC_ERR_BADOPTION, "")
 				refusal.STime, refusal.Susec = time.Now().UTC().Add(ahead), 0
 				if b, failed := refusal.Marshal(); err == nil && failed == nil {
-					conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)) // the client finds out
+					conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)) // the client notices
 				}
 			}
 			conn.Close()
@@ -46,7 +46,7 @@ func refusingKDC(t *testing.T, ahead time.Duration) string {
 	return listener.Addr().String()
 }
 
-// A clock that is off must be found as such, not as credentials that are wrong.
+// The doctor must report a wrong clock as such, and not as wrong credentials.
 func TestClocksThatDiffer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ahead  time.Duration
@@ -61,7 +61,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			m.kerberized(refusingKDC(t, tc.ahead+30*time.Second)) // any rounding is for the same minute
+			m.kerberized(refusingKDC(t, tc.ahead+30*time.Second)) // both times round to the same minute
 			remedy := ""
 			if tc.status != OK {
 				remedy = "NTP"
@@ -80,7 +80,7 @@ func TestOneKDCMayBeDown(t *testing.T) {
 	m.wants(got, "login", Failed, "alice@EXAMPLE.TEST cannot log in", "") // it refuses everything
 }
 
-// A file's time is the NameNode's, and some time passes while it is written.
+// The NameNode sets the time of a file, and some time passes during the write.
 func TestTheClockOfFiles(t *testing.T) {
 	before := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	after := before.Add(10 * time.Second)

@@ -28,18 +28,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// machine is what a test makes ill.
+// machine is the machine in which a test creates faults.
 type machine struct {
 	t          *testing.T
 	env        map[string]string
-	properties map[string]string // of the one Hadoop file
-	options    map[string]string // Bobbin's
-	hosts      map[string]string // what DNS knows, both ways; names that are not addresses
+	properties map[string]string // properties of the only Hadoop file
+	options    map[string]string // Bobbin's options
+	hosts      map[string]string // what DNS knows: addresses of names, and names of addresses
 	silent     bool              // DNS does not answer
 	patient    Patient
 }
 
-// newMachine is a machine whose cluster has no server that answers.
+// newMachine is a machine whose cluster has no server.
 func newMachine(t *testing.T) *machine {
 	return &machine{
 		t: t, env: map[string]string{"HADOOP_USER_NAME": "alice"}, options: map[string]string{}, hosts: map[string]string{},
@@ -48,19 +48,19 @@ func newMachine(t *testing.T) *machine {
 	}
 }
 
-// kerberized makes the machine's cluster a secure one, with a realm whose KDC is at an address
-// and a ticket that MIT's kinit got.
+// kerberized makes the cluster secure. kdc is the address of the realm's KDC. The user has a ticket from MIT's
+// kinit.
 func (m *machine) kerberized(kdc string) {
 	m.properties["hadoop.security.authentication"] = "kerberos"
 	m.env["KRB5_CONFIG"] = m.file("krb5.conf", fmt.Sprintf("[libdefaults]\ndefault_realm = EXAMPLE.TEST\n[realms]\nEXAMPLE.TEST = {\nkdc = %s\n}\n", kdc))
 	m.ticket("alice.ccache")
-	m.patient.Now = func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) } // the ticket is good then
+	m.patient.Now = func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) } // the ticket is valid then
 }
 
-// mit is where caches and keytabs of MIT's programs are.
+// mit is the path of a cache or keytab that MIT's programs wrote.
 const mit = "../../yarnrpc/kerberos/testdata/mit/"
 
-// ticket has the machine's user hold a cache that MIT's kinit has written, which is that user's alone.
+// ticket gives the machine's user a cache that MIT's kinit has written. Only that user can read it.
 func (m *machine) ticket(name string) {
 	content, err := os.ReadFile(mit + name)
 	if err != nil {
@@ -69,7 +69,7 @@ func (m *machine) ticket(name string) {
 	m.env["KRB5CCNAME"] = m.file(name, string(content))
 }
 
-// keytab has a user log in by a keytab.
+// keytab makes the user log in by a keytab.
 func (m *machine) keytab(path, principal string) {
 	m.options["security.kerberos.login.keytab"], m.options["security.kerberos.login.principal"] = path, principal
 }
@@ -100,8 +100,8 @@ func (m *machine) LookupAddr(_ context.Context, address string) ([]string, error
 	return nil, &net.DNSError{Name: address, IsNotFound: true}
 }
 
-// examine gives the results by name. Whatever is found must be one line, and what is wrong must
-// have a remedy of one line.
+// examine returns the results by name. Each finding must be one line, and each fault must have a remedy of one
+// line.
 func (m *machine) examine() map[string]Result {
 	m.t.Helper()
 	if _, set := m.env["HADOOP_CONF_DIR"]; !set {
@@ -135,7 +135,7 @@ func (m *machine) examine() map[string]Result {
 	return results
 }
 
-// wants checks that a check ended in a status with a finding of it that says both.
+// wants checks that a check has this status, and a finding of this status with both texts.
 func (m *machine) wants(results map[string]Result, check string, status Status, text, remedy string) {
 	m.t.Helper()
 	r := results[check]
@@ -147,8 +147,8 @@ func (m *machine) wants(results map[string]Result, check string, status Status, 
 	}
 }
 
-// TestEachIllnessIsFound has an illness of a machine in each row that takes no server to catch. It
-// would catch a check that looks at nothing, and a remedy for something else.
+// TestEachIllnessIsFound has in each row a fault that the doctor finds without a server. It would catch a check
+// that does nothing, and a remedy for another fault.
 func TestEachIllnessIsFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil        func(*machine)
@@ -411,8 +411,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 	}
 }
 
-// What cannot be known without a check that has failed is not guessed at, and is not called a
-// failure of its own.
+// The doctor skips what it cannot know after a failed check, and does not call that a failure.
 func TestChecksThatNeedAFailedOneAreSkipped(t *testing.T) {
 	m := newMachine(t)
 	m.kerberized("127.0.0.1:1")
@@ -436,7 +435,7 @@ func TestChecksThatNeedAFailedOneAreSkipped(t *testing.T) {
 	}
 }
 
-// A host is in order by its name, by the name of its address, and on an open cluster by either.
+// A host is correct by its name, by the name of its address, and on an open cluster by either.
 func TestNamesThatAreInOrder(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hosts  map[string]string
@@ -527,7 +526,7 @@ func TestAClusterWithoutNodes(t *testing.T) {
 	m.wants(m.examine(), "queue", Failed, "no NodeManager is active", "yarn node -list")
 }
 
-// A port of another service must be told from a server that is ill.
+// The doctor must tell the port of another service from a server with a fault.
 func TestAWebServerInPlaceOfTheResourceManager(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -536,7 +535,7 @@ func TestAWebServerInPlaceOfTheResourceManager(t *testing.T) {
 	m.wants(m.examine(), "resourcemanager", Failed, "the peer speaks HTTP", "the server's RPC port")
 }
 
-// TestOneOfAPairMayBeDown would catch an alarm about a pair that does its work.
+// TestOneOfAPairMayBeDown would catch a failure about a pair that works.
 func TestOneOfAPairMayBeDown(t *testing.T) {
 	m, fake := faked(t, yarnfake.Config{})
 	maps.Copy(m.properties, map[string]string{
@@ -552,7 +551,7 @@ func TestOneOfAPairMayBeDown(t *testing.T) {
 	m.wants(got, "queue", OK, "root.default", "")
 }
 
-// A standby does nothing for who names it alone.
+// A standby is of no use if the configuration names only that.
 func TestAStandbyIsNoNameNodeByItself(t *testing.T) {
 	v := &visit{conf: new(hadoopconf.Conf).With("test", map[string]string{"fs.defaultFS": "hdfs://nn2"})}
 	standby := answer{name: "nn2:8020", property: "fs.defaultFS", standby: true, err: yarnrpc.ErrStandby}
@@ -567,7 +566,8 @@ func TestAStandbyIsNoNameNodeByItself(t *testing.T) {
 	}
 }
 
-// TestWhatIsSeenOnTheWayIsTold would catch a cluster on which all log in, and whose keys everybody can read who listens.
+// TestWhatIsSeenOnTheWayIsTold would catch a cluster without a warning that requires logins, but whose keys
+// every listener can read.
 func TestWhatIsSeenOnTheWayIsTold(t *testing.T) {
 	for _, tc := range []struct {
 		authentication string
@@ -577,7 +577,7 @@ func TestWhatIsSeenOnTheWayIsTold(t *testing.T) {
 		{"kerberos", yarnrpc.Security{Method: "KERBEROS", Server: "rm/host@REALM", QOP: sasl.QOPAuthentication}, true},
 		{"kerberos", yarnrpc.Security{Method: "TOKEN", QOP: sasl.QOPIntegrity}, true},
 		{"kerberos", yarnrpc.Security{Method: "KERBEROS", Server: "rm/host@REALM", QOP: sasl.QOPPrivacy}, false},
-		{"simple", yarnrpc.Security{Method: methodSimple, QOP: sasl.QOPAuthentication}, false}, // nobody takes it for safe
+		{"simple", yarnrpc.Security{Method: methodSimple, QOP: sasl.QOPAuthentication}, false}, // no user expects it to be safe
 	} {
 		v := &visit{conf: new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": tc.authentication})}
 		warned := false
@@ -590,7 +590,7 @@ func TestWhatIsSeenOnTheWayIsTold(t *testing.T) {
 	}
 }
 
-// TestAnExaminationEndsEarly would catch a Ctrl-C that waits for every server that is away.
+// TestAnExaminationEndsEarly would catch a Ctrl-C that waits for every server that does not answer.
 func TestAnExaminationEndsEarly(t *testing.T) {
 	m := newMachine(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -19,11 +19,11 @@ import (
 // shelf is a file system of one user, who may write in some directories.
 type shelf struct {
 	entries  map[string]string // content by URI; directories have none
-	writable string            // the directory in which things may be made
+	writable string            // the directory in which the user may create files
 	full     error             // files cannot be written
-	damaged  bool              // files read otherwise than they were written
+	damaged  bool              // files are read with other content than written
 	left     error             // nothing can be removed
-	written  func()            // is called when a file was
+	written  func()            // called after a file was written
 }
 
 func (s *shelf) Stat(_ context.Context, uri string) (filesystem.FileInfo, error) {
@@ -74,12 +74,12 @@ func (s *shelf) RemoveAll(ctx context.Context, uri string) error {
 	return nil
 }
 
-// The place for staged files is tried by using it. It would catch a trial that is left behind, a
-// directory made on the way, and a home that nobody can make taken for one that comes by itself.
+// The doctor tests the staging directory by using it. It would catch a test file that remains, a directory that
+// the test creates, and a missing home that the user cannot create and that the doctor accepts.
 func TestThePlaceForStagedFiles(t *testing.T) {
 	const root, home = "hdfs://nn:8020/", "hdfs://nn:8020/user/alice"
 	for name, tc := range map[string]struct {
-		home         bool // is there
+		home         bool // home exists
 		shelf        shelf
 		status       Status
 		text, remedy string
@@ -117,7 +117,7 @@ func TestThePlaceForStagedFiles(t *testing.T) {
 	}
 }
 
-// A Ctrl-C, or a DataNode that takes all the time there is, must not leave the trial behind.
+// The test file must not remain after Ctrl-C, or if a DataNode uses up all the time.
 func TestTheTrialGoesWhereTheExaminationIsOver(t *testing.T) {
 	const home = "hdfs://nn:8020/user/alice"
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,17 +22,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// tokenUntil is alice's for a NameNode, which ends for good at a time.
+// tokenUntil is a token of alice for a NameNode; end is when it ends for good.
 func tokenUntil(service string, end time.Time) *creds.Token { return tokenFor("rm", service, end) }
 
-// tokenFor is one that a renewer may renew. It was issued a week before its end.
+// tokenFor is such a token with a renewer. It was issued a week before its end.
 func tokenFor(renewer, service string, end time.Time) *creds.Token {
 	return credstest.Delegation(service, identifier.Delegation{
 		Owner: "alice@EXAMPLE.TEST", Renewer: renewer, Issued: end.Add(-7 * 24 * time.Hour), Max: end,
 	})
 }
 
-// tokens hands the user a file of tokens.
+// tokens gives the user a file of tokens.
 func (m *machine) tokens(held ...*creds.Token) {
 	m.t.Helper()
 	all := creds.New()
@@ -46,8 +46,8 @@ func (m *machine) tokens(held ...*creds.Token) {
 	m.env[creds.FileVariable] = path
 }
 
-// The file of another launcher's tokens says more than that a login with them fails. It would catch a
-// doctor that overlooks dead ones, or that wants a ticket from who has tokens.
+// A file of tokens tells more than a failed login with them. The test would catch a doctor that overlooks dead
+// tokens, or that asks a user with tokens for a ticket.
 func TestTokensThatWereHandedOn(t *testing.T) {
 	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, tc := range map[string]struct {
@@ -134,10 +134,10 @@ func TestTokensThatWereHandedOn(t *testing.T) {
 	}
 }
 
-// desk issues tokens that end at a time, or refuses.
+// desk issues tokens with this end, or refuses.
 type desk struct {
 	held    *creds.Token
-	dead    error // the token that is held is not taken
+	dead    error // the held token is refused
 	end     time.Time
 	refuses error
 	keeps   error // tokens cannot be canceled
@@ -169,8 +169,8 @@ func (d *desk) CancelDelegationToken(context.Context, string, *creds.Token) erro
 	return d.keeps
 }
 
-// What a job would be given is obtained to see that it is. It would catch a token that is left to live on,
-// and a renewer that cannot renew.
+// The doctor obtains the tokens of a job as a test. It would catch a token that stays alive, and a renewer that
+// cannot renew.
 func TestTokensForAJobAreTried(t *testing.T) {
 	end := time.Date(2027, 1, 8, 0, 0, 0, 0, time.UTC)
 	secure := new(hadoopconf.Conf).With("test", map[string]string{
@@ -214,8 +214,8 @@ func TestTokensForAJobAreTried(t *testing.T) {
 	}
 }
 
-// Jobs that run for weeks depend on where the keytab is and on what YARN does with it. It would catch a doctor
-// that promises more than will be.
+// Jobs that run for weeks depend on the place of the keytab, and on how YARN uses it. The test would catch a
+// doctor that promises too much.
 func TestHowLongAJobCanLive(t *testing.T) {
 	end := time.Date(2027, 1, 8, 0, 0, 0, 0, time.UTC)
 	const (
@@ -229,7 +229,7 @@ func TestHowLongAJobCanLive(t *testing.T) {
 		options    map[string]string
 		properties map[string]string
 		real       string
-		elsewhere  bool // files are staged, not on fs.defaultFS
+		elsewhere  bool // files are staged on another file system than fs.defaultFS
 		status     Status
 		texts      []string
 	}{
@@ -274,8 +274,8 @@ func TestHowLongAJobCanLive(t *testing.T) {
 	}
 }
 
-// TestLogsAreOnAFileSystem would catch a doctor that finds everything well where NodeManagers will get
-// no token to write a job's logs with.
+// TestLogsAreOnAFileSystem would catch a doctor without a warning if NodeManagers get no token to write a job's
+// logs.
 func TestLogsAreOnAFileSystem(t *testing.T) {
 	conf := new(hadoopconf.Conf).With("test", map[string]string{
 		"fs.defaultFS": "hdfs://home:8020", "yarn.log-aggregation-enable": "true", "yarn.nodemanager.remote-app-log-dir": "hdfs://logs:8020/logs",
