@@ -17,8 +17,8 @@ import (
 
 // growing answers like a NodeManager whose containers write logs.
 type growing struct {
-	listed, content string // of the log: when it was listed, and when it was read
-	asked           int    // how often a log was asked for
+	listed, content string // sizes of the log: when it was listed, and when it was read
+	asked           int    // number of requests for a log
 }
 
 func (n *growing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -36,8 +36,8 @@ func (n *growing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, wrapped(strconv.Itoa(len(n.content)), content))
 }
 
-// TestLogsAreFollowed would catch a line that is shown twice, or not at all, and a log that is
-// fetched although nothing has come to it: again and again, of a hundred megabytes.
+// TestLogsAreFollowed would catch a line that is printed twice or never, and a log of a hundred megabytes that
+// is fetched again and again without new content.
 func TestLogsAreFollowed(t *testing.T) {
 	long := strings.Repeat("0123456789abcde\n", 2*slack/16)
 	n := new(growing)

@@ -15,9 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// FuzzLive reads what the web server of a node says: the list of a container's
-// logs, and a log. It would catch a name that leads the client elsewhere, a log
-// that is longer than it says, and one that is lost.
+// FuzzLive reads answers of a node's web server: the list of a container's logs, and a log. It would catch a
+// name that leads the client to another URL, a log that is longer than its stated length, and a lost log.
 func FuzzLive(f *testing.F) {
 	f.Add([]byte(`{"containerLogsInfo":{"containerLogInfo":[{"fileName":"prelaunch.out"},{"fileName":"a b/c"}]}}`), []byte(wrapped("4", "one\n")))
 	f.Add([]byte(`{"containerLogsInfo":[null,{"containerLogInfo":[{"fileName":".."},{"fileName":""},{}]}]}`), []byte(wrapped("-1", "x")))
@@ -58,10 +57,9 @@ func FuzzLive(f *testing.F) {
 	})
 }
 
-// FuzzWeb reads what a node's web server answers at first, and what it or the log server
-// answers then. It would catch a request that goes where an answer leads, a ticket that is
-// shown to who has not asked for it, or again and again, and an answer of another kind taken
-// for what was asked.
+// FuzzWeb reads the first answer of a node's web server, and the next one, of that server or of the log server.
+// It would catch a request to where an answer leads, a ticket that goes to a server that has not asked for it,
+// or goes there again and again, and the acceptance of an answer of another kind.
 func FuzzWeb(f *testing.F) {
 	f.Add(uint16(200), uint16(200), "", "", []byte("a log"))
 	f.Add(uint16(401), uint16(200), "", "Negotiate", []byte("a log"))
@@ -82,7 +80,7 @@ func FuzzWeb(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, first, then uint16, location, challenge string, body []byte) {
 		asked, shown, sentOn := make(map[string]int), 0, false
-		wanted := false // by who answered last
+		wanted := false // by the server that answered last
 		web := Web{User: "alice", Login: oneTicket{ticket: node}, LogServer: "http://history:8188/ws/v1/applicationhistory"}
 		web.Client = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
 			asked[r.URL.Scheme+"://"+r.URL.Host]++
@@ -124,7 +122,7 @@ func FuzzWeb(f *testing.F) {
 	})
 }
 
-// oneTicket is a Login that has a ticket for one server, and shows it to anybody.
+// oneTicket is a Login with a ticket for one server, which it gives for every server.
 type oneTicket struct {
 	yarnrpc.Login
 	ticket *sasl.Ticket

@@ -19,7 +19,7 @@ const (
 	logsPath    = "/ws/v1/node/containers/" + containerID + "/logs"
 )
 
-// wrapped is a log as a NodeManager of Hadoop 3.4 answers it.
+// wrapped is a log in the answer of a NodeManager of Hadoop 3.4.
 func wrapped(length, content string) string {
 	return `Container: container_1795248863750_0219_01_000001 on 127.0.0.2:24651
 LogAggregationType: LOCAL
@@ -55,7 +55,7 @@ func webServer(t *testing.T, answers map[string]string) (*http.Client, records.C
 	}
 }
 
-// live gives all logs of a container.
+// live returns all logs of a container.
 func live(ctx context.Context, web *http.Client, report records.ContainerReport) ([]found, error) {
 	var all []found
 	err := Live(ctx, Web{Client: web, User: "alice"}, report, func(l Log, content io.Reader) error {
@@ -66,8 +66,8 @@ func live(ctx context.Context, web *http.Client, report records.ContainerReport)
 	return all, err
 }
 
-// TestLiveLogsAreTheFiles would catch the NodeManager's frame around a log, a log
-// that is cut at a text that looks like its end, and names that are no paths.
+// TestLiveLogsAreTheFiles would catch the NodeManager's frame around a log, a log that is cut at a text that
+// looks like its end, and names that are no paths.
 func TestLiveLogsAreTheFiles(t *testing.T) {
 	const text = "one\nEnd of LogType:prelaunch.out\nLogContents:\ntwo\n"
 	web, report := webServer(t, map[string]string{
@@ -92,8 +92,8 @@ func TestLiveLogsAreTheFiles(t *testing.T) {
 	}
 }
 
-// TestBothShapesOfAListingAreRead would catch a container without local logs, or
-// with aggregated ones beside, that makes the command fail.
+// TestBothShapesOfAListingAreRead would catch a command that fails for a container without local logs, or with
+// aggregated logs as well.
 func TestBothShapesOfAListingAreRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		listing string
@@ -114,8 +114,7 @@ func TestBothShapesOfAListingAreRead(t *testing.T) {
 	}
 }
 
-// TestALogHasAName would catch a listing that leads the client away from the
-// container's logs.
+// TestALogHasAName would catch a listing that leads the client away from the container's logs.
 func TestALogHasAName(t *testing.T) {
 	for _, name := range []string{"", ".", ".."} {
 		web, report := webServer(t, map[string]string{logsPath: `{"containerLogsInfo":{"containerLogInfo":[{"fileName":"` + name + `"}]}}`})
@@ -125,8 +124,7 @@ func TestALogHasAName(t *testing.T) {
 	}
 }
 
-// TestFaultsOfNodesNameThem would catch an error that says neither which
-// container nor where.
+// TestFaultsOfNodesNameThem would catch an error that names neither the container nor the server.
 func TestFaultsOfNodesNameThem(t *testing.T) {
 	web, report := webServer(t, map[string]string{
 		logsPath: `{"containerLogsInfo":{"containerLogInfo":[{"fileName":"gone"}]}}`,
@@ -149,8 +147,8 @@ func TestFaultsOfNodesNameThem(t *testing.T) {
 	}
 }
 
-// TestAContainerThatIsBeingStartedHasNoLogs would catch the logs of an application
-// that end with an error because one more container comes.
+// TestAContainerThatIsBeingStartedHasNoLogs would catch that the logs of an application end with an error
+// because a new container starts.
 func TestAContainerThatIsBeingStartedHasNoLogs(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Container is not yet running", http.StatusServiceUnavailable)

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestYARNsOwnFilesComeLast would catch a user who scrolls through launch_container.sh before his program's error, and
-// a file of a gigabyte under the name of one of YARN's that is kept in memory.
+// TestYARNsOwnFilesComeLast would catch launch_container.sh before the error of the user's program, and a file
+// of a gigabyte that is kept in memory because it has the name of a file of YARN.
 func TestYARNsOwnFilesComeLast(t *testing.T) {
 	huge := strings.Repeat("x", maxHeld)
 	value := slices.Concat(logOf("directory.info", "ls -l"), logOf("driver.stderr", "boom"), logOf("launch_container.sh", "exec"),
@@ -39,8 +39,8 @@ func TestYARNsOwnFilesComeLast(t *testing.T) {
 	}
 }
 
-// TestWhatWasHeldBackIsNotLost would catch YARN's own files that nobody sees because the aggregated file breaks off behind them,
-// and a reader who has had enough, or is gone, and is given more.
+// TestWhatWasHeldBackIsNotLost would catch files of YARN that are not printed because the aggregated file
+// breaks off after them, and logs for a reader that wants no more, or has gone.
 func TestWhatWasHeldBackIsNotLost(t *testing.T) {
 	broken, enough := errors.New("DataNodes are gone"), errors.New("enough")
 	whole := slices.Concat(logOf("launch_container.sh", "exec"), logOf("stdout", "hello"), logOf("syslog", "started"))
@@ -48,7 +48,7 @@ func TestWhatWasHeldBackIsNotLost(t *testing.T) {
 	before, _, _ := bytes.Cut(whole, []byte("llo"))
 	for name, c := range map[string]struct {
 		value io.Reader
-		until string // the log at which the reader has enough
+		until string // the log after which the reader wants no more
 		names []string
 		err   error
 	}{

@@ -16,11 +16,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// attacker is a web server that wants a ticket of whoever comes, and writes down who does.
+// attacker is a web server that requires a ticket of every client, and records the clients.
 type attacker struct {
 	*httptest.Server
 	mu   sync.Mutex // guards came
-	came []string   // requests, with what they show
+	came []string   // requests, with their authorization
 }
 
 func newAttacker(t *testing.T) *attacker {
@@ -43,7 +43,7 @@ func (a *attacker) requests() []string {
 	return a.came
 }
 
-// sendingTo answers each request, before or behind a ticket, with a redirection.
+// sendingTo answers each request with a redirection, before or after a ticket.
 func sendingTo(t *testing.T, where string, code int, wantsTicket bool) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,7 @@ func sendingTo(t *testing.T, where string, code int, wantsTicket bool) *httptest
 	return server
 }
 
-// reportOf is a container's report by which its node's web server is there.
+// reportOf is the report of a container whose node's web server is at this address.
 func reportOf(t *testing.T, address string) records.ContainerReport {
 	t.Helper()
 	id, err := records.ParseContainerID(containerID)
@@ -68,10 +68,10 @@ func reportOf(t *testing.T, address string) records.ContainerReport {
 	return records.ContainerReport{ID: id, NodeHTTPAddress: address}
 }
 
-// TestTicketsGoNowhereThatARedirectionNames is the attack of whoever answers in a node's place
-// on plain HTTP: it sends the client on to a server that wants a ticket, such as a NameNode,
-// which makes a delegation token out of it. It would catch a client that goes there at all.
-// All servers here have one host name, as a NodeManager and a NameNode may.
+// TestTicketsGoNowhereThatARedirectionNames is an attack on plain HTTP: the attacker answers instead of a node,
+// and redirects the client to a server that requires a ticket, such as a NameNode, from which the attacker
+// wants a delegation token. The test would catch a client that follows the redirection. All servers here have
+// the same host name, as a NodeManager and a NameNode may.
 func TestTicketsGoNowhereThatARedirectionNames(t *testing.T) {
 	t.Parallel()
 	login := kdc{service: "HTTP/127.0.0.1", key: key()}
@@ -96,9 +96,9 @@ func TestTicketsGoNowhereThatARedirectionNames(t *testing.T) {
 	}
 }
 
-// TestTheLogServerIsAskedWhereItIsConfigured would catch logs that nobody can read which the
-// node has given to the log server, a ticket for another server than it, and a server that is
-// asked because a redirection says that it is the log server.
+// TestTheLogServerIsAskedWhereItIsConfigured would catch unreadable logs that the node has given to the log
+// server, a ticket for another server, and a server that is asked because a redirection calls it the log
+// server.
 func TestTheLogServerIsAskedWhereItIsConfigured(t *testing.T) {
 	t.Parallel()
 	evil := newAttacker(t)
@@ -138,7 +138,7 @@ func TestTheLogServerIsAskedWhereItIsConfigured(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
-		// It is not to send back to the node what the node has sent on.
+		// The log server must not redirect to the node, which has redirected the client.
 		for _, path := range asked {
 			if !strings.HasPrefix(path, base+"/containers/"+containerID+"/logs") || !strings.Contains(path, "redirected_from_node=true") || !strings.Contains(path, "user.name=alice") {
 				t.Errorf("%s: it is asked for %s", name, path)
@@ -150,9 +150,8 @@ func TestTheLogServerIsAskedWhereItIsConfigured(t *testing.T) {
 	}
 }
 
-// TestTheSchemeIsTheClusters would catch logs that are asked for by plain HTTP where YARN's web
-// servers have TLS alone: of a container that has ended YARN tells the node's address without
-// a scheme.
+// TestTheSchemeIsTheClusters would catch a request for logs by plain HTTP if YARN's web servers use only TLS:
+// for an ended container YARN reports the address of the node without a scheme.
 func TestTheSchemeIsTheClusters(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]string{"": "http://n1:8042", "HTTP_ONLY": "http://n1:8042", "HTTPS_ONLY": "https://n1:8042", "https_only": "https://n1:8042"} {
@@ -171,7 +170,7 @@ func TestTheSchemeIsTheClusters(t *testing.T) {
 		})}
 		visit := func(Log, io.Reader) error { return nil }
 		_ = Live(t.Context(), web, reportOf(t, "n1:8042"), visit)
-		_ = Live(t.Context(), web, reportOf(t, "https://n2:8044"), visit) // as YARN tells of those that run
+		_ = Live(t.Context(), web, reportOf(t, "https://n2:8044"), visit) // as YARN reports of running containers
 		if diff := cmp.Diff([]string{want, "https://n2:8044"}, asked); diff != "" {
 			t.Errorf("under the policy %q (-want +got):\n%s", policy, diff)
 		}
@@ -183,11 +182,11 @@ func TestTheSchemeIsTheClusters(t *testing.T) {
 	}
 }
 
-// TestNoTicketPassesInTheClear would catch logs, and a ticket, that pass on plain HTTP in a
-// cluster whose policy rules it out: the address of the log server was left from before.
+// TestNoTicketPassesInTheClear would catch logs and a ticket on plain HTTP in a cluster whose policy forbids
+// that, because the configured address of the log server is an old one.
 func TestNoTicketPassesInTheClear(t *testing.T) {
 	t.Parallel()
-	evil := newAttacker(t) // where whoever listens is
+	evil := newAttacker(t) // where an attacker may listen
 	node := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://history:8190/", http.StatusTemporaryRedirect)
 	}))

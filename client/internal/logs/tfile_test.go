@@ -21,7 +21,7 @@ type found struct {
 	Size                     int64
 }
 
-// read gives all logs of a file's bytes.
+// read returns all logs in the bytes of a file.
 func read(file []byte) ([]found, error) {
 	var all []found
 	err := visitFile(bytes.NewReader(file), "node", func(l Log, content io.Reader) error {
@@ -32,7 +32,7 @@ func read(file []byte) ([]found, error) {
 	return all, err
 }
 
-// A container's logs lie in one value, in chunks that end anywhere; YARN's own records are no containers.
+// The logs of a container are in one value, whose chunks end anywhere. YARN's own records are no containers.
 func TestLogsOfAllContainersAreFound(t *testing.T) {
 	big := string(bytes.Repeat([]byte("line\n"), 1000))
 	first := append(logOf("out", "hello\n"), logOf("empty", "")...)
@@ -57,8 +57,8 @@ func TestLogsOfAllContainersAreFound(t *testing.T) {
 	}
 }
 
-// The files were written by Hadoop 3.4.3 (AggregatedLogFormat.LogWriter), with and without compression. What the two sides
-// of this package's own tests agree on might still be wrong.
+// Hadoop 3.4.3 wrote the files (AggregatedLogFormat.LogWriter), with and without compression. Tests with files
+// that this package writes could agree on a mistake.
 func TestHadoopsOwnFilesAreRead(t *testing.T) {
 	var numbers bytes.Buffer
 	for i := range 300 {
@@ -93,7 +93,7 @@ func hadoopsFiles(t testing.TB) [][]byte {
 	return files
 }
 
-// TFile's integers are not WritableUtils': a file read with those ends in nonsense after the first large block.
+// TFile's integers are not those of WritableUtils. A reader with those would fail after the first large block.
 func TestIntegersAreTFilesOwn(t *testing.T) {
 	for want, encoded := range map[int64]string{
 		0: "\x00", 127: "\x7f", -32: "\xe0",
@@ -133,7 +133,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzTFile reads what may lie in a directory that other users can write to.
+// FuzzTFile reads files from a directory to which other users can write.
 func FuzzTFile(f *testing.F) {
 	f.Add(fileOf("none", recordOf("container_1", 3, logOf("out", "hello\n"))))
 	f.Add(fileOf("gz", recordOf("VERSION", 9, []byte{0, 0, 0, 1}), recordOf("container_1", 9, logOf("out", "hello\n"))))
@@ -153,7 +153,7 @@ func FuzzTFile(f *testing.F) {
 	})
 }
 
-// What follows writes such files, in the longest of the allowed forms.
+// The functions below write such files, in the longest of the allowed forms.
 
 func vlong(n int) []byte { return binary.BigEndian.AppendUint64([]byte{0x87}, uint64(n)) }
 
@@ -165,7 +165,7 @@ func logOf(name, content string) []byte {
 	return bytes.Join([][]byte{utf(name), utf(strconv.Itoa(len(content))), []byte(content)}, nil)
 }
 
-// recordOf has its value in chunks of that many bytes.
+// recordOf writes its value in chunks of this many bytes.
 func recordOf(key string, chunk int, value []byte) []byte {
 	record := append(vlong(len(utf(key))), utf(key)...)
 	for len(value) > chunk {
@@ -204,7 +204,7 @@ func fileOf(codec string, records ...[]byte) []byte {
 	return enclose(meta, append(body, stored...))
 }
 
-// enclose puts a meta index behind a body, and the trailer behind both.
+// enclose appends a meta index and the trailer to a body.
 func enclose(meta, body []byte) []byte {
 	if len(body) == 0 {
 		body = magic()

@@ -21,13 +21,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// key is the web server's own.
+// key is the key of the web server.
 func key() types.EncryptionKey {
 	return types.EncryptionKey{KeyType: etypeID.AES128_CTS_HMAC_SHA1_96, KeyValue: []byte("0123456789abcdef")}
 }
 
-// ticketServer answers who shows a ticket for it, and asks others for one, as Hadoop's
-// AuthenticationFilter does.
+// ticketServer answers clients that show a ticket for it, and asks others for one, like Hadoop's
+// AuthenticationFilter.
 func ticketServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,8 +62,8 @@ func (k kdc) Ticket(_ context.Context, service string) (*sasl.Ticket, error) {
 	return sasl.IssueTicket("alice", service, "EXAMPLE.ORG", k.key, time.Hour)
 }
 
-// TestATicketIsShownToAWebServer would catch a header that no server can read, and one that a server takes for a replay:
-// two requests with the same bytes.
+// TestATicketIsShownToAWebServer would catch a header that no server can read, and two requests with the same
+// bytes, which a server takes for a replay.
 func TestATicketIsShownToAWebServer(t *testing.T) {
 	web := Web{Login: kdc{service: "HTTP/node1", key: key()}}
 	seen := make(map[string]bool)
@@ -91,7 +91,7 @@ func TestATicketIsShownToAWebServer(t *testing.T) {
 	}
 }
 
-// ask gives what a server answers to alice.
+// ask returns the answer of a server to alice.
 func ask(t *testing.T, address string, login yarnrpc.Login) (answer string, err error) {
 	t.Helper()
 	transport := &http.Transport{Proxy: nil}
@@ -105,8 +105,8 @@ func ask(t *testing.T, address string, login yarnrpc.Login) (answer string, err 
 	return answer, err
 }
 
-// TestServersThatWantATicketGetOne would catch logs that nobody can read where web servers
-// have Kerberos, and a ticket for another host.
+// TestServersThatWantATicketGetOne would catch that nobody can read logs if web servers require Kerberos, and a
+// ticket for another host.
 func TestServersThatWantATicketGetOne(t *testing.T) {
 	t.Parallel()
 	server := ticketServer(t)
@@ -117,8 +117,8 @@ func TestServersThatWantATicketGetOne(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotLetInIsToldWhy would catch an error from which nobody can tell whose ticket is wrong,
-// where, and what to do.
+// TestWhoIsNotLetInIsToldWhy would catch an error that does not tell whose ticket is wrong, at which server,
+// and the remedy.
 func TestWhoIsNotLetInIsToldWhy(t *testing.T) {
 	t.Parallel()
 	server := ticketServer(t)
@@ -146,8 +146,8 @@ func TestWhoIsNotLetInIsToldWhy(t *testing.T) {
 	}
 }
 
-// TestTicketsAreForWhoAsks would catch a ticket shown to a server that wants a password, and a
-// right that is missed taken for a ticket that is.
+// TestTicketsAreForWhoAsks would catch a ticket that goes to a server that requires a password, and an error
+// about the ticket if only a right is missing.
 func TestTicketsAreForWhoAsks(t *testing.T) {
 	t.Parallel()
 	for challenge, code := range map[string]int{"Basic realm=x": http.StatusUnauthorized, "": http.StatusForbidden} {
