@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// clock is a time that tests set.
+// clock is the time, which a test sets.
 type clock struct{ now time.Time }
 
 func (c *clock) time() time.Time { return c.now }
@@ -24,8 +24,8 @@ func printer(terminal bool) (*Printer, *bytes.Buffer, *clock) {
 	return p, &out, c
 }
 
-// TestLogStaysShort would catch a line per block of an upload in a log file, and
-// an upload that leaves no trace there.
+// TestLogStaysShort would catch a log file with a line for each block of an upload, and one without any line
+// about it.
 func TestLogStaysShort(t *testing.T) {
 	p, out, c := printer(false)
 	for done := range int64(251) {
@@ -45,15 +45,15 @@ submitted
 	}
 }
 
-// TestTerminalLineIsWrittenOver would catch the rest of a longer line that
-// stays on the screen behind a shorter one, and a redraw for each block.
+// TestTerminalLineIsWrittenOver would catch the rest of a longer line that remains after a shorter one, and a
+// new version for each block.
 func TestTerminalLineIsWrittenOver(t *testing.T) {
 	p, out, c := printer(true)
 	p.Moving("job", "10 of 20 tasks")
 	p.Moving("job", "11 of 20 tasks") // too soon
 	c.now = c.now.Add(time.Second)
 	p.Moving("job", "9 of 20 tasks")
-	p.Moving("job", "20 of 20 tasks") // too soon, and the last
+	p.Moving("job", "20 of 20 tasks") // too soon, and the last version
 	p.Line("job FINISHED")
 	want := "\r10 of 20 tasks\r9 of 20 tasks \r20 of 20 tasks\njob FINISHED\n"
 	if got := out.String(); got != want {
@@ -61,9 +61,9 @@ func TestTerminalLineIsWrittenOver(t *testing.T) {
 	}
 }
 
-// TestANarrowTerminalShowsTheBeginOfTheLine would catch a line that goes on in the next one: each
-// version of it would stay on the screen. It would catch a last version that breaks words, or has
-// the rest of the one before in it.
+// TestANarrowTerminalShowsTheBeginOfTheLine would catch a moving line that wraps: each version of it would
+// remain on the screen. It would catch a last version that breaks words, or contains the rest of the previous
+// one.
 func TestANarrowTerminalShowsTheBeginOfTheLine(t *testing.T) {
 	p, out, c := printer(true)
 	p.width = func() int { return 12 }
@@ -79,8 +79,7 @@ func TestANarrowTerminalShowsTheBeginOfTheLine(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsLeftBeforeOtherLines would catch news that stand behind a prompt, and a
-// prompt in a file.
+// TestAQuestionIsLeftBeforeOtherLines would catch a message on the line of a prompt, and a prompt in a file.
 func TestAQuestionIsLeftBeforeOtherLines(t *testing.T) {
 	p, out, _ := printer(true)
 	p.Moving("job", "half")
@@ -101,8 +100,7 @@ func TestAQuestionIsLeftBeforeOtherLines(t *testing.T) {
 	}
 }
 
-// TestOtherTextHasLinesOfItsOwn would catch records that a job prints in the
-// middle of the moving line.
+// TestOtherTextHasLinesOfItsOwn would catch records of a job inside the moving line.
 func TestOtherTextHasLinesOfItsOwn(t *testing.T) {
 	p, out, _ := printer(true)
 	records := p.Beside(out)
@@ -118,7 +116,7 @@ func TestOtherTextHasLinesOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestAmountsHaveOneUnit would catch an amount that says nothing: 0 of 0 MB.
+// TestAmountsHaveOneUnit would catch an amount without meaning: 0 of 0 MB.
 func TestAmountsHaveOneUnit(t *testing.T) {
 	for _, c := range []struct {
 		done, total int64
@@ -138,7 +136,7 @@ func TestAmountsHaveOneUnit(t *testing.T) {
 	}
 }
 
-// TestJobTellsBytesWhereThereAreAny would catch a job that reads more than all.
+// TestJobTellsBytesWhereThereAreAny would catch a job that reads more than its input.
 func TestJobTellsBytesWhereThereAreAny(t *testing.T) {
 	graph := jobgraph.JobGraph{Vertices: []jobgraph.Vertex{
 		{Splits: []jobgraph.Split{{Parts: []jobgraph.Part{{Length: 90 << 20}, {Length: 10 << 20}}}, {Parts: []jobgraph.Part{{Length: 60 << 20}}}}},
@@ -158,8 +156,7 @@ func TestJobTellsBytesWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// TestAListingIsToldAtOnce would catch seven silent seconds in a log, and a line in it for each of
-// them.
+// TestAListingIsToldAtOnce would catch seven seconds without a line in a log, and a line for each of them.
 func TestAListingIsToldAtOnce(t *testing.T) {
 	p, out, c := printer(false)
 	for second := range 25 {

@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// TestSilentServersAreNamedOnce would catch a command that hangs without a word,
-// and one that prints every try.
+// TestSilentServersAreNamedOnce would catch a command that waits without a message, and one that prints every
+// try.
 func TestSilentServersAreNamedOnce(t *testing.T) {
 	var out bytes.Buffer
 	logger := Servers(&out)

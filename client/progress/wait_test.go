@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAWaitIsToldEachMinute would catch hours without a word in a log, a line for each look, and one
-// that repeats what was true when the wait began.
+// TestAWaitIsToldEachMinute would catch hours without a line in a log, a line for each request, and a line that
+// repeats what was true at the start of the wait.
 func TestAWaitIsToldEachMinute(t *testing.T) {
 	p, out, c := printer(false)
 	wait := Wait{Since: c.now}
@@ -31,8 +31,8 @@ job waits for slots since %[1]s: 120 are there
 	}
 }
 
-// TestAWaitMovesOnATerminal would catch a screen that fills while nothing happens, and one that does
-// not show that the command lives.
+// TestAWaitMovesOnATerminal would catch a screen that fills during a wait, and one that does not show that the
+// command runs.
 func TestAWaitMovesOnATerminal(t *testing.T) {
 	p, out, c := printer(true)
 	wait := Wait{Since: c.now}
