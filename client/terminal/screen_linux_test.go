@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/testing/ptytest"
 )
 
-// TestNamesDoNothingOnAScreenOfUnknownWidth would catch a name that clears the screen of whoever
-// looks at a list, where the terminal does not tell how wide it is.
+// TestNamesDoNothingOnAScreenOfUnknownWidth would catch a name in a list that clears the screen, if the
+// terminal does not tell its width.
 func TestNamesDoNothingOnAScreenOfUnknownWidth(t *testing.T) {
 	screen, shown := ptytest.Watch(t)
 	if !Is(screen) || Columns(screen) != 0 {

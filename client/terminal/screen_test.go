@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOthersTextDoesNothingButAppear would catch a name, a log or a server's error that clears the screen of who looks at
-// it, writes over what stands there, types for him, or reads as another text.
+// TestOthersTextDoesNothingButAppear would catch a name, a log or a server's error that clears the user's
+// screen, overwrites text, sends input, or reads as another text.
 func TestOthersTextDoesNothingButAppear(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, cell, lines string }{
@@ -40,8 +40,8 @@ func TestOthersTextDoesNothingButAppear(t *testing.T) {
 	}
 }
 
-// TestAScreenTakesTextInPieces would catch a sequence that passes in two pieces, a letter that breaks where they meet, and
-// text that gets lost there.
+// TestAScreenTakesTextInPieces would catch a control sequence that passes in two pieces, a character that
+// breaks at the border, and text that is lost there.
 func TestAScreenTakesTextInPieces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -68,7 +68,7 @@ func TestAScreenTakesTextInPieces(t *testing.T) {
 	})
 }
 
-// TestOnlyAScreenChangesText would catch a file whose bytes are changed.
+// TestOnlyAScreenChangesText would catch changed bytes in a file.
 func TestOnlyAScreenChangesText(t *testing.T) {
 	t.Parallel()
 	file, err := os.Create(t.TempDir() + "/out")

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWidthsAreThoseOfTheScreen would catch rows of which those with Chinese names stand out, and a name that is cut in
-// the middle of a letter.
+// TestWidthsAreThoseOfTheScreen would catch misaligned rows with Chinese names, and a name that is cut inside a
+// character.
 func TestWidthsAreThoseOfTheScreen(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -22,7 +22,7 @@ func TestWidthsAreThoseOfTheScreen(t *testing.T) {
 		{"words", 5, "words"},
 		{"wordcount", 9, "word…"},
 		{"größer", 6, "größ…"},
-		{"gro\u0308ße", 5, "gro\u0308ße"}, // the dots are a letter of their own
+		{"gro\u0308ße", 5, "gro\u0308ße"}, // the dots are a character of their own
 		{"每晚统计", 8, "每晚…"},
 		{"a每晚统计", 9, "a每…"}, // 晚 would take two
 		{"🧵 yarn", 7, "🧵 y…"},
@@ -36,7 +36,7 @@ func TestWidthsAreThoseOfTheScreen(t *testing.T) {
 	}
 }
 
-// TestShortTextsFit would catch a text that is still too wide, or that was cut without need.
+// TestShortTextsFit would catch a text that is still too wide, or is cut without need.
 func TestShortTextsFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, room := rapid.String().Draw(t, "text"), rapid.IntRange(1, 20).Draw(t, "room")
@@ -50,7 +50,7 @@ func TestShortTextsFit(t *testing.T) {
 	})
 }
 
-// TestLinesAreBrokenBetweenWords would catch words that are torn, and ids that nobody can copy.
+// TestLinesAreBrokenBetweenWords would catch broken words, and ids that cannot be copied.
 func TestLinesAreBrokenBetweenWords(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -70,7 +70,7 @@ func TestLinesAreBrokenBetweenWords(t *testing.T) {
 	}
 }
 
-// TestAFileIsNoScreen would catch a file whose lines depend on the terminal beside it.
+// TestAFileIsNoScreen would catch a file whose lines depend on a terminal.
 func TestAFileIsNoScreen(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/out")
 	if err != nil {
@@ -93,8 +93,8 @@ func applications() *Table {
 	return table
 }
 
-// TestTablesFitTheScreen would catch rows that go on in the next line, a name that is shortened where there is room, and
-// an id, a number or an address that is shortened at all.
+// TestTablesFitTheScreen would catch rows that wrap, a name that is shortened without need, and a shortened id,
+// number or address.
 func TestTablesFitTheScreen(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -169,8 +169,8 @@ used (MB): 1024
 	}
 }
 
-// TestLinesOfAFormatFitTheScreen would catch a line that is shortened because another one is too wide, and lines of
-// two shapes.
+// TestLinesOfAFormatFitTheScreen would catch a line that is shortened because another one is too wide, and
+// lines in two forms.
 func TestLinesOfAFormatFitTheScreen(t *testing.T) {
 	table := Table{Columns: []Column{{Title: "job"}, {Title: "name", Long: true}, {Title: "state"}}, Line: "%s : %s (%s)"}
 	table.Add("0001", "wordcount of the night", "RUNNING")
@@ -191,7 +191,7 @@ func TestLinesOfAFormatFitTheScreen(t *testing.T) {
 	}
 }
 
-// TestFactsFitTheScreen would catch a value that goes on below the names.
+// TestFactsFitTheScreen would catch a value that continues below the names.
 func TestFactsFitTheScreen(t *testing.T) {
 	facts := Facts{{"application", "application_1_0001 (words)"}, {"jobs", "1 running, 2 finished"}}
 	for columns, want := range map[int]string{
@@ -206,7 +206,7 @@ func TestFactsFitTheScreen(t *testing.T) {
 	}
 }
 
-// TestNoRowIsWiderThanTheScreen would catch a shape that does not fit, and ids that are shortened.
+// TestNoRowIsWiderThanTheScreen would catch a form that does not fit, and shortened ids.
 func TestNoRowIsWiderThanTheScreen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := Table{Columns: []Column{{Title: "id"}, {Title: "name", Long: true}, {Title: "queue", Long: true}, {Title: "URL", Below: rapid.Bool().Draw(t, "below")}}}
