@@ -17,8 +17,8 @@ func session(options map[string]string) Session {
 	return Session{Application: records.ApplicationID{ClusterTimestamp: 1700000000000, ID: 7}, Options: options}
 }
 
-// TestWhatIsWrittenIsRead would catch an option that a later command gets otherwise than
-// the session did.
+// TestWhatIsWrittenIsRead would catch an option whose value in a later command differs from that of the
+// session.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	for name, options := range map[string]map[string]string{
 		"none": {},
@@ -50,8 +50,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestASessionBelongsToACluster would catch a job that goes to the application of another cluster which happens to have
-// the same id, or that is refused by one of whom nothing is known.
+// TestASessionBelongsToACluster would catch a job that goes to an application of another cluster with the same
+// id, and a refusal of a session whose cluster is not known.
 func TestASessionBelongsToACluster(t *testing.T) {
 	path := Path(t.TempDir(), "alice")
 	owner := Owner{ResourceManagers: "rm1:8032,rm2:8032", User: "alice"}
@@ -81,8 +81,8 @@ func TestASessionBelongsToACluster(t *testing.T) {
 	}
 }
 
-// TestPropertiesAreReadAsJavaDoes would catch a file that Java wrote, or a person, and is
-// read otherwise.
+// TestPropertiesAreReadAsJavaDoes would catch a file from Java or a person that is read differently than by
+// Java.
 func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
 	for text, want := range map[string]map[string]string{
 		"#Sat Nov 21 10:00:00 UTC 2026\ndynamicPropertiesString=a\\=b@@c\\=d\\:e\napplicationID=application_1_0002\n": {
@@ -101,8 +101,8 @@ func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoSessionIsNamed would catch an error that does not tell people which file to
-// delete, and a job that goes where a stranger wants it.
+// TestWhatIsNoSessionIsNamed would catch an error that does not name the file to delete, and a job that goes to
+// the session of an attacker.
 func TestWhatIsNoSessionIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
@@ -137,7 +137,7 @@ func TestWhatIsNoSessionIsNamed(t *testing.T) {
 		}
 	}
 	if os.Geteuid() != 0 {
-		return // only root can give a file away
+		return // only root can change the owner of a file
 	}
 	if err := os.Chown(good, 12345, 12345); err != nil {
 		t.Fatal(err)
@@ -147,8 +147,7 @@ func TestWhatIsNoSessionIsNamed(t *testing.T) {
 	}
 }
 
-// TestOnlyTheSessionsOwnFileIsRemoved would catch the end of one session that makes
-// commands forget another.
+// TestOnlyTheSessionsOwnFileIsRemoved would catch that the end of one session removes the file of another.
 func TestOnlyTheSessionsOwnFileIsRemoved(t *testing.T) {
 	path := Path(t.TempDir(), "alice")
 	ours := session(nil)
@@ -172,7 +171,7 @@ func TestOnlyTheSessionsOwnFileIsRemoved(t *testing.T) {
 	}
 }
 
-// TestOptionsThatDoNotFitAreRefused would catch one option that is read as two, and one that is read as another text.
+// TestOptionsThatDoNotFitAreRefused would catch an option that is read as two, or with another text.
 func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 	path := Path(t.TempDir(), "alice")
 	for _, value := range []string{"a@@b=c", "@", "x@", "caf\xe9"} {
@@ -185,7 +184,7 @@ func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzParse would catch a file that ends the command.
+// FuzzParse would catch a file that crashes the command.
 func FuzzParse(f *testing.F) {
 	f.Add("applicationID=application_1700000000000_0007\ndynamicPropertiesString=a\\=b@@c\\=\\u00e9\n")
 	f.Add("a\\\n\\")
