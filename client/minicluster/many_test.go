@@ -22,12 +22,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// TestAWorkerWithThousandsOfSlots would catch a worker that is lost because its slots
-// are asked for one by one, more than any outbox holds; a job that ends after its worker
-// has come a second time; and memory and time that are taken for each pair of tasks: four
-// times as many of these make sixteen times as many pairs. Memory is judged once, as later jobs
-// take what earlier ones have left. Time is the processors', which a machine that does other
-// things prolongs a little; what grows with the pairs takes it each time.
+// TestAWorkerWithThousandsOfSlots would catch a lost worker because its slots are requested one by one, more
+// than any outbox holds; a job that ends after its worker has registered twice; and memory and time for each
+// pair of tasks: four times as many tasks make sixteen times as many pairs. The test measures memory once,
+// because later jobs use what earlier ones have left. It measures the processors' time, which other work on the
+// machine prolongs only a little.
 func TestAWorkerWithThousandsOfSlots(t *testing.T) {
 	const few, times, tries = 1250, 4, 3
 	countWith(t, 10) // what is made once
@@ -46,7 +45,7 @@ func TestAWorkerWithThousandsOfSlots(t *testing.T) {
 	}
 }
 
-// judgeMemory compares the memory of a job with that of one that has so many times as many tasks.
+// judgeMemory compares the memory of a job with that of a job with times as many tasks.
 func judgeMemory(t *testing.T, one, all cost, times int64) {
 	t.Helper()
 	if one.held <= 0 {
@@ -60,14 +59,14 @@ func judgeMemory(t *testing.T, one, all cost, times int64) {
 	}
 }
 
-// cost is what a job takes.
+// cost is the memory and time of a job.
 type cost struct {
-	held      int64         // bytes in use while all tasks run but the sources without a file
-	allocated int64         // bytes, from beginning to end
-	processor time.Duration // of the process, from beginning to end
+	held      int64         // bytes in use while all tasks run, except the sources without a file
+	allocated int64         // bytes, from start to end
+	processor time.Duration // of the process, from start to end
 }
 
-// used is what the process has used until now: what it holds is told where the garbage is gone.
+// used is what the process has used so far. The memory in use is measured after a garbage collection.
 func used(t *testing.T) cost {
 	t.Helper()
 	var memory runtime.MemStats
@@ -82,8 +81,8 @@ func used(t *testing.T) cost {
 	}
 }
 
-// settled tells whether all tasks of a job run but the sources without a file, which have
-// ended: so many others wait at the gate.
+// settled tells whether all tasks of a job run, except the sources without a file, which have ended: then this
+// many tasks wait at the gate.
 func settled(d msg.JobDetails, waiting int) bool {
 	tasks, running, finished := 0, 0, 0
 	for _, v := range d.Vertices {
@@ -94,13 +93,13 @@ func settled(d msg.JobDetails, waiting int) bool {
 	return waiting > 0 && running+finished == tasks && finished+waiting == d.Vertices[0].Parallelism
 }
 
-// clean collects garbage, twice: pools give up what they hold only at the second collection.
+// clean collects garbage twice, because pools free their content only at the second collection.
 func clean() {
 	runtime.GC()
 	runtime.GC()
 }
 
-// countWith counts the words of a small text with so many tasks of each kind.
+// countWith counts the words of a small text with this many tasks of each kind.
 func countWith(t *testing.T, parallelism int) cost {
 	t.Helper()
 	clean()

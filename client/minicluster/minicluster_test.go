@@ -30,13 +30,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const slots = 2
 
-// gates are what jobs wait at, by name: plan functions and tasks run in this
-// process, and know nothing of the test but their arguments.
+// gates are the gates at which jobs wait, by name. Plan functions and tasks run in this process, and get only
+// their arguments from the test.
 var gates sync.Map
 
 // gate is a place at which tasks wait.
 type gate struct {
-	reached chan struct{} // has a token when a task has come
+	reached chan struct{} // gets a token from each task that arrives
 	open    chan struct{} // closed by the test
 }
 
@@ -99,7 +99,7 @@ func start(t *testing.T, files *dataflowtest.Files) *minicluster.Cluster {
 	t.Helper()
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
-	silent.SetLevel(logrus.DebugLevel) // so that what logs is run
+	silent.SetLevel(logrus.DebugLevel) // so that the logging code runs
 	c, err := minicluster.Start(t.Context(), minicluster.Options{
 		Config: options(t), Slots: slots, Program: program{}, FileSystem: files, Stdout: t.Output(), Logger: silent,
 	})
@@ -116,7 +116,7 @@ func stop(t *testing.T, c *minicluster.Cluster) {
 	}
 }
 
-// executor executes jobs as a program that is run by hand does.
+// executor executes jobs like a program that a user starts by hand.
 type executor struct {
 	cluster *minicluster.Cluster
 	ended   msg.JobEnded
@@ -145,7 +145,7 @@ func collected(t *testing.T, r *dataflow.Result) []string {
 	return got
 }
 
-// plan makes the graph of a job that waits at a gate.
+// plan returns the graph of a job that waits at a gate.
 func plan(t *testing.T, files *dataflowtest.Files, gateName string) *jobgraph.JobGraph {
 	t.Helper()
 	args, err := json.Marshal(gateName)
@@ -163,9 +163,8 @@ func plan(t *testing.T, files *dataflowtest.Files, gateName string) *jobgraph.Jo
 	return &graph
 }
 
-// TestJobsOneAfterAnother would catch slots, hosts or results of a job that are
-// still there when the next one comes, and a job that takes the others' place
-// after it has failed.
+// TestJobsOneAfterAnother would catch slots, hosts or results of a job that remain when the next job starts,
+// and a failed job that blocks later ones.
 func TestJobsOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "to be or not\n", "/in/b": "to be\n"})
@@ -202,8 +201,7 @@ func TestJobsOneAfterAnother(t *testing.T) {
 	}
 }
 
-// TestACancelledJobEnds would catch a job whose tasks are not told, and a
-// cluster whose slots it keeps.
+// TestACancelledJobEnds would catch a cancelled job whose tasks continue, or which keeps its slots.
 func TestACancelledJobEnds(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "one\ntwo\n"})
@@ -218,7 +216,7 @@ func TestACancelledJobEnds(t *testing.T) {
 	if err := cluster.Cancel(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	for d := (msg.JobDetails{}); d.Status != msg.JobCancelling; { // its JobMaster hears of it a little later, and a task must not end before
+	for d := (msg.JobDetails{}); d.Status != msg.JobCancelling; { // its JobMaster gets the message a little later, and no task may end before that
 		if d, err = cluster.Details(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +239,7 @@ func TestACancelledJobEnds(t *testing.T) {
 	}
 }
 
-// TestCloseEndsAJobThatRuns would catch a program that goes on after Ctrl-C.
+// TestCloseEndsAJobThatRuns would catch a program that continues after Ctrl-C.
 func TestCloseEndsAJobThatRuns(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": strings.Repeat("word ", 100)})
@@ -267,8 +265,8 @@ func TestCloseEndsAJobThatRuns(t *testing.T) {
 	stop(t, cluster) // again
 }
 
-// TestABadOptionIsTold would catch a job that is taken in to fail for an option, or a reason that
-// hides behind the absence of a result.
+// TestABadOptionIsTold would catch a job that starts and then fails because of an option, and an error about a
+// missing result instead of the reason.
 func TestABadOptionIsTold(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "one\n"})
@@ -282,8 +280,7 @@ func TestABadOptionIsTold(t *testing.T) {
 	}
 }
 
-// TestAResultThatIsNotTakenEndsTheJob would catch a job that holds the cluster
-// after its driver has given it up.
+// TestAResultThatIsNotTakenEndsTheJob would catch a job that runs after its driver has given it up.
 func TestAResultThatIsNotTakenEndsTheJob(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "one two three\n"})
@@ -300,7 +297,7 @@ func TestAResultThatIsNotTakenEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestUnknownJobs would catch questions that wait for what is not there.
+// TestUnknownJobs would catch requests that wait for a job that does not exist.
 func TestUnknownJobs(t *testing.T) {
 	t.Parallel()
 	cluster := start(t, dataflowtest.NewFiles(nil))
@@ -316,7 +313,7 @@ func TestUnknownJobs(t *testing.T) {
 	}
 }
 
-// TestProgressIsWatched would catch a job that people see nothing of.
+// TestProgressIsWatched would catch a job without progress for the user.
 func TestProgressIsWatched(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "one\n"})
