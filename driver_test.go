@@ -14,14 +14,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// dialogue is a driver's executor and its client's end of the socket.
+// dialogue is a driver's executor, and the client's end of the socket.
 func dialogue(t *testing.T) (r *remote, client *control.Conn, tokens *atomic.Pointer[creds.Credentials], received <-chan error) {
 	t.Helper()
 	near, far := net.Pipe()
 	r, client, tokens = newRemote(control.New(near, msg.StarterToDriver), false), control.New(far, msg.DriverToStarter), new(atomic.Pointer[creds.Credentials])
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
-	go func() { // ends with the client's end
+	go func() { // ends when the client's end is closed
 		r.receive(ctx, tokens, cancel)
 		ended <- context.Cause(ctx)
 	}()
@@ -29,8 +29,7 @@ func dialogue(t *testing.T) (r *remote, client *control.Conn, tokens *atomic.Poi
 	return r, client, tokens, ended
 }
 
-// TestADriverThatPlansWhileItsClientLeavesIsSilent would catch a broken pipe that is told to who
-// has pressed Ctrl-C.
+// TestADriverThatPlansWhileItsClientLeavesIsSilent would catch the error of a broken pipe after Ctrl-C.
 func TestADriverThatPlansWhileItsClientLeavesIsSilent(t *testing.T) {
 	t.Parallel()
 	client, file, err := control.Pair()
@@ -38,12 +37,12 @@ func TestADriverThatPlansWhileItsClientLeavesIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	near, err := net.FileConn(file)
-	// A process that another test forks meanwhile has the client's end, too, until it runs its own program.
+	// A process that another test forks also has the client's end until it runs its own program.
 	shut := client.(*net.UnixConn).CloseRead()
 	if err := errors.Join(err, file.Close(), shut, client.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r := newRemote(control.New(near, msg.StarterToDriver), false) // which does not hear yet
+	r := newRemote(control.New(near, msg.StarterToDriver), false) // the driver does not read yet
 	defer r.conn.Close()
 	if _, err := r.Execute(t.Context(), dataflow.Execution{}); !errors.Is(err, errClientGone) {
 		t.Errorf("the job gives %v, want %v", err, errClientGone)
@@ -60,9 +59,9 @@ func tell(t *testing.T, client *control.Conn, messages ...msg.Message) {
 	}
 }
 
-// TestADriverDoesNotTakeOneJobsEndForAnothers would catch a program that gives up on a job,
-// runs another, and is told how the first has ended; and one that hears nothing any more,
-// neither of new tokens nor that its client has gone.
+// TestADriverDoesNotTakeOneJobsEndForAnothers would catch a program that gives up a job, runs another, and gets
+// the end of the first as the end of the second; and a program that gets no more messages, such as new tokens
+// or the end of its client.
 func TestADriverDoesNotTakeOneJobsEndForAnothers(t *testing.T) {
 	t.Parallel()
 	unreadable, bored := errors.New("unreadable"), errors.New("bored")

@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/testing/ptytest"
 )
 
-// TestOthersTextDoesNothingToWhoRunsAProgram would catch a program whose error does to the terminal what the name of a file
-// says, or whatever else of others' is in it.
+// TestOthersTextDoesNothingToWhoRunsAProgram would catch a program whose error controls the terminal, because
+// it contains a text from others, such as the name of a file.
 func TestOthersTextDoesNothingToWhoRunsAProgram(t *testing.T) {
 	t.Parallel()
 	screen, shown := ptytest.Watch(t)

@@ -13,10 +13,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 )
 
-// exitsIn has this test binary be a program that calls os.Exit(0) in its task or its driver, or nowhere.
+// exitsIn makes this test binary a program that calls os.Exit(0) in its task, in its driver, or nowhere.
 const exitsIn = "BOBBIN_TEST_EXITS_IN"
 
-// exiting is that program. Its argument is the text that it reads.
+// exiting is that program. Its argument is the text to read.
 func exiting(where string) Driver {
 	return func(ctx context.Context, env *dataflow.Env) error {
 		if _, err := env.Execute(ctx, exits, env.Args()[0]); err != nil {
@@ -43,8 +43,8 @@ var (
 	})
 )
 
-// TestALocalRunSaysWhatItIsAmid would catch a task that ends the run by os.Exit(0), and whoever has started that takes
-// it for done; and a program that is taken for broken off, after the end of its job.
+// TestALocalRunSaysWhatItIsAmid would catch a task that ends the run by os.Exit(0), if the starter takes the
+// run for finished; and the message that a program was broken off, if it exits after the end of its job.
 func TestALocalRunSaysWhatItIsAmid(t *testing.T) {
 	t.Parallel()
 	text := filepath.Join(t.TempDir(), "text")
@@ -73,7 +73,7 @@ func TestALocalRunSaysWhatItIsAmid(t *testing.T) {
 	}
 }
 
-// byHand is the program that exits nowhere, over an input, as a person starts it.
+// byHand is the program that exits nowhere, with an input, as a user starts it.
 func byHand(t *testing.T, input string) *exec.Cmd {
 	t.Helper()
 	program := exec.CommandContext(t.Context(), os.Args[0], input)
@@ -81,7 +81,8 @@ func byHand(t *testing.T, input string) *exec.Cmd {
 	return program
 }
 
-// TestAnInputWithoutFilesIsWarnedOf would catch a program that ends at once, and well, on the wrong directory, without a word.
+// TestAnInputWithoutFilesIsWarnedOf would catch a program that runs on the wrong directory and ends at once,
+// with success and without a warning.
 func TestAnInputWithoutFilesIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 )
 
-// startsAnother has this test binary be a program that starts another one, which is itself.
+// startsAnother makes this test binary a program that starts itself once more.
 const startsAnother = "BOBBIN_TEST_STARTS_ANOTHER"
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestAProgramsOptionsAreItsOwn would catch a program that runs under the options of the one
-// that has started it, and one that takes itself for a driver as that does.
+// TestAProgramsOptionsAreItsOwn would catch a program that runs with the options, or in the role, of the
+// program that has started it.
 func TestAProgramsOptionsAreItsOwn(t *testing.T) {
 	t.Parallel()
 	program := exec.CommandContext(t.Context(), os.Args[0])
@@ -52,8 +52,8 @@ func TestAProgramsOptionsAreItsOwn(t *testing.T) {
 	}
 }
 
-// TestADriversOptionsEndWithIt would catch a driver under the client that hands on the
-// options of a local program around it.
+// TestADriversOptionsEndWithIt would catch a driver under the client that passes on the options of a local
+// program around it.
 func TestADriversOptionsEndWithIt(t *testing.T) {
 	t.Setenv(control.Variable, "nonsense")
 	t.Setenv(control.OptionsVariable, "{}")

@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// TestHeldTokensAreTheNewest would catch a task host that opens connections with the
-// tokens it began with, or with none after a message that went wrong.
+// TestHeldTokensAreTheNewest would catch a task host that opens connections with its first tokens, or with none
+// after a bad message.
 func TestHeldTokensAreTheNewest(t *testing.T) {
 	t.Parallel()
 	of := func(password string) msg.Secret {
