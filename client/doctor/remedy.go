@@ -52,7 +52,7 @@ func remedies() []helps {
 		{sasl.ErrProtection, "set hadoop.rpc.protection in core-site.xml to the server's value"},
 		{sasl.ErrEncryptionType, "ask the administrator for AES keys of the server's account"},
 		{yarnrpc.ErrNoCommonAuth, "set hadoop.security.authentication in core-site.xml to the server's value"},
-		{yarnrpc.ErrSASL, "the server does not take the ticket: its keytab or its clock may be wrong; its log says which"},
+		{yarnrpc.ErrSASL, "the server rejects the ticket: its keytab or its clock may be wrong, and its log says which"},
 		{yarnrpc.ErrInvalidToken, newTokens},
 		{yarnrpc.ErrNoLogin, "run kinit, or name a keytab (" + config.KerberosKeytab.Name() + ")"},
 		{yarnrpc.ErrAccessControl, "ask the administrator for access (hadoop-policy.xml, hadoop.proxyuser)"},

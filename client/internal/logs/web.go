@@ -24,10 +24,10 @@ var (
 	errNoLogin = fmt.Errorf("the server requires Kerberos (hadoop.http.authentication.type), and there is no login: run kinit, or name a keytab (%s)", config.KerberosKeytab)
 	// errSentOn says that a web server redirects the client. An attacker who changes plain HTTP can forge a
 	// redirection, and so make the client show tickets to any server.
-	errSentOn = errors.New("Bobbin follows no redirection, because an attacker can forge one. If this is the log server, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
+	errSentOn = errors.New("redirections are not followed, because an attacker can forge one: if this is the log server, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
 	// ErrPlain says that the client would use plain HTTP in a cluster whose policy is TLS. A listener would
 	// read the logs, and an attacker who changes the traffic would get the ticket.
-	ErrPlain = errors.New("this is plain HTTP, but yarn.http.policy is HTTPS_ONLY. If this is the log server, name it with https in the Hadoop configuration (yarn.log.server.web-service.url)")
+	ErrPlain = errors.New("this is plain HTTP, but yarn.http.policy is HTTPS_ONLY: if this is the log server, name it with https in the Hadoop configuration (yarn.log.server.web-service.url)")
 	// errRefused says that a web server refuses the ticket that it was shown.
 	errRefused = errors.New("either the ticket's owner may not see the logs (yarn.view.acls), or the server's keytab does not match the KDC (hadoop.http.authentication.kerberos.keytab), or the clocks differ")
 )
