@@ -126,7 +126,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	}
 	switch {
 	case from.Resource != r.Resource:
-		reject("it authenticated as %s, and registers as %s", from.Resource, r.Resource)
+		reject("the worker authenticated as %s, but registers as %s", from.Resource, r.Resource)
 		return
 	case w == nil:
 		reject("worker %s is not expected here: it was released, or belongs to another application", r.Resource)

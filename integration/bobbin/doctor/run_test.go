@@ -48,7 +48,7 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 			says  []string
 		}{
 			"no ticket":                  {none, nil, []string{"none: no such file", "run kinit", keytab}},
-			"an expired ticket":          {expired, nil, []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "the ticket has expired: run kinit", "ended at 20"}},
+			"an expired ticket":          {expired, nil, []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "the ticket has expired: run kinit", "expired at 20"}},
 			"a ticket in the kernel":     {alice.With("KRB5CCNAME=KEYRING:persistent:0"), nil, []string{"KEYRING:persistent:0 (KRB5CCNAME)", "FILE:", "kinit"}},
 			"a keytab of nobody":         {none, options(keytab + "=" + c.Keytab("alice")), []string{c.Keytab("alice"), principal}},
 			"a keytab that is not there": {none, by("alice", "/nowhere/k"), []string{"/nowhere/k: no such file", "ktadd"}},

@@ -186,7 +186,7 @@ func TestWhatAPageStartsMustNotFail(t *testing.T) {
 		}
 	})
 	t.Run("and is left", func(t *testing.T) {
-		if err := read(t, "```sh\nbin/bobbin session start -d -nm left\n```\n"); err == nil || !strings.Contains(err.Error(), "(left) is left: RUNNING") {
+		if err := read(t, "```sh\nbin/bobbin session start -d -nm left\n```\n"); err == nil || !strings.Contains(err.Error(), "(left) still runs: RUNNING") {
 			t.Errorf("error %v, want one of the application", err)
 		}
 	})

@@ -29,7 +29,7 @@ func tryOtherGrants(t *testing.T, d *bobbintest.Dawdler) {
 	answer := answerTo(t, conn, "resourcemanager",
 		msg.RegisterTaskExecutor{ProtocolVersion: jobgraph.ProtocolVersion, Resource: me, Host: "localhost"},
 		msg.RegisterTaskExecutor{ProtocolVersion: jobgraph.ProtocolVersion, Resource: other, Host: "localhost"})
-	if refused, is := answer.(msg.RegistrationRejected); !is || !strings.Contains(refused.Reason, "claims to be "+string(other)) {
+	if refused, is := answer.(msg.RegistrationRejected); !is || !strings.Contains(refused.Reason, "registers as "+string(other)) {
 		t.Errorf("the ResourceManager answers %+v, want the second registration alone refused", answer)
 	}
 	answer = answerTo(t, conn, "jobmaster/"+d.Job,
