@@ -278,7 +278,7 @@ func inputFiles(g *jobgraph.JobGraph) (n int) {
 	return n
 }
 
-// leave gives up on a job before its end.
+// leave gives up a job before its end.
 func (r *remote) leave(x dataflow.Execution, why error) error {
 	close(r.left)
 	return fmt.Errorf("execute job %s: %w", x.Graph.Name, why)

@@ -25,7 +25,7 @@ var (
 	errFileSystem = errors.New("file system is not shared with the cluster")
 )
 
-// Refusal is what a check has against a submission.
+// Refusal is the reason for which a check refuses a submission.
 type Refusal struct {
 	Kind   error // one of the errors above
 	What   string

@@ -57,7 +57,7 @@ func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID) (*Cluster
 		func(ctx context.Context) (*ClusterClient, error) { return c.reachStaged(ctx, id) })
 }
 
-// attempted is the outcome of one way to a master.
+// attempted is the outcome of one attempt to reach a master.
 type attempted struct {
 	reached *ClusterClient
 	err     error

@@ -173,7 +173,7 @@ func refuseShip(key config.StringKey, name, why string) error {
 	return fmt.Errorf("%s (%s) %w: %s", name, key, errShip, why)
 }
 
-// isArchive tells whether a NodeManager unpacks a file of that name (FSDownload#unpack).
+// isArchive tells whether a NodeManager unpacks a file of this name (FSDownload#unpack).
 func isArchive(name string) bool {
 	lower := strings.ToLower(name)
 	return slices.ContainsFunc([]string{".zip", ".jar", ".tar", ".tar.gz", ".tgz"}, func(end string) bool { return strings.HasSuffix(lower, end) })

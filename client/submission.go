@@ -16,7 +16,7 @@ import (
 // it.
 type Submission struct {
 	job restapi.JobSubmission
-	// unanswered says that the job was brought and no answer came: it may run.
+	// unanswered says that the job was sent and no answer came: it may run.
 	unanswered bool
 }
 

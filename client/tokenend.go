@@ -60,7 +60,7 @@ const (
 	LosesAttemptsElsewhere
 )
 
-// LossOf tells what an application with so many attempts loses.
+// LossOf tells what an application with this number of attempts loses.
 func LossOf(conf *hadoopconf.Conf, keytab bool, attempts int, onDefaultFS bool) Loss {
 	switch {
 	case !keytab:

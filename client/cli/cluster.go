@@ -42,8 +42,8 @@ func clusterLayers(c *cli.Context, list ...optionFlag) ([]config.Layer, error) {
 	return append(layers, flagLayers(c, list...)...), nil
 }
 
-// cluster opens the cluster that a command's flags and environment name. done closes it
-// and adds its error to the command's.
+// cluster opens the cluster that a command's flags and environment name. done closes the cluster and adds its
+// error to the command's.
 func (c *call) cluster(ctx context.Context) (cluster *client.Cluster, cfg config.Config, done func(*error), err error) {
 	if cfg, err = c.optionsWith(); err != nil {
 		return nil, cfg, nil, err

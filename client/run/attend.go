@@ -58,7 +58,7 @@ type look struct {
 	err    error
 }
 
-// attend takes words from standard input and watches the session until it ends.
+// attend reads words from standard input, and watches the session until it ends.
 func (a *attendance) attend(ctx context.Context) error {
 	a.Line("%s", a.help())
 	ask := func() {

@@ -47,12 +47,12 @@ type Request struct {
 	limits
 }
 
-// limits has the options about following jobs, read once.
+// limits are the options about following jobs, read once.
 type limits struct {
 	attached       bool          // the command follows jobs to their ends
 	endsWithClient bool          // a followed job ends with the command
 	beat           time.Duration // time between two heartbeats of the command
-	beatLasts      time.Duration // the master cancels a job so long after the last heartbeat
+	beatLasts      time.Duration // the master cancels a job this long after the last heartbeat
 	patience       time.Duration // how long a server may be silent while YARN says nothing of it
 	patienceTold   string        // the option of patience, as the user set it
 	slotWait       time.Duration // how long a job of a new cluster waits for a slot

@@ -140,8 +140,8 @@ var errStarting = errors.New("the container is being started")
 // maxHead bounds what NodeManagers write before a log, in bytes.
 const maxHead = 4 << 10
 
-// unwrap takes off what NodeManagers put around a log
-// (LogToolUtils#outputContainerLog) and tells its size:
+// unwrap removes what NodeManagers write around a log (LogToolUtils#outputContainerLog), and returns the size of
+// the log:
 //
 //	Container: container_1_0001_01_000001 on 127.0.0.2:45454
 //	…
@@ -149,8 +149,8 @@ const maxHead = 4 << 10
 //	LogContents:
 //	<1451 bytes>End of LogType:…
 //
-// Of a larger file than most the content are its last bytes, so many, where that was asked
-// for. An answer of another shape is left as it is, with a size of -1.
+// If the client asked for the last most bytes of a larger file, the content is these bytes. unwrap returns an
+// answer of another form unchanged, with a size of -1.
 func unwrap(body io.Reader, most int64) (content io.Reader, size int64) {
 	r := bufio.NewReaderSize(body, maxHead)
 	head, _ := r.Peek(maxHead) // fewer where the answer is short; a fault shows when it is read
