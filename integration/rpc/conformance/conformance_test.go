@@ -1,6 +1,5 @@
-// Package conformance holds hadoopproto and yarnrpc to what real Hadoop does: the
-// descriptors inside its generated classes, and the answers of a ResourceManager that
-// offers every protection.
+// Package conformance compares hadoopproto and yarnrpc with real Hadoop: with the descriptors inside its generated
+// classes, and with the answers of a ResourceManager that offers every protection.
 package conformance
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// generatedClasses are Hadoop's, one for each .proto file that something of ours is from.
+// generatedClasses are Hadoop's generated classes, one for each .proto file from which we have something.
 func generatedClasses() []string {
 	return []string{
 		"org.apache.hadoop.ha.proto.HAServiceProtocolProtos",
@@ -50,16 +49,17 @@ func generatedClasses() []string {
 	}
 }
 
-// wholeServices are those of which we have every method; of the rest we have what we call.
+// wholeServices are the services of which we have every method. Of other services we have only the methods that we
+// call.
 func wholeServices() []string {
 	return []string{"service hadoop.yarn.ApplicationClientProtocolService"}
 }
 
-// baseline is the first release that has all of ours, but for what since names.
-// Releases before it may lack messages and fields.
+// baseline is the first release that has everything of ours, except the names in since. Earlier releases may lack
+// messages and fields.
 const baseline = "3.4.0"
 
-// since has the fields that Hadoop got later than in its baseline.
+// since holds the fields that Hadoop got after its baseline.
 func since() map[string]string {
 	return map[string]string{
 		"hadoop.common.RpcRequestHeaderProto authorizationHeader": "3.5.0",
@@ -67,11 +67,11 @@ func since() map[string]string {
 	}
 }
 
-// facts are what is known of messages, enumerations and services: for each, its kind
-// and full name, the lines that describe its parts.
+// facts describes messages, enumerations and services: for each, its kind and full name, and the lines that describe
+// its parts.
 type facts map[string][]string
 
-// add makes something known that may have no parts.
+// add adds an entry that may have no parts.
 func (f facts) add(kind, name string) {
 	key := kind + " " + name
 	f[key] = append(f[key], nil...)
@@ -82,7 +82,8 @@ func (f facts) addTo(kind, name string, parts ...string) {
 	f[key] = append(f[key], strings.Join(parts, " "))
 }
 
-// TestOurMessagesAreHadoops would catch a wrong number, type or label: it corrupts what servers read without any error.
+// TestOurMessagesAreHadoops would catch a wrong number, type or label, with which servers read wrong data without an
+// error.
 func TestOurMessagesAreHadoops(t *testing.T) {
 	t.Parallel()
 	ours := registered()
@@ -97,7 +98,7 @@ func TestOurMessagesAreHadoops(t *testing.T) {
 	}
 }
 
-// compare holds what a release has against ours.
+// compare compares the facts of a release with ours.
 func compare(t *testing.T, version string, ours, theirs facts) {
 	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(ours)) {
@@ -142,7 +143,7 @@ func older(version, than string) bool {
 	return number(version) < number(than)
 }
 
-// hadoops asks Hadoop's classes.
+// hadoops returns the facts of Hadoop's classes.
 func hadoops(t *testing.T, version string) facts {
 	t.Helper()
 	out := runJava(t, version, nil, nil, "testdata/Describe.java", generatedClasses()...)
@@ -165,7 +166,7 @@ func hadoops(t *testing.T, version string) facts {
 	return known
 }
 
-// runJava runs a Java program from its source, with Hadoop's classes and so many system properties, NAME=value.
+// runJava runs a Java program from its source, with Hadoop's classes and these system properties, NAME=value.
 func runJava(t *testing.T, version string, stdin io.Reader, properties []string, source string, args ...string) []byte {
 	t.Helper()
 	jars, err := artifacts.Fetch(t.Context(), version)
@@ -190,7 +191,7 @@ func runJava(t *testing.T, version string, stdin io.Reader, properties []string,
 	return out
 }
 
-// registered asks the registry of this program for what is under our own package names.
+// registered returns the facts of this program's registry under our package names.
 func registered() facts {
 	known := facts{}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -235,7 +236,7 @@ func describeEnums(known facts, enums protoreflect.EnumDescriptors) {
 	}
 }
 
-// hadoopName is the full name without our own prefix.
+// hadoopName returns the full name without our prefix.
 func hadoopName(d protoreflect.Descriptor) string {
 	return strings.TrimPrefix(string(d.FullName()), "bobbin.")
 }

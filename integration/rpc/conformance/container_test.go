@@ -9,8 +9,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// TestANodeManagerTakesItsTokenUnderEachProtection would catch a client that can talk to a ResourceManager alone: a NodeManager
-// protects its connections as that does, and its tokens are others.
+// TestANodeManagerTakesItsTokenUnderEachProtection would catch a client that works only with a ResourceManager. A
+// NodeManager protects its connections in the same way, but its tokens differ.
 func TestANodeManagerTakesItsTokenUnderEachProtection(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)

@@ -15,8 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// TestCredentialsFilesAreHadoops would catch a byte that differs: a token that is lost, or a file whose checksum no longer fits.
-// Containers get their tokens in these files, which both of us and Hadoop write and read.
+// TestCredentialsFilesAreHadoops would catch a byte that differs, so that a token is lost or the file's checksum is
+// wrong. Containers get their tokens in these files, which Hadoop and Bobbin both write and read.
 func TestCredentialsFilesAreHadoops(t *testing.T) {
 	t.Parallel()
 	many := creds.New()
@@ -29,7 +29,7 @@ func TestCredentialsFilesAreHadoops(t *testing.T) {
 		}
 		return b
 	}
-	for i := range 60 { // more than the first size of Java's maps
+	for i := range 60 { // more than the initial size of Java's maps
 		many.Tokens[fmt.Sprintf("älias-%d-日本", i*i)] = &creds.Token{
 			Identifier: noise(i * 7), Password: noise(20), Kind: creds.KindHDFSDelegation, Service: fmt.Sprintf("10.0.0.%d:8020", i),
 		}
@@ -66,7 +66,7 @@ func TestCredentialsFilesAreHadoops(t *testing.T) {
 	}
 }
 
-// lines are the content as Credentials.java has it.
+// lines returns the content in the format of Credentials.java.
 func lines(c *creds.Credentials) []string {
 	var all []string
 	for alias, t := range c.Tokens {

@@ -19,7 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// protections are all there are, so that a client can have each from one cluster.
+// protections are all protections, so that a client can use each of them with one cluster.
 const protections = "authentication,integrity,privacy"
 
 func TestMain(m *testing.M) { os.Exit(clusters.Main(m)) }
@@ -51,7 +51,8 @@ func client(t *testing.T, c *cluster.Cluster) *yarnrpc.Conn {
 	})
 }
 
-// unmanaged submits an application whose master is the test, and gives the token that the ResourceManager makes for it.
+// unmanaged submits an application whose master is the test, and returns the token that the ResourceManager makes for
+// it.
 func unmanaged(t *testing.T, c *cluster.Cluster) *creds.Token {
 	t.Helper()
 	return rpctest.SubmitUnmanaged(t, rpctest.Client(t, c, rpctest.Me(t)), "default", nil).AMRMToken
@@ -64,8 +65,8 @@ func call(t *testing.T, c yarnrpc.Caller, method string, request, response proto
 	}
 }
 
-// TestTheResourceManagerTakesItsTokenUnderEachProtection would catch wrong digests, wrapping or order of messages: our own server
-// would make the same mistakes.
+// TestTheResourceManagerTakesItsTokenUnderEachProtection would catch wrong digests, wrapping or order of messages. Our
+// own server would make the same mistakes.
 func TestTheResourceManagerTakesItsTokenUnderEachProtection(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -104,7 +105,8 @@ func TestTheResourceManagerTakesItsTokenUnderEachProtection(t *testing.T) {
 	}
 }
 
-// TestTheResourceManagerRefusesWhoHasNoToken would catch a refusal that is taken for something else, such as a reason to try again.
+// TestTheResourceManagerRefusesWhoHasNoToken would catch a refusal that the client takes for another error, such as one
+// to retry.
 func TestTheResourceManagerRefusesWhoHasNoToken(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -127,9 +129,8 @@ func TestTheResourceManagerRefusesWhoHasNoToken(t *testing.T) {
 	}
 }
 
-// ofAnotherAttempt is the identifier of an AMRM token for an attempt that there is not. Of bytes
-// that are no identifier at all the ResourceManager makes what it did until Hadoop 2.6, and may
-// hang up without a word.
+// ofAnotherAttempt returns the identifier of an AMRM token for an unknown attempt. If the bytes are not an identifier
+// at all, the ResourceManager reads them in the format of Hadoop 2.6, and may close the connection without an answer.
 func ofAnotherAttempt(t *testing.T, identifier []byte) []byte {
 	t.Helper()
 	var p yarnpb.AMRMTokenIdentifierProto
@@ -144,7 +145,7 @@ func ofAnotherAttempt(t *testing.T, identifier []byte) []byte {
 	return other
 }
 
-// TestTheResourceManagersExceptionsAreUnderstood would catch an exception that callers cannot tell from others.
+// TestTheResourceManagersExceptionsAreUnderstood would catch exceptions that callers cannot distinguish.
 func TestTheResourceManagersExceptionsAreUnderstood(t *testing.T) {
 	t.Parallel()
 	rm := client(t, clusters.Use(t, clusters.Features))
@@ -164,7 +165,7 @@ func TestTheResourceManagersExceptionsAreUnderstood(t *testing.T) {
 	}
 }
 
-// TestTheResourceManagerAnswersManyCallsOfOneConnection would catch an answer that is given to another call.
+// TestTheResourceManagerAnswersManyCallsOfOneConnection would catch an answer that goes to another call.
 func TestTheResourceManagerAnswersManyCallsOfOneConnection(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -185,7 +186,7 @@ func TestTheResourceManagerAnswersManyCallsOfOneConnection(t *testing.T) {
 	callers.Wait()
 }
 
-// TestAWebPortIsRecognised would catch an error about a wrong port that leaves its reader guessing.
+// TestAWebPortIsRecognised would catch an error about a wrong port without a remedy.
 func TestAWebPortIsRecognised(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheRecordOfShortNamesIsHadoops would catch a record that is not Hadoop's. The unit test of hadoopconf's ShortNames
-// believes this record. Where it is not what the cluster says, users are refused, or taken for others.
+// TestTheRecordOfShortNamesIsHadoops would catch a record that differs from Hadoop. The unit test of hadoopconf's
+// ShortNames uses this record. If it is wrong, users are refused or get another user's name.
 func TestTheRecordOfShortNamesIsHadoops(t *testing.T) {
 	t.Parallel()
 	const record = "../../../yarnrpc/hadoopconf/testdata/java/shortnames.txt"
@@ -17,7 +17,7 @@ func TestTheRecordOfShortNamesIsHadoops(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := runJava(t, hadoopVersion(), nil, []string{
-		"java.security.krb5.realm=EXAMPLE.COM", "java.security.krb5.kdc=127.0.0.1", // which nobody asks
+		"java.security.krb5.realm=EXAMPLE.COM", "java.security.krb5.kdc=127.0.0.1", // which no server reads
 	}, "testdata/ShortNames.java", record)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("(-record +Hadoop %s):\n%s", hadoopVersion(), diff)

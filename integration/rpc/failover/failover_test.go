@@ -20,46 +20,45 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// The callers, each of which makes one call after the other.
+// The callers. Each makes one call after the other.
 const (
 	readers    = 40
 	submitters = 12
-	failers    = 12 // make calls that must not be repeated
+	failers    = 12 // callers of calls that must not be repeated
 	callers    = readers + submitters + failers
 
-	perSubmitter = 5 // applications, after which it reads
+	perSubmitter = 5 // applications that a caller submits before it only reads
 
-	callerPace = 20 * time.Millisecond // from call to call, or nobody else on the machine would get anything done
+	callerPace = 20 * time.Millisecond // pause between calls, so that other programs on the machine can run
 )
 
-// load is what the callers share.
+// load is the state that the callers share.
 type load struct {
 	client *yarnclient.Client
-	tag    string // of the applications
+	tag    string // the applications' token
 	known  records.ApplicationID
 
-	calling atomic.Int64  // calls that have not ended, of all callers
+	calling atomic.Int64  // calls under way, of all callers
 	stop    chan struct{} // closed by the first halt
 	once    sync.Once
-	made    [callers]atomic.Int64 // calls that have ended, by caller
-	// Of the calls that must not be repeated:
-	doubt  atomic.Int64 // those that may have been executed
-	lost   atomic.Int64 // those that have not been
-	unsent atomic.Int64 // tries that no server has executed, which may be made again
-	again  atomic.Int64 // tries after others
+	made    [callers]atomic.Int64 // finished calls, by caller
+	// For the calls that must not be repeated:
+	doubt  atomic.Int64 // calls that a server may have executed
+	lost   atomic.Int64 // calls that no server has executed
+	unsent atomic.Int64 // tries that no server has executed, which may be repeated
+	again  atomic.Int64 // repeated tries
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	submitted map[records.ApplicationID]string
-	longest   time.Duration // that a call took
-	slowest   string        // which
+	longest   time.Duration // longest time of a call
+	slowest   string        // the call with that time
 }
 
-// unrepeatable is the method that failers call, which Hadoop does not declare idempotent.
+// unrepeatable is the method that failers call. Hadoop does not declare it idempotent.
 const unrepeatable = "failApplicationAttempt"
 
-// It would catch a call that is lost or made twice, one that must not be repeated and
-// is, an application that the other ResourceManager does not know, an error that leaves
-// its caller guessing, and a pair of which both are taken for active, or neither.
+// The test would catch a lost call, a call that is executed twice although it must not be repeated, an application that
+// the other ResourceManager does not know, an error without the cause, and a pair with two active servers or none.
 func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
 	c := clusters.Change(t, clusters.Pair, "takes the active ResourceManager away")
 	t.Run("killed", func(t *testing.T) {
@@ -93,28 +92,28 @@ func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
 	})
 }
 
-// replace starts a ResourceManager anew that is no longer the active one and may not have noticed. As it finds out, one that
-// is storing something waits for itself for ever (RMStateStore, AdminService).
+// replace restarts a ResourceManager that is no longer active and may not have noticed. If it finds out while it stores
+// something, it waits for itself for ever (RMStateStore, AdminService).
 func replace(c *cluster.Cluster) func(context.Context, string) error {
 	return func(ctx context.Context, name string) error {
 		return errors.Join(c.Kill(ctx, name), c.Restart(ctx, name))
 	}
 }
 
-// loss is how the active ResourceManager goes, and comes back; nil: it does by itself. patience is how long a call waits for
-// its answer; 0: as Hadoop's clients do.
+// loss describes how the active ResourceManager is lost and comes back. nil: it comes back by itself. patience is the
+// time for which a call waits for its answer; 0 means the time of Hadoop's clients.
 type loss struct {
 	take     func(context.Context, string, *load) error
 	giveBack func(context.Context, string) error
 	patience time.Duration
 }
 
-// patience is how long a call waits for a server that has stopped: 2 minutes are Hadoop's. A server that is slower than that
-// is asked again.
+// patience is the time for which a call waits for a stopped server; Hadoop's value is 2 minutes. The client calls a
+// slower server again.
 const patience = 10 * time.Second
 
-// killUnderCalls kills a ResourceManager when each caller has a call under way. It is frozen first, or the callers
-// between two calls could not be told from those that wait for an answer.
+// killUnderCalls kills a ResourceManager when each caller has a call under way. It pauses the ResourceManager first,
+// because otherwise callers between two calls look like callers that wait for an answer.
 func killUnderCalls(t *testing.T, c *cluster.Cluster) func(context.Context, string, *load) error {
 	return func(ctx context.Context, name string, l *load) error {
 		if err := c.Pause(ctx, name); err != nil {
@@ -125,8 +124,8 @@ func killUnderCalls(t *testing.T, c *cluster.Cluster) func(context.Context, stri
 	}
 }
 
-// loseActive takes the active ResourceManager away while all callers and a master are at
-// work, and gives it back when there is an active one again. It tells which was, and is.
+// loseActive stops the active ResourceManager while all callers and a master are at work, and restores it when another
+// one is active. It returns the old and the new active one.
 func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second string, l *load) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -136,7 +135,7 @@ func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second strin
 		stop: make(chan struct{}), submitted: make(map[records.ApplicationID]string),
 	}
 	o := clientOptions(t, c, rpctest.Me(t), how.patience)
-	o.RPC.MaxCalls, o.RPC.Observe = callers, l.observe // no call waits for another
+	o.RPC.MaxCalls, o.RPC.Observe = callers, l.observe // no call waits for another one
 	l.client = rpctest.NewClient(t, o)
 	t.Cleanup(func() { l.killAll(t) })
 	var err error
@@ -166,7 +165,7 @@ func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second strin
 		})
 	}
 	l.awaitCalls(t, 1)
-	m.Ask(2) // of which nobody knows what the ResourceManager has heard
+	m.Ask(2) // calls for which it is unknown what the ResourceManager has received
 	m.Await(t, "the ask to be on its way", forever, func() bool { return !m.RM.Changed() })
 	first = rpctest.ActiveRM(t, c)
 	if err := how.take(ctx, first, l); err != nil {
@@ -176,7 +175,7 @@ func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second strin
 	second = rpctest.ActiveRM(t, c)
 	cluster.Figure(t, "%s is active, %v after the loss of %s", second, time.Since(began).Round(time.Millisecond), first)
 	m.Await(t, "it to be registered again", forever, func() bool { return m.Resyncs > 0 })
-	l.awaitCalls(t, 2) // those that were on their way, and one more at least
+	l.awaitCalls(t, 2) // the calls under way, and at least one more
 	l.halt()
 	working.Wait()
 
@@ -196,13 +195,12 @@ func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second strin
 			t.Error(err)
 		}
 	}
-	m.Await(t, "all containers to run", forever, m.Has(3)) // of a NodeManager that has waited for the stopped one
+	m.Await(t, "all containers to run", forever, m.Has(3)) // from a NodeManager that has waited for the stopped one
 	checkBooks(t, c, m, app, 3)
 	return first, second, l
 }
 
-// loseLock takes ZooKeeper away until neither ResourceManager is active, and gives it
-// back.
+// loseLock stops ZooKeeper until neither ResourceManager is active, and starts it again.
 func loseLock(ctx context.Context, t *testing.T, c *cluster.Cluster) error {
 	const zooKeeper = "zookeeper"
 	if err := c.Pause(ctx, zooKeeper); err != nil {
@@ -215,7 +213,7 @@ func loseLock(ctx context.Context, t *testing.T, c *cluster.Cluster) error {
 	return c.Resume(zooKeeper)
 }
 
-// halt ends the callers, after the calls that they make.
+// halt ends the callers after their current calls.
 func (l *load) halt() { l.once.Do(func() { close(l.stop) }) }
 
 func (l *load) stopped() bool {
@@ -227,13 +225,13 @@ func (l *load) stopped() bool {
 	}
 }
 
-// begin counts a call that is under way, until its end.
+// begin counts a call as under way, until its end.
 func (l *load) begin() (end func()) {
 	l.calling.Add(1)
 	return func() { l.calling.Add(-1) }
 }
 
-// call makes one call of the kind that caller i makes. Its error is one that must not be.
+// call makes one call of caller i's kind. It returns an error only for a result that must not happen.
 func (l *load) call(ctx context.Context, i, round int) error {
 	began := time.Now()
 	kind := "getApplicationReport"
@@ -262,7 +260,7 @@ func (l *load) call(ctx context.Context, i, round int) error {
 	return nil
 }
 
-// submit submits an application that waits for a master which never comes.
+// submit submits an application that waits for a master that never comes.
 func (l *load) submit(ctx context.Context, name string) (records.ApplicationID, error) {
 	end := l.begin()
 	created, err := l.client.NewApplication(ctx)
@@ -284,8 +282,8 @@ func (l *load) submit(ctx context.Context, name string) (records.ApplicationID, 
 	return created.ID, nil
 }
 
-// fail asks for the end of an attempt that there is not: the answer is an exception, and
-// without one the error says whether the ResourceManager may have seen the call.
+// fail requests the end of an unknown attempt. The answer is an exception. Without an answer, the error says whether
+// the ResourceManager may have received the call.
 func (l *load) fail(ctx context.Context) error {
 	defer l.begin()()
 	err := l.client.FailAttempt(ctx, records.ApplicationAttemptID{Application: l.known, Attempt: 99})
@@ -302,9 +300,9 @@ func (l *load) fail(ctx context.Context) error {
 	return nil
 }
 
-// observe counts the tries of calls that must not be repeated: each but the last of a call is
-// one that no server has executed. One that met a connection just closed is made again at
-// once, and the next is the first, still.
+// observe counts the tries of calls that must not be repeated. All tries but the last must be ones that no server has
+// executed. If a try meets a connection that was just closed, the client repeats it at once, and the next try still
+// counts as the first.
 func (l *load) observe(try yarnrpc.Try) {
 	if try.Method != unrepeatable {
 		return
@@ -320,7 +318,7 @@ func (l *load) observe(try yarnrpc.Try) {
 	}
 }
 
-// awaitCalls waits until each caller has ended so many calls more.
+// awaitCalls waits until each caller has finished this number of further calls.
 func (l *load) awaitCalls(t *testing.T, more int64) {
 	t.Helper()
 	var before [callers]int64
@@ -329,7 +327,7 @@ func (l *load) awaitCalls(t *testing.T, more int64) {
 	}
 	wait.Satisfied(t, "more calls of each caller", func() error {
 		for i := range before {
-			if made := l.made[i].Load(); made < before[i]+more && !t.Failed() { // it may have been this caller
+			if made := l.made[i].Load(); made < before[i]+more && !t.Failed() { // this caller may have been the one
 				return fmt.Errorf("caller %d has made %d calls, and %d before", i, made, before[i])
 			}
 		}
@@ -337,8 +335,8 @@ func (l *load) awaitCalls(t *testing.T, more int64) {
 	})
 }
 
-// awaitOneOfEach waits until the ResourceManagers themselves say that the one which the harness takes for the active one is
-// that, and that the other is a standby which could take over.
+// awaitOneOfEach waits until the ResourceManagers themselves report that the one which the harness takes for active is
+// active, and that the other one is a standby that could take over.
 func awaitOneOfEach(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	rms, err := rpctest.Conf(t, c).ResourceManagers()
@@ -365,7 +363,7 @@ func awaitOneOfEach(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// killAll ends the applications, which would wait for their masters for ten minutes.
+// killAll ends the applications, which would otherwise wait for their masters for ten minutes.
 func (l *load) killAll(t *testing.T) {
 	var killing sync.WaitGroup
 	for id := range l.submitted {
@@ -378,7 +376,7 @@ func (l *load) killAll(t *testing.T) {
 	killing.Wait()
 }
 
-// checkApplications asks the ResourceManager that is active now.
+// checkApplications asks the active ResourceManager.
 func (l *load) checkApplications(ctx context.Context, t *testing.T) {
 	t.Helper()
 	reports, err := l.client.Applications(ctx, yarnclient.Filter{Tags: []string{l.tag}})

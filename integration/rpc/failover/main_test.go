@@ -1,5 +1,5 @@
-// Package failover tests what clients live through when the active ResourceManager, or
-// NameNode, of two is killed, with calls of every kind on their way.
+// Package failover tests clients while the active one of two ResourceManagers or NameNodes is killed, with calls of
+// every kind under way.
 package failover
 
 import (
@@ -16,14 +16,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
 
-// tests end with the shared cluster.
+// tests ends with the shared cluster.
 type tests struct{ m *testing.M }
 
 // Run is for goleak.
 func (r tests) Run() int { return clusters.Main(r.m) }
 
-// clientOptions are those of a user whose waits grow, and who waits no longer than patience, if it is not 0, for a server that
-// says nothing.
+// clientOptions returns a user's options with growing waits. If patience is not 0, a client waits no longer for a
+// server that does not answer.
 func clientOptions(t *testing.T, c *cluster.Cluster, user string, patience time.Duration) yarnclient.Options {
 	t.Helper()
 	o := rpctest.ClientOptions(t, c, user)

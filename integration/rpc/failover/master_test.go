@@ -12,11 +12,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// forever is what all its containers run.
+// forever is the command of all its containers.
 const forever = "exec sleep 1000000"
 
-// newMaster registers an ApplicationMaster that lives through the loss. Its application has a queue of its own: of the many
-// applications of the other only the first few get containers.
+// newMaster registers an ApplicationMaster that survives the loss. Its application has a queue of its own, because in
+// the other queue only the first few of many applications get containers.
 func newMaster(t *testing.T, c *cluster.Cluster, patience time.Duration) (*rpctest.Master, records.ApplicationID) {
 	t.Helper()
 	report := rpctest.SubmitUnmanaged(t, rpctest.NewClient(t, clientOptions(t, c, clusters.Small, patience)), clusters.Small, nil)
@@ -27,14 +27,14 @@ func newMaster(t *testing.T, c *cluster.Cluster, patience time.Duration) (*rpcte
 	return rpctest.Lead(t, o), report.ID
 }
 
-// checkBooks compares the master's books with those of the ResourceManager that is active now, and ends the application.
+// checkBooks compares the master's records with those of the active ResourceManager, and ends the application.
 func checkBooks(t *testing.T, c *cluster.Cluster, m *rpctest.Master, app records.ApplicationID, want int) {
 	t.Helper()
 	if m.Surplus != 0 || m.RM.Outstanding(rpctest.Key()) != 0 || len(m.Completed) != 0 {
 		t.Errorf("%d containers came without a request, and %d are outstanding; of the containers that should run, these ended: %v",
 			m.Surplus, m.RM.Outstanding(rpctest.Key()), m.Completed)
 	}
-	wait.For(t, fmt.Sprintf("YARN counts %d containers", want), func() (bool, error) { // those of a node once that has registered
+	wait.For(t, fmt.Sprintf("YARN counts %d containers", want), func() (bool, error) { // of a node once it has registered
 		got, err := c.RM().App(t.Context(), app.String())
 		return got.RunningContainers == want, err
 	})

@@ -24,21 +24,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-const blockSize = 64 << 10 // bytes; small, that files of many blocks ask the NameNode often
+const blockSize = 64 << 10 // bytes; small, so that files of many blocks call the NameNode often
 
-// job is one kind of work on HDFS, done over and over by one goroutine.
+// job is one kind of work on HDFS, which one goroutine repeats.
 type job struct {
 	name string
-	step func(ctx context.Context, round int) error // one piece of work
-	end  func(ctx context.Context) error            // looks at what came of it; nil: step does
+	step func(ctx context.Context, round int) error // one step
+	end  func(ctx context.Context) error            // checks the result; nil: step does
 
 	made    atomic.Int64
-	longest time.Duration // that a step took
+	longest time.Duration // longest time of a step
 }
 
-// It would catch a file that ends with the NameNode, bytes that are written or read
-// twice or never, a move that is refused because it was done, and a token that the
-// other NameNode's clients do not find.
+// The test would catch a file that is lost with the NameNode, bytes that are written or read twice
+// or not at all, a move that is refused because it was already done, and a token that clients of
+// the other NameNode do not find.
 func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	other := clusters.Use(t, clusters.Open)
 	c := clusters.Change(t, clusters.Pair, "kills the active NameNode")
@@ -59,7 +59,7 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 
 	twoFileSystems(ctx, t, plain, dir, other)
 
-	// The one that was killed comes back as a standby, and each nameservice is its own.
+	// The killed NameNode comes back as a standby, and each nameservice is its own.
 	if err := c.Restart(ctx, "namenode1"); err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +74,8 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	}
 }
 
-// A NameNode that hangs keeps its connections: it would catch a call without a limit, and
-// a limit that takes the time which the other NameNode's answer needs.
+// A NameNode that hangs keeps its connections. The test would catch a call without a time limit,
+// and a limit shorter than the other NameNode's answer.
 func TestTheActiveNameNodeStopsWithItsConnectionsHalfOpen(t *testing.T) {
 	cluster.Long(t)
 	c := clusters.Change(t, clusters.Pair, "stops the active NameNode")
@@ -87,7 +87,7 @@ func TestTheActiveNameNodeStopsWithItsConnectionsHalfOpen(t *testing.T) {
 	})
 }
 
-// liveOn has the jobs at work while the one NameNode is lost and the other made active.
+// liveOn runs the jobs while one NameNode is lost and the other one becomes active.
 func liveOn(ctx context.Context, t *testing.T, jobs []*job, lose func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
@@ -108,7 +108,7 @@ func liveOn(ctx context.Context, t *testing.T, jobs []*job, lose func() error) {
 		t.Error(err)
 	}
 	cluster.Figure(t, "the other NameNode is active, after %v", time.Since(began).Round(time.Millisecond))
-	awaitSteps(t, jobs, 3) // one that was under way, and more
+	awaitSteps(t, jobs, 3) // the step under way, and more
 	close(stop)
 	working.Wait()
 	for _, j := range jobs {
@@ -137,7 +137,7 @@ func (j *job) run(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// awaitSteps waits until each job has made so many steps more.
+// awaitSteps waits until each job has made this number of further steps.
 func awaitSteps(t *testing.T, jobs []*job, more int64) {
 	t.Helper()
 	before := make([]int64, len(jobs))
@@ -146,7 +146,7 @@ func awaitSteps(t *testing.T, jobs []*job, more int64) {
 	}
 	wait.Satisfied(t, "more steps of each job", func() error {
 		for i, j := range jobs {
-			if made := j.made.Load(); made < before[i]+more && !t.Failed() { // it may have been this job
+			if made := j.made.Load(); made < before[i]+more && !t.Failed() { // this job may have been the one
 				return fmt.Errorf("%s has made %d steps, and %d before", j.name, made, before[i])
 			}
 		}
@@ -154,7 +154,7 @@ func awaitSteps(t *testing.T, jobs []*job, more int64) {
 	})
 }
 
-// writing writes a file, a block and a bit in each step.
+// writing writes a file, a little more than a block in each step.
 func writing(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
 	piece := rpctest.Noise(blockSize + 100)
 	w, err := f.Create(ctx, uri, filesystem.ExistingParents)
@@ -199,7 +199,7 @@ func reading(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
 	}}
 }
 
-// moving gives a file another name in each step.
+// moving renames a file in each step.
 func moving(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
 	name := func(round int) string { return fmt.Sprintf("%s.%d", uri, round) }
 	if err := f.WriteFile(ctx, name(0), nil, 0o644); err != nil {
@@ -233,8 +233,8 @@ func making(f *dfs.FS, uri string) *job {
 	}}
 }
 
-// hdfsConf is the cluster's configuration with small blocks, and with another name for
-// the nameservice.
+// hdfsConf returns the cluster's configuration with small blocks, and with another name for the
+// nameservice.
 func hdfsConf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 	t.Helper()
 	conf := rpctest.Conf(t, c)
@@ -249,7 +249,7 @@ func hdfsConf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 	})
 }
 
-// withToken gives credentials that hold nothing but a token of the user's of f, for the nameservice.
+// withToken returns credentials with only a token of f's user, for the nameservice.
 func withToken(ctx context.Context, t *testing.T, f *dfs.FS) func() *creds.Credentials {
 	t.Helper()
 	token, err := f.DelegationToken(ctx, "/", rpctest.Me(t))
@@ -261,7 +261,7 @@ func withToken(ctx context.Context, t *testing.T, f *dfs.FS) func() *creds.Crede
 	return func() *creds.Credentials { return all }
 }
 
-// scratch makes a directory that goes with its test: jobs write as much as they can.
+// scratch makes a directory that is removed with its test, because jobs write as much as they can.
 func scratch(t *testing.T, f *dfs.FS) string {
 	t.Helper()
 	dir := rpctest.Scratch(t, f)

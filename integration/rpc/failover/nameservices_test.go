@@ -17,16 +17,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// withOther is a configuration that has another file system beside its own, as the nameservice
-// "other", of one NameNode.
+// withOther returns a configuration with a second file system, as the nameservice "other" with one
+// NameNode.
 func withOther(conf *hadoopconf.Conf, other *cluster.Cluster) *hadoopconf.Conf {
 	return conf.With("test", map[string]string{
 		"dfs.nameservices": conf.Get("dfs.nameservices") + ",other", "dfs.namenode.rpc-address.other": other.NameNodeAddress(),
 	})
 }
 
-// twoFileSystems uses one path in two file systems through one FS: it would catch calls and blocks of
-// the one that go to the other.
+// twoFileSystems uses the same path in two file systems through one FS. It would catch calls and
+// blocks of one that go to the other.
 func twoFileSystems(ctx context.Context, t *testing.T, f *dfs.FS, dir string, other *cluster.Cluster) {
 	t.Helper()
 	place, err := url.Parse(dir)

@@ -21,10 +21,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// TestAnUnreachableNameNodeIsNamedWithTheTimeTried would catch an error that does not say who did not answer.
+// TestAnUnreachableNameNodeIsNamedWithTheTimeTried would catch an error that does not name the server.
 func TestAnUnreachableNameNodeIsNamedWithTheTimeTried(t *testing.T) {
 	t.Parallel()
-	const address = "127.0.0.1:1" // nobody listens there
+	const address = "127.0.0.1:1" // no server listens there
 	f := rpctest.FS(t, dfs.Options{User: clusters.Alice, Patience: 5 * time.Second})
 	_, err := f.Stat(t.Context(), "hdfs://"+address+"/x")
 	if err == nil || !strings.Contains(err.Error(), "NameNode "+address+" did not answer") || !strings.Contains(err.Error(), " tries in ") || !strings.Contains(err.Error(), "connection refused") {
@@ -35,11 +35,11 @@ func TestAnUnreachableNameNodeIsNamedWithTheTimeTried(t *testing.T) {
 	}
 }
 
-// faulty dials connections that the test can cut.
+// faulty makes connections that the test can cut.
 type faulty struct {
 	mu    sync.Mutex // guards conns
 	conns map[net.Conn]string
-	away  atomic.Int64 // so many dials more are refused
+	away  atomic.Int64 // number of dials to refuse
 }
 
 func (d *faulty) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -56,7 +56,7 @@ func (d *faulty) dial(ctx context.Context, network, address string) (net.Conn, e
 	return conn, nil
 }
 
-// cut ends the connections to all addresses, or to one.
+// cut closes the connections to all addresses, or to one.
 func (d *faulty) cut(address string) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +70,7 @@ func (d *faulty) cut(address string) (n int) {
 	return n
 }
 
-// TestReadsGoOnWhenConnectionsBreak would catch bytes that are read twice, or never, where a connection was replaced.
+// TestReadsGoOnWhenConnectionsBreak would catch bytes that are read twice or not at all when a connection is replaced.
 func TestReadsGoOnWhenConnectionsBreak(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -85,7 +85,8 @@ func TestReadsGoOnWhenConnectionsBreak(t *testing.T) {
 	}
 	defer file.Close()
 	var got bytes.Buffer
-	// Five chunks of 64 KiB may be here already when the connections break: a step is longer, so that it needs new ones.
+	// When the connections break, the client may already have five chunks of 64 KiB. A step is longer, so that it needs
+	// new ones.
 	for _, step := range []int64{blockSize / 2, 6 * blockSize, 6 * blockSize} {
 		if _, err := io.CopyN(&got, file, step); err != nil {
 			t.Fatal(err)
@@ -102,12 +103,12 @@ func TestReadsGoOnWhenConnectionsBreak(t *testing.T) {
 	}
 }
 
-// TestAFileThatChangesWhileItIsReadIsAnError would catch content that is put together of two files.
+// TestAFileThatChangesWhileItIsReadIsAnError would catch content that is mixed from two files.
 func TestAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	d := &faulty{conns: map[net.Conn]string{}}
-	// Larger than what is read ahead: the DataNode still has the blocks of the removed file for a while.
+	// Larger than the client reads ahead. The DataNode keeps the blocks of the removed file for a while.
 	const large = 1 << 20
 	conf := rpctest.Conf(t, c).With("test", map[string]string{"dfs.blocksize": fmt.Sprint(large)})
 	f := rpctest.FS(t, dfs.Options{Conf: conf, User: rpctest.Me(t), Dial: d.dial})
@@ -131,7 +132,7 @@ func TestAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 	}
 }
 
-// TestMetadataCallsAreMadeAgain would catch a call that fails with the connection that it found.
+// TestMetadataCallsAreMadeAgain would catch a call that fails because its connection is broken.
 func TestMetadataCallsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -151,7 +152,7 @@ func TestMetadataCallsAreMadeAgain(t *testing.T) {
 	d.cut("")
 	create(t, f, dir+"/after", []byte("x"))
 
-	// Away for some tries.
+	// Unreachable for some tries.
 	for name, call := range map[string]func() error{
 		"create": func() error {
 			w, err := f.Create(ctx, dir+"/while-away", filesystem.ExistingParents)
@@ -170,7 +171,7 @@ func TestMetadataCallsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// TestCloseEndsOpenFiles would catch a file that somebody forgot to close and that keeps the process from ending.
+// TestCloseEndsOpenFiles would catch an open file that keeps the process from ending.
 func TestCloseEndsOpenFiles(t *testing.T) {
 	t.Parallel()
 	f := dfs.New(dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})
@@ -186,7 +187,7 @@ func TestCloseEndsOpenFiles(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := io.Copy(io.Discard, file); !errors.Is(err, dfs.ErrClosed) || n > 5*blockSize { // what was read ahead
+	if n, err := io.Copy(io.Discard, file); !errors.Is(err, dfs.ErrClosed) || n > 5*blockSize { // the data that was read ahead
 		t.Errorf("%d bytes are read after Close, %v", n, err)
 	}
 	if _, err := f.Stat(t.Context(), uri); !errors.Is(err, dfs.ErrClosed) {
@@ -194,7 +195,7 @@ func TestCloseEndsOpenFiles(t *testing.T) {
 	}
 }
 
-// TestCloseFromElsewhereEndsAReadThatWaits would catch a read that hangs for ever on a DataNode which says nothing.
+// TestCloseFromElsewhereEndsAReadThatWaits would catch a read that waits for ever for a DataNode that does not answer.
 func TestCloseFromElsewhereEndsAReadThatWaits(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -203,7 +204,7 @@ func TestCloseFromElsewhereEndsAReadThatWaits(t *testing.T) {
 	dataNode := atomic.Bool{}
 	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t), Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		if dataNode.Load() && address != c.NameNodeAddress() {
-			near, _ := net.Pipe() // nobody reads or answers
+			near, _ := net.Pipe() // no server reads or answers
 			once.Do(func() { close(hung) })
 			return near, nil
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// It would catch a client that dials DataNodes by addresses which only the cluster's own
-// network knows, as those of machines with two networks are.
+// The test would catch a client that dials DataNodes by addresses that only the cluster's own
+// network knows, as with machines with two networks.
 func TestDataNodesAreDialledByNameWhereTheConfigurationSaysSo(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -28,7 +28,7 @@ func TestDataNodesAreDialledByNameWhereTheConfigurationSaysSo(t *testing.T) {
 				mu.Lock()
 				hosts[host] = true
 				mu.Unlock()
-				address = net.JoinHostPort("127.0.0.1", port) // where it listens, whatever its name
+				address = net.JoinHostPort("127.0.0.1", port) // it listens there under any name
 			}
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		}})

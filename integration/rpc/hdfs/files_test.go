@@ -19,14 +19,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// TestFilesOfManyBlocks would catch bytes that are read from the wrong place where blocks meet, and names that are taken for patterns or URLs.
+// TestFilesOfManyBlocks would catch bytes that are read from the wrong place at the border of blocks, and names that
+// are taken for patterns or URLs.
 func TestFilesOfManyBlocks(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t)})
 	dir := rpctest.Scratch(t, f)
 	content := rpctest.Noise(5*blockSize + 12345)
-	uri := dir + "/a b%20c#d/file" // nothing in a name is special
+	uri := dir + "/a b%20c#d/file" // no character of a name is special
 	create(t, f, uri, content)
 
 	info, err := f.Stat(t.Context(), uri)
@@ -58,7 +59,7 @@ func TestFilesOfManyBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	// From the beginning, across each border between blocks, at the end, beyond it.
+	// From the beginning, across each border of blocks, at the end, beyond it.
 	for _, from := range []int64{0, blockSize - 3, 3*blockSize - 1, blockSize, 17, int64(len(content)) - 5, int64(len(content)), int64(len(content)) + 99} {
 		if _, err := file.Seek(from, io.SeekStart); err != nil {
 			t.Fatal(err)
@@ -83,7 +84,7 @@ func TestFilesOfManyBlocks(t *testing.T) {
 	}
 }
 
-// TestAnEmptyFileHasNoBlocks would catch a file without blocks that is taken for one that is not there, or waited for.
+// TestAnEmptyFileHasNoBlocks would catch a file without blocks that counts as missing, or for which the client waits.
 func TestAnEmptyFileHasNoBlocks(t *testing.T) {
 	t.Parallel()
 	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})
@@ -97,7 +98,7 @@ func TestAnEmptyFileHasNoBlocks(t *testing.T) {
 	}
 }
 
-// TestErrorsCanBeTested would catch an exception of the NameNode that callers cannot tell from others.
+// TestErrorsCanBeTested would catch exceptions of the NameNode that callers cannot distinguish.
 func TestErrorsCanBeTested(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -155,7 +156,7 @@ func TestErrorsCanBeTested(t *testing.T) {
 	}
 }
 
-// TestModesOwnersAndReplication would catch a secret that others may read.
+// TestModesOwnersAndReplication would catch a secret file that other users can read.
 func TestModesOwnersAndReplication(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -196,7 +197,7 @@ func TestModesOwnersAndReplication(t *testing.T) {
 	}
 }
 
-// TestManyGoroutinesShareOneClient would catch state of one file that is used for another.
+// TestManyGoroutinesShareOneClient would catch state of one file that is used for another one.
 func TestManyGoroutinesShareOneClient(t *testing.T) {
 	t.Parallel()
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})

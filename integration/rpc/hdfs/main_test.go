@@ -1,6 +1,5 @@
-// Package hdfs tests the access to files against real NameNodes and DataNodes: what is
-// written and read, what is refused, and what becomes of calls and files when
-// connections break.
+// Package hdfs tests the access to files against real NameNodes and DataNodes: written and read
+// data, refusals, and the effect of broken connections on calls and files.
 package hdfs
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// atOnce is how many tests run beside each other.
+// atOnce is the number of parallel tests.
 const atOnce = 6
 
 func TestMain(m *testing.M) {
@@ -29,13 +28,13 @@ func TestMain(m *testing.M) {
 
 const blockSize = 64 << 10 // bytes
 
-// smallBlocks is the cluster's configuration with blocks so small that small files have many.
+// smallBlocks is the cluster's configuration with very small blocks, so that small files have many.
 func smallBlocks(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 	t.Helper()
 	return rpctest.Conf(t, c).With("test", map[string]string{"dfs.blocksize": fmt.Sprint(blockSize)})
 }
 
-// create writes a file, in folders that may not be there yet.
+// create writes a file, and creates its missing parents.
 func create(t *testing.T, f *dfs.FS, uri string, content []byte) {
 	t.Helper()
 	w, err := f.Create(t.Context(), uri, filesystem.MakeParents)

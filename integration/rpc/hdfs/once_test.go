@@ -17,8 +17,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// It would catch a move that replaces what came between a look at the target and
-// the move: two submissions that stage one file, two attempts that write one part.
+// The test would catch a move that replaces a file created between the check of the target and the
+// move, as when two submissions stage one file, or two attempts write one part.
 func TestOneOfManyRenamesToAPlaceSucceeds(t *testing.T) {
 	t.Parallel()
 	const movers = 16
@@ -71,7 +71,7 @@ func (c *forgetfulConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read waits for the answer, so that the call was executed.
+// Read waits for the answer, so the server has executed the call.
 func (c *forgetfulConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err == nil && c.lose.Load() {
@@ -82,8 +82,8 @@ func (c *forgetfulConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// It would catch a repeated call that the NameNode does not know again: it finds its
-// own file in its way, the source of a rename gone, or a block too many.
+// The test would catch a repeated call that the NameNode does not recognize. Then the file exists
+// already, the source of a rename is missing, or a file has one block too many.
 func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"mkdirs", "create", "addBlock", "updateBlockForPipeline", "complete", "rename2", "delete"} {
@@ -91,7 +91,7 @@ func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 			t.Parallel()
 			d := &forgetful{method: method}
 			f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t), Dial: d.dial})
-			dir, content := rpctest.Scratch(t, f)+"/made", rpctest.Noise(blockSize+1) // no name holds a method's
+			dir, content := rpctest.Scratch(t, f)+"/made", rpctest.Noise(blockSize+1) // no file name contains a method's name
 			if err := f.MkdirAll(t.Context(), dir); err != nil {
 				t.Error(err)
 			}

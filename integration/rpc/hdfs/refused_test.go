@@ -21,8 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// TestErasureCodedFilesAreRefused would catch plain bytes that are written and read where HDFS keeps stripes. The file is empty:
-// it takes more DataNodes than one to write stripes.
+// TestErasureCodedFilesAreRefused would catch plain bytes that are written and read where HDFS keeps stripes. The file
+// is empty, because stripes need more than one DataNode.
 func TestErasureCodedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -40,7 +40,7 @@ func TestErasureCodedFilesAreRefused(t *testing.T) {
 	refusedByLibrary(t, c, dir, hdfs.ErrErasureCoded)
 }
 
-// put makes a call of WebHDFS, as the superuser, that our own client does not have.
+// put makes a WebHDFS call as the superuser. Our own client does not have this call.
 func put(t *testing.T, c *cluster.Cluster, path, op string, query url.Values) {
 	t.Helper()
 	all := url.Values{"op": {op}, "user.name": {rpctest.Me(t)}}
@@ -71,8 +71,8 @@ func put(t *testing.T, c *cluster.Cluster, path, op string, query url.Values) {
 	}
 }
 
-// TestFilesOfAnEncryptionZoneAreRefused would catch ciphertext that is given for what a file holds, and a file that everybody
-// else finds to be garbage.
+// TestFilesOfAnEncryptionZoneAreRefused would catch ciphertext that is returned as a file's content, and a written file
+// that other clients cannot decrypt.
 func TestFilesOfAnEncryptionZoneAreRefused(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Victim)
@@ -82,7 +82,7 @@ func TestFilesOfAnEncryptionZoneAreRefused(t *testing.T) {
 	refusedByLibrary(t, c, zone, hdfs.ErrEncryptionZone)
 }
 
-// refusedByFS has Bobbin use a file, and make another, in a directory of a kind that is refused.
+// refusedByFS makes Bobbin's FS use a file, and create another one, in a directory that must be refused.
 func refusedByFS(t *testing.T, f *dfs.FS, dir string, want error) {
 	t.Helper()
 	if _, err := f.Open(t.Context(), dir+"/file"); !errors.Is(err, want) {
@@ -96,7 +96,7 @@ func refusedByFS(t *testing.T, f *dfs.FS, dir string, want error) {
 	}
 }
 
-// refusedByLibrary is the same for a program that has nothing but the library and yarnrpc.
+// refusedByLibrary is the same for a program with only the library and yarnrpc.
 func refusedByLibrary(t *testing.T, c *cluster.Cluster, dir string, want error) {
 	t.Helper()
 	u, err := url.Parse(dir)
@@ -125,13 +125,13 @@ func refusedByLibrary(t *testing.T, c *cluster.Cluster, dir string, want error) 
 		t.Errorf("the refused file is still there: %v", err)
 	}
 	for _, names := range [][2]string{{"/file", "/moved"}, {"/moved", "/file"}} {
-		if err := client.Rename(u.Path+names[0], u.Path+names[1]); err != nil { // this is no affair of bytes
+		if err := client.Rename(u.Path+names[0], u.Path+names[1]); err != nil { // this needs no data
 			t.Errorf("rename: %v", err)
 		}
 	}
 }
 
-// newLibrary is the HDFS library over yarnrpc's connections.
+// newLibrary makes the HDFS library with yarnrpc's connections.
 func newLibrary(t *testing.T, c *cluster.Cluster, authority string) *colinmarc.Client {
 	t.Helper()
 	o, err := hdfs.FromConf(rpctest.Conf(t, c), authority, rpctest.Me(t))

@@ -12,7 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// TestFilesOutliveTheNameNode would catch a call that ends with the NameNode, and a file whose rest cannot be read any more.
+// TestFilesOutliveTheNameNode would catch a call that fails because the NameNode restarts, and a file whose rest cannot
+// be read.
 func TestFilesOutliveTheNameNode(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "kills the NameNode")
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Patience: time.Hour})
@@ -32,7 +33,7 @@ func TestFilesOutliveTheNameNode(t *testing.T) {
 	}
 	back := make(chan error, 1)
 	go func() { back <- c.Restart(t.Context(), "namenode") }()
-	entries, err := f.List(t.Context(), dir) // asked while the NameNode is away
+	entries, err := f.List(t.Context(), dir) // called while the NameNode is down
 	if err != nil || len(entries) != 1 {
 		t.Errorf("entries are %+v, %v", entries, err)
 	}
@@ -49,8 +50,9 @@ func TestFilesOutliveTheNameNode(t *testing.T) {
 	}
 }
 
-// TestADataNodeDies would catch a read that ends with the DataNode that it reads from, though the other has the blocks, and a
-// write that loses bytes with one and says nothing: pipelines are not mended, and the first error is final.
+// TestADataNodeDies would catch a read that ends with its DataNode although the other one has the blocks, and a write
+// that loses bytes with a DataNode without an error. The library does not repair pipelines, so the first error is
+// final.
 func TestADataNodeDies(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "kills a DataNode")
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Patience: time.Hour})

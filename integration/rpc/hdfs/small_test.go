@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// TestManySmallFiles would catch a NameNode that takes a call for another than we mean, parts of a listing that do not meet,
-// rights that are not told as of whom, and a DataNode that does not take a second operation on a connection.
+// TestManySmallFiles would catch a NameNode that interprets a call differently, parts of a listing with gaps or
+// overlaps, rights of the wrong file, and a DataNode that does not accept a second operation on a connection.
 func TestManySmallFiles(t *testing.T) {
 	t.Parallel()
 	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})
@@ -21,7 +21,7 @@ func TestManySmallFiles(t *testing.T) {
 	if err := f.MkdirAll(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	const files = 1200 // more than a part of a listing has
+	const files = 1200 // more than a part of a listing holds
 	for i := range files {
 		if err := f.WriteFile(t.Context(), fmt.Sprintf("%s/part-%05d", dir, i), fmt.Appendf(nil, "file %d", i), 0o640); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestManySmallFiles(t *testing.T) {
 	}
 }
 
-// TestAQuotaIsTold would catch a quota that is taken for what may pass.
+// TestAQuotaIsTold would catch an exceeded quota that counts as a temporary error.
 func TestAQuotaIsTold(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)

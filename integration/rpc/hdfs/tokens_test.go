@@ -16,8 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// nameNode makes calls of a cluster's NameNode, with a token or as a user that it
-// believes.
+// nameNode makes calls to a cluster's NameNode, with a token or as a user whose name it accepts.
 func nameNode(t *testing.T, c *cluster.Cluster, user string, token *creds.Token) *hdfs.NameNode {
 	t.Helper()
 	o := yarnrpc.Options{Protocol: yarnrpc.HDFSClientProtocol, Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: user}}}
@@ -27,7 +26,7 @@ func nameNode(t *testing.T, c *cluster.Cluster, user string, token *creds.Token)
 	return hdfs.NewNameNode(rpctest.Closing(t, yarnrpc.NewProxy([]string{c.NameNodeAddress()}, o, yarnrpc.Policy{})))
 }
 
-// TestTheNameNodeOfAnOpenClusterIssuesNoDelegationTokens would catch an empty answer that is taken for a token.
+// TestTheNameNodeOfAnOpenClusterIssuesNoDelegationTokens would catch an empty answer that counts as a token.
 func TestTheNameNodeOfAnOpenClusterIssuesNoDelegationTokens(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -37,8 +36,8 @@ func TestTheNameNodeOfAnOpenClusterIssuesNoDelegationTokens(t *testing.T) {
 	}
 }
 
-// TestDelegationTokensOfANameNode would catch a token that serves somebody else, and one that outlives its cancellation. A
-// NameNode can be made to issue tokens without Kerberos, and then takes them.
+// TestDelegationTokensOfANameNode would catch a token that other users can use, and one that is valid after its
+// cancellation. A NameNode can be configured to issue tokens without Kerberos, and then accepts them.
 func TestDelegationTokensOfANameNode(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Pair)
@@ -56,7 +55,7 @@ func TestDelegationTokensOfANameNode(t *testing.T) {
 		t.Errorf("%v has the identifier %+v, %v", token, id, err)
 	}
 
-	// It opens a connection, on which its owner speaks.
+	// It opens a connection as its owner.
 	if _, err := nameNode(t, c, "", token).Locate(t.Context(), "/nowhere", 0, 1); err == nil || errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("a call with the token: %v", err)
 	}

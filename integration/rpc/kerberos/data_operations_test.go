@@ -26,8 +26,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// operationsFollow reads a file of one block three times over one connection to a DataNode.
-// It would catch a second login, and wrappers that lose step where operations meet.
+// operationsFollow reads a file of one block three times over one connection to a DataNode. It
+// would catch a second login, and wrappers that lose their position between operations.
 func operationsFollow(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer, file string, want []byte) {
 	t.Helper()
 	block := firstBlock(t, c, file)
@@ -45,15 +45,15 @@ func operationsFollow(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer, fil
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("read %d gives %x, want %x: %v", n, got, want, err)
 		}
-		checksumIsFine := []byte{2, 8, 6} // ClientReadStatusProto, or the DataNode takes nothing more
+		checksumIsFine := []byte{2, 8, 6} // ClientReadStatusProto; without it the DataNode accepts no further operation
 		if _, err := conn.Write(checksumIsFine); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// blockContent reads a DataNode's answer to a read: its status, then packets, of which the
-// last is empty.
+// blockContent reads a DataNode's answer to a read: its status, then packets, of which the last is
+// empty.
 func blockContent(r *bufio.Reader) (content []byte, err error) {
 	length, err := binary.ReadUvarint(r)
 	if err != nil {
@@ -67,7 +67,7 @@ func blockContent(r *bufio.Reader) (content []byte, err error) {
 		return nil, fmt.Errorf("answer %q", status)
 	}
 	for {
-		lengths, err := take(r, 4+2) // of the packet without its header, and of the header
+		lengths, err := take(r, 4+2) // length of the packet without its header, and of the header
 		if err != nil {
 			return nil, err
 		}
@@ -95,11 +95,12 @@ func take(r io.Reader, n int) ([]byte, error) {
 	return b, err
 }
 
-// expiredTokensAreRefused shows a DataNode a token of long ago.
+// expiredTokensAreRefused sends a DataNode a token that expired long ago.
 func expiredTokensAreRefused(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer, file string) {
 	t.Helper()
 	block := firstBlock(t, c, file)
-	// It begins with the milliseconds of its end: a negative length, then so many bytes.
+	// The identifier begins with the milliseconds of its end: a negative length, then that number
+	// of bytes.
 	block.BlockToken.Identifier[1] = 0
 	conn, err := dialer.DialDataNode(t.Context(), "tcp", addressOf(block))
 	if err != nil {
@@ -141,7 +142,7 @@ const (
 	opBlockChecksum = 85
 )
 
-// operation is an OpReadBlockProto of all bytes, or an OpBlockChecksumProto.
+// operation returns an OpReadBlockProto for all bytes, or an OpBlockChecksumProto.
 func operation(t *testing.T, code byte, block *hdfspb.LocatedBlockProto) []byte {
 	t.Helper()
 	base := &hdfspb.BaseHeaderProto{Block: block.GetB(), Token: block.GetBlockToken()}
@@ -161,8 +162,8 @@ func operation(t *testing.T, code byte, block *hdfspb.LocatedBlockProto) []byte 
 	return protowire.AppendBytes([]byte{0, 28, code}, message)
 }
 
-// TestADataNodeOfOtherMindIsAnError would catch a client that takes another protection than it
-// was told to, one that waits for ever, and one that hands out what is no content.
+// TestADataNodeOfOtherMindIsAnError would catch a client that accepts another protection than
+// configured, one that waits for ever, and one that returns wrong content.
 func TestADataNodeOfOtherMindIsAnError(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)

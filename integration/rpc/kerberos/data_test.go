@@ -27,10 +27,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// blockSize is that of the files here; the smallest that is a multiple of a packet.
+// blockSize is the block size of the files: the smallest multiple of a packet.
 const blockSize = 128 << 10
 
-// fileSizes are where packets, wrappers and blocks begin and end.
+// fileSizes are sizes around the borders of packets, wrappers and blocks.
 func fileSizes() []int {
 	sizes := []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, blockSize, blockSize + 1, 3 * blockSize}
 	random := rand.New(rand.NewSource(1)) // the same for each run
@@ -40,7 +40,7 @@ func fileSizes() []int {
 	return sizes
 }
 
-// content is the bytes of a file of that size and name.
+// content returns the bytes of a file with this size and name.
 func content(name string, size int) []byte {
 	seed := int64(size)
 	for _, c := range name {
@@ -51,18 +51,18 @@ func content(name string, size int) []byte {
 	return b
 }
 
-// leg is one way in which what is transferred is protected.
+// leg is one way to protect the data transfer.
 type leg struct {
 	name               string
-	nameNode, dataNode map[string]string // new settings of theirs
+	nameNode, dataNode map[string]string // new settings of the servers
 	protection         string            // the client's dfs.data.transfer.protection
-	login              string            // what the client says while it logs in
-	asks               bool              // the client asks for AES
+	login              string            // the client's messages during the login
+	asks               bool              // the client requests AES
 	aes                bool              // the DataNode's choice
 	readable           bool              // on the socket
 }
 
-// legs come in this order: each keeps the settings of those before it.
+// The order of the legs matters: each keeps the settings of those before it.
 func legs() []leg {
 	const encrypt, algorithm, suites = "dfs.encrypt.data.transfer", "dfs.encrypt.data.transfer.algorithm", "dfs.encrypt.data.transfer.cipher.suites"
 	type settings map[string]string
@@ -86,8 +86,8 @@ func legs() []leg {
 	}
 }
 
-// TestFilesUnderPrivacy has Java and us read each other's files from a real DataNode. It would catch bytes that are mixed up, a
-// protection that is not the one asked for, or one that covers one direction only.
+// TestFilesUnderPrivacy lets Java and our client read each other's files from a real DataNode. It would catch mixed
+// bytes, a wrong protection, and a protection of only one direction.
 func TestFilesUnderPrivacy(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -97,20 +97,21 @@ func TestFilesUnderPrivacy(t *testing.T) {
 	p.javaReads(t, privacy)
 }
 
-// TestFilesUnderEachProtectionOfTheirBlocks does so under each, which the servers are told one after the other.
+// TestFilesUnderEachProtectionOfTheirBlocks does the same with each protection. The servers get these settings one
+// after the other.
 func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
-	c := cluster.ForTest(t, cluster.Config{ // not clusters.Own, which has blocks encrypted by AES
+	c := cluster.ForTest(t, cluster.Config{ // not clusters.Own, whose blocks are encrypted with AES
 		NodeManagers: 1, Users: []string{alice}, Kerberos: &cluster.Kerberos{Protection: "authentication,integrity,privacy"},
 	})
 	p := newExchange(t, c)
-	var old *colinmarc.Client // of the time before the last settings
+	var old *colinmarc.Client // from before the last settings
 	var oldSocket bobbintest.Tap
 	for _, leg := range legs() {
 		if leg.nameNode != nil && old == nil {
-			// Before the DataNode is started anew: until then it offers everybody what it was
-			// told once (SaslDataTransferServer changes the map of all connections).
+			// Before the restart of the DataNode, because until then it offers the settings of its first client to all
+			// (SaslDataTransferServer changes the map of all connections).
 			t.Run("as-the-namenode-says", func(t *testing.T) { asTheNameNodeSays(t, c, p.dir) })
 		}
 		leg.configure(t, c)
@@ -118,7 +119,7 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 		if leg.nameNode == nil {
 			continue
 		}
-		// The keys of a client that stays are unknown to servers that were started anew.
+		// Restarted servers do not know the keys of a client that continues.
 		if old == nil {
 			old = rpctest.Library(t, leg.dialer(t, c, &oldSocket), c.NameNodeAddress(), alice)
 		}
@@ -136,10 +137,10 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 	p.javaReads(t, legs()...)
 }
 
-// exchange is a folder of alice's into which Java and we write for each other.
+// exchange is a folder of alice into which Java and our client write for each other.
 type exchange struct {
 	c   *cluster.Cluster
-	dir string // on HDFS: in java what Java has written, in go what we have
+	dir string // on HDFS: java has Java's files, go has ours
 }
 
 func newExchange(t *testing.T, c *cluster.Cluster) exchange {
@@ -168,7 +169,7 @@ func (p exchange) java(t *testing.T, args ...string) {
 	rpctest.Java(t, p.c, rpctest.Identity(t, p.c, alice), cluster.FsShell, args...)
 }
 
-// javaReads checks what Java reads of what was written under these legs.
+// javaReads checks what Java reads from the files written in these legs.
 func (p exchange) javaReads(t *testing.T, legs ...leg) {
 	t.Helper()
 	local := t.TempDir()
@@ -183,7 +184,7 @@ func (p exchange) javaReads(t *testing.T, legs ...leg) {
 	}
 }
 
-// configure starts servers anew, the one that makes the keys first.
+// configure restarts servers, the one that makes the keys first.
 func (l leg) configure(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	if l.nameNode != nil {
@@ -198,8 +199,7 @@ func (l leg) configure(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// proof is the end of a DataNode's part of a login; next comes field 4, its choice of a
-// cipher, or something else.
+// proof is the end of a DataNode's part of a login. Field 4, its choice of a cipher, or something else follows.
 var proof = regexp.MustCompile(`(?s)rspauth=[0-9a-f]{32}(.)`)
 
 // run reads and writes files of all sizes.
@@ -225,7 +225,7 @@ func (l leg) run(t *testing.T, c *cluster.Cluster, home string) {
 		}
 	}
 	operationsFollow(t, c, dialer, path.Join(home, "java", "1"), content("java", 1))
-	if l.nameNode == nil { // or it is not the token that opens the connection
+	if l.nameNode == nil { // otherwise the token does not open the connection
 		expiredTokensAreRefused(t, c, dialer, path.Join(home, "java", "1"))
 	}
 	if sent, _ := socket.Saw(l.login); !sent {
@@ -248,7 +248,7 @@ func (l leg) run(t *testing.T, c *cluster.Cluster, home string) {
 	}
 }
 
-// dialer makes the connections of a client that is configured so.
+// dialer makes the connections of a client with this configuration.
 func (l leg) dialer(t *testing.T, c *cluster.Cluster, socket *bobbintest.Tap) *hdfs.Dialer {
 	t.Helper()
 	properties := map[string]string{"dfs.data.transfer.protection": l.protection, "dfs.encrypt.data.transfer.cipher.suites": ""}
@@ -258,9 +258,8 @@ func (l leg) dialer(t *testing.T, c *cluster.Cluster, socket *bobbintest.Tap) *h
 	return dialerAt(t, c, c.NameNodeAddress(), properties, socket)
 }
 
-// asTheNameNodeSays reads and writes under the protection that the client has with the
-// NameNode, at a port where that is to be so, though DataNodes and the client's own
-// configuration would be content with less.
+// asTheNameNodeSays reads and writes with the protection that the client has with the NameNode, at a port that requires
+// it, although DataNodes and the client's own configuration would accept less.
 func asTheNameNodeSays(t *testing.T, c *cluster.Cluster, home string) {
 	port := freePort(t)
 	if err := c.Reconfigure(t.Context(), "namenode", map[string]string{
@@ -288,8 +287,8 @@ func asTheNameNodeSays(t *testing.T, c *cluster.Cluster, home string) {
 	}
 }
 
-// freePort is a port that nobody has. It is below those that the kernel gives to whoever wants any, and those of
-// clusters: seconds pass until the NameNode takes it.
+// freePort returns a free port. It is below those that the kernel gives to clients, and those of clusters, because
+// seconds pass until the NameNode listens there.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for {
@@ -308,13 +307,13 @@ func freePort(t *testing.T) string {
 	}
 }
 
-// library is the HDFS library for alice, whose connections are ours.
+// library returns the HDFS library for alice with our connections.
 func library(t *testing.T, c *cluster.Cluster, protection string, socket *bobbintest.Tap) *colinmarc.Client {
 	t.Helper()
 	return rpctest.Library(t, dataDialer(t, c, protection, socket), c.NameNodeAddress(), alice)
 }
 
-// dataDialer makes the connections of a client with that dfs.data.transfer.protection.
+// dataDialer makes the connections of a client with this dfs.data.transfer.protection.
 func dataDialer(t *testing.T, c *cluster.Cluster, protection string, socket *bobbintest.Tap) *hdfs.Dialer {
 	t.Helper()
 	return dialerAt(t, c, c.NameNodeAddress(), map[string]string{"dfs.data.transfer.protection": protection}, socket)
@@ -362,7 +361,7 @@ func create(client *colinmarc.Client, name string, b []byte) error {
 	})
 }
 
-// differs says how a file is not what it should be.
+// differs returns the difference between a file and its expected content.
 func differs(client *colinmarc.Client, name string, want []byte) error {
 	file, err := client.Open(name)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
-// It would catch an example that works on open clusters alone: no ticket, no token for the NodeManagers, or tokens that
-// its ApplicationMaster does not find.
+// The test would catch an example that works only on open clusters: without a ticket, without a token for the
+// NodeManagers, or with tokens that its ApplicationMaster does not find.
 func TestTheExamplesWithKerberos(t *testing.T) {
 	t.Parallel()
 	somebody := suite.User(t, alice)
@@ -28,7 +28,7 @@ func TestTheExamplesWithKerberos(t *testing.T) {
 	if id := got.Application(t); list.Code != 0 || !strings.Contains(list.Stdout, id) {
 		t.Errorf("applications: want %s in %s", id, list)
 	}
-	// What it says of ResourceManagers is so: nobody is told the token of an unmanaged master.
+	// This confirms the example's error text: the ResourceManager sends nobody the token of an unmanaged master.
 	if got := run(somebody, "shell", "true"); got.Code != 1 || !strings.Contains(got.Stderr, "use distributedshell") {
 		t.Errorf("shell: %s", got)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// filesAreProtected works with files by each way to log in and looks at the bytes on all
-// sockets, those to DataNodes too: it would catch calls that the HDFS library sends by
-// itself, which are in the clear under privacy.
+// filesAreProtected works with files by each way to log in, and looks at the bytes on all sockets,
+// also those to DataNodes. It would catch calls that the HDFS library sends itself without
+// protection under privacy.
 func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 	const text = "what-nobody-may-read"
 	name := "a-file-that-nobody-may-hear-of-" + rand.Text()
@@ -76,7 +76,7 @@ func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 	})
 }
 
-// anew makes a file under another name, moves it to its place and looks whose it is.
+// anew creates a file under another name, renames it, and checks its owner.
 func anew(t *testing.T, c *cluster.Cluster, f *dfs.FS, path, text, owner string) (uri string) {
 	t.Helper()
 	uri, err := f.Qualify(path)
@@ -108,7 +108,7 @@ func anew(t *testing.T, c *cluster.Cluster, f *dfs.FS, path, text, owner string)
 	return uri
 }
 
-// fileToken gets alice a token for the NameNode, and a way to make it invalid.
+// fileToken gets a token for the NameNode for alice, and a function that cancels it.
 func fileToken(t *testing.T, c *cluster.Cluster) (token *creds.Token, cancel func()) {
 	t.Helper()
 	files := rpctest.FS(t, rpctest.FSOptions(t, c, alice))

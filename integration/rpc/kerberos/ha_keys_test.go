@@ -15,8 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// oneNameNodeIsIll has a nameservice whose first NameNode does not serve, where the second, which is active, does: at first
-// since it is a standby, then since its keytab is older than the keys of the KDC.
+// oneNameNodeIsIll uses a nameservice whose first NameNode does not serve, while the second one is active. At first the
+// first one is a standby, then its keytab is older than the KDC's keys.
 func oneNameNodeIsIll(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	keys, err := os.ReadFile(c.Keytab("nn"))
@@ -37,7 +37,7 @@ func oneNameNodeIsIll(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	secondServes(ctx, t, c, yarnrpc.ErrSASL)
 }
 
-// secondServes calls the nameservice with a ticket that is new: the first NameNode refuses, the second answers.
+// secondServes calls the nameservice with a new ticket: the first NameNode refuses, the second one answers.
 func secondServes(ctx context.Context, t *testing.T, c *cluster.Cluster, refusal error) {
 	t.Helper()
 	conf := rpctest.Conf(t, c).With("the test", map[string]string{"dfs.client.failover.random.order": "false"})

@@ -23,9 +23,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// TestTwoOfEachServerWithKerberos would catch a ticket, a delegation token or an
-// ApplicationMaster's token that serves at one ResourceManager, or one NameNode, alone. The
-// cluster also has its tokens made out for names rather than for addresses.
+// TestTwoOfEachServerWithKerberos would catch a ticket, a delegation token or an ApplicationMaster's token that works
+// with only one of two ResourceManagers or NameNodes. The cluster also issues its tokens for host names instead of
+// addresses.
 func TestTwoOfEachServerWithKerberos(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
@@ -58,8 +58,8 @@ func twoOfEachServer(t *testing.T, c *cluster.Cluster) {
 	oneNameNodeIsIll(ctx, t, c)
 }
 
-// underPrivacy has a server itself say that it wants Kerberos and privacy, by its web page and to a
-// client that comes to log in.
+// underPrivacy checks that a server itself requires Kerberos and privacy, by its web page and by its answer to a client
+// that logs in.
 func underPrivacy(ctx context.Context, t *testing.T, c *cluster.Cluster, name, address string) {
 	t.Helper()
 	settings, err := c.Settings(ctx, name)
@@ -72,7 +72,7 @@ func underPrivacy(ctx context.Context, t *testing.T, c *cluster.Cluster, name, a
 		}
 	}
 	offers, err := c.Offers(ctx, address)
-	if errors.Is(err, syscall.ECONNREFUSED) { // a standby ResourceManager takes no clients
+	if errors.Is(err, syscall.ECONNREFUSED) { // a standby ResourceManager accepts no clients
 		active, err := c.ActiveRM(ctx)
 		if err != nil || active == name || !strings.HasPrefix(name, "resourcemanager") {
 			t.Errorf("%s, while %s is active, takes no clients: %v", name, active, err)
@@ -87,7 +87,7 @@ func underPrivacy(ctx context.Context, t *testing.T, c *cluster.Cluster, name, a
 	}
 }
 
-// nameNodeGoes kills the active NameNode under files that are open by a ticket and by a token, and gives the token.
+// nameNodeGoes kills the active NameNode while files are open with a ticket and with a token, and returns the token.
 func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.Token {
 	t.Helper()
 	var seen rpctest.Connections
@@ -128,7 +128,7 @@ func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.
 			t.Error(err)
 		}
 		for _, socket := range []*bobbintest.Tap{&byTicket, &byToken} {
-			socket.Check(t, path, false, false) // neither as an argument nor as the file's content
+			socket.Check(t, path, false, false) // neither as an argument nor in the file's content
 		}
 	}
 	byTicket.Check(t, "GSSAPI", true, true)
@@ -137,11 +137,11 @@ func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.
 	return token
 }
 
-// resourceManagerGoes kills the active ResourceManager under an application that has a token of a NameNode which is gone.
+// resourceManagerGoes kills the active ResourceManager of an application that has a token of a lost NameNode.
 func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, file *creds.Token) {
 	t.Helper()
-	// YARN hands the master's token to the owner only, whom it knows by the full name of a principal and
-	// compares with the short one: who runs a master himself comes as a proxy user, who has no other.
+	// YARN sends the master's token only to the owner. It compares the owner's short name with the full name of the
+	// caller's principal. So a user who runs a master himself comes as a proxy user, whose full name is the short one.
 	o := rpctest.ClientOptions(t, c, alice)
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	var byTicket, byToken, toRM, toNM rpctest.Connections
@@ -155,7 +155,7 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), byToken.Add
 	bearer := rpctest.NewClient(t, o)
 	files := &creds.Credentials{Tokens: map[string]*creds.Token{file.Service: file}}
-	report := rpctest.SubmitUnmanaged(t, client, "default", files.Marshal()) // the ResourceManager has renewed the token then
+	report := rpctest.SubmitUnmanaged(t, client, "default", files.Marshal()) // by then the ResourceManager has renewed the token
 	lead := rpctest.LeadOptions(t, c, report)
 	lead.RM.RPC.Opened, lead.NM.RPC.Opened = toRM.Add, toNM.Add
 	m := rpctest.Lead(t, lead)

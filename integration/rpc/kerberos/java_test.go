@@ -12,14 +12,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// TestTokensGoBetweenJavaAndUs would catch tokens that one side files under a name by which the
-// other does not look for them.
+// TestTokensGoBetweenJavaAndUs would catch tokens that one side stores under a name under which the
+// other side does not look.
 func TestTokensGoBetweenJavaAndUs(t *testing.T) {
 	t.Parallel()
 	tokensGoBetweenJavaAndUs(t, clusters.Use(t, clusters.Secure))
 }
 
-// tokensGoBetweenJavaAndUs has each side log in with what the other has got, under the
+// tokensGoBetweenJavaAndUs lets each side log in with the tokens of the other one, with the
 // cluster's hadoop.security.token.service.use_ip.
 func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 	service := fileService(t, c)
@@ -59,7 +59,7 @@ func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// fileService is what tokens for the default file system are filed under.
+// fileService returns the service name of tokens for the default file system.
 func fileService(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	conf := rpctest.Conf(t, c)

@@ -104,7 +104,7 @@ func TestLoginsThatFailSayWhatToDo(t *testing.T) {
 			t.Errorf("the right one: %v", err)
 		}
 	})
-	// The clock of a bubble stands at the year 2000.
+	// The clock of a bubble starts at the year 2000.
 	for what, demand := range map[string]string{"a clock that is wrong": "", "a clock that is wrong, as the kdc finds": "+requires_preauth"} {
 		t.Run(what, func(t *testing.T) {
 			name, keytab := newUser(t, c, demand, "")
@@ -117,7 +117,8 @@ func TestLoginsThatFailSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestKeysOfEachType would catch a type of keys that logs in to the KDC and not to a server.
+// TestKeysOfEachType would catch a type of keys with which the login to the KDC works and the login to a server does
+// not.
 func TestKeysOfEachType(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -135,8 +136,7 @@ func TestKeysOfEachType(t *testing.T) {
 	}
 }
 
-// TestKeysThatAreNotPermitted would catch a login that fails without a word of which keys there
-// are and which would do.
+// TestKeysThatAreNotPermitted would catch an error that does not name the existing keys and the permitted ones.
 func TestKeysThatAreNotPermitted(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -152,7 +152,7 @@ func TestKeysThatAreNotPermitted(t *testing.T) {
 	}
 }
 
-// TestAnExpiredTicketIsReplacedByKinit would catch a Login that keeps what it read first.
+// TestAnExpiredTicketIsReplacedByKinit would catch a Login that keeps the first ticket that it has read.
 func TestAnExpiredTicketIsReplacedByKinit(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -179,8 +179,8 @@ func TestAnExpiredTicketIsReplacedByKinit(t *testing.T) {
 	}
 }
 
-// shortlived is alice's login from a cache with a ticket that serves and will have expired soon: in 2 s or, where
-// it has before it is shown, in twice as many.
+// shortlived returns alice's login from a cache with a valid ticket that expires soon: in 2 s, or in twice the time
+// after each ticket that expires too early.
 func shortlived(t *testing.T, c *cluster.Cluster, cache string) *kerberos.Login {
 	t.Helper()
 	for life := 2 * time.Second; ; life *= 2 {
@@ -200,13 +200,12 @@ func shortlived(t *testing.T, c *cluster.Cluster, cache string) *kerberos.Login 
 	}
 }
 
-// TestLoginsLiveOnBeyondTheirTickets would catch a Login that does not renew, or not log in again,
-// in time.
+// TestLoginsLiveOnBeyondTheirTickets would catch a Login that does not renew, or log in again, in time.
 func TestLoginsLiveOnBeyondTheirTickets(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	// Tickets are renewed in the last fifth of their life, or never: where the machine was too busy, a longer life tells whether
-	// it was that.
+	// Tickets are renewed in the last fifth of their life, or never. If the machine was too busy, a run with a longer
+	// life shows it.
 	for life := 10 * time.Second; ; life *= 2 {
 		err := liveOn(t, c, life)
 		if err == nil {
@@ -219,8 +218,8 @@ func TestLoginsLiveOnBeyondTheirTickets(t *testing.T) {
 	}
 }
 
-// liveOn has three logins live two lives of their tickets: one from a cache, one from a keytab, and one that nobody but Keep
-// asks before the end.
+// liveOn lets three logins live for two lives of their tickets: one from a cache, one from a keytab, and one that only
+// Keep uses before the end.
 func liveOn(t *testing.T, c *cluster.Cluster, life time.Duration) error {
 	t.Helper()
 	name, keytab := newUser(t, c, fmt.Sprintf("-maxlife %q", fmt.Sprintf("%.0f seconds", life.Seconds())), "")
@@ -276,8 +275,8 @@ func liveOn(t *testing.T, c *cluster.Cluster, life time.Duration) error {
 	return err
 }
 
-// TestTheKDCMayBeAway would catch a login that asks the KDC although its tickets are still good. The way to the KDC is the
-// test's, and breaks off.
+// TestTheKDCMayBeAway would catch a login that calls the KDC although its tickets are still valid. The test has a relay
+// to the KDC, which it can close.
 func TestTheKDCMayBeAway(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -305,7 +304,7 @@ func TestTheKDCMayBeAway(t *testing.T) {
 	}
 }
 
-// detour is a way to a server that breaks off when it is closed.
+// detour is a relay to a server. When it is closed, it breaks its connections.
 type detour struct {
 	net.Listener
 	passing sync.WaitGroup
@@ -330,7 +329,7 @@ func newDetour(t *testing.T, server string) *detour {
 	return d
 }
 
-// pass carries what both say, until one has said all.
+// pass copies the data of both directions until one side closes.
 func (d *detour) pass(ctx context.Context, client net.Conn, address string) {
 	defer client.Close()
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -344,7 +343,7 @@ func (d *detour) pass(ctx context.Context, client net.Conn, address string) {
 	_, _ = io.Copy(client, server)
 }
 
-// breakOff ends it. Connections that were made by then come to their end.
+// breakOff closes the relay, and waits for the end of its connections.
 func (d *detour) breakOff(t *testing.T) {
 	t.Helper()
 	if err := d.Close(); err != nil {

@@ -26,7 +26,7 @@ var suite = bobbintest.NewSuite(clusters.Secure)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
-// realm is a configuration of the cluster's that is the test's own to change.
+// realm returns a copy of the cluster's configuration that the test may change.
 func realm(t *testing.T, c *cluster.Cluster) *kerberos.Config {
 	t.Helper()
 	conf, err := c.KerberosConfig()
@@ -36,7 +36,7 @@ func realm(t *testing.T, c *cluster.Cluster) *kerberos.Config {
 	return conf
 }
 
-// newUser makes a principal for one test, with what kadmin is to set for it, and gives its name and its keytab.
+// newUser makes a principal for one test, with these settings of kadmin, and returns its name and its keytab.
 func newUser(t *testing.T, c *cluster.Cluster, addprinc, ktadd string) (name, keytab string) {
 	t.Helper()
 	name = strings.ToLower(rand.Text())
@@ -46,13 +46,13 @@ func newUser(t *testing.T, c *cluster.Cluster, addprinc, ktadd string) (name, ke
 	}
 	t.Cleanup(func() {
 		if err := c.Kadmin(wait.Context(t), "delprinc -force "+name); err != nil {
-			t.Log(err) // the test may have done it
+			t.Log(err) // the test may have deleted it
 		}
 	})
 	return name, keytab
 }
 
-// clientWith is a client that has this login, whosever it is.
+// clientWith returns a client with this login.
 func clientWith(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) *yarnclient.Client {
 	t.Helper()
 	o := rpctest.ClientOptions(t, c, alice)

@@ -16,9 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// TestProtectionOnTheSocket runs an application's life under each protection and looks at
-// the bytes on the socket: it would catch a direction that is left in the clear under
-// privacy, and a record that shows nothing because nothing was recorded.
+// TestProtectionOnTheSocket runs the life of an application with each protection and looks at the bytes on the socket.
+// It would catch a direction without protection under privacy, and a record that proves nothing because it is empty.
 func TestProtectionOnTheSocket(t *testing.T) {
 	t.Parallel()
 	for protection, want := range map[string]struct {
@@ -63,7 +62,7 @@ func TestProtectionOnTheSocket(t *testing.T) {
 	}
 }
 
-// pass submits an application, asks for its report, and kills it. No master of it starts.
+// pass submits an application, gets its report, and kills it. None of its masters starts.
 func pass(t *testing.T, client *yarnclient.Client, name string) records.ApplicationReport {
 	t.Helper()
 	created, err := client.NewApplication(t.Context())
@@ -82,8 +81,8 @@ func pass(t *testing.T, client *yarnclient.Client, name string) records.Applicat
 	return report
 }
 
-// TestAnotherProtectionThanTheServersIsRefused would catch a client that talks under a protection which it was not told to
-// take, because the server would have it so.
+// TestAnotherProtectionThanTheServersIsRefused would catch a client that uses a protection which its configuration does
+// not allow, because the server requires it.
 func TestAnotherProtectionThanTheServersIsRefused(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -94,8 +93,8 @@ func TestAnotherProtectionThanTheServersIsRefused(t *testing.T) {
 	}
 }
 
-// TestManyConnectionsShareALogin would catch a Login that asks the KDC for each, that gives one
-// the ticket of another, or requests that the server takes for repeated ones.
+// TestManyConnectionsShareALogin would catch a Login that calls the KDC for each connection, that gives a connection
+// another one's ticket, or that makes requests which the server takes for replays.
 func TestManyConnectionsShareALogin(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -112,7 +111,7 @@ func TestManyConnectionsShareALogin(t *testing.T) {
 	all.Wait()
 }
 
-// TestProxyUsers: alice may act for others (hadoop.proxyuser.alice), bob may not.
+// TestProxyUsers: alice may impersonate others (hadoop.proxyuser.alice), bob may not.
 func TestProxyUsers(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -127,7 +126,7 @@ func TestProxyUsers(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "not allowed to impersonate alice") {
 		t.Errorf("bob acts for alice: got %v", err)
 	}
-	o.RPC.User = yarnrpc.UserInformation{Effective: alice} // nobody acts: who speaks is the login's matter
+	o.RPC.User = yarnrpc.UserInformation{Effective: alice} // no impersonation: the login alone decides the user
 	if report := pass(t, rpctest.NewClient(t, o), "as himself"); report.User != bob {
 		t.Errorf("bob's application is %s's", report.User)
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
-// partner is a user of the realm that the cluster's own trusts.
+// partner is a user of the realm that the cluster's own realm trusts.
 const partner = "dora@" + cluster.PartnerRealm
 
-// TestUsersOfATrustedRealm would catch a client that asks its own KDC for tickets of a server in
-// another realm, or takes its own realm for every server's.
+// TestUsersOfATrustedRealm would catch a client that asks only its own KDC for tickets of a server
+// in another realm, or assumes its own realm for every server.
 func TestUsersOfATrustedRealm(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -48,7 +48,7 @@ func TestUsersOfATrustedRealm(t *testing.T) {
 	}
 }
 
-// TestTrustIsOneWay would catch a login that goes where no ticket leads.
+// TestTrustIsOneWay would catch a login in the direction without trust.
 func TestTrustIsOneWay(t *testing.T) {
 	t.Parallel()
 	_, err := rpctest.FromKeytab(t, clusters.Use(t, clusters.Secure), alice).Ticket(t.Context(), "rm/localhost@"+cluster.PartnerRealm)

@@ -17,8 +17,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// tokensStandIn checks that delegation tokens, got with Kerberos, open what the ticket opens, under
-// the cluster's protection, and nothing more once they are cancelled.
+// tokensStandIn checks that delegation tokens, obtained with Kerberos, give the same access as the
+// ticket, with the cluster's protection, and none after their cancellation.
 func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 	t.Run("at the resourcemanager", func(t *testing.T) {
 		o := rpctest.ClientOptions(t, c, alice)
@@ -49,7 +49,7 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The client knows by its class that it is the renewer's name.
+		// The client sees from the exception's class that the cause is the renewer's name.
 		_, err = rpctest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", "rm/host@NOWHERE.ORG")
 		if remote, is := errors.AsType[*yarnrpc.RemoteError](err); !is || remote.Class != "java.lang.RuntimeException" {
 			t.Errorf("for a renewer whom no rule names: got %v", err)
@@ -69,9 +69,9 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// tokensProtect makes calls with tokens alone, as all containers do, and looks at the bytes on the
-// socket. DIGEST-MD5 has code of its own for that: it would catch a direction that is left in the
-// clear under privacy, and answers that anybody can change under integrity.
+// tokensProtect makes calls with only tokens, like all containers, and looks at the bytes on the
+// socket. Tokens use DIGEST-MD5, which has code of its own. The test would catch a direction
+// without encryption under privacy, and answers that an attacker can change under integrity.
 func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 	readable := qop != sasl.QOPPrivacy
 	t.Run("calls of the resourcemanager", func(t *testing.T) {
@@ -103,7 +103,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		var socket bobbintest.Tap
 		var seen rpctest.Connections
 		o.Login, o.Token, o.Dial, o.Opened = nil, creds.Fixed(token), socket.Dial, seen.Add
-		const path = "/a-path-that-nobody-has" // and that comes back with the answer
+		const path = "/a-path-that-nobody-has" // and is also in the answer
 		if _, err := rpctest.NameNode(t, c, o).Locate(t.Context(), path, 0, 1); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error is %v", err)
 		}
@@ -125,9 +125,9 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 	})
 }
 
-// forger changes what a server says.
+// forger changes a server's messages.
 type forger struct {
-	old, new []byte // as long
+	old, new []byte // of the same length
 	changed  atomic.Int64
 }
 

@@ -13,9 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
-// TestTokensAreObtainedWithTheKeytab has a NameNode say when its tokens end. It would catch
-// a renewer that the NameNode knows by another name than who comes to renew, and tokens
-// that open nothing.
+// TestTokensAreObtainedWithTheKeytab asks a NameNode for the end of its tokens. It would catch a
+// renewer with another name than the one who comes to renew, and tokens that give no access.
 func TestTokensAreObtainedWithTheKeytab(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -41,12 +40,12 @@ func TestTokensAreObtainedWithTheKeytab(t *testing.T) {
 	if about.Renewer != alice {
 		t.Errorf("the renewer is %q", about.Renewer)
 	}
-	// The renewal interval, not the week for which it may be renewed.
+	// The renewal interval, not the week after which renewals end.
 	if left := time.Until(got.Ends); left < 23*time.Hour || left > 25*time.Hour || !got.Ends.Before(about.Max) {
 		t.Errorf("it ends in %v, and may be renewed until %v", left, about.Max)
 	}
 
-	// What a task host does with it: connections are opened by the newest tokens.
+	// Like a task host: the newest tokens open connections.
 	var held atomic.Pointer[creds.Credentials]
 	host := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: alice, Credentials: held.Load})
 	if _, err := host.Stat(t.Context(), "/tmp"); err == nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// application runs one whose ApplicationMaster is this test binary, and compares what
-// that has seen.
+// application runs an application whose ApplicationMaster is this test binary, and checks its findings.
 func (p *place) application(t *testing.T) {
 	var seen rpctest.Connections
 	client := p.client(t, alice, &seen)
@@ -60,8 +59,8 @@ func (p *place) application(t *testing.T) {
 	}
 }
 
-// staged are what the ApplicationMaster's container gets: the configuration, which its NodeManager reads from HDFS
-// with alice's token, and this test binary, which is on every node.
+// staged returns the files of the ApplicationMaster's container: the configuration, which its NodeManager reads from
+// HDFS with alice's token, and this test binary, which is on every node.
 func (p *place) staged(t *testing.T, files *dfs.FS, dir string) map[string]records.LocalResource {
 	t.Helper()
 	text, err := p.conf.Marshal()
@@ -94,7 +93,8 @@ func (p *place) staged(t *testing.T, files *dfs.FS, dir string) map[string]recor
 	return resources
 }
 
-// tokens are what containers need on a secure cluster: one for HDFS, which the ResourceManager may renew.
+// tokens returns the tokens that containers need on a secure cluster: one for HDFS, which the ResourceManager may
+// renew.
 func (p *place) tokens(t *testing.T, files *dfs.FS) []byte {
 	t.Helper()
 	if p.protection == simple {

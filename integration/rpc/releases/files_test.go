@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
-// marker is in every file that is not too small for it.
+// marker is in every file that is large enough for it.
 const marker = "what everybody may read unless there is privacy; "
 
 // files writes and reads files as a user, and looks at the bytes on the sockets.

@@ -1,8 +1,7 @@
-// Package releases holds the client to what every Hadoop release does that it is said to
-// work with, in the open and with Kerberos under each protection: a user's calls and
-// tokens, HDFS, and an application whose ApplicationMaster is a Go program. Each
-// leg first has the servers say what is in force, and then looks at what its own
-// connections agreed on.
+// Package releases tests the client with every supported Hadoop release, without Kerberos and with
+// Kerberos under each protection: a user's calls and tokens, HDFS, and an application whose
+// ApplicationMaster is a Go program. Each leg first asks the servers for their settings in force,
+// and then checks the protection of its own connections.
 package releases
 
 import (

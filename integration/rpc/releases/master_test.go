@@ -20,10 +20,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// masterVariable makes this test binary an ApplicationMaster: it names the application's directory on HDFS.
+// masterVariable makes this test binary an ApplicationMaster. Its value is the application's directory on HDFS.
 const masterVariable = "BOBBIN_TEST_RELEASES_MASTER"
 
-// The files in its container, and those in the directory.
+// The files in its container and in the directory.
 const (
 	binaryName = "master"
 	confName   = "hadoop.xml"
@@ -32,19 +32,18 @@ const (
 	outputName = "output"
 )
 
-// exitStatus is that of the container that it runs.
+// exitStatus is the exit status of the container that it runs.
 const exitStatus records.ExitStatus = 7
 
-// findings are what an ApplicationMaster tells in its diagnostics.
+// findings is the data that an ApplicationMaster puts into its diagnostics.
 type findings struct {
-	ResourceManager, NodeManager []yarnrpc.Security // each that differs from the one before: idle connections end
+	ResourceManager, NodeManager []yarnrpc.Security // each that differs from the one before, because idle connections end
 	ExitStatus                   records.ExitStatus
-	NameQueries                  int64 // that would have left the machine
+	NameQueries                  int64 // lookups that would have left the machine
 }
 
 func runMaster() int {
-	// The container has a hosts file and nothing else to look names up in: neither is there an
-	// address's name.
+	// The container has only a hosts file for lookups, without an entry for an address.
 	var queries atomic.Int64
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		queries.Add(1)
@@ -94,7 +93,7 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 	return m.RM.Finish(ctx, records.FinalSucceeded, string(told), "")
 }
 
-// copyInCapitals reads and writes on HDFS by the container's token.
+// copyInCapitals reads and writes on HDFS with the container's token.
 func copyInCapitals(ctx context.Context, conf *hadoopconf.Conf, dir string) error {
 	credentials, err := creds.ReadFile(os.Getenv("HADOOP_TOKEN_FILE_LOCATION"))
 	if err != nil {

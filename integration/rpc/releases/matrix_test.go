@@ -17,7 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// protection is how the servers of a leg want their clients.
+// protection is the protection that the servers of a leg require.
 type protection string
 
 const (
@@ -27,7 +27,7 @@ const (
 	privacy        protection = "privacy"
 )
 
-// qop is what protects connections with a login.
+// qop returns the protection of connections with a login.
 func (p protection) qop() sasl.QOP {
 	switch p {
 	case integrity:
@@ -39,18 +39,18 @@ func (p protection) qop() sasl.QOP {
 	}
 }
 
-// short says whether a leg is not one of the long tests. Of the default release under privacy the whole of package kerberos tells.
+// short reports whether a leg is not one of the long tests. Package kerberos tests the default release under privacy.
 func short(version string, how protection) bool {
 	return how == privacy && version != artifacts.DefaultVersion
 }
 
-// TestEachReleaseUnderEachProtection would catch what one release says otherwise than
-// the others, and a protection that is asked for and not in force.
+// TestEachReleaseUnderEachProtection would catch a difference of one release, and a protection that is requested but
+// not in force.
 func TestEachReleaseUnderEachProtection(t *testing.T) {
 	for _, version := range artifacts.Releases() {
 		for _, how := range []protection{simple, authentication, integrity, privacy} {
 			t.Run(version+" "+string(how), func(t *testing.T) {
-				if !short(version, how) { // those come one after the other: a start keeps a machine busy
+				if !short(version, how) { // these come one after the other, because a start keeps a machine busy
 					cluster.Long(t)
 					t.Parallel()
 				}
@@ -83,8 +83,8 @@ func newPlace(t *testing.T, version string, how protection) *place {
 	return &place{Cluster: c, protection: how, conf: rpctest.Conf(t, c)}
 }
 
-// serversTell has the servers themselves say who they are, by their web pages and to a
-// client that comes to log in.
+// serversTell asks the servers themselves for their settings, by their web pages and by their answers to a client that
+// logs in.
 func (p *place) serversTell(t *testing.T) {
 	info, err := p.RM().Info(t.Context())
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *place) serversTell(t *testing.T) {
 	}
 }
 
-// userCalls makes calls as a user does, and looks at what protected them.
+// userCalls makes calls like a user, and checks their protection.
 func (p *place) userCalls(t *testing.T) {
 	var seen rpctest.Connections
 	client := p.client(t, alice, &seen)
@@ -155,7 +155,7 @@ func (p *place) userCalls(t *testing.T) {
 	seen.Check(t, 1, p.byLogin("rm"))
 }
 
-// byLogin is how connections of a user who logs in to a server are opened.
+// byLogin returns how a user with a login opens connections to a server.
 func (p *place) byLogin(service string) yarnrpc.Security {
 	if p.protection == simple {
 		return yarnrpc.Security{Method: "SIMPLE", QOP: sasl.QOPAuthentication}
@@ -163,12 +163,12 @@ func (p *place) byLogin(service string) yarnrpc.Security {
 	return rpctest.ByTicket(service, p.protection.qop())
 }
 
-// byToken is how those of who has a token are.
+// byToken returns how a user with a token opens them.
 func (p *place) byToken() yarnrpc.Security {
 	return rpctest.ByToken(p.protection.qop())
 }
 
-// client is a user's, whose connections are noted.
+// client returns a user's client, and records its connections.
 func (p *place) client(t *testing.T, user string, seen *rpctest.Connections) *yarnclient.Client {
 	t.Helper()
 	o := rpctest.ClientOptions(t, p.Cluster, user)

@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// resourceManagerTokens takes a delegation token through its life.
+// resourceManagerTokens tests a delegation token from its issue to its cancellation.
 func (p *place) resourceManagerTokens(t *testing.T) {
 	owner := rpctest.Client(t, p.Cluster, alice)
 	token, err := owner.DelegationToken(t.Context(), bob)
@@ -36,12 +36,12 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 	}
 }
 
-// nameNodeTokens does so at the NameNode, which issues none in the open.
+// nameNodeTokens does the same with the NameNode, which issues no tokens without Kerberos.
 func (p *place) nameNodeTokens(t *testing.T) {
 	var logins, bearers rpctest.Connections
 	o := rpctest.NameNodeOptions(t, p.Cluster, alice)
 	o.Opened = logins.Add
-	const service = "127.0.0.1:1" // for files, which there is none of here
+	const service = "127.0.0.1:1" // for files, of which there are none here
 	token, err := rpctest.NameNode(t, p.Cluster, o).DelegationToken(t.Context(), service, bob)
 	logins.Check(t, 1, p.byLogin("nn"))
 	if p.protection == simple {

@@ -11,15 +11,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAContainerChangesItsExecutionType has the nodes for itself: where another container ends without a word,
-// RMNodeImpl#findLostContainers takes each opportunistic one of that node for lost.
+// TestAContainerChangesItsExecutionType has the nodes for itself. When another container ends without a report,
+// RMNodeImpl#findLostContainers treats each opportunistic container of that node as lost.
 func TestAContainerChangesItsExecutionType(t *testing.T) {
 	c := clusters.Change(t, clusters.Features, "has opportunistic containers, which others would end")
 	t.Run("from guaranteed to opportunistic and back", func(t *testing.T) { demoteAndPromote(t, c) })
 	t.Run("from opportunistic to guaranteed", func(t *testing.T) { promote(t, c) })
 }
 
-// demoteAndPromote would catch an update that goes one way only.
+// demoteAndPromote would catch an update that works in only one direction.
 func demoteAndPromote(t *testing.T, c *cluster.Cluster) {
 	o := observe(t, c, "default")
 	o.Ask(1)
@@ -51,12 +51,12 @@ func demoteAndPromote(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// promote would catch an execution type that is lost, and an update that is told of an old version.
+// promote would catch a lost execution type, and an update with an old version.
 func promote(t *testing.T, c *cluster.Cluster) {
 	o := observe(t, c, "default")
 	key := amrm.AskKey{Priority: 4, ExecutionType: records.ExecutionOpportunistic}
-	// Without a host YARN, which looks at no label here, may choose GPUNode, and never promote what runs there: the promotion
-	// is an ask for the application's own partition.
+	// Without a host YARN, which ignores labels here, may choose GPUNode and never promote the container there: the
+	// promotion is a request for the application's own partition.
 	o.RM.SetAsk(amrm.Ask{
 		Key: key, Capability: rpctest.Unit(), Count: 1,
 		Hosts: []amrm.HostAsk{{Host: clusters.PlainNode, Count: 1}}, Strict: true,
@@ -85,7 +85,7 @@ func promote(t *testing.T, c *cluster.Cluster) {
 	if err := o.RM.Promote(promoted); !errors.Is(err, amrm.ErrUpdateUseless) {
 		t.Errorf("promoting it again: %v", err)
 	}
-	// The record that the promotion has made old.
+	// The record that the promotion has made obsolete.
 	if err := o.RM.Promote(container); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestContainersThatShunEachOther would catch a constraint, a tag or a count that is lost on the way to the scheduler.
+// TestContainersThatShunEachOther would catch a constraint, a tag or a count that does not reach the scheduler.
 func TestContainersThatShunEachOtherAreOnDifferentNodes(t *testing.T) {
 	t.Parallel()
 	o := observe(t, clusters.Use(t, clusters.Features), "default")
@@ -34,7 +34,7 @@ func TestContainersThatShunEachOtherAreOnDifferentNodes(t *testing.T) {
 		if !slices.Equal(container.AllocationTags, []string{"shy"}) {
 			t.Errorf("tags are %v", container.AllocationTags)
 		}
-		// The third has no place until one of the two is gone, and then only there.
+		// The third has no place until one of the two has ended, and then only there.
 		o.runs(container)
 		o.release(id)
 		o.until("the third is placed", o.Has(2))
@@ -45,8 +45,8 @@ func TestContainersThatShunEachOtherAreOnDifferentNodes(t *testing.T) {
 	}
 }
 
-// TestAContainerGrowsAndShrinks would catch a size that only one of the ResourceManager and the node knows: a
-// container that is larger on paper only is killed for what it was promised.
+// TestAContainerGrowsAndShrinks would catch a size that only one of the ResourceManager and the node knows. The node
+// would kill a container that is larger only for the ResourceManager.
 func TestAContainerGrowsAndShrinks(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -77,7 +77,7 @@ func TestAContainerGrowsAndShrinks(t *testing.T) {
 			app, err := c.RM().App(t.Context(), o.id.String())
 			return err == nil && int64(app.AllocatedMB) == memory && o.status(container).Capability == to && nodeMemory(t, container) == memory
 		})
-		// Its node knows this version now.
+		// Its node now knows this version.
 		if err := o.NM.Update(t.Context(), container); !errors.Is(err, yarnrpc.ErrYarn) || yarnrpc.MaybeSent(err) {
 			t.Errorf("the same update again: %v", err)
 		}
@@ -91,7 +91,7 @@ func TestAContainerGrowsAndShrinks(t *testing.T) {
 	}
 }
 
-// TestHostsThatAreAvoidedGetNothing would catch a list of hosts that is sent twice, or never taken back.
+// TestHostsThatAreAvoidedGetNothing would catch a list of hosts that is sent twice, or never withdrawn.
 func TestHostsThatAreAvoidedGetNothing(t *testing.T) {
 	t.Parallel()
 	o := observe(t, clusters.Use(t, clusters.Features), "default")
@@ -102,7 +102,7 @@ func TestHostsThatAreAvoidedGetNothing(t *testing.T) {
 	if hosts := o.Hosts(); slices.Contains(hosts, avoided) {
 		t.Errorf("they are on %v", hosts)
 	}
-	// With the other one avoided instead, only the first is left.
+	// If the other one is avoided instead, only the first is left.
 	o.RM.Blacklist([]string{other}, []string{avoided})
 	o.Ask(2)
 	o.until("two more are there", o.Has(6))
@@ -111,12 +111,12 @@ func TestHostsThatAreAvoidedGetNothing(t *testing.T) {
 	}
 }
 
-// TestAKilledResourceManagerGetsBackEachAskOnce would catch asks and scheduling requests that a master forgets with its
+// TestAKilledResourceManagerGetsBackEachAskOnce would catch asks and scheduling requests that a master loses with its
 // ResourceManager, or sends to the next one twice.
 func TestAKilledResourceManagerGetsBackEachAskOnce(t *testing.T) {
 	c := clusters.Change(t, clusters.Features, "kills the ResourceManager")
 	o := observe(t, c, "default")
-	// Two run; two asks and a scheduling request have no place.
+	// Two run. Two asks and a scheduling request have no place.
 	o.Ask(2)
 	o.until("two containers are there", o.Has(2))
 	o.RM.Blacklist(c.NodeManagers(), nil)
@@ -145,7 +145,8 @@ func TestAKilledResourceManagerGetsBackEachAskOnce(t *testing.T) {
 	}
 }
 
-// TestAnAskForALabelIsServedOnTheLabelledNode would catch a label that is left out of asks: no container would come there.
+// TestAnAskForALabelIsServedOnTheLabelledNode would catch a label that asks do not contain: no container would come
+// there.
 func TestAnAskForALabelIsServedOnTheLabelledNode(t *testing.T) {
 	t.Parallel()
 	const node = clusters.GPUNode
@@ -161,7 +162,7 @@ func TestAnAskForALabelIsServedOnTheLabelledNode(t *testing.T) {
 	}
 }
 
-// nodeMemory is the size of a container in its NodeManager's REST, MiB.
+// nodeMemory returns the size of a container in its NodeManager's REST, in MiB.
 func nodeMemory(t *testing.T, it records.Container) int64 {
 	t.Helper()
 	url := "http://" + it.NodeHTTPAddress + "/ws/v1/node/containers/" + it.ID.String()

@@ -11,9 +11,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestWhatThePlacementProcessorCannotPlaceIsRejected would catch a rejection that the master is not told of, or whose request it
-// goes on counting. This handler of placement constraints decides by itself, and gives up what has no place. A rule that came
-// with the registration holds for what follows.
+// TestWhatThePlacementProcessorCannotPlaceIsRejected would catch a rejection that the master does not get, or whose
+// request still counts. This handler of placement constraints decides itself, and rejects requests without a place. A
+// constraint in the registration is valid for the later requests.
 func TestWhatThePlacementProcessorCannotPlaceIsRejected(t *testing.T) {
 	t.Parallel()
 	o := observe(t, clusters.Use(t, clusters.Victim), "default", amrm.TagRule{

@@ -11,8 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// relaxing would catch an ask that is strict on paper only. One for a host without widgets gets nothing, though the other host
-// has some, as an ask for any host shows. Relaxed after a time, it is served there.
+// relaxing would catch an ask whose strictness has no effect. An ask for a host without widgets gets nothing, although
+// the other host has some, as an ask for any host shows. After a time it is relaxed, and gets a container there.
 func relaxing(t *testing.T, c *cluster.Cluster) {
 	o := observe(t, c, "default")
 	widgets := func(n int64) records.Resource {
@@ -20,7 +20,7 @@ func relaxing(t *testing.T, c *cluster.Cluster) {
 	}
 	host, other := o.Nodes[0], o.Nodes[1].Host
 	whole := amrm.Ask{
-		Key: amrm.AskKey{Priority: 1}, Capability: widgets(7), Count: 1, // all of a node
+		Key: amrm.AskKey{Priority: 1}, Capability: widgets(7), Count: 1, // all of a node's
 		Hosts: []amrm.HostAsk{{Host: host.Host, Rack: host.Rack, Count: 1}}, Strict: true,
 	}
 	o.RM.SetAsk(whole)
@@ -46,8 +46,9 @@ func relaxing(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// TestAQueueGetsBackWhatItWasPromised would catch a master that does not hear what YARN wants back: an application that fills
-// the cluster hears that another queue wants its share, and of which containers; it gives one back before YARN takes it.
+// TestAQueueGetsBackWhatItWasPromised would catch a master that does not get YARN's preemption requests. An application
+// fills the cluster. YARN tells it that another queue needs its share, and which containers it may give back. It gives
+// one back before YARN takes it.
 func TestAQueueGetsBackWhatItWasPromised(t *testing.T) {
 	c := clusters.Change(t, clusters.Features, "fills the cluster")
 	o := observe(t, c, "default")

@@ -13,7 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// TestNodeLabels would catch a label that is told of another node than it is on, and an application that asks for one in vain.
+// TestNodeLabels would catch a label that is reported for the wrong node, and an application whose request for one has
+// no effect.
 func TestNodeLabels(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -63,7 +64,7 @@ func TestNodeLabels(t *testing.T) {
 		}
 	}
 
-	// The label does what it is for.
+	// The label has its effect.
 	application := rpctest.Shell("exec sleep 1000")
 	application.NodeLabel = "gpu"
 	report := rpctest.Submit(t, client, application)
@@ -80,7 +81,8 @@ func TestNodeLabels(t *testing.T) {
 	}
 }
 
-// TestNodeAttributes would catch a value that is told of another node or attribute, and an empty one that is lost.
+// TestNodeAttributes would catch a value that is reported for the wrong node or attribute, and an empty value that is
+// lost.
 func TestNodeAttributes(t *testing.T) {
 	t.Parallel()
 	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))

@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestMastersRunWhereTheyAreWanted would catch a place that is left out of the submission. Three masters for each of two nodes:
-// places that YARN overlooks would be right by chance once in 64 times.
+// TestMastersRunWhereTheyAreWanted would catch a place that the submission does not contain. There are three masters
+// for each of two nodes: without the places, all would be right by chance once in 64 times.
 func TestMastersRunWhereTheyAreWanted(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)

@@ -19,8 +19,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// TestAReservationsWholeLife would catch a definition that reaches the ResourceManager as another, and one that no application
-// can use.
+// TestAReservationsWholeLife would catch a definition that the ResourceManager gets differently, and one that no
+// application can use.
 func TestAReservationsWholeLife(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -65,7 +65,7 @@ func TestAReservationsWholeLife(t *testing.T) {
 	if r.Accepted.Before(now.Add(-time.Minute)) || r.Accepted.After(time.Now().Add(time.Minute)) {
 		t.Errorf("it was accepted at %s", r.Accepted)
 	}
-	// 4 containers for a minute and a double one for half a minute are 5 container minutes.
+	// 4 containers for a minute and one double container for half a minute are 5 container minutes.
 	var reserved float64
 	for _, a := range r.Allocations {
 		if a.Start.Before(now) || a.End.After(want.Deadline) {
@@ -80,7 +80,7 @@ func TestAReservationsWholeLife(t *testing.T) {
 		t.Errorf("the ResourceManager knows %s", web)
 	}
 
-	// The time of the filter, and its text form of an id, are understood.
+	// The ResourceManager understands the filter's time and the text form of an id.
 	for name, test := range map[string]struct {
 		filter yarnclient.ReservationFilter
 		want   int
@@ -114,11 +114,11 @@ func TestAReservationsWholeLife(t *testing.T) {
 		t.Errorf("error for a queue that cannot be reserved is %v", err)
 	}
 
-	// An application uses what is reserved, once the time has come.
+	// An application uses the reservation when its time has come.
 	want.Requests = []records.ReservationRequest{{Capability: rpctest.Unit(), Containers: 4, Duration: 10 * time.Minute}}
-	wait.For(t, "the reservation is for now", func() (bool, error) { // refused where its beginning has come before the call
+	wait.For(t, "the reservation is for now", func() (bool, error) { // refused if its beginning comes before the call
 		want.Arrival = time.Now().Add(2 * time.Second).Truncate(time.Millisecond)
-		want.Deadline = want.Arrival.Add(10 * time.Minute) // all of the time, or YARN may choose a later part
+		want.Deadline = want.Arrival.Add(10 * time.Minute) // all of the time, because otherwise YARN may choose a later part
 		err := client.UpdateReservation(ctx, id, want)
 		if errors.Is(err, yarnrpc.ErrYarn) {
 			t.Log(err)
@@ -145,8 +145,8 @@ func TestAReservationsWholeLife(t *testing.T) {
 	}
 }
 
-// submitWhenActive submits an application that is to use a reservation, again and
-// again as long as YARN says that it is too early.
+// submitWhenActive submits an application that uses a reservation, repeatedly as long as YARN says that it is too
+// early.
 func submitWhenActive(t *testing.T, client *yarnclient.Client, queue string, id records.ReservationID) records.ApplicationReport {
 	t.Helper()
 	ctx := t.Context()
@@ -167,8 +167,8 @@ func submitWhenActive(t *testing.T, client *yarnclient.Client, queue string, id 
 	return report
 }
 
-// webReservations is what the ResourceManager's REST API tells of reservations, in
-// JSON that has a list where there are several, and an object where there is one.
+// webReservations is the ResourceManager's REST answer about reservations, in JSON with a list for several and an
+// object for one.
 func webReservations(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	var answer json.RawMessage

@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAClusterThatIsToldNothing would catch a client that takes a feature which is off for one that has nothing to tell.
+// TestAClusterThatIsToldNothing would catch a client that confuses a feature that is off with one that has no entries.
 func TestAClusterThatIsToldNothing(t *testing.T) {
 	t.Parallel()
 	client := rpctest.Client(t, clusters.Use(t, clusters.Open), rpctest.Me(t))
@@ -40,7 +40,7 @@ func TestAClusterThatIsToldNothing(t *testing.T) {
 	}
 }
 
-// TestResourceTypesAndProfiles would catch an amount that is read into another type, or dropped.
+// TestResourceTypesAndProfiles would catch an amount that is read into another type, or lost.
 func TestResourceTypesAndProfiles(t *testing.T) {
 	t.Parallel()
 	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
@@ -77,7 +77,7 @@ func TestResourceTypesAndProfiles(t *testing.T) {
 	}
 }
 
-// TestContainersWithAFurtherResource has one test after the other, as each takes all widgets of a node.
+// TestContainersWithAFurtherResource runs one test after the other, because each uses all widgets of a node.
 func TestContainersWithAFurtherResource(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -85,8 +85,8 @@ func TestContainersWithAFurtherResource(t *testing.T) {
 	t.Run("a strict ask waits for its host until it is relaxed", func(t *testing.T) { relaxing(t, c) })
 }
 
-// containersOfResources would catch a client that leaves widgets out of its asks: more containers would come than there are
-// widgets for. Each of the two nodes of the default partition has seven.
+// containersOfResources would catch a client whose asks do not contain widgets: more containers would come than there
+// are widgets for. Each of the two nodes of the default partition has seven.
 func containersOfResources(t *testing.T, c *cluster.Cluster) {
 	widgets := func(n int64) records.ResourceAmount { return records.ResourceAmount{Value: n} }
 	o := observe(t, c, "default")

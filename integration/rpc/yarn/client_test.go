@@ -21,7 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// TestAShellCommandRunsAsApplicationMaster would catch a launch context, a tag or an outcome that is not what was submitted.
+// TestAShellCommandRunsAsApplicationMaster would catch a launch context, a tag or an outcome that differs from the
+// submitted one.
 func TestAShellCommandRunsAsApplicationMaster(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -35,7 +36,7 @@ func TestAShellCommandRunsAsApplicationMaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	report = rpctest.Await(t, client, report.ID, "ended", rpctest.Ended)
-	// It never registered: YARN counts that as a failure and tells the exit code.
+	// It never registered. YARN counts that as a failure and reports the exit code.
 	if report.State != records.ApplicationFailed || report.FinalStatus != records.FinalFailed || !strings.Contains(report.Diagnostics, "exitCode: 7") {
 		t.Errorf("it ended as %s (%s): %s", report.State, report.FinalStatus, report.Diagnostics)
 	}
@@ -54,7 +55,7 @@ func TestAShellCommandRunsAsApplicationMaster(t *testing.T) {
 	}
 }
 
-// TestSubmittingTwiceIsSubmittingOnce would catch a repeated submission that is an error, as after an answer that was lost.
+// TestSubmittingTwiceIsSubmittingOnce would catch a repeated submission that is an error, as after a lost answer.
 func TestSubmittingTwiceIsSubmittingOnce(t *testing.T) {
 	t.Parallel()
 	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
@@ -65,7 +66,8 @@ func TestSubmittingTwiceIsSubmittingOnce(t *testing.T) {
 	}
 }
 
-// TestKillEndsAnApplicationAndItsProcesses would catch a Kill that returns before YARN has done it, and one that leaves processes.
+// TestKillEndsAnApplicationAndItsProcesses would catch a Kill that returns before YARN has done it, and one that leaves
+// processes.
 func TestKillEndsAnApplicationAndItsProcesses(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -149,7 +151,7 @@ func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 	if diff := cmp.Diff(c.NodeManagers(), hosts); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
-	// The page adds up what is free and what is not, while other tests get and give back.
+	// The page adds up free and used resources, which other tests change meanwhile.
 	wait.For(t, fmt.Sprintf("the memory is %d MB", memory), func() (bool, error) {
 		web, err := c.RM().Metrics(ctx)
 		return int64(web.TotalMB) == memory, err
@@ -181,7 +183,7 @@ func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 	}
 }
 
-// TestApplicationsAreListedByFilter would catch a filter that is left out, or matched as another.
+// TestApplicationsAreListedByFilter would catch a filter that has no effect, or the effect of another one.
 func TestApplicationsAreListedByFilter(t *testing.T) {
 	t.Parallel()
 	client := rpctest.Client(t, clusters.Use(t, clusters.Features), clusters.Alice)
@@ -214,8 +216,8 @@ func TestApplicationsAreListedByFilter(t *testing.T) {
 	}
 }
 
-// A wrong port in one of two addresses must not keep anybody from the ResourceManager that
-// has the other, and by itself is to be known for what it is.
+// A wrong port in one of two addresses must not keep a client from the ResourceManager at the other address. A single
+// wrong port must give an error that names it.
 func TestAWebServerIsNotTakenForAResourceManager(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)

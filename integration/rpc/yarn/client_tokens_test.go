@@ -16,8 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// TestADelegationTokensWholeLife would catch a token that serves somebody else, and one that outlives its cancellation: one that
-// the ResourceManager has issued logs its owner in; its renewer puts its end off; cancelled, it is worth nothing.
+// TestADelegationTokensWholeLife would catch a token that other users can use, and one that is valid after its
+// cancellation. A token of the ResourceManager logs its owner in. Its renewer extends its life. After the cancellation
+// it is worthless.
 func TestADelegationTokensWholeLife(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -49,7 +50,7 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // by the owner: the token does not last as long
+	t.Cleanup(func() { // by the owner, because the token ends earlier
 		if err := owner.Kill(wait.Context(t), created.ID, "the test has ended"); err != nil {
 			t.Errorf("kill %s: %v", created.ID, err)
 		}
@@ -78,7 +79,7 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 	}
 }
 
-// newBearer makes a client that has a token, and claims to be somebody else.
+// newBearer makes a client with a token that claims to be another user.
 func newBearer(t *testing.T, c *cluster.Cluster, token *creds.Token) *yarnclient.Client {
 	t.Helper()
 	o := rpctest.ClientOptions(t, c, "mallory")
@@ -86,13 +87,13 @@ func newBearer(t *testing.T, c *cluster.Cluster, token *creds.Token) *yarnclient
 	return rpctest.NewClient(t, o)
 }
 
-// refused reports whether the ResourceManager said no.
+// refused reports whether the ResourceManager refused.
 func refused(err error) bool {
 	_, remote := errors.AsType[*yarnrpc.RemoteError](err)
 	return remote
 }
 
-// YARN looks at the options where nothing is to be renewed, too: it bounds their size.
+// YARN checks the options also if there is nothing to renew: it bounds their size.
 func TestTooManyOptionsForRenewalAreRefused(t *testing.T) {
 	t.Parallel()
 	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))

@@ -15,11 +15,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// TestAnApplicationMovesToAnotherQueue would catch a move that only the client believes.
+// TestAnApplicationMovesToAnotherQueue would catch a move that only the client reports.
 func TestAnApplicationMovesToAnotherQueue(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := rpctest.Client(t, c, clusters.Small) // who may submit to both queues
+	client := rpctest.Client(t, c, clusters.Small) // a user who may submit to both queues
 	application := rpctest.Shell("exec sleep 1000")
 	application.Queue = "default"
 	id := rpctest.AwaitLaunched(t, client, rpctest.Submit(t, client, application).ID, 1).ID // a queue lists attempts
@@ -39,7 +39,7 @@ func TestAnApplicationMovesToAnotherQueue(t *testing.T) {
 	}
 }
 
-// TestAnApplicationsLifetimeChanges would catch a time that is off by a zone or a unit.
+// TestAnApplicationsLifetimeChanges would catch a time with a wrong zone or unit.
 func TestAnApplicationsLifetimeChanges(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -69,8 +69,8 @@ func TestAnApplicationsLifetimeChanges(t *testing.T) {
 		t.Errorf("error for an end in the past is %v", err)
 	}
 
-	// YARN keeps to it.
-	wait.For(t, "it is to end soon", func() (bool, error) { // an end that has come before the call is refused
+	// YARN obeys it.
+	wait.For(t, "it is to end soon", func() (bool, error) { // an end before the call is refused
 		_, err := client.UpdateLifetime(t.Context(), report.ID, time.Now().Add(2*time.Second))
 		if errors.Is(err, yarnrpc.ErrYarn) {
 			t.Log(err)
@@ -81,7 +81,7 @@ func TestAnApplicationsLifetimeChanges(t *testing.T) {
 	rpctest.Await(t, client, report.ID, "killed", func(r records.ApplicationReport) bool { return r.State == records.ApplicationKilled })
 }
 
-// TestAFailedAttemptIsFollowedByTheNext would catch an attempt that is failed by the id of another.
+// TestAFailedAttemptIsFollowedByTheNext would catch a call that fails another attempt.
 func TestAFailedAttemptIsFollowedByTheNext(t *testing.T) {
 	t.Parallel()
 	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
@@ -106,7 +106,7 @@ func TestAFailedAttemptIsFollowedByTheNext(t *testing.T) {
 	}
 }
 
-// TestAContainerIsSignalled would catch a signal that is sent as another, or to nobody.
+// TestAContainerIsSignalled would catch a wrong signal, and a signal to the wrong container.
 func TestAContainerIsSignalled(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -147,7 +147,7 @@ func TestAContainerIsSignalled(t *testing.T) {
 	}
 }
 
-// TestApplicationsAreListedByTimeScopeAndNumber would catch a bound that is off by one, or by a thousand.
+// TestApplicationsAreListedByTimeScopeAndNumber would catch a bound that is wrong by one, or by a factor of a thousand.
 func TestApplicationsAreListedByTimeScopeAndNumber(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Open)
@@ -179,7 +179,7 @@ func TestApplicationsAreListedByTimeScopeAndNumber(t *testing.T) {
 		"an end":                   {client, yarnclient.Filter{Finished: yarnclient.TimeRange{From: started}}, 0},
 		"one's own":                {client, yarnclient.Filter{Scope: yarnclient.ScopeOwn}, 2},
 		"another's own":            {other, yarnclient.Filter{Scope: yarnclient.ScopeOwn}, 0},
-		"what another may view":    {other, yarnclient.Filter{Scope: yarnclient.ScopeViewable}, 2}, // all are administrators of this cluster
+		"what another may view":    {other, yarnclient.Filter{Scope: yarnclient.ScopeViewable}, 2}, // all users administer this cluster
 		"all that there is at all": {other, yarnclient.Filter{Scope: yarnclient.ScopeAll}, 2},
 	} {
 		if got := list(test.client, test.filter); got != test.want {

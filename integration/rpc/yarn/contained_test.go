@@ -13,15 +13,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// What ApplicationMasters in containers tell.
+// The names under which ApplicationMasters in containers tell something.
 const (
 	collectorAs = "collector"
 	startedAs   = "started"
 	resyncedAs  = "resynced"
 )
 
-// TestAGoApplicationMasterInAContainer would catch a master that does not find its attempt, its token or its ResourceManager in
-// what YARN gives a container.
+// TestAGoApplicationMasterInAContainer would catch a master that does not find its attempt, its token or its
+// ResourceManager in a container's environment.
 func TestAGoApplicationMasterInAContainer(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -37,7 +37,7 @@ func TestAGoApplicationMasterInAContainer(t *testing.T) {
 	}
 }
 
-// tellCollector tells where the application's events go.
+// tellCollector tells the address for the application's events.
 func tellCollector(ctx context.Context, m *rpctest.Contained) error {
 	var address string
 	m.Heard = func(r amrm.Response) {
@@ -51,8 +51,8 @@ func tellCollector(ctx context.Context, m *rpctest.Contained) error {
 	return m.Tell(collectorAs, address)
 }
 
-// TestAMasterIsToldWhereItsEventsGo has a master find the collector of YARN's timeline service that its NodeManager runs for it,
-// and asks that which service it is. It would catch an address that is lost on the way to the master.
+// TestAMasterIsToldWhereItsEventsGo lets a master find the collector of YARN's timeline service that its NodeManager
+// runs for it, and asks the collector which service it is. It would catch an address that does not reach the master.
 func TestAMasterIsToldWhereItsEventsGo(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Victim)
@@ -79,7 +79,7 @@ func TestAMasterIsToldWhereItsEventsGo(t *testing.T) {
 	}
 }
 
-// outliveResourceManager runs two containers, and a third when the ResourceManager has come back.
+// outliveResourceManager runs two containers, and a third one when the ResourceManager has come back.
 func outliveResourceManager(ctx context.Context, m *rpctest.Contained) error {
 	const forever = "exec sleep 1000"
 	m.Ask(2)
@@ -92,7 +92,7 @@ func outliveResourceManager(ctx context.Context, m *rpctest.Contained) error {
 	if err := m.Until(ctx, "the ResourceManager is another", "", func() bool { return m.Resyncs == 1 }); err != nil {
 		return err
 	}
-	m.Ask(1) // it takes asks, and knows the containers
+	m.Ask(1) // it accepts asks, and knows the containers
 	if err := m.Until(ctx, "three containers run", forever, m.Has(3)); err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func outliveResourceManager(ctx context.Context, m *rpctest.Contained) error {
 	return m.Until(ctx, "none is left", "", m.Has(0))
 }
 
-// TestARestartedResourceManagerFindsItsApplicationAtWork would catch a master in a container that takes the loss of its
-// ResourceManager for its own end, and one that loses its containers or its asks with it.
+// TestARestartedResourceManagerFindsItsApplicationAtWork would catch a master in a container that ends with its
+// ResourceManager, and one that loses its containers or its asks with it.
 func TestARestartedResourceManagerFindsItsApplicationAtWork(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "kills the ResourceManager")
 	client := rpctest.Client(t, c, rpctest.Me(t))

@@ -22,8 +22,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// The fake cluster is worth what it has in common with a real one: the same calls, byte
-// for byte, get the same states, response ids and exceptions.
+// The fake cluster must behave like a real one: the same calls, byte for byte, give the same
+// states, response ids and exceptions.
 func TestTheFakeClusterAnswersAsARealOne(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Open)
@@ -44,7 +44,7 @@ func TestTheFakeClusterAnswersAsARealOne(t *testing.T) {
 	}
 }
 
-// conversation writes down what a cluster answers.
+// conversation records the answers of a cluster.
 type conversation struct {
 	t      *testing.T
 	ctx    context.Context //nolint:containedctx // of one test
@@ -59,7 +59,7 @@ func (c *conversation) note(format string, args ...any) {
 	c.lines = append(c.lines, fmt.Sprintf(format, args...))
 }
 
-// ask makes a call and notes what kind of exception it brings, or else what is told.
+// ask makes a call and records the kind of its exception, or else the answer.
 func (c *conversation) ask(of *yarnrpc.Proxy, what, method string, request, response proto.Message, told func() string) {
 	c.t.Helper()
 	err := of.Call(c.ctx, method, request, response)
@@ -80,7 +80,7 @@ func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarn
 		c.t.Fatal(err)
 	}
 	o.Protocol, o.User = protocol, yarnrpc.UserInformation{Effective: rpctest.Me(c.t)}
-	o.MaxIdle = -1 // what has become idle would log in anew, with a token of an application that has ended
+	o.MaxIdle = -1 // an idle connection would log in again, with a token of an ended application
 	if token != nil {
 		o.Token = creds.Fixed(token)
 	}
@@ -89,7 +89,7 @@ func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarn
 	return p
 }
 
-// converse has the whole of a conversation with a cluster, as client and as master.
+// converse has a whole conversation with a cluster, as client and as master.
 func converse(t *testing.T, conf *hadoopconf.Conf) []string {
 	t.Helper()
 	rms, err := conf.ResourceManagers()
@@ -123,7 +123,7 @@ func idOf(p *yarnpb.ApplicationIdProto) records.ApplicationID {
 
 func nothing() string { return "done" }
 
-// strangers asks for what is not there.
+// strangers requests unknown objects.
 func (c *conversation) strangers() {
 	unknown := &yarnpb.ApplicationIdProto{Id: proto.Int32(77), ClusterTimestamp: proto.Int64(1)}
 	attempt := &yarnpb.ApplicationAttemptIdProto{ApplicationId: unknown, AttemptId: proto.Int32(1)}
@@ -140,8 +140,7 @@ func (c *conversation) strangers() {
 	})
 }
 
-// submit hands in an application without a master of YARN's, twice, and one for a queue
-// that is not there.
+// submit submits an application with an unmanaged master twice, and one to an unknown queue.
 func (c *conversation) submit() *creds.Token {
 	created := new(yarnpb.GetNewApplicationResponseProto)
 	submission := func(queue string) *yarnpb.SubmitApplicationRequestProto {
@@ -169,7 +168,7 @@ func (c *conversation) submit() *creds.Token {
 	return report.AMRMToken
 }
 
-// register breaks the order of a master's first calls, and then keeps it.
+// register makes a master's first calls in a wrong order, and then in the right one.
 func (c *conversation) register() {
 	c.beat("allocate before registration", 0, &yarnpb.AllocateRequestProto{})
 	c.ask(c.master, "finish before registration", "finishApplicationMaster", &yarnpb.FinishApplicationMasterRequestProto{
@@ -183,12 +182,12 @@ func (c *conversation) register() {
 	}
 	client := c.typed()
 	defer client.Close()
-	// The ResourceManager answers before it has noted the registration.
+	// The ResourceManager answers before it has recorded the registration.
 	rpctest.Await(c.t, client, idOf(c.app), "running", func(r records.ApplicationReport) bool { return r.State == records.ApplicationRunning })
 	c.report("registered")
 }
 
-// beat makes an allocate and notes its response id.
+// beat makes an allocate call and records its response id.
 func (c *conversation) beat(what string, id int32, request *yarnpb.AllocateRequestProto) *yarnpb.AllocateResponseProto {
 	request.ResponseId, request.Progress = proto.Int32(id), proto.Float32(0)
 	response := new(yarnpb.AllocateResponseProto)
@@ -204,7 +203,7 @@ func askFor(memory int64) *yarnpb.AllocateRequestProto {
 	}}}
 }
 
-// allocate goes through the rules of response ids and asks, and gets a container.
+// allocate tests the rules of response ids and asks, and gets a container.
 func (c *conversation) allocate() (*yarnpb.AllocateResponseProto, int32) {
 	c.beat("first", 0, &yarnpb.AllocateRequestProto{})
 	c.beat("first again", 0, &yarnpb.AllocateRequestProto{})
@@ -224,8 +223,8 @@ func (c *conversation) allocate() (*yarnpb.AllocateResponseProto, int32) {
 	return response, id
 }
 
-// heartbeat calls allocate until it brings what is waited for. How many calls that takes
-// is the cluster's business.
+// heartbeat calls allocate until the answer is the wanted one. The number of calls depends on the
+// cluster.
 func (c *conversation) heartbeat(id int32, done func(*yarnpb.AllocateResponseProto) bool) (*yarnpb.AllocateResponseProto, int32) {
 	c.t.Helper()
 	var response *yarnpb.AllocateResponseProto
@@ -243,7 +242,7 @@ func (c *conversation) heartbeat(id int32, done func(*yarnpb.AllocateResponsePro
 	return response, id
 }
 
-// contain starts the container that was granted, well and badly, and stops it.
+// contain starts the granted container, correctly and wrongly, and stops it.
 func (c *conversation) contain(response *yarnpb.AllocateResponseProto, id int32) {
 	granted := response.GetAllocatedContainers()[0]
 	p := response.GetNmTokens()[0].GetToken()
@@ -266,7 +265,7 @@ func (c *conversation) contain(response *yarnpb.AllocateResponseProto, id int32)
 	start("forged token", func(r *yarnpb.StartContainerRequestProto) { r.ContainerToken.Password[0]++ })
 	start("start", func(*yarnpb.StartContainerRequestProto) {})
 	start("start again", func(*yarnpb.StartContainerRequestProto) {})
-	// A NodeManager overlooks the stop of what it is about to start.
+	// A NodeManager ignores the stop of a container that it is about to start.
 	wait.Until(c.t, "the container runs", func() bool {
 		request := &yarnpb.GetContainerStatusesRequestProto{ContainerId: []*yarnpb.ContainerIdProto{granted.GetId()}}
 		statuses := new(yarnpb.GetContainerStatusesResponseProto)
@@ -306,7 +305,7 @@ func refusals(list []*yarnpb.ContainerExceptionMapProto) string {
 	return fmt.Sprint(classes)
 }
 
-// finish ends the application, and knocks again.
+// finish ends the application, and calls again.
 func (c *conversation) finish() {
 	response := new(yarnpb.FinishApplicationMasterResponseProto)
 	c.ask(c.master, "finish", "finishApplicationMaster", &yarnpb.FinishApplicationMasterRequestProto{
@@ -328,7 +327,7 @@ func (c *conversation) finish() {
 	c.beat("allocate after the end", 9, &yarnpb.AllocateRequestProto{})
 }
 
-// report notes what the client is told of the application.
+// report records the client's report of the application.
 func (c *conversation) report(when string) {
 	response := new(yarnpb.GetApplicationReportResponseProto)
 	c.ask(c.client, when, "getApplicationReport", &yarnpb.GetApplicationReportRequestProto{ApplicationId: c.app}, response, func() string {

@@ -23,7 +23,7 @@ func serviceStatus(t *testing.T, address string) (haservice.Status, error) {
 	return c.Status(t.Context())
 }
 
-// TestServersThatWorkAloneSaySo would catch a server without a partner that is taken for one of a pair.
+// TestServersThatWorkAloneSaySo would catch a single server that is taken for one of a pair.
 func TestServersThatWorkAloneSaySo(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -38,8 +38,8 @@ func TestServersThatWorkAloneSaySo(t *testing.T) {
 	}
 }
 
-// TestOfTwoServersOneIsActive would catch a pair of which both are taken for active, or neither. That the other one takes over is
-// shown in integration/rpc/failover.
+// TestOfTwoServersOneIsActive would catch a pair with two active servers, or none. integration/rpc/failover tests that
+// the other one takes over.
 func TestOfTwoServersOneIsActive(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Pair)
@@ -53,7 +53,7 @@ func TestOfTwoServersOneIsActive(t *testing.T) {
 		pairs["ResourceManager"] = append(pairs["ResourceManager"], rm.Admin)
 	}
 	for kind, addresses := range pairs {
-		wait.Satisfied(t, "one active "+kind+", and one that could take over", func() error { // which ZooKeeper may bid it do at any time
+		wait.Satisfied(t, "one active "+kind+", and one that could take over", func() error { // which ZooKeeper may order at any time
 			states := make(map[haservice.State]int)
 			for _, address := range addresses {
 				status, err := serviceStatus(t, address)

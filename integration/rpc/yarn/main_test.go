@@ -1,5 +1,5 @@
-// Package yarn tests the typed YARN clients against real daemons: submission, an
-// ApplicationMaster's whole life, containers, and what clusters must be told to do.
+// Package yarn tests the typed YARN clients against real daemons: submission, the life of an
+// ApplicationMaster, containers, and features that are off by default.
 package yarn
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
-// atOnce is how many tests run beside each other: each is a few clients that wait.
+// atOnce is the number of parallel tests. Each is a few clients that wait.
 const atOnce = 12
 
 func TestMain(m *testing.M) {

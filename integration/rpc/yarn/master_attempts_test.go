@@ -18,11 +18,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// leftVariable names what runs in the container that one attempt leaves to the next.
+// leftVariable is the name of the environment variable of the container that one attempt leaves to the next.
 const leftVariable = "BOBBIN_TEST_LEFT"
 
-// It would catch a registration that drops the containers of earlier attempts or the tokens of their nodes: the second
-// attempt starts nothing, and has nothing else by which to stop what the first has started.
+// The test would catch a registration that loses the containers of earlier attempts, or the tokens of their nodes. The
+// second attempt starts nothing, and has no other way to stop the first one's container.
 func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -49,8 +49,8 @@ func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 	}
 }
 
-// awaitHeardOf waits until the ResourceManager has heard that an application's second container runs. It keeps no other for
-// the next attempt, and tells of it nowhere but in its log.
+// awaitHeardOf waits until the ResourceManager knows that an application's second container runs. Only then does it
+// keep the container for the next attempt. It reports this only in its log.
 func awaitHeardOf(t *testing.T, c *cluster.Cluster, id records.ApplicationID) {
 	t.Helper()
 	heard := regexp.MustCompile(strings.TrimPrefix(id.String(), "application") + `_01_000002 Container Transitioned from ACQUIRED to RUNNING`)
@@ -60,7 +60,7 @@ func awaitHeardOf(t *testing.T, c *cluster.Cluster, id records.ApplicationID) {
 	})
 }
 
-// bequeath is the master of both attempts. The first runs a container, tells its own pid, and waits to be killed.
+// bequeath is the master of both attempts. The first one runs a container, tells its own pid, and waits to be killed.
 func bequeath(ctx context.Context, m *rpctest.Contained) error {
 	if m.Attempt.Attempt > 1 {
 		return inherit(ctx, m)
@@ -95,8 +95,9 @@ func inherit(ctx context.Context, m *rpctest.Contained) error {
 	if err := m.NM.Stop(ctx, container.Node, container.ID); err != nil {
 		return err
 	}
-	// Its node is asked, and no heartbeat sent, by which the node would forget it. The ResourceManager may lose its end: the
-	// attempts share the list of ends, and each has a lock of its own for it (RMAppAttemptImpl#pullJustFinishedContainers).
+	// This asks the node and sends no heartbeat, with which the node would forget the container. The ResourceManager
+	// may lose its end: the attempts share the list of ends, but each has its own lock for it
+	// (RMAppAttemptImpl#pullJustFinishedContainers).
 	return wait.Poll(ctx, "it has ended", func() error {
 		statuses, err := m.NM.Statuses(ctx, container.Node, container.ID)
 		if err != nil {

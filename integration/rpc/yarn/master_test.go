@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAnApplicationMastersWholeLife would catch a container that is started twice, lost or not told of, an ask that YARN
-// remembers after it was taken back, and an end that the user is told otherwise.
+// TestAnApplicationMastersWholeLife would catch a container that is started twice, lost or not reported, an ask that
+// YARN remembers after its withdrawal, and a wrong report of the end.
 func TestAnApplicationMastersWholeLife(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -23,7 +23,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 	m, report := rpctest.Unmanaged(t, c, client)
 	ctx := t.Context()
 
-	// One container that ends by itself, with a code of its own.
+	// One container that ends by itself, with an exit code of its own.
 	m.Ask(1)
 	m.Await(t, "it has ended", "exit 3", func() bool { return len(m.Completed) == 1 })
 	for id, s := range m.Completed {
@@ -33,7 +33,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 	}
 	clear(m.Completed)
 
-	// Six that live, on both hosts.
+	// Six that run, on both hosts.
 	unusual := rpctest.Sleep()
 	unit := rpctest.Unit()
 	m.RM.SetAsk(amrm.Ask{Key: rpctest.Key(), Capability: unit, Count: 6, Hosts: amrm.Spread(m.Nodes, 6, unit), Strict: true})
@@ -50,7 +50,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 		t.Errorf("containers are spread over %v", hosts)
 	}
 
-	// One is stopped on its node, the rest are released; each says how it ended.
+	// One is stopped on its node, the rest are released. Each reports how it ended.
 	ids := slices.SortedFunc(maps.Keys(m.Running), records.ContainerID.Compare)
 	stopped := m.Running[ids[0]]
 	statuses, err := m.NM.Statuses(ctx, stopped.Node, stopped.ID)
@@ -75,7 +75,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 		}
 	}
 
-	// What is asked for and taken back does not come: YARN has heard of it when the next ask is served.
+	// A withdrawn ask brings no container. YARN knows the withdrawal when it serves the next ask.
 	m.Ask(5)
 	m.Ask(0)
 	later := amrm.AskKey{Priority: 2}
@@ -95,7 +95,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 	}
 }
 
-// hostsOf are those of the nodes that a master knows, sorted.
+// hostsOf returns the hosts of the nodes that a master knows, sorted.
 func hostsOf(m *rpctest.Master) (hosts []string) {
 	for _, n := range m.Nodes {
 		hosts = append(hosts, n.Host)
@@ -104,8 +104,8 @@ func hostsOf(m *rpctest.Master) (hosts []string) {
 	return hosts
 }
 
-// TestAnAskLargerThanTheMaximumIsRefusedUntilItIsTakenBack would catch a client that sends a refused ask for ever, and with it
-// loses all that it asks later.
+// TestAnAskLargerThanTheMaximumIsRefusedUntilItIsTakenBack would catch a client that sends a refused ask for ever, and
+// so loses all its later asks.
 func TestAnAskLargerThanTheMaximumIsRefusedUntilItIsTakenBack(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -129,7 +129,8 @@ func TestAnAskLargerThanTheMaximumIsRefusedUntilItIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestAKilledApplicationsMasterIsTold would catch a master that goes on, or tries again for ever, when its application is gone.
+// TestAKilledApplicationsMasterIsTold would catch a master that continues, or retries for ever, after the end of its
+// application.
 func TestAKilledApplicationsMasterIsTold(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -138,14 +139,14 @@ func TestAKilledApplicationsMasterIsTold(t *testing.T) {
 	if err := client.Kill(t.Context(), report.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	// A call that meets the end in the ResourceManager gets a NullPointerException.
+	// A call during the end gets a NullPointerException from the ResourceManager.
 	wait.Until(t, "the master is told", func() bool {
 		_, err := m.Beat(t.Context(), "")
 		return errors.Is(err, amrm.ErrAttemptGone)
 	})
 }
 
-// TestAMastersPageMoves would catch a new tracking URL that never reaches YARN.
+// TestAMastersPageMoves would catch a new tracking URL that YARN does not get.
 func TestAMastersPageMoves(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)

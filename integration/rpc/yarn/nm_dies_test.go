@@ -20,8 +20,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// paused is a connection whose other end is paused before a call of signalled is written. A pause any sooner could keep the
-// connection from being made.
+// paused is a connection whose server is paused right before a call of signalled is written. An earlier pause could
+// prevent the connection.
 type paused struct {
 	net.Conn
 	pause func()
@@ -41,8 +41,8 @@ func (c paused) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestANodeManagerThatDiesLeavesNoCallUnexplained would catch an error that does not say whether the call may have run: what an
-// ApplicationMaster does next depends on it.
+// TestANodeManagerThatDiesLeavesNoCallUnexplained would catch an error that does not say whether the NodeManager may
+// have executed the call. The ApplicationMaster needs this to decide what to do.
 func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "kills a NodeManager")
 	m, _ := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
@@ -89,7 +89,8 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	if err := c.Restart(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	// A stop of a container that the NodeManager has not yet taken up again leaves its process (ContainerCleanup).
+	// If a container is stopped before the restarted NodeManager has recovered it, its process remains
+	// (ContainerCleanup).
 	if err := m.AwaitRunning(t.Context(), it); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	if err != nil || len(statuses) != 1 || statuses[0].State != records.ContainerRunning || len(rpctest.Processes(t, command)) != 1 {
 		t.Errorf("after the NodeManager has come back: %+v, %v", statuses, err)
 	}
-	// It tells of RUNNING a moment before it knows the process: a stop in between would leave that alone, a signal goes nowhere.
+	// The NodeManager reports RUNNING a moment before it knows the process. A stop in between would not end the
+	// process, and a signal would be lost.
 	wait.For(t, "the process has ended", func() (bool, error) {
 		if len(rpctest.Processes(t, command)) == 0 {
 			return true, nil

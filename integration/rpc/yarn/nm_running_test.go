@@ -20,7 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// allocate gets n containers on hosts of the default partition, as many on each as on the other, and starts nothing in them.
+// allocate gets n containers on hosts of the default partition, the same number on each, and starts nothing in them.
 func allocate(t *testing.T, m *rpctest.Master, n int) (containers []records.Container) {
 	t.Helper()
 	unit := rpctest.Unit()
@@ -59,7 +59,7 @@ func working(t *testing.T, c *cluster.Cluster, id records.ContainerID, name stri
 	return string(text)
 }
 
-// TestFilesComeIntoARunningContainer would catch a file that is brought under another name, and one that fails without a word.
+// TestFilesComeIntoARunningContainer would catch a file that gets another name, and one that fails without an error.
 func TestFilesComeIntoARunningContainer(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -71,7 +71,7 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait.Until(t, "the process runs", func() bool { return len(rpctest.Processes(t, command)) == 1 })
-	if err := m.AwaitRunning(t.Context(), it); err != nil { // its NodeManager hears of the process a little later
+	if err := m.AwaitRunning(t.Context(), it); err != nil { // its NodeManager learns of the process a little later
 		t.Fatal(err)
 	}
 
@@ -134,8 +134,8 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 	}
 }
 
-// TestAContainerGetsANewLaunchContextAndTheOldOneBack would catch a reinitialization that is committed when it should not be, and
-// the other way round.
+// TestAContainerGetsANewLaunchContextAndTheOldOneBack would catch a reinitialization that is committed although it
+// should not be, and the opposite.
 func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -159,7 +159,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 			return true
 		})
 	}
-	// A NodeManager refuses while the last change is on its way.
+	// A NodeManager refuses while the last change is under way.
 	must := func(what string, call func(context.Context, records.NodeID, records.ContainerID) error) {
 		t.Helper()
 		wait.Until(t, what, func() bool {
@@ -219,7 +219,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 	}
 }
 
-// TestSignalsReachAContainer would catch a signal that is sent as another.
+// TestSignalsReachAContainer would catch a wrong signal.
 func TestSignalsReachAContainer(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -258,7 +258,7 @@ func TestSignalsReachAContainer(t *testing.T) {
 	}
 }
 
-// TestContainersOnSeveralNodesAtOnce would catch an error that is laid to another container of the same call.
+// TestContainersOnSeveralNodesAtOnce would catch an error that is assigned to another container of the same call.
 func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -274,7 +274,7 @@ func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	if len(hosts) < 2 {
 		t.Fatalf("all containers are on %v", hosts)
 	}
-	// One whose token was tampered with makes its NodeManager break the call off.
+	// If a token was changed, the NodeManager breaks off the whole call.
 	forged := launches[2]
 	forged.Container.Token = forged.Container.Token.Clone()
 	forged.Container.Token.Password[0] ^= 1

@@ -24,7 +24,7 @@ import (
 
 const simulatedNodes = 20
 
-// fleet are simulated nodes that heartbeat until the test ends.
+// fleet is a set of simulated nodes that send heartbeats until the test ends.
 type fleet struct {
 	byID map[records.NodeID]*resourcetracker.Node
 }
@@ -66,7 +66,7 @@ func launchFleet(t *testing.T, client *resourcetracker.Client, version string) *
 		if err := beats.Wait(); err != nil {
 			t.Error(err)
 		}
-		for id, node := range f.byID { // or the ResourceManager goes on giving them work
+		for id, node := range f.byID { // otherwise the ResourceManager continues to give them work
 			if err := node.Unregister(wait.Context(t)); err != nil {
 				t.Errorf("unregister %s: %v", id, err)
 			}
@@ -83,8 +83,7 @@ func trackerClient(t *testing.T, c *cluster.Cluster) *resourcetracker.Client {
 	}))
 }
 
-// simulated counts the nodes that the ResourceManager's REST knows to be of the fleet, by
-// state, and their containers.
+// simulated counts the fleet's nodes in the ResourceManager's REST, by state, and their containers.
 func (f *fleet) simulated(t *testing.T, c *cluster.Cluster) (states map[string]int, containers int) {
 	t.Helper()
 	nodes, err := c.RM().Nodes(t.Context())
@@ -105,13 +104,14 @@ func (f *fleet) simulated(t *testing.T, c *cluster.Cluster) (states map[string]i
 	return states, containers
 }
 
-// TestSimulatedNodeManagers holds package resourcetracker to a real ResourceManager, which must take simulated nodes for real ones: give their room to an
-// application, believe what they say of its containers, and make tokens that they take.
+// TestSimulatedNodeManagers tests package resourcetracker with a real ResourceManager. The ResourceManager must treat
+// simulated nodes like real ones: give their room to an application, believe their reports of containers, and make
+// tokens that they accept.
 func TestSimulatedNodeManagers(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "adds simulated NodeManagers")
 	tracker := trackerClient(t, c)
 	var before cluster.RMMetrics
-	wait.For(t, "no container runs", func() (done bool, err error) { // the room is counted wrongly while one is given back
+	wait.For(t, "no container runs", func() (done bool, err error) { // the count of the room is wrong while a container is released
 		before, err = c.RM().Metrics(t.Context())
 		return before.ContainersAllocated == 0, err
 	})
@@ -124,7 +124,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		states, _ := f.simulated(t, c)
 		return states["RUNNING"] == simulatedNodes
 	})
-	// The scheduler hears of them a moment later.
+	// The scheduler learns of them a moment later.
 	wait.For(t, "the cluster has their room", func() (bool, error) {
 		metrics, err := c.RM().Metrics(t.Context())
 		return metrics.ActiveNodes == before.ActiveNodes+simulatedNodes && metrics.TotalMB == before.TotalMB+simulatedNodes*2048, err
@@ -133,7 +133,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	m, report := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
 	ctx := t.Context()
 
-	// 8 containers of each simulated node, and of no other.
+	// 8 containers of each simulated node, and of no other node.
 	const each = 8
 	hosts := make([]amrm.HostAsk, 0, len(f.byID))
 	for id := range f.byID {
@@ -163,7 +163,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		return err == nil && containers == each*simulatedNodes && app.RunningContainers == each*simulatedNodes && app.AllocatedMB == each*simulatedNodes*256
 	})
 
-	// Half of them end by themselves, each with a code of its own.
+	// Half of them end by themselves, each with an exit code of its own.
 	codes := map[records.ContainerID]records.ExitStatus{}
 	running.Range(func(id, node any) bool {
 		if len(codes) < each*simulatedNodes/2 {
@@ -190,7 +190,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		return left == each*simulatedNodes/2 && containers == each*simulatedNodes/2
 	})
 
-	// Those that are released, end on their nodes.
+	// The released ones end on their nodes.
 	running.Range(func(id, _ any) bool {
 		if _, ended := codes[id.(records.ContainerID)]; !ended {
 			m.RM.Release(id.(records.ContainerID))
@@ -213,7 +213,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A sick node gets no work, and one that says goodbye is gone at once.
+	// An unhealthy node gets no work, and one that unregisters is removed at once.
 	var first, second *resourcetracker.Node
 	for _, node := range f.byID {
 		first, second = second, node
@@ -226,7 +226,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		states, _ := f.simulated(t, c)
 		return states["UNHEALTHY"] == 1
 	})
-	// The fleet goes on with its heartbeats: the node is told to register anew, and is back.
+	// The fleet continues its heartbeats. The node is ordered to register again, and is back.
 	wait.Until(t, "the node that left is back", func() bool {
 		states, _ := f.simulated(t, c)
 		return states["RUNNING"] == simulatedNodes-1
@@ -240,8 +240,8 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	}
 }
 
-// checkTokens checks what an ApplicationMaster would show to the node: that the keys which
-// the ResourceManager gave it made the tokens.
+// checkTokens checks the tokens that an ApplicationMaster would show to the node: the ResourceManager must have made
+// them with the keys that it gave to the node.
 func checkTokens(t *testing.T, node *resourcetracker.Node, container records.Container, nm *creds.Token) {
 	t.Helper()
 	keys := node.Registered()

@@ -13,7 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// observed is a master in the test's process that keeps all that it is told, and whose containers sleep.
+// observed is a master in the test's process that keeps all responses, and whose containers sleep.
 type observed struct {
 	*rpctest.Master
 	t        *testing.T
@@ -22,14 +22,15 @@ type observed struct {
 	updated  []amrm.UpdatedContainer
 	refused  []*amrm.UpdateError
 	rejected []amrm.Rejection
-	preempt  amrm.Preemption // the last that was not empty
+	preempt  amrm.Preemption // the last one that was not empty
 }
 
-// observe submits an application to a queue and registers its master, with rules for the places of its containers.
+// observe submits an application to a queue and registers its master, with constraints for the places of its
+// containers.
 func observe(t *testing.T, c *cluster.Cluster, queue string, rules ...amrm.TagRule) *observed {
 	t.Helper()
 	user := rpctest.Me(t)
-	if queue == clusters.Small { // which only this one may use
+	if queue == clusters.Small { // only this application may use it
 		user = clusters.Small
 	}
 	client := rpctest.Client(t, c, user)
@@ -55,13 +56,13 @@ func (o *observed) note(r amrm.Response) {
 	o.rejected = append(o.rejected, r.Rejected...)
 }
 
-// until sends heartbeats, and starts what comes, until done.
+// until sends heartbeats, and starts the containers that come, until done.
 func (o *observed) until(what string, done func() bool) {
 	o.t.Helper()
 	o.Await(o.t, what, "exec sleep 1000", done)
 }
 
-// one is the only container.
+// one returns the only container.
 func (o *observed) one() records.Container {
 	o.t.Helper()
 	for _, c := range o.Running {
@@ -73,7 +74,7 @@ func (o *observed) one() records.Container {
 	return records.Container{}
 }
 
-// status is what the NodeManager says of a container.
+// status returns the NodeManager's report of a container.
 func (o *observed) status(c records.Container) records.ContainerStatus {
 	o.t.Helper()
 	statuses, err := o.NM.Statuses(o.t.Context(), c.Node, c.ID)
@@ -83,20 +84,21 @@ func (o *observed) status(c records.Container) records.ContainerStatus {
 	return statuses[0]
 }
 
-// runs waits until the NodeManager has started a container: it overlooks the release of what it is about to start.
+// runs waits until the NodeManager has started a container, because it ignores the release of a container that it is
+// about to start.
 func (o *observed) runs(c records.Container) {
 	o.t.Helper()
 	o.until("it runs", func() bool { return o.status(c).SubState == records.ContainerSubRunning })
 }
 
-// release gives a container back and waits until it has ended.
+// release releases a container and waits until it has ended.
 func (o *observed) release(id records.ContainerID) {
 	o.t.Helper()
 	o.RM.Release(id)
 	o.until("it is gone", func() bool { _, ok := o.Running[id]; return !ok })
 }
 
-// node is what the ResourceManager says of a node.
+// node returns the ResourceManager's report of a node.
 func (o *observed) node(id records.NodeID) records.NodeReport {
 	o.t.Helper()
 	nodes, err := o.client.ClusterNodes(o.t.Context(), records.NodeRunning)

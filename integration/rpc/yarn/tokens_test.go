@@ -32,8 +32,8 @@ func TestTokensThatRoll(t *testing.T) {
 	})
 }
 
-// outliveToken would catch an ApplicationMaster that keeps its first token: it loses the ResourceManager after a day, with its
-// next connection.
+// outliveToken would catch an ApplicationMaster that keeps its first token. After a day, it would lose the
+// ResourceManager with its next connection.
 func outliveToken(t *testing.T, c *cluster.Cluster) {
 	report := rpctest.SubmitUnmanaged(t, rpctest.Client(t, c, rpctest.Me(t)), "default", nil)
 	o := rpctest.LeadOptions(t, c, report)
@@ -55,7 +55,7 @@ func outliveToken(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// refuses reports whether the ResourceManager takes no connection with token any more.
+// refuses reports whether the ResourceManager no longer accepts connections with token.
 func refuses(t *testing.T, scheduler string, token *creds.Token) bool {
 	t.Helper()
 	conn, err := yarnrpc.Dial(t.Context(), scheduler, yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, Auth: yarnrpc.Auth{Token: creds.Fixed(token)}})
@@ -71,8 +71,8 @@ func refuses(t *testing.T, scheduler string, token *creds.Token) bool {
 	return false
 }
 
-// replaceToken would catch a token that YARN replaces and that is dropped on the way to the NodeManager: one that starts anew
-// knows the newest key alone, and no container could be started there.
+// replaceToken would catch a replaced token of YARN that does not reach the NodeManager's connections. A restarted
+// NodeManager knows only the newest key, so no container could be started there.
 func replaceToken(t *testing.T, c *cluster.Cluster) {
 	m, _ := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
 	begun := allocate(t, m, 1)[0]
@@ -108,7 +108,7 @@ func replaceToken(t *testing.T, c *cluster.Cluster) {
 	if restarted != nil {
 		t.Fatal(restarted)
 	}
-	// The containers of before have ended with it: this NodeManager recovers none.
+	// The earlier containers have ended with it, because this NodeManager recovers none.
 	nm := rpctest.Closing(t, nmclient.New(nmclient.Options{}))
 	nm.SetTokens(map[records.NodeID]*creds.Token{node: first})
 	container := allocate(t, m, 1)[0]
