@@ -24,8 +24,8 @@ const (
 	asksContainers = 10_000
 )
 
-// manyAsks measures how an ApplicationMaster gets thousands of containers, with amrm and
-// with Hadoop's own client.
+// manyAsks measures how an ApplicationMaster gets thousands of containers, with amrm and with
+// Hadoop's own client.
 func manyAsks(ctx context.Context, r *rig) (_ table, err error) {
 	t := table{
 		title: "Asks",
@@ -107,7 +107,7 @@ func unmanagedApplication(ctx context.Context, r *rig) (records.ApplicationID, e
 	}
 }
 
-// fleet are simulated NodeManagers, with room for all containers of manyAsks.
+// fleet is a set of simulated NodeManagers, with room for all containers of manyAsks.
 type fleet struct {
 	client *resourcetracker.Client
 	nodes  []*resourcetracker.Node
@@ -115,8 +115,8 @@ type fleet struct {
 	beats  *errgroup.Group
 }
 
-// startFleet registers the nodes, on loopback addresses of their own, and lets them
-// heartbeat, spread over the second.
+// startFleet registers the nodes on loopback addresses of their own, and starts their heartbeats,
+// spread over a second.
 func startFleet(ctx context.Context, r *rig) (_ *fleet, err error) {
 	conf, err := hadoopconf.Load(r.cluster.ConfDir(), hadoopconf.Environment{})
 	if err != nil {
@@ -151,7 +151,7 @@ func startFleet(ctx context.Context, r *rig) (_ *fleet, err error) {
 	return f, nil
 }
 
-// beat heartbeats for a node until ctx ends.
+// beat sends heartbeats for a node until ctx ends.
 func beat(ctx context.Context, node *resourcetracker.Node) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -174,7 +174,7 @@ func (f *fleet) hosts() (hosts []string) {
 	return hosts
 }
 
-// stop takes the nodes away again.
+// stop removes the nodes.
 func (f *fleet) stop(ctx context.Context) error {
 	f.cancel()
 	err := f.beats.Wait()

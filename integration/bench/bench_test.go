@@ -22,8 +22,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// asChild makes the test binary a process that a test watches: it holds some
-// memory until its standard input ends.
+// asChild makes the test binary a process that a test watches. The process holds some memory until its standard input
+// ends.
 const asChild = "BOBBIN_BENCH_CHILD"
 
 func TestMain(m *testing.M) {
@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 
 const childHolds = 16 << 20
 
-// TestPageIsMade would catch a benchmark that has fallen behind what it measures:
-// every section that neither takes long nor needs java is measured once, on a real cluster.
+// TestPageIsMade would catch a benchmark that does not work with the current code. It measures every section that is
+// not long and does not need java once, on a real cluster.
 func TestPageIsMade(t *testing.T) {
 	cluster.Long(t)
 	c := open(t)
@@ -58,9 +58,9 @@ func TestPageIsMade(t *testing.T) {
 	}
 }
 
-// TestSectionsBesideJavaAreMade would catch programs that no longer do the same, and a
-// fleet of NodeManagers that no longer gets containers. It has a cluster of its own, as
-// nobody else's containers would run on that fleet.
+// TestSectionsBesideJavaAreMade would catch Java and Go programs that no longer do the same, and a fleet of
+// NodeManagers that no longer gets containers. It has a cluster of its own, because containers of other tests would not
+// run on that fleet.
 func TestSectionsBesideJavaAreMade(t *testing.T) {
 	cluster.Long(t)
 	c := clusters.Own(t, cluster.Config{NodeManagers: 1, Heartbeat: time.Second, Users: []string{user}})
@@ -75,8 +75,8 @@ func TestSectionsBesideJavaAreMade(t *testing.T) {
 	}
 }
 
-// TestFlinkIsMeasuredBesideBobbin would catch a Flink that no longer runs the same job, or
-// that is compared with something else.
+// TestFlinkIsMeasuredBesideBobbin would catch a Flink that no longer runs the same job, or that is compared with the
+// wrong figures.
 func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	cluster.Long(t)
 	home, err := exec.CommandContext(t.Context(), "../../scripts/flink").Output()
@@ -93,7 +93,7 @@ func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	}
 }
 
-// open is the run's open cluster, with a home for the user who measures.
+// open returns the run's open cluster, with a home for the user of the benchmarks.
 func open(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	c := clusters.Use(t, clusters.Open)
@@ -107,7 +107,7 @@ func open(t *testing.T) *cluster.Cluster {
 	return c
 }
 
-// pageOf builds what is measured, and measures once.
+// pageOf builds the programs to measure, and measures once.
 func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	t.Helper()
 	bin := t.TempDir()
@@ -141,8 +141,7 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	return out.String()
 }
 
-// TestContainersAreWatched would catch memory that is counted for nobody, or for
-// the wrong container.
+// TestContainersAreWatched would catch memory that is assigned to no container, or to the wrong one.
 func TestContainersAreWatched(t *testing.T) {
 	start(t, "bobbin", "CONTAINER_ID=container_before", "appmaster")
 	seen, err := newContainers()
@@ -157,18 +156,18 @@ func TestContainersAreWatched(t *testing.T) {
 		{"bash", "CONTAINER_ID=container_2"},
 	} {
 		start(t, p[0], p[1], p[2:]...)
-		if err := seen.sample(); err != nil { // each time: the next one may get the number of a process that has ended
+		if err := seen.sample(); err != nil { // each time, because the next process may get the id of an ended one
 			t.Fatal(err)
 		}
 	}
-	// Of others' containers on this machine there may be any number.
+	// This machine may have any number of other containers.
 	if !seen.masters["container_1"] || seen.masters["container_2"] {
 		t.Errorf("masters are %v", seen.masters)
 	}
 	if before, is := seen.peaks["container_before"]; is {
 		t.Errorf("a process that existed before is watched: %+v", before)
 	}
-	// The race detector multiplies what a process holds.
+	// The race detector multiplies a process's memory.
 	one, two := seen.peaks["container_1"], seen.peaks["container_2"]
 	if one.RSS < childHolds || two.RSS < one.RSS*3/2 || two.RSS > one.RSS*5/2 {
 		t.Errorf("one process holds %+v, two hold %+v, want %d or more and twice that; containers' processes are %v", one, two, childHolds, seen.inside)
@@ -178,8 +177,8 @@ func TestContainersAreWatched(t *testing.T) {
 	}
 }
 
-// TestAnApplicationsMasterIsFound would catch the memory of another application, of another
-// container, or of the shell that waits for the master.
+// TestAnApplicationsMasterIsFound would catch the memory of another application, of another container, or of the shell
+// that waits for the master.
 func TestAnApplicationsMasterIsFound(t *testing.T) {
 	id, err := records.ParseApplicationID("application_1700000000000_0001")
 	if err != nil {
@@ -197,7 +196,7 @@ func TestAnApplicationsMasterIsFound(t *testing.T) {
 	}
 }
 
-// TestLargestIsOfEachKind would catch a worker that is taken for a master.
+// TestLargestIsOfEachKind would catch a worker that counts as a master.
 func TestLargestIsOfEachKind(t *testing.T) {
 	c := containers{
 		masters: map[string]bool{"m": true},
@@ -209,8 +208,7 @@ func TestLargestIsOfEachKind(t *testing.T) {
 	}
 }
 
-// start starts a process of a name that ends with the test, and waits until it
-// holds its memory.
+// start starts a process with this name until the test ends, and waits until it holds its memory.
 func start(t *testing.T, name, entry string, args ...string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -244,8 +242,7 @@ func start(t *testing.T, name, entry string, args ...string) {
 	}
 }
 
-// TestChildrensTimeIsReadFromTheKernel would catch a time of the wrong field, or
-// one in the wrong unit.
+// TestChildrensTimeIsReadFromTheKernel would catch a time from the wrong field, or in the wrong unit.
 func TestChildrensTimeIsReadFromTheKernel(t *testing.T) {
 	got, err := childrenCPU([]byte("7 (a) b) 1 2) S 1 7 7 0 -1 4194560 100 200 300 400 11 12 1300 14 20 0 1 0 5 6 7\n"))
 	if want := (1300 + 14) * 10 * time.Millisecond; err != nil || got != want {
@@ -279,8 +276,8 @@ func TestChildrensTimeIsReadFromTheKernel(t *testing.T) {
 
 var wordPattern = regexp.MustCompile(`[A-Za-z0-9_]+`)
 
-// TestCountByHandIsACount would catch a yardstick that is fast because it is
-// wrong: words at the borders of parts, or that nothing ends.
+// TestCountByHandIsACount would catch a yardstick that is fast because it counts wrongly: words at the borders of
+// parts, or at the end of the file.
 func TestCountByHandIsACount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "text")
 	rapid.Check(t, func(rt *rapid.T) {
@@ -310,8 +307,8 @@ func TestTablesAreAligned(t *testing.T) {
 	}
 }
 
-// TestComparisonsAreRatiosOfMedians would catch a ratio of other numbers than those beside
-// it, a row that fails where there is no Flink, and one that hides what is too slow.
+// TestComparisonsAreRatiosOfMedians would catch a ratio of other numbers than those beside it, a row that fails without
+// Flink, and a row that does not mark a missed goal.
 func TestComparisonsAreRatiosOfMedians(t *testing.T) {
 	run := func(millis ...int) (runs []usage) {
 		for _, ms := range millis {
@@ -337,8 +334,8 @@ func TestComparisonsAreRatiosOfMedians(t *testing.T) {
 	}
 }
 
-// TestMeasuredSectionsReplaceThoseOfTheirTitles would catch a page that loses what was not
-// measured again, or has it twice.
+// TestMeasuredSectionsReplaceThoseOfTheirTitles would catch a page that loses sections that were not measured again, or
+// has a section twice.
 func TestMeasuredSectionsReplaceThoseOfTheirTitles(t *testing.T) {
 	section := func(title, text string) table {
 		return table{title: title, text: text, date: "2026-11-21", load: "0.5", head: []string{"h"}}
@@ -378,8 +375,8 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// TestProcessesThatHaveEndedAreForgotten would catch a container's process that counts for nobody, because an earlier
-// process had its number.
+// TestProcessesThatHaveEndedAreForgotten would catch a container's process that is not counted because an earlier
+// process had its id.
 func TestProcessesThatHaveEndedAreForgotten(t *testing.T) {
 	c := containers{others: map[int]bool{2: true, 3: true}, inside: map[int]string{4: "container_1", 5: "container_1"}}
 	c.forget([]int{1, 3, 5})

@@ -8,7 +8,7 @@ import (
 
 const coldRuns = 9
 
-// coldStart measures commands that do little, and what is installed.
+// coldStart measures short commands, and the size of the installation.
 func coldStart(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Commands",

@@ -18,31 +18,31 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// sampleInterval is how often the memory of containers is read: a tiny job's task
-// host lives for a quarter of a second.
+// sampleInterval is the time between two readings of the containers' memory. A tiny job's task host
+// lives for a quarter of a second.
 const sampleInterval = 10 * time.Millisecond
 
-// resident is memory as the kernel counts it, in bytes.
+// resident is memory in bytes, as the kernel counts it.
 type resident struct {
-	RSS int64 // pages that are mapped, as the NodeManager counts them
-	PSS int64 // the same, with a page that several processes share divided among them
+	RSS int64 // mapped pages, as the NodeManager counts them
+	PSS int64 // the same, but a shared page is divided among its processes
 }
 
 func (m resident) plus(o resident) resident { return resident{m.RSS + o.RSS, m.PSS + o.PSS} }
 
 func (m resident) max(o resident) resident { return resident{max(m.RSS, o.RSS), max(m.PSS, o.PSS)} }
 
-// containers watches the processes that YARN starts on this machine, which is
-// every node of the cluster.
+// containers watches the processes that YARN starts on this machine. All nodes of the cluster are
+// on this machine.
 type containers struct {
-	others map[int]bool   // processes that were there before, and those that are nobody's container
+	others map[int]bool   // processes from before, and those that belong to no container
 	inside map[int]string // processes of containers, with the container's id
 
-	masters map[string]bool     // the containers that hold an ApplicationMaster
-	peaks   map[string]resident // of each container's processes together
+	masters map[string]bool     // containers with an ApplicationMaster
+	peaks   map[string]resident // the largest sum of each container's processes
 }
 
-// newContainers is for containers that begin from now on.
+// newContainers watches containers that begin from now on.
 func newContainers() (*containers, error) {
 	running, err := processIDs()
 	if err != nil {
@@ -58,7 +58,7 @@ func newContainers() (*containers, error) {
 	return c, nil
 }
 
-// watchContainers watches from now until stop, which gives what has been seen.
+// watchContainers watches from now until stop, which returns the result.
 func watchContainers(ctx context.Context) (stop func() (*containers, error), err error) {
 	c, err := newContainers()
 	if err != nil {
@@ -66,7 +66,7 @@ func watchContainers(ctx context.Context) (stop func() (*containers, error), err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	var failed error // the goroutine's until it has ended
+	var failed error // belongs to the goroutine until its end
 	watching.Go(func() { failed = c.watch(ctx) })
 	return func() (*containers, error) {
 		cancel()
@@ -122,7 +122,7 @@ func (c *containers) sample() error {
 	return nil
 }
 
-// forget forgets the processes that have ended: the kernel gives their numbers anew.
+// forget forgets the ended processes, because the kernel reuses their ids.
 func (c *containers) forget(running []int) {
 	runs := make(map[int]bool, len(running))
 	for _, pid := range running {
@@ -132,8 +132,8 @@ func (c *containers) forget(running []int) {
 	maps.DeleteFunc(c.inside, func(pid int, _ string) bool { return !runs[pid] })
 }
 
-// identify finds out whether a process is one of ours in a container. YARN's
-// shells, which become ours or wait for them, are looked at again.
+// identify finds out whether a process is one of ours in a container. It looks again at YARN's
+// shells, which become one of ours or wait for one.
 func (c *containers) identify(pid int) error {
 	environ, err := readProcess(pid, "environ")
 	if err != nil {
@@ -163,8 +163,8 @@ func (c *containers) identify(pid int) error {
 	return nil
 }
 
-// largest is the peak of the ApplicationMaster's container, and that of the
-// worker's container that held most.
+// largest returns the peak of the ApplicationMaster's container, and the highest peak of a worker's
+// container.
 func (c *containers) largest() (master, worker resident) {
 	for id, peak := range c.peaks {
 		if c.masters[id] {
@@ -190,7 +190,7 @@ func processIDs() ([]int, error) {
 	return ids, nil
 }
 
-// readProcess reads a file of /proc/PID; that of a process that is gone is empty.
+// readProcess reads a file of /proc/PID. It is empty for an ended process.
 func readProcess(pid int, name string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ESRCH) {
@@ -199,8 +199,8 @@ func readProcess(pid int, name string) ([]byte, error) {
 	return text, err
 }
 
-// residentOf reads smaps_rollup, which counts pages; the numbers in stat and
-// statm lag behind on machines with several processors.
+// residentOf reads smaps_rollup, which counts pages. The numbers in stat and statm are late on
+// machines with several processors.
 func residentOf(pid int) (resident, error) {
 	text, err := readProcess(pid, "smaps_rollup")
 	if err != nil || len(text) == 0 {

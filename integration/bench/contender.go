@@ -2,20 +2,20 @@ package main
 
 import "context"
 
-// contender is a system that runs the same job on the same cluster as the others. Its
-// commands are those that its users type; a session is named by its application's id.
+// contender is a system that runs the same job on the same cluster as the others. Its commands are
+// those of its users. The application's id names a session.
 type contender interface {
 	environment() []string
-	// perJob runs the job in a cluster of its own, and ends with it.
+	// perJob runs the job in a cluster of its own, and returns after its end.
 	perJob() []string
-	// uploading is perJob when nothing of it is on the cluster, for which forget provides.
+	// uploading is perJob while nothing of the contender is on the cluster. forget removes it.
 	uploading() []string
 	forget(ctx context.Context) error
-	// application starts the job in a cluster whose ApplicationMaster runs the program, too.
+	// application starts the job in a cluster whose ApplicationMaster also runs the program.
 	application() []string
-	// session starts a session, and ends once it is ready.
+	// session starts a session, and returns when it is ready.
 	session() []string
-	// job runs the job in a session, and ends with it.
+	// job runs the job in a session, and returns after its end.
 	job(session string) []string
 	// list lists the jobs of a session.
 	list(session string) []string
@@ -45,7 +45,7 @@ func (b bobbin) list(session string) []string {
 	return []string{b.program("bobbin"), "list", "-id", session}
 }
 
-// command is one that runs the example.
+// command returns a command that runs the example.
 func (b bobbin) command(words ...string) []string {
 	words = append([]string{b.program("bobbin")}, words...)
 	return append(words, b.program("examples/wordcount"), "--input", b.input, "--output", b.input+"-counts", "--overwrite")

@@ -10,18 +10,18 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// edition is a page in the making.
+// edition is a page while it is made.
 type edition struct {
 	machine  machine
-	hadoop   string    // its version
-	sections []section // that are measured
-	whole    bool      // the page has no others
-	file     string    // that keeps the page beside stdout; "": none does
+	hadoop   string    // Flink's version
+	sections []section // sections to measure
+	whole    bool      // the page has no other sections
+	file     string    // writes the page to a file beside stdout; "": to none
 	log      logrus.FieldLogger
 }
 
-// publish measures the sections, keeps each of them at once, and prints the page. After an error
-// it prints what has been measured until then.
+// publish measures the sections, keeps each of them at once, and prints the page. After an error it
+// prints the sections measured until then.
 func (e *edition) publish(ctx context.Context, r *rig, stdout io.Writer) error {
 	kept, err := keepIn(e.file, e.machine, e.hadoop)
 	if err != nil {
@@ -36,9 +36,9 @@ func (e *edition) publish(ctx context.Context, r *rig, stdout io.Writer) error {
 	return err
 }
 
-// measure measures the sections one after another, and gives each to keep at once. After an
-// error it returns the sections before, and the rows that the failed section has. Those are not
-// kept: the file may have all rows of that section from an earlier day.
+// measure measures the sections one after another, and passes each to keep at once. After an error
+// it returns the sections before, and the rows of the failed section. It does not keep those rows,
+// because the file may have all rows of that section from an earlier day.
 func (e *edition) measure(ctx context.Context, r *rig, keep func(table) error) (tables []table, err error) {
 	for _, s := range e.sections {
 		load, err := loadAverage()

@@ -19,12 +19,12 @@ const (
 	smallFiles    = 10_000
 	smallFile     = "the quick brown fox ran" // 23 bytes
 	smallFileRuns = 5
-	// writers is how many files are written at a time.
+	// writers is the number of files written at a time.
 	writers = 16
 )
 
-// manySmallFiles measures a job whose files take longer to open than to read, and counts what it asks
-// of the NameNode.
+// manySmallFiles measures a job whose files take longer to open than to read, and counts its calls
+// to the NameNode.
 func manySmallFiles(ctx context.Context, r *rig) (t table, err error) {
 	t = table{
 		title: "Many small files",
@@ -92,7 +92,7 @@ func manySmallFiles(ctx context.Context, r *rig) (t table, err error) {
 	return t, nil
 }
 
-// smallFiles gives a directory on HDFS with all of them, which it makes once.
+// smallFiles returns a directory on HDFS with all files, which it makes once.
 func (r *rig) smallFiles(ctx context.Context) (string, error) {
 	home, err := r.client.Files.Home()
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *rig) smallFiles(ctx context.Context) (string, error) {
 	return dir, r.client.Files.Rename(ctx, making, dir)
 }
 
-// nameNodeCalls are what the NameNode has answered since it began, of some kinds (NameNodeActivity).
+// nameNodeCalls holds the NameNode's counts of answered calls of some kinds (NameNodeActivity).
 type nameNodeCalls struct{ GetBlockLocations, FileInfoOps, GetListingOps int64 }
 
 func (r *rig) nameNodeCalls(ctx context.Context) (nameNodeCalls, error) {

@@ -23,21 +23,21 @@ import (
 //go:embed flink/WordCount.java flink/config.yaml.tmpl flink/log4j.properties
 var flinkFiles embed.FS
 
-// Flink's commands.
+// Classes of Flink's commands.
 const (
 	flinkCommand = "org.apache.flink.client.cli.CliFrontend"
 	flinkSession = "org.apache.flink.yarn.cli.FlinkYarnSessionCli"
 )
 
-// flink is Flink as its users install it for YARN: its libraries lie on HDFS, where all
-// applications and the nodes' caches share them (yarn.provided.lib.dirs). Its commands are
-// the java processes that its shell scripts end with: the scripts' own time is left out.
+// flink is Flink as users install it for YARN. Its libraries are on HDFS, and all applications and
+// the nodes' caches share them (yarn.provided.lib.dirs). Its commands are the java processes that
+// its shell scripts start, so that the time of the scripts does not count.
 type flink struct {
 	rig       *rig
 	home      string // Flink's distribution
 	java      string
 	javaHome  string
-	dir       string // of this machine: its configuration
+	dir       string // on this machine: its configuration
 	libraries string // on HDFS
 	jar       string // of the program
 	input     string
@@ -45,8 +45,8 @@ type flink struct {
 	options   []string
 }
 
-// javaOptions are what Hadoop and Flink have java 17 open to them, as Flink's own
-// config.yaml has it.
+// javaOptions are the options of Flink's own config.yaml that open java 17's internals to Hadoop
+// and Flink.
 func javaOptions() []string {
 	var options []string
 	for _, name := range []string{"java.rmi/sun.rmi.registry", "java.security.jgss/sun.security.krb5", "java.base/sun.net.util"} {
@@ -61,14 +61,14 @@ func javaOptions() []string {
 	return options
 }
 
-// tunedOptions let a java process start soonest.
+// tunedOptions make a java process start fastest.
 func tunedOptions() []string {
 	return append(javaOptions(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 }
 
-// installFlink puts the libraries on HDFS, compiles the program, and configures Flink as it
-// comes, and tuned: java begins with what it compiles soonest, and YARN is asked for
-// containers as often as Bobbin does.
+// installFlink uploads the libraries to HDFS, compiles the program, and configures Flink twice:
+// with its defaults, and tuned. Tuned, java starts fastest, and Flink asks YARN for containers as
+// often as Bobbin does.
 func installFlink(ctx context.Context, r *rig, input string) (plain, tuned *flink, err error) {
 	java, err := artifacts.FindJava()
 	if err != nil {
@@ -127,7 +127,7 @@ func (f *flink) configure(hadoop artifacts.Jars, javaOptions []string, tuned boo
 	return os.WriteFile(filepath.Join(f.dir, "config.yaml"), []byte(text.String()), 0o644)
 }
 
-// compile makes the program's jar.
+// compile builds the program's jar.
 func (f *flink) compile(ctx context.Context) (jar string, err error) {
 	javac, err := artifacts.FindJavac()
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *flink) compile(ctx context.Context) (jar string, err error) {
 	return jar, errors.Join(content.AddFS(os.DirFS(classes)), content.Close(), file.Close())
 }
 
-// provide puts the libraries on HDFS.
+// provide uploads the libraries to HDFS.
 func (f *flink) provide(ctx context.Context) (dir string, err error) {
 	home, err := f.rig.client.Files.Home()
 	if err != nil {
@@ -181,7 +181,7 @@ func (f *flink) provide(ctx context.Context) (dir string, err error) {
 	return dir, nil
 }
 
-// version is Flink's, and that of its java.
+// version returns the versions of Flink and of its java.
 func (f *flink) version() (string, error) {
 	const prefix, suffix = "flink-dist-", ".jar"
 	dist, err := filepath.Glob(filepath.Join(f.home, "lib", prefix+"*"+suffix))
@@ -206,7 +206,8 @@ func (f *flink) environment() []string {
 
 func (f *flink) perJob() []string { return f.run("run", "-t", "yarn-per-job", f.provided()) }
 
-// uploading leaves out where the libraries are: they are uploaded for each application.
+// uploading returns a Flink without the folder of provided libraries, so that each application
+// uploads them.
 func (f *flink) uploading() []string { return f.run("run", "-t", "yarn-per-job") }
 
 func (f *flink) forget(context.Context) error { return nil }
@@ -227,7 +228,7 @@ func (f *flink) list(session string) []string {
 
 func (f *flink) provided() string { return "-Dyarn.provided.lib.dirs=" + f.libraries }
 
-// run is a command that runs the program.
+// run returns a command that runs the program.
 func (f *flink) run(words ...string) []string {
 	return f.command(flinkCommand, append(words, "-c", "WordCount", f.jar, f.input, f.input+"-counts-of-flink")...)
 }

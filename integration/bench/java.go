@@ -17,7 +17,7 @@ import (
 //go:embed asks/Asks.java calls/Calls.java pom.xml.tmpl
 var javaSources embed.FS
 
-// compileJava gives the command of a class beside a program of ours, without its
+// compileJava returns the command of a class that is beside a program of ours, without its
 // arguments.
 func compileJava(ctx context.Context, r *rig, program, class string) ([]string, error) {
 	jars, err := artifacts.Fetch(ctx, r.cluster.Version())
@@ -40,7 +40,7 @@ func compileJava(ctx context.Context, r *rig, program, class string) ([]string, 
 	return []string{java, "-cp", jars.Classpath(r.cluster.ConfDir(), filepath.Join(dir, "classes")), class}, nil
 }
 
-// writeProject makes the folder that Maven builds a class in.
+// writeProject makes the folder in which Maven builds a class.
 func writeProject(dir, version, program, class string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// keeper keeps what has been measured as soon as it is: minutes of work are not to be lost for
-// what comes after them. The zero one keeps nothing.
+// keeper writes each result to a file at once, so that a later error does not lose minutes of work.
+// The zero keeper keeps nothing.
 type keeper struct {
 	path    string
 	content string // of the file
 }
 
-// keepIn makes a keeper of a file. Where there is none yet, a new page begins.
+// keepIn makes a keeper of a file. If the file does not exist, it begins a new page.
 func keepIn(path string, m machine, hadoop string) (keeper, error) {
 	if path == "" {
 		return keeper{}, nil
@@ -30,7 +30,7 @@ func keepIn(path string, m machine, hadoop string) (keeper, error) {
 	return k, nil
 }
 
-// checkKept tells whether a file can be kept, before the machine is busy with the cluster.
+// checkKept checks that a file can be written, before the measurements.
 func checkKept(path string) error {
 	if path == "" {
 		return nil
@@ -58,7 +58,7 @@ func (k *keeper) add(t table) error {
 	return k.write()
 }
 
-// end keeps a page of which every section is new, without what was there before.
+// end writes a page in which every section is new, without the old content.
 func (k *keeper) end(content string) error {
 	if k.path == "" {
 		return nil
@@ -67,7 +67,7 @@ func (k *keeper) end(content string) error {
 	return k.write()
 }
 
-// write puts the page in place of the one before, as a whole: an interruption leaves either.
+// write replaces the file as a whole. After an interruption the file is the old one or the new one.
 func (k *keeper) write() (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(k.path), filepath.Base(k.path)+".*")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// TestMeasurementsAreKept would catch half an hour of measurements that is lost to its last section, or to a file that is
-// not there, and sections of others that are lost with it.
+// TestMeasurementsAreKept would catch half an hour of measurements that is lost because the last section fails or the
+// file does not exist, and sections of earlier runs that are lost.
 func TestMeasurementsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	one, two := table{title: "One", text: "First.", head: []string{"x"}}, table{title: "Two", text: "Second.", head: []string{"y"}}
@@ -55,7 +55,7 @@ func TestMeasurementsAreKept(t *testing.T) {
 	}
 }
 
-// TestAFailedSectionLosesNoOther would catch half an hour of measurements that is lost to the section after them.
+// TestAFailedSectionLosesNoOther would catch half an hour of measurements that is lost because a later section fails.
 func TestAFailedSectionLosesNoOther(t *testing.T) {
 	measured := table{title: "One", text: "First.", head: []string{"x"}, rows: [][]string{{"1"}}}
 	partial := table{title: "Two", text: "Second.", head: []string{"y"}, rows: [][]string{{"2"}}}
@@ -91,7 +91,7 @@ func TestAFailedSectionLosesNoOther(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotBeKeptIsToldFirst would catch a run that finds out at its end.
+// TestAFileThatCannotBeKeptIsToldFirst would catch a run that finds out only at its end.
 func TestAFileThatCannotBeKeptIsToldFirst(t *testing.T) {
 	dir := t.TempDir()
 	for path, good := range map[string]bool{"": true, filepath.Join(dir, "new.md"): true, dir: false, filepath.Join(dir, "none", "page.md"): false} {
@@ -101,7 +101,7 @@ func TestAFileThatCannotBeKeptIsToldFirst(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	if code := run(t.Context(), []string{"-only", "cold", "-o", dir}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "not a regular file") || out.Len() > 0 {
-		t.Errorf("exit code %d, stderr %q", code, errs.String()) // before a cluster is started, which would be told here
+		t.Errorf("exit code %d, stderr %q", code, errs.String()) // before a cluster starts, whose start would be reported here
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("there are %v, %v", left, err)

@@ -19,7 +19,7 @@ const (
 	parallelism = 2
 )
 
-// largeJob measures a job that has much to do.
+// largeJob measures a large job.
 func largeJob(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A large job",
@@ -78,8 +78,8 @@ func largeJob(ctx context.Context, r *rig) (table, error) {
 	return t, nil
 }
 
-// largeRun runs the job once, and gives the processor time of all processes of
-// ours: the client's and the containers'.
+// largeRun runs the job once, and returns the processor time of all our processes: the client's and
+// the containers'.
 func (r *rig) largeRun(ctx context.Context, input string) (job, time.Duration, error) {
 	before, err := r.containersCPU()
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *rig) readAll(ctx context.Context, uri string) (err error) {
 	return err
 }
 
-// ownTime is how long f takes, and what processor time of this process.
+// ownTime returns the duration of f, and this process's processor time during it.
 func ownTime(f func() error) (wall, cpu time.Duration, err error) {
 	before, start := ownCPU(), time.Now()
 	err = f()
@@ -120,7 +120,7 @@ func ownTime(f func() error) (wall, cpu time.Duration, err error) {
 func ownCPU() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err) // getrusage(2): only a wrong argument fails
+		panic(err) // getrusage(2) fails only for a wrong argument
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
@@ -129,8 +129,8 @@ func ownCPU() time.Duration {
 // (USER_HZ).
 const clockTick = 10 * time.Millisecond
 
-// containersCPU is the processor time of all containers that have ended: what the
-// kernel has added up for the NodeManagers, whose children they were.
+// containersCPU returns the processor time of all ended containers. The kernel adds it up for the
+// NodeManagers, whose children they were.
 func (r *rig) containersCPU() (time.Duration, error) {
 	var total time.Duration
 	for _, name := range r.cluster.Daemons() {
@@ -154,9 +154,9 @@ func (r *rig) containersCPU() (time.Duration, error) {
 	return total, nil
 }
 
-// childrenCPU reads fields 16 and 17 of /proc/PID/stat: the time of children that
-// were waited for, and of theirs, in user mode and in the kernel. They are behind
-// the program's name in parentheses, which may hold anything.
+// childrenCPU reads fields 16 and 17 of /proc/PID/stat: the time in user mode and in the kernel of
+// children that were waited for, and of their children. The fields are after the program's name in
+// parentheses, which may contain any character.
 func childrenCPU(stat []byte) (time.Duration, error) {
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 15 {

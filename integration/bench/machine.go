@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
-// machine is what the numbers were measured on.
+// machine describes the machine of the measurements.
 type machine struct {
 	processor string
 	memoryKB  int64
@@ -41,15 +41,14 @@ func lookAtMachine() (machine, error) {
 	return m, nil
 }
 
-// loadAverage is the number of processes that ran or waited to run, on average of
-// the last minute.
+// loadAverage returns the average number of processes that ran or waited to run in the last minute.
 func loadAverage() (string, error) {
 	text, err := os.ReadFile("/proc/loadavg")
 	load, _, _ := strings.Cut(string(text), " ")
 	return load, err
 }
 
-// field is the value of the first line of a file of /proc that has this name.
+// field returns the value of the first line with this name in a file of /proc.
 func field(text []byte, name string) string {
 	for line := range strings.Lines(string(text)) {
 		if key, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(key) == name {

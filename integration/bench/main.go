@@ -1,13 +1,12 @@
-// Command bench measures what a user of Bobbin waits for and pays for, on a real
-// HDFS and YARN that it starts: how long commands and jobs take, and what memory
-// and processor time. It prints a page of Markdown. Nothing is asserted; numbers
-// are for people to compare.
+// Command bench measures the waits and costs of Bobbin's users on a real HDFS and YARN, which it
+// starts: the time of commands and jobs, and their memory and processor time. It prints a page of
+// Markdown. It asserts nothing; people compare the numbers.
 //
 //	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,session,files,submit]
 //	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
-// scripts/bench builds what it needs and runs it. It starts no goroutines but
-// those that watch processes, which end with what they watch.
+// scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
+// these processes.
 package main
 
 import (
@@ -57,14 +56,14 @@ func sections() []section {
 	}
 }
 
-// options are the command line's.
+// options are the command's flags.
 type options struct {
-	bin   string   // directory with the binaries
+	bin   string   // directory of the binaries
 	only  []string // names of sections; all if empty
-	runs  int      // at most, of each measurement; 0 for as many as it should have
-	calls int      // at most, of a run of those that make calls; 0 for as many as it should have
-	flink string   // Flink's distribution, to measure beside Bobbin; "" for none
-	file  string   // where the page, or its measured sections, go beside stdout; "" for nowhere
+	runs  int      // maximum for each measurement; 0: its default
+	calls int      // maximum for each run with calls; 0: its default
+	flink string   // Flink's distribution, to measure beside Bobbin; "": none
+	file  string   // file for the page, or for its measured sections, beside stdout; "": none
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -98,7 +97,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// run is the program: exit code 0, or 1 with the reason on stderr.
+// run runs the command. The exit code is 0, or 1 with the reason on stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -143,7 +142,8 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 	return e.publish(ctx, r, stdout)
 }
 
-// chosen are the sections of those names, in the order of the page; all where none is named.
+// chosen returns the sections with these names, in the order of the page, or all sections if there
+// are no names.
 func chosen(names []string) []section {
 	return slices.DeleteFunc(sections(), func(s section) bool { return len(names) > 0 && !slices.Contains(names, s.name) })
 }

@@ -11,7 +11,7 @@ import (
 
 const memoryRuns = 5
 
-// residentMemory measures what the containers of a tiny job hold.
+// residentMemory measures the memory of the containers of a tiny job.
 func residentMemory(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Memory of containers",
@@ -71,8 +71,8 @@ func spreadOf(list []resident, of func(resident) int64) string {
 	return spread(values, megabytes)
 }
 
-// masterOf is what the ApplicationMaster of an application's first attempt holds, in bytes
-// that are resident. The shells that wait for it are not counted.
+// masterOf returns the resident bytes of the ApplicationMaster of an application's first attempt,
+// without the shells that wait for it.
 func masterOf(id records.ApplicationID) (int64, error) {
 	running, err := processIDs()
 	if err != nil {

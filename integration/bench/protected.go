@@ -15,7 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// protectedCalls measures what protection adds to a call, on a secure cluster of its own.
+// protectedCalls measures the cost of protection for a call, on a secure cluster of its own.
 func protectedCalls(ctx context.Context, r *rig) (_ table, err error) {
 	const principal, callers = "alice", 16
 	t := table{
@@ -76,8 +76,8 @@ func protectedCalls(ctx context.Context, r *rig) (_ table, err error) {
 	return t, nil
 }
 
-// newApplicationOf makes an id on a secure cluster, and an application of a user that
-// waits for its master.
+// newApplicationOf submits an application on a secure cluster. It belongs to a user and waits for
+// its master.
 func newApplicationOf(ctx context.Context, c *cluster.Cluster, principal string) (records.ApplicationID, error) {
 	login, err := c.Login(principal)
 	if err != nil {

@@ -24,17 +24,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
-// user is who runs everything: an ordinary user of the cluster, whose cache is
-// nobody else's.
+// user runs everything. It is an ordinary user of the cluster with a cache of its own.
 const user = "bench"
 
-// rig is what all sections share: the binaries, a cluster, and its user.
+// rig is the state that all sections share: the binaries, a cluster, and its user.
 type rig struct {
-	bin     string // absolute path of the directory with the binaries
-	flink   string // Flink's distribution; "": it is not here
-	most    int    // runs of each measurement; 0 for no limit
-	calls   int    // of a run; 0 for no limit
-	scratch string // a directory of this machine, the user's home
+	bin     string // absolute path of the directory of the binaries
+	flink   string // Flink's distribution; "": missing
+	most    int    // maximum number of runs of each measurement; 0: no limit
+	calls   int    // maximum number of calls in a run; 0: no limit
+	scratch string // the user's home on this machine
 	cluster *cluster.Cluster
 	client  *client.Cluster
 }
@@ -58,10 +57,10 @@ func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (_ *rig, er
 	return r, nil
 }
 
-// runs is how often to measure what should be measured n times.
+// runs returns the number of runs for a measurement with a default of n.
 func (r *rig) runs(n int) int { return limited(n, r.most) }
 
-// callsOf is how many calls to make in a run that should have n.
+// callsOf returns the number of calls for a run with a default of n.
 func (r *rig) callsOf(n int) int { return limited(n, r.calls) }
 
 func limited(n, limit int) int {
@@ -75,7 +74,7 @@ func (r *rig) close() error {
 	return errors.Join(r.client.Close(), os.RemoveAll(r.scratch))
 }
 
-// quiet is a logger for what measures nothing.
+// quiet returns a logger that discards everything.
 func quiet() logrus.FieldLogger {
 	l := logrus.New()
 	l.SetLevel(logrus.ErrorLevel)
@@ -84,7 +83,7 @@ func quiet() logrus.FieldLogger {
 
 func (r *rig) program(name string) string { return filepath.Join(r.bin, name) }
 
-// environment is the user's.
+// environment returns the user's environment.
 func (r *rig) environment() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + r.scratch, "TMPDIR=" + r.scratch,
@@ -101,13 +100,13 @@ func (r *rig) getenv(name string) string {
 	return ""
 }
 
-// usage is what a command took, its children included.
+// usage holds the time and memory of a command and its children.
 type usage struct {
 	Wall, CPU time.Duration
-	Peak      int64 // bytes resident, of the largest process
+	Peak      int64 // resident bytes of the largest process
 }
 
-// run runs a command of the user's to its end, and gives what it wrote to stdout.
+// run runs a command of the user to its end, and returns its standard output.
 func (r *rig) run(ctx context.Context, command ...string) (usage, []byte, error) {
 	return r.runIn(ctx, r.environment(), command...)
 }
@@ -147,7 +146,7 @@ type job struct {
 	bobbintest.Report
 }
 
-// step is when a step was done, from the start of the command.
+// step is the time at which a step was done, from the start of the command.
 func (j job) step(name string) (time.Duration, bool) {
 	for _, s := range j.Steps {
 		if s.Name == name {
@@ -163,7 +162,7 @@ func (r *rig) wordcount(ctx context.Context, input, output string, flags ...stri
 	return r.reported(ctx, append(command, "-o", "json", r.program("examples/wordcount"), "--input", input, "--output", output, "--overwrite")...)
 }
 
-// reported runs a command of bobbin's that reports in JSON.
+// reported runs a bobbin command that reports in JSON.
 func (r *rig) reported(ctx context.Context, words ...string) (job, error) {
 	took, out, err := r.run(ctx, append([]string{r.program("bobbin")}, words...)...)
 	if err != nil {
@@ -177,7 +176,7 @@ func (r *rig) reported(ctx context.Context, words ...string) (job, error) {
 	return j, nil
 }
 
-// dropCache removes what is staged, so that the next run has to upload it.
+// dropCache removes the staged files, so that the next run uploads them.
 func (r *rig) dropCache(ctx context.Context) error {
 	home, err := r.client.Files.Home()
 	if err != nil {
@@ -186,8 +185,8 @@ func (r *rig) dropCache(ctx context.Context) error {
 	return r.client.Files.RemoveAll(ctx, home+"/"+staging.DirName+"/cache")
 }
 
-// text makes a text of a size, as gentext takes it, once, and gives the paths of
-// its file on this machine and on HDFS.
+// text makes a text of a size in gentext's format, once, and returns the paths of its file on this
+// machine and on HDFS.
 func (r *rig) text(ctx context.Context, size string) (local, remote string, err error) {
 	home, err := r.client.Files.Home()
 	if err != nil {
@@ -205,7 +204,8 @@ func (r *rig) text(ctx context.Context, size string) (local, remote string, err 
 	return local, remote, err
 }
 
-// lastLine runs a program with the user's environment and more, and gives its last line.
+// lastLine runs a program with the user's environment and further variables, and returns its last
+// line.
 func (r *rig) lastLine(ctx context.Context, command []string, more ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -220,6 +220,6 @@ func (r *rig) lastLine(ctx context.Context, command []string, more ...string) ([
 	return last, nil
 }
 
-// outOfStep lets a random part of a NodeManager's heartbeat pass, so that a run does
-// not begin in step with the end of the one before.
+// outOfStep waits for a random part of a NodeManager's heartbeat, so that a run does not begin at a
+// fixed time after the end of the run before.
 func outOfStep(ctx context.Context) error { return pause.For(ctx, rand.N(time.Second)) }

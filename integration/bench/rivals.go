@@ -12,22 +12,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// figures are what a contender took.
+// figures holds the measurements of a contender.
 type figures struct {
 	session, cold, warm, list      []usage
 	perJob, uploading, application []usage
-	masters                        []int64 // bytes that the session's ApplicationMaster holds after its jobs
+	masters                        []int64 // bytes of the session's ApplicationMaster after its jobs
 }
 
-// rivals are who is compared, and what they took so far.
+// rivals holds the contenders, and their measurements so far.
 type rivals struct {
 	bobbin       bobbin
-	flink, tuned *flink // nil: not here
+	flink, tuned *flink // nil: missing
 	ours, theirs figures
 	tunedPerJob  []usage
 }
 
-// install installs Flink, and gives its version.
+// install installs Flink, and returns its version.
 func (of *rivals) install(ctx context.Context, r *rig, input string) (version string, err error) {
 	if of.flink, of.tuned, err = installFlink(ctx, r, input); err != nil {
 		return "", err
@@ -35,8 +35,8 @@ func (of *rivals) install(ctx context.Context, r *rig, input string) (version st
 	return of.flink.version()
 }
 
-// round measures everything once that is measured i times and more. Nothing of it runs when
-// it returns.
+// round measures everything once that is measured more than i times. When it returns, nothing of it
+// runs.
 func (of *rivals) round(ctx context.Context, r *rig, i int) error {
 	err := r.compete(ctx, of.bobbin, &of.ours, i)
 	if err != nil || of.flink == nil {
@@ -74,7 +74,7 @@ func (r *rig) compete(ctx context.Context, c contender, f *figures, i int) error
 	return r.measure(ctx, c, c.uploading(), &f.uploading)
 }
 
-// inSession measures a session and what is done with it.
+// inSession measures a session and its jobs.
 func (r *rig) inSession(ctx context.Context, c contender, f *figures) (err error) {
 	if err := outOfStep(ctx); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (r *rig) inSession(ctx context.Context, c contender, f *figures) (err error
 	return err
 }
 
-// measure adds what a command took that starts an application.
+// measure adds the time and memory of a command that starts an application.
 func (r *rig) measure(ctx context.Context, c contender, command []string, to *[]usage) error {
 	took, _, err := r.launch(ctx, c, command)
 	if err == nil {
@@ -112,8 +112,8 @@ func (r *rig) measure(ctx context.Context, c contender, command []string, to *[]
 	return err
 }
 
-// launch runs a command that starts an application, which has to succeed, and waits until
-// that has ended. lived is the time from the start of the command until then.
+// launch runs a command that starts an application, which must succeed, and waits for the
+// application's end. lived is the time from the start of the command until that end.
 func (r *rig) launch(ctx context.Context, c contender, command []string) (took usage, lived time.Duration, err error) {
 	if err := outOfStep(ctx); err != nil {
 		return took, 0, err
@@ -132,7 +132,7 @@ func (r *rig) launch(ctx context.Context, c contender, command []string) (took u
 	return took, report.Finished.Sub(began), nil
 }
 
-// submit runs a command that starts an application, and finds that.
+// submit runs a command that starts an application, and finds the application.
 func (r *rig) submit(ctx context.Context, c contender, command []string) (usage, records.ApplicationReport, error) {
 	began := time.Now().Truncate(time.Millisecond)
 	took, _, err := r.runIn(ctx, c.environment(), command...)

@@ -18,10 +18,10 @@ const (
 	rpcCalls = 20_000
 )
 
-// callTimes is what both programs of calls/ print.
+// callTimes is the output of both programs of calls/.
 type callTimes struct{ PerSecond, P50Micros, P99Micros, CPUPerCall float64 }
 
-// rpcCallers measures calls of yarnrpc beside those of Hadoop's own client, in turns.
+// rpcCallers measures calls of yarnrpc and of Hadoop's own client, in turns.
 func rpcCallers(ctx context.Context, r *rig) (table, error) {
 	warmCalls, allCalls := r.callsOf(rpcWarm), r.callsOf(rpcCalls)
 	t := table{
@@ -79,7 +79,7 @@ func rpcCallers(ctx context.Context, r *rig) (table, error) {
 	return t, nil
 }
 
-// rpcProcesses measures what it costs to start a program for the sake of a few calls.
+// rpcProcesses measures the cost of starting a program for a few calls.
 func rpcProcesses(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Calls of a program that has just started",
@@ -134,7 +134,7 @@ func pick[T, V any](runs []T, one func(T) V) []V {
 
 func micros(f float64) string { return fmt.Sprintf("%.0f µs", f) }
 
-// endedApplication makes an application that YARN knows and does nothing for.
+// endedApplication makes an application that has ended and that YARN still knows.
 func endedApplication(ctx context.Context, r *rig) (records.ApplicationID, error) {
 	id, err := idleApplication(ctx, r.client.YARN)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTheScriptPreparesForWhatItMeasures runs scripts/bench beside programs that do nothing. It would catch a file that
-// cannot be written and is told of after minutes, one that is kept in another directory than the caller's, and a run of
-// all sections that leaves Flink out.
+// TestTheScriptPreparesForWhatItMeasures runs scripts/bench with fake programs that do nothing. It would catch a file
+// that cannot be written, if the script reports it only after minutes, a file in another directory than the caller's,
+// and a run of all sections without Flink.
 func TestTheScriptPreparesForWhatItMeasures(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -37,7 +37,7 @@ func TestTheScriptPreparesForWhatItMeasures(t *testing.T) {
 		"-only cold -o page.md":     "prepare\nbench -flink  -only cold -o " + here + "/page.md\n",
 		"-o=page.md -only=submit":   "prepare\nflink\nbench -flink FLINK -o " + here + "/page.md -only=submit\n",
 		"-only protected -calls 10": "prepare --all\nbench -flink  -only protected -calls 10\n",
-		"-o":                        "", // and nothing else is begun
+		"-o":                        "", // and the script has started nothing else
 		"-o none/page.md":           "",
 		"-o .":                      "",
 	} {
@@ -45,7 +45,7 @@ func TestTheScriptPreparesForWhatItMeasures(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", "bench"), strings.Fields(line)...)
 		cmd.Dir, cmd.Env = here, []string{"PATH=" + filepath.Join(root, "path") + ":" + os.Getenv("PATH"), "TOLD=" + told}
 		out, err := cmd.CombinedOutput()
-		got, _ := os.ReadFile(told) // it may not be there
+		got, _ := os.ReadFile(told) // the file may not exist
 		if string(got) != want || (err == nil) != (want != "") {
 			t.Errorf("scripts/bench %s: %v, %s\ndid %q, want %q", line, err, out, got, want)
 		}

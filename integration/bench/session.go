@@ -9,8 +9,8 @@ import (
 
 const sessionRuns = 5
 
-// sessionJobs measures a session's first job, whose workers have to start, and the job
-// after it, step by step.
+// sessionJobs measures a session's first job, whose workers must start, and the next job, step by
+// step.
 func sessionJobs(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A job of a session",
@@ -23,7 +23,7 @@ func sessionJobs(ctx context.Context, r *rig) (table, error) {
 	if err != nil {
 		return t, err
 	}
-	if _, _, err := r.sessionOfTwo(ctx, input); err != nil { // its program is uploaded
+	if _, _, err := r.sessionOfTwo(ctx, input); err != nil { // so that its program is uploaded
 		return t, err
 	}
 	var first, next []job
@@ -65,7 +65,7 @@ func (r *rig) sessionOfTwo(ctx context.Context, input string) (first, next job, 
 	return first, next, r.end(ctx, id)
 }
 
-// end ends an application, and waits until it has.
+// end ends an application, and waits for its end.
 func (r *rig) end(ctx context.Context, id records.ApplicationID) error {
 	if err := r.client.YARN.Kill(ctx, id, "measured"); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (r *rig) end(ctx context.Context, id records.ApplicationID) error {
 	return err
 }
 
-// threeLines gives the path, on HDFS, of a text that leaves a job next to nothing to do.
+// threeLines returns the path on HDFS of a text with almost no work for a job.
 func (r *rig) threeLines(ctx context.Context) (string, error) {
 	home, err := r.client.Files.Home()
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 
 const (
 	submitRuns = 5
-	// longRuns and uploadRuns are of what takes Flink half a minute each, or is asked once more
-	// beside another Flink.
+	// longRuns and uploadRuns are the numbers of runs for measurements that take Flink half a
+	// minute each, or that repeat one beside another Flink.
 	longRuns   = 2
 	uploadRuns = 1
-	// noMark stands for the ratio of what has none to reach.
+	// noMark stands for a ratio without a goal.
 	noMark = 0
 )
 
-// submissions measures what comes between a person and his job, beside Flink where it is.
+// submissions measures the time between a user's command and the job, beside Flink if it is there.
 func submissions(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Submission, beside Flink",
@@ -81,8 +81,8 @@ func peaks(runs []usage) []int64 {
 	return values
 }
 
-// compare writes a row with the times of both, and the ratio of their medians: in bold if
-// that is more than the one to reach.
+// compare writes a row with the times of both, and the ratio of their medians. The ratio is bold if
+// it exceeds the goal.
 func (t *table) compare(what string, toReach float64, ours, theirs []usage) {
 	compared(t, what, toReach, times(ours), times(theirs), millis)
 }
@@ -100,7 +100,7 @@ func times(runs []usage) []time.Duration {
 }
 
 func compared[T time.Duration | int64](t *table, what string, toReach float64, ours, theirs []T, format func(T) string) {
-	if len(ours) == 0 { // a round that failed early
+	if len(ours) == 0 { // the round has failed early
 		return
 	}
 	cells := []string{what, spread(ours, format), "", "", ""}

@@ -12,16 +12,16 @@ import (
 // table is a section of the page.
 type table struct {
 	title string
-	text  string // what was measured, and how
-	date  string // of the day
-	load  string // average of the machine before it was
+	text  string // the measured thing, and the method
+	date  string // date of the measurement
+	load  string // load average of the machine before it
 	head  []string
 	rows  [][]string
 }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// page is the whole of it, in Markdown.
+// page is the whole page, in Markdown.
 func page(m machine, hadoop string, tables []table) string {
 	var b strings.Builder
 	b.WriteString("# Benchmarks\n\n")
@@ -36,8 +36,8 @@ func page(m machine, hadoop string, tables []table) string {
 // heading begins a section.
 const heading = "\n## "
 
-// merge puts sections into a page: in place of those with their titles, and behind all
-// others where there are none.
+// merge puts sections into a page. A section replaces the one with its title; a section with a new
+// title goes to the end.
 func merge(page string, tables []table) string {
 	sections := strings.Split(page, heading)
 	for _, t := range tables {
@@ -53,7 +53,7 @@ func merge(page string, tables []table) string {
 	return strings.Join(sections, heading)
 }
 
-// markdown is the rows, with columns aligned for readers of the plain text.
+// markdown returns the rows, with aligned columns for readers of the plain text.
 func (t table) markdown() string {
 	widths := make([]int, len(t.head))
 	for _, row := range append([][]string{t.head}, t.rows...) {
@@ -81,13 +81,13 @@ func (t table) markdown() string {
 	return b.String()
 }
 
-// median of values, which must not be empty; of an even number, the upper one of
-// the two in the middle.
+// median returns the median of values, which must not be empty. For an even number it returns the
+// upper one of the two in the middle.
 func median[T cmp.Ordered](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// spread writes values as their median, and the lowest and highest behind it.
+// spread formats values as their median, then the lowest and the highest.
 func spread[T cmp.Ordered](values []T, format func(T) string) string {
 	text := format(median(values))
 	if len(values) > 1 {
@@ -100,10 +100,10 @@ func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
-// megabytes writes bytes as sizes of programs and memory are counted, by 1024.
+// megabytes formats bytes in units of 1024², like sizes of programs and memory.
 func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
 
-// rate is a speed in millions of bytes a second.
+// rate formats a speed in millions of bytes a second.
 func rate(bytes int64, d time.Duration) string {
 	return fmt.Sprintf("%.0f MB/s", float64(bytes)/1e6/d.Seconds())
 }

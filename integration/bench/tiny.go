@@ -11,11 +11,12 @@ import (
 const (
 	tinySize = "100k"
 	tinyRuns = 9
-	// warmUps run before anything counts: the daemons' first answers are slow.
+	// warmUps is the number of runs before the measurement, because the daemons' first answers are
+	// slow.
 	warmUps = 3
 )
 
-// tinyJob measures a job that has next to nothing to do, step by step.
+// tinyJob measures a job with almost no work, step by step.
 func tinyJob(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A tiny job",
@@ -73,7 +74,7 @@ func walls(jobs []job) []time.Duration {
 	return times
 }
 
-// stepNames are the names of all steps, in the order of their median times.
+// stepNames returns the names of all steps, in the order of their median times.
 func stepNames(jobs []job) []string {
 	var names []string
 	for _, j := range jobs {
@@ -99,8 +100,8 @@ func stepTimes(jobs []job, name string) []time.Duration {
 	return times
 }
 
-// stepSpread is when the jobs had done a step; nothing where they have none of
-// the name.
+// stepSpread returns the times at which the jobs had done a step, or nothing if they have no such
+// step.
 func stepSpread(jobs []job, name string) string {
 	times := stepTimes(jobs, name)
 	if len(times) == 0 {

@@ -16,11 +16,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// patience bounds each wait, far beyond what anything here takes.
+// patience bounds each wait, far above any normal time here.
 const patience = time.Minute
 
-// startWorkers measures how long the ResourceManager's driver takes to get
-// workers.
+// startWorkers measures the time in which the ResourceManager's worker provider gets workers.
 func startWorkers(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Workers",
@@ -63,18 +62,18 @@ func startWorkers(ctx context.Context, r *rig) (table, error) {
 	return t, m.close(ctx)
 }
 
-// master is an ApplicationMaster in this process (an unmanaged one, as YARN calls
-// it), of which there is but the driver.
+// master is an ApplicationMaster in this process, which YARN calls unmanaged. It consists only of
+// the worker provider.
 type master struct {
 	rig      *rig
 	id       records.ApplicationID
 	clients  *yarnworkers.Clients
 	provider *yarnworkers.Provider
 	workers  *workers
-	ordered  int // workers, in all
+	ordered  int // number of workers in all
 
 	stop  context.CancelCauseFunc
-	ended chan error // takes what the driver's Run returns; room for it
+	ended chan error // receives the result of the provider's Run; has room for it
 }
 
 var errStopped = errors.New("benchmark has ended")
@@ -140,10 +139,10 @@ func (m *master) submit(ctx context.Context) (report records.ApplicationReport, 
 	return report, err
 }
 
-// startTimes are those of the last of some workers, from their order.
+// startTimes holds the times of the last one of some workers, from their order.
 type startTimes struct{ granted, running time.Duration }
 
-// startAndRelease orders n workers, waits until all run, and ends them again.
+// startAndRelease orders n workers, waits until all run, and releases them.
 func (m *master) startAndRelease(ctx context.Context, n int) (took startTimes, err error) {
 	if err := outOfStep(ctx); err != nil {
 		return took, err
@@ -194,16 +193,16 @@ func (m *master) close(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// workers are the processes in containers. Each holds a connection to this
-// process for as long as it lives.
+// workers is the processes in containers. Each holds a connection to this process as long as it
+// lives.
 type workers struct {
 	listener net.Listener
 	serving  sync.WaitGroup
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	running  int
 	granted  []ids.ResourceID
-	last     time.Time // when the last one was granted
+	last     time.Time // time at which the last one was granted
 	failures []string
 }
 
@@ -239,7 +238,7 @@ func (w *workers) count(change int) {
 	w.running += change
 }
 
-// launch makes a worker: a shell that connects and waits.
+// launch returns a worker: a shell that connects and waits.
 func (w *workers) launch(records.ContainerID, records.NodeID, resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 	port := w.listener.Addr().(*net.TCPAddr).Port
 	return records.ContainerLaunchContext{Commands: []string{
@@ -247,7 +246,7 @@ func (w *workers) launch(records.ContainerID, records.NodeID, resourcemanager.Wo
 	}}, nil
 }
 
-// take is the driver's Report.
+// take is the provider's Report.
 func (w *workers) take(_ context.Context, events ...resourcemanager.WorkerEvent) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -255,7 +254,7 @@ func (w *workers) take(_ context.Context, events ...resourcemanager.WorkerEvent)
 		switch e := event.(type) {
 		case resourcemanager.WorkerStarting:
 			w.granted, w.last = append(w.granted, e.Worker), time.Now()
-		case resourcemanager.NodesChanged, resourcemanager.OrdersTaken: // they bring no worker and take none away
+		case resourcemanager.NodesChanged, resourcemanager.OrdersTaken: // they add and remove no worker
 		default:
 			w.failures = append(w.failures, fmt.Sprintf("%T %+v", e, e))
 		}
@@ -263,7 +262,7 @@ func (w *workers) take(_ context.Context, events ...resourcemanager.WorkerEvent)
 	return nil
 }
 
-// started gives the workers that have been started, to end them, once, and when
+// started returns the started workers once, so that they can be released, and the time at which
 // YARN granted the last of them.
 func (w *workers) started() (list []resourcemanager.Release, last time.Time) {
 	w.mu.Lock()
@@ -287,7 +286,7 @@ func (w *workers) await(ctx context.Context, n int) error {
 	})
 }
 
-// close waits for the ends of workers, whose application has ended.
+// close waits for the ends of the workers, after their application has ended.
 func (w *workers) close() error {
 	err := w.listener.Close()
 	w.serving.Wait()

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// countByHand counts the words of a file as examples/wordcount does, in the way
-// one writes it for one machine: a goroutine and a map for each part of the file.
-// It gives the numbers of words, and of distinct ones.
+// countByHand counts the words of a file like examples/wordcount, as a programmer would for one
+// machine: with a goroutine and a map for each part of the file. It returns the numbers of words
+// and of distinct words.
 func countByHand(path string, parts int) (words, distinct int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func countByHand(path string, parts int) (words, distinct int64, err error) {
 	return words, int64(len(total)), errors.Join(faults...)
 }
 
-// endOfWord moves an offset on until it is in no word.
+// endOfWord moves an offset to the end of the word in which it is.
 func endOfWord(file io.ReaderAt, at int64) (int64, error) {
 	var c [1]byte
 	for ; ; at++ {
@@ -65,7 +65,7 @@ func endOfWord(file io.ReaderAt, at int64) (int64, error) {
 func countPart(part io.Reader) (map[string]*int64, error) {
 	counts := make(map[string]*int64)
 	buffer := make([]byte, 1<<20)
-	held := 0 // bytes of a word whose end has not been read, at the start of the buffer
+	held := 0 // bytes at the start of the buffer: a word whose end has not been read
 	for {
 		n, err := io.ReadFull(part, buffer[held:])
 		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -103,8 +103,7 @@ func count(counts map[string]*int64, word []byte) {
 	counts[string(word)] = &one
 }
 
-// wordBytes gives the lowered form of each byte that belongs to a word, and 0 of
-// the others.
+// wordBytes maps each byte of a word to its lower-case form, and all other bytes to 0.
 var wordBytes = func() (lowered [256]byte) {
 	for c := range lowered {
 		switch b := byte(c); {

@@ -28,22 +28,22 @@ var programs embed.FS
 // wordCount is a program of the benchmarks.
 const wordCount = "integration/bench/flink/WordCount.java"
 
-// Flink's classes.
+// Classes of Flink.
 const (
 	masterClass = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 	workerClass = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 )
 
-// slots are enough for all jobs at once.
+// slots is enough for all jobs at once.
 const slots = 24
 
-// patience is how long anything may take on a busy machine.
+// patience bounds each wait, also on a busy machine.
 const patience = 5 * time.Minute
 
-// endTime is how long a process may take to end.
+// endTime bounds the end of a process.
 const endTime = 30 * time.Second
 
-// flink is a cluster of one JobManager and one TaskManager, in the scratch folder.
+// flink is a cluster of one JobManager and one TaskManager. Its files are in the scratch folder.
 type flink struct {
 	home, scratch string
 	dist          string // jar
@@ -53,20 +53,20 @@ type flink struct {
 	processes     []*process
 }
 
-// process is one that was started here.
+// process is a process that this program has started.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when it has ended
+	ended chan struct{} // closed when the process has ended
 }
 
-// switchedOn are options of what is off by default.
+// switchedOn holds options that turn on features that are off by default.
 const switchedOn = `jobmanager.scheduler: adaptive
 rest.flamegraph.enabled: true
 rest.profiling.enabled: true
 `
 
-// prepare compiles the programs and writes the configuration, with more options.
+// prepare compiles the programs and writes the configuration with these further options.
 func prepare(ctx context.Context, home, scratch, more string) (*flink, error) {
 	f := &flink{home: home, scratch: scratch}
 	dist, err := filepath.Glob(filepath.Join(home, "lib", "flink-dist-*.jar"))
@@ -86,7 +86,7 @@ func prepare(ctx context.Context, home, scratch, more string) (*flink, error) {
 
 func (f *flink) path(name string) string { return filepath.Join(f.scratch, name) }
 
-// compile makes the programs' jar.
+// compile builds the programs' jar.
 func (f *flink) compile(ctx context.Context) error {
 	javac, err := artifacts.FindJavac()
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *flink) compile(ctx context.Context) error {
 	return errors.Join(content.AddFS(os.DirFS(f.path("classes"))), content.Close(), file.Close())
 }
 
-// configure keeps Flink's defaults but for where it listens and what it writes.
+// configure keeps Flink's defaults, except addresses and folders.
 func (f *flink) configure(ctx context.Context, more string) error {
 	rest, err := freePort(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss,SSS} %-5p %-60c %x - %m%n
 	)
 }
 
-// freePort is one of loopback that nobody listens on now.
+// freePort returns a free port of loopback.
 func freePort(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -176,7 +176,7 @@ func freePort(ctx context.Context) (string, error) {
 	return port, errors.Join(err, l.Close())
 }
 
-// command is a class of the class path with its arguments.
+// command returns a command that runs a class of the class path with its arguments.
 func (f *flink) command(ctx context.Context, options []string, class string, args ...string) *exec.Cmd {
 	words := append([]string{}, options...)
 	for _, name := range []string{"lang", "net", "io", "nio", "lang.reflect", "text", "time", "util", "util.concurrent", "util.concurrent.atomic", "util.concurrent.locks"} {
@@ -255,7 +255,7 @@ func (f *flink) start(ctx context.Context) error {
 		f.processes = append(f.processes, p)
 		go func() {
 			defer close(p.ended)
-			_ = cmd.Wait() // that it was ended by a signal is no news
+			_ = cmd.Wait() // a signal as the reason is no error
 		}()
 	}
 	return f.poll(ctx, "the worker to register", func() (bool, error) {
@@ -267,7 +267,7 @@ func (f *flink) start(ctx context.Context) error {
 	})
 }
 
-// stop ends what still runs.
+// stop ends the running processes.
 func (f *flink) stop() (err error) {
 	for _, p := range f.processes {
 		select {
@@ -290,7 +290,7 @@ func (f *flink) stop() (err error) {
 	return err
 }
 
-// poll waits until a condition holds, as long as both processes live.
+// poll waits until a condition holds. It fails when a process ends.
 func (f *flink) poll(ctx context.Context, what string, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -1,11 +1,10 @@
-// Command flinkrest records what the REST API of a real Flink answers. It starts a cluster of
-// Flink's own classes on loopback, runs jobs on it, asks for every path that Flink knows about,
-// and writes the answers to a folder, which package appmaster/rest/flinkrest reads.
+// Command flinkrest records the answers of a real Flink's REST API. It starts a cluster of Flink's own classes on
+// loopback, runs jobs on it, requests every path that Flink knows, and writes the answers to a folder, which package
+// appmaster/rest/flinkrest reads.
 //
 //	flinkrest -flink DIR [-o DIR]
 //
-// scripts/record-flink-rest runs it. It starts no goroutines but those that wait for Flink's two
-// processes, which it ends by their ids.
+// scripts/record-flink-rest runs it. Its only goroutines wait for Flink's two processes, which it ends by their ids.
 package main
 
 import (
@@ -54,7 +53,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	return 0
 }
 
-// prepareBoth prepares a cluster that is configured as Flink comes, and one that has on what is off by default.
+// prepareBoth prepares a cluster with Flink's defaults, and one with features that are off by default.
 func prepareBoth(ctx context.Context, home, scratch string) (plain, full *flink, err error) {
 	if plain, err = prepare(ctx, home, filepath.Join(scratch, "plain"), ""); err != nil {
 		return nil, nil, err
@@ -63,7 +62,7 @@ func prepareBoth(ctx context.Context, home, scratch string) (plain, full *flink,
 	return plain, full, err
 }
 
-// record asks one cluster after the other, and writes all answers.
+// record records one cluster after the other, and writes all answers.
 func record(ctx context.Context, plain, full *flink, out string) error {
 	known, err := plain.known(ctx)
 	if err != nil {
@@ -79,7 +78,7 @@ func record(ctx context.Context, plain, full *flink, out string) error {
 	return r.write(out)
 }
 
-// ofCluster starts a cluster, asks it, and stops it.
+// ofCluster starts a cluster, records its answers, and stops it.
 func (r *recorder) ofCluster(ctx context.Context, f *flink, asking func(context.Context) error) error {
 	if err := f.start(ctx); err != nil {
 		return errors.Join(err, f.stop())

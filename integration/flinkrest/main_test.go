@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// It would catch a folder that each call leaves whose Flink is not where it looks, and one that is told to hold the logs of what
-// never ran.
+// The test would catch a folder that each failed call leaves if Flink is missing, and a message about logs of a cluster
+// that never ran.
 func TestNothingStaysWhereThereIsNoFlink(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)

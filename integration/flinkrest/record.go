@@ -15,13 +15,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/flinkrest"
 )
 
-// job is one that is asked about.
+// job is a job about which the recording asks.
 type job struct {
 	of     string // the case
 	values variables
 }
 
-// record asks for everything.
+// record sends all requests.
 func (r *recorder) record(ctx context.Context) error {
 	r.cluster(ctx, "a cluster without jobs")
 	r.nothing(ctx)
@@ -41,7 +41,7 @@ func (r *recorder) record(ctx context.Context) error {
 	return r.err
 }
 
-// recordSwitchedOn asks for what a cluster answers in another way with switchedOn.
+// recordSwitchedOn sends the requests that a cluster answers differently with switchedOn.
 func (r *recorder) recordSwitchedOn(ctx context.Context) error {
 	var uploaded struct{ Filename string }
 	r.ask(ctx, request{of: "a program", method: http.MethodPost, template: "/jars/upload", form: r.form("jarfile", "jobs.jar", r.flink.path("jobs.jar"))}, &uploaded)
@@ -91,7 +91,7 @@ func (r *recorder) recordSwitchedOn(ctx context.Context) error {
 	return r.err
 }
 
-// cluster asks for what needs no variable.
+// cluster requests the paths without variables.
 func (r *recorder) cluster(ctx context.Context, of string) {
 	for _, known := range r.known.Paths {
 		method, template, _ := strings.Cut(known, " ")
@@ -101,7 +101,7 @@ func (r *recorder) cluster(ctx context.Context, of string) {
 	}
 }
 
-// nothing asks for paths that there are not.
+// nothing requests unknown paths.
 func (r *recorder) nothing(ctx context.Context) {
 	r.ask(ctx, request{of: "an unknown path", method: http.MethodGet, template: "/nowhere"}, nil)
 	r.ask(ctx, request{of: "the version in front", method: http.MethodGet, template: "/v1/overview"}, nil)
@@ -109,7 +109,7 @@ func (r *recorder) nothing(ctx context.Context) {
 	r.ask(ctx, request{of: "a method that the path lacks", method: http.MethodDelete, template: "/jobs"}, nil)
 }
 
-// programs uploads the programs' jar and plans one, and gives its id.
+// programs uploads the programs' jar, plans a program, and returns the jar's id.
 func (r *recorder) programs(ctx context.Context) (id string) {
 	upload := func(of, name string) (filename string) {
 		var answer struct{ Filename string }
@@ -133,7 +133,7 @@ func (r *recorder) programs(ctx context.Context) (id string) {
 	return id
 }
 
-// form is one with a file.
+// form returns a form with a file.
 func (r *recorder) form(field, name, path string) *form {
 	content, err := os.ReadFile(path)
 	var body bytes.Buffer
@@ -161,7 +161,7 @@ func (r *recorder) begin(ctx context.Context, jar, class string, args ...string)
 	return answer.JobID
 }
 
-// until waits until a path's answer is as wanted. Nothing is recorded.
+// until waits until a path's answer is the wanted one. It records nothing.
 func until[T any](ctx context.Context, r *recorder, path string, is func(T) bool) {
 	if r.err != nil {
 		return
@@ -187,7 +187,7 @@ type vertexAnswer struct {
 	}
 }
 
-// jobs runs one in each state, the two that run first.
+// jobs runs one job in each state. The first two keep running.
 func (r *recorder) jobs(ctx context.Context, jar string) []job {
 	running, endless := r.begin(ctx, jar, "Jobs", "batch"), r.begin(ctx, jar, "Jobs", "stream")
 	finished := r.begin(ctx, jar, "WordCount", r.flink.path("text"), r.flink.path("counts"))
@@ -231,7 +231,8 @@ func (r *recorder) cancel(ctx context.Context, of, id, query string) {
 	r.ask(ctx, request{of: of, method: http.MethodPatch, template: "/jobs/:jobid", values: variables{"jobid": id}, query: query}, nil)
 }
 
-// templates are those of a method that begin in one way, and do not look at operations or change something.
+// templates returns the templates of a method with this beginning, except those that look at operations or change
+// something.
 func (r *recorder) templates(begin string) (found []string) {
 	for _, known := range r.known.Paths {
 		template, is := strings.CutPrefix(known, http.MethodGet+" ")
@@ -242,7 +243,7 @@ func (r *recorder) templates(begin string) (found []string) {
 	return found
 }
 
-// job asks for all of a job.
+// job sends all requests about a job.
 func (r *recorder) job(ctx context.Context, j job) {
 	endless, failed := strings.HasSuffix(j.of, "without end"), strings.HasSuffix(j.of, "failed")
 	if endless {
@@ -272,7 +273,7 @@ func (r *recorder) job(ctx context.Context, j job) {
 	}
 }
 
-// processes asks for the JobManager and the TaskManager.
+// processes sends the requests about the JobManager and the TaskManager.
 func (r *recorder) processes(ctx context.Context, values variables) {
 	values = values.with("filename", "flink.log")
 	for _, template := range slices.Concat(r.templates("/jobmanager/"), r.templates("/taskmanagers/:")) {
@@ -294,7 +295,7 @@ func (r *recorder) processes(ctx context.Context, values variables) {
 	}
 }
 
-// unknown asks for what a job does not have.
+// unknown requests things that a job does not have.
 func (r *recorder) unknown(ctx context.Context, values variables) {
 	for _, template := range r.templates("/jobs/:jobid") {
 		for _, wrong := range []struct{ of, variable, value string }{
@@ -318,7 +319,7 @@ func (r *recorder) unknown(ctx context.Context, values variables) {
 	r.ask(ctx, request{of: "a limit that is none", method: http.MethodGet, template: "/jobs/:jobid/exceptions", values: values, query: "?maxExceptions=" + flinkrest.Malformed}, nil)
 }
 
-// metrics asks for the values of two of those that a path lists.
+// metrics requests the values of two of the metrics that a path lists.
 func (r *recorder) metrics(ctx context.Context, values variables) {
 	for _, known := range r.known.Paths {
 		template, is := strings.CutPrefix(known, http.MethodGet+" ")
@@ -343,7 +344,7 @@ func (r *recorder) metrics(ctx context.Context, values variables) {
 	}
 }
 
-// refusals asks for changes that are refused.
+// refusals requests changes that Flink refuses.
 func (r *recorder) refusals(ctx context.Context, jobs []job) {
 	running := jobs[0].values
 	for _, j := range jobs[2:] {
@@ -394,7 +395,7 @@ func heartbeat() any {
 	return map[string]int64{"expiredTimestamp": time.Now().Add(time.Minute).UnixMilli()}
 }
 
-// oneSlot asks for a parallelism of 1.
+// oneSlot requests a parallelism of 1.
 func oneSlot(values variables) any {
 	return map[string]any{values["vertexid"]: map[string]any{"parallelism": map[string]int{"lowerBound": 1, "upperBound": 1}}}
 }
@@ -406,7 +407,7 @@ func parallelism(template string) string {
 	return ""
 }
 
-// triggers asks for changes that are made.
+// triggers requests changes that Flink makes.
 func (r *recorder) triggers(ctx context.Context, running, endless variables) {
 	change := func(of, method, template string, values variables, body any) (trigger string) {
 		var answer struct {
@@ -446,7 +447,7 @@ func (r *recorder) triggers(ctx context.Context, running, endless variables) {
 	change("a job that is finished", post, "/jobs/:jobid/stop", endless, map[string]any{"drain": false, "targetDirectory": target})
 }
 
-// ends submits a job as Flink's client does, ends it as through YARN's proxy, and the cluster.
+// ends submits a job like Flink's client, ends the job as through YARN's proxy, and ends the cluster.
 func (r *recorder) ends(ctx context.Context, jar string) {
 	if r.err != nil {
 		return

@@ -18,17 +18,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/flinkrest"
 )
 
-// variables are the values of a template's variables, by their names.
+// variables holds the values of a template's variables, by their names.
 type variables map[string]string
 
-// with is a set of values in which one is another.
+// with returns these values with one changed.
 func (v variables) with(name, value string) variables {
 	changed := maps.Clone(v)
 	changed[name] = value
 	return changed
 }
 
-// fill puts values in the place of a template's variables.
+// fill replaces a template's variables by their values.
 func (v variables) fill(template string) string {
 	parts := strings.Split(template, "/")
 	for i, part := range parts {
@@ -39,15 +39,15 @@ func (v variables) fill(template string) string {
 	return strings.Join(parts, "/")
 }
 
-// request is one that is recorded.
+// request is a request to record.
 type request struct {
 	of       string // the case
 	method   string
 	template string
 	values   variables
 	query    string // with its "?"
-	body     any    // written as JSON; nil: none
-	form     *form  // sent instead
+	body     any    // encoded as JSON; nil: no body
+	form     *form  // sent instead of body
 }
 
 // form is a body of multipart/form-data.
@@ -56,20 +56,20 @@ type form struct {
 	body        []byte
 }
 
-// recorder asks, and keeps the answers.
+// recorder sends requests, and keeps the answers.
 type recorder struct {
 	flink     *flink
 	known     flinkrest.Flink
 	endpoints map[string]*flinkrest.Endpoint // by file
-	hide      *strings.Replacer              // of paths of this machine
-	err       error                          // the first; after it nothing is asked
+	hide      *strings.Replacer              // paths of this machine
+	err       error                          // the first error; after it the recorder sends nothing
 }
 
 func newRecorder(known flinkrest.Flink) *recorder {
 	return &recorder{known: known, endpoints: make(map[string]*flinkrest.Endpoint)}
 }
 
-// use says which cluster is asked from now on.
+// use selects the cluster for the next requests.
 func (r *recorder) use(f *flink) {
 	java, err := filepath.EvalSymlinks(f.java)
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *recorder) use(f *flink) {
 	r.hide = strings.NewReplacer(f.scratch, "/scratch", f.home, "/flink", filepath.Dir(filepath.Dir(java)), "/java")
 }
 
-// get asks for a path and decodes the answer. Nothing is recorded.
+// get requests a path and decodes the answer. It records nothing.
 func (f *flink) get(ctx context.Context, path string, answer any) (status int, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+path, nil)
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *flink) get(ctx context.Context, path string, answer any) (status int, e
 	return response.StatusCode, json.NewDecoder(response.Body).Decode(answer)
 }
 
-// sent is an answer as it came.
+// sent is a received answer.
 type sent struct {
 	path        string
 	status      int
@@ -176,17 +176,17 @@ func (r *recorder) recorded(ctx context.Context, q request, answer any) (status 
 		r.endpoints[file] = &flinkrest.Endpoint{Method: q.method, Path: q.template}
 	}
 	endpoint := r.endpoints[file]
-	if !slices.ContainsFunc(endpoint.Answers, func(a flinkrest.Answer) bool { return a.Case == q.of }) { // the first of a case stays
+	if !slices.ContainsFunc(endpoint.Answers, func(a flinkrest.Answer) bool { return a.Case == q.of }) { // the first answer of a case stays
 		endpoint.Answers = append(endpoint.Answers, recorded)
 	}
 	return got.status, nil
 }
 
-// Of long texts and lists the beginning says what they are.
+// The beginning of long texts and lists is enough to show what they are.
 const (
 	longText  = 120 // bytes
-	shortText = 60  // of what is not JSON
-	longList  = 3   // elements of equal shape
+	shortText = 60  // of a body that is not JSON
+	longList  = 3   // elements with the same shape
 )
 
 func cut(text string) string {
@@ -200,8 +200,8 @@ func cut(text string) string {
 	return text[:end] + "…"
 }
 
-// normal is a body in its recorded form: indented, names in order, shortened, and without paths of
-// this machine.
+// normal returns a body in its recorded form: indented, with sorted names, shortened, and without
+// paths of this machine.
 func (r *recorder) normal(content []byte) (json.RawMessage, error) {
 	decoder := json.NewDecoder(strings.NewReader(r.hide.Replace(string(content))))
 	decoder.UseNumber()
@@ -212,7 +212,7 @@ func (r *recorder) normal(content []byte) (json.RawMessage, error) {
 	return marshal(shorten(value), "")
 }
 
-// marshal writes "<" as it is.
+// marshal does not escape "<".
 func marshal(value any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -222,7 +222,7 @@ func marshal(value any, indent string) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// shorten cuts texts and lists: of a list's elements that have the same shape, the first few stay.
+// shorten shortens texts and lists. Of list elements with the same shape it keeps the first few.
 func shorten(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -245,7 +245,7 @@ func shorten(value any) any {
 	return value
 }
 
-// outline is the same for values of the same types and names.
+// outline returns the same text for values with the same types and names.
 func outline(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
@@ -265,7 +265,7 @@ func outline(value any) string {
 	return fmt.Sprintf("%T", value)
 }
 
-// write puts the corpus into a folder, in the place of an earlier one.
+// write writes the corpus into a folder, and removes an earlier one.
 func (r *recorder) write(dir string) error {
 	old, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

@@ -1,11 +1,11 @@
-// Command asks is an ApplicationMaster that registers, asks for many containers at once,
-// heartbeats until it has them all, and unregisters. It starts nothing in them. It prints
-// as one line of JSON how long that took from registration on, and what this process
-// spent. Asks.java beside it does the same with Hadoop's own client.
+// Command asks is an ApplicationMaster that registers, requests many containers at once, sends
+// heartbeats until it has them all, and unregisters. It starts nothing in them. It prints as one
+// line of JSON the time since the registration, and the processor time of this process. Asks.java
+// beside it does the same with Hadoop's own client.
 //
 //	asks -app ID -containers N -host NAME…
 //
-// The containers are asked for on the hosts named, as many on each.
+// It requests the same number of containers on each of the hosts.
 package main
 
 import (
@@ -77,8 +77,8 @@ func run(ctx context.Context) (err error) {
 	})
 }
 
-// connect makes the client of the application's attempt, whose token the
-// ResourceManager gives to the user who submitted it: HADOOP_USER_NAME.
+// connect makes the client of the application's attempt. The ResourceManager gives the attempt's
+// token to the user who submitted it: HADOOP_USER_NAME.
 func connect(ctx context.Context, id records.ApplicationID) (*amrm.Client, error) {
 	dir, err := hadoopconf.Find(os.Getenv)
 	if err != nil {
@@ -109,11 +109,11 @@ func connect(ctx context.Context, id records.ApplicationID) (*amrm.Client, error
 	return amrm.New(master), nil
 }
 
-// processorTime is what this process has used so far.
+// processorTime returns this process's processor time so far.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err) // of its own process: cannot be
+		panic(err) // cannot fail for its own process
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -1,12 +1,11 @@
-// Command calls asks a ResourceManager for the report of one application, over and
-// over from a number of callers, and prints as one line of JSON how fast that went
-// and what it cost this process. Calls.java beside it does the same with Hadoop's
-// own client.
+// Command calls requests the report of one application from a ResourceManager, repeatedly and from
+// a number of callers. It prints as one line of JSON the speed and the processor time of this
+// process. Calls.java beside it does the same with Hadoop's own client.
 //
 //	calls -app ID -callers N -warm N -calls N [-principal NAME -keytab FILE -protection P [-token]]
 //
-// With a keytab it logs in with Kerberos, or, with -token, with a delegation token that it
-// gets that way first.
+// With a keytab it logs in with Kerberos. With -token it uses the ticket to get a delegation token,
+// and logs in with that.
 //
 // It is a program of its own so that only the client's processor time counts.
 package main
@@ -79,7 +78,7 @@ func run(ctx context.Context) (err error) {
 	})
 }
 
-// secured says how to log in where that is wanted.
+// secured sets the login, if the flags ask for one.
 type secured struct {
 	principal, keytab, protection string
 	token                         bool
@@ -130,14 +129,14 @@ func connect(ctx context.Context, s secured) (*yarnclient.Client, error) {
 	return yarnclient.New(o), nil
 }
 
-// load is callers that make one call after another.
+// load is a number of callers that make one call after another.
 type load struct {
 	client  *yarnclient.Client
 	id      records.ApplicationID
 	callers int
 }
 
-// run makes a number of calls and gives the time of each.
+// run makes a number of calls and returns the time of each.
 func (l load) run(ctx context.Context, calls int) ([]time.Duration, error) {
 	latencies := make([]time.Duration, calls)
 	group, ctx := errgroup.WithContext(ctx)
@@ -156,11 +155,11 @@ func (l load) run(ctx context.Context, calls int) ([]time.Duration, error) {
 	return latencies, group.Wait()
 }
 
-// processorTime is what this process has used so far.
+// processorTime returns this process's processor time so far.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err) // of its own process: cannot be
+		panic(err) // cannot fail for its own process
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

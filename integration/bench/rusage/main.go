@@ -1,8 +1,8 @@
-// Command rusage runs a command and prints, as one line of JSON behind the
-// command's own output, what it took.
+// Command rusage runs a command and prints, as one line of JSON after the command's own output, its
+// time and memory.
 //
-// It is a program of its own for its size: Linux starts the peak of a child's
-// memory at what the process held that started it. It starts no goroutines.
+// It is a small program of its own, because Linux starts a child's peak of memory at the size of
+// its parent. It starts no goroutines.
 package main
 
 import (

@@ -110,7 +110,7 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 	var oldSocket bobbintest.Tap
 	for _, leg := range legs() {
 		if leg.nameNode != nil && old == nil {
-			// Before the restart of the DataNode, because until then it offers the settings of its first client to all
+			// Before the restart of the DataNode, because this test changes its offers to all clients until then
 			// (SaslDataTransferServer changes the map of all connections).
 			t.Run("as-the-namenode-says", func(t *testing.T) { asTheNameNodeSays(t, c, p.dir) })
 		}

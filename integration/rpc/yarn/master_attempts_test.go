@@ -18,7 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// leftVariable is the name of the environment variable of the container that one attempt leaves to the next.
+// leftVariable holds the command of the container that one attempt leaves to the next.
 const leftVariable = "BOBBIN_TEST_LEFT"
 
 // The test would catch a registration that loses the containers of earlier attempts, or the tokens of their nodes. The
