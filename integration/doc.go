@@ -1,34 +1,34 @@
-// Package integration is the tests on real daemons: Hadoop's protocols (rpc), the product
-// (bobbin), and below internal what both use. It has no code of its own.
+// Package integration holds the tests on real daemons: of Hadoop's protocols (rpc) and of
+// the product (bobbin). Folder internal has their shared packages. It has no code itself.
 //
-// Each suite is a package that is named by what it shows. It has clusters that the whole
-// run shares (internal/clusters); a test says which, and what it changes. The minutes are
-// of a run of `make test` on two cores, several suites beside each other.
+// Each suite is a package. It uses clusters that the whole run shares (internal/clusters).
+// A test says which cluster it uses, and what it changes there. The minutes are from a run
+// of `make test` on two cores, with several suites side by side.
 //
 //	suite             clusters                    min  question
 //	rpc/conformance   features                    0.1  are our messages, files and tokens Hadoop's own, field by field and byte by byte?
-//	rpc/yarn          open, features, victim, pair, hasty  2.7  does each call of the three YARN protocols do what its Java twin does?
-//	rpc/hdfs          features, victim, pair      1.1  are files whole, through broken connections, lost answers and dead servers?
-//	rpc/failover      open, pair                  1.2  does a client live on when the active one of two servers dies, or hangs, under load?
-//	rpc/kerberos      secure, securepair          0.5  who gets in with Kerberos, and is each byte protected as was agreed?
-//	rpc/releases      own                         0.6  does the oldest, and the newest, release do all of that, too?
-//	bobbin/jobs       open, victim                2.6  is each result exact, whatever is killed meanwhile?
-//	bobbin/sessions   open, victim                2.6  does a session take jobs as they come, and an application run its program?
-//	bobbin/commands   open, victim                0.9  what are people told whose input, timing or cluster is bad, and is nothing left?
-//	bobbin/options    features                    0.3  does each option of YARN's reach YARN?
-//	bobbin/workers    open, victim                0.8  do workers come, go and get refused as the ResourceManager's core believes?
-//	bobbin/security   secure, securepair          3.0  does a job run where everything is secure, and does nobody else come in?
-//	bobbin/doctor     open, pair, securepair      1.4  does `bobbin doctor` name each illness, and its cure?
-//	bobbin/examples   open                        0.1  do the programs of examples/ do what they say?
-//	bobbin/pages      open, secure                2.4  does each command of the documentation work for a newcomer?
-//	harness           open, victim, secure        0.4  can the tests be believed: clusters, waits, the recorder, the benchmarks' rows?
+//	rpc/yarn          open, features, victim, pair, hasty  2.7  does each call of the three YARN protocols have the effect of its Java twin?
+//	rpc/hdfs          features, victim, pair      1.1  are files complete after broken connections, lost answers and dead servers?
+//	rpc/failover      open, pair                  1.2  does a client continue when the active one of two servers dies or hangs under load?
+//	rpc/kerberos      secure, securepair          0.5  which logins does Kerberos allow, and is each byte protected as negotiated?
+//	rpc/releases      own                         0.6  does all of that work with the oldest and the newest release too?
+//	bobbin/jobs       open, victim                2.6  is each result exact when processes are killed meanwhile?
+//	bobbin/sessions   open, victim                2.6  does a session run its jobs, and an application its program?
+//	bobbin/commands   open, victim                0.9  are errors of input, timing and cluster clear, and is nothing left behind?
+//	bobbin/options    features                    0.3  does YARN get each option for YARN?
+//	bobbin/workers    open, victim                0.8  do workers start, end and get refused as the ResourceManager's core assumes?
+//	bobbin/security   secure, securepair          3.0  does a job run on a secure cluster, and can nobody else get in?
+//	bobbin/doctor     open, pair, securepair      1.4  does `bobbin doctor` name each problem and its remedy?
+//	bobbin/examples   open                        0.1  do the programs of examples/ work as documented?
+//	bobbin/pages      open, secure                2.4  does each command of the documentation work for a new user?
+//	harness           open, victim, secure        0.4  are the tests themselves correct: clusters, waits, the recorder, the benchmarks?
 //
-// rpc/releases has one cluster of the oldest release and one of the newest, bobbin/pages starts those
-// that its pages start, and the harness one that cannot start. The tests of minutes are in the same
-// packages; make test-long runs them, too. They alone use hasty, rpc/kerberos's securepair, and the
-// harness's victim. In that run bobbin/jobs, sessions, commands, workers and examples run once more on
-// secure clusters ("secured").
+// rpc/releases starts a cluster of the oldest release and one of the newest, bobbin/pages those of its
+// pages, and the harness one that cannot start. The tests that take minutes are in the same packages;
+// make test-long runs them too. Only they use hasty, rpc/kerberos's securepair, and the harness's
+// victim. In that run bobbin/jobs, sessions, commands, workers and examples run once more on secure
+// clusters ("secured").
 //
-// Beside the suites, bench measures Bobbin (docs/BENCHMARKS.md), and flinkrest records the REST
-// answers of a real Flink. The harness has their tests.
+// Two more folders are not suites: bench measures Bobbin (docs/BENCHMARKS.md), and flinkrest records
+// the REST answers of a real Flink. The harness has their tests.
 package integration
