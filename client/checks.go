@@ -110,9 +110,12 @@ func checkQueue(user string, queue records.QueueInfo, rights []records.QueueUser
 		}
 	}
 	if refused {
-		refusal := refuseQueue(fmt.Sprintf("user %s may not submit to %s", user, queue.Path), "choose one of "+cmp.Or(strings.Join(open, ", "), "none"))
-		refusal.Remedy += ", or ask for the right (acl_submit_applications)"
-		return refusal
+		const ask = "ask for the right (acl_submit_applications)"
+		remedy := ask
+		if len(open) > 0 {
+			remedy = "choose one of " + strings.Join(open, ", ") + ", or " + ask
+		}
+		return refuseQueue(fmt.Sprintf("user %s may not submit to %s", user, queue.Path), remedy)
 	}
 	return nil
 }

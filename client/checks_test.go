@@ -164,7 +164,7 @@ func TestQueuesAreCheckedForTheUser(t *testing.T) {
 			[]records.QueueUserACL{{Queue: "root.default", ACLs: submit}, {Queue: "root.small"}},
 			"user alice may not submit to root.small: choose one of root.default (-qu",
 		},
-		{"all are closed, by their short names", leaf, []records.QueueUserACL{{Queue: "small"}}, "choose one of none"},
+		{"all are closed, by their short names", leaf, []records.QueueUserACL{{Queue: "small"}}, "ask for the right"},
 		{"stopped", stopped, []records.QueueUserACL{{Queue: "root.small", ACLs: submit}}, "root.small is STOPPED"},
 		{"a parent", parent, nil, "choose one of a, b (-qu"},
 	} {
