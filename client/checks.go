@@ -110,12 +110,14 @@ func checkQueue(user string, queue records.QueueInfo, rights []records.QueueUser
 		}
 	}
 	if refused {
+		what := fmt.Sprintf("user %s may not submit to %s", user, queue.Path)
 		const ask = "ask for the right (acl_submit_applications)"
-		remedy := ask
-		if len(open) > 0 {
-			remedy = "choose one of " + strings.Join(open, ", ") + ", or " + ask
+		if len(open) == 0 {
+			return &Refusal{Kind: ErrQueue, What: what, Remedy: ask}
 		}
-		return refuseQueue(fmt.Sprintf("user %s may not submit to %s", user, queue.Path), remedy)
+		refusal := refuseQueue(what, "choose one of "+strings.Join(open, ", "))
+		refusal.Remedy += ", or " + ask
+		return refusal
 	}
 	return nil
 }
