@@ -18,7 +18,9 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/orphans"
 )
 
 // Errors that callers test with errors.Is.
@@ -33,6 +35,10 @@ var (
 
 // stopGrace is how long a driver may take to end once its socket is closed.
 const stopGrace = 5 * time.Second
+
+// outputGrace is how long the output of an ended driver may be held open by what it has left behind,
+// where that is killed then: until then nobody counts its memory, at which the NodeManager looks every 3 s.
+const outputGrace = time.Second
 
 // Options say how a driver runs.
 type Options struct {
@@ -55,6 +61,9 @@ type Options struct {
 	// Hold waits for room for a job of so many bytes before it is read; leave gives it back.
 	// nil: there is room.
 	Hold func(ctx context.Context, bytes int) (leave func(), err error)
+	// LeftBehind hears, when the process has ended, how many processes it has left behind, which are
+	// killed; 0 is not told. Kill ends them, too. nil: they go on, as on a machine that is the user's.
+	LeftBehind func(processes int)
 }
 
 // PlanError is what went wrong while planning, in words for people; the program
@@ -75,6 +84,8 @@ type Driver struct {
 	executed bool
 	hold     func(ctx context.Context, bytes int) (leave func(), err error) // nil: there is room
 	listing  func(files int)
+	mark     string              // of what the process starts; "": that is left alone
+	left     func(processes int) // hears of what it has left behind, where there is a mark
 
 	mu   sync.Mutex // guards held
 	held []func()   // leave the room of jobs that have been given
@@ -96,11 +107,17 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 	cmd.Env = append(slices.Clone(o.Env), control.Variable+"="+control.Value(control.RoleDriver, control.ChildFD))
 	cmd.ExtraFiles = []*os.File{child}
 	cmd.WaitDelay = stopGrace
+	mark := ""
+	if o.LeftBehind != nil {
+		mark = ids.Random()
+		cmd.Env = append(cmd.Env, orphans.Mark(mark))
+		cmd.WaitDelay = outputGrace
+	}
 	err = cmd.Start()
 	if err = errors.Join(err, child.Close()); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
-	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold, listing: o.Listing}
+	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold, listing: o.Listing, mark: mark, left: o.LeftBehind}
 	d.conn.Bound(o.MaxJob)
 	if o.Begun != nil {
 		o.Begun(d)
@@ -196,7 +213,12 @@ func (d *Driver) PID() int { return d.cmd.Process.Pid }
 
 // Kill ends the process at once, for Next to find out. It may be called from any
 // goroutine, and when the process has ended.
-func (d *Driver) Kill() { _ = d.cmd.Process.Kill() } // gone already: no harm
+func (d *Driver) Kill() {
+	_ = d.cmd.Process.Kill() // gone already: no harm
+	if d.mark != "" {
+		orphans.End(d.mark) // what it has started, and nobody counts from here on
+	}
+}
 
 // Close ends the connection and waits for the process, which is killed when it
 // goes on for more than 5 s. It releases what is held. It may be called again.
@@ -216,6 +238,11 @@ func (d *Driver) wait() {
 	kill := time.AfterFunc(stopGrace, d.Kill)
 	defer kill.Stop()
 	_ = d.cmd.Wait()
+	if d.mark != "" {
+		if n := orphans.End(d.mark); n > 0 {
+			d.left(n)
+		}
+	}
 }
 
 // ended tells how a driver ended that closed its socket by itself. Ctrl-C reaches the program,

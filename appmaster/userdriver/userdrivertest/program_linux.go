@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"syscall"
@@ -41,6 +42,8 @@ type Plan func(start msg.DriverStart, input string) (jobgraph.JobGraph, error)
 //	die            kills itself
 //	tokens         waits for new tokens, and prints whose they are
 //	hog            holds 200 MB until the master leaves; hog-at-once before it has said anything
+//	breed          starts a child that outlives it and holds its output open, and prints the child's process
+//	               id; breed-at-once before it has said anything, and ends
 //	hang           hears the master until that leaves
 func Main(value string, words []string, plan Plan) int {
 	fail := func(why any) int {
@@ -59,6 +62,9 @@ func Main(value string, words []string, plan Plan) int {
 	if len(words) > 0 && words[0] == "hog-at-once" {
 		hog(conn)
 		return 0
+	}
+	if len(words) > 0 && words[0] == "breed-at-once" {
+		return fail(errors.Join(errors.New("it has a child"), breed()))
 	}
 	if err := conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
 		return fail(err)
@@ -104,6 +110,10 @@ func Main(value string, words []string, plan Plan) int {
 		case "hog":
 			hog(conn)
 			return 0
+		case "breed":
+			if err := breed(); err != nil {
+				return fail(err)
+			}
 		case "hang": // until the master leaves, whatever it says
 			for err == nil {
 				_, err = conn.Receive()
@@ -122,6 +132,17 @@ func hog(conn *control.Conn) {
 	}
 	_, _ = conn.Receive()
 	runtime.KeepAlive(held)
+}
+
+// breed starts a child, and leaves it to itself.
+func breed() error {
+	child := exec.Command("sleep", "1000")
+	child.Stdout = os.Stdout
+	if err := child.Start(); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, "child", child.Process.Pid)
+	return child.Process.Release()
 }
 
 // rush executes two jobs at once, the second when what is told of the first has filled its
