@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -75,8 +74,8 @@ type PlanError struct {
 
 func (e *PlanError) Error() string { return e.Message }
 
-// Driver is a running driver. It is used by one goroutine, but for Tell, Release,
-// HangUp, PID and Kill.
+// Driver is a running driver. It is used by one goroutine, but for Tell, HangUp, PID
+// and Kill.
 type Driver struct {
 	program  string
 	cmd      *exec.Cmd
@@ -86,9 +85,6 @@ type Driver struct {
 	listing  func(files int)
 	mark     string              // of what the process starts; "": that is left alone
 	left     func(processes int) // hears of what it has left behind, where there is a mark
-
-	mu   sync.Mutex // guards held
-	held []func()   // leave the room of jobs that have been given
 }
 
 // Start starts the program with its arguments and exchanges hellos. The caller
@@ -155,48 +151,40 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 // Next waits until the driver executes a job. It gives io.EOF when the driver
 // has ended well after executing one, ErrNoJob when it ended without, ErrExit
 // when it failed, a *PlanError when a job could not be planned, and msg.ErrJobTooLarge when
-// one has more than Options.MaxJob. The job's room is held until Release.
-func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, err error) {
-	m, leave, err := d.word(ctx)
-	defer func() {
-		if err != nil {
-			leave()
-		}
-	}()
-	switch {
-	case errors.Is(err, io.EOF):
-		return jobgraph.JobGraph{}, d.ended(ctx)
-	case errors.Is(err, control.ErrTooLong):
-		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w: %w", d.program, msg.ErrJobTooLarge, err)
-	case err != nil:
-		return jobgraph.JobGraph{}, err
+// one has more than Options.MaxJob. leave gives back the room of that job alone, and is never
+// nil: the caller calls it once, from any goroutine, when it holds the job otherwise, or not at all.
+// After an error it need not.
+func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, leave func(), err error) {
+	m, left, err := d.word(ctx)
+	if err == nil {
+		graph, err = d.job(m)
 	}
+	switch {
+	case err == nil:
+		return graph, left, nil
+	case errors.Is(err, io.EOF):
+		err = d.ended(ctx)
+	case errors.Is(err, control.ErrTooLong):
+		err = fmt.Errorf("job of %s: %w: %w", d.program, msg.ErrJobTooLarge, err)
+	}
+	left()
+	return jobgraph.JobGraph{}, func() {}, err
+}
+
+// job is the job that a driver executes with its message.
+func (d *Driver) job(m msg.Message) (jobgraph.JobGraph, error) {
 	switch m := m.(type) {
 	case msg.ExecuteJob:
 		if err := m.Graph.Validate(); err != nil {
 			return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, err)
 		}
 		d.executed = true
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.held = append(d.held, leave)
 		return m.Graph, nil
 	case msg.DriverFailed:
 		return jobgraph.JobGraph{}, &PlanError{Message: m.Message, Stack: m.Stack}
 	default:
 		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, unexpected(m))
 	}
-}
-
-// Release gives back the room of the jobs that Next has given: their receiver holds them
-// otherwise now, or not at all. It may be called from any goroutine, and again.
-func (d *Driver) Release() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, leave := range d.held {
-		leave()
-	}
-	d.held = nil
 }
 
 // Tell sends the driver an answer to its job: JobAccepted, CollectedRecords,
@@ -221,11 +209,10 @@ func (d *Driver) Kill() {
 }
 
 // Close ends the connection and waits for the process, which is killed when it
-// goes on for more than 5 s. It releases what is held. It may be called again.
+// goes on for more than 5 s. It may be called again.
 func (d *Driver) Close() error {
 	err := d.HangUp()
 	d.wait()
-	d.Release()
 	return err
 }
 

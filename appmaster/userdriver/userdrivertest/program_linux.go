@@ -38,6 +38,7 @@ type Plan func(start msg.DriverStart, input string) (jobgraph.JobGraph, error)
 //	count=INPUT    executes a job, and prints how it ended and how many bytes it collected
 //	abandon=INPUT  the same, and dies when the job runs
 //	rush=INPUT     executes a second job, and hears nothing of the first
+//	twice=INPUT    executes two jobs at once, and hears nothing of them until the master leaves
 //	curse          fails to plan
 //	die            kills itself
 //	tokens         waits for new tokens, and prints whose they are
@@ -86,6 +87,15 @@ func Main(value string, words []string, plan Plan) int {
 			}
 		case "abandon": // the same, and die when it runs
 			return count(conn, plan, start, argument, true)
+		case "twice":
+			graph, err := plan(start, argument)
+			for range 2 {
+				err = errors.Join(err, conn.Send(msg.ExecuteJob{Graph: graph}))
+			}
+			for err == nil {
+				_, err = conn.Receive()
+			}
+			return 0
 		case "curse":
 			_ = conn.Send(msg.DriverFailed{Message: "the plan is cursed", Stack: "main.plan()"})
 			return 1
