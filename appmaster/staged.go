@@ -19,8 +19,8 @@ const maxStaged = 256 << 20
 
 // staged is what the client has staged.
 type staged struct {
-	launch.Staged
-	graph jobgraph.JobGraph // of Job, where there is one
+	launch.Staged                   // without the text of Job
+	graph         jobgraph.JobGraph // of Job, where there is one
 }
 
 func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged, error) {
@@ -46,6 +46,7 @@ func decodeStaged(content []byte, mode launch.Mode) (s staged, err error) {
 	case err != nil:
 	case s.Job != nil:
 		err = json.Unmarshal(s.Job.Graph, &s.graph)
+		s.Job.Graph = nil // up to maxStaged, which nobody counts while the cluster lives
 	case mode == launch.PerJob:
 		err = errNoJob
 	}
