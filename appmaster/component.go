@@ -154,7 +154,7 @@ func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Resu
 		err = errors.Join(err, left)
 	}
 	if ended {
-		m.component.outputs.end(context.WithoutCancel(ctx), m.Job(), m.submission.Graph, details.Status)
+		m.component.outputs.end(context.WithoutCancel(ctx), m.Job(), details.Status)
 	}
 	return details, results, err
 }

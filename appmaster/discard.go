@@ -2,7 +2,9 @@ package appmaster
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -21,6 +23,10 @@ import (
 // whose HDFS does not answer then delays few others.
 const discardsAtOnce = 16
 
+// mostLeft is how many folders are remembered because their output could not be removed when the job ended.
+// They take some 200 kB of the ApplicationMaster's memory, however long HDFS does not answer.
+const mostLeft = 1000
+
 // outputs removes the unfinished output of jobs without a result. Make it with newOutputs. Its methods may
 // be called from any goroutine.
 type outputs struct {
@@ -29,37 +35,62 @@ type outputs struct {
 	config config.Config
 	logger logrus.FieldLogger
 
-	mu   sync.Mutex                       // guards open
-	open map[ids.JobID]*jobgraph.JobGraph // jobs that may have written, have not finished, and whose output was not removed
+	mu   sync.Mutex             // guards what follows
+	open map[ids.JobID][]string // the output folders of jobs that may have written and have not ended
+	left []leftover             // folders of jobs that ended without a result: the oldest first, mostLeft at most
+}
+
+// leftover is a folder whose output could not be removed when its job ended.
+type leftover struct {
+	job ids.JobID
+	dir string
 }
 
 func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
 	return &outputs{
 		files: c.Files, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
-		config: c.Config, logger: logger, open: make(map[ids.JobID]*jobgraph.JobGraph),
+		config: c.Config, logger: logger, open: make(map[ids.JobID][]string),
 	}
 }
 
 // begin notes that a job may write from now on, or has written in an earlier attempt of the application.
 func (o *outputs) begin(job ids.JobID, graph *jobgraph.JobGraph) {
+	var dirs []string
+	for _, v := range graph.Vertices {
+		dirs = append(dirs, v.Outputs...)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open[job] = graph
+	o.open[job] = dirs
 }
 
 // end notes how a job has ended. Nothing of the job runs any more, except tasks on workers that are
 // presumed dead. If the job has no result, end removes its parts, because they count against the quota that
-// may have failed the job. The parts of a cluster for one job stay until discardAll.
-func (o *outputs) end(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, status msg.JobStatus) {
+// may have failed the job. The parts of a cluster for one job stay until discardAll, and so do parts that
+// cannot be removed now.
+func (o *outputs) end(ctx context.Context, job ids.JobID, status msg.JobStatus) {
+	var left []string
 	if status != msg.JobFinished {
 		if o.alone {
 			return
 		}
-		o.discard(ctx, job, graph)
+		o.mu.Lock()
+		dirs := o.open[job]
+		o.mu.Unlock()
+		left = o.discard(ctx, job, dirs)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.open, job)
+	for _, dir := range left {
+		o.left = append(o.left, leftover{job, dir})
+	}
+	for len(o.left) > mostLeft {
+		oldest := o.left[0]
+		o.left = slices.Delete(o.left, 0, 1)
+		o.logger.WithFields(logrus.Fields{"job": oldest.job, "output": oldest.dir}).Warnf(
+			"the unfinished output of the job stays, because %d others could not be removed either: remove %s/_temporary/%s", mostLeft, oldest.dir, oldest.job)
+	}
 }
 
 // discardAll removes the output of all jobs without a result when the cluster ends. YARN must have recorded
@@ -67,30 +98,45 @@ func (o *outputs) end(ctx context.Context, job ids.JobID, graph *jobgraph.JobGra
 // worker has not ended yet, it may write again, and that output stays.
 func (o *outputs) discardAll(ctx context.Context) {
 	o.mu.Lock()
-	open := maps.Clone(o.open)
+	open, left := maps.Clone(o.open), slices.Clone(o.left)
 	o.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, o.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(discardsAtOnce)
-	for job, graph := range open {
+	for job, dirs := range open {
 		group.Go(func() error {
-			o.discard(ctx, job, graph)
+			o.discard(ctx, job, dirs)
+			return nil
+		})
+	}
+	for _, l := range left {
+		group.Go(func() error {
+			o.discard(ctx, l.job, []string{l.dir})
 			return nil
 		})
 	}
 	_ = group.Wait() // discard logs each error
 }
 
-// discard removes the unfinished output of one job. If HDFS does not answer, the job and the cluster must
-// end nevertheless.
-func (o *outputs) discard(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph) {
+// discard removes the unfinished output of one job, and returns the folders where another try may succeed.
+// If HDFS does not answer, the job and the cluster must end nevertheless.
+func (o *outputs) discard(ctx context.Context, job ids.JobID, dirs []string) (left []string) {
 	if o.files == nil {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
-	if err := dataflow.Discard(ctx, o.files, graph, string(job)); err != nil {
+	var faults []error
+	for _, dir := range dirs {
+		err := dataflow.Discard(ctx, o.files, dir, string(job))
+		if err != nil && !errors.Is(err, dataflow.ErrCommitBegun) {
+			left = append(left, dir)
+		}
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
 		o.logger.WithFields(logrus.Fields{"job": job, "err": err}).Warn("cannot remove the unfinished output of the job")
 	}
+	return left
 }

@@ -3,14 +3,21 @@ package appmaster
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -221,7 +228,7 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 			if ended := cluster.result(t); ended.Status != c.status {
 				t.Fatalf("job is %s: %v", ended.Status, ended.Failure)
 			}
-			if n := len(cluster.outputs.open); n > 0 {
+			if n := len(cluster.outputs.open) + len(cluster.outputs.left); n > 0 {
 				t.Errorf("%d jobs are remembered that have ended", n)
 			}
 			var left []string
@@ -235,6 +242,47 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 				t.Errorf("left are %q, want %q", left, c.left)
 			}
 		})
+	}
+}
+
+// TestWhatCannotBeRemovedIsTriedAgain would catch parts of a failed job that stay, and use the user's quota,
+// because HDFS did not answer when the job ended. It would also catch a list of folders without a bound, and a
+// folder that is dropped from the list without a warning.
+func TestWhatCannotBeRemovedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	const theirs, ours = "/out/" + theirPart, "/out/" + ourPart
+	const begun, marker = "/begun/" + ourPart, "/begun/_committing-" + string(testJob) + "-1"
+	files := dataflowtest.NewFiles(map[string]string{ours: "x", theirs: "x", begun: "x", marker: "x"})
+	var away atomic.Bool
+	logger, logged := logtest.NewNullLogger()
+	o := newOutputs(ComponentConfig{Config: roomy(t, nil), Mode: dispatcher.Session, Files: files.View(func(c dataflowtest.Call) error {
+		if away.Load() && strings.HasPrefix(c.URI, "mem:///out") {
+			return errors.New("HDFS is away")
+		}
+		return nil
+	})}, logger)
+	fail := func(job ids.JobID, dirs ...string) {
+		o.begin(job, &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Outputs: dirs}}})
+		o.end(t.Context(), job, msg.JobFailed)
+	}
+	away.Store(true)
+	fail("forgotten", "mem:///out/forgotten")
+	fail(testJob, "mem:///begun", "mem:///out") // a commit that had begun is not tried again
+	for range mostLeft - 2 {
+		fail("other", "mem:///out/others")
+	}
+	if len(o.left) != mostLeft || o.left[1] != (leftover{testJob, "mem:///out"}) || len(o.open) > 0 {
+		t.Fatalf("%d folders are remembered, and %d jobs", len(o.left), len(o.open))
+	}
+	logged.Reset()
+	fail("last", "mem:///out/last")
+	if last := logged.LastEntry(); len(o.left) != mostLeft || !strings.Contains(last.Message, "mem:///out/forgotten/_temporary/forgotten") {
+		t.Errorf("%d folders are remembered, and the warning is %q", len(o.left), last.Message)
+	}
+	away.Store(false)
+	o.discardAll(t.Context())
+	if got, want := slices.Sorted(maps.Keys(files.Files())), []string{marker, begun, theirs}; !slices.Equal(got, want) {
+		t.Errorf("left are %q, want %q", got, want)
 	}
 }
 

@@ -18,8 +18,8 @@ const maxStaged = 256 << 20
 
 // staged is the content of the file that the client has staged.
 type staged struct {
-	launch.Staged
-	graph jobgraph.JobGraph // of Job; empty if there is no job
+	launch.Staged                   // without the encoded graph of Job
+	graph         jobgraph.JobGraph // of Job; empty if there is no job
 }
 
 func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged, error) {
@@ -45,6 +45,7 @@ func decodeStaged(content []byte, mode launch.Mode) (s staged, err error) {
 	case err != nil:
 	case s.Job != nil:
 		err = json.Unmarshal(s.Job.Graph, &s.graph)
+		s.Job.Graph = nil // up to maxStaged bytes, which budget does not count
 	case mode == launch.PerJob:
 		err = errNoJob
 	}

@@ -62,6 +62,13 @@ func FuzzDecodeStaged(f *testing.F) {
 				t.Errorf("node %+v is reported as %+v", want, r)
 			}
 		}
+		if s.Job != nil {
+			text, err := json.Marshal(s.graph)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Job.Graph = text
+		}
 		again, err := json.Marshal(s.Staged)
 		if err != nil {
 			t.Fatal(err)
@@ -71,6 +78,18 @@ func FuzzDecodeStaged(f *testing.F) {
 			t.Errorf("%s is read again as another (-first +again): %v\n%s", content, err, diff)
 		}
 	})
+}
+
+// TestTheTextOfAStagedJobIsDropped would catch a job that takes memory twice while it runs: decoded, and as its text.
+func TestTheTextOfAStagedJobIsDropped(t *testing.T) {
+	t.Parallel()
+	s, err := decodeStaged([]byte(`{"Job":{"ID":"a","Graph":{"name":"count"}}}`), launch.PerJob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Job.ID != "a" || s.graph.Name != "count" || s.Job.Graph != nil {
+		t.Errorf("decoded are job %s named %q, with the text %q", s.Job.ID, s.graph.Name, s.Job.Graph)
+	}
 }
 
 // TestNodesForTheDriver would catch nodes that requests to YARN cannot name.

@@ -22,6 +22,7 @@ type execution struct {
 // said is what a program has sent: a job, or the reason why no other follows.
 type said struct {
 	graph jobgraph.JobGraph
+	leave func() // gives back the room of the job; the receiver calls it once
 	err   error
 }
 
@@ -55,7 +56,7 @@ func (x *execution) serve(ctx context.Context) error {
 		if next.err != nil {
 			return next.err
 		}
-		if err := x.execute(ctx, &next.graph); err != nil {
+		if err := x.execute(ctx, &next); err != nil {
 			return err
 		}
 	}
@@ -64,10 +65,11 @@ func (x *execution) serve(ctx context.Context) error {
 // listen receives jobs from the program, until no other follows.
 func (x *execution) listen(ctx context.Context) {
 	for {
-		graph, err := x.driver.Next(ctx)
+		graph, leave, err := x.driver.Next(ctx)
 		select {
-		case x.words <- said{graph, err}:
+		case x.words <- said{graph, leave, err}:
 		case <-ctx.Done():
+			leave()
 			return
 		}
 		if err != nil {
@@ -81,12 +83,13 @@ func (x *execution) tell(m msg.Message) { _ = x.driver.Tell(m) }
 
 // execute runs one job. It returns an error if the program ends meanwhile, or executes a second job:
 // messages about two jobs could not be told apart.
-func (x *execution) execute(ctx context.Context, graph *jobgraph.JobGraph) error {
+func (x *execution) execute(ctx context.Context, next *said) error {
+	graph := &next.graph
 	for _, warning := range graph.Warnings() {
 		x.drivers.Note(x.program.Log, warning)
 	}
 	job, err := x.submit(ctx, graph)
-	x.driver.Release() // the Dispatcher has reserved its own memory for the job
+	next.leave() // the Dispatcher has reserved its own memory for the job
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -151,6 +154,7 @@ func (x *execution) follow(ctx context.Context, job ids.JobID, graph *jobgraph.J
 		case tokens := <-x.tokens:
 			x.tell(msg.UpdateTokens{Tokens: tokens})
 		case next := <-x.words:
+			next.leave()
 			_ = x.driver.HangUp() // the follower may be sending to a program that does not receive
 			if next.err != nil {
 				return next.err

@@ -1,13 +1,17 @@
 package userdriver
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -48,6 +52,52 @@ func TestAProgramIsServedToItsEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoRoomIsLost would catch a job that is read but never submitted, because the program must end or executes two
+// jobs at once, and that keeps its room while the ApplicationMaster runs.
+func TestNoRoomIsLost(t *testing.T) {
+	t.Parallel()
+	over := errors.New("test is over")
+	for word, why := range map[string]error{"twice=a": over, "rush=much": errSeveralJobs} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			var held atomic.Int32
+			read := make(chan struct{}, 3) // one place for each message that is read: a hello and two jobs
+			_, p := start(t, &slowCluster{stop: func() {
+				if why != over {
+					return
+				}
+				for range cap(read) {
+					<-read
+				}
+				stop(over)
+			}}, Limits{Hold: func(context.Context, int) (func(), error) {
+				held.Add(1)
+				read <- struct{}{}
+				return func() { held.Add(-1) }, nil
+			}}, word)
+			if _, err := p.Serve(ctx); !errors.Is(err, why) {
+				t.Errorf("served to %v, want %v", err, why)
+			}
+			if n := held.Load(); n != 0 {
+				t.Errorf("%d messages still hold their room", n)
+			}
+		})
+	}
+}
+
+// slowCluster calls stop before it accepts a job.
+type slowCluster struct {
+	fakeCluster
+	stop func()
+}
+
+func (c *slowCluster) Submit(ctx context.Context, p Program, job ids.JobID, graph *jobgraph.JobGraph) error {
+	c.stop()
+	return c.fakeCluster.Submit(ctx, p, job, graph)
 }
 
 // TestAJobThatIsTooLargeIsToldSo would catch a refused job whose error does not name the option to raise.

@@ -76,13 +76,18 @@ func (c *fakeCluster) Follow(ctx context.Context, job ids.JobID, graph *jobgraph
 	}
 }
 
-// start starts the tests' program, attached.
-func start(t *testing.T, c Cluster, limits Limits, words ...string) (*Drivers, *Process) {
+func newDrivers(t *testing.T, c Cluster, limits Limits) *Drivers {
 	t.Helper()
-	d := New(Config{
+	return New(Config{
 		Application: "application_1_0001", Environment: os.Environ(), LogDir: t.TempDir(), Limits: limits,
 		Reach: func() *msg.Reach { return new(msg.Reach) },
 	}, c, quiet())
+}
+
+// start starts the tests' program, attached.
+func start(t *testing.T, c Cluster, limits Limits, words ...string) (*Drivers, *Process) {
+	t.Helper()
+	d := newDrivers(t, c, limits)
 	p, err := d.Start(t.Context(), Program{File: os.Args[0], Arguments: words, Log: Log})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -75,6 +77,9 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 		MaxJob: limits.Job, Hold: limits.Hold,
 		Stdout: streams[0], Stderr: io.MultiWriter(p.tail.Source(), streams[1]),
 		Begun: func(begun *driver.Driver) { d.begun(p, begun) },
+		LeftBehind: func(processes int) {
+			d.logger.WithFields(logrus.Fields{"program": program.Log, "processes": processes}).Warn("program left children behind, which are killed")
+		},
 	})
 	return p, err
 }

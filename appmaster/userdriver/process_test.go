@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
@@ -22,6 +28,80 @@ func TestAProgramsEnvironmentIsItsOwn(t *testing.T) {
 	got := environment(slices.Clone(own), 128)
 	if want := "PATH=/bin X=" + launch.Variable + " GOMEMLIMIT=128MiB"; strings.Join(got, " ") != want {
 		t.Errorf("a driver's environment is %q, want %q", got, want)
+	}
+}
+
+// TestWhatAProgramStartsEndsWithIt would catch a command that outlives the program which started it. Nothing counts
+// the command's memory then, and the NodeManager kills the ApplicationMaster's container, with all jobs.
+func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
+	t.Parallel()
+	await := func(t *testing.T, over func() bool) {
+		t.Helper()
+		ticker := time.NewTicker(10 * time.Millisecond)
+		defer ticker.Stop()
+		for !over() { // until the test binary's deadline, which fails
+			select {
+			case <-ticker.C:
+			case <-t.Context().Done():
+				t.Fatal("test ended")
+			}
+		}
+	}
+	childOf := func(t *testing.T, d *Drivers) (pid int) {
+		t.Helper()
+		await(t, func() bool {
+			text, _ := os.ReadFile(filepath.Join(d.config.LogDir, Log+".stdout")) // it may not be there yet
+			n, _ := fmt.Sscanf(string(text), "child %d\n", &pid)
+			return n == 1
+		})
+		return pid
+	}
+	lives := func(pid int) bool { return memory.OfProcess(pid) > 0 }
+	// The test process itself fills the container.
+	limits := Limits{ContainerMB: 16, EachMB: 24}
+	for name, end := range map[string]func(t *testing.T) (child int){
+		"its memory is needed": func(t *testing.T) int {
+			d, p := start(t, &fakeCluster{}, limits, "breed", "hog")
+			child := childOf(t, d)
+			await(t, func() bool { d.relieve(); return p.killed.Load() != nil })
+			return child // nobody has called Close yet
+		},
+		"it is ended": func(t *testing.T) int {
+			d, p := start(t, &fakeCluster{}, Limits{}, "breed", "hang")
+			child := childOf(t, d)
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+			return child
+		},
+		"it ends by itself": func(t *testing.T) int {
+			d, p := start(t, &fakeCluster{}, Limits{}, "breed", "count=a")
+			if _, err := p.Serve(t.Context()); !errors.Is(err, io.EOF) {
+				t.Errorf("served to %v", err)
+			}
+			return childOf(t, d)
+		},
+		"it does not start": func(t *testing.T) int {
+			d := newDrivers(t, &fakeCluster{}, Limits{})
+			if _, err := d.Start(t.Context(), Program{File: os.Args[0], Arguments: []string{"breed-at-once"}, Log: Log}); !errors.Is(err, driver.ErrExit) {
+				t.Errorf("started with %v", err)
+			}
+			return childOf(t, d)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, p := start(t, &fakeCluster{}, Limits{}, "breed", "hang")
+			other := childOf(t, d)
+			child := end(t)
+			await(t, func() bool { return !lives(child) })
+			if !lives(other) {
+				t.Error("a child of another program has ended")
+			}
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -94,8 +94,12 @@ func (p *Programs) Plan(ctx context.Context, run Run) (graph jobgraph.JobGraph, 
 	if err != nil {
 		return graph, err
 	}
-	defer func() { err = errors.Join(err, started.Close()) }()
-	graph, err = started.driver.Next(ctx)
+	leave := func() {}
+	defer func() {
+		err = errors.Join(err, started.Close())
+		leave()
+	}()
+	graph, leave, err = started.driver.Next(ctx)
 	return graph, badProgram(ctx, started.Explain(err))
 }
 

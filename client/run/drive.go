@@ -83,7 +83,7 @@ func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
 		printed    error          // the first printed error
 	)
 	for {
-		graph, err := d.Next(ctx)
+		graph, _, err := d.Next(ctx)
 		if unfinished != nil {
 			printed = cmp.Or(printed, r.failed(unfinished.cause, unfinished.stack))
 		}
@@ -148,7 +148,7 @@ func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.J
 		if err := d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: failure}); err != nil {
 			return err
 		}
-		next, err := d.Next(ctx)
+		next, _, err := d.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

@@ -26,7 +26,7 @@ func Plan(ctx context.Context, r Request) (planned *jobgraph.JobGraph, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	graph, err := d.Next(ctx)
+	graph, _, err := d.Next(ctx)
 	switch {
 	case errors.Is(err, driver.ErrNoJob) && asksForHelp(r.Arguments):
 		return nil, nil

@@ -13,12 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/orphans"
 )
 
 // Errors that callers test with errors.Is.
@@ -33,6 +34,10 @@ var (
 
 // stopGrace is the time in which a driver must end after its socket is closed.
 const stopGrace = 5 * time.Second
+
+// outputGrace is how long processes that a driver has left behind may keep its output open, before they
+// are killed. Nothing counts their memory until then, and the NodeManager checks it every 3 s.
+const outputGrace = time.Second
 
 // Options configure a driver.
 type Options struct {
@@ -54,6 +59,10 @@ type Options struct {
 	// Hold waits for room for a job of this many bytes before the job is read. leave gives the room
 	// back. nil: there is always room.
 	Hold func(ctx context.Context, bytes int) (leave func(), err error)
+	// LeftBehind is set if processes that the driver leaves behind must be killed: at its end, and by
+	// Kill. It receives their number after the driver's end, if there are any. nil: they go on, as they
+	// should on the user's own machine.
+	LeftBehind func(processes int)
 }
 
 // PlanError says why planning failed, for users. The program has not printed it.
@@ -64,8 +73,8 @@ type PlanError struct {
 
 func (e *PlanError) Error() string { return e.Message }
 
-// Driver is a running driver. Only one goroutine may use it, but any goroutine may call Tell,
-// Release, HangUp, PID and Kill.
+// Driver is a running driver. Only one goroutine may use it, but any goroutine may call Tell, HangUp,
+// PID and Kill.
 type Driver struct {
 	program  string
 	cmd      *exec.Cmd
@@ -73,9 +82,8 @@ type Driver struct {
 	executed bool
 	hold     func(ctx context.Context, bytes int) (leave func(), err error) // nil: there is always room
 	listing  func(files int)
-
-	mu   sync.Mutex // guards held
-	held []func()   // each gives the room of a returned job back
+	mark     string              // marks the processes that the driver starts; "": they are left alone
+	left     func(processes int) // Options.LeftBehind
 }
 
 // Start starts the program with its arguments and exchanges hellos with it. The caller ends the
@@ -94,11 +102,17 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 	cmd.Env = append(slices.Clone(o.Env), control.Variable+"="+control.Value(control.RoleDriver, control.ChildFD))
 	cmd.ExtraFiles = []*os.File{child}
 	cmd.WaitDelay = stopGrace
+	mark := ""
+	if o.LeftBehind != nil {
+		mark = ids.Random()
+		cmd.Env = append(cmd.Env, orphans.Mark(mark))
+		cmd.WaitDelay = outputGrace
+	}
 	err = cmd.Start()
 	if err = errors.Join(err, child.Close()); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
-	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold, listing: o.Listing}
+	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold, listing: o.Listing, mark: mark, left: o.LeftBehind}
 	d.conn.Bound(o.MaxJob)
 	if o.Begun != nil {
 		o.Begun(d)
@@ -135,49 +149,40 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 
 // Next waits until the driver executes a job. The error is io.EOF if the driver ended successfully
 // after a job, ErrNoJob if it ended without a job, ErrExit if it failed, a *PlanError if it could
-// not plan a job, and msg.ErrJobTooLarge if a job is larger than Options.MaxJob. The room of the
-// job is held until Release.
-func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, err error) {
-	m, leave, err := d.word(ctx)
-	defer func() {
-		if err != nil {
-			leave()
-		}
-	}()
-	switch {
-	case errors.Is(err, io.EOF):
-		return jobgraph.JobGraph{}, d.ended(ctx)
-	case errors.Is(err, control.ErrTooLong):
-		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w: %w", d.program, msg.ErrJobTooLarge, err)
-	case err != nil:
-		return jobgraph.JobGraph{}, err
+// not plan a job, and msg.ErrJobTooLarge if a job is larger than Options.MaxJob. leave gives back the
+// room of this job only, and is never nil. The caller calls it once, from any goroutine, when it no
+// longer needs the room. After an error it may omit the call.
+func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, leave func(), err error) {
+	m, left, err := d.word(ctx)
+	if err == nil {
+		graph, err = d.job(m)
 	}
+	switch {
+	case err == nil:
+		return graph, left, nil
+	case errors.Is(err, io.EOF):
+		err = d.ended(ctx)
+	case errors.Is(err, control.ErrTooLong):
+		err = fmt.Errorf("job of %s: %w: %w", d.program, msg.ErrJobTooLarge, err)
+	}
+	left()
+	return jobgraph.JobGraph{}, func() {}, err
+}
+
+// job returns the job of a message from the driver.
+func (d *Driver) job(m msg.Message) (jobgraph.JobGraph, error) {
 	switch m := m.(type) {
 	case msg.ExecuteJob:
 		if err := m.Graph.Validate(); err != nil {
 			return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, err)
 		}
 		d.executed = true
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.held = append(d.held, leave)
 		return m.Graph, nil
 	case msg.DriverFailed:
 		return jobgraph.JobGraph{}, &PlanError{Message: m.Message, Stack: m.Stack}
 	default:
 		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, unexpected(m))
 	}
-}
-
-// Release gives back the room of the jobs that Next has returned. Their receiver now accounts for
-// them, or has dropped them. Any goroutine may call it, more than once.
-func (d *Driver) Release() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, leave := range d.held {
-		leave()
-	}
-	d.held = nil
 }
 
 // Tell sends the driver an answer to its job: JobAccepted, CollectedRecords or JobEnded. Any
@@ -193,14 +198,18 @@ func (d *Driver) PID() int { return d.cmd.Process.Pid }
 
 // Kill kills the process; Next then returns. Any goroutine may call it, also after the process has
 // ended.
-func (d *Driver) Kill() { _ = d.cmd.Process.Kill() } // no harm if it has ended
+func (d *Driver) Kill() {
+	_ = d.cmd.Process.Kill() // no harm if it has ended
+	if d.mark != "" {
+		orphans.End(d.mark) // its memory is not counted any more
+	}
+}
 
 // Close ends the connection and waits for the process. It kills a process that runs for 5 s more.
-// It also releases the held room. It may be called more than once.
+// It may be called more than once.
 func (d *Driver) Close() error {
 	err := d.HangUp()
 	d.wait()
-	d.Release()
 	return err
 }
 
@@ -213,6 +222,11 @@ func (d *Driver) wait() {
 	kill := time.AfterFunc(stopGrace, d.Kill)
 	defer kill.Stop()
 	_ = d.cmd.Wait()
+	if d.mark != "" {
+		if n := orphans.End(d.mark); n > 0 {
+			d.left(n)
+		}
+	}
 }
 
 // ended returns the error for a driver that closed its socket itself. Ctrl-C reaches the program

@@ -107,8 +107,14 @@ func program(value string, args []string) int {
 			_ = conn.Send(msg.ListingInput{Files: 1000 * n})
 		}
 	}
-	if conn.Send(msg.ExecuteJob{Graph: graph("one")}) != nil {
-		return 9
+	jobs := []string{"one"}
+	if args[0] == "two-jobs" {
+		jobs = append(jobs, "two")
+	}
+	for _, name := range jobs {
+		if conn.Send(msg.ExecuteJob{Graph: graph(name)}) != nil {
+			return 9
+		}
 	}
 	for {
 		m, err := conn.Receive()
@@ -149,37 +155,37 @@ func run(t *testing.T, mode ...string) (*driver.Driver, *bytes.Buffer, *bytes.Bu
 	return d, &stdout, &stderr, err
 }
 
-// TestAJobHoldsItsRoomUntilItIsReleased would catch a job that is read without room, room that is
-// given back before the job's receiver has its own, and room that is never given back.
-func TestAJobHoldsItsRoomUntilItIsReleased(t *testing.T) {
-	for name, end := range map[string]func(*driver.Driver){
-		"released": func(d *driver.Driver) { d.Release(); d.Release() },
-		"closed":   func(d *driver.Driver) { _ = d.Close() },
-	} {
-		var held, given atomic.Int32
-		d, err := driver.Start(t.Context(), os.Args[0], []string{"job"}, driver.Options{
-			Config: map[string]string{"parallelism.default": "4"}, Stdout: io.Discard, Stderr: io.Discard,
-			Hold: func(context.Context, int) (func(), error) {
-				held.Add(1)
-				return func() { given.Add(1) }, nil
-			},
-		})
-		if err != nil {
+// TestEachJobHoldsItsOwnRoom would catch a job that is read without room, and one whose room is given
+// back with that of the job before it, while its receiver has no room of his own yet.
+func TestEachJobHoldsItsOwnRoom(t *testing.T) {
+	var held, given atomic.Int32
+	d, err := driver.Start(t.Context(), os.Args[0], []string{"two-jobs"}, driver.Options{
+		Config: map[string]string{"parallelism.default": "4"}, Stdout: io.Discard, Stderr: io.Discard,
+		Hold: func(context.Context, int) (func(), error) {
+			held.Add(1)
+			return func() { given.Add(1) }, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	var leave [2]func()
+	for i := range leave {
+		if _, leave[i], err = d.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = d.Close() })
-		if _, err := d.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if held.Load() != 2 || given.Load() != 1 {
-			t.Errorf("%s: of a hello and a job %d are held, and %d are given back", name, held.Load(), given.Load())
-		}
-		if end(d); given.Load() != 2 {
-			t.Errorf("%s: %d are given back", name, given.Load())
+	}
+	if held.Load() != 3 || given.Load() != 1 {
+		t.Errorf("of a hello and two jobs %d are held, and %d are given back", held.Load(), given.Load())
+	}
+	for i := range leave {
+		if leave[i](); given.Load() != int32(2+i) {
+			t.Errorf("with job %d, %d of three are given back", i+1, given.Load())
 		}
 	}
 	full := errors.New("no room")
-	_, err := driver.Start(t.Context(), os.Args[0], []string{"job"}, driver.Options{
+	_, err = driver.Start(t.Context(), os.Args[0], []string{"job"}, driver.Options{
 		Stdout: io.Discard, Stderr: io.Discard, Hold: func(context.Context, int) (func(), error) { return nil, full },
 	})
 	if !errors.Is(err, full) {
@@ -194,7 +200,7 @@ func TestJobGoesFromProgramToClientAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := d.Next(t.Context())
+	got, _, err := d.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +212,7 @@ func TestJobGoesFromProgramToClientAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := d.Next(t.Context()); !errors.Is(err, io.EOF) {
+	if _, _, err := d.Next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("a program that has ended well gives %v, want io.EOF", err)
 	}
 	if err := d.Close(); err != nil {
@@ -252,7 +258,7 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrNoJob) {
+		if _, _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrNoJob) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -261,7 +267,7 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = d.Next(t.Context())
+		_, _, err = d.Next(t.Context())
 		if plan, ok := errors.AsType[*driver.PlanError](err); !ok || plan.Message != "the plan is cursed" || plan.Stack != "main.plan" {
 			t.Errorf("got %v", err)
 		}
@@ -271,7 +277,7 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "job of "+os.Args[0]) {
+		if _, _, err := d.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "job of "+os.Args[0]) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -280,7 +286,7 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Next(t.Context()); !errors.Is(err, msg.ErrJobTooLarge) || !strings.Contains(err.Error(), "at most 65536") {
+		if _, _, err := d.Next(t.Context()); !errors.Is(err, msg.ErrJobTooLarge) || !strings.Contains(err.Error(), "at most 65536") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -289,13 +295,13 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Next(t.Context()); err != nil {
+		if _, _, err := d.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.Tell(msg.JobEnded{Status: msg.JobFinished}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrExit) || !strings.Contains(err.Error(), "exit status 4") {
+		if _, _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrExit) || !strings.Contains(err.Error(), "exit status 4") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -314,13 +320,13 @@ func TestInterruptEndsAWait(t *testing.T) {
 				t.Fatal(err)
 			}
 			if mode == "waits" {
-				if _, err := d.Next(t.Context()); err != nil {
+				if _, _, err := d.Next(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Millisecond, func() { cancel(interrupted) })
-			if _, err := d.Next(ctx); !errors.Is(err, interrupted) {
+			if _, _, err := d.Next(ctx); !errors.Is(err, interrupted) {
 				t.Errorf("got %v", err)
 			}
 			if err := d.Close(); err != nil {
@@ -361,7 +367,7 @@ func TestWhoeverIsInterruptedHearsOfThat(t *testing.T) {
 		cancel(interruption)
 		d.Kill()
 	})
-	if _, err := d.Next(ctx); !errors.Is(err, interruption) {
+	if _, _, err := d.Next(ctx); !errors.Is(err, interruption) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -374,7 +380,7 @@ func TestADriverThatLeavesIsNotWaitedForForever(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrExit) || !strings.Contains(err.Error(), "killed") {
+	if _, _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrExit) || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("got %v", err)
 	}
 	if err := syscall.Kill(printedPID(t, stdout.String()), 0); !errors.Is(err, syscall.ESRCH) {
@@ -399,7 +405,7 @@ func TestHowFarAListingIsComesBeforeTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	g, err := d.Next(t.Context())
+	g, _, err := d.Next(t.Context())
 	if err != nil || g.Name != "one" || held.Load() != 1 {
 		t.Errorf("job %q, %v; room is held for %d messages", g.Name, err, held.Load())
 	}

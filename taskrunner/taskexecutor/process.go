@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/orphans"
 )
 
 // outputGrace is how long children of an ended host may keep its output open.
@@ -58,7 +59,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 	h.command = exec.CommandContext(context.WithoutCancel(ctx), spec.Program)
 	h.command.Env = append(slices.Clone(p.Environment),
 		control.Variable+"="+control.Value(control.RoleTaskHost, control.ChildFD),
-		hostVariable+"="+string(spec.Host),
+		orphans.Mark(string(spec.Host)),
 		"GOMAXPROCS="+strconv.Itoa(max(p.VCores, leastThreads)),
 		"GOMEMLIMIT="+strconv.Itoa(spec.MemoryMB)+"MiB")
 	h.command.Stdout, h.command.Stderr = stdout, stderr
@@ -135,7 +136,7 @@ func (h *process) Kill() {
 func (h *process) Wait() Exit {
 	// The process state has the error: a status other than 0, or output that stayed open.
 	_ = h.command.Wait()
-	if n := endOrphans(h.host); n > 0 {
+	if n := orphans.End(string(h.host)); n > 0 {
 		h.logger.WithField("processes", n).Warn("task host left child processes behind; they are killed")
 	}
 	if err := h.closeLogs(); err != nil {

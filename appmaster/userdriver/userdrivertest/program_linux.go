@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"syscall"
@@ -36,10 +37,13 @@ type Plan func(start msg.DriverStart, input string) (jobgraph.JobGraph, error)
 //	count=INPUT    executes a job, and prints how it ended and how many bytes it collected
 //	abandon=INPUT  the same, and kills itself when the job runs
 //	rush=INPUT     executes a second job, and receives nothing about the first
+//	twice=INPUT    executes two jobs at once, and receives until the ApplicationMaster closes the connection
 //	curse          fails to plan
 //	die            kills itself
 //	tokens         waits for new tokens, and prints their password
 //	hog            holds 200 MB until the ApplicationMaster closes the connection; hog-at-once does so before it sends anything
+//	breed          starts a child that outlives it and keeps its output open, and prints the child's process
+//	               id; breed-at-once does so before it sends anything, and ends
 //	hang           receives until the ApplicationMaster closes the connection
 func Main(value string, words []string, plan Plan) int {
 	fail := func(why any) int {
@@ -58,6 +62,9 @@ func Main(value string, words []string, plan Plan) int {
 	if len(words) > 0 && words[0] == "hog-at-once" {
 		hog(conn)
 		return 0
+	}
+	if len(words) > 0 && words[0] == "breed-at-once" {
+		return fail(errors.Join(errors.New("it has a child"), breed()))
 	}
 	if err := conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
 		return fail(err)
@@ -79,6 +86,15 @@ func Main(value string, words []string, plan Plan) int {
 			}
 		case "abandon": // the same, and kills itself when the job runs
 			return count(conn, plan, start, argument, true)
+		case "twice":
+			graph, err := plan(start, argument)
+			for range 2 {
+				err = errors.Join(err, conn.Send(msg.ExecuteJob{Graph: graph}))
+			}
+			for err == nil {
+				_, err = conn.Receive()
+			}
+			return 0
 		case "curse":
 			_ = conn.Send(msg.DriverFailed{Message: "the plan is cursed", Stack: "main.plan()"})
 			return 1
@@ -103,6 +119,10 @@ func Main(value string, words []string, plan Plan) int {
 		case "hog":
 			hog(conn)
 			return 0
+		case "breed":
+			if err := breed(); err != nil {
+				return fail(err)
+			}
 		case "hang": // until the ApplicationMaster closes the connection
 			for err == nil {
 				_, err = conn.Receive()
@@ -121,6 +141,17 @@ func hog(conn *control.Conn) {
 	}
 	_, _ = conn.Receive()
 	runtime.KeepAlive(held)
+}
+
+// breed starts a child, and does not wait for it.
+func breed() error {
+	child := exec.Command("sleep", "1000")
+	child.Stdout = os.Stdout
+	if err := child.Start(); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, "child", child.Process.Pid)
+	return child.Process.Release()
 }
 
 // rush executes two jobs at the same time. It sends the second when messages about the first have filled
