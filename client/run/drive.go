@@ -78,6 +78,9 @@ func (r Request) drive(ctx context.Context, path string, on cluster) (err error)
 // is an error whatever the driver makes of it; it is printed behind what the driver says of
 // it. One that the cluster refuses is none if the driver ends well all the same.
 func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
+	// A driver that reads nothing blocks Tell until then.
+	stop := context.AfterFunc(ctx, func() { _ = d.HangUp() })
+	defer stop()
 	var (
 		last       *running
 		unfinished *unfinishedJob // the last one, not told yet
@@ -128,7 +131,7 @@ func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.
 		return nil, nil, err
 	}
 	r.Outcome.begin(job.id, graph.Name)
-	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil {
+	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil && ctx.Err() == nil {
 		r.Line("the driver has ended: %v", err)
 	}
 	if !r.attached {
@@ -147,7 +150,7 @@ func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.J
 			graph.Name, config.TargetPerJob, config.TargetSession, config.TargetLocal), "")
 		refused := r.failed(failure, "")
 		if err := d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: failure}); err != nil {
-			return err
+			return cmp.Or(context.Cause(ctx), err)
 		}
 		next, err := d.Next(ctx)
 		switch {
