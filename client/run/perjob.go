@@ -119,10 +119,14 @@ func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 	return msg.JobEnded{Status: msg.JobFinished, Duration: report.Finished.Sub(report.Started)}, nil
 }
 
-// settle waits for the application's end.
+// settle waits for the application's end, unless YARN does not answer: the job has ended in any case.
 func (t *perJob) settle(ctx context.Context) error {
 	report, err := t.app.Await(ctx, t.witness.state, func(report records.ApplicationReport) bool { return report.State.Terminal() })
-	if err != nil {
+	switch {
+	case client.Unheard(err):
+		t.Line("YARN does not answer whether %s has ended; bobbin gc removes its staged files if they stay", t.app.ID)
+		return nil
+	case err != nil:
 		return err
 	}
 	t.done("application ended")
