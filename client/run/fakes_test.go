@@ -98,7 +98,9 @@ func mark(version int) string { return fmt.Sprintf("<bobbin sdk protocol version
 // is killed.
 func clusterOfTwo(t *testing.T) *client.Cluster {
 	t.Helper()
-	return clusterRunning(t, func(ctx context.Context, _ *amrm.Client, c yarnfake.Container) records.ExitStatus { return forever(ctx, c) })
+	return clusterRunning(t, func(ctx context.Context, _ *amrm.Client, c yarnfake.Container) records.ExitStatus {
+		return forever(ctx, c)
+	})
 }
 
 // clusterRunning is as clusterOfTwo, with what an ApplicationMaster does once it has registered.
