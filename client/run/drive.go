@@ -32,7 +32,7 @@ type cluster interface {
 	// lost is what is known of a job whose ApplicationMaster cannot be asked any more.
 	// cause is errNextAttempt or client.ErrApplicationEnded; to give the former means that
 	// the job has begun anew.
-	lost(ctx context.Context, cause error) (msg.JobEnded, error)
+	lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error)
 	// settle waits for what ends with the job.
 	settle(ctx context.Context) error
 }
@@ -44,6 +44,7 @@ type running struct {
 	name        string // for people, who have left the job to itself
 	goOn        string // how they go on with it
 	slotWait    string // how long it waits for a slot
+	collected   bool   // all that it collects has come, of the attempt that is followed
 }
 
 // errOneJob says that a cluster has had its job.

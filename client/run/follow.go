@@ -37,7 +37,7 @@ func untilNextLook(followed time.Duration) time.Duration {
 func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (*unfinishedJob, error) {
 	ended, err := r.followJob(ctx, d, job, graph)
 	for errors.Is(err, errNextAttempt) || errors.Is(err, client.ErrApplicationEnded) {
-		if ended, err = r.cluster.lost(ctx, err); !errors.Is(err, errNextAttempt) {
+		if ended, err = r.cluster.lost(ctx, job, err); !errors.Is(err, errNextAttempt) {
 			break
 		}
 		ended, err = r.followJob(ctx, d, job, graph)
@@ -89,6 +89,7 @@ var errNextAttempt = errors.New("another attempt runs")
 // followJob follows the job over REST until it has ended, or until there is
 // another ApplicationMaster. It keeps the result for a few seconds at the end.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
+	job.collected = false // by this attempt
 	reached, err := r.cluster.reach(ctx)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
@@ -105,6 +106,7 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 	if err := group.Wait(); err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
+	job.collected = true
 	ended, err := r.result(ctx, a)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)

@@ -97,8 +97,8 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 // lost lets the job begin anew with its application. One that ended before it could tell
 // how its job did was not asked in the seconds that it waits: by a suspended client, or
 // over a network that was away. YARN knows whether the job is FINISHED, and its files are
-// there; what it collected is lost.
-func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
+// there; what it collected is lost, unless it has come.
+func (t *perJob) lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
 		t.Line("%s has a new ApplicationMaster: the job starts again", t.app.ID)
 		return msg.JobEnded{}, cause
@@ -110,7 +110,7 @@ func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 	if err != nil || report.FinalStatus != records.FinalSucceeded {
 		return msg.JobEnded{}, errors.Join(cause, t.on.Sweep(ctx, t.app.ID))
 	}
-	if slices.ContainsFunc(t.graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
+	if !job.collected && slices.ContainsFunc(t.graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
 		err := fmt.Errorf("%s is %s (%s), but it ended before this client fetched the collected results: run the job again, or write to files",
 			t.app.ID, report.State, report.FinalStatus)
 		return msg.JobEnded{}, errors.Join(err, t.on.Sweep(ctx, t.app.ID))

@@ -5,13 +5,22 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
 // TestAJobHasEndedThoughYARNIsAway would catch a FINISHED job that becomes an error, and whose program is ended amid its
@@ -74,5 +83,97 @@ func TestASubmittedApplicationOutlivesASilentYARN(t *testing.T) {
 		if _, err := cluster.Files.Stat(t.Context(), staging.Dir(home, application)); errors.Is(err, fs.ErrNotExist) == stays || stays && err != nil {
 			t.Errorf("%s: of its files: %v", name, err)
 		}
+	}
+}
+
+// errLost is of an answer that does not arrive.
+var errLost = errors.New("the answer is lost")
+
+// parting is a master that leaves before its client has all answers.
+type parting struct {
+	rest.Gateway
+	whole bool   // what the job collects arrives
+	leave func() // returns once YARN has its end
+}
+
+func (parting) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
+	return msg.JobDetails{ID: job, Name: "words", Status: msg.JobFinished}, nil
+}
+
+func (p parting) CollectPage(context.Context, ids.JobID, string, int64, time.Duration) (msg.CollectPage, error) {
+	if p.whole {
+		return msg.CollectPage{End: true}, nil
+	}
+	p.leave()
+	return msg.CollectPage{}, errLost
+}
+
+func (p parting) JobResult(context.Context, ids.JobID, time.Duration) (msg.JobEnded, error) {
+	p.leave()
+	return msg.JobEnded{}, errLost
+}
+
+// reachable is a job with a cluster of its own, whose master is known.
+type reachable struct {
+	*perJob
+	master func() (*client.ClusterClient, error)
+}
+
+func (r reachable) reach(context.Context) (*client.ClusterClient, error) { return r.master() }
+
+// TestWhatHasComeIsNotFetchedAgain would catch a job that its user is told to run again, though all that it collected has
+// come and only the answer how it ended is lost, and one of whose results some are lost without a word.
+func TestWhatHasComeIsNotFetchedAgain(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		end := make(chan struct{})
+		cluster := clusterRunning(t, func(ctx context.Context, rm *amrm.Client, _ yarnfake.Container) records.ExitStatus {
+			select {
+			case <-end:
+				if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
+					t.Error(err)
+				}
+			case <-ctx.Done():
+			}
+			return 0
+		})
+		var out bytes.Buffer
+		job := targetOn(t, cluster, &out)
+		graph := collecting()
+		submitted, err := job.submit(t.Context(), graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		access := resttest.Serve(t, parting{whole: whole, leave: func() {
+			close(end)
+			if _, err := cluster.AwaitEnd(t.Context(), job.app.ID); err != nil {
+				t.Error(err)
+			}
+		}}, rest.Config{})
+		d, err := driver.Start(t.Context(), os.Args[0], []string{attentive}, driver.Options{Stdout: os.Stdout, Stderr: os.Stderr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := runner{
+			Journal: job.Journal, limits: limitsOf(config.Config{}),
+			cluster: reachable{job, func() (*client.ClusterClient, error) { return client.NewClusterClient(access) }},
+		}
+		r.Outcome.begin(submitted.id, graph.Name)
+		unfinished, err := r.follow(t.Context(), d, submitted, graph)
+		if unfinished != nil || (err == nil) != whole || r.Outcome.JobStatus == string(msg.JobFinished) != whole {
+			t.Errorf("all has come %t: unfinished %v, error %v, it is %q", whole, unfinished, err, r.Outcome.JobStatus)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAnotherAttemptCollectsAnew would catch a job without results that is told as FINISHED, since those of its first
+// attempt, which are void, have come.
+func TestAnotherAttemptCollectsAnew(t *testing.T) {
+	job := &running{name: "job words", collected: true}
+	r := runner{cluster: place{master: func() (*client.ClusterClient, error) { return nil, errLost }}}
+	if _, err := r.followJob(t.Context(), nil, job, collecting()); !errors.Is(err, errLost) || job.collected {
+		t.Errorf("%v, and what it collects has come: %t", err, job.collected)
 	}
 }
