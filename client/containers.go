@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -133,9 +132,9 @@ func (c Containers) crowded(nodes []records.NodeReport) string {
 }
 
 // TooLarge says, in a line, that a job can hardly fit which goes to a cluster that runs, by what
-// that tells of itself; "" where it can. Nodes are those of YARN; wait is how long the job waits
-// for a slot.
-func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply, wait time.Duration) (string, error) {
+// that tells of itself; "" where it can. Nodes are those of YARN. How long the job waits for a
+// slot, the cluster was told when it was started.
+func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply) (string, error) {
 	if slots <= supply.Total {
 		return "", nil
 	}
@@ -143,7 +142,7 @@ func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply
 	if err != nil {
 		return "", err
 	}
-	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB), Wait: wait}
+	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB)}
 	return demand.TooLarge(memoryMB(nodes)), nil
 }
 

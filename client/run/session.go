@@ -197,7 +197,7 @@ func (s *session) adviseOnSize(ctx context.Context, slots int) {
 	if err != nil {
 		return
 	}
-	if text, err := on.cluster.TooLarge(ctx, slots, supply, s.slotWait); err == nil && text != "" {
+	if text, err := on.cluster.TooLarge(ctx, slots, supply); err == nil && text != "" {
 		s.Line("%s", text)
 	}
 }
