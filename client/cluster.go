@@ -35,14 +35,28 @@ type Cluster struct {
 	identity hadoopenv.Identity
 	staging  string        // yarn.staging-directory
 	patience time.Duration // client.timeout
+	poll     time.Duration // least time between two looks at an application; 0: pollInterval
 	logger   logrus.FieldLogger
 	keeping  sync.WaitGroup // the goroutine that keeps the ticket fresh
 	release  context.CancelFunc
 }
 
-// pollInterval is the time between two looks at an application that a person
-// waits for. A look costs the ResourceManager well under a millisecond.
-const pollInterval = 50 * time.Millisecond
+// pollInterval is the time between the first two looks at an application that a person
+// waits for, and mostPoll between later ones, unless Hadoop's configuration sets a longer one.
+// A look costs the ResourceManager well under a millisecond.
+const (
+	pollInterval = 50 * time.Millisecond
+	mostPoll     = time.Second
+)
+
+// pollProperty is Hadoop's for the time between two looks.
+const pollProperty = "yarn.client.application-client-protocol.poll-interval-ms"
+
+// UntilNextLook is the time between two looks at what has been waited for so long: an eighth of
+// that, at most most, and never less than least.
+func UntilNextLook(waited, least, most time.Duration) time.Duration {
+	return max(min(waited/8, most), least)
+}
 
 // Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR
 // names, and what options give besides, and makes ready to reach its cluster as
@@ -65,7 +79,9 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	who.Show(&yarn.RPC.Auth)
 	yarn.RPC.Token = yarn.TokenSource(func() *creds.Credentials { return who.Credentials })
 	yarn.RPC.Logger = logging.Slog(logger)
-	yarn.PollInterval = min(yarn.PollInterval, pollInterval)
+	if conf.SourceOf(pollProperty) == (hadoopconf.Source{}) {
+		yarn.PollInterval = pollInterval
+	}
 	patience, limit := options.Duration(config.ClientTimeout), options.Told(config.ClientTimeout)
 	if conf.SourceOf("yarn.resourcemanager.connect.max-wait.ms") == (hadoopconf.Source{}) {
 		yarn.Policy = yarnclient.DefaultPolicy()
@@ -75,7 +91,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	c := &Cluster{
 		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, logger: logger,
-		staging: options.String(config.YarnStagingDirectory), patience: patience,
+		staging: options.String(config.YarnStagingDirectory), patience: patience, poll: yarn.PollInterval,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },

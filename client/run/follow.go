@@ -26,12 +26,6 @@ const (
 	firstLooks   = 10 * time.Millisecond
 )
 
-// untilNextLook is the time between two looks at a job that has been followed so long: an
-// eighth of that.
-func untilNextLook(followed time.Duration) time.Duration {
-	return min(max(followed/8, firstLooks), lookInterval)
-}
-
 // follow follows a running job to its end, tells the driver how it ended, and waits for
 // what ends with it. It tells why the job did not finish.
 func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (*unfinishedJob, error) {
@@ -170,7 +164,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 				return err
 			}
 		}
-		next.Reset(untilNextLook(time.Since(began)))
+		next.Reset(client.UntilNextLook(time.Since(began), firstLooks, lookInterval))
 	}
 }
 
