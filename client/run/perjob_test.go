@@ -129,7 +129,7 @@ func TestWhatHasComeIsNotFetchedAgain(t *testing.T) {
 		cluster := clusterRunning(t, func(ctx context.Context, rm *amrm.Client, _ yarnfake.Container) records.ExitStatus {
 			select {
 			case <-end:
-				if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
+				if err := rm.Finish(t.Context(), records.FinalSucceeded, "", ""); err != nil { // ctx ends before YARN has told
 					t.Error(err)
 				}
 			case <-ctx.Done():
