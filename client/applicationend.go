@@ -19,8 +19,9 @@ var ErrApplicationEnded = errors.New("application has ended")
 
 // Await polls YARN's report until done returns true, and returns that report. It calls seen with every report.
 func (app *Application) Await(ctx context.Context, seen func(records.ApplicationReport), done func(records.ApplicationReport) bool) (records.ApplicationReport, error) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
+	began, least := time.Now(), max(pollInterval, app.c.poll)
+	next := time.NewTimer(least)
+	defer next.Stop()
 	for {
 		report, err := app.c.YARN.ApplicationReport(ctx, app.ID)
 		if err != nil {
@@ -33,8 +34,9 @@ func (app *Application) Await(ctx context.Context, seen func(records.Application
 		if done(report) {
 			return report, nil
 		}
+		next.Reset(UntilNextLook(time.Since(began), least, mostPoll))
 		select {
-		case <-ticker.C:
+		case <-next.C:
 		case <-ctx.Done():
 			return report, context.Cause(ctx)
 		}

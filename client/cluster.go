@@ -34,14 +34,28 @@ type Cluster struct {
 	identity hadoopenv.Identity
 	staging  string        // yarn.staging-directory
 	patience time.Duration // client.timeout
+	poll     time.Duration // least time between two looks at an application; 0: pollInterval
 	logger   logrus.FieldLogger
 	keeping  sync.WaitGroup // the goroutine that keeps the ticket fresh
 	release  context.CancelFunc
 }
 
-// pollInterval is the time between two requests for the report of an application for which a person waits. A
-// request costs the ResourceManager well under a millisecond.
-const pollInterval = 50 * time.Millisecond
+// pollInterval is the time between the first two requests for the report of an application for which a person
+// waits, and mostPoll is the longest time between later ones. A longer time in Hadoop's configuration replaces
+// both. A request costs the ResourceManager well under a millisecond.
+const (
+	pollInterval = 50 * time.Millisecond
+	mostPoll     = time.Second
+)
+
+// pollProperty is Hadoop's property for the time between two requests.
+const pollProperty = "yarn.client.application-client-protocol.poll-interval-ms"
+
+// UntilNextLook returns the time until the next request of a client that has waited so long: an eighth of the
+// waited time, at most most, and never less than least.
+func UntilNextLook(waited, least, most time.Duration) time.Duration {
+	return max(min(waited/8, most), least)
+}
 
 // Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR names, and Hadoop's properties in
 // options. It prepares a Cluster for the user of hadoopenv.Identify, and connects to nothing yet. The end of
@@ -63,7 +77,9 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	who.Show(&yarn.RPC.Auth)
 	yarn.RPC.Token = yarn.TokenSource(func() *creds.Credentials { return who.Credentials })
 	yarn.RPC.Logger = logging.Slog(logger)
-	yarn.PollInterval = min(yarn.PollInterval, pollInterval)
+	if conf.SourceOf(pollProperty) == (hadoopconf.Source{}) {
+		yarn.PollInterval = pollInterval
+	}
 	patience, limit := options.Duration(config.ClientTimeout), options.Told(config.ClientTimeout)
 	if conf.SourceOf("yarn.resourcemanager.connect.max-wait.ms") == (hadoopconf.Source{}) {
 		yarn.Policy = yarnclient.DefaultPolicy()
@@ -73,7 +89,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	c := &Cluster{
 		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, logger: logger,
-		staging: options.String(config.YarnStagingDirectory), patience: patience,
+		staging: options.String(config.YarnStagingDirectory), patience: patience, poll: yarn.PollInterval,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -132,8 +131,9 @@ func (c Containers) crowded(nodes []records.NodeReport) string {
 }
 
 // TooLarge says, in one line, that a job is probably too large for a running cluster; "" if it fits. supply is
-// what the cluster reports of its slots. wait is how long the job waits for a slot.
-func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply, wait time.Duration) (string, error) {
+// what the cluster reports of its slots. The line does not say how long the job waits for a slot, because that
+// is an option of the cluster.
+func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply) (string, error) {
 	if slots <= supply.Total {
 		return "", nil
 	}
@@ -141,7 +141,7 @@ func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply
 	if err != nil {
 		return "", err
 	}
-	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB), Wait: wait}
+	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB)}
 	return demand.TooLarge(memoryMB(nodes)), nil
 }
 

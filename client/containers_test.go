@@ -3,7 +3,6 @@ package client
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -89,7 +88,7 @@ func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	}
 	supply := msg.SlotSupply{Total: 4, PerWorker: 1, WorkerMemoryMB: int(have/2) + 1}
 	for slots, says := range map[int]bool{4: false, 5: true} { // the present slots suffice
-		if got, err := c.TooLarge(t.Context(), slots, supply, time.Minute); err != nil || (got != "") != says {
+		if got, err := c.TooLarge(t.Context(), slots, supply); err != nil || (got != "") != says {
 			t.Errorf("%d slots: %q, %v", slots, got, err)
 		}
 	}

@@ -22,7 +22,8 @@ type witness struct {
 }
 
 // deploy starts a cluster on YARN and waits until its ApplicationMaster runs. After an error,
-// Ctrl-C included, nothing is left behind.
+// Ctrl-C included, nothing is left behind. The exception is an application that YARN has accepted, if YARN then
+// no longer answers: the application continues.
 func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deployment) (*client.Application, error) {
 	d.Done, d.Uploading = w.done, w.uploading
 	if d.Config.IsSet(config.HighAvailabilityClusterID) {
@@ -42,6 +43,9 @@ func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deplo
 		w.state(report)
 		w.size(app.RoundedUp(report))
 	})
+	if client.Unheard(err) {
+		return nil, fmt.Errorf("%w. %s is submitted and may run. Its state: bobbin status -id %s. To end it: bobbin kill %s", err, app.ID, app.ID, app.ID)
+	}
 	if err != nil {
 		if failed := app.Abandon(ctx); failed != nil {
 			return nil, errors.Join(err, failed)

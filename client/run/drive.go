@@ -31,7 +31,7 @@ type cluster interface {
 	reach(ctx context.Context) (*client.ClusterClient, error)
 	// lost returns what is known of a job whose ApplicationMaster no longer answers. cause is errNextAttempt or
 	// client.ErrApplicationEnded. If lost returns errNextAttempt, the job has started again.
-	lost(ctx context.Context, cause error) (msg.JobEnded, error)
+	lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error)
 	// settle waits for what ends with the job.
 	settle(ctx context.Context) error
 }
@@ -43,6 +43,7 @@ type running struct {
 	name        string // for messages
 	goOn        string // the commands for a job that this command no longer follows
 	slotWait    string // how long it waits for a slot
+	collected   bool   // whether all its collected records have arrived, from the present attempt
 }
 
 // errOneJob says that a cluster runs no second job.
@@ -77,6 +78,9 @@ func (r Request) drive(ctx context.Context, path string, on cluster) (err error)
 // the driver exits with success. drive prints this error after the driver's own output about it. A job that the
 // cluster refuses is no error if the driver exits with success.
 func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
+	// Without this a driver that reads nothing would block Tell after the end of ctx.
+	stop := context.AfterFunc(ctx, func() { _ = d.HangUp() })
+	defer stop()
 	var (
 		last       *running
 		unfinished *unfinishedJob // why the last job did not finish, not printed yet
@@ -127,7 +131,7 @@ func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.
 		return nil, nil, err
 	}
 	r.Outcome.begin(job.id, graph.Name)
-	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil {
+	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil && ctx.Err() == nil {
 		r.Line("the driver has ended: %v", err)
 	}
 	if !r.attached {
@@ -146,7 +150,7 @@ func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.J
 			graph.Name, config.TargetPerJob, config.TargetSession, config.TargetLocal), "")
 		refused := r.failed(failure, "")
 		if err := d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: failure}); err != nil {
-			return err
+			return cmp.Or(context.Cause(ctx), err)
 		}
 		next, _, err := d.Next(ctx)
 		switch {

@@ -6,22 +6,28 @@ import (
 	"encoding/binary"
 	"encoding/xml"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
@@ -92,6 +98,14 @@ func mark(version int) string { return fmt.Sprintf("<bobbin sdk protocol version
 // An application that she starts runs until it is killed.
 func clusterOfTwo(t *testing.T) *client.Cluster {
 	t.Helper()
+	return clusterRunning(t, func(ctx context.Context, _ *amrm.Client, c yarnfake.Container) records.ExitStatus {
+		return forever(ctx, c)
+	})
+}
+
+// clusterRunning is as clusterOfTwo, with what an ApplicationMaster does once it has registered.
+func clusterRunning(t *testing.T, master func(context.Context, *amrm.Client, yarnfake.Container) records.ExitStatus) *client.Cluster {
+	t.Helper()
 	var fake *yarnfake.Fake
 	fake = startYARN(t, yarnfake.Config{Nodes: 2, Heartbeat: 10 * time.Millisecond, Run: func(ctx context.Context, c yarnfake.Container) records.ExitStatus {
 		o, err := amrm.FromConf(fake.Conf())
@@ -105,7 +119,7 @@ func clusterOfTwo(t *testing.T) *client.Cluster {
 		if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "127.0.0.1", RPCPort: 1}); err != nil {
 			t.Error(err)
 		}
-		return forever(ctx, c)
+		return master(ctx, rm, c)
 	}})
 	hdfs := hdfsfake.Start(hdfsfake.Config{})
 	t.Cleanup(hdfs.Stop)
@@ -147,4 +161,38 @@ func submitted(t *testing.T, cluster *client.Cluster) records.ApplicationID {
 		t.Fatal(err)
 	}
 	return created.ID
+}
+
+// withoutYARN lets the ResourceManager of a cluster be away, until back is called.
+func withoutYARN(t *testing.T, cluster *client.Cluster) (back func()) {
+	t.Helper()
+	there := cluster.YARN
+	cluster.YARN = yarnclient.New(yarnclient.Options{
+		Addresses: []string{"rm:8032"},
+		Policy:    yarnrpc.Policy{MaxWait: time.Millisecond, BaseDelay: time.Millisecond, MaxDelay: time.Millisecond},
+		RPC: yarnrpc.Options{
+			Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: cluster.User}},
+			Dial: func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED },
+		},
+	})
+	return func() {
+		if err := cluster.YARN.Close(); err != nil {
+			t.Error(err)
+		}
+		cluster.YARN = there
+	}
+}
+
+// target is that of a job with a cluster of its own, on YARN.
+func targetOn(t *testing.T, cluster *client.Cluster, out io.Writer) *perJob {
+	t.Helper()
+	r := Request{
+		Program: executable(t, program.Native(), mark(jobgraph.ProtocolVersion)), Executable: executable(t, program.Native(), ""),
+		Journal: NewJournal(out, time.Now(), false),
+	}
+	target := &perJob{Request: r, witness: witness{Journal: r.Journal}, on: cluster}
+	if err := target.inspect(); err != nil {
+		t.Fatal(err)
+	}
+	return target
 }

@@ -26,18 +26,12 @@ const (
 	firstLooks   = 10 * time.Millisecond
 )
 
-// untilNextLook is the time until the next request: an eighth of the time since the client began to follow the
-// job.
-func untilNextLook(followed time.Duration) time.Duration {
-	return min(max(followed/8, firstLooks), lookInterval)
-}
-
 // follow follows a running job to its end, tells the driver how the job ended, and waits for what ends with the
 // job. It returns why the job did not finish.
 func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (*unfinishedJob, error) {
 	ended, err := r.followJob(ctx, d, job, graph)
 	for errors.Is(err, errNextAttempt) || errors.Is(err, client.ErrApplicationEnded) {
-		if ended, err = r.cluster.lost(ctx, err); !errors.Is(err, errNextAttempt) {
+		if ended, err = r.cluster.lost(ctx, job, err); !errors.Is(err, errNextAttempt) {
 			break
 		}
 		ended, err = r.followJob(ctx, d, job, graph)
@@ -89,6 +83,7 @@ var errNextAttempt = errors.New("another attempt runs")
 // followJob follows the job over REST until the job has ended, or another ApplicationMaster runs. The
 // ApplicationMaster keeps the result for a few seconds at the end.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
+	job.collected = false // in this attempt
 	reached, err := r.cluster.reach(ctx)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
@@ -105,6 +100,7 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 	if err := group.Wait(); err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
+	job.collected = true
 	ended, err := r.result(ctx, a)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
@@ -166,7 +162,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 				return err
 			}
 		}
-		next.Reset(untilNextLook(time.Since(began)))
+		next.Reset(client.UntilNextLook(time.Since(began), firstLooks, lookInterval))
 	}
 }
 

@@ -96,9 +96,9 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 
 // lost handles the end of an ApplicationMaster. With the next attempt the job starts again. If the application
 // has ended, nobody asked for the job's result in the seconds for which the ApplicationMaster waits: the client
-// was suspended, or the network was down. YARN knows whether the job is FINISHED. The job's files are there,
-// but collected results are lost.
-func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
+// was suspended, or the network was down. YARN knows whether the job is FINISHED. The job's files are there.
+// Collected records are lost if they have not arrived yet.
+func (t *perJob) lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
 		t.Line("%s has a new ApplicationMaster: the job starts again", t.app.ID)
 		return msg.JobEnded{}, cause
@@ -110,7 +110,7 @@ func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 	if err != nil || report.FinalStatus != records.FinalSucceeded {
 		return msg.JobEnded{}, errors.Join(cause, t.on.Sweep(ctx, t.app.ID))
 	}
-	if slices.ContainsFunc(t.graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
+	if !job.collected && slices.ContainsFunc(t.graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
 		err := fmt.Errorf("%s is %s (%s), but it ended before this client fetched the collected results: run the job again, or write to files",
 			t.app.ID, report.State, report.FinalStatus)
 		return msg.JobEnded{}, errors.Join(err, t.on.Sweep(ctx, t.app.ID))
@@ -119,10 +119,14 @@ func (t *perJob) lost(ctx context.Context, cause error) (msg.JobEnded, error) {
 	return msg.JobEnded{Status: msg.JobFinished, Duration: report.Finished.Sub(report.Started)}, nil
 }
 
-// settle waits for the application's end.
+// settle waits for the application's end, unless YARN does not answer: the job has ended in any case.
 func (t *perJob) settle(ctx context.Context) error {
 	report, err := t.app.Await(ctx, t.witness.state, func(report records.ApplicationReport) bool { return report.State.Terminal() })
-	if err != nil {
+	switch {
+	case client.Unheard(err):
+		t.Line("YARN does not answer whether %s has ended; bobbin gc removes its staged files if they stay", t.app.ID)
+		return nil
+	case err != nil:
 		return err
 	}
 	t.done("application ended")

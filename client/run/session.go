@@ -160,7 +160,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 }
 
 // lost always returns an error: jobs end with the ApplicationMaster that runs them.
-func (s *session) lost(_ context.Context, cause error) (msg.JobEnded, error) {
+func (s *session) lost(_ context.Context, _ *running, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
 		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the previous one: run it again", s.site)
 	}
@@ -197,7 +197,7 @@ func (s *session) adviseOnSize(ctx context.Context, slots int) {
 	if err != nil {
 		return
 	}
-	if text, err := on.cluster.TooLarge(ctx, slots, supply, s.slotWait); err == nil && text != "" {
+	if text, err := on.cluster.TooLarge(ctx, slots, supply); err == nil && text != "" {
 		s.Line("%s", text)
 	}
 }

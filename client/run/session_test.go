@@ -12,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -23,7 +24,8 @@ func (supplying) SlotSupply(context.Context) (msg.SlotSupply, error) {
 }
 
 // TestASessionsJobThatCanHardlyFitIsToldSo would catch a job of hundreds of workers that waits on a small
-// cluster without a warning, and a warning of a job that has its slots.
+// cluster without a warning, a warning of a job that has its slots, and one with this client's timeout in place
+// of the session's.
 func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	cluster := clusterOfTwo(t)
 	reached, err := client.NewClusterClient(resttest.Serve(t, supplying{}, rest.Config{}))
@@ -33,10 +35,13 @@ func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	t.Cleanup(reached.Close)
 	for slots, says := range map[int]bool{2: false, 10_000: true} {
 		var out bytes.Buffer
-		job := session{site: &onYARN{cluster: cluster}, reached: reached, Request: Request{Journal: NewJournal(&out, time.Now(), false)}}
+		job := session{site: &onYARN{cluster: cluster}, reached: reached, Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}}
 		job.adviseOnSize(t.Context(), slots)
 		if strings.HasPrefix(out.String(), "the job may not fit: its 10000 slots take 5000 TaskExecutors of 1024 MB") != says || !says && out.Len() > 0 {
 			t.Errorf("%d slots: %q", slots, out.String())
+		}
+		if strings.Contains(out.String(), config.SlotRequestTimeout.Name()) {
+			t.Errorf("%d slots: %q tells this command's %s, and the session's holds", slots, out.String(), config.SlotRequestTimeout)
 		}
 	}
 }

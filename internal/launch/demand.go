@@ -13,7 +13,7 @@ type Demand struct {
 	PerWorker int   // slots of a TaskExecutor
 	WorkerMB  int64 // of a TaskExecutor's container
 	MasterMB  int64 // of the ApplicationMaster's container; 0: not counted
-	// Wait is the time in which the job must get its slots.
+	// Wait is the time in which the job must get its slots; 0: not known here.
 	Wait time.Duration
 }
 
@@ -38,7 +38,11 @@ func (d Demand) TooLarge(nodesMB int64) string {
 	if need <= nodesMB {
 		return ""
 	}
+	fails := ""
+	if d.Wait > 0 {
+		fails = fmt.Sprintf(", and the job fails if it gets no slot within %v (%s)", d.Wait, config.SlotRequestTimeout)
+	}
 	return fmt.Sprintf("the job may not fit: its %d slots take %d TaskExecutors of %d MB, %d MB in all, and the nodes have %d MB together. "+
-		"Its parts run one after the other if they fit, and the job fails if it gets no slot within %v (%s); lower -p or -tm, or raise -s",
-		d.Slots, workers, d.WorkerMB, need, nodesMB, d.Wait, config.SlotRequestTimeout)
+		"Its parts run one after the other if they fit%s; lower -p or -tm, or raise -s",
+		d.Slots, workers, d.WorkerMB, need, nodesMB, fails)
 }
