@@ -67,7 +67,7 @@ func TestNoRoomIsLost(t *testing.T) {
 			var held atomic.Int32
 			read := make(chan struct{}, 3) // one place for each message that is read: a hello and two jobs
 			_, p := start(t, &slowCluster{stop: func() {
-				if why != over {
+				if !errors.Is(why, over) {
 					return
 				}
 				for range cap(read) {

@@ -6,6 +6,7 @@
 package userdrivertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -145,7 +146,7 @@ func hog(conn *control.Conn) {
 
 // breed starts a child, and does not wait for it.
 func breed() error {
-	child := exec.Command("sleep", "1000")
+	child := exec.CommandContext(context.Background(), "sleep", "1000")
 	child.Stdout = os.Stdout
 	if err := child.Start(); err != nil {
 		return err
