@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -232,7 +233,7 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 		m.next = m.nextIdle
 	}
 	if len(plan.Short) > 0 {
-		m.next = earliest(m.next, m.nextRetry(now))
+		m.next = actor.Earliest(m.next, m.nextRetry(now))
 	}
 	m.last, m.dirty = plan, false
 	return plan
@@ -301,19 +302,11 @@ func (m *Manager) nextRetry(now time.Time) (next time.Time) {
 	for _, w := range m.open {
 		for _, s := range w.slots {
 			if now.Before(s.notBefore) {
-				next = earliest(next, s.notBefore)
+				next = actor.Earliest(next, s.notBefore)
 			}
 		}
 	}
 	return next
-}
-
-// earliest gives the earlier of two times, where zero means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }
 
 // bySequence orders workers by the time at which they reached their state.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 )
 
 // releaseUseless gives up workers on nodes that all jobs short of slots have set aside. Such
@@ -106,7 +108,7 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 		switch {
 		case w.used > 0:
 		case now.Before(w.idleSince.Add(m.config.IdleTimeout)), m.mayServe(w, short), m.sparing && len(short) > 0:
-			m.nextIdle = earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
+			m.nextIdle = actor.Earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
 		default:
 			idle = append(idle, w)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -230,7 +231,7 @@ func (m *Manager) vacate(now time.Time, w *worker, index int) {
 // watchIdle makes sure that releaseIdle looks at an idle worker in time.
 func (m *Manager) watchIdle(w *worker) {
 	if w.used == 0 {
-		m.nextIdle = earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
+		m.nextIdle = actor.Earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
 	}
 }
 
