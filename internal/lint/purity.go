@@ -161,13 +161,29 @@ func (r *reach) inspect(in *reached) {
 
 // loop checks a range statement.
 func (r *reach) loop(in *reached, n *ast.RangeStmt, above []ast.Node) {
-	switch in.of.info.TypeOf(n.X).Underlying().(type) {
+	switch ranged(in.of.info.TypeOf(n.X)).(type) {
 	case *types.Chan:
 		r.complain(in, n, "uses a channel", channelRemedy)
 	case *types.Map:
 		if !r.anyOrder(in.body, n, n.Key, n.Value, above) && !r.excused(n) {
 			r.complain(in, n, "ranges over a map in random order", orderRemedy)
 		}
+	}
+}
+
+// ranged returns the type of which an expression of type t is made. For a type parameter that is the type of
+// any term of its constraint, since a range statement needs terms of one underlying type.
+func ranged(t types.Type) types.Type {
+	switch under := t.Underlying().(type) {
+	case *types.Interface:
+		for embedded := range under.EmbeddedTypes() {
+			return ranged(embedded)
+		}
+		return under
+	case *types.Union:
+		return ranged(under.Term(0).Type())
+	default:
+		return under
 	}
 }
 

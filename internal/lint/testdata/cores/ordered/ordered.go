@@ -32,6 +32,7 @@ func (c *core) Step(now time.Time, event string) []string {
 	c.last()
 	c.first()
 	c.unsorted()
+	c.names = unsortedOf(c.gone)
 	c.stable()
 	c.usedBeforeSorted()
 	c.sortedInTheLoop()
