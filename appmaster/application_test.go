@@ -15,7 +15,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
-	"github.com/bobbin-yarn/bobbin/appmaster/userdriver/userdrivertest"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -27,6 +26,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
+	"github.com/bobbin-yarn/bobbin/internal/testing/userdrivertest"
 )
 
 // TestMain is also the program that the tests run as a driver.

@@ -11,11 +11,11 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/userdriver/userdrivertest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/testing/userdrivertest"
 )
 
 // TestMain is also the program that the tests run as a driver.
