@@ -151,8 +151,8 @@ func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointe
 	})
 }
 
-// openFiles opens the files of the cluster in the Hadoop configuration, those that options and full names lead
-// to, and those of the local disk.
+// openFiles opens the files of the cluster in the Hadoop configuration, of the clusters that options and URIs
+// name, and of the local disk.
 func openFiles(options config.Config) (*dfs.FS, error) {
 	env := hadoopenv.Without(os.Getenv, options)
 	if hadoopenv.Named(os.Getenv) {

@@ -43,8 +43,8 @@ var (
 	})
 )
 
-// TestALocalRunSaysWhatItIsAmid would catch a task that ends the run by os.Exit(0), if the starter takes the
-// run for finished; and the message that a program was broken off, if it exits after the end of its job.
+// TestALocalRunSaysWhatItIsAmid would catch a run that counts as finished although a task ended it by
+// os.Exit(0), and a program that counts as broken off although it exits after the end of its job.
 func TestALocalRunSaysWhatItIsAmid(t *testing.T) {
 	t.Parallel()
 	text := filepath.Join(t.TempDir(), "text")

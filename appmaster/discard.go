@@ -94,7 +94,7 @@ func (o *outputs) end(ctx context.Context, job ids.JobID, status msg.JobStatus) 
 }
 
 // discardAll removes the output of all jobs without a result when the cluster ends. YARN must have recorded
-// that end: until then YARN may have given up this attempt, and the next attempt runs the same job. If a
+// that end: until then YARN may have given up this attempt, and the next attempt may run the same job. If a
 // worker has not ended yet, it may write again, and that output stays.
 func (o *outputs) discardAll(ctx context.Context) {
 	o.mu.Lock()

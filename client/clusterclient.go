@@ -211,7 +211,7 @@ func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, er
 	return cause, nil
 }
 
-// SlotSupply tells which slots there are, which will come, and which jobs need.
+// SlotSupply lists the slots of the cluster, the expected slots, and those that jobs need.
 func (c *ClusterClient) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
 	var answer restapi.Slots
 	err := c.get(ctx, "/slots", &answer)

@@ -10,8 +10,9 @@ import (
 )
 
 // UserInformation is the user of a connection to a server that trusts its clients. With a
-// Login the server knows the user from the login. Then Effective is sent only if Real is
-// set: it is the user for whom the Login's principal acts (hadoop.proxyuser.*).
+// Login the server knows the user from the login. Then the client sends Effective only if
+// Real is set. Effective is the user for whom the Login's principal acts
+// (hadoop.proxyuser.*).
 type UserInformation struct {
 	Effective string
 	Real      string // the user who acts for Effective, if another

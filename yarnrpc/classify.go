@@ -42,9 +42,9 @@ func (a Action) String() string {
 	}
 }
 
-// Execution says for a class of errors whether the server may have executed the call. For a single
-// error use MaybeSent: it knows whether the error came before the call was sent. The class does
-// not, since its errors can come at any time.
+// Execution says for a class of errors whether the server may have executed the call. For a single error
+// use MaybeSent: it knows whether the error came before the call was sent. A class cannot say that,
+// since its errors can come at any time.
 type Execution int
 
 const (
@@ -122,7 +122,7 @@ func classes() []class {
 			},
 			Verdict: Verdict{"login failed at one host", Permanent, NotExecuted, true},
 		},
-		{errors: []error{ErrNoLogin}, Verdict: Verdict{"no login", Permanent, NotExecuted, false}}, // for other servers neither
+		{errors: []error{ErrNoLogin}, Verdict: Verdict{"no login", Permanent, NotExecuted, false}}, // other servers want a login too
 		{match: isA[*kerberos.ServerMismatchError], Verdict: Verdict{"unexpected server principal", Permanent, NotExecuted, true}},
 		{errors: []error{kerberos.ErrClockSkew}, Verdict: Verdict{"clock skew", Permanent, NotExecuted, false}}, // this machine's clock: all servers follow the KDC's
 		{

@@ -45,7 +45,7 @@ type Conn struct {
 	ping     bool           // a ping is to be written
 	err      error          // why the connection takes no more calls
 	writeErr error          // why the writer has stopped; the reader then ends the connection
-	retired  bool           // ends when the last pending call has its answer
+	retired  bool           // the Conn ends when the last pending call has its answer
 	heard    time.Time      // when the last answer came
 	pinged   time.Time      // when the last ping was due
 	used     time.Time      // when the last pending call ended
@@ -164,8 +164,8 @@ func (c *Conn) retire() {
 }
 
 // end makes the connection refuse new calls, and fails the pending calls with cause.
-// executed says that the server may have executed those that were sent. end does not
-// block, because a caller may notice the end: keep closes the network connection.
+// executed says that the server may have executed those that were sent. end also runs in
+// callers, so it does not block: keep closes the network connection.
 func (c *Conn) end(cause error, executed bool) {
 	c.mu.Lock()
 	if c.err != nil {

@@ -58,7 +58,7 @@ var (
 type RemoteError struct {
 	Address string
 	Method  string // empty: the server refused the connection
-	Class   string // Java class name, inner classes after $ or, from inside messages, after a dot
+	Class   string // Java class name, inner classes after $, or after a dot if it comes from inside a message
 	Message string // its first line
 	Detail  wire.ErrorCode
 }

@@ -36,8 +36,8 @@ type Options struct {
 	// ConnectTimeout bounds dialling and authentication together
 	// (ipc.client.connect.timeout, 20 s).
 	ConnectTimeout time.Duration
-	// PingInterval is how long a server that owes an answer may be silent before a
-	// ping finds out whether the connection is alive (ipc.ping.interval, 60 s).
+	// PingInterval is the longest silence of a server that owes an answer. Then a ping tests the
+	// connection (ipc.ping.interval, 60 s).
 	PingInterval time.Duration
 	// MaxIdle is the time after which an unused connection closes itself
 	// (ipc.client.connection.maxidletime, 10 s).

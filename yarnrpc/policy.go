@@ -98,7 +98,7 @@ func (t *tries) next(v Verdict, now time.Time) (wait time.Duration, again bool) 
 		t.renewals++
 		return 0, t.renewals == 1
 	}
-	wait = t.policy.delay(t.waits, rand.Float64()) // spreads load, hides nothing
+	wait = t.policy.delay(t.waits, rand.Float64()) // spreads load; need not be secret
 	t.waits++
 	return wait, t.inTime(now.Add(wait))
 }
@@ -114,7 +114,7 @@ func (t *tries) relogin(now time.Time) (wait time.Duration, again bool) {
 		return 0, t.refusals < t.addresses || t.inTime(now)
 	}
 	t.relogins++
-	wait = rand.N(loginWait) + time.Millisecond // spreads load, hides nothing
+	wait = rand.N(loginWait) + time.Millisecond // spreads load; need not be secret
 	return wait, t.relogins <= t.logins && t.inTime(now.Add(wait))
 }
 

@@ -35,8 +35,8 @@ type Reservation struct {
 	Each  int   // bytes that may be held of each of its results
 }
 
-// resultShare bounds what a job's results get beyond the least that they need: a quarter of what is free,
-// so that the next jobs get some as well.
+// resultShare bounds the room of a job's results beyond their minimum: a quarter of the free bytes, so that
+// the next jobs get some as well.
 const resultShare = 4
 
 // Admit reserves memory for a job. A job that is not attached gets none for results. kept is how many bytes

@@ -250,7 +250,7 @@ func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Dur
 // CollectPage returns a page of a collected result from a cursor on. It waits for the first record up to
 // the given time, and then returns an empty page. A request for a cursor says that the client has read
 // everything before it. Errors: msg.ErrJobNotFound, msg.ErrNotReady, msg.ErrResultNotFound,
-// msg.ErrResultGone. The result of a job that could not be run has ended.
+// msg.ErrResultGone. For a job that could not be run it returns an empty last page.
 func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
 	if r := d.runningJob(job); r != nil {
 		page, err := r.master.CollectPage(ctx, name, cursor, wait)

@@ -166,7 +166,7 @@ func (c *core) hostReady(w *worker, m msg.HostReady) {
 }
 
 // hostLost handles that the job's host on a worker takes no more tasks. The TaskExecutor starts
-// another host if it can, unless the job can run in none.
+// another host if it can, unless no host can run the job.
 func (c *core) hostLost(w *worker, m msg.HostLost) {
 	kind := failover.HostLost
 	if m.Reason == msg.HostStopped {

@@ -45,7 +45,7 @@ type failureRate struct {
 	pause  time.Duration
 	recent []time.Time // the failures of the last minute, at most one more than the limit
 	until  time.Time
-	since  time.Time // the first failure in a row, without a minute between two; zero: none since hope was called
+	since  time.Time // the first failure in a row, with less than a minute between two; zero: none since the last call of hope
 	cause  string    // of the last one
 }
 
@@ -66,7 +66,7 @@ func (f *failureRate) record(now time.Time, cause string) {
 	}
 }
 
-// hope starts the row of failures again: a worker has registered, or may start on other nodes.
+// hope ends the row of failures: a worker has registered, or may start on other nodes.
 func (f *failureRate) hope() { f.since = time.Time{} }
 
 func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

@@ -38,8 +38,9 @@ var (
 )
 
 // answerRooms divide the memory of answers. Users who have all rights have one room for results and one for
-// all other answers. All other users share the third. So users who may only view neither delay a user with
-// all rights nor cause his answers to be cut. And he can view his jobs while their results fill his link.
+// all other answers. All other users share the third room. So users who may only view neither delay a user
+// with all rights nor cause his answers to be cut. And he can view his jobs while their results fill his
+// link.
 type answerRooms struct{ all, results, some *answerRoom }
 
 // newAnswerRooms divides the given memory, in bytes; 0: answersMemory.
@@ -106,7 +107,7 @@ func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.tu
 func (a *answer) lookUp(ctx context.Context) error { return a.take(ctx, a.room.lookups, errNoLookup) }
 
 // take waits for a place in the room's turn or lookups, and gives back the other one. The error is the
-// cause of ctx, or none.
+// cause of ctx, or the parameter none if the answer has waited for too long.
 func (a *answer) take(ctx context.Context, place chan struct{}, none error) error {
 	if a.place == place {
 		return nil

@@ -35,7 +35,7 @@ type Proxy struct {
 	Anybody string
 	// Changes lets Users whom the ACLs name change something through the proxy (rest.proxy.changes.enable).
 	// To a browser the pages of all applications have the proxy's origin. So each of these pages can do
-	// what the user may who opens it.
+	// everything that the user who opens it may do.
 	Changes bool
 	// Origins are the proxy's addresses in browsers, as host:port. Only pages of these origins may change
 	// something through the proxy.
@@ -136,7 +136,7 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 
 // asked is an http.Server's ConnState. When a request has arrived, REST has to find out who sent it, while
 // net/http reads on to learn whether the client is still there. Until then a client waits only for a
-// processor. A client without a right waits for nothing else afterwards either.
+// processor. A client without a right never waits for anything else.
 func asked(conn net.Conn, state http.ConnState) {
 	if state == http.StateActive {
 		doorstep.BeginWork(conn)

@@ -42,7 +42,7 @@ func (s *Server) submitJob(r *http.Request) (any, error) {
 	return restapi.JobSubmitted{JobURL: "/jobs/" + string(body.Job)}, nil
 }
 
-// clientHeartbeat keeps a job alive that ends with its client.
+// clientHeartbeat keeps alive a job that ends with its client.
 func (s *Server) clientHeartbeat(r *http.Request) (any, error) {
 	id, err := jobID(r)
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	// with leastPause and doubles, so that a short outage stays short, and a long one does not burden the
 	// KDC.
 	longestOutage = 5 * time.Minute
-	// lastDay and hourly decide when the manager warns that tokens end which it cannot replace, see
+	// lastDay and hourly decide when the manager warns of the end of tokens that it cannot replace, see
 	// core.nextWarning.
 	lastDay = 24 * time.Hour
 	hourly  = time.Hour

@@ -43,7 +43,7 @@ type (
 		Tokens *creds.Credentials
 		Ends   time.Time // of the new tokens
 	}
-	// usable says that work may begin that needs the tokens.
+	// usable says that work that needs the tokens may begin.
 	usable struct{}
 	// tellFailure logs that no tokens could be obtained, at least for some file systems.
 	tellFailure struct {

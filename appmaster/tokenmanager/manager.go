@@ -4,7 +4,7 @@
 //
 // If the ApplicationMaster can log in with a keytab, the manager obtains new tokens at once and then again
 // and again, so that a job may run for ever. Otherwise YARN renews the client's tokens until their maximum
-// lifetime has passed. The manager then warns in time when the job will fail, and names the remedy.
+// lifetime has passed. The manager then warns in time, says when the job will fail, and names the remedy.
 //
 // Its core is pure; Manager is the loop around it. The package owns the loop's goroutine, one that
 // distributes, and one while a Provider obtains. It must never import a role: the caller passes in a
@@ -76,7 +76,7 @@ func New(config Config, provider Provider, own *creds.Credentials, distribute Di
 // changed.
 func (m *Manager) Current() *creds.Credentials { return m.current.Load() }
 
-// Ready waits until work may begin that needs the tokens. It does not wait if the first tokens are valid,
+// Ready waits until work that needs the tokens may begin. It does not wait if the first tokens are valid,
 // or if the manager cannot obtain others. A later attempt of the ApplicationMaster starts with the first
 // one's tokens, which may have ended, and waits for new ones.
 func (m *Manager) Ready(ctx context.Context) error {

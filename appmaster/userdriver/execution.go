@@ -16,7 +16,7 @@ type execution struct {
 	*Process
 	words chan said
 	some  bool         // whether the cluster has accepted a job
-	last  msg.JobEnded // how the last job ended, if the program waited for it or the cluster refused it
+	last  msg.JobEnded // the end of the last job for which the program waited, or which the cluster refused
 }
 
 // said is what a program has sent: a job, or the reason why no other follows.
@@ -27,8 +27,8 @@ type said struct {
 }
 
 // Serve runs jobs until the program ends, and returns the reason as driver.Next does: io.EOF if the program
-// has succeeded. last is how its last job ended, if the program waited for it or the cluster refused it.
-// Serve closes the program's connection. Jobs that still run continue. Call it once.
+// has succeeded. last is the end of the last job for which the program waited, or which the cluster
+// refused. Serve closes the program's connection. Jobs that still run continue. Call it once.
 func (p *Process) Serve(ctx context.Context) (last msg.JobEnded, err error) {
 	x := execution{Process: p, words: make(chan said)}
 	err = x.serve(ctx)

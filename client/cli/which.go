@@ -58,7 +58,7 @@ func whichFlags() []cli.Flag {
 func meantFlags() []cli.Flag { return append(flags(targetFlag()), whichFlags()...) }
 
 // withSession reads the options of a command that may use an application. If the layers name no application,
-// they come with the options of the file that `session start` has written. found is the path of that file; ""
+// withSession adds the options of the file that `session start` has written. found is the path of that file; ""
 // if none was read.
 func (c *call) withSession(layers []config.Layer) (cfg config.Config, found string, err error) {
 	if err := checkOneMeant(c.line); err != nil {

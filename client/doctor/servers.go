@@ -207,7 +207,7 @@ func agreed(s yarnrpc.Security) string {
 	}
 }
 
-// acting says for which other user the successful calls were made, if for another one.
+// acting says whether the successful calls were made for another user, and for which.
 func (v *visit) acting() string {
 	if v.who.RealUser == "" {
 		return ""

@@ -146,8 +146,8 @@ func (v *visit) keytabOfMaster() (Finding, bool) {
 	return ok("the ApplicationMaster reads the keytab " + path + " of its node: check that each node has it, and that the container's user can read it"), true
 }
 
-// life tells how long a job can live whose tokens end for good at ends. Its files are staged on fs.defaultFS or
-// elsewhere.
+// life tells how long a job can live if its tokens end for good at ends. Its files are staged on fs.defaultFS
+// or elsewhere.
 func (v *visit) life(ends time.Time, onDefaultFS bool) []Finding {
 	if ends.IsZero() {
 		return nil

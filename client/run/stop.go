@@ -74,7 +74,7 @@ func Stop(ctx context.Context, session Site, file string, j *Journal) error {
 	return err
 }
 
-// tidy removes what a session has left that ended by itself. why is the error of reaching the session; tidy
+// tidy removes the files of a session that ended by itself. why is the error of reaching the session; tidy
 // returns it if the session has not ended.
 func (s *onYARN) tidy(ctx context.Context, file string, j *Journal, why error) error {
 	gone, is := errors.AsType[*client.NotRunningError](why)

@@ -28,8 +28,8 @@ func cellsOf(r rune) int {
 	}
 }
 
-// Shorten returns a text that takes at most cells cells: the whole text, or its beginning and "…". cells is at
-// least 1.
+// Shorten returns a text that fits into this number of cells: the whole text, or its beginning and "…". cells
+// is at least 1.
 func Shorten(text string, cells int) string {
 	if Cells(text) <= cells {
 		return text

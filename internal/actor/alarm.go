@@ -35,11 +35,11 @@ func (a *alarm) due() bool {
 	return due
 }
 
-// stuck is the pause before an alarm rings again that the core left in the past after it was woken.
+// stuck is the pause before the next ring if a woken core leaves its alarm in the past.
 const stuck = time.Second
 
-// set takes over the core's alarm after a step. If the core still wants a time for which it was
-// woken, either the wall clock was set back and the time is to come, or the core has a bug. A bug
+// set takes over the core's alarm after a step. If the core keeps a time for which it was woken,
+// either the wall clock was set back and the time is yet to come, or the core has a bug. A bug
 // must not use up a processor, nor cost the core its later alarms.
 func (a *alarm) set(now, at time.Time, woken bool) {
 	switch {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Question is the id, in an event, of an answer for which a caller of Ask waits. It is plain
+// Question identifies, in an event, a caller of Ask that waits for an answer. It is plain
 // data: a core may keep it and answer later. No caller waits for the zero Question.
 type Question[R any] uint64
 

@@ -52,7 +52,7 @@ func doOrUndo[T any](ctx context.Context, c *connection, call call[T], undo func
 		err   error
 	}
 	var zero T
-	var settled atomic.Bool      // set by the first: a successful call, or a caller that leaves
+	var settled atomic.Bool      // set by the first of two: the call when it succeeds, the caller when it leaves
 	done := make(chan result, 1) // the call never blocks on its result
 	started := c.start(func() {
 		client, err := c.connect()

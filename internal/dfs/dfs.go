@@ -5,7 +5,7 @@
 // has a goroutine for each open HDFS file, which reads ahead, and one for each call that changes
 // something, because the library's calls take no context. FS.Close ends them all and waits.
 //
-// The layer below retries a call that a NameNode does not answer for Options.Patience, after a
+// If a NameNode does not answer a call, the layer below retries it for Options.Patience, after a
 // failover at the other NameNode. The NameNode executes the call once. The layer also retries calls
 // that a NameNode refuses temporarily: in safe mode, and while it knows no DataNode for writing
 // (see yarnrpc.Judge). Reads wait as long for a DataNode.

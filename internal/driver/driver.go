@@ -246,8 +246,7 @@ func (d *Driver) ended(ctx context.Context) error {
 	}
 }
 
-// word receives the driver's next message about jobs. Until then it passes the progress of listings
-// on.
+// word receives the driver's next message about jobs. Until then it passes on the progress of listings.
 func (d *Driver) word(ctx context.Context) (m msg.Message, leave func(), err error) {
 	for {
 		m, leave, err = d.receive(ctx)

@@ -9,8 +9,8 @@ import "fmt"
 //
 // sha256 is the hash of the binary in lower-case hex. The command comes by RPC with RPC's
 // protection, but the file comes over HDFS, whose protection can be weaker. So the shell compares
-// the hash. It runs neither another file nor, if the node has no sha256sum, any file. With "" it
-// does not compare. After the start bobbin itself checks the files that it runs.
+// the hash. It does not run a file with another hash. If the node has no sha256sum, it runs no
+// file. With "" it does not compare. After the start bobbin itself checks the files that it runs.
 func Command(role, sha256, log string) string {
 	stderr := "<LOG_DIR>/" + log + ".stderr"
 	run := fmt.Sprintf("exec ./%s %s 1><LOG_DIR>/%s.stdout 2>%s", BobbinLink, role, log, stderr)

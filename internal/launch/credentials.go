@@ -10,7 +10,7 @@ import (
 // TokenFileVariable names the file with a container's Credentials.
 const TokenFileVariable = creds.FileVariable
 
-// Held is the part of its container's Credentials that a TaskExecutor uses.
+// Held is the part of a container's Credentials that its TaskExecutor uses.
 type Held struct {
 	Secret []byte // SecretCredentials
 	// Tokens are the HDFS tokens for its task hosts, as creds.Credentials.Marshal gives them; nil:

@@ -32,9 +32,9 @@ const checks = 8
 // comes within half a second of the one before (net.ipv4.tcp_invalid_ratelimit).
 const questions = 3
 
-// After returns the time after which a machine is lost that answers none of threshold heartbeats:
-// heartbeat.rpc-failure-threshold times heartbeat.interval. If the threshold is not positive, it
-// returns 0, which means never.
+// After returns the time after which a machine that has answered none of threshold heartbeats is
+// lost: heartbeat.rpc-failure-threshold times heartbeat.interval. If the threshold is not positive,
+// it returns 0, which means never.
 func After(interval time.Duration, threshold int) time.Duration {
 	return interval * time.Duration(max(threshold, 0))
 }
@@ -60,8 +60,8 @@ func keepAlive(after time.Duration) net.KeepAliveConfig {
 //
 // If the other end has no room, written data waits at this end. Then the machine is lost when that
 // time is over and three probes for room in a row had no answer. If it had room five seconds
-// before, that takes at most some 25 s, or nine eighths of after if that is more. It takes longer,
-// the longer there was no room.
+// before, that takes at most some 25 s, or nine eighths of after if that is more. The longer there
+// was no room, the longer it takes.
 //
 // Watch returns conn itself if it is not TCP, if the system gives no information, and if after is
 // 0.

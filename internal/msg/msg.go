@@ -76,7 +76,7 @@ func clip(s string, limit int) string {
 	if len(s) > limit {
 		return strings.ToValidUTF8(s[:limit-end-len(cut)], "") + cut + strings.ToValidUTF8(s[len(s)-end:], "")
 	}
-	return strings.ToValidUTF8(s, "?") // "?" is no longer than the bytes that it replaces
+	return strings.ToValidUTF8(s, "?") // "?" is not longer than the bytes that it replaces
 }
 
 func (Heartbeat) isMessage()  {}

@@ -33,8 +33,8 @@ const (
 	// ends themselves.
 	leastRoom = 1024
 	// roomPerShare is the further number for each slot or task that both ends share: its states,
-	// its splits and its collected records. For an honest peer fewer wait, however long it is
-	// stopped, because each next message follows an answer to the last.
+	// its splits and its collected records. Fewer messages wait for an honest peer, even if it is
+	// stopped for long, because each next message follows an answer to the last.
 	roomPerShare = 8
 	// closeGrace is how long a closed stream may take to send the waiting messages and to receive
 	// the peer's close.

@@ -55,8 +55,8 @@ func (l *dialedLink) run(ctx context.Context) {
 
 // dial connects to the other host, which then knows this one. It tries again if a connection ends
 // before the answer: the other end accepts a limited number of unknown peers at a time, and
-// disconnects the slow ones. If all attempts fail so for Config.RequestTimeout, there is no host of
-// this job, unless the other end has proved to be one.
+// disconnects the slow ones. If all attempts fail so for Config.RequestTimeout, dial takes the
+// other end for no host of this job, unless it has proved that it is one.
 func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 	timeout := l.exchange.config.RequestTimeout
 	strange := time.Now().Add(timeout) // until then all connections may end so

@@ -128,7 +128,7 @@ func (r *registry) remove(p *ResultPartition, used []*subpartition, err error) b
 	for _, s := range used {
 		r.withdraw(s)
 	}
-	if p.announced { // its used channels tell their own end
+	if p.announced { // each used channel reports its own end
 		return true
 	}
 	for _, g := range r.groupsOf(p) {

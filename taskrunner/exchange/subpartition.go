@@ -138,8 +138,8 @@ func (s *subpartition) tell() {
 	}
 }
 
-// requestFlush lets the buffer being filled go as soon as the consumer can take it. Until then it
-// is filled further.
+// requestFlush allows the consumer to take the buffer being filled. Until the consumer takes it,
+// it is filled further.
 func (s *subpartition) requestFlush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

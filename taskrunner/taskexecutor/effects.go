@@ -22,7 +22,7 @@ type shell struct {
 	mu     sync.Mutex // guards what follows
 	links  map[linkID]*rolerpc.Stream
 	hosts  map[ids.HostID]*hostControl
-	copies map[copyID]context.CancelFunc // cancels the goroutine that holds the copy, which then removes it
+	copies map[copyID]context.CancelFunc // cancels the goroutine that holds the copy; the goroutine removes the copy
 }
 
 // start makes the shell. If the memory of the container is bounded, it starts the sampler.

@@ -83,8 +83,8 @@ func (c *Client) allocate(ctx context.Context, progress float32) (Response, erro
 }
 
 // fateOf returns what an error of an allocate means for its request. The allocate itself
-// throws YARN's own exceptions. Other errors come from before it: a standby, an
-// overloaded server, a failed authentication. If YARN refuses a request, it has not
+// throws YARN's own exceptions. Other errors happen before the allocate runs: a standby,
+// an overloaded server, a failed authentication. If YARN refuses a request, it has not
 // applied earlier tries either.
 func fateOf(err error) failure {
 	switch {

@@ -348,8 +348,8 @@ func (t *askTable) forget() {
 // count of the rack. Then the counts of racks differ until the key is sent again. That does
 // no harm, because "*" is the limit.
 //
-// If the answered request carried this key itself, YARN lowered the old count first and set
-// the new count second. YARN would give this container once more, so the key is sent again.
+// If the answered request held this key, YARN first lowered the old count and then set the
+// new one. The new count still includes this container, so the key is sent again.
 // Opportunistic containers are given within the request that asks for them, after YARN has
 // set the counts, so they need no repetition.
 func (t *askTable) allocated(c records.Container, request map[AskKey]int) bool {

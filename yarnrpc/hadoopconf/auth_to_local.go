@@ -87,7 +87,7 @@ func (n *ShortNames) Short(principal string) (string, error) {
 	return "", fmt.Errorf("map principal %s: %w: add a rule for its realm", principal, ErrNoRule)
 }
 
-// noRealm is the text of Java's null, in the place of a realm that a name does not have.
+// noRealm replaces the realm of a name without one: the text of Java's null.
 const noRealm = "null"
 
 // splitPrincipal returns $0 (the realm), $1 and, if there is a host, $2. simple says that

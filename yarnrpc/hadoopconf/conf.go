@@ -1,6 +1,7 @@
 // Package hadoopconf reads a Hadoop client configuration: core-site.xml,
-// hdfs-site.xml and yarn-site.xml of one directory. For other properties it has
-// those of Hadoop's defaults on which this module relies.
+// hdfs-site.xml and yarn-site.xml of one directory. If the files do not set a
+// property, the package has Hadoop's default, but only for properties on whose
+// default this module relies.
 //
 // Most programs begin with this package. Find returns the directory of the files,
 // Load reads them, and the clients' FromConf functions read their options from

@@ -78,8 +78,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 }
 
 // TransitionToActive makes a standby the active server (transitionToActive). It does
-// not check and does not fence the other server: the caller must know that this is dead
-// or standby. A server that is active stays active. The error is
+// not check and does not fence the other server: make sure first that the other server
+// is dead or standby. A server that is active stays active. The error is
 // yarnrpc.ErrAccessControl if the server's failover is automatic or the user is not an
 // administrator.
 func (c *Client) TransitionToActive(ctx context.Context) error {

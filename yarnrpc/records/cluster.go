@@ -63,8 +63,8 @@ type QueueInfo struct {
 	DefaultNodeLabel string
 	SchedulerType    string // of the queue, "CapacityScheduler" or "FairScheduler"
 	Statistics       QueueStatistics
-	// PreemptionDisabled forbids preemption of the queue's containers for other queues,
-	// IntraQueuePreemptionDisabled preemption between its own applications.
+	// PreemptionDisabled forbids preemption of the queue's containers for other queues.
+	// IntraQueuePreemptionDisabled forbids it between the queue's own applications.
 	PreemptionDisabled           bool
 	IntraQueuePreemptionDisabled bool
 	Weight                       float32 // relative to its siblings, if capacities are weights

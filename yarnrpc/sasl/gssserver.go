@@ -89,7 +89,7 @@ func (s *GSSAPIServer) Finish(token []byte) (user string, layer Layer, err error
 	return s.user, &gssLayer{send: s.send, receive: s.receive, sealed: s.qops()[at] == QOPPrivacy, maxMessage: limit - gssOverhead}, nil
 }
 
-// accept reads the ticket and returns the proof that it could.
+// accept reads the ticket and returns the proof that the server could read it.
 func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
 	kind, body, err := unframeToken(token)
 	if err != nil || kind != tokenRequest {

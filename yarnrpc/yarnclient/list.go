@@ -23,8 +23,8 @@ type Filter struct {
 	Tags   []string // in lower case, as YARN keeps them
 	Name   string   // exactly
 	Scope  Scope
-	// Times are compared in milliseconds; both ends belong to the range. An
-	// application that has not ended is in no range of Finished with a From.
+	// Times are compared in milliseconds; both ends belong to the range. If
+	// Finished has a From, the list leaves out applications that have not ended.
 	Started, Finished TimeRange
 	// Limit bounds the number of applications in the answer. YARN does not define
 	// which ones it leaves out. 0: all.

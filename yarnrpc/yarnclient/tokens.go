@@ -79,8 +79,8 @@ func (c *Client) tokenService(ctx context.Context) (string, error) {
 
 // TokenSource returns a function for RPC.Token. For each connection, the function calls
 // credentials and returns the ResourceManager's token from the result, so the next
-// connection uses new credentials. It returns nil if they hold no token; credentials may
-// return nil. It may look up the ResourceManager's name.
+// connection uses new credentials. The function returns nil if the credentials are nil or
+// hold no token. It may look up the ResourceManager's name.
 func (o Options) TokenSource(credentials func() *creds.Credentials) func(ctx context.Context, address string) (*creds.Token, error) {
 	return func(ctx context.Context, address string) (*creds.Token, error) {
 		have := credentials()

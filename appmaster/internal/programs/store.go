@@ -246,7 +246,7 @@ func (s *Store) use(sha256 string, jobs int) (msg.ProgramDetails, bool) {
 	return k.ProgramDetails, true
 }
 
-// Release notes that a job has ended for which Hold was called.
+// Release notes the end of a job for which Hold was called.
 func (s *Store) Release(sha256 string) { s.use(sha256, -1) }
 
 // Remove removes a program, also from the cache unless another application uses it. Errors:

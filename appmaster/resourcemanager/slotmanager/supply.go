@@ -48,7 +48,8 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 }
 
 // resize sets plan.Workers, and gives up the youngest starts if more workers are expected than
-// needed. Spared workers do not count against MaxSlots.
+// needed. spared is the number of registered workers that releaseUseless keeps although they are
+// useless now. They do not count against MaxSlots.
 func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan *Plan) {
 	if missing > 0 {
 		missing -= m.returning(now, short)

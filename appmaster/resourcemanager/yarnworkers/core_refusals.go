@@ -102,9 +102,9 @@ func (c *core) asksRefused(err error) {
 	}
 }
 
-// isRefusalOfAsks tells whether YARN has refused the requests themselves. There is no exception of
-// its own for a YARN that has constraints switched off (DisabledPlacementProcessor#allocate), or
-// does not support them in its scheduler.
+// isRefusalOfAsks tells whether YARN has refused the requests themselves. YARN has no separate
+// exception for constraints that are switched off (DisabledPlacementProcessor#allocate), or that
+// its scheduler does not support.
 func (c *core) isRefusalOfAsks(err error) bool {
 	return errors.Is(err, yarnrpc.ErrInvalidResourceRequest) ||
 		c.place.Constraint != nil && isException(err, "org.apache.hadoop.yarn.exceptions.YarnException")

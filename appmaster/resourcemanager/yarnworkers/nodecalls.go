@@ -32,8 +32,8 @@ const (
 var errNoAnswer = fmt.Errorf("the NodeManager has not answered for %v", startTimeout)
 
 // nodeCall is a call to a NodeManager. silent is since when the NodeManager has had calls under way
-// and answered none; for the first of these calls it is now. The result tells whether the
-// NodeManager answered.
+// and answered none; for the first of these calls it is the call's own start. The result tells
+// whether the NodeManager answered.
 type nodeCall func(ctx context.Context, silent time.Time) (answered bool)
 
 // bounded makes a nodeCall of a call with its own time limit, which does not depend on earlier

@@ -43,7 +43,7 @@ func NewComparison(c *Corpus) *Comparison {
 	}
 }
 
-// note notes that a place was compared, and if what is not "", its difference.
+// note notes that a place was compared, and its difference unless what is "".
 func note(places map[string]map[string]bool, place, what string) {
 	if places[place] == nil {
 		places[place] = make(map[string]bool)

@@ -56,8 +56,8 @@ func (f *Follower) Look(ctx context.Context, report records.ContainerReport, vis
 	return nil
 }
 
-// tail requests at most the last most bytes of a log, and visits those that are new. If they do not reach back
-// far enough, it returns how many to request instead: NodeManagers count from the end of the log
+// tail requests the last bytes of a log, as many as most says, and visits those that are new. If they do not
+// reach back far enough, it returns how many to request instead: NodeManagers count from the end of the log
 // (NMWebServices#getLogs, size), which has moved on.
 func (f *Follower) tail(ctx context.Context, at *shelf, most int64, l Log, visit Visit) (more int64, err error) {
 	id := logID{l.Container, l.Name}

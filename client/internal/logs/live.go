@@ -149,8 +149,8 @@ const maxHead = 4 << 10
 //	LogContents:
 //	<1451 bytes>End of LogType:…
 //
-// If the client asked for the last most bytes of a larger file, the content is these bytes. unwrap returns an
-// answer of another form unchanged, with a size of -1.
+// If the client asked for the last bytes of a larger file, as many as most says, the content is these bytes.
+// unwrap returns an answer of another form unchanged, with a size of -1.
 func unwrap(body io.Reader, most int64) (content io.Reader, size int64) {
 	r := bufio.NewReaderSize(body, maxHead)
 	head, _ := r.Peek(maxHead) // fewer where the answer is short; a fault shows when it is read

@@ -29,7 +29,7 @@ func (s Scope) filter() []unix.SockFilter {
 		ethernet           = 14
 		accept, drop uint8 = 23, 24
 	)
-	// to makes a jump of the line at: to the line yes if the condition holds, otherwise to the line no.
+	// to turns line at into a jump: to line holds if the condition holds, otherwise to line not.
 	to := func(at uint8, code uint16, k uint32, holds, not uint8) unix.SockFilter {
 		return unix.SockFilter{Code: code, Jt: holds - at - 1, Jf: not - at - 1, K: k}
 	}

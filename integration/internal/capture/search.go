@@ -94,7 +94,7 @@ type connection struct{ from, to netip.AddrPort }
 type search struct {
 	begins  [1 << 16]bool         // the first two bytes of a pattern
 	byStart map[uint16][]Pattern  // patterns by their first two bytes
-	tail    int                   // bytes that the next segment may continue to a pattern
+	tail    int                   // number of last bytes that may begin a pattern which the next segment completes
 	tails   map[connection][]byte // the last such bytes of each connection
 	text    []byte                // a tail with the bytes after it; kept to reuse its memory
 	found   Found

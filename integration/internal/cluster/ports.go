@@ -40,7 +40,7 @@ type ports struct {
 	claim net.Listener // listens on the block's first port; other clusters keep away while it is open
 	next  int
 	left  int
-	err   error // the first failure; after it, on returns an empty address
+	err   error // the first failure; after it, method on returns an empty address
 }
 
 // claimPorts claims a free block until release.

@@ -26,8 +26,8 @@ type envelope struct {
 }
 
 // Limits prevent that a hostile peer makes the decoder allocate much more memory than it sent: an
-// empty element is one byte on the wire and a whole struct here. For the elements that Bobbin sends
-// in large numbers, as many as the limits allow fill a whole message.
+// empty element is one byte on the wire and a whole struct here. Of the elements that Bobbin sends
+// in large numbers, a full message has no more than the limits allow.
 var decoding = func() cbor.DecMode { //nolint:gochecknoglobals // immutable after start
 	mode, err := cbor.DecOptions{
 		MaxArrayElements: 1 << 20,

@@ -1,5 +1,5 @@
-// Command reference writes the page of all options to the file that its argument names. go generate
-// runs it.
+// Command reference writes the page of all options to the file in its argument. go generate runs
+// it.
 package main
 
 import (
