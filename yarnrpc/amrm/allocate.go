@@ -63,8 +63,8 @@ func (c *Client) allocate(ctx context.Context, progress float32) (Response, erro
 	})
 	maps.Copy(c.nmTokens, r.NMTokens)
 	if token := pbconv.Token(response.GetAmRmToken()); token != nil {
-		// Only connections made from now on use the new key, and YARN repeats the
-		// token until it sees one.
+		// Only connections made from now on use the new token. YARN sends the token again
+		// until it sees such a connection.
 		c.log.InfoContext(ctx, "AMRM token was rolled over", "attempt", c.attempt)
 		c.token.Store(token)
 		c.rpc.Reset()
@@ -97,8 +97,8 @@ func fateOf(err error) failure {
 	}
 }
 
-// repair restores the state that an error of allocate reports as out of step. It reports
-// whether to call allocate again at once.
+// repair handles an error of allocate that says that the ResourceManager's state differs from
+// the client's. It reports whether to call allocate again at once.
 func (c *Client) repair(ctx context.Context, err error) (again bool, repairError error) {
 	switch {
 	case errors.Is(err, yarnrpc.ErrApplicationMasterNotRegistered):

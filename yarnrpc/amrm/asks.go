@@ -29,7 +29,8 @@ func compareKeys(a, b AskKey) int {
 		cmp.Compare(a.ExecutionType, b.ExecutionType))
 }
 
-// canonical returns one name for an execution type. Guaranteed has two names.
+// canonical returns one name for an execution type. Guaranteed has two names: "" and
+// records.ExecutionGuaranteed.
 func canonical(t records.ExecutionType) records.ExecutionType {
 	if t == records.ExecutionGuaranteed {
 		return ""
@@ -49,8 +50,8 @@ func keyOf(c records.Container) AskKey {
 	return AskKey{Priority: c.Priority, RequestID: c.AllocationRequestID, ExecutionType: c.ExecutionType}.canonical()
 }
 
-// Ask asks for Count more containers of one size under one key. It is sent as
-// ResourceRequests, one for each place and one for any.
+// Ask asks for Count more containers of one size under one key. Allocate sends it as
+// ResourceRequests, one for each named place and one for any place.
 type Ask struct {
 	Key        AskKey
 	Capability records.Resource
@@ -303,9 +304,9 @@ func (t *askTable) sent(entries []resourceRequest, versions map[AskKey]int) {
 	}
 }
 
-// sending records that a request with these entries leaves. The request may arrive even if
-// its answer is lost, so from now on the places in it must be cancelled by name. sending
-// returns the entries whose places were in no earlier request.
+// sending records that a request with these entries is about to be sent. The request may
+// arrive even if its answer is lost, so from now on the places in it must be cancelled by
+// name. sending returns the entries whose places were in no earlier request.
 func (t *askTable) sending(entries []resourceRequest) (fresh []resourceRequest) {
 	for _, e := range entries {
 		if a, ok := t.keys[e.key]; ok && e.count > 0 && !a.told[e.place] {
@@ -325,8 +326,8 @@ func (t *askTable) notSent(fresh []resourceRequest) {
 	}
 }
 
-// forget prepares the table for a ResourceManager that knows nothing: everything must be
-// sent again.
+// forget prepares the table for a ResourceManager that knows none of the asks: all of them
+// must be sent again.
 func (t *askTable) forget() {
 	//bobbin:anyorder each ask changes by itself
 	for key, a := range t.keys {

@@ -16,8 +16,8 @@
 // One goroutine owns a Client and calls Allocate as a heartbeat. The state between
 // calls is a pure core (core.go, asks.go), which decides the content of the next
 // request. The package starts no goroutine of its own. The caller decides when to
-// call and which containers to ask for. Heartbeats is for callers that wait for
-// nothing else: it sets the pace.
+// call and which containers to ask for. A caller that waits for nothing else can
+// use Heartbeats, which decides when to call.
 package amrm
 
 import (
@@ -115,7 +115,7 @@ func New(o Options) *Client {
 	return newClient(o.Attempt, yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy), token, log)
 }
 
-// oneRound tries each address once: its first wait would already end too late.
+// oneRound tries each address once, because its MaxWait is shorter than its first wait.
 func oneRound() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: time.Nanosecond, BaseDelay: time.Second, MaxDelay: time.Second}
 }
@@ -180,8 +180,8 @@ func (c *Client) NMTokens() map[records.NodeID]*creds.Token { return maps.Clone(
 // Release gives back containers with the next Allocate, whether or not they were
 // started. They complete with status ExitAborted. If the start of a container is
 // under way, also stop it with nmclient's Stop when the start has been answered.
-// Otherwise the node may get YARN's order before it knows the container, and runs it
-// until the application ends.
+// Otherwise the node may get YARN's order to end the container before it gets the
+// start. Then the container runs until the application ends.
 func (c *Client) Release(ids ...records.ContainerID) { c.core.release(ids) }
 
 // Blacklist changes the set of hosts that YARN avoids for this application. The next

@@ -16,7 +16,8 @@ var ErrNotMaster = errors.New("YARN did not start this process as an Application
 // ApplicationMaster. It takes the attempt and the token of the container from the
 // environment variables CONTAINER_ID and HADOOP_TOKEN_FILE_LOCATION
 // (ApplicationConstants.Environment). getenv is usually os.Getenv. The error is
-// ErrNotMaster if they are missing, as in other containers.
+// ErrNotMaster if a variable is not set, or if the token file has no AMRM token, as
+// in other containers.
 func FromContainer(conf *hadoopconf.Conf, getenv func(string) string) (Options, error) {
 	const idVariable, tokensVariable = "CONTAINER_ID", creds.FileVariable
 	o, err := FromConf(conf)

@@ -227,8 +227,8 @@ func (c *core) dropForeignReleases(own records.ApplicationAttemptID) {
 	})
 }
 
-// expect sets the response id that the ResourceManager expects. It is unknown what the
-// ResourceManager has missed, so everything is sent again.
+// expect sets the response id that the ResourceManager expects. The core does not know
+// which requests the ResourceManager has missed, so it sends all content again.
 func (c *core) expect(responseID int32) {
 	c.forgotten()
 	c.responseID = responseID

@@ -14,7 +14,7 @@ import (
 
 // Waits of Finish between two tries.
 const (
-	unregisterPoll    = 100 * time.Millisecond // as AMRMClientImpl has it
+	unregisterPoll    = 100 * time.Millisecond // as in AMRMClientImpl
 	maxUnregisterWait = 2 * time.Second
 )
 

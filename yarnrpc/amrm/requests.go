@@ -54,8 +54,8 @@ type Rejection struct {
 }
 
 // requestTable does for scheduling requests what askTable does for asks. Here too, the
-// ResourceManager lowers the counts itself, and answers may cross with new counts. There
-// are no places.
+// ResourceManager lowers the counts itself, and may do so before it sets a new count.
+// There are no places.
 type requestTable struct {
 	keys map[AskKey]*requested
 }
@@ -97,7 +97,7 @@ func (t *requestTable) set(request SchedulingRequest) {
 			delete(t.keys, request.Key)
 			return
 		}
-		request = same // by the same fields YARN finds the request to cancel
+		request = same // YARN finds the request to cancel by its other fields, so they stay
 	}
 	r.request, r.outstanding, r.changed = request, request.Count, true
 	r.version++
@@ -193,7 +193,7 @@ func (t *requestTable) rejected(rejection Rejection) {
 	}
 }
 
-// forget prepares the table for a ResourceManager that knows nothing.
+// forget prepares the table for a ResourceManager that knows none of the requests.
 func (t *requestTable) forget() {
 	//bobbin:anyorder each request changes by itself
 	for key, r := range t.keys {

@@ -50,9 +50,9 @@ type Response struct {
 // StrictPreemptionContract and PreemptionContract).
 type Preemption struct {
 	Strict     []records.ContainerID // will be killed
-	Negotiable []records.ContainerID // will be killed unless as much is released elsewhere
-	// Wanted is the amount behind Negotiable. The caller may release other containers of
-	// this amount instead.
+	Negotiable []records.ContainerID // will be killed unless the caller releases Wanted
+	// Wanted is the amount that YARN wants back. If the caller releases other containers of
+	// this amount, YARN does not kill those of Negotiable.
 	Wanted []WantedBack
 }
 

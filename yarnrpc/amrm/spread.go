@@ -28,13 +28,13 @@ func namedHosts(n int) int { return max(2*n, 16) }
 // host. With them the scheduler can give all containers in one round of
 // NodeManager heartbeats. For an ask without hosts, CapacityScheduler gives one
 // container per heartbeat (per-node-heartbeat.maximum-offswitch-assignments).
-// For a named host it gives as many as the ask has there.
+// For a named host it gives as many as the ask's count for that host.
 //
 // The counts are as even as the free room allows; hosts with the most room come
 // first. Their sum is at least n and usually more: the first hosts that report
 // get their containers, and Ask.Count limits the total. If there is not enough
-// known room for n, Spread treats all hosts as empty, because room appears when
-// containers end. NodeManagers of one host count as one host.
+// known room for n, Spread treats each host as if it had room for n, because room
+// appears when containers end. NodeManagers of one host count as one host.
 func Spread(nodes []Node, n int, capability records.Resource) []HostAsk {
 	places := placesOf(nodes, n, capability)
 	if n <= 0 || len(places) == 0 {

@@ -81,7 +81,7 @@ func resourceRequestProto(r resourceRequest) *yarnpb.ResourceRequestProto {
 		RelaxLocality:       proto.Bool(r.relax),
 		AllocationRequestId: proto.Int64(r.key.RequestID),
 		// A ResourceManager that supports opportunistic containers fails on asks without
-		// it.
+		// this field.
 		ExecutionTypeRequest: &yarnpb.ExecutionTypeRequestProto{
 			ExecutionType:        pbconv.ExecutionTypeProto(r.key.ExecutionType),
 			EnforceExecutionType: proto.Bool(r.enforce),

@@ -33,10 +33,10 @@ type BlockReader struct {
 	offset int64    // of the next byte, in the block
 	nodes  []string // addresses: the DataNode in use, then those not tried yet
 	met    bool     // a DataNode has failed after the client connected to it
-	last   error    // failure
+	last   error    // of the DataNode that failed last
 
 	conn   *blockConn  // nil: none
-	leave  func() bool // stops the end of life from closing conn
+	leave  func() bool // after it, the end of life no longer closes conn
 	reused bool        // conn has served another reader, and may have ended since
 	rest   []byte      // of a packet, not returned yet
 }
@@ -49,9 +49,10 @@ func (d *Dialer) ReadBlock(ctx context.Context, block Block, offset int64) *Bloc
 	return r
 }
 
-// Read reads the block's bytes in one packet. At the end of the block the error is io.EOF. If all
-// DataNodes have failed, it is the error of the last one, with ErrUnreachable if none was
-// reachable. Otherwise it is the context's.
+// Read reads bytes of the block, at most those of one packet. At the end of the block the error is
+// io.EOF. If all DataNodes have failed, it is the error of the last one, with ErrUnreachable if none
+// was reachable. Otherwise it is the cause of the context's end, or an error of the NameNode, which
+// Read asks whether data transfer is encrypted.
 func (r *BlockReader) Read(b []byte) (int, error) {
 	for len(r.rest) == 0 {
 		if r.offset >= r.block.Length {
@@ -110,8 +111,8 @@ func (r *BlockReader) fill() error {
 	}
 }
 
-// answers reports whether an error is the DataNode's answer, or its silence. A new connection would
-// get the same.
+// answers reports whether an error is the DataNode's answer, or says that it does not answer. A new
+// connection would get the same error.
 func answers(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrRefused) || errors.Is(err, ErrBlockToken)
 }
@@ -123,7 +124,7 @@ func (r *BlockReader) ask() error {
 			return err
 		}
 	}
-	r.reused = false // it has answered, so it had not ended
+	r.reused = false // the DataNode has answered, so the kept connection had not ended
 	at, data, err := r.conn.packet()
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (r *BlockReader) finish() {
 	if r.conn == nil {
 		return
 	}
-	_, data, err := r.conn.packet() // the empty one
+	_, data, err := r.conn.packet() // the empty packet at the block's end
 	if err != nil || len(data) > 0 {
 		return
 	}

@@ -19,10 +19,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// callConn is the library's connection to a NameNode. Behind it is only a Caller. Each call
-// that the library writes is made through the Caller, and the library then reads the answer.
+// callConn is the library's connection to a NameNode. It is no network connection: it makes
+// each call that the library writes through a Caller, and the library then reads the answer.
 // So the Caller logs in, protects calls, bounds their time, and repeats them at another
-// NameNode, even in the middle of a file. No answer can be taken for that of another call.
+// NameNode, even in the middle of a file. The library cannot take an answer for that of
+// another call.
 //
 // The library writes a call and reads its answer before it writes the next.
 type callConn struct {
@@ -60,9 +61,10 @@ const leaseInterval = 20 * time.Second
 // leaseTime bounds a renewal, because other calls wait for it.
 const leaseTime = 5 * time.Second
 
-// Number of tries to get a next block, and the first wait, which is doubled each time. The
-// NameNode refuses a next block until DataNodes have reported the one before
-// (dfs.client.block.write.locateFollowingBlock.retries, .initial.delay.ms).
+// Number of further tries to get a file's next block, and the wait before the first of them.
+// Each later wait is twice as long. The NameNode refuses the next block until DataNodes have
+// reported the block before it (dfs.client.block.write.locateFollowingBlock.retries,
+// .initial.delay.ms).
 const (
 	followingBlockRetries = 5
 	followingBlockWait    = 400 * time.Millisecond
@@ -124,7 +126,7 @@ func (c *callConn) take() (more bool, err error) {
 	}
 	c.written = c.written[prefix+int(length):]
 	if len(c.written) == 0 {
-		c.written = nil // the request holds the bytes
+		c.written = nil // the request keeps the array; the next Write makes another one
 	}
 	if request.ID >= 0 { // otherwise it is a connection context, and the Caller has its own
 		c.calls = append(c.calls, request)
@@ -132,8 +134,9 @@ func (c *callConn) take() (more bool, err error) {
 	return true, nil
 }
 
-// Read makes the written call and reads its answer. An error is the *yarnrpc.CallError of
-// that call, or refuses it. The next call may succeed.
+// Read makes the written call and reads its answer. An error is that of the call, such as a
+// *yarnrpc.CallError, or says that callConn refuses the call: ErrEncryptionZone or
+// ErrErasureCoded. After an error the next call may succeed.
 func (c *callConn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,9 +195,11 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 	return wire.AppendResponse(nil, request.ID, request.Call.ClientID, answered, failure)
 }
 
-// complete closes a file. The NameNode commits the last block only after DataNodes have
-// reported the blocks before. The library names the last block only in its first call, so
-// without complete the file would never be closed.
+// complete makes the call that closes a file. The NameNode commits the last block only after
+// DataNodes have reported the blocks before it. Until then the library's Close fails, and the
+// program calls Close again. But the library names the last block only in its first call.
+// complete adds the name to the later calls; otherwise the NameNode would never close the
+// file.
 func (c *callConn) complete(ctx context.Context, request wire.Request, completed *hdfspb.CompleteResponseProto) error {
 	var asked hdfspb.CompleteRequestProto
 	if err := request.Decode(&asked); err != nil {
@@ -212,16 +217,16 @@ func (c *callConn) complete(ctx context.Context, request wire.Request, completed
 	return err
 }
 
-// notReplicatedYet reports whether a NameNode refuses a next block only for now. The library
-// would take the refusal for the end of the file.
+// notReplicatedYet reports whether a NameNode refuses a next block only for now. After such a
+// refusal the library would give up writing the file.
 func notReplicatedYet(err error) bool {
 	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
 	return is && remote.Class == "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 }
 
 // exception returns the NameNode's refusal of a call as its answer. Other errors stay
-// errors, and so does StandbyException: the library would leave this connection for five
-// seconds, but only this connection knows whether there are leases.
+// errors, and so does StandbyException. After such an answer the library would not use this
+// connection for five seconds, but only this connection knows whether there are leases.
 func exception(err error) (*wire.Failure, error) {
 	if err == nil {
 		return nil, nil

@@ -23,9 +23,10 @@ import (
 // ClientOptions.DataTransferProtection empty. Its own login corrupts data that is read under
 // integrity and privacy.
 //
-// The zero value is for clusters without Kerberos. A DataNode with a port below 1024 is trusted
-// without a login, because only root can listen there. Neither holds if the NameNode requires
-// encrypted transfer (dfs.encrypt.data.transfer).
+// The zero value is for clusters without Kerberos. The Dialer trusts a DataNode with a port below
+// 1024 without a login, because only root can listen there. If the NameNode requires encrypted
+// transfer (dfs.encrypt.data.transfer), the Dialer logs in at every DataNode, also with the zero
+// value and at ports below 1024.
 type DataTransfer struct {
 	// QOPs are the acceptable qualities of protection, best first (dfs.data.transfer.protection).
 	// None: no login at DataNodes. If the NameNode puts a quality into the tokens
@@ -58,7 +59,7 @@ func dataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	switch suite := conf.Get(suites); suite {
 	case aes:
 		t.AES = true
-	case "", sm4: // in Java, too, it is only an offer
+	case "", sm4: // a client need not offer SM4: also in Java the suite is only an offer
 	default:
 		return DataTransfer{}, &hadoopconf.ValueError{
 			Name: suites, Value: suite, Source: conf.SourceOf(suites), Want: aes + ", or no value",
@@ -111,7 +112,7 @@ func newTransfer(o DataTransfer, rpc yarnrpc.Caller) *transfer {
 }
 
 // caller returns the Caller for the library's calls. It notes whether all data transfer is
-// encrypted, and tells the library that it is not. Otherwise the library would log in at each
+// encrypted, and always tells the library that it is not. Otherwise the library would log in at each
 // DataNode itself. Its login corrupts data unless AES is chosen, and fails for good once its key
 // has expired.
 func (t *transfer) caller(rpc yarnrpc.Caller) yarnrpc.Caller {
@@ -164,7 +165,8 @@ func (t *transfer) note(answer *hdfspb.GetServerDefaultsResponseProto) {
 	t.known.Store(true)
 }
 
-// open returns a connection that is logged in, or that its first operation will log in.
+// open returns a connection that is logged in, that will log in with its first operation, or that
+// needs no login.
 func (t *transfer) open(ctx context.Context, address string, dial func() (net.Conn, error)) (*blockConn, error) {
 	if t.encrypted.Load() {
 		opened, err := t.openEncrypted(ctx, address, dial)
@@ -237,7 +239,8 @@ type tokenConn struct {
 	failed    error
 }
 
-// Write sends b, after the login once the first operation is complete.
+// Write sends b. Before the login it keeps b. When the first operation is complete, it logs in and
+// sends what it has kept.
 func (c *tokenConn) Write(b []byte) (int, error) {
 	opened, err := c.begin(b)
 	if opened == nil { // b was kept or sent, or the login has failed

@@ -26,8 +26,8 @@ var ErrPipeline = errors.New("the block was not written completely")
 // from another DataNode, if there is one.
 var ErrChecksum = errors.New("the block does not match its checksums")
 
-// ErrRefused says that a DataNode refuses to send a block: it does not have the block, or has it
-// from before the last write. If it refuses the token, the error is ErrBlockToken.
+// ErrRefused says that a DataNode refuses to send a block: it does not have the block, or has only a
+// version from before the last write. If it refuses the token, the error is ErrBlockToken.
 var ErrRefused = errors.New("the DataNode refuses to send the block")
 
 // blockConn is the library's connection to a DataNode. Its errors name the DataNode. It returns no byte
@@ -57,9 +57,9 @@ func newBlockConn(conn net.Conn, address string) *blockConn {
 }
 
 // Write sends b. The library ends a block's goroutines after the last packet and when it reads a failed
-// acknowledgement, but not if the last packet cannot be sent. So when the connection is lost, Write
-// reports packets as sent, except the first full one: full packets come before the end of a block, and
-// the library must stop writing the file.
+// acknowledgement, but not if it cannot send the last packet. So Write reports packets as sent even if
+// the connection is lost. The only exception is the packet whose sending first fails, if it is a full
+// one: it is not the last of its block, and its error makes the library stop writing the file.
 func (c *blockConn) Write(b []byte) (int, error) {
 	packet, lost := c.note(b)
 	if lost {
@@ -70,7 +70,7 @@ func (c *blockConn) Write(b []byte) (int, error) {
 	case err == nil:
 		return n, nil
 	case packet:
-		c.Conn.Close() // so that the missing acknowledgement is noticed
+		c.Conn.Close() // so that the library's wait for the acknowledgement ends
 		c.writing.Lock()
 		c.lost = true
 		c.writing.Unlock()
@@ -161,7 +161,7 @@ func (c *blockConn) readsBlocks() bool {
 }
 
 // explain adds why a DataNode may have closed the connection at the first operation: a DataNode that
-// requires a login takes the operation for one.
+// requires a login takes the operation for a bad login message.
 func (c *blockConn) explain(err error) error {
 	if c.noLogin && !c.heard && hungUp(err) {
 		return fmt.Errorf("%w: perhaps the DataNode requires a login: %w", err, ErrOtherProtection)
@@ -185,7 +185,7 @@ func hungUp(err error) bool {
 type blockStream struct {
 	from    io.Reader
 	sums    *checksums // of the next packets; nil: an answer is next
-	refusal error      // the refusal in the last answer; nil: a block
+	refusal error      // in the last answer; nil: a block follows the answer
 	piece   []byte     // as received
 	rest    []byte     // of piece, not returned yet
 	data    []byte     // the block's data in piece, if that is a packet

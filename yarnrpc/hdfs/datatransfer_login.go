@@ -23,9 +23,9 @@ import (
 //	client → DataNode   DE AD BE EF, a message that is empty or has the protection in the token
 //	DataNode → client   challenge
 //	client → DataNode   response; AES, if it is to be offered and there may be privacy
-//	DataNode → client   proof; AES, if it has been offered and the DataNode has it, its keys wrapped by SASL's
+//	DataNode → client   proof; AES, if offered and known to the DataNode, with keys that SASL encrypts
 //
-// Then come operations and packets: as they are, in SASL's wrappers, or in the cipher.
+// Then come operations and packets: as they are, in SASL's wrappers, or encrypted with AES.
 const (
 	loginMagic = 0xDEADBEEF
 	// transferURI is the service of every DataNode (SaslParticipant).
@@ -62,7 +62,7 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 		hello.HandshakeSecret = &hdfspb.HandshakeSecretProto{Secret: l.told, Bpid: proto.String(l.pool)}
 	}
 	challenge, err := exchange(conn, magic, hello)
-	if hungUp(err) { // it takes loginMagic for a version
+	if hungUp(err) { // a DataNode without logins takes loginMagic for a version that it does not know
 		return nil, fmt.Errorf("%w: perhaps the DataNode expects no login: %w", err, ErrOtherProtection)
 	}
 	if err != nil {

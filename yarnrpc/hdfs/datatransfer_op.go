@@ -25,8 +25,8 @@ const (
 	opPrefix        = 3 // length of version and code
 )
 
-// maxOperation bounds the message of an operation, in bytes. A message grows with the DataNodes of
-// its pipeline; there are few.
+// maxOperation bounds the message of an operation, in bytes. A message grows with the number of
+// DataNodes in its pipeline, which is small.
 const maxOperation = 1 << 20
 
 // errOperation is wrapped by errors about bytes that are not an operation of the library.
@@ -119,8 +119,8 @@ func (a *blockAccess) holder() (user string, told []byte) {
 		return p.GetUserId(), p.GetHandshakeSecret()
 	}
 	r := writable.NewReader(identifier)
-	r.VLong() // its end
-	r.VInt()  // the NameNode's key
+	r.VLong() // the time at which it expires
+	r.VInt()  // the id of the NameNode's key
 	user = r.LongText()
 	if r.Err() != nil {
 		return "", nil

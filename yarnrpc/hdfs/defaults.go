@@ -19,8 +19,9 @@ type Defaults struct {
 	KeyProvider string
 }
 
-// Defaults asks for the NameNode's settings (ClientProtocol.getServerDefaults). It
-// needs no rights, so it can test a NameNode. A standby answers yarnrpc.ErrStandby.
+// Defaults asks for the NameNode's settings (ClientProtocol.getServerDefaults). The
+// caller needs no rights, so the call can test whether a NameNode works. A standby
+// answers yarnrpc.ErrStandby.
 func (n *NameNode) Defaults(ctx context.Context) (Defaults, error) {
 	var response hdfspb.GetServerDefaultsResponseProto
 	if err := n.rpc.Call(ctx, methodServerDefaults, &hdfspb.GetServerDefaultsRequestProto{}, &response); err != nil {

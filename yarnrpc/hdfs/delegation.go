@@ -29,9 +29,9 @@ var ErrNoDelegationTokens = errors.New(
 // service: creds.NameserviceService if NameNodes share a nameservice, and
 // creds.ServiceOf for a single one.
 //
-// The error is ErrNoDelegationTokens if the cluster is open. In a secure cluster it is
-// a *yarnrpc.RemoteError, also if the caller has logged in with a token: it must log in
-// with Kerberos.
+// The error is ErrNoDelegationTokens if the cluster is open. In a secure cluster the
+// caller must have logged in with Kerberos. If it has logged in with a token, the error
+// is a *yarnrpc.RemoteError.
 func (n *NameNode) DelegationToken(ctx context.Context, service, renewer string) (*creds.Token, error) {
 	request := &commonpb.GetDelegationTokenRequestProto{Renewer: proto.String(renewer)}
 	var response commonpb.GetDelegationTokenResponseProto

@@ -45,7 +45,7 @@ func (i *idleConns) keep(conn *blockConn) {
 	i.conns[conn.address] = append(i.conns[conn.address], idleConn{conn, time.AfterFunc(idleTime, func() { i.expire(conn) })})
 }
 
-// take returns the connection to a DataNode that was kept last; nil: none. The connection may
+// take returns the most recently kept connection to a DataNode; nil: none. The connection may
 // have ended.
 func (i *idleConns) take(address string) *blockConn {
 	i.mu.Lock()

@@ -77,8 +77,8 @@ var ErrNotEmpty = errors.New("directory is not empty")
 
 // Remove removes a file or an empty directory (ClientProtocol.delete, not recursive). It is
 // atomic: it never removes a file that another client adds meanwhile. The error is ErrNotEmpty if
-// the directory is not empty, and fs.ErrNotExist if path does not exist. It is repeated as Rename
-// is.
+// the directory is not empty, and fs.ErrNotExist if path does not exist. A yarnrpc.Proxy repeats the
+// call as it repeats Rename.
 func (n *NameNode) Remove(ctx context.Context, path string) error {
 	request := &hdfspb.DeleteRequestProto{Src: proto.String(path), Recursive: proto.Bool(false)}
 	var response hdfspb.DeleteResponseProto

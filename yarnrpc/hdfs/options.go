@@ -28,16 +28,16 @@ type DialerOptions struct {
 	// (dfs.client.use.datanode.hostname).
 	UseDatanodeHostname bool
 	// Silence is the time after which a connection to a DataNode ends if no byte has moved;
-	// 60 s by default, as dfs.client.socket-timeout. A connection also ends if its consumer
-	// pauses that long; it is opened again later. Negative: no limit.
+	// 60 s by default, as dfs.client.socket-timeout. A connection also ends if its reader
+	// pauses that long; the reader then opens another one. Negative: no limit.
 	Silence time.Duration
 }
 
 // FromConf reads the options for the NameNodes of an authority from a Hadoop configuration.
 // The authority is a nameservice of dfs.nameservices, or a host with or without a port. The
 // NameNodes of a nameservice are in random order, so that clients begin at different ones,
-// unless dfs.client.failover.random.order is false. user is sent to NameNodes that trust
-// their clients. The caller sets the login: RPC.Token, usually from TokenSource, and
+// unless dfs.client.failover.random.order is false. NameNodes of open clusters take user as
+// the caller's name. The caller sets the login: RPC.Token, usually from TokenSource, and
 // RPC.Login.
 func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, error) {
 	var (
@@ -90,7 +90,7 @@ func shuffle(addresses []string, conf *hadoopconf.Conf, nameservice string) erro
 	if err != nil || !random {
 		return err
 	}
-	rand.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] }) // spreads load, hides nothing
+	rand.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] }) // spreads load; need not be secret
 	return nil
 }
 
@@ -129,7 +129,7 @@ type tokenSource struct {
 
 func (s tokenSource) token(ctx context.Context, _ string) (*creds.Token, error) {
 	have := s.credentials()
-	if have == nil || have.ByKind(creds.KindHDFSDelegation) == nil { // spares the look-up
+	if have == nil || have.ByKind(creds.KindHDFSDelegation) == nil { // without a token, no look-up of the host
 		return nil, nil
 	}
 	service, err := TokenService(ctx, s.conf, s.authority)

@@ -55,7 +55,8 @@ func answerTo(method string) proto.Message {
 	}
 }
 
-// callPlain makes a call, unless it leads to a file that the library cannot handle.
+// callPlain makes a call. It returns ErrEncryptionZone or ErrErasureCoded if the call concerns a
+// file that the library cannot handle.
 func (c *callConn) callPlain(ctx context.Context, request wire.Request, asked, answered proto.Message) error {
 	if request.Call.Method == methodAppend { // an append cannot be undone
 		if err := c.appendable(ctx, request); err != nil {

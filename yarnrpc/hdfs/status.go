@@ -49,15 +49,16 @@ func (n *NameNode) Stat(ctx context.Context, path string) (Status, error) {
 
 // Open describes a file and returns all its blocks for reading, in one call (getLocatedFileInfo
 // with block tokens, as DFSClient#open of a PathHandle). It is for small files; for large ones use
-// Stat, and Locate for a range. Unlike Locate, the NameNode does not check here that the caller
-// may read the file. It does not sort DataNodes by distance; their order is random.
+// Stat, and Locate for a range. For Open, unlike for Locate, the NameNode does not check that the
+// caller may read the file, and does not sort DataNodes by distance. Open puts them into random
+// order.
 func (n *NameNode) Open(ctx context.Context, path string) (Status, error) {
 	request := &hdfspb.GetLocatedFileInfoRequestProto{Src: proto.String(path), NeedBlockToken: proto.Bool(true)}
 	var response hdfspb.GetLocatedFileInfoResponseProto
 	err := n.rpc.Call(ctx, "getLocatedFileInfo", request, &response)
 	for _, block := range response.GetFs().GetLocations().GetBlocks() {
 		nodes := block.GetLocs()
-		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // spreads load, hides nothing
+		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // spreads load; need not be secret
 	}
 	return described("open", path, response.GetFs(), err)
 }
@@ -81,7 +82,7 @@ func described(operation, path string, p *hdfspb.HdfsFileStatusProto, err error)
 // long.
 var errImpossible = errors.New("the NameNode reports a file or a block of more than 2^63 bytes")
 
-// possible refuses numbers that are negative here, or whose sums are.
+// possible returns errImpossible if a number, or the end of a block, does not fit into a signed long.
 func possible(length int64, blocks []Block) error {
 	impossible := length < 0
 	for _, b := range blocks {
@@ -95,7 +96,7 @@ func possible(length int64, blocks []Block) error {
 
 // List describes the entries of a directory in the order of their names. It yields them in the
 // batches of the NameNode: a thousand entries (dfs.ls.limit) or, with blocks, as many entries as
-// have a thousand replicas. If path is a file, List yields that file with an empty name. The
+// together have a thousand replicas. If path is a file, List yields it with an empty name. The
 // directory may change between two batches: an entry that exists all the time comes once, any
 // other once or not at all. Each batch is one call (getListing). The blocks have no tokens, so
 // they cannot be read.

@@ -48,7 +48,8 @@ func (r *byteReader) uint32() uint32 {
 	return 0
 }
 
-// time takes seconds since 1970, which last until 2106 as in MIT's library. 0 is no time.
+// time takes a number of seconds since 1970. As in MIT's library, the number is unsigned and so
+// lasts until 2106. For 0, time returns the zero time.
 func (r *byteReader) time() time.Time {
 	if seconds := r.uint32(); seconds != 0 {
 		return time.Unix(int64(seconds), 0)

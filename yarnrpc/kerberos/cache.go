@@ -26,7 +26,7 @@ const maxCacheBytes = 64 << 20
 // any number of goroutines may use it.
 type Cache struct {
 	Path      string
-	Principal Principal // whose tickets they are
+	Principal Principal // the owner of the tickets
 	// TGT is the ticket-granting ticket of the principal's own realm. If there are
 	// several, it is the one that ends last.
 	TGT CacheEntry
@@ -58,9 +58,9 @@ func (c Cache) String() string {
 // no error (see CacheEntry.End). ReadCache skips configuration entries and tickets that
 // it cannot decode.
 //
-// Any user can put a file into /tmp under the name of another user's cache. So the
-// error is secretfile.ErrExposed if the file does not belong to this user alone, as a
-// file that kinit makes does.
+// Any user can put a file into /tmp under the name of another user's cache. So the file
+// must belong to this process' user or to root, and no other user may read or write it.
+// kinit makes such files. Otherwise the error is secretfile.ErrExposed.
 func ReadCache(path string) (*Cache, error) {
 	data, err := readCacheFile(path)
 	switch {
@@ -210,8 +210,9 @@ func readCachePrincipal(r *byteReader) name {
 	return n
 }
 
-// readCredential reads one entry: client, server, key, four times, a flag that the key is
-// of the second ticket, ticket flags, addresses, authorization data and two tickets.
+// readCredential reads one entry: client, server, key, four times, a flag that the ticket
+// is encrypted with the session key of the second ticket, ticket flags, addresses,
+// authorization data and two tickets.
 func readCredential(r *byteReader, version uint16) *credentials.Credential {
 	c := new(credentials.Credential)
 	client, server := readCachePrincipal(r), readCachePrincipal(r)

@@ -31,11 +31,12 @@ type Config struct {
 // one, as in MIT's library. The error is fs.ErrNotExist if no file exists, and a *ConfigError if
 // a file cannot be read.
 //
-// The rules for clients are MIT's (krb5.conf(5)): include and includedir may stand anywhere,
-// sections are merged, markers make a file final, and the first of several values counts.
-// LoadConfig skips sections, tags and words that it does not know. It is an error if a duration
-// is malformed or gokrb5 supports none of the listed encryption types. KDCs are looked up in DNS
-// unless dns_lookup_kdc forbids it.
+// The rules for clients are MIT's (krb5.conf(5)). include and includedir may stand anywhere.
+// Sections of the same name are merged. Later files of the list add nothing to a section or tag
+// that has a final marker (*). The first of several values counts. LoadConfig skips sections,
+// tags and words that it does not know. It is an error if a duration is malformed or gokrb5
+// supports none of the listed encryption types. If a realm has no kdc in the files, a login
+// looks for its KDCs in DNS, unless dns_lookup_kdc is false.
 func LoadConfig(getenv func(string) string) (*Config, error) {
 	list := getenv("KRB5_CONFIG")
 	remedy := "set KRB5_CONFIG to the realm's krb5.conf"

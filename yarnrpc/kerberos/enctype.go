@@ -9,7 +9,7 @@ import (
 )
 
 // enctypes are the encryption types that gokrb5 can use, in the order of MIT's
-// default list, each with its other names. The first name is the one to show.
+// default list, each with its names. Messages show the first name.
 var enctypes = [...]struct {
 	id     int32
 	family string

@@ -43,7 +43,7 @@ var (
 	ErrLocked = errors.New("the account or its password has expired, or is locked")
 )
 
-// meaning returns the error above for an error code of RFC 4120 §7.5.9.
+// meaning returns this package's error for an error code of RFC 4120 §7.5.9.
 func meaning(code int32) error {
 	switch code {
 	case errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
@@ -69,7 +69,7 @@ var (
 	errRefused      = errors.New("the kdc refuses the request")
 )
 
-// refusal adds the meaning to an error if it is a KDC's refusal. The text comes from the KDC.
+// refusal adds this package's error to an error that is a KDC's refusal. It keeps the KDC's text.
 func refusal(err error) error {
 	refused, is := errors.AsType[messages.KRBError](err)
 	if !is {
@@ -109,7 +109,7 @@ func ask(ctx context.Context, conf *Config, realm string, request []byte) (answe
 		reply, err := askOne(ctx, kdc, request)
 		if err != nil {
 			if !errors.Is(err, ErrReply) {
-				err = errors.New(err.Error()) // as text: the caller could take it for an error about the service's address
+				err = errors.New(err.Error()) // only its text: the caller could take its type for an error about the service's address
 			}
 			failed = append(failed, fmt.Errorf("%s: %w", kdc, err))
 			continue
@@ -126,8 +126,9 @@ func ask(ctx context.Context, conf *Config, realm string, request []byte) (answe
 	return answer{}, fmt.Errorf("%w: realm %s: %w", ErrKDC, realm, errors.Join(failed...))
 }
 
-// ended returns the cause of a context's end; nil: it has not ended. A connection with the
-// context's deadline may time out a moment before the context.
+// ended returns the cause of a context's end, or nil if it has not ended. After the deadline it
+// waits for the context's end, because a connection with the same deadline may time out a moment
+// earlier.
 func ended(ctx context.Context) error {
 	if deadline, limited := ctx.Deadline(); limited && !time.Now().Before(deadline) {
 		<-ctx.Done()
@@ -144,7 +145,7 @@ func askOne(ctx context.Context, address string, request []byte) ([]byte, error)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() {
-		conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
+		conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection does not block
 	})
 	defer stop()
 	framed := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(request)), uint32(len(request)))
@@ -166,8 +167,8 @@ func askOne(ctx context.Context, address string, request []byte) ([]byte, error)
 	return reply, nil
 }
 
-// decryptReply decrypts the part of an answer that only the requester can read. Unlike the
-// library, it accepts any length.
+// decryptReply decrypts the part of an answer that only the requester can read. The library's
+// function panics if the part is too short; decryptReply returns ErrReply.
 func decryptReply(part types.EncryptedData, key types.EncryptionKey, usage uint32) (messages.EncKDCRepPart, error) {
 	var plain messages.EncKDCRepPart
 	kind, err := crypto.GetEtype(part.EType)

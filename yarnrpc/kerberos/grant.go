@@ -122,8 +122,8 @@ func askAS(ctx context.Context, conf *Config, request messages.ASReq) (reply mes
 	return reply, said.kdc, nil
 }
 
-// preferred returns the acceptable types, each once: first those of order, then those of
-// rest.
+// preferred returns the types for which the function will returns true, each once: first those of
+// order, then those of rest.
 func preferred(order, rest []int32, will func(int32) bool) []int32 {
 	var kinds []int32
 	for _, kind := range slices.Concat(order, rest) {
@@ -149,7 +149,7 @@ func prove(keys *keytab.Keytab, client name, demand messages.KRBError, ours []in
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrReply, err)
 		}
-		for _, entry := range slices.Backward(info) { // the first one that the client has remains
+		for _, entry := range slices.Backward(info) { // at the end, kind is the first type that is in ours
 			if slices.Contains(ours, entry.EType) {
 				kind = entry.EType
 			}
@@ -184,7 +184,7 @@ func obtain(ctx context.Context, conf *Config, tgt *grant, service name) (*grant
 	for range maxReferrals {
 		wanted := service.PrincipalName
 		if realm != service.realm && at == tgt {
-			wanted = ticketGranting(service.realm) // or a realm nearer to it
+			wanted = ticketGranting(service.realm) // the KDC may answer with a ticket for a realm on the way
 		}
 		got, err := exchange(ctx, conf, at, realm, wanted, false)
 		if err != nil {
@@ -203,8 +203,8 @@ func renew(ctx context.Context, conf *Config, tgt *grant) (*grant, error) {
 	return exchange(ctx, conf, tgt, tgt.client.realm, ticketGranting(tgt.client.realm), true)
 }
 
-// exchange asks a realm's KDC for a ticket. The result is for the service, or for another
-// realm that is nearer to it.
+// exchange asks a realm's KDC for a ticket. The result is a ticket for the service, or a
+// ticket-granting ticket for a realm that is nearer to the service.
 func exchange(ctx context.Context, conf *Config, with *grant, realm string, service types.PrincipalName, renewal bool) (*grant, error) {
 	own := *conf.Config
 	own.LibDefaults.DefaultTGSEnctypeIDs = preferred(conf.LibDefaults.DefaultTGSEnctypeIDs, sasl.EncryptionTypes(), func(kind int32) bool {
@@ -242,8 +242,9 @@ func exchange(ctx context.Context, conf *Config, with *grant, realm string, serv
 	return newGrant(with.client, reply.Ticket, part), nil
 }
 
-// present makes the proof with the ticket for a request (RFC 4120 §3.3.1). The library's own
-// function names the issuing realm as the client's realm. That is wrong two realms away.
+// present returns the proof that the sender of a request holds the ticket (PA-TGS-REQ, RFC 4120
+// §3.3.1). The library's own function names the ticket's issuing realm as the client's realm.
+// That is wrong if another realm than the client's has issued the ticket.
 func present(with *grant, body messages.KDCReqBody) (types.PADataSequence, error) {
 	b, err := body.Marshal()
 	if err != nil {

@@ -19,7 +19,8 @@ type profileReader struct {
 	relations int
 }
 
-// closed reports whether a final marker in an earlier file excludes what is read now.
+// closed reports whether a relation or section has a final marker from an earlier file of the
+// list. The current file then adds nothing to it.
 func (r *profileReader) closed(there *relation) bool {
 	return there.final != 0 && there.final < r.list
 }
@@ -35,8 +36,9 @@ func (r *profileReader) add(to, child *relation) error {
 	return nil
 }
 
-// section puts a section under another and returns the section to fill. That is an
-// existing section of that name or, if it is closed, one outside the tree.
+// section puts section s under another and returns the section to fill. That is the existing
+// section of that name, if there is one, and s otherwise. If the existing one is closed, it is
+// s too, but outside the tree.
 func (r *profileReader) section(under, s *relation) (*relation, error) {
 	there := under.sub(s.tag)
 	switch {
@@ -59,8 +61,8 @@ func (r *profileReader) read(name string, depth int) error {
 	return r.parse(name, text, depth)
 }
 
-// absent reports whether this file itself does not exist, and not a file that it
-// includes.
+// absent reports whether err says that the named file does not exist. It returns false if only
+// a file that this one includes is missing.
 func absent(err error, name string) bool {
 	var placed *ConfigError
 	return errors.As(err, &placed) && placed.File == name && placed.Line == 0 && errors.Is(err, fs.ErrNotExist)
@@ -123,9 +125,9 @@ func includable(directive, name string, depth int) error {
 	return nil
 }
 
-// includedName reports whether a file of a directory counts (krb5.conf(5)). Its name ends
-// in .conf, or consists of letters, digits, dashes and underscores. Hidden files never
-// count.
+// includedName reports whether includedir reads a file with this name (krb5.conf(5)). The name
+// ends in .conf, or consists of letters, digits, dashes and underscores. includedir never reads
+// hidden files.
 func includedName(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return false

@@ -35,9 +35,9 @@ type KeytabEntry struct {
 type keytabKey struct {
 	KeytabEntry
 	raw []byte // the entry as it is in the file
-	// plain says that the principal's text has the components of the file. A component with
-	// a slash, or an empty last component, is lost in the text, and a login would use
-	// another name.
+	// plain says that Principal has the same components as the entry in the file. A Principal
+	// cannot express a component with a slash or an empty last component. A login with such
+	// an entry would use another name.
 	plain bool
 }
 
@@ -181,10 +181,10 @@ func (k *Keytab) KeysOf(p Principal) string {
 }
 
 // Login returns the input for a login with gokrb5: the keys of a principal, and a copy of
-// the configuration. A principal without a realm is in the default realm. The copy asks the
-// KDC only for encryption types of these keys, in the configuration's order. So a keytab
-// with only RC4 or AES-SHA2 keys works if the realm has such keys. The error is a
-// *KeytabError if there is no key, or none that the configuration permits.
+// the configuration. A principal without a realm is in the default realm. With the copy, a
+// login asks the KDC only for encryption types of these keys, in the configuration's order.
+// So a keytab with only RC4 or AES-SHA2 keys works if the realm has such keys. The error is
+// a *KeytabError if there is no key, or none that the configuration permits.
 func (k *Keytab) Login(p Principal, c *Config) (*keytab.Keytab, *config.Config, error) {
 	if p.Realm == "" {
 		p.Realm = c.LibDefaults.DefaultRealm
@@ -229,7 +229,7 @@ func (k *Keytab) Login(p Principal, c *Config) (*keytab.Keytab, *config.Config, 
 	return kt, own.Config, nil
 }
 
-// holders returns some of the principals that have keys, with these keys.
+// holders lists up to five principals of the keytab, each with a description of its keys.
 func (k *Keytab) holders() string {
 	const shown = 5
 	var names []string

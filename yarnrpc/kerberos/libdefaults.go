@@ -32,8 +32,8 @@ func readLibDefaults(section *relation, lib *config.LibDefaults) error {
 	return readEnctypes(section, lib)
 }
 
-// settings lists the tags that gokrb5 uses, except preferred_preauth_types: gokrb5 takes
-// its numbers for encryption types.
+// settings lists the tags that gokrb5 uses. It leaves out preferred_preauth_types, because
+// gokrb5 reads the numbers there as encryption types.
 func settings(lib *config.LibDefaults) []setting {
 	return []setting{
 		{"default_realm", text(&lib.DefaultRealm)},
@@ -88,9 +88,9 @@ func boolean(to *bool) func(string) error {
 	}
 }
 
-// readEnctypes reads the three lists. The lists for requests default to
-// permitted_enctypes and contain nothing that it leaves out, as in MIT's library since
-// 1.18.
+// readEnctypes reads the three lists. The two lists for requests default to
+// permitted_enctypes, and keep only the types of permitted_enctypes, as in MIT's library
+// since 1.18.
 func readEnctypes(section *relation, lib *config.LibDefaults) error {
 	lists := []struct {
 		tag   string
@@ -128,7 +128,7 @@ func setPreauth(lib *config.LibDefaults) {
 	}
 }
 
-// intersect returns those ids that others has too, in the order of ids.
+// intersect returns the ids that are also in others, in the order of ids.
 func intersect(ids, others []int32) (both []int32) {
 	for _, id := range ids {
 		for _, other := range others {

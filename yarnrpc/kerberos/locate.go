@@ -28,7 +28,7 @@ func (c *Config) locate(ctx context.Context, realm string) ([]string, error) {
 		}
 	}
 	if len(found) > 0 {
-		rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] }) // spreads load, hides nothing
+		rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] }) // spreads load; need not be secret
 		return found, nil
 	}
 	if !c.LibDefaults.DNSLookupKDC {
@@ -58,7 +58,7 @@ func (c *Config) locateByDNS(ctx context.Context, realm string) ([]string, error
 	for _, proto := range []string{"tcp", "udp"} {
 		_, records, err := ask(ctx, "kerberos", proto, domain)
 		if unknown, is := errors.AsType[*net.DNSError](err); err != nil && !(is && unknown.IsNotFound) {
-			failed = append(failed, errors.New(err.Error())) // as text: the caller could take it for an error about the service's name, or for its own timeout
+			failed = append(failed, errors.New(err.Error())) // only its text: the caller could take its type for an error about the service's name, or for its own timeout
 		}
 		var found []string
 		for _, r := range records {
@@ -84,8 +84,8 @@ func isHost(name string) bool {
 	}) < 0
 }
 
-// resolveWith returns a resolver that stops when its caller does. Go's resolver waits for
-// a name server as long as resolv.conf says.
+// resolveWith returns a resolver whose look-up ends with the caller's context. Go's resolver
+// alone waits for a name server as long as resolv.conf says.
 func resolveWith(dial func(ctx context.Context, network, address string) (net.Conn, error)) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)

@@ -18,7 +18,7 @@ import (
 // UserGroupInformation does: at the next call of Ticket, and in Keep. Any number of
 // goroutines may use a Login; one at a time talks to the KDC.
 type Login struct {
-	conf   *Config // a copy for the goroutine that holds turn; realms never change
+	conf   *Config // a copy for the goroutine that holds turn; all may read its realms, which never change
 	source source  // for the goroutine that holds turn
 	client name
 
@@ -48,9 +48,10 @@ func FromKeytab(conf *Config, who, path string) (*Login, error) {
 	return newLogin(conf, s, s.client()), nil
 }
 
-// FromCache logs in with the ticket that kinit has put into a file. It uses the new ticket
-// after a later kinit. It renews a renewable ticket, in memory. FindCache returns the
-// file's path. An expired ticket is an error only when it is needed.
+// FromCache logs in with the ticket that kinit has put into a file. FindCache returns the
+// file's path. After a later kinit, the Login uses the new ticket. It renews a renewable
+// ticket in memory, and does not change the file. FromCache accepts an expired ticket; the
+// error then comes from Login.Ticket.
 func FromCache(conf *Config, path string) (*Login, error) {
 	s := &cacheSource{path: path}
 	if err := s.read(); err != nil {
@@ -69,8 +70,9 @@ func (l *Login) Principal() Principal { return l.client.principal() }
 // RealmOf returns the realm of a host's services, as Config.RealmOf does.
 func (l *Login) RealmOf(host string) string { return l.conf.RealmOf(host) }
 
-// Ticket returns a ticket for a service, such as "rm/host@REALM". The default realm is the
-// one of RealmOf. The error names the remedy: see the errors of this package.
+// Ticket returns a ticket for a service, such as "rm/host@REALM". A service that names no
+// realm is in the realm that RealmOf returns for its host. The error names the remedy: see the
+// errors of this package.
 func (l *Login) Ticket(ctx context.Context, service string) (*sasl.Ticket, error) {
 	if g := l.known(service); g.fresh(time.Now()) {
 		return g.share(), nil
@@ -199,7 +201,7 @@ func (l *Login) granting(ctx context.Context) (*grant, error) {
 	defer l.mu.Unlock()
 	if l.tgt != next {
 		l.tgt = next
-		clear(l.services) // they end with the ticket-granting ticket that got them
+		clear(l.services) // a service's ticket ends at the latest with the ticket-granting ticket that got it
 	}
 	return next, nil
 }

@@ -78,8 +78,8 @@ type ServerMismatchError struct {
 	Property   string // the property with the value Want; "" if unknown
 }
 
-// Error names both and the remedy. Servers do not advertise their realm: the client gets
-// it from the host and krb5.conf.
+// Error names both principals and the remedy. Servers do not advertise their realm: the client
+// gets it from the host and krb5.conf.
 func (e *ServerMismatchError) Error() string {
 	wants := "the Hadoop configuration wants"
 	if e.Property != "" {

@@ -73,8 +73,8 @@ func (r *relation) all(tag string) (found []*relation) {
 	return found
 }
 
-// first returns the relation that counts if only one can: as in MIT's library, the first
-// of several. It returns nil if there is none.
+// first returns the relation of a tag that can have only one value. Of several relations it
+// is the first one, as in MIT's library. It returns nil if there is none.
 func (r *relation) first(tag string) *relation {
 	for _, child := range r.all(tag) {
 		if !child.section {
@@ -127,7 +127,7 @@ func (p *parser) parseLine(line string) error {
 		if line[0] == '{' {
 			return p.enter(waiting, line)
 		}
-		// an empty value after all
+		// no "{" follows: the tag has an empty value, and the parser drops it
 	}
 	switch {
 	case line[0] == '[':
@@ -148,7 +148,7 @@ func directive(line, name string) (path string, ok bool) {
 		return "", false
 	}
 	path = strings.TrimSpace(rest)
-	return path, !strings.HasPrefix(path, "=") // a tag of that name
+	return path, !strings.HasPrefix(path, "=") // with "=", it is a tag of that name
 }
 
 // header opens "[section]" or "[section]*".
@@ -240,8 +240,8 @@ func (p *parser) enter(r *relation, text string) error {
 	return nil
 }
 
-// uncomment drops a comment behind a value. MIT's library does not know such comments and
-// takes them for a part of the value. But no value that it can use contains one.
+// uncomment drops a comment after a value. MIT's library takes such a comment for a part of
+// the value, and cannot use that value. So no value that works there changes.
 func uncomment(value string) string {
 	for i := 1; i < len(value); i++ {
 		if (value[i] == '#' || value[i] == ';') && (value[i-1] == ' ' || value[i-1] == '\t') {

@@ -36,8 +36,8 @@ func readRealm(section *relation) config.Realm {
 }
 
 // addresses returns host:port for each value of a tag. It leaves out proxies that speak
-// Kerberos over HTTPS, because gokrb5 cannot use them. If there are no others, DNS is
-// asked.
+// Kerberos over HTTPS, because gokrb5 cannot use them. If a realm has no other KDC, a login
+// asks DNS.
 func addresses(section *relation, tag, port string) (found []string) {
 	for _, r := range section.all(tag) {
 		value := strings.TrimSpace(strings.TrimSuffix(r.value, "*")) // a final marker in the wrong place

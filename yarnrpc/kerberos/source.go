@@ -14,8 +14,8 @@ import (
 
 // source provides a Login's ticket-granting tickets. One goroutine at a time uses it.
 type source interface {
-	// next returns a fresh ticket, or else the best one there is. now is the ticket in use, or
-	// nil.
+	// next returns a fresh ticket or, if it cannot get one, a ticket that is still valid. now
+	// is the ticket in use, or nil.
 	next(ctx context.Context, conf *Config, now *grant) (*grant, error)
 }
 
@@ -97,7 +97,7 @@ func (s *cacheSource) read() error {
 	if err == nil && s.state != nil && os.SameFile(s.state, state) && s.state.ModTime().Equal(state.ModTime()) && s.state.Size() == state.Size() {
 		return nil
 	}
-	cache, err := ReadCache(s.path) // says more than the error of Stat
+	cache, err := ReadCache(s.path) // its error says more than that of Stat
 	if err != nil {
 		return err
 	}

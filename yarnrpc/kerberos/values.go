@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// parseBool reads the words of MIT's library. ok is false for other words, with which
-// MIT's library uses the default.
+// parseBool reads MIT's words for true and false. ok is false for any other word. For such a
+// word MIT's library uses the setting's default.
 func parseBool(value string) (yes, ok bool) {
 	switch strings.ToLower(value) {
 	case "y", "yes", "true", "t", "1", "on":

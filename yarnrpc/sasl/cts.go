@@ -41,7 +41,7 @@ func (c *cts) encrypt(b []byte) {
 	subtle.XORBytes(b, b[:aes.BlockSize], c.encrypted[:])
 	c.encrypter.CryptBlocks(b[:whole], b[:whole])
 	c.encrypted = [aes.BlockSize]byte(before)
-	for i := range rest { // chained, in the place of the other block
+	for i := range rest { // the last block, chained, changes places with the block before it
 		rest[i], before[i] = before[i], before[i]^rest[i]
 	}
 	c.block.Encrypt(before, before)

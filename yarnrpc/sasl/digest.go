@@ -12,7 +12,8 @@ const nonceCount = "00000001"
 // emptyBodyHash replaces the hash of an entity body, because SASL has no body.
 const emptyBodyHash = ":00000000000000000000000000000000"
 
-// defaultMaxBuffer is the value of a missing maxbuf, in bytes.
+// defaultMaxBuffer is the limit of a peer that sends no maxbuf, and this side's own limit, in
+// bytes.
 const defaultMaxBuffer = 65536
 
 // minBuffer is the smallest maxbuf that is accepted from a peer, in bytes. With less, the

@@ -58,7 +58,7 @@ const (
 	gssEnd           // its acceptance
 )
 
-// Beginning of a token (RFC 4121 §4.1), behind its length.
+// The first fields of a token after its length (RFC 4121 §4.1).
 var (
 	gssMechanism = []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02} // 1.2.840.113554.1.2.2
 	tokenRequest = [2]byte{0x01, 0x00}
@@ -75,7 +75,8 @@ const (
 	gssIntegrity = 32
 )
 
-// Start returns the token with the ticket. The server's offer has no challenge.
+// Start returns the token with the ticket. challenge must be empty, because a server's offer of
+// GSSAPI has no challenge.
 func (g *GSSAPI) Start(challenge []byte) ([]byte, error) {
 	if len(challenge) > 0 || g.step != gssStart {
 		return nil, fmt.Errorf("start kerberos login: %w: an unexpected challenge", ErrChallenge)

@@ -17,8 +17,8 @@ import (
 )
 
 // GSSAPIServer is the server's side of one Kerberos login. Call Next for each of the client's
-// messages until it is done. It is for tests: it does not remember requests, and so accepts a
-// repeated one.
+// messages until it is done, and then Finish with the last of them. It is for tests: it does
+// not remember requests, and so accepts a repeated one.
 type GSSAPIServer struct {
 	// Key is the service's own AES key.
 	Key types.EncryptionKey
@@ -127,8 +127,8 @@ func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
 	return Reply(ticket.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec, Subkey: s.subkey, SequenceNumber: serverSequence})
 }
 
-// ticketPart is the part of a ticket that only the service can read (RFC 4120 §5.3), in types
-// that can be encoded.
+// ticketPart is the part of a ticket that only the service can read (RFC 4120 §5.3). Package
+// asn1 can encode its types.
 type ticketPart struct {
 	Flags     asn1.BitString             `asn1:"explicit,tag:0"`
 	Key       types.EncryptionKey        `asn1:"explicit,tag:1"`

@@ -16,13 +16,14 @@ import (
 //	auth-conf   header: 16 │ cipher(message │ filler │ header*)
 //	header      05 04 │ flags │ FF │ extra: 2 │ rotation: 2 │ sequence: 8
 //
-// extra is the length of the checksum, or of the filler; header* has no rotation, and
-// under auth-int no extra either. The bytes after the header may be rotated to the right.
+// extra is the length of the checksum or of the filler. header* is the header with a rotation
+// of 0 and, under auth-int, an extra of 0. The bytes after the header may be rotated to the
+// right.
 const (
 	gssHeader    = 16
 	flagAcceptor = 1 // sent by the server
 	flagSealed   = 2
-	flagSubkey   = 4 // under the key that the server chose
+	flagSubkey   = 4 // protected with the key that the server chose
 	gssOverhead  = gssHeader + confounder + gssHeader + maxMAC
 	maxMAC       = 24
 )

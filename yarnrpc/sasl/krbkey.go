@@ -57,7 +57,7 @@ type messageKey struct {
 	withCipher bool
 	encryption *cts
 	integrity  hash.Hash // of sealed messages
-	checksum   hash.Hash // of others
+	checksum   hash.Hash // of messages that are not encrypted
 	initial    [aes.BlockSize]byte
 	sum        [maxHash]byte // the last computed one
 }

@@ -146,9 +146,9 @@ func appendTrailer(b []byte, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, messageType), number)
 }
 
-// appendPad adds the padding that makes a message of such a length, with the mac, a
-// multiple of block. It is 1 to block bytes, and each has the number of bytes as its
-// value. Stream ciphers have no padding.
+// appendPad adds the padding after a message of the given length. Message, padding and mac
+// together are a multiple of block. The padding is 1 to block bytes long, and each of its
+// bytes is that number. Stream ciphers have no padding.
 func appendPad(b []byte, length, block int) []byte {
 	if block == 1 {
 		return b

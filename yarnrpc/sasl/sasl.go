@@ -48,7 +48,7 @@ type Mechanism interface {
 
 // Layer protects messages in both directions. One goroutine at a time may call AppendWrap,
 // and one Unwrap. Tokens must be sent in the order of AppendWrap. Neither method allocates,
-// unless b is too short. After an error, that direction cannot be used any more.
+// unless b has too little capacity. After an error, that direction cannot be used any more.
 type Layer interface {
 	// AppendWrap adds the protected form of a message of at most MaxMessage bytes to b.
 	// message and b must not share memory.

@@ -96,7 +96,7 @@ func (s *DigestMD5Server) Verify(response []byte) (user string, proof []byte, la
 		nonce: s.nonce, cnonce: values["cnonce"],
 		uri: s.URI, qop: QOP(qop), cipher: cipher,
 	}
-	s.nonce = "" // once
+	s.nonce = "" // a nonce is used only once
 	if subtle.ConstantTimeCompare([]byte(values["response"]), []byte(l.clientProof())) != 1 {
 		return fail(fmt.Errorf("%w: user %q", ErrMismatch, l.user))
 	}

@@ -6,9 +6,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 )
 
-// The code below writes and reads the headers of calls and answers, and their protection,
-// by hand. Every call uses it, and the generated messages would allocate memory for each
-// number and copy bytes. Tests compare both.
+// The code below writes and reads two things by hand: the headers of calls and answers, and the
+// messages that wrap protected bytes. Every call uses it, and the generated messages would
+// allocate memory for each number and copy bytes. Tests compare the code with the generated
+// messages.
 
 // appendRequestHeader adds a RpcRequestHeaderProto after its length.
 func appendRequestHeader(b []byte, id int32, clientID []byte, tries int32) []byte {
@@ -80,8 +81,8 @@ func parseSuccess(frame []byte) (r Response, ok bool) {
 	return r, hasID && hasStatus
 }
 
-// parseWrap reads the output of appendWrap, under the same condition. The token shares
-// the bytes of b.
+// parseWrap reads the output of appendWrap. Like parseSuccess, it reads only messages with the
+// usual fields. The token shares the bytes of b.
 func parseWrap(b []byte) (token []byte, ok bool) {
 	message, n := protowire.ConsumeBytes(b)
 	if n != len(b) {
@@ -116,8 +117,8 @@ type field struct {
 
 func (f field) is(id protowire.Number, kind protowire.Type) bool { return f.id == id && f.kind == kind }
 
-// takeField removes a field from the front of a message. ok is false if there is no field
-// of these kinds.
+// takeField removes a field from the front of a message. ok is false if the message does not
+// begin with a varint or bytes field.
 func takeField(message []byte) (f field, rest []byte, ok bool) {
 	id, kind, n := protowire.ConsumeTag(message)
 	if n < 0 {

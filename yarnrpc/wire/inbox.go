@@ -9,11 +9,12 @@ type Inbox struct {
 
 	bytes []byte // received bytes; those before start were returned
 	start int
-	full  bool // the last Room was full
+	full  bool // the last read has filled Room
 }
 
-// Sizes of an Inbox, in bytes: the first one, the largest one for the sake of fewer
-// reads, and the largest one that is kept after a longer frame.
+// Sizes of an Inbox's buffer, in bytes. It begins with inboxFirst. If reads fill it, it grows up
+// to inboxGrown, for fewer reads. For a long frame it grows further; when it is empty again, the
+// Inbox drops it if it is larger than inboxKept.
 const (
 	inboxFirst = 4 << 10
 	inboxGrown = 64 << 10

@@ -51,7 +51,7 @@ func ReadPreamble(r io.Reader) (Auth, error) {
 // Call identifies one try of a call and names the protocol and method.
 type Call struct {
 	ID       int32  // 0 and up
-	ClientID []byte // ClientIDLength random bytes; with ID the same over all tries
+	ClientID []byte // ClientIDLength random bytes; all tries of a call have the same ClientID and ID
 	Retry    int32  // tries before this one
 	Protocol string // wire name
 	Method   string
@@ -63,7 +63,7 @@ type Context struct {
 	ClientID []byte
 	Protocol string // wire name
 	User     string
-	RealUser string // the user who acts for User, if another
+	RealUser string // the user who acts for User; empty: User itself
 }
 
 // AppendCall adds the frame of a call.
@@ -121,8 +121,8 @@ func requestHeader(id int32, clientID []byte, retry int32) *commonpb.RpcRequestH
 	}
 }
 
-// Request is a client's frame, read by a server. ID is its kind: CallContext sets
-// Context, CallSASL sets SASL, and an id from 0 up sets Call.
+// Request is a client's frame, read by a server. ID tells its kind: for CallContext, Context is
+// set; for CallSASL, SASL is set; for an id from 0 up, Call is set.
 type Request struct {
 	ID      int32
 	Call    Call

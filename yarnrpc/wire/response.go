@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 )
 
-// Response is a server's answer to the frame with its CallID: a call or another
-// frame.
+// Response is a server's answer to the client's frame with the same CallID. That frame is
+// a call or, for example, a SASL message.
 type Response struct {
 	CallID   int32
 	ClientID []byte // the caller's; empty in answers to SASL and to refused connections
@@ -39,7 +39,7 @@ func ParseResponse(frame []byte) (Response, error) {
 	return parseResponse(frame)
 }
 
-// parseResponse is ParseResponse for every frame.
+// parseResponse is ParseResponse without the shortcut of parseSuccess.
 func parseResponse(frame []byte) (Response, error) {
 	var header commonpb.RpcResponseHeaderProto
 	rest, err := takeDelimited(frame, &header)
@@ -82,7 +82,7 @@ func (r Response) Wrapped() ([]byte, error) {
 	return r.wrapped()
 }
 
-// wrapped is Wrapped for every message.
+// wrapped is Wrapped without the shortcut of parseWrap.
 func (r Response) wrapped() ([]byte, error) {
 	var m commonpb.RpcSaslProto
 	if err := r.Decode(&m); err != nil {

@@ -16,7 +16,8 @@
 //
 // The package is pure: it reads from readers and appends to slices. It opens no
 // connection and starts no goroutine. Of this module it imports only hadoopproto. It
-// allocates no more than the peer has sent and the caller's limit allows.
+// refuses a frame over the caller's limit. While a frame arrives, it allocates at most
+// 64 KiB or twice the bytes that have come.
 //
 // Source: org.apache.hadoop.ipc.{Client,Server,RpcConstants}, Hadoop 3.4.
 package wire
@@ -173,7 +174,8 @@ func (e *FrameError) Error() string {
 	return text
 }
 
-// guess returns what the peer may be, judging by the bytes in place of a length.
+// guess says what kind of server the peer may be. It compares the bytes that were read as a
+// length with the first bytes of other protocols.
 func (e *FrameError) guess() string {
 	switch {
 	case string(e.Head) == "HTTP":

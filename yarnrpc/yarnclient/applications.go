@@ -53,9 +53,10 @@ func (c *Client) NewApplication(ctx context.Context) (Application, error) {
 // once. If the ResourceManager fails over before it has saved the application, Submit
 // submits it again, as YarnClientImpl does.
 //
-// The error is a *RejectedError if YARN first took the application and then rejected it. It
-// is a *yarnrpc.RemoteError if YARN refused it at once: for an unknown queue, a queue to
-// which the user may not submit, a label, or a too large ApplicationMaster.
+// The error is a *RejectedError if YARN first took the application and then rejected it, for
+// example for an unknown queue. It is a *yarnrpc.RemoteError if YARN refused it at once, for
+// example for a queue to which the user may not submit, a node label that the queue may not
+// use, or an ApplicationMaster that is too large.
 func (c *Client) Submit(ctx context.Context, application records.SubmissionContext) (records.ApplicationReport, error) {
 	id := application.ID
 	if place := application.Place; len(place.Hosts) > 0 && len(place.Racks) == 0 {

@@ -35,7 +35,7 @@ func (c *Client) Attempts(ctx context.Context, id records.ApplicationID) ([]reco
 // not wait for that. If the application has ended, the call has no effect and
 // returns no error. The user must have the right to modify the application.
 //
-// The call is not repeated where the first try may have been executed.
+// The Client does not repeat the call if the first try may have been executed.
 func (c *Client) FailAttempt(ctx context.Context, id records.ApplicationAttemptID) error {
 	request := &yarnpb.FailApplicationAttemptRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(id)}
 	if err := c.rpc.Call(ctx, "failApplicationAttempt", request, &yarnpb.FailApplicationAttemptResponseProto{}); err != nil {
@@ -77,7 +77,7 @@ func (c *Client) Containers(ctx context.Context, id records.ApplicationAttemptID
 // if the container has ended. The user must have the right to modify the
 // application.
 //
-// The call is not repeated where the first try may have been executed.
+// The Client does not repeat the call if the first try may have been executed.
 func (c *Client) SignalContainer(ctx context.Context, id records.ContainerID, signal records.ContainerSignal) error {
 	command := pbconv.ContainerSignalProto(signal)
 	if command == nil {

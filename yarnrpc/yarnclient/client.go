@@ -12,11 +12,12 @@
 //
 // A Client may be used from any goroutine. It starts no goroutines besides those of
 // its connection. After broken connections and fail-overs, it repeats a call for as
-// long as Options.Policy allows, because that does no harm. The comments of a few
-// methods say that their calls are not repeated. Errors wrap a *yarnrpc.RemoteError
-// if the ResourceManager refused a call, and a *yarnrpc.CallError if it gave no
-// answer. The package never waits until an application has done its work: for that,
-// the caller calls ApplicationReport in a loop.
+// long as Options.Policy allows. For most methods a repetition does no harm. The
+// comments of the other methods say when the Client does not repeat the call. Errors
+// wrap a *yarnrpc.RemoteError if the ResourceManager refused a call, and a
+// *yarnrpc.CallError if it gave no answer. The package never waits until an
+// application has done its work: for that, the caller calls ApplicationReport in a
+// loop.
 package yarnclient
 
 import (
@@ -112,8 +113,9 @@ func New(o Options) *Client {
 	return c
 }
 
-// resourceManager adds to an error that the ResourceManager does not answer, if the
-// server cannot be reached. It leaves other errors unchanged.
+// resourceManager adds "ResourceManager does not answer" to the error of a call that got
+// no answer, unless the error is permanent or the caller's context has ended. It leaves
+// other errors unchanged.
 type resourceManager struct{ yarnrpc.Caller }
 
 func (r resourceManager) Call(ctx context.Context, method string, request, response proto.Message) error {

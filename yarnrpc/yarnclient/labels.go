@@ -19,8 +19,8 @@ func (c *Client) NodeLabels(ctx context.Context) ([]records.NodeLabel, error) {
 	return pbconv.NodeLabels(response.GetNodeLabels()), nil
 }
 
-// LabelsOfNodes lists the nodes with labels and their labels (getNodeToLabels). A
-// label of a host, instead of a node, also appears under port 0.
+// LabelsOfNodes lists the nodes with labels and their labels (getNodeToLabels). If a
+// label belongs to a whole host, the host also appears as a node with port 0.
 func (c *Client) LabelsOfNodes(ctx context.Context) (map[records.NodeID][]string, error) {
 	var response yarnpb.GetNodesToLabelsResponseProto
 	if err := c.rpc.Call(ctx, "getNodeToLabels", &yarnpb.GetNodesToLabelsRequestProto{}, &response); err != nil {
@@ -63,9 +63,9 @@ func (c *Client) AttributesOfNodes(ctx context.Context, hosts ...string) (map[st
 	return pbconv.NodesToAttributes(response.GetNodesToAttributes()), nil
 }
 
-// NodesOfAttributes lists, for each of the given attributes or, without arguments,
-// for all, the hosts that have it and its value there (getAttributesToNodes). The
-// result leaves out attributes that no node has.
+// NodesOfAttributes lists the hosts that have an attribute, each with its value there
+// (getAttributesToNodes). It does so for the given attributes or, without arguments,
+// for all. The result leaves out attributes that no node has.
 func (c *Client) NodesOfAttributes(ctx context.Context, attributes ...records.NodeAttributeKey) (map[records.NodeAttributeKey]map[string]string, error) {
 	request := &yarnpb.GetAttributesToNodesRequestProto{NodeAttributes: pbconv.NodeAttributeKeyProtos(attributes)}
 	var response yarnpb.GetAttributesToNodesResponseProto

@@ -17,11 +17,11 @@ import (
 // every non-zero field. It matches a list if it matches one of its values.
 type Filter struct {
 	States []records.ApplicationState
-	Types  []string // in any case
+	Types  []string // upper and lower case are equal
 	Users  []string
 	Queues []string // short names or full paths
-	Tags   []string // in lower case, as YARN keeps them
-	Name   string   // exactly
+	Tags   []string // upper and lower case are equal, because YARN keeps tags in lower case
+	Name   string   // exactly this name
 	Scope  Scope
 	// Times are compared in milliseconds; both ends belong to the range. If
 	// Finished has a From, the list leaves out applications that have not ended.

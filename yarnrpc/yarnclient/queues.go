@@ -17,7 +17,7 @@ var ErrQueueNotFound = errors.New("yarn has no such queue")
 
 // QueueDetail says what QueueInfo includes. The zero value is only the queue itself.
 type QueueDetail struct {
-	Applications bool // those running in it
+	Applications bool // the applications in the queue that have not ended
 	Children     bool // the queues directly below
 	Recursive    bool // with Children: all queues below
 }
@@ -35,8 +35,8 @@ func (c *Client) QueueInfo(ctx context.Context, name string, detail QueueDetail)
 	if err := c.rpc.Call(ctx, "getQueueInfo", request, &response); err != nil {
 		return records.QueueInfo{}, fmt.Errorf("read queue %s: %w", name, err)
 	}
-	// ClientRMService#getQueueInfo logs the scheduler's objection and answers
-	// with nothing.
+	// ClientRMService#getQueueInfo only logs the scheduler's exception, and its answer
+	// is empty.
 	if response.GetQueueInfo() == nil {
 		return records.QueueInfo{}, fmt.Errorf("read queue %s: %w", name, ErrQueueNotFound)
 	}

@@ -47,7 +47,7 @@ func (c *Client) SubmitReservation(ctx context.Context, id records.ReservationID
 // UpdateReservation replaces the definition of a reservation (updateReservation). If
 // YARN cannot meet the new one, the old one stays and the error is yarnrpc.ErrYarn.
 //
-// The call is not repeated where the first try may have been executed.
+// The Client does not repeat the call if the first try may have been executed.
 func (c *Client) UpdateReservation(ctx context.Context, id records.ReservationID, d records.ReservationDefinition) error {
 	definition, err := reservationDefinition(d)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Client) UpdateReservation(ctx context.Context, id records.ReservationID
 // yarnrpc.ErrYarn if YARN never knew the reservation, and a *yarnrpc.RemoteError
 // with Java's IllegalArgumentException if YARN no longer knows it.
 //
-// The call is not repeated where the first try may have been executed.
+// The Client does not repeat the call if the first try may have been executed.
 func (c *Client) DeleteReservation(ctx context.Context, id records.ReservationID) error {
 	request := &yarnpb.ReservationDeleteRequestProto{ReservationId: pbconv.ReservationIDProto(id)}
 	if err := c.rpc.Call(ctx, "deleteReservation", request, &yarnpb.ReservationDeleteResponseProto{}); err != nil {
@@ -79,10 +79,11 @@ func (c *Client) DeleteReservation(ctx context.Context, id records.ReservationID
 // ReservationFilter chooses reservations of a queue (ReservationListRequest).
 type ReservationFilter struct {
 	Queue string                // required; the short name
-	ID    records.ReservationID // only this one, at any time; zero: all
+	ID    records.ReservationID // only this one, whatever Time is; zero: all
 	// Time leaves out reservations that end before From or begin after To.
 	Time TimeRange
-	// Allocations adds the allocations over time to the result.
+	// Allocations adds to the result the resources that YARN has reserved in each
+	// interval of time.
 	Allocations bool
 }
 

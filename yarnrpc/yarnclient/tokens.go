@@ -16,9 +16,9 @@ import (
 // ErrNoToken says that the ResourceManager's answer holds no token.
 var ErrNoToken = errors.New("the ResourceManager's answer holds no token")
 
-// DelegationToken asks for a delegation token (getDelegationToken). With it, the client's
-// user or a program that has the token logs in to the ResourceManagers without Kerberos.
-// Its service names all ResourceManagers. The token expires after
+// DelegationToken asks for a delegation token (getDelegationToken). A program that has the
+// token can log in to the ResourceManagers as the client's user, without Kerberos. The
+// token's service names all ResourceManagers. The token expires after
 // yarn.resourcemanager.delegation.token.renew-interval (a day) unless the renewer renews
 // it, and at the latest after yarn.resourcemanager.delegation.token.max-lifetime (7 days).
 // renewer is a user's short name.
@@ -84,7 +84,7 @@ func (c *Client) tokenService(ctx context.Context) (string, error) {
 func (o Options) TokenSource(credentials func() *creds.Credentials) func(ctx context.Context, address string) (*creds.Token, error) {
 	return func(ctx context.Context, address string) (*creds.Token, error) {
 		have := credentials()
-		if have == nil || have.ByKind(creds.KindRMDelegation) == nil { // spares the look-up
+		if have == nil || have.ByKind(creds.KindRMDelegation) == nil { // without a token, no look-up of the host
 			return nil, nil
 		}
 		service, err := creds.ServiceOf(ctx, address, !o.NamedTokens)

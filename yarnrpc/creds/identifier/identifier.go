@@ -1,5 +1,5 @@
-// Package identifier decodes the identifier bytes of a token: its user, its end and other
-// fields. It is only for diagnostics and renewal, because a login sends the bytes back
+// Package identifier decodes the identifier bytes of a token: its user, the time at which it
+// expires, and other fields. Only diagnostics and renewal need the fields; a login sends the bytes
 // unchanged. The package is pure.
 package identifier
 
@@ -44,7 +44,7 @@ type Container struct {
 	NodeAddress  string // host:port
 	Submitter    string // the application's user
 	Resource     records.Resource
-	Expires      time.Time // the container must be started before
+	Expires      time.Time // the container must be started before this time
 	KeyID        int32
 	RMIdentifier int64 // when the ResourceManager started, in milliseconds since 1970
 	Priority     records.Priority
@@ -63,9 +63,9 @@ type ClientToAM struct {
 type Delegation struct {
 	Owner    string
 	Renewer  string // the user who may renew it; empty: none
-	RealUser string // the user who acts for Owner, if another
+	RealUser string // the user who acts for Owner; empty: Owner itself
 	Issued   time.Time
-	Max      time.Time // the latest end, after all renewals
+	Max      time.Time // no renewal goes beyond this time
 	Sequence int32
 	KeyID    int32
 }
