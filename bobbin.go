@@ -74,7 +74,7 @@ func run(driver Driver, parent *control.Speaker) int {
 	return runDriver(driver, control.New(conn, msg.StarterToDriver))
 }
 
-// fail prints an error as the program's own.
+// fail prints the program's name and an error.
 func fail(err error) int {
 	fmt.Fprintf(terminal.Screen(os.Stderr), "%s: %v\n", filepath.Base(os.Args[0]), err)
 	return exitFailed

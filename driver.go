@@ -28,12 +28,12 @@ import (
 var (
 	// errClientGone says that the client has ended, usually by Ctrl-C.
 	errClientGone = errors.New("the client has ended")
-	// errDetachedCollect is a job whose result nobody would fetch.
+	// errDetachedCollect refuses a detached job that collects a result: no process would fetch the result.
 	errDetachedCollect = errors.New("a job that collects its result cannot run detached: leave out -d, or write to a file")
 	// errJobFailed is a job that did not finish. The client prints the reason.
 	errJobFailed = errors.New("job did not finish")
 	// errJobLeft refuses a job if an earlier Execute returned before the end of its job, usually because its
-	// context ended. The messages about the earlier job could be taken for those of this one.
+	// context ended. Execute cannot always tell which of the two jobs a message is about.
 	errJobLeft = errors.New("an earlier Execute returned before the end of its job: wait for each job, or run detached")
 )
 
@@ -84,7 +84,7 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	select {
 	case c := <-code:
 		return c
-	case <-late.C: // a plan function has no context
+	case <-late.C: // for example, the driver is in a plan function, which gets no context
 		return exitInterrupted
 	}
 }
@@ -92,8 +92,8 @@ func runDriver(driver Driver, conn *control.Conn) int {
 // leaveTime is how long a driver may take to end after its client has gone.
 const leaveTime = 2 * time.Second
 
-// outcome is the exit code for what the driver returned. It reports to the client what the client does not
-// know.
+// outcome is the exit code for the error that the driver returned, or for nil. It reports the error to the
+// client, unless the client knows it already.
 func outcome(conn *control.Conn, err error) int {
 	switch {
 	case err == nil:
@@ -122,7 +122,7 @@ func greet(conn *control.Conn) (msg.DriverStart, error) {
 	return start, nil
 }
 
-// report tells the client why the driver fails, or the user if the client does not hear.
+// report tells the client why the driver fails. If that is not possible, it prints the error for the user.
 func report(conn *control.Conn, err error) int {
 	failed := msg.DriverFailed{Message: err.Error()}
 	if panicked, ok := errors.AsType[*dataflow.PlanPanic](err); ok {
@@ -134,8 +134,8 @@ func report(conn *control.Conn, err error) int {
 	return exitFailed
 }
 
-// filesOf opens the cluster's files for a driver. In the cluster it uses what the ApplicationMaster sent, with
-// the present tokens; elsewhere it is openFiles.
+// filesOf opens the cluster's files for a driver. In the cluster it uses the Hadoop configuration and the user
+// that the ApplicationMaster sent, and always the newest tokens. Elsewhere it calls openFiles.
 func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointer[creds.Credentials]) (*dfs.FS, error) {
 	if start.Reach == nil {
 		return openFiles(options)
@@ -151,8 +151,8 @@ func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointe
 	})
 }
 
-// openFiles opens the files of the cluster in the Hadoop configuration, of the clusters that options and URIs
-// name, and of the local disk.
+// openFiles opens these file systems: that of the cluster in the Hadoop configuration, those that options and
+// URIs name, and the local disk.
 func openFiles(options config.Config) (*dfs.FS, error) {
 	env := hadoopenv.Without(os.Getenv, options)
 	if hadoopenv.Named(os.Getenv) {
@@ -186,7 +186,7 @@ func newRemote(conn *control.Conn, detached bool) *remote {
 }
 
 // receive passes the client's messages to Execute, and replaces the tokens when new ones come. It cancels ctx
-// when the client has ended.
+// when the client has ended, or when it cannot read a message.
 func (r *remote) receive(ctx context.Context, tokens *atomic.Pointer[creds.Credentials], cancel context.CancelCauseFunc) {
 	for {
 		m, err := r.conn.Receive()
@@ -213,8 +213,8 @@ func (r *remote) receive(ctx context.Context, tokens *atomic.Pointer[creds.Crede
 	}
 }
 
-// Execute hands the graph to the client, and waits for the job's end, or for its start if the client does not
-// follow it.
+// Execute hands the graph to the client, and waits for the job's end. If the job runs detached, Execute waits
+// only until the cluster has accepted the job.
 func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.ExecutionResult, error) {
 	var result dataflow.ExecutionResult
 	if r.detached && slices.ContainsFunc(x.Graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {

@@ -118,7 +118,7 @@ func (l *local) Execute(ctx context.Context, x dataflow.Execution) (result dataf
 	return dataflow.ExecutionResult{JobID: string(ended.Job), Duration: ended.Duration, Counters: ended.Counters}, nil
 }
 
-// watcher shows how far one job is.
+// watcher shows the progress of one job.
 type watcher struct {
 	say      *progress.Printer
 	input    int64 // bytes

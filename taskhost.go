@@ -58,7 +58,8 @@ type heldTokens struct {
 	atomic.Pointer[creds.Credentials]
 }
 
-// update replaces the tokens by what creds.Credentials.Marshal gave; empty means no tokens.
+// update replaces the tokens. marshalled is a result of creds.Credentials.Marshal; it is empty if there are no
+// tokens.
 func (h *heldTokens) update(marshalled msg.Secret) error {
 	if len(marshalled) == 0 {
 		h.Store(nil)

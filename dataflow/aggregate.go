@@ -17,8 +17,8 @@ import (
 var ErrTooManyKeys = errors.New("keys exceed the memory of their subtask: " +
 	"raise taskmanager.memory.process.size or the operator's parallelism")
 
-// combineLimit bounds the table before the exchange, in bytes. The table combines
-// frequent keys, and is fastest near the size of the processor's cache.
+// combineLimit bounds the table before the exchange, in bytes. The table combines the
+// elements of frequent keys. It is fastest at about the size of the processor's cache.
 const combineLimit = 4 << 20
 
 // partial is the element between the two operators of an aggregation: an encoded

@@ -41,7 +41,7 @@ func (c *chain) fault() error {
 
 // atEnd registers f to be called after the last input element. Operators are
 // attached from the last to the first, and finish calls the functions in reverse
-// order. So the functions of operators further up are called first.
+// order. So it calls the functions of the first operators first.
 func (c *chain) atEnd(f func()) { c.ends = append(c.ends, f) }
 
 // atClose registers f to be called at the end of the attempt, also after an error.

@@ -31,7 +31,7 @@ func (e *PlanPanic) Error() string {
 // PlanOptions are the inputs of a plan beside the job's arguments.
 type PlanOptions struct {
 	Parallelism int               // of operators that set none; 0 means 1
-	Config      map[string]string // travels in the graph, with the parallelism
+	Config      map[string]string // options, which the graph holds together with the parallelism
 }
 
 // Compiled is a planned job: its graph and the code of its tasks. It is

@@ -7,12 +7,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
 )
 
-// ErrCommitBegun is the error of Discard for a job whose commit had begun: another try changes nothing.
+// ErrCommitBegun is the error of Discard for a job whose commit had begun. Another call of Discard fails in the
+// same way.
 var ErrCommitBegun = output.ErrCommitBegun
 
-// Discard removes the files of a failed or cancelled job below _temporary in dir, an output of its
-// graph. Other jobs' files stay. If a commit had begun, Discard leaves the files that it needs and
-// returns ErrCommitBegun. It may be called again after an error. Only code that runs clusters needs it.
+// Discard removes the files that a failed or cancelled job has left below dir/_temporary. dir is an
+// output directory of the job's graph. Other jobs' files stay. If the job's commit had begun, Discard
+// removes nothing and returns ErrCommitBegun. It may be called again after an error. Only code that
+// runs clusters needs it.
 func Discard(ctx context.Context, fsys filesystem.FileSystem, dir, job string) error {
 	return output.Output{Dir: dir, Job: job}.Discard(ctx, fsys)
 }

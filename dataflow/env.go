@@ -21,7 +21,7 @@ type Env struct {
 // EnvOptions are the parts of an Env.
 type EnvOptions struct {
 	Args       []string          // the program's own arguments
-	Config     map[string]string // options by Flink's names; parallelism.default is 1 where it is missing
+	Config     map[string]string // options by Flink's names; without parallelism.default, the default is 1
 	FileSystem filesystem.FileSystem
 	Executor   Executor
 	// Listing is called each second while a job's input is listed, with the number of
@@ -32,7 +32,8 @@ type EnvOptions struct {
 // Executor runs planned jobs on a cluster.
 type Executor interface {
 	// Execute submits a job and waits for its end. A detached executor waits only until
-	// the job runs. If the job fails or is cancelled, the error names the root cause.
+	// the cluster has accepted the job. If the job fails or is cancelled, the error names
+	// the root cause.
 	Execute(ctx context.Context, x Execution) (ExecutionResult, error)
 }
 
@@ -50,7 +51,7 @@ type Execution struct {
 // ExecutionResult is the result of a job that finished, or of one that runs detached.
 type ExecutionResult struct {
 	JobID    string
-	Detached bool // the job runs; there is no result yet
+	Detached bool // the cluster has accepted the job; there is no result yet
 	Duration time.Duration
 	Counters map[string]int64
 }
@@ -70,8 +71,9 @@ func (e *Env) Executions() int { return e.executions }
 const optionDefaultParallelism = "parallelism.default"
 
 // Execute plans a job with these arguments, runs it, waits for its end and returns its
-// result. If the job is submitted detached, Execute returns as soon as the job runs. It
-// may be called several times if the cluster takes more than one job.
+// result. If the job is submitted detached, Execute returns as soon as the cluster has
+// accepted it. A driver may call Execute several times if the cluster takes more than one
+// job.
 func (e *Env) Execute(ctx context.Context, job Executable, args any) (*Result, error) {
 	encoded, err := job.encode(args)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Keyed is a stream whose elements are grouped by a key. Keys are equal if their
-// encodings are equal: as floats, 0 and -0 are two keys.
+// encodings are equal. So the floats 0 and -0 are two keys.
 type Keyed[K, T any] struct {
 	stream Stream[T]
 	key    func(T) K

@@ -60,7 +60,7 @@ type settings struct {
 	overwrite   bool
 }
 
-// Named sets the operator's name, which plans, states and errors show.
+// Named sets the operator's name. Plans, job states and errors show this name.
 func Named(name string) Option {
 	return Option{optionName, func(s *settings) { s.name = name }}
 }

@@ -45,8 +45,8 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem, list
 	return g, nil
 }
 
-// apart returns an error if an input lies in an output, because the commit may
-// replace it.
+// apart returns an error if an input lies in an output directory, because the
+// commit may replace the content of that directory.
 func apart(found []jobgraph.Split, outputs []string) error {
 	for _, split := range found {
 		for _, part := range split.Parts {

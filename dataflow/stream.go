@@ -77,8 +77,8 @@ func Union[T any](first Stream[T], rest ...Stream[T]) Stream[T] {
 	return newStream(n, settings{}, first.codec)
 }
 
-// transform adds an operator that needs only its input. build makes its function
-// for one subtask.
+// transform adds an operator with one input, without an exchange. build makes the
+// operator's function for one subtask.
 func transform[T, U any](
 	s Stream[T], kind string, o []Option, c func() (Codec[U], error), build func(sub Subtask, emit func(U)) func(T),
 ) Stream[U] {

@@ -13,13 +13,14 @@ import (
 )
 
 // ReadText reads the lines of text files, each exactly once, without "\n" or
-// "\r\n". A URI names a file, a directory or a glob. Of a directory, ReadText
-// reads the files, but not those whose names begin with "_" or "." and no
+// "\r\n". A URI names a file, a directory or a glob. In a directory, ReadText
+// reads all files except those whose names begin with "_" or "."; it reads no
 // subdirectories. A path without a scheme is on the default file system. An
 // element is valid until the function that receives it returns.
 //
-// Files are listed once, when the job is planned. The job fails if a file
-// changes later, if a file is compressed, or if a line is longer than 64 MiB.
+// Files are listed once, when the job is planned. Planning fails if a file's
+// name ends like that of a compressed file, such as ".gz". The job fails if a
+// file changes after planning, or if a line is longer than 64 MiB.
 func ReadText(p *Plan, uris ...string) Stream[[]byte] { return ReadTextWith(p, uris) }
 
 // ReadTextWith is ReadText with options.

@@ -6,9 +6,10 @@ import (
 	"reflect"
 )
 
-// binaryCodec returns the codec of T if T encodes itself. Every value that crosses
-// an exchange then costs an allocation. A reduction copies a value that it keeps by
-// encoding and decoding it. A Codec given by WithCodec avoids both costs.
+// binaryCodec returns the codec of T if T encodes itself. With this codec, every
+// value that crosses an exchange costs an allocation. To keep a value, a reduction
+// makes a copy: it encodes and decodes the value. A Codec given by WithCodec avoids
+// both costs.
 func binaryCodec[T any]() (Codec[T], bool) {
 	_, appends := any(new(T)).(encoding.BinaryAppender)
 	_, decodes := any(new(T)).(encoding.BinaryUnmarshaler)
@@ -43,7 +44,7 @@ func binaryCodec[T any]() (Codec[T], bool) {
 		},
 		Size: func(v T) int64 {
 			encoded, err := encode(nil, v)
-			if err != nil { // Own or Append meets it again and reports it
+			if err != nil { // Own or Append gets the same error and reports it
 				return 0
 			}
 			return int64(len(encoded))

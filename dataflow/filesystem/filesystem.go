@@ -70,7 +70,7 @@ type FileSystem interface {
 	Load(ctx context.Context, uri string, limit int64) ([]byte, FileInfo, error)
 	// Create makes a new file, and with MakeParents its missing parents. The error is
 	// fs.ErrExist if the file exists. With ExistingParents it is fs.ErrNotExist if a parent is
-	// missing: this tells a fenced attempt that it is late.
+	// missing. A late attempt learns from this error that its directory was removed.
 	Create(ctx context.Context, uri string, parents Parents) (io.WriteCloser, error)
 	// Rename moves a file or directory. The error is fs.ErrExist if the target exists, and
 	// fs.ErrNotExist if the source or the target's parent is missing. On HDFS a rename is

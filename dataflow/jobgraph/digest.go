@@ -23,7 +23,7 @@ func sortEdges(edges []Edge, end func(Edge) (VertexID, int)) {
 }
 
 // ComputeDigest returns the digest of the graph's shape: SHA-256 in lower-case hex. It
-// leaves out splits, config, arguments and the name shown to users.
+// leaves out splits, outputs, config, arguments and the name shown to users.
 func (g *JobGraph) ComputeDigest() string {
 	type vertex struct {
 		Operators   []string

@@ -1,7 +1,7 @@
 // Package jobgraph holds the JobGraph: a job as plain data. The planner makes it, and the client
 // sends it through the Dispatcher to the JobMaster. The graph lists the vertices and says how
-// their subtasks are connected. The code of a vertex stays in the user's program: the name of the
-// plan function finds it, and the digest checks that it is the same.
+// their subtasks are connected. The code of a vertex stays in the user's program: a task host finds
+// it by the name of the plan function, and checks by the digest that the plan is the same.
 //
 // The package imports nothing of ours and does no I/O.
 package jobgraph
@@ -16,7 +16,7 @@ const (
 	MaxParallelism = 1 << 15
 	// MaxSubtasks bounds the subtasks of all vertices together.
 	MaxSubtasks = 1 << 20
-	// MaxVertices and MaxEdges bound the graph itself, because the roles walk it often.
+	// MaxVertices and MaxEdges bound the graph itself, because the roles often iterate over it.
 	MaxVertices = 1 << 12
 	MaxEdges    = 1 << 14
 )
@@ -32,8 +32,8 @@ type JobGraph struct {
 	// Config holds the options that were in force when the job was planned
 	// (restart-strategy.*, parallelism.default, …), as text under Flink's names.
 	Config map[string]string `json:"config,omitempty"`
-	// Digest identifies vertices, edges, types and parallelism. It does not cover splits and
-	// Config. Two processes with the same digest build the same tasks.
+	// Digest identifies vertices, edges, types and parallelism; see ComputeDigest. From the same
+	// arguments, two processes with the same digest build the same tasks.
 	Digest string `json:"digest"`
 }
 

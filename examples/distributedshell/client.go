@@ -92,7 +92,8 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 	return nil
 }
 
-// kill ends an application whose client ends. YARN may not know it, if the submission failed.
+// kill ends an application whose client ends. It is no error if YARN does not know the application: the submission may
+// have failed.
 func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()

@@ -67,7 +67,7 @@ func (f *files) tokens(ctx context.Context) (*creds.Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, _, err := net.SplitHostPort(rms[0].Client) // any ResourceManager will do: the NameNode compares only the short name
+	host, _, err := net.SplitHostPort(rms[0].Client) // each ResourceManager's name is valid: the NameNode compares only the short name
 	if err != nil {
 		return nil, err
 	}

@@ -75,9 +75,9 @@ func runMaster(file string) error {
 	if err != nil {
 		return err
 	}
-	job.tokens = given.Only(creds.KindHDFSDelegation).Marshal() // the other tokens are the master's own
+	job.tokens = given.Only(creds.KindHDFSDelegation).Marshal() // only the master needs the other tokens
 
-	return lead(context.Background(), job, conf, os.Getenv) // without a signal handler: YARN ends it
+	return lead(context.Background(), job, conf, os.Getenv) // no signal handler: YARN ends this process
 }
 
 func runClient(args []string) error {

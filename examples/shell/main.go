@@ -2,10 +2,10 @@
 //
 //	shell COMMAND
 //
-// This process is itself the ApplicationMaster, which YARN calls unmanaged. So the
-// program uploads no file. But this machine must reach the cluster's nodes, and the
-// application ends with this process. Clusters with Kerberos do not allow this; see
-// distributedshell.
+// This process is itself the ApplicationMaster. YARN calls this an unmanaged
+// ApplicationMaster. So the program uploads no file. But this machine must reach the
+// cluster's nodes, and the application ends with this process. Clusters with Kerberos do
+// not allow this; see distributedshell.
 package main
 
 import (
@@ -88,13 +88,14 @@ func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 		return none, errors.Join(err, kill(ctx, yarn, created.ID))
 	}
 	ended, err := lead(ctx, conf, application, command)
-	if err != nil { // without the kill, YARN would notice the end of its master only after minutes
+	if err != nil { // without the kill, YARN would notice only after minutes that the master has ended
 		err = errors.Join(err, kill(ctx, yarn, created.ID))
 	}
 	return ended, err
 }
 
-// kill ends an application whose master has failed. YARN may not know it, if the submission failed.
+// kill ends an application whose master has failed. It is no error if YARN does not know the application: the
+// submission may have failed.
 func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()

@@ -30,8 +30,8 @@ var WordCount = dataflow.Job("wordcount", func(p *dataflow.Plan, a Args) error {
 })
 
 // eachWord emits the words of a line: runs of ASCII letters, digits and "_", in
-// lower case. In ASCII text these are the words of Flink's WordCount. It changes the
-// line in place, so that a word costs no memory.
+// lower case. In ASCII text these are the words of Flink's WordCount. eachWord changes
+// the line in place, so that it allocates no memory for a word.
 func eachWord(line []byte, emit func([]byte)) {
 	start := 0
 	for i, c := range line {

@@ -39,8 +39,8 @@ func newSeed() seed {
 }
 
 // hash returns the hash of a key with this head. It hashes short keys by two wide
-// multiplications. With only one, one seed in several hundred puts similar keys, such as
-// decimal numbers, into adjacent slots.
+// multiplications. If it used only one multiplication, one seed in several hundred would
+// put similar keys, such as decimal numbers, into adjacent slots.
 func (s *seed) hash(head uint64, key []byte) uint64 {
 	if len(key) > headSize {
 		return maphash.Bytes(s.long, key)

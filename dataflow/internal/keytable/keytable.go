@@ -29,9 +29,9 @@ const (
 // see New.
 type Table[V any] struct {
 	// slots holds, for each record, the upper half of its hash, and its index plus
-	// one. The record's slot is the first free one from the hash's lower bits on.
-	// Zero is free. The length is a power of two, of which at most three quarters
-	// are in use.
+	// one. The lower bits of the hash say where the search for a free slot begins;
+	// the record takes the first one. A free slot is zero. The length is a power of
+	// two. At most three quarters of the slots are in use.
 	slots  []uint64
 	pages  []*[pageRecords]record[V]
 	chunks [][]byte // len: used, cap: allocated; the last in use is chunks[chunk]

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// small is the size in bytes up to which the reader loads a whole file at once, if Options.Buffer
-	// is not smaller. For such a file, opening costs more than reading.
+	// small is the size in bytes of the largest file that the reader loads as a whole. The limit is
+	// Options.Buffer if that is smaller. For a small file, opening costs more than reading.
 	small = 256 << 10
 	// loads is the number of files that are loaded at a time. Each load waits for a NameNode and a
 	// DataNode. One load at a time would leave these servers and the reader idle.

@@ -95,10 +95,11 @@ func (a *readAhead) run(part jobgraph.Part, size int) error {
 	return nil
 }
 
-// readError returns the error of an io.ReadFull. Only the bare error of io means that the file has ended. An
-// error that wraps it has another cause, such as a DataNode that has closed the connection.
+// readError makes the Reader's error from an error of Seek or io.ReadFull. Only io.EOF or io.ErrUnexpectedEOF
+// itself means that the file has ended. An error that wraps one of them has another cause, such as a DataNode
+// that has closed the connection.
 func readError(file filesystem.FileInfo, position int64, err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // those that wrap them are not meant
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // an error that wraps these has another cause
 		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, and now ends at byte %d", file.URI, ErrChanged, file.Size, position))
 	}
 	return operator.OfFiles(fmt.Errorf("read %s at %d: %w", file.URI, position, err))

@@ -191,7 +191,7 @@ func (c *commit) write(ctx context.Context, uri string) error {
 // clear moves all files except this try's own into a winner's directory. It moves
 // _SUCCESS first, so that no reader takes the rest for a complete result. If this try's
 // marker is gone, clear moves nothing: another try has renamed the marker. If clear moved
-// that marker away, later tries would take the files here for another job's.
+// that marker away, later tries would treat the files here as those of another job.
 func (c *commit) clear(ctx context.Context) error {
 	entries, err := c.fs.List(ctx, c.Dir)
 	if err != nil {

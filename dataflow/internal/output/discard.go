@@ -18,8 +18,8 @@ var ErrCommitBegun = errors.New("the commit had begun: the old files and the fil
 // Otherwise they would count against the directory's quota. If the job has committed, Discard does
 // nothing. If a commit has begun, Discard changes nothing and returns ErrCommitBegun. Other jobs'
 // files stay, also those made during the call. Late attempts of the job may still run. So Discard
-// first renames the directory, which makes every later commit fail, and then looks at it. It may be
-// called again after an error.
+// first renames the job's directory below _temporary, which makes every later commit fail. Then it
+// checks again whether a commit has begun. It may be called again after an error.
 func (o Output) Discard(ctx context.Context, fsys filesystem.FileSystem) error {
 	if err := o.discard(ctx, fsys); err != nil {
 		return fmt.Errorf("clean up output %s: %w", o.Dir, err)

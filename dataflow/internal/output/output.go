@@ -30,8 +30,8 @@ import (
 const (
 	temporary = "_temporary"
 	success   = "_SUCCESS"
-	// staging is in the home directory of a user who submits jobs. A job must not
-	// replace a home directory.
+	// staging is the name of the staging area. A directory that contains it is a
+	// user's home directory, and a job must not replace that.
 	staging = ".bobbin"
 	// writeBuffer is the size of writes, in bytes.
 	writeBuffer = 256 << 10

@@ -7,8 +7,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// cut makes splits of about target bytes. They begin and end with blocks if the
-// blocks are large enough.
+// cut makes splits of at most target bytes. A split holds whole blocks, or a piece
+// of one block that is larger than target. If the blocks do not add up to the file,
+// cut ignores them.
 func (f *file) cut(target int64) []jobgraph.Split {
 	base := directoryOf(f.uri)
 	var all []jobgraph.Split

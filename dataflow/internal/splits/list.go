@@ -35,7 +35,7 @@ func newLister(fsys filesystem.FileSystem, listed func(int)) *lister {
 }
 
 // list returns the files that one input names. If a file or directory with exactly this name
-// exists, list takes it. Otherwise it takes the input for a glob.
+// exists, list takes it. Otherwise list treats the input as a glob.
 func (l *lister) list(ctx context.Context, input string) ([]file, error) {
 	uri, err := l.fs.Qualify(input)
 	if err != nil {

@@ -22,8 +22,8 @@ type bin struct {
 	root  string // of the file system
 	files []file
 	cost  int64    // of files
-	load  int64    // cost of all files that the host got so far
-	hosts []string // that have all files
+	load  int64    // cost of all files added for the host so far, also in earlier splits
+	hosts []string // the hosts that have all files
 }
 
 // add adds a file to a bin. Of the hosts that have the file, it chooses the one with the least load.
@@ -56,7 +56,8 @@ func (p *packer) bin(root, host string) *bin {
 	return b
 }
 
-// put adds files, which are on hosts, to a bin. If the bin has no room, put first makes a split of it.
+// put adds files to a bin. hosts are the hosts that have all these files. If the bin has no room, put first
+// makes a split of the files in the bin.
 func (p *packer) put(b *bin, files []file, hosts []string) {
 	cost := int64(0)
 	for _, f := range files {

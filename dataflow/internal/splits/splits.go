@@ -2,8 +2,8 @@
 // planner does this once for each job.
 //
 // Plan lists several directories at a time, in goroutines that end before it
-// returns. It needs some hundred bytes of memory for each file, and as much again in
-// the splits.
+// returns. For each file it needs some hundred bytes of memory. The splits need about
+// the same amount again.
 package splits
 
 import (
@@ -41,12 +41,12 @@ const (
 )
 
 // Plan returns the splits of all files that the inputs name, the largest first. An
-// input is a file, a directory or a glob. Of a directory, Plan takes the files, but
-// no subdirectories and no names that begin with "_" or ".". The same rules apply to
-// the matches of a glob. Each input must exist, and each file must be readable and
-// uncompressed; an error names the one that is not. Small files share splits. While
-// it works, Plan calls listed with the number of files found since the last call,
-// from several goroutines.
+// input is a file, a directory or a glob. In a directory, Plan takes all files except
+// those whose names begin with "_" or "."; it takes no subdirectories. The same rules
+// apply to the matches of a glob. Each input must exist, and each file must be readable
+// and uncompressed; an error names the input or file that is not. Small files share
+// splits. While it works, Plan calls listed with the number of files found since the
+// last call, from several goroutines.
 func Plan(ctx context.Context, fsys filesystem.FileSystem, inputs []string, parallelism int, listed func(more int)) ([]jobgraph.Split, error) {
 	l := newLister(fsys, listed)
 	found := make([][]file, len(inputs))
