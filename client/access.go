@@ -40,8 +40,8 @@ func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.
 }
 
 // readAccess reads the access file of an application's staging directory. An attacker's file would send the
-// user's programs and data to the attacker. So a file that others could have put there is staging.ErrExposed,
-// and a file of no or another application is ErrNoAccess.
+// user's programs and data to the attacker. So if another user could have put the file there, the error is
+// staging.ErrExposed. If the file is malformed or names another application, the error is ErrNoAccess.
 func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
 	if err := staging.Own(ctx, files, dir, launch.AccessFile); err != nil {
 		return launch.Access{}, err
@@ -69,8 +69,8 @@ func parseAccess(name string, content []byte) (access launch.Access, err error) 
 }
 
 // ReadAccess reads a copy of an Access from this machine, which WriteAccess has written. Everyone who can read
-// the file has the rights of the cluster's owner, and everyone who can write it can take the user's jobs. So a
-// file that is not the user's alone is secretfile.ErrExposed.
+// the file has the rights of the cluster's owner, and everyone who can write it can redirect the user's jobs. So
+// if other users can read or write the file, the error is secretfile.ErrExposed.
 func ReadAccess(path string) (access launch.Access, err error) {
 	file, err := secretfile.Open(path)
 	if err != nil {

@@ -43,8 +43,8 @@ func (app *Application) Await(ctx context.Context, seen func(records.Application
 	}
 }
 
-// AwaitRunning waits until the ApplicationMaster has registered. If the application ends before and has not
-// succeeded, the error is ErrApplicationEnded.
+// AwaitRunning waits until the ApplicationMaster has registered, or the application has ended. If it has ended
+// without success, the error is ErrApplicationEnded.
 func (app *Application) AwaitRunning(ctx context.Context, seen func(records.ApplicationReport)) (records.ApplicationReport, error) {
 	report, err := app.Await(ctx, seen, func(r records.ApplicationReport) bool {
 		return r.State == records.ApplicationRunning || r.State.Terminal()

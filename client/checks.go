@@ -39,8 +39,8 @@ func (r *Refusal) Unwrap() error { return r.Kind }
 // masterExpiry is how long YARN by default waits for a heartbeat of an ApplicationMaster (yarn-default.xml).
 const masterExpiry = 10 * time.Minute
 
-// CheckHeartbeats checks that an ApplicationMaster with these options sends heartbeats before YARN takes it for
-// dead. Its error is a *config.Fault.
+// CheckHeartbeats checks that an ApplicationMaster with these options sends each heartbeat before YARN considers
+// it dead. Its error is a *config.Fault, or an error of Hadoop's configuration.
 func CheckHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
 	const key = "yarn.am.liveness-monitor.expiry-interval-ms"
 	expiry, err := conf.Duration(key, time.Millisecond)

@@ -23,8 +23,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// Cluster is a YARN cluster with its file system, as its user reaches them. Its
-// methods may be called from any goroutine.
+// Cluster gives a user access to a YARN cluster and its file systems. Its methods
+// may be called from any goroutine.
 type Cluster struct {
 	Conf  *hadoopconf.Conf
 	User  string // the user name on the cluster
@@ -51,8 +51,8 @@ const (
 // pollProperty is Hadoop's property for the time between two requests.
 const pollProperty = "yarn.client.application-client-protocol.poll-interval-ms"
 
-// UntilNextLook returns the time until the next request of a client that has waited so long: an eighth of the
-// waited time, at most most, and never less than least.
+// UntilNextLook returns the time until the next request of a client that has waited for some time: an eighth of
+// that time, but no longer than most. It is never shorter than least.
 func UntilNextLook(waited, least, most time.Duration) time.Duration {
 	return max(min(waited/8, most), least)
 }
@@ -135,8 +135,8 @@ func (c *Cluster) ResourceManagers() []string {
 	return addresses
 }
 
-// Soon is the time after which the client no longer waits only for a silent ResourceManager: a tenth of
-// client.timeout, 3 s by default.
+// Soon is how long the client waits for a silent ResourceManager before it tries to continue without its answer:
+// a tenth of client.timeout, 3 s by default.
 func (c *Cluster) Soon() time.Duration { return c.patience / 10 }
 
 // home is the directory that holds the user's staging area, see StagingHome.

@@ -28,8 +28,8 @@ import (
 // Long polls answer well before it.
 const requestTimeout = 60 * time.Second
 
-// continueTime is how long a server may take to say whether it wants a large body. It waits for other clients
-// that upload the same body, and answers before this time, see rest's uploadTime.
+// continueTime is how long a server may take to say whether it wants a large body. The server first waits for
+// other clients that upload the same body. It answers before continueTime is over; see rest's uploadTime.
 const continueTime = 6 * time.Minute
 
 // maxAnswer bounds one answer, in bytes.
@@ -132,7 +132,7 @@ func baseURL(address string) (string, error) {
 // Close ends idle connections.
 func (c *ClusterClient) Close() { c.http.CloseIdleConnections() }
 
-// JobState is how far a job is.
+// JobState is the progress of a job.
 type JobState struct {
 	Status   msg.JobStatus
 	Progress progress.Job // without Input, which the JobGraph tells
@@ -143,7 +143,7 @@ type JobState struct {
 	Waits bool
 }
 
-// Job tells how far a job is.
+// Job fetches the progress of a job.
 func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error) {
 	var answer restapi.JobDetailsInfo
 	if err := c.get(ctx, jobPath(id), &answer); err != nil {
@@ -262,7 +262,7 @@ func (c *ClusterClient) send(ctx context.Context, method, path string, value any
 // errAnswer says that the answer is not from an ApplicationMaster of this release, or answers another request.
 var errAnswer = errors.New("unexpected answer")
 
-// decode reads a JSON answer: errAnswer.
+// decode reads a JSON answer. If the answer cannot be decoded, the error is errAnswer.
 func decode(path string, answer any) func(*http.Response) error {
 	return func(response *http.Response) error {
 		err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer)
@@ -273,7 +273,7 @@ func decode(path string, answer any) func(*http.Response) error {
 	}
 }
 
-// oddity explains JSON that cannot be decoded by what it is, without naming types of Go.
+// oddity explains why an answer cannot be decoded. The text says what the answer is, and names no types of Go.
 func oddity(err error) error {
 	odd, is := errors.AsType[*json.UnmarshalTypeError](err)
 	switch _, syntax := errors.AsType[*json.SyntaxError](err); {
@@ -286,7 +286,7 @@ func oddity(err error) error {
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: it is empty", errAnswer)
 	}
-	return err // of the connection
+	return err // an error of the connection
 }
 
 // ask makes a request within requestTimeout, see do.
@@ -344,7 +344,7 @@ func NotFound(err error) bool {
 }
 
 // Gone tells whether an error says that the client may have to ask another ApplicationMaster: this one did not
-// answer, broke off its answer, or is about to end. A refusal for now is not Gone.
+// answer, broke off its answer, or is about to end. A temporary refusal is not Gone.
 func Gone(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Leaving
@@ -352,6 +352,6 @@ func Gone(err error) bool {
 	if errors.Is(err, clienttoam.ErrRefused) {
 		return false
 	}
-	_, network := errors.AsType[net.Error](err) // errors of http.Client always are
+	_, network := errors.AsType[net.Error](err) // each error of http.Client is a net.Error
 	return network || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -190,7 +190,7 @@ func (c *ClusterClient) Jobs(ctx context.Context) ([]JobOverview, error) {
 	return jobs, nil
 }
 
-// Overview is what a cluster has and does.
+// Overview counts a cluster's TaskExecutors, slots and jobs.
 type Overview struct {
 	Workers   int // TaskExecutors
 	Slots     int
@@ -202,7 +202,7 @@ type Overview struct {
 	Version   string // of its ApplicationMaster
 }
 
-// Overview tells what the cluster has and does.
+// Overview fetches the cluster's Overview.
 func (c *ClusterClient) Overview(ctx context.Context) (Overview, error) {
 	var answer restapi.ClusterOverview
 	err := c.get(ctx, "/overview", &answer)

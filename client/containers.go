@@ -20,8 +20,8 @@ import (
 // memory.ErrTooSmall.
 var ErrMasterTooSmall = errors.New("container is too small for the ApplicationMaster")
 
-// Containers are the two kinds of container that a cluster asks YARN for. launch.WorkerPlace adds
-// to the second.
+// Containers are the two kinds of container that a cluster asks YARN for. launch.WorkerPlace says
+// where the TaskExecutors' containers may be, and which other resources they have.
 type Containers struct {
 	Master records.Resource // the ApplicationMaster's
 	Worker records.Resource // of each TaskExecutor
@@ -106,9 +106,9 @@ func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
 }
 
 // crowded says, in one line, which of the first two containers, the ApplicationMaster's or a TaskExecutor's,
-// fits on no node now; "" if both fit. It is a hint: queues, labels and other users' applications, which are
-// not known here, can still make either wait. Flink's YarnClusterDescriptor#validateClusterResources gives the
-// same warning.
+// fits on no node now; "" if both fit. It is a hint: queues, labels and other users' applications can still make
+// either container wait, and the client does not know them. Flink's
+// YarnClusterDescriptor#validateClusterResources gives the same warning.
 func (c Containers) crowded(nodes []records.NodeReport) string {
 	if len(nodes) == 0 {
 		return "the cluster has no running node: the application waits for one"
@@ -158,5 +158,5 @@ func memoryMB(nodes []records.NodeReport) (total int64) {
 // container has the requested size, or the report does not tell.
 func (app *Application) RoundedUp(report records.ApplicationReport) (asked, given int64, ok bool) {
 	given = report.Usage.Used.MemoryMB
-	return app.asked, given, report.Usage.UsedContainers == 1 && given > app.asked // with more than one container, no size is known
+	return app.asked, given, report.Usage.UsedContainers == 1 && given > app.asked // the report has only the sum of all containers
 }

@@ -91,7 +91,7 @@ func (app *Application) Abandon(ctx context.Context) error {
 	if errors.Is(err, yarnrpc.ErrApplicationNotFound) { // never submitted
 		err = nil
 	}
-	removing, cancel := cleaning(ctx) // HDFS has its own time limit: YARN may have used up the other
+	removing, cancel := cleaning(ctx) // a second time limit, for HDFS: YARN may have used up the first
 	defer cancel()
 	err = errors.Join(err, app.staged.Discard(removing))
 	app.c.giveBack(ctx, app.issued)

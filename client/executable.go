@@ -66,7 +66,7 @@ func (e Executable) hash() string {
 	return e.SHA256
 }
 
-// reference names a program, staged as code, for the ApplicationMaster.
+// reference names a program for the ApplicationMaster. code is the program's file on the cluster's file systems.
 func (e Executable) reference(code launch.Resource) msg.Program {
 	if e.URI != "" {
 		return msg.Program{Name: path.Base(code.URI), URI: code.URI}
@@ -97,7 +97,7 @@ func remoteProgram(ctx context.Context, files shipFiles, uri string) (launch.Res
 	}
 	head := make([]byte, program.HeadSize)
 	n, err := io.ReadFull(file, head)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // a short file is judged by what it has
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the file is shorter than head: check what it has
 		err = nil
 	}
 	if err = errors.Join(err, file.Close()); err == nil {

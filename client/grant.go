@@ -53,7 +53,7 @@ func (c *Cluster) grant(ctx context.Context, p proof) (grant, error) {
 	if err := g.readFiles(p, c.identity.Login, c.identity.RealUser != ""); err != nil {
 		return g, err
 	}
-	if err := c.tryTokens(ctx, g.security.FileSystems[1:]); err != nil { // the staging area's token is used at once
+	if err := c.tryTokens(ctx, g.security.FileSystems[1:]); err != nil { // not the first: staging soon uses the token of the staging area
 		return g, err
 	}
 	if p.tokens {

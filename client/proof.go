@@ -81,7 +81,8 @@ func (c *Cluster) fileSystems(p proof) ([]string, error) {
 
 // LogFileSystem is the root of the file system to which NodeManagers write an application's logs, with the
 // application's tokens (YarnClientImpl#addLogAggregationDelegationToken). No job needs it: without a login, the
-// client leaves it out. ok is false if YARN does not collect logs, or not on a file system of ours.
+// client leaves it out. ok is false if YARN does not collect logs, or collects them on a file system that files
+// does not know.
 func LogFileSystem(files *dfs.FS, conf *hadoopconf.Conf) (root string, ok bool) {
 	if written, err := conf.Bool("yarn.log-aggregation-enable"); err != nil || !written {
 		return "", false

@@ -45,7 +45,7 @@ func (s *shipment) provide(ctx context.Context, files shipFiles, dir string, own
 // usrlib is the name of the directory of yarn.provided.usrlib.dir, on HDFS and in containers.
 const usrlib = "usrlib"
 
-// provideUsrlib adds the directory of yarn.provided.usrlib.dir, likewise.
+// provideUsrlib adds the directory of yarn.provided.usrlib.dir. YARN caches its files for all users, too.
 func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir string) error {
 	const key = config.YarnProvidedUsrlib
 	if path.Base(strings.TrimSuffix(dir, "/")) != usrlib {
@@ -145,7 +145,8 @@ func above(uri string) string {
 	return "hdfs://" + authority + path.Dir("/"+file)
 }
 
-// buildID is how many bytes of a Go binary always contain its build id, a hash of its content.
+// buildID is the number of bytes at the start of a Go binary that always contain its build id, a hash of its
+// content.
 const buildID = 64 << 10
 
 // sameBinary tells whether a file is the same binary as ours, by its size and its build id.

@@ -122,7 +122,7 @@ func (a attempted) close() {
 
 // Unheard tells whether an error says that a server of Hadoop has given no answer. If the client could not ask,
 // because the user has no ticket for the server, the error is not Unheard: no other server helps, and the error
-// says what the user must mend.
+// says what the user must correct.
 func Unheard(err error) bool {
 	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
 	return unanswered && !slices.ContainsFunc([]error{kerberos.ErrKDC, kerberos.ErrNoTicket, kerberos.ErrExpired},

@@ -30,8 +30,8 @@ func unnamed(err error, renewer string) error {
 }
 
 // Renewer is the principal of the ResourceManager, which renews the tokens of applications
-// (YarnClientUtils.getRmPrincipal). Two ResourceManagers share a short name, and only that counts. The error is
-// errNoRenewer if the configuration does not name the principal.
+// (YarnClientUtils.getRmPrincipal). All ResourceManagers of a cluster share a short name, and the NameNode
+// compares only this name. The error is errNoRenewer if the configuration does not name the principal.
 func Renewer(conf *hadoopconf.Conf) (string, error) {
 	const key = "yarn.resourcemanager.principal"
 	configured, _, err := conf.Lookup(key)

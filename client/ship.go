@@ -58,7 +58,7 @@ func (s *shipment) files() []staging.File {
 	return files
 }
 
-// shipped is the whole shipment, after the files of files() have been staged as these.
+// shipped is the whole shipment. staged are the files of files() after staging, in the same order.
 func (s *shipment) shipped(staged []launch.Resource) []launch.Shipped {
 	all := slices.Clone(s.remote)
 	for i, p := range s.local {

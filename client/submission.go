@@ -11,9 +11,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// Submission is a job on its way to a session. It gives the job a random, unique id. So the job runs once, even
-// if Bring is called several times, and a session that has a job of this id has this job. One goroutine uses
-// it.
+// Submission is a job to be submitted to a session. It gives the job a random, unique id. So the job runs only
+// once, even if Bring is called several times. If a session has a job with this id, it is this job. Only one
+// goroutine may use a Submission.
 type Submission struct {
 	job restapi.JobSubmission
 	// unanswered says that the job was sent and no answer came: it may run.

@@ -29,7 +29,7 @@ const (
 // question is the prompt for a word.
 const question = "> "
 
-// attendance is a user who stays with a session.
+// attendance is a command that stays attached to a session and reads the user's words.
 type attendance struct {
 	*Journal
 	in      io.Reader // words
@@ -83,7 +83,7 @@ func (a *attendance) attend(ctx context.Context) error {
 	for {
 		select {
 		case word, open := <-words:
-			if !open { // the session goes on without words
+			if !open { // the session continues, but the user can type no more words
 				words = nil
 				if terminal.Is(a.in) {
 					a.Line("the input has ended: the session continues")
@@ -172,7 +172,8 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 	case err != nil:
 		return a.goesOn(ctx, err)
 	}
-	// After YARN has recorded the end, the ApplicationMaster also sweeps. It may have died before.
+	// After YARN has recorded the end, the ApplicationMaster removes its staging directory. It may have died
+	// before it could do so.
 	if err := a.cluster.Sweep(ctx, a.id); err != nil {
 		a.Line("cannot remove the staged files of %s; bobbin gc removes them: %v", a.id, err)
 	}
@@ -187,7 +188,8 @@ func (a *attendance) ending(unknown string) error {
 	return sessionfile.Remove(a.file, a.id)
 }
 
-// goesOn is the error of a session whose end is not known: the interruption, if there was one.
+// goesOn is the error of a stop that failed, so that the session may continue. If the user interrupted the stop,
+// the error is the interruption.
 func (a *attendance) goesOn(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -32,7 +32,7 @@ type cluster interface {
 	// lost returns what is known of a job whose ApplicationMaster no longer answers. cause is errNextAttempt or
 	// client.ErrApplicationEnded. If lost returns errNextAttempt, the job has started again.
 	lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error)
-	// settle waits for what ends with the job.
+	// settle waits for the end of an application that ends with the job.
 	settle(ctx context.Context) error
 }
 

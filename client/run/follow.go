@@ -26,8 +26,8 @@ const (
 	firstLooks   = 10 * time.Millisecond
 )
 
-// follow follows a running job to its end, tells the driver how the job ended, and waits for what ends with the
-// job. It returns why the job did not finish.
+// follow follows a running job to its end, and tells the driver how the job ended. It then calls settle, which
+// waits for the end of an application that ends with the job. It returns why the job did not finish.
 func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (*unfinishedJob, error) {
 	ended, err := r.followJob(ctx, d, job, graph)
 	for errors.Is(err, errNextAttempt) || errors.Is(err, client.ErrApplicationEnded) {
@@ -45,7 +45,7 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	r.done("job ended")
 	r.Outcome.end(ended)
 	r.ended(graph.Name, ended)
-	_ = d.Tell(ended) // if the driver has ended, Next returns how
+	_ = d.Tell(ended) // an error means that the driver has ended; Next returns how it ended
 	settled := r.cluster.settle(ctx)
 	switch {
 	case ended.Failure != nil:
@@ -80,8 +80,8 @@ type master interface {
 // the job again.
 var errNextAttempt = errors.New("another attempt runs")
 
-// followJob follows the job over REST until the job has ended, or another ApplicationMaster runs. The
-// ApplicationMaster keeps the result for a few seconds at the end.
+// followJob follows the job over REST until the job has ended, or another ApplicationMaster runs. After the
+// job's end, the ApplicationMaster of a per-job cluster keeps the result only for a few seconds.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
 	job.collected = false // in this attempt
 	reached, err := r.cluster.reach(ctx)
@@ -114,7 +114,7 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 // lookTimeout bounds one request for a job's state. A frozen node accepts connections and never answers.
 const lookTimeout = 10 * time.Second
 
-// look asks how far the job is.
+// look asks for the job's progress.
 func (a attempt) look(ctx context.Context) (client.JobState, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -126,7 +126,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 	began := time.Now()
 	next := time.NewTimer(0)
 	defer next.Stop()
-	var beat time.Time // the first is due at once: the job may have run for a while
+	var beat time.Time // zero: the first heartbeat is due at once, because the job may have run for a while
 	quiet := silence{Wait: progress.Wait{Since: began}}
 	var short shortage
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
@@ -167,7 +167,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 }
 
 // result asks how the job ended. As in watch, endure handles a master that does not answer. The master waits
-// only some seconds for this request, and may have ended or been killed since the last one.
+// only some seconds for this request, and may have ended or been killed since the last request.
 func (r *runner) result(ctx context.Context, a attempt) (msg.JobEnded, error) {
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
@@ -221,8 +221,8 @@ func (r *runner) show(ctx context.Context, a attempt, last, state client.JobStat
 	}
 }
 
-// epochsOfAttempt is more than the epochs of any attempt. So the epochs of the next attempt are higher, and
-// make void what the attempt before collected.
+// epochsOfAttempt is larger than the number of epochs of any attempt. So the epochs of the next attempt are
+// higher, and its records replace the records that the attempt before collected.
 const epochsOfAttempt = 1 << 20
 
 // collect passes a collected result on to the driver, page by page. endure handles a master that does not

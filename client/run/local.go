@@ -52,7 +52,7 @@ func (r local) run(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), ErrTerminated) {
-			_ = cmd.Process.Signal(syscall.SIGTERM) // ended already: no harm
+			_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that the process has ended already
 		}
 	})
 	defer stop()
@@ -76,8 +76,8 @@ func localEnd(ctx context.Context, name string, err error, amid control.Amid) er
 	return err
 }
 
-// brokenOffBy says what ended a program amid its work, by its exit code. Go's runtime exits with 2 after an
-// unrecovered panic or a fatal error, and prints it.
+// brokenOffBy says, from the exit code, what ended a program before its work was done. Go's runtime prints an
+// unrecovered panic or a fatal error, and exits with 2.
 func brokenOffBy(code int) string {
 	if code == 2 {
 		return "crashed, or called os.Exit"

@@ -34,7 +34,7 @@ type perJob struct {
 func (t *perJob) run(ctx context.Context) error {
 	t.adviseDetached()
 	return t.withYARN(ctx, func(on *client.Cluster) error {
-		defer t.Finish() // an error has a line of its own
+		defer t.Finish() // an error begins on a new line
 		t.on = on
 		if err := t.inspect(); err != nil {
 			return err
@@ -94,10 +94,11 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 	return client.NewClusterClient(access)
 }
 
-// lost handles the end of an ApplicationMaster. With the next attempt the job starts again. If the application
-// has ended, nobody asked for the job's result in the seconds for which the ApplicationMaster waits: the client
-// was suspended, or the network was down. YARN knows whether the job is FINISHED. The job's files are there.
-// Collected records are lost if they have not arrived yet.
+// lost handles the end of an ApplicationMaster. With the next attempt the job starts again. If YARN reports that
+// the application has succeeded, the job is FINISHED, and its output files are complete. This client did not
+// fetch the result in the seconds for which the ApplicationMaster waits: the client was suspended, or the network
+// was down. The counters are lost. If collected records have not arrived yet, they are lost too, and lost returns
+// an error.
 func (t *perJob) lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
 		t.Line("%s has a new ApplicationMaster: the job starts again", t.app.ID)
@@ -130,7 +131,8 @@ func (t *perJob) settle(ctx context.Context) error {
 		return err
 	}
 	t.done("application ended")
-	// After YARN has recorded the end, the ApplicationMaster also sweeps. It may have died before.
+	// After YARN has recorded the end, the ApplicationMaster removes its staging directory. It may have died
+	// before it could do so.
 	if err := t.on.Sweep(ctx, t.app.ID); err != nil {
 		t.Line("cannot remove the staged files of %s; bobbin gc removes them: %v", t.app.ID, err)
 	}

@@ -3,7 +3,7 @@
 //
 // It parses no command line and knows no flags: package cli does, and imports this package. A Journal tells
 // people what happens. Goroutines end with the call that starts them, except the reader of the user's words
-// (Attach).
+// (Attach, StartSession).
 package run
 
 import (
@@ -80,7 +80,7 @@ type target interface {
 }
 
 // Run runs a program on its target. When ErrInterrupted cancels ctx, Run kills an application that
-// does not run yet. It leaves a running job, unless the options say that the job ends with its client.
+// does not run yet. A running job continues, unless the options say that the job ends with its client.
 func Run(ctx context.Context, r Request) error {
 	r.limits = limitsOf(r.Config)
 	var t target

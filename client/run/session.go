@@ -51,7 +51,7 @@ func (r Request) adviseDetached() {
 
 // runOn runs the program. on is the YARN of its session; nil if that is not available here.
 func (s *session) runOn(ctx context.Context, on *client.Cluster) (err error) {
-	defer s.Finish() // an error has a line of its own
+	defer s.Finish() // an error begins on a new line
 	if s.program, err = program.Inspect(s.Program, program.Native()); err != nil {
 		return err
 	}

@@ -25,10 +25,11 @@ func (s *silence) unknown() time.Duration {
 }
 
 // endure handles a master that does not answer. The client waits for as long as YARN may still replace the
-// master: by default, YARN needs ten minutes only to notice a lost node. An error ends the wait: errNextAttempt
+// master: by default, YARN notices a lost node only after ten minutes. An error ends the wait: errNextAttempt
 // once another attempt runs, client.ErrApplicationEnded if YARN starts no more attempts, and YARN's own error
-// if it refuses to report. A master that has never answered cannot be reached from here: the client gives it up
-// after client.timeout. It also gives up a master about which YARN has reported nothing for that time.
+// if it refuses to report. A master that runs and has never answered is probably not reachable from here: the
+// client gives it up after client.timeout. It also gives up a master about which YARN has reported nothing for
+// that time.
 func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error) error {
 	report, err := a.report(ctx)
 	switch away := errors.Is(err, ErrYARNAway); {

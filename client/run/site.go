@@ -77,7 +77,7 @@ func OnYARN(on *client.Cluster, id records.ApplicationID, file string) (Site, er
 	return site, err
 }
 
-// owner is the owner of this user's sessions on a cluster, as the session file has it.
+// owner is the owner of a session that this user starts on a cluster, in the form of the session file.
 func owner(on *client.Cluster) sessionfile.Owner {
 	return sessionfile.Owner{ResourceManagers: strings.Join(on.ResourceManagers(), ","), User: on.User}
 }
@@ -101,7 +101,7 @@ func (s *onYARN) Reach(ctx context.Context) (*client.ClusterClient, error) {
 	return reached, s.outdated(err)
 }
 
-// outdated adds to the error of an ended application the file that still names it.
+// outdated adds to the error of an ended application the path of the session file that still names it.
 func (s *onYARN) outdated(err error) error {
 	idle, is := errors.AsType[*client.NotRunningError](err)
 	if gone := is && idle.Report.State.Terminal() || errors.Is(err, yarnrpc.ErrApplicationNotFound); s.file == "" || !gone {

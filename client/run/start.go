@@ -69,7 +69,7 @@ func (s sessionStart) replaced(ctx context.Context, on *client.Cluster, id recor
 		return
 	}
 	here := owner(on)
-	if before.Of(here) != nil { // this cluster and user cannot tell whether it still runs
+	if before.Of(here) != nil { // it is of another cluster or user, so the client cannot ask whether it still runs
 		place := "ResourceManager " + cmp.Or(before.Owner.ResourceManagers, here.ResourceManagers)
 		if before.Owner.User != "" {
 			place += " (user " + before.Owner.User + ")"

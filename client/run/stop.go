@@ -47,7 +47,7 @@ func Attach(ctx context.Context, session Site, file string, in io.Reader, detach
 	return on.attendance(file, in, j).attend(ctx)
 }
 
-// attendance is a user who stays with a session that another command has started.
+// attendance attaches this command to a session that another command has started.
 func (s *onYARN) attendance(file string, in io.Reader, j *Journal) *attendance {
 	return &attendance{Journal: j, in: in, cluster: s.cluster, id: s.id, file: file, report: s.report}
 }
@@ -91,7 +91,7 @@ func (s *onYARN) tidy(ctx context.Context, file string, j *Journal, why error) e
 	return errors.Join(s.cluster.Sweep(ctx, s.id), sessionfile.Remove(file, s.id))
 }
 
-// Access reads the rights of a session's owner, for machines without YARN.
+// Access reads what a machine without YARN needs to act as the session's owner.
 func Access(ctx context.Context, session Site) (launch.Access, error) {
 	if s, is := session.(*elsewhere); is {
 		return launch.Access{}, fmt.Errorf("find access to %s: %w: copy the file %s", s, ErrNoYARN, s.file)
