@@ -33,8 +33,8 @@ func manyAsks(ctx context.Context, r *rig) (_ table, err error) {
 			"spread over %d simulated NodeManagers (`integration/internal/resourcetracker`), which heartbeat to the real ResourceManager "+
 			"each second. The ApplicationMaster heartbeats every 100 ms until it has all containers. The time begins with "+
 			"the registration. The processor time is the ApplicationMaster's, with the start of its process. Java is "+
-			"Hadoop's AMRMClient. The time depends mainly on the ResourceManager, and on the moment between two heartbeats "+
-			"of the NodeManagers.", asksContainers, asksNodes),
+			"Hadoop's AMRMClient. The time depends mainly on the ResourceManager, and on how soon after the ask "+
+			"the NodeManagers send their heartbeats.", asksContainers, asksNodes),
 		head: []string{"client", "all granted", "heartbeats", "processor time"},
 	}
 	nodes, err := startFleet(ctx, r)

@@ -28,12 +28,12 @@ func rpcCallers(ctx context.Context, r *rig) (table, error) {
 		title: "Calls",
 		text: fmt.Sprintf("`integration/bench/calls` calls getApplicationReport for an ended application on the cluster's ResourceManager: "+
 			"%d calls from a number of callers at a time, after %d calls to warm up. Java is a program with Hadoop's "+
-			"YarnClient, which runs in turns with ours. The processor time is the client's. The ResourceManager has the same "+
-			"two processors. The goal is at most Java's processor time at one caller, and half of it at 16 and 64. perf(1) "+
+			"YarnClient, which runs in turns with ours. The processor time is the client's. The ResourceManager runs on the same "+
+			"two processors as the clients. The goal is at most Java's processor time at one caller, and half of it at 16 and 64. perf(1) "+
 			"measured our client once, on 2026-11-21 at commit c0914a5. At one caller, sending takes 14 %% of the processor "+
 			"time, waiting and receiving 10 %%, and decoding 21 %%. Each packet also wakes a thread of Go's network poller "+
-			"without need, which takes 13 %%. The thread that monitors Go's other threads takes 20 %%. Both costs end only if "+
-			"Go's runtime does not poll the socket. Decoding takes a third at 16 callers, and two fifths at 64. A generated "+
+			"without need, which takes 13 %%. The thread that monitors Go's other threads takes 20 %%. To avoid both costs, "+
+			"the client would need a socket that Go's runtime does not poll. Decoding takes a third at 16 callers, and two fifths at 64. A generated "+
 			"decoder for each message could reduce that.", allCalls, warmCalls),
 		head: []string{"callers", "client", "calls/s", "half within", "99 % within", "processor time of a call"},
 	}

@@ -22,8 +22,8 @@ const (
 func submissions(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Submission, beside Flink",
-		text: fmt.Sprintf("WordCount of three lines on HDFS with one worker, in the modes of Flink on YARN. Bobbin and Flink run in turns: "+
-			"%d times, except application mode and *Flink tuned* with %d times, and uploads with one. A time runs from the "+
+		text: fmt.Sprintf("WordCount of three lines on HDFS with one worker, in the modes of Flink on YARN. Bobbin and Flink run in turns, "+
+			"%d times. They run %d times in application mode and for *Flink tuned*, and once for the job that is not cached. A time runs from the "+
 			"start of the command to its end. In application mode, whose commands do not wait for the job, it runs to the "+
 			"end of the application as YARN reports it. A session is ready when its command says so. Its first job waits for "+
 			"a worker, and the next job finds this worker idle. *Cached* means that the job uploads nothing but itself: another "+

@@ -28,7 +28,7 @@ func page(m machine, hadoop string, tables []table) string {
 	b.WriteString("`make bench` measures and writes this page. A number from several runs is their median, followed by the lowest and the highest\n")
 	b.WriteString("value. The column *to reach* is the goal. The cluster is a real one on the same machine (`integration/internal/cluster`): one HDFS,\n")
 	b.WriteString("and YARN with two NodeManagers. Both have their default settings, with heartbeats of 1 s. The daemons share the processors with\n")
-	b.WriteString("the measured programs.\n\n")
+	b.WriteString("the measured programs. *Load before* is the machine's load average before a measurement.\n\n")
 	b.WriteString(m.table(hadoop).markdown())
 	return merge(b.String(), tables)
 }
