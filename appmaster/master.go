@@ -120,7 +120,7 @@ func (m *master) end(ctx context.Context, outcome dispatcher.Outcome) error {
 		return err
 	}
 	m.component.DiscardOutputs(ctx)
-	// If HDFS does not answer, the process must end nevertheless. YARN gives it ten minutes now
+	// If HDFS does not answer, the process must end nevertheless. YARN gives it at least 10 min now
 	// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). Files that stay are
 	// harmless, and bobbin gc removes them.
 	ctx, cancel := context.WithTimeout(ctx, m.env.config.Duration(config.ServicesShutdownTimeout))

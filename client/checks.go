@@ -36,7 +36,8 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", r.Kind, r.Wh
 
 func (r *Refusal) Unwrap() error { return r.Kind }
 
-// masterExpiry is how long YARN by default waits for a heartbeat of an ApplicationMaster (yarn-default.xml).
+// masterExpiry is how long YARN by default waits at least for a heartbeat of an ApplicationMaster: 10 min
+// in Hadoop 3.3, 15 min since 3.4 (yarn-default.xml).
 const masterExpiry = 10 * time.Minute
 
 // CheckHeartbeats checks that an ApplicationMaster with these options sends each heartbeat before YARN considers
