@@ -1,17 +1,22 @@
 package actor
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
 
 // alarm is a loop's timer. An alarm whose time has come rings behind the events that wait then. So
 // a message that came in time, such as a heartbeat, counts although the loop was busy or stopped.
 type alarm struct {
-	timer  *time.Timer
+	timer  *sched.Timer
 	at     time.Time // set by the core; zero: never
 	behind int       // after the ring: the events to take first; -1: not rung
 }
 
-func newAlarm() *alarm {
-	a := &alarm{timer: time.NewTimer(0), behind: -1}
+func newAlarm(ctx context.Context) *alarm {
+	a := &alarm{timer: sched.NewTimer(ctx, 0), behind: -1}
 	a.timer.Stop()
 	return a
 }
@@ -38,10 +43,10 @@ func (a *alarm) due() bool {
 // stuck is the pause before the next ring if a woken core leaves its alarm in the past.
 const stuck = time.Second
 
-// set takes over the core's alarm after a step. If the core keeps a time for which it was woken,
+// set takes over the core's alarm after a step that began at now and has ended at ended. If the core keeps a time for which it was woken,
 // either the wall clock was set back and the time is yet to come, or the core has a bug. A bug
 // must not use up a processor, nor cost the core its later alarms.
-func (a *alarm) set(now, at time.Time, woken bool) {
+func (a *alarm) set(now, ended, at time.Time, woken bool) {
 	switch {
 	case !at.Equal(a.at):
 	case !woken || at.IsZero():
@@ -58,11 +63,9 @@ func (a *alarm) set(now, at time.Time, woken bool) {
 	if at.IsZero() {
 		a.timer.Stop()
 	} else {
-		a.timer.Reset(time.Until(at)) // the step has taken its time
+		a.timer.Reset(at.Sub(ended))
 	}
 }
-
-func (a *alarm) stop() { a.timer.Stop() }
 
 // Earliest returns the earliest of these times. A zero time means never.
 func Earliest(times ...time.Time) time.Time {

@@ -11,7 +11,7 @@
 //     peers.
 //   - Fence compares the fencing tokens of leaders.
 //
-// A core never sees the loop, a clock or another goroutine.
+// A core never sees the loop, a clock or another goroutine. The kit blocks only in package sched.
 package actor
 
 import (
@@ -19,6 +19,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // ErrStopped says that the role's loop has ended and has not taken the event.
@@ -64,7 +66,7 @@ type Loop[E, F any] struct {
 	done  chan struct{} // closed when the loop takes no more events
 
 	spawn   func(func(ctx context.Context)) // set by Run
-	running sync.WaitGroup                  // the goroutines of Go
+	running sched.Group                     // the goroutines of Go
 }
 
 // New makes the loop of a core. The core gets the event woken when its alarm rings.
@@ -86,47 +88,26 @@ func (l *Loop[E, F]) Observe(f func(event E, effects []F)) { l.observe = f }
 // still in the mailbox then. The context of start and Perform ends with the loop. Run
 // returns after all goroutines of Go have ended.
 func (l *Loop[E, F]) Run(ctx context.Context, start func(ctx context.Context) Shell[F]) error {
-	if ctx.Err() != nil {
-		l.Fail(context.Cause(ctx))
-	}
-	release := context.AfterFunc(ctx, func() { l.Fail(context.Cause(ctx)) })
-	defer release()
 	running, cancel := context.WithCancelCause(ctx)
-	l.spawn = func(f func(context.Context)) { l.running.Go(func() { f(running) }) }
+	l.spawn = func(f func(context.Context)) { l.running.Go(ctx, func() { f(running) }) }
 	err := l.steps(running, start(running))
 	close(l.done)
 	cancel(ErrStopped)
-	l.running.Wait()
+	l.running.Wait(ctx)
 	return err
 }
 
 func (l *Loop[E, F]) steps(ctx context.Context, shell Shell[F]) error {
-	alarm := newAlarm()
-	defer alarm.stop()
+	alarm := newAlarm(ctx)
+	defer alarm.timer.Stop()
 	for {
-		select {
-		case <-l.quit:
+		event, woken, ended := l.next(ctx, alarm)
+		if ended {
 			return l.cause
-		default: // the end comes before waiting events
 		}
-		var event E
-		woken := alarm.due()
-		if woken {
-			event = l.woken
-		} else {
-			select {
-			case event = <-l.mailbox:
-				alarm.taken()
-			case <-alarm.timer.C:
-				alarm.ring(len(l.mailbox))
-				continue
-			case <-l.quit:
-				return l.cause
-			}
-		}
-		now := time.Now()
+		now := sched.Now(ctx)
 		effects := l.core.Step(now, event)
-		alarm.set(now, l.core.Alarm(), woken)
+		alarm.set(now, sched.Now(ctx), l.core.Alarm(), woken)
 		if l.observe != nil {
 			l.observe(event, effects)
 		}
@@ -136,6 +117,44 @@ func (l *Loop[E, F]) steps(ctx context.Context, shell Shell[F]) error {
 			}
 		}
 	}
+}
+
+// next waits for the next event, which may be that of the alarm, or for the end of the loop.
+func (l *Loop[E, F]) next(ctx context.Context, alarm *alarm) (event E, woken, ended bool) {
+	for {
+		if l.hasEnded(ctx) { // the end comes before waiting events
+			return event, false, true
+		}
+		if alarm.due() {
+			return l.woken, true, false
+		}
+		sched.Until(ctx, func() bool {
+			return len(l.mailbox) > 0 || alarm.timer.Rings() || sched.Closed(l.quit) || ctx.Err() != nil
+		})
+		select {
+		case <-alarm.timer.C: // before the mailbox: it counts what waits there
+			alarm.ring(len(l.mailbox))
+			continue
+		default:
+		}
+		select {
+		case event = <-l.mailbox:
+			alarm.taken()
+			return event, false, false
+		case <-alarm.timer.C:
+			alarm.ring(len(l.mailbox))
+		case <-l.quit:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// hasEnded reports whether Stop or Fail was called, or ctx has ended.
+func (l *Loop[E, F]) hasEnded(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		l.Fail(context.Cause(ctx)) // unless there is an earlier cause
+	}
+	return sched.Closed(l.quit)
 }
 
 // Go runs f in a goroutine of the role. Its context ends with the loop, and Run waits for
@@ -156,14 +175,33 @@ func (l *Loop[E, F]) Fail(cause error) {
 // Done is closed when the loop has ended and takes no more events.
 func (l *Loop[E, F]) Done() <-chan struct{} { return l.done }
 
+// Await waits until a channel is closed, which the role's shell does. The error is ErrStopped if the
+// loop ends before, and ctx's cause if ctx ends before.
+func (l *Loop[E, F]) Await(ctx context.Context, c <-chan struct{}) error {
+	switch sched.First(ctx, c, l.done) {
+	case 0:
+		return nil
+	case 1:
+		return ErrStopped
+	default:
+		return context.Cause(ctx)
+	}
+}
+
 // Post hands an event to the loop and waits while the mailbox is full. The error is
 // ErrStopped if the loop has ended, and ctx's cause if ctx ends first.
 func (l *Loop[E, F]) Post(ctx context.Context, event E) error {
-	select {
-	case <-l.done:
+	if sched.Closed(l.done) {
 		return ErrStopped
-	default:
 	}
+	select {
+	case l.mailbox <- event:
+		return nil
+	default: // the mailbox is full
+	}
+	sched.Until(ctx, func() bool {
+		return len(l.mailbox) < cap(l.mailbox) || sched.Closed(l.done) || ctx.Err() != nil
+	})
 	select {
 	case l.mailbox <- event:
 		return nil

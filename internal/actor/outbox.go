@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"context"
 	"sync"
+
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // Outbox holds the items that wait for a peer, in the order of Put, so that a loop never
@@ -139,10 +141,7 @@ func (o *Outbox[T]) Serve(ctx context.Context, f func(T) bool) {
 		case closed:
 			return
 		default:
-			select {
-			case <-o.wake:
-			case <-ctx.Done():
-			}
+			sched.First(ctx, o.wake)
 		}
 	}
 }

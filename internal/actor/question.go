@@ -3,6 +3,8 @@ package actor
 import (
 	"context"
 	"sync"
+
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // Question identifies, in an event, a caller of Ask that waits for an answer. It is plain
@@ -32,24 +34,20 @@ func (r Reply) reply() Reply { return r }
 // ErrStopped if the loop ends without an answer, and ctx's cause if ctx ends first.
 func Ask[R, E, F any](ctx context.Context, l *Loop[E, F], ask func(Question[R]) E) (R, error) {
 	var none R
-	number, reply := l.replies.expect()
+	number, waiting := l.replies.expect()
 	defer l.replies.forget(number)
 	if err := l.Post(ctx, ask(Question[R](number))); err != nil {
 		return none, err
 	}
-	select {
-	case answer := <-reply:
-		return as[R](answer), nil
-	case <-ctx.Done():
+	switch sched.First(ctx, waiting.answered, l.done) {
+	case -1:
 		return none, context.Cause(ctx)
-	case <-l.done:
+	case 1:
+		if !sched.Closed(waiting.answered) { // it may be from the loop's last step
+			return none, ErrStopped
+		}
 	}
-	select {
-	case answer := <-reply: // from the loop's last step
-		return as[R](answer), nil
-	default:
-		return none, ErrStopped
-	}
+	return as[R](waiting.answer), nil
 }
 
 // as gives the answer its type. A nil answer becomes the zero value, such as a nil error.
@@ -62,19 +60,25 @@ func as[R any](answer any) R {
 type replies struct {
 	mu      sync.Mutex // guards what follows
 	last    uint64
-	waiting map[uint64]chan any // with room for one: the loop never blocks
+	waiting map[uint64]*asker
 }
 
-func (r *replies) expect() (uint64, <-chan any) {
+// asker is a caller that waits.
+type asker struct {
+	answered chan struct{} // closed when answer is set
+	answer   any
+}
+
+func (r *replies) expect() (uint64, *asker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting == nil {
-		r.waiting = make(map[uint64]chan any)
+		r.waiting = make(map[uint64]*asker)
 	}
 	r.last++
-	reply := make(chan any, 1)
-	r.waiting[r.last] = reply
-	return r.last, reply
+	waits := &asker{answered: make(chan struct{})}
+	r.waiting[r.last] = waits
+	return r.last, waits
 }
 
 func (r *replies) forget(number uint64) {
@@ -94,7 +98,8 @@ func (r *replies) resolve(effect any) bool {
 	defer r.mu.Unlock()
 	if waits := r.waiting[reply.to]; waits != nil {
 		delete(r.waiting, reply.to)
-		waits <- reply.answer
+		waits.answer = reply.answer
+		close(waits.answered)
 	}
 	return true
 }
