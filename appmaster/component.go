@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
@@ -21,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // Component connects the roles of a cluster: ResourceManager, Dispatcher, and a JobMaster for each job
@@ -35,6 +34,7 @@ type Component struct {
 	config       config.Config
 	outputs      *outputs
 	slotMemoryMB int
+	entropy      ids.Source
 	ended        func(dispatcher.Submission)
 	logger       logrus.FieldLogger
 }
@@ -52,6 +52,8 @@ type ComponentConfig struct {
 	// cluster for one job (dispatcher.Detached, dispatcher.Attached), and for jobs that end with their
 	// cluster, it stays until DiscardOutputs.
 	Files filesystem.FileSystem
+	// Entropy makes ids, fencing tokens and seeds.
+	Entropy ids.Source
 	// JobEnded is called once for each job that the Dispatcher has accepted, when nothing of the job runs
 	// any more. It must not block. It may be nil.
 	JobEnded func(dispatcher.Submission)
@@ -67,7 +69,7 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 		return nil, fmt.Errorf("divide a worker's memory: %w", err)
 	}
 	grant := resourcemanager.Configured(c.Config)
-	grant.ResourceManager, grant.IDs = ids.ResourceManagerID(ids.Random()), ids.Random()
+	grant.ResourceManager, grant.IDs = ids.ResourceManagerID(c.Entropy.Random()), c.Entropy.Random()
 	grant.Worker, grant.SlotMemoryMB = c.Worker, slotMemoryMB
 	rm, err := resourcemanager.New(grant, provider, logger)
 	if err != nil {
@@ -76,13 +78,13 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 	component := &Component{
 		ResourceManager: rm, Mux: new(rolerpc.Mux),
 		config: c.Config, outputs: newOutputs(c, logger),
-		slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
+		slotMemoryMB: slotMemoryMB, entropy: c.Entropy, ended: c.JobEnded, logger: logger,
 	}
 	if component.ended == nil {
 		component.ended = func(dispatcher.Submission) {}
 	}
 	jobs := dispatcher.Configured(c.Config)
-	jobs.Mode, jobs.IDs, jobs.Memory = c.Mode, ids.Random(), c.JobMemory
+	jobs.Mode, jobs.IDs, jobs.Memory = c.Mode, c.Entropy.Random(), c.JobMemory
 	component.Dispatcher = dispatcher.New(jobs, component.jobMaster, logger)
 	component.Mux.Handle(resourcemanager.Target, rm.Accept)
 	component.Mux.Handle(jobMasterTarget, component.acceptAtJobMaster)
@@ -92,7 +94,7 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 // Run runs all roles until ctx ends, and returns its cause, or until a role fails, and returns its error.
 // It waits for all roles.
 func (c *Component) Run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := sched.WithErrors(ctx)
 	group.Go(func() error { return c.ResourceManager.Run(ctx) })
 	group.Go(func() error { return c.Dispatcher.Run(ctx) })
 	return group.Wait()
@@ -127,7 +129,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
 	settings.ResultBytes = start.ResultBytes
-	settings.Seed, settings.SlotMemoryMB = rand.Uint64(), c.managedMB()
+	settings.Seed, settings.SlotMemoryMB = c.entropy.Seed(), c.managedMB()
 	link := &resourceManagerLink{rm: c.ResourceManager}
 	master, err := jobmaster.New(settings, link, c.logger)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/dataflow"
@@ -17,9 +16,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
-// discardsAtOnce is how many jobs have their outputs removed at the same time when a cluster ends. A job
+// discardsAtOnce is how many outputs are removed at the same time when a cluster ends. A folder
 // whose HDFS does not answer then delays few others.
 const discardsAtOnce = 16
 
@@ -100,23 +100,27 @@ func (o *outputs) discardAll(ctx context.Context) {
 	o.mu.Lock()
 	open, left := maps.Clone(o.open), slices.Clone(o.left)
 	o.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, o.config.Duration(config.ServicesShutdownTimeout))
+	for _, job := range slices.Sorted(maps.Keys(open)) {
+		for _, dir := range open[job] {
+			left = append(left, leftover{job, dir})
+		}
+	}
+	ctx, cancel := sched.WithTimeout(ctx, o.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
-	var group errgroup.Group
-	group.SetLimit(discardsAtOnce)
-	for job, dirs := range open {
-		group.Go(func() error {
-			o.discard(ctx, job, dirs)
-			return nil
-		})
-	}
+	next := make(chan leftover, len(left))
 	for _, l := range left {
-		group.Go(func() error {
-			o.discard(ctx, l.job, []string{l.dir})
-			return nil
+		next <- l
+	}
+	close(next)
+	var discarding sched.Group
+	for range min(len(left), discardsAtOnce) {
+		discarding.Go(ctx, func() {
+			for l := range next { // never blocks
+				o.discard(ctx, l.job, []string{l.dir}) // it logs errors
+			}
 		})
 	}
-	_ = group.Wait() // discard logs each error
+	discarding.Wait(ctx)
 }
 
 // discard removes the unfinished output of one job, and returns the folders where another try may succeed.
@@ -125,7 +129,7 @@ func (o *outputs) discard(ctx context.Context, job ids.JobID, dirs []string) (le
 	if o.files == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.config.Duration(config.ServicesShutdownTimeout))
+	ctx, cancel := sched.WithTimeout(ctx, o.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
 	var faults []error
 	for _, dir := range dirs {

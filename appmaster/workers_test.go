@@ -247,10 +247,10 @@ type host struct {
 	ended chan error
 }
 
-func (h *host) Control() net.Conn       { return h.near }
-func (h *host) PID() int                { return 0 }
-func (h *host) Kill()                   { h.end() }
-func (h *host) Wait() taskexecutor.Exit { return taskexecutor.Exit{How: fmt.Sprint(<-h.ended)} }
+func (h *host) Control() control.Channel { return control.New(h.near, msg.HostToTaskExecutor) }
+func (h *host) PID() int                 { return 0 }
+func (h *host) Kill()                    { h.end() }
+func (h *host) Wait() taskexecutor.Exit  { return taskexecutor.Exit{How: fmt.Sprint(<-h.ended)} }
 
 func (h hosts) Start(ctx context.Context, _ taskexecutor.HostSpec) (taskexecutor.Host, error) {
 	near, far := net.Pipe()

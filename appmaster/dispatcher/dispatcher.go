@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // JobMaster runs one job. Its methods except Run may be called from any goroutine. They return
@@ -79,14 +80,10 @@ func (d *Dispatcher) Run(ctx context.Context) error { return d.loop.Run(ctx, d.s
 
 // Outcome waits until the cluster has to end, and returns how.
 func (d *Dispatcher) Outcome(ctx context.Context) (Outcome, error) {
-	select {
-	case <-d.ending:
-		return d.result, nil
-	case <-d.loop.Done():
-		return Outcome{}, actor.ErrStopped
-	case <-ctx.Done():
-		return Outcome{}, context.Cause(ctx)
+	if err := d.loop.Await(ctx, d.ending); err != nil {
+		return Outcome{}, err
 	}
+	return d.result, nil
 }
 
 // JobMaster returns the JobMaster of a running job.
@@ -206,32 +203,25 @@ func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMas
 
 // whenArchived waits until the Dispatcher has what a JobMaster left.
 func (d *Dispatcher) whenArchived(ctx context.Context, r *runningJob) error {
-	select {
-	case <-r.archived:
-		return nil
-	case <-d.loop.Done():
-		return actor.ErrStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return d.loop.Await(ctx, r.archived)
 }
 
 // JobResult returns how a job ended. It waits for the end up to the given time, and then returns the
 // current status. Error: msg.ErrJobNotFound.
 func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
 	if r := d.runningJob(job); r != nil {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-r.archived:
-		case <-timer.C:
+		late, stop := sched.After(ctx, wait)
+		defer stop()
+		switch sched.First(ctx, r.archived, late, d.loop.Done()) {
+		case 0:
+		case 1:
 			details, err := d.JobDetails(ctx, job)
 			if err != nil || !details.Status.GloballyTerminal() {
 				return resultOf(&details), err
 			}
-		case <-d.loop.Done():
+		case 2:
 			return msg.JobEnded{}, actor.ErrStopped
-		case <-ctx.Done():
+		default:
 			return msg.JobEnded{}, context.Cause(ctx)
 		}
 	}

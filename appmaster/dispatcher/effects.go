@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // shell performs effects. Only the loop's goroutine calls Perform.
@@ -71,12 +72,10 @@ func (s shell) startJobMaster(e StartJobMaster) {
 
 // passCancel passes one cancellation to a JobMaster. The loop must not wait for the JobMaster's mailbox.
 func (s shell) passCancel(ctx context.Context, id ids.JobID, r *runningJob) {
-	select {
-	case <-r.cancel:
-		if err := r.master.Cancel(ctx); err != nil {
-			s.logger.WithFields(logrus.Fields{"job": id, "err": err}).Debug("job cannot be cancelled any more")
-		}
-	case <-r.archived:
-	case <-ctx.Done():
+	if sched.First(ctx, r.cancel, r.archived) != 0 {
+		return
+	}
+	if err := r.master.Cancel(ctx); err != nil {
+		s.logger.WithFields(logrus.Fields{"job": id, "err": err}).Debug("job cannot be cancelled any more")
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // ResourceManagerGateway sends messages to the ResourceManager.
@@ -99,8 +100,8 @@ const jobEnded = "job has ended"
 // one: the ResourceManager must learn that the job needs no more slots.
 func (j *JobMaster) runLoop(ctx context.Context) error {
 	s := &shell{JobMaster: j, toRM: actor.NewOutbox[msg.Message](0, nil)}
-	var telling sync.WaitGroup
-	telling.Go(func() {
+	var telling sched.Group
+	telling.Go(ctx, func() {
 		s.toRM.Serve(ctx, func(m msg.Message) bool {
 			if err := j.resourceManager.Tell(ctx, m); err != nil && ctx.Err() == nil {
 				j.loop.Fail(err)
@@ -110,7 +111,7 @@ func (j *JobMaster) runLoop(ctx context.Context) error {
 	})
 	err := j.loop.Run(ctx, s.start)
 	s.toRM.Close()
-	telling.Wait()
+	telling.Wait(ctx)
 	return err
 }
 
@@ -122,10 +123,8 @@ func (j *JobMaster) Cancel(ctx context.Context) error {
 // Send takes a message of the ResourceManager and never blocks. False means that
 // the JobMaster has ended.
 func (j *JobMaster) Send(m msg.Message) bool {
-	select {
-	case <-j.loop.Done():
+	if sched.Closed(j.loop.Done()) {
 		return false
-	default:
 	}
 	return j.fromRM.Put(m, msg.Latest(m))
 }
@@ -165,20 +164,18 @@ func (j *JobMaster) endedBefore(err error) *ended {
 	if err == nil {
 		return nil
 	}
-	select {
-	case <-j.loop.Done():
-		return j.ended
-	default:
+	if !sched.Closed(j.loop.Done()) {
 		return nil // the context of the question has ended
 	}
+	return j.ended
 }
 
 // CollectPage gives a page of a collected result from a cursor on. It waits at most the given time
 // for the first record; then the page is empty. A request for a cursor acknowledges all records
 // before it. The error may be msg.ErrResultNotFound or msg.ErrResultGone.
 func (j *JobMaster) CollectPage(ctx context.Context, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+	late, stop := sched.After(ctx, wait)
+	defer stop()
 	for {
 		changed := j.whenChanged(name) // before the question: otherwise a change in between would be missed
 		answer, err := actor.Ask(ctx, j.loop, func(q actor.Question[pageAnswer]) event {
@@ -190,13 +187,13 @@ func (j *JobMaster) CollectPage(ctx context.Context, name string, cursor int64, 
 		if err != nil || len(answer.Page.Records) > 0 || answer.Page.End {
 			return answer.Page, err
 		}
-		select {
-		case <-changed:
-		case <-timer.C:
+		switch sched.First(ctx, changed, late, j.loop.Done()) {
+		case 0:
+		case 1:
 			return answer.Page, nil
-		case <-j.loop.Done():
+		case 2:
 			return msg.CollectPage{}, actor.ErrStopped
-		case <-ctx.Done():
+		default:
 			return msg.CollectPage{}, context.Cause(ctx)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // HangTime is how long the ResourceManager waits for WorkerProvider.Order, and a WorkerProvider for
@@ -21,12 +23,12 @@ const slowTime = time.Minute
 // BoundHang gives the context for a call of Order or Report. It ends after HangTime, and hangs is
 // its cause. The caller cancels it after the call. A call that takes more than a minute is logged.
 func BoundHang(ctx context.Context, logger logrus.FieldLogger, hangs error) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeoutCause(ctx, HangTime, hangs)
-	slow := time.AfterFunc(slowTime, func() {
+	ctx, cancel := sched.WithTimeoutCause(ctx, HangTime, hangs)
+	stop := sched.AfterFunc(ctx, slowTime, func() {
 		logger.WithError(hangs).Warnf("no answer for %v; after %v the ResourceManager ends with this error", slowTime, HangTime)
 	})
 	return ctx, func() {
-		slow.Stop()
+		stop()
 		cancel()
 	}
 }

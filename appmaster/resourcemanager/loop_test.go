@@ -396,9 +396,9 @@ type workerEnd struct {
 	closed   chan error
 }
 
-func (w workerEnd) Hears() msg.Kinds      { return msg.ResourceManagerToTaskExecutor }
-func (w workerEnd) Receive(m msg.Message) { w.messages <- m }
-func (w workerEnd) Closed(cause error)    { w.closed <- cause }
+func (w workerEnd) Hears() msg.Kinds                         { return msg.ResourceManagerToTaskExecutor }
+func (w workerEnd) Receive(_ context.Context, m msg.Message) { w.messages <- m }
+func (w workerEnd) Closed(_ context.Context, cause error)    { w.closed <- cause }
 
 // Over rolerpc's streams, with encoding: a worker that registers gets the token. Messages with
 // another token, or from another worker, are ignored.

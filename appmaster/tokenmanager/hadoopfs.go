@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
@@ -40,11 +40,11 @@ type HadoopFS struct {
 // names the others. It must not be called again before it returns.
 func (h *HadoopFS) Obtain(ctx context.Context) (Obtained, error) {
 	grants := make([]grant, len(h.Roots))
-	var asking sync.WaitGroup
+	var asking sched.Group
 	for i, root := range h.Roots {
-		asking.Go(func() { grants[i] = h.obtain(ctx, root) })
+		asking.Go(ctx, func() { grants[i] = h.obtain(ctx, root) })
 	}
-	asking.Wait()
+	asking.Wait(ctx)
 	h.former = make(map[string][]*creds.Token)
 	for i, g := range grants {
 		h.former[h.Roots[i]] = g.former

@@ -21,6 +21,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -80,14 +81,7 @@ func (m *Manager) Current() *creds.Credentials { return m.current.Load() }
 // or if the manager cannot obtain others. A later attempt of the ApplicationMaster starts with the first
 // one's tokens, which may have ended, and waits for new ones.
 func (m *Manager) Ready(ctx context.Context) error {
-	select {
-	case <-m.usable:
-		return nil
-	case <-m.loop.Done():
-		return actor.ErrStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return m.loop.Await(ctx, m.usable)
 }
 
 // Run keeps the tokens valid until ctx ends, and returns its cause. It waits for everything that it
@@ -123,7 +117,7 @@ func (s *shell) Perform(_ context.Context, e effect) {
 	switch e := e.(type) {
 	case obtain:
 		s.loop.Go(func(ctx context.Context) {
-			trying, cancel := context.WithTimeout(ctx, obtainTimeout)
+			trying, cancel := sched.WithTimeout(ctx, obtainTimeout)
 			defer cancel()
 			obtained, err := s.provider.Obtain(trying)
 			s.loop.Tell(ctx, answered{Obtained: obtained, Err: err})

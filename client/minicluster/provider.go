@@ -139,9 +139,9 @@ type host struct {
 	ended  chan error
 }
 
-func (h *host) Control() net.Conn { return h.conn }
-func (h *host) PID() int          { return 0 }
-func (h *host) Kill()             { h.cancel() }
+func (h *host) Control() control.Channel { return control.New(h.conn, msg.HostToTaskExecutor) }
+func (h *host) PID() int                 { return 0 }
+func (h *host) Kill()                    { h.cancel() }
 
 // Wait waits for the host's goroutines.
 func (h *host) Wait() taskexecutor.Exit {

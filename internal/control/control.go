@@ -29,6 +29,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
+// Channel is one end of a control connection as its users see it: a *Conn, or a queue within one
+// process. Any goroutine may call Send and Close, and one goroutine at a time Receive.
+type Channel interface {
+	// Send sends a message. See Conn.Send for its errors.
+	Send(m msg.Message) error
+	// Receive returns the next message, and io.EOF when the other side has closed its end or died.
+	Receive() (msg.Message, error)
+	// Close closes this end, and unblocks Send and Receive.
+	Close() error
+}
+
 // ErrFrame says that the other side sent bytes that are not a frame.
 var ErrFrame = errors.New("malformed control frame")
 

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 )
 
 // Ids of jobs, workers and slots.
@@ -55,10 +56,36 @@ func (e ExecutionAttemptID) String() string {
 }
 
 // Random returns 32 hex digits from the system's random source, for shells.
-func Random() string {
+func Random() string { return Source{}.Random() }
+
+// Source makes random ids and seeds for shells. Its zero value reads the system's random source.
+type Source struct {
+	// Reader is another source, such as a simulation's. It must not fail.
+	Reader io.Reader
+}
+
+// Random returns 32 hex digits.
+func (s Source) Random() string {
 	var b [16]byte
-	rand.Read(b[:]) // never fails, by its documentation
+	s.read(b[:])
 	return hex.EncodeToString(b[:])
+}
+
+// Seed returns a seed for jitter.
+func (s Source) Seed() uint64 {
+	var b [8]byte
+	s.read(b[:])
+	return binary.BigEndian.Uint64(b[:])
+}
+
+func (s Source) read(b []byte) {
+	if s.Reader == nil {
+		rand.Read(b) // never fails, by its documentation
+		return
+	}
+	if _, err := io.ReadFull(s.Reader, b); err != nil {
+		panic(fmt.Sprintf("source of ids: %v", err))
+	}
 }
 
 // Sequence makes ids for a core. They are unique if the prefix is. The prefix comes from outside

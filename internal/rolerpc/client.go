@@ -107,11 +107,11 @@ func (c *Conn) Open(ctx context.Context, target string, h Handler) (*Stream, err
 		c.streams.Done()
 		return nil, fmt.Errorf("open stream to %s at %s: %w", target, c.address, err)
 	}
-	stream := newStream(from, target, w, c.logger)
+	stream := NewStream(ctx, from, target, w, c.logger)
 	go func() {
 		defer c.streams.Done()
 		defer cancel()
-		stream.run(h)
+		stream.Run(h)
 	}()
 	return stream, nil
 }
@@ -166,7 +166,7 @@ type clientWire struct {
 	cancel context.CancelFunc
 }
 
-func (w *clientWire) send(f frame) error {
+func (w *clientWire) Send(f Frame) error {
 	data, err := encodeFrame(f)
 	if err != nil {
 		return err
@@ -174,10 +174,10 @@ func (w *clientWire) send(f frame) error {
 	return w.stream.SendMsg(data)
 }
 
-func (w *clientWire) closeSend() error { return w.stream.CloseSend() }
+func (w *clientWire) CloseSend() error { return w.stream.CloseSend() }
 
-func (w *clientWire) receive(kinds msg.Kinds) (frame, error) {
+func (w *clientWire) Receive(kinds msg.Kinds) (Frame, error) {
 	return receiveFrame(w.stream.RecvMsg, kinds)
 }
 
-func (w *clientWire) shut() { w.cancel() }
+func (w *clientWire) Shut() { w.cancel() }

@@ -25,33 +25,33 @@ const maxFrame = codec.MaxMessage + binary.MaxVarintLen16 + maxToken
 //	┌────────────────┬───────┬───────────────┐
 //	│ uvarint length │ token │ codec message │
 //	└────────────────┴───────┴───────────────┘
-func encodeFrame(f frame) ([]byte, error) {
-	if len(f.token) > maxToken {
-		return nil, fmt.Errorf("encode frame with a token of %d bytes: %w", len(f.token), errFrame)
+func encodeFrame(f Frame) ([]byte, error) {
+	if len(f.Token) > maxToken {
+		return nil, fmt.Errorf("encode frame with a token of %d bytes: %w", len(f.Token), errFrame)
 	}
-	body, err := codec.Encode(f.message)
+	body, err := codec.Encode(f.Message)
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, 0, binary.MaxVarintLen16+len(f.token)+len(body))
-	data = binary.AppendUvarint(data, uint64(len(f.token)))
-	data = append(data, f.token...)
+	data := make([]byte, 0, binary.MaxVarintLen16+len(f.Token)+len(body))
+	data = binary.AppendUvarint(data, uint64(len(f.Token)))
+	data = append(data, f.Token...)
 	return append(data, body...), nil
 }
 
 // decodeFrame decodes the bytes of encodeFrame, if the message is of these kinds. It does not keep
 // data.
-func decodeFrame(data []byte, kinds msg.Kinds) (frame, error) {
+func decodeFrame(data []byte, kinds msg.Kinds) (Frame, error) {
 	length, n := binary.Uvarint(data)
 	if n <= 0 || length > maxToken || uint64(len(data)-n) < length {
-		return frame{}, fmt.Errorf("decode frame of %d bytes: %w", len(data), errFrame)
+		return Frame{}, fmt.Errorf("decode frame of %d bytes: %w", len(data), errFrame)
 	}
 	end := n + int(length)
 	message, err := codec.Decode(data[end:], kinds)
 	if err != nil {
-		return frame{}, err
+		return Frame{}, err
 	}
-	return frame{string(data[n:end]), message}, nil
+	return Frame{string(data[n:end]), message}, nil
 }
 
 // rawCodec passes bytes to gRPC unchanged.
@@ -74,4 +74,13 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	*into = data.Materialize()
 	return nil
+}
+
+// Copy returns a frame as it arrives at another process: encoded and decoded.
+func Copy(f Frame) (Frame, error) {
+	data, err := encodeFrame(f)
+	if err != nil {
+		return Frame{}, err
+	}
+	return decodeFrame(data, msg.KindsOf(f.Message))
 }

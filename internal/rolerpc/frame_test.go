@@ -12,7 +12,7 @@ import (
 
 func TestFrameKeepsTokenAndMessage(t *testing.T) {
 	t.Parallel()
-	for _, want := range []frame{
+	for _, want := range []Frame{
 		{"", msg.Heartbeat{}},
 		{strings.Repeat("t", maxToken), freed(3)},
 	} {
@@ -24,18 +24,18 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(frame{})); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("decoded frame differs (-want +got):\n%s", diff)
 		}
 	}
-	if _, err := encodeFrame(frame{strings.Repeat("t", maxToken+1), msg.Heartbeat{}}); !errors.Is(err, errFrame) {
+	if _, err := encodeFrame(Frame{strings.Repeat("t", maxToken+1), msg.Heartbeat{}}); !errors.Is(err, errFrame) {
 		t.Errorf("token over the bound: got error %v", err)
 	}
 }
 
 // FuzzDecodeFrame would catch a peer's bytes that crash a role.
 func FuzzDecodeFrame(f *testing.F) {
-	for _, seed := range []frame{{"", msg.Heartbeat{}}, {"token", msg.OfferSlots{Offers: []msg.SlotOffer{{Index: 1, Allocation: "a"}}}}} {
+	for _, seed := range []Frame{{"", msg.Heartbeat{}}, {"token", msg.OfferSlots{Offers: []msg.SlotOffer{{Index: 1, Allocation: "a"}}}}} {
 		data, err := encodeFrame(seed)
 		if err != nil {
 			f.Fatal(err)

@@ -42,14 +42,10 @@ func (l *Local) Open(ctx context.Context, target string, h Handler) (*Stream, er
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("open stream to %s: %w", target, context.Cause(ctx))
 	}
-	accept, err := l.mux.find(target)
-	if err != nil {
-		return nil, err
-	}
 	near, far := pipe(l.config.Encode)
-	dialed := newStream(l.config.Listener, target, near, l.config.Logger)
-	accepted := newStream(l.config.Dialer, target, far, l.config.Logger)
-	handler, err := accept(accepted)
+	dialed := NewStream(ctx, l.config.Listener, target, near, l.config.Logger)
+	accepted := NewStream(ctx, l.config.Dialer, target, far, l.config.Logger)
+	handler, err := l.mux.Accept(accepted)
 	if err != nil {
 		return nil, fmt.Errorf("open stream to %s: %w", target, err)
 	}
@@ -58,7 +54,7 @@ func (l *Local) Open(ctx context.Context, target string, h Handler) (*Stream, er
 	defer l.mu.Unlock()
 	if l.closed {
 		accepted.end(errConnClosed)
-		l.streams.Go(func() { accepted.run(handler) })
+		l.streams.Go(func() { accepted.Run(handler) })
 		return nil, fmt.Errorf("open stream to %s: %w", target, errConnClosed)
 	}
 	l.start(dialed, h)
@@ -69,7 +65,7 @@ func (l *Local) Open(ctx context.Context, target string, h Handler) (*Stream, er
 func (l *Local) start(s *Stream, h Handler) {
 	l.open[s] = struct{}{}
 	l.streams.Go(func() {
-		s.run(h)
+		s.Run(h)
 		l.mu.Lock()
 		delete(l.open, s)
 		l.mu.Unlock()
@@ -82,7 +78,7 @@ func (l *Local) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	for s := range l.open {
-		s.end(errPeerGone)
+		s.end(ErrPeerGone)
 	}
 	l.mu.Unlock()
 	l.streams.Wait()
@@ -92,8 +88,8 @@ func (l *Local) Close() error {
 // pipeWire is one end of a stream within the process.
 type pipeWire struct {
 	encode bool
-	out    chan<- frame
-	in     <-chan frame
+	out    chan<- Frame
+	in     <-chan Frame
 	// ended and peerEnded are closed by shut at this and at the other end.
 	once             *sync.Once
 	ended, peerEnded chan struct{}
@@ -101,48 +97,46 @@ type pipeWire struct {
 
 func pipe(encode bool) (near, far *pipeWire) {
 	// Unbuffered: a stream's messages are in its outbox, which bounds them.
-	up, down := make(chan frame), make(chan frame)
+	up, down := make(chan Frame), make(chan Frame)
 	nearEnded, farEnded := make(chan struct{}), make(chan struct{})
 	near = &pipeWire{encode, up, down, new(sync.Once), nearEnded, farEnded}
 	far = &pipeWire{encode, down, up, new(sync.Once), farEnded, nearEnded}
 	return near, far
 }
 
-func (w *pipeWire) send(f frame) error {
+func (w *pipeWire) Send(f Frame) error {
 	if w.encode {
-		data, err := encodeFrame(f)
+		copied, err := Copy(f)
 		if err != nil {
 			return err
 		}
-		if f, err = decodeFrame(data, msg.KindsOf(f.message)); err != nil {
-			return err
-		}
+		f = copied
 	}
 	select {
 	case w.out <- f:
 		return nil
 	case <-w.ended:
-		return errPeerGone
+		return ErrPeerGone
 	case <-w.peerEnded:
-		return errPeerGone
+		return ErrPeerGone
 	}
 }
 
-// closeSend does nothing: the peer, which has just received the farewell, ends the stream.
-func (w *pipeWire) closeSend() error { return nil }
+// CloseSend does nothing: the peer, which has just received the farewell, ends the stream.
+func (w *pipeWire) CloseSend() error { return nil }
 
-func (w *pipeWire) receive(kinds msg.Kinds) (frame, error) {
+func (w *pipeWire) Receive(kinds msg.Kinds) (Frame, error) {
 	select {
 	case f := <-w.in:
-		if !kinds.Allow(f.message) {
-			return frame{}, fmt.Errorf("receive message %s: %w", msg.Kind(f.message), msg.ErrKind)
+		if !kinds.Allow(f.Message) {
+			return Frame{}, fmt.Errorf("receive message %s: %w", msg.Kind(f.Message), msg.ErrKind)
 		}
 		return f, nil
 	case <-w.ended:
-		return frame{}, errPeerGone
+		return Frame{}, ErrPeerGone
 	case <-w.peerEnded:
-		return frame{}, errPeerGone
+		return Frame{}, ErrPeerGone
 	}
 }
 
-func (w *pipeWire) shut() { w.once.Do(func() { close(w.ended) }) }
+func (w *pipeWire) Shut() { w.once.Do(func() { close(w.ended) }) }

@@ -30,11 +30,13 @@ func (m *Mux) Handle(pattern string, accept Accept) {
 	m.routes = append(m.routes, route{pattern, accept})
 }
 
-func (m *Mux) find(target string) (Accept, error) {
+// Accept has the role that a stream is for accept it, and returns the handler. The error is
+// ErrUnknownTarget if there is no such role, or the role's refusal.
+func (m *Mux) Accept(s *Stream) (Handler, error) {
 	for _, r := range m.routes {
-		if target == r.pattern || strings.HasSuffix(r.pattern, "/") && strings.HasPrefix(target, r.pattern) {
-			return r.accept, nil
+		if s.target == r.pattern || strings.HasSuffix(r.pattern, "/") && strings.HasPrefix(s.target, r.pattern) {
+			return r.accept(s)
 		}
 	}
-	return nil, fmt.Errorf("open stream to %q: %w", target, ErrUnknownTarget)
+	return nil, fmt.Errorf("open stream to %q: %w", s.target, ErrUnknownTarget)
 }

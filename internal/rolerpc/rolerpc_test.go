@@ -44,7 +44,7 @@ var everything = msg.KindsOf(msg.Heartbeat{}, msg.Disconnect{}, msg.RegisterTask
 
 func (r *recorder) Hears() msg.Kinds { return everything }
 
-func (r *recorder) Receive(m msg.Message) {
+func (r *recorder) Receive(_ context.Context, m msg.Message) {
 	r.mu.Lock()
 	r.received = append(r.received, m)
 	r.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *recorder) Receive(m msg.Message) {
 	}
 }
 
-func (r *recorder) Closed(cause error) {
+func (r *recorder) Closed(_ context.Context, cause error) {
 	select {
 	case r.closed <- cause:
 	default:
@@ -393,7 +393,7 @@ func TestPeerThatDoesNotKeepUpIsLost(t *testing.T) {
 			t.Errorf("stream ended with %v, want ErrOutboxFull", err)
 		}
 		close(role.block)
-		if err := role.cause(t); !errors.Is(err, errPeerGone) {
+		if err := role.cause(t); !errors.Is(err, ErrPeerGone) {
 			t.Errorf("role was told %v, want ErrPeerGone", err)
 		}
 	})
@@ -413,7 +413,7 @@ func TestAPeerSaysWhatItMay(t *testing.T) {
 		if err := role.cause(t); !errors.Is(err, msg.ErrKind) {
 			t.Errorf("the role was told %v, want ErrKind", err)
 		}
-		if err := worker.cause(t); !errors.Is(err, errPeerGone) {
+		if err := worker.cause(t); !errors.Is(err, ErrPeerGone) {
 			t.Errorf("the worker was told %v, want ErrPeerGone", err)
 		}
 		if got := role.messages(); len(got) != 1 {
@@ -482,7 +482,7 @@ func TestLostConnectionEndsEveryStream(t *testing.T) {
 			if err := workers[i].cause(t); err == nil {
 				t.Errorf("stream %d ended without a cause", i)
 			}
-			if err := roles[i].cause(t); !errors.Is(err, errPeerGone) {
+			if err := roles[i].cause(t); !errors.Is(err, ErrPeerGone) {
 				t.Errorf("role %d was told %v, want ErrPeerGone", i, err)
 			}
 		}

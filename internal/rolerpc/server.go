@@ -134,20 +134,16 @@ func (s *Server) serve(transport grpc.ServerStream) error {
 		return status.Error(codes.Unauthenticated, err.Error())
 	}
 	target := targetOf(transport.Context())
-	accept, err := s.mux.find(target)
-	if err != nil {
-		return refusal(err)
-	}
 	w := &serverWire{stream: transport, done: make(chan struct{})}
-	stream := newStream(from, target, w, s.logger)
-	handler, err := accept(stream)
+	stream := NewStream(context.Background(), from, target, w, s.logger)
+	handler, err := s.mux.Accept(stream)
 	if err != nil {
 		return refusal(err)
 	}
 	if err := transport.SendHeader(metadata.MD{}); err != nil {
 		stream.end(fmt.Errorf("accept stream: %w", err))
 	}
-	s.streams.Go(func() { stream.run(handler) })
+	s.streams.Go(func() { stream.Run(handler) })
 	<-w.done
 	return nil
 }
@@ -191,7 +187,7 @@ type serverWire struct {
 	done   chan struct{} // closed by shut: the gRPC handler returns
 }
 
-func (w *serverWire) send(f frame) error {
+func (w *serverWire) Send(f Frame) error {
 	data, err := encodeFrame(f)
 	if err != nil {
 		return err
@@ -201,24 +197,24 @@ func (w *serverWire) send(f frame) error {
 
 // closeSend ends both directions: gRPC has no half-closed server streams. gRPC sends the queued
 // messages before the stream's end.
-func (w *serverWire) closeSend() error {
-	w.shut()
+func (w *serverWire) CloseSend() error {
+	w.Shut()
 	return nil
 }
 
-func (w *serverWire) receive(kinds msg.Kinds) (frame, error) {
+func (w *serverWire) Receive(kinds msg.Kinds) (Frame, error) {
 	return receiveFrame(w.stream.RecvMsg, kinds)
 }
 
-func (w *serverWire) shut() { w.once.Do(func() { close(w.done) }) }
+func (w *serverWire) Shut() { w.once.Do(func() { close(w.done) }) }
 
-func receiveFrame(receive func(any) error, kinds msg.Kinds) (frame, error) {
+func receiveFrame(receive func(any) error, kinds msg.Kinds) (Frame, error) {
 	var data []byte
 	switch err := receive(&data); {
 	case errors.Is(err, io.EOF):
-		return frame{}, errPeerGone
+		return Frame{}, ErrPeerGone
 	case err != nil:
-		return frame{}, fmt.Errorf("%w: %w", errPeerGone, err)
+		return Frame{}, fmt.Errorf("%w: %w", ErrPeerGone, err)
 	}
 	return decodeFrame(data, kinds)
 }

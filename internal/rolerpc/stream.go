@@ -1,6 +1,7 @@
 package rolerpc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // Causes with which a stream ends, in addition to DisconnectError and the network's errors.
@@ -19,8 +21,8 @@ var (
 	// errOutboxFull says that more messages wait for the peer than the protocol allows: the peer
 	// counts as lost.
 	errOutboxFull = errors.New("outbox is full: peer does not keep up")
-	// errPeerGone says that the other end closed without a Disconnect: its process has ended.
-	errPeerGone = errors.New("peer is gone")
+	// ErrPeerGone says that the other end has closed without a Disconnect: its process has ended.
+	ErrPeerGone = errors.New("peer is gone")
 )
 
 // DisconnectError says that one end has closed the stream on purpose.
@@ -52,10 +54,11 @@ type Peer struct {
 type Stream struct {
 	peer   Peer
 	target string
-	wire   wire
+	wire   Wire
 	logger logrus.FieldLogger
+	ctx    context.Context //nolint:containedctx // what the stream runs under, not the time of a call
 
-	outbox  *actor.Outbox[frame]
+	outbox  *actor.Outbox[Frame]
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed by end
 	fence   actor.Fence
@@ -63,36 +66,19 @@ type Stream struct {
 
 	mu    sync.Mutex  // guards what follows
 	cause error       // why the stream ended or is closing; set once
-	grace *time.Timer // ends a closed stream whose peer does not answer
+	grace func() bool // stops the timer that ends a closed stream whose peer does not answer
 }
 
-// frame is a message on its way, with the sender's fencing token.
-type frame struct {
-	token   string
-	message msg.Message
-}
-
-// wire moves the frames of one stream. One goroutine calls send and closeSend, another one receive.
-// Any goroutine may call shut, more than once.
-type wire interface {
-	send(f frame) error
-	// closeSend says that no frame follows. Frames that were sent still arrive.
-	closeSend() error
-	// receive returns the next frame. The error is errPeerGone if the other end has closed, and
-	// msg.ErrKind for a message of another kind.
-	receive(kinds msg.Kinds) (frame, error)
-	// shut ends the stream at once and unblocks calls.
-	shut()
-}
-
-func newStream(peer Peer, target string, w wire, logger logrus.FieldLogger) *Stream {
+// NewStream makes the end of a stream over a wire: the end of the role that the peer asked for, or of
+// the one that asks. ctx is what the stream runs under; its end has no effect. Call Run once.
+func NewStream(ctx context.Context, peer Peer, target string, w Wire, logger logrus.FieldLogger) *Stream {
 	s := &Stream{
-		peer: peer, target: target, wire: w,
+		peer: peer, target: target, wire: w, ctx: context.WithoutCancel(ctx),
 		logger:  logger.WithFields(logrus.Fields{"peer": peer.Identity.String(), "target": target}),
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	s.outbox = actor.NewOutbox[frame](leastRoom, func() { s.end(errOutboxFull) })
+	s.outbox = actor.NewOutbox[Frame](leastRoom, func() { s.end(errOutboxFull) })
 	return s
 }
 
@@ -117,7 +103,7 @@ func (s *Stream) SetShare(parts int) { s.outbox.SetRoom(leastRoom + roomPerShare
 // message afterwards. A message with a name (msg.Latest) replaces the older one of the
 // same name. A full outbox ends the stream with errOutboxFull.
 func (s *Stream) Send(m msg.Message) bool {
-	return s.outbox.Put(frame{s.fence.Token(), m}, msg.Latest(m))
+	return s.outbox.Put(Frame{s.fence.Token(), m}, msg.Latest(m))
 }
 
 // Close sends the queued messages, sends the cause to the peer, and ends the stream. It
@@ -131,7 +117,7 @@ func (s *Stream) Close(cause string) {
 	s.cause = &DisconnectError{cause}
 	s.outbox.Close()
 	close(s.closing)
-	s.grace = time.AfterFunc(closeGrace, func() { s.end(nil) })
+	s.grace = sched.AfterFunc(s.ctx, closeGrace, func() { s.end(nil) })
 }
 
 // end ends the stream now. The first cause counts.
@@ -149,41 +135,38 @@ func (s *Stream) end(cause error) {
 		close(s.ended)
 	}
 	if s.grace != nil {
-		s.grace.Stop()
+		s.grace()
 	}
-	s.wire.shut()
+	s.wire.Shut()
 }
 
-// run serves the stream until it has ended.
-func (s *Stream) run(h Handler) {
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		s.write()
-	}()
+// Run serves the stream until it has ended.
+func (s *Stream) Run(h Handler) {
+	var writing sched.Group
+	writing.Go(s.ctx, s.write)
 	s.read(h)
-	<-written
+	writing.Wait(s.ctx)
 	s.mu.Lock()
 	cause := s.cause
 	s.mu.Unlock()
-	h.Closed(cause)
+	h.Closed(s.ctx, cause)
 }
 
 func (s *Stream) read(h Handler) {
 	hears := h.Hears()
 	for {
-		f, err := s.wire.receive(hears)
+		f, err := s.wire.Receive(hears)
 		if err != nil {
 			s.end(err)
 			return
 		}
-		if !s.fence.Admits(f.token, f.message) {
+		if !s.fence.Admits(f.Token, f.Message) {
 			s.dropped.Add(1)
-			s.logger.WithField("message", msg.Kind(f.message)).Debug("message with another fencing token dropped")
+			s.logger.WithField("message", msg.Kind(f.Message)).Debug("message with another fencing token dropped")
 			continue
 		}
-		h.Receive(f.message)
-		if disconnect, is := f.message.(msg.Disconnect); is {
+		h.Receive(s.ctx, f.Message)
+		if disconnect, is := f.Message.(msg.Disconnect); is {
 			s.end(&DisconnectError{disconnect.Cause})
 			return
 		}
@@ -192,15 +175,15 @@ func (s *Stream) read(h Handler) {
 
 func (s *Stream) write() {
 	for {
-		select {
-		case <-s.outbox.Wake():
+		switch sched.First(s.ctx, s.ended, s.outbox.Wake(), s.closing) {
+		case 0:
+			return
+		case 1:
 			if !s.flush() {
 				return
 			}
-		case <-s.closing:
+		case 2:
 			s.farewell()
-			return
-		case <-s.ended:
 			return
 		}
 	}
@@ -228,17 +211,17 @@ func (s *Stream) farewell() {
 	var disconnect *DisconnectError
 	known := errors.As(s.cause, &disconnect)
 	s.mu.Unlock()
-	if !known || !s.sent(frame{s.fence.Token(), msg.Disconnect{Cause: disconnect.Cause}}) {
+	if !known || !s.sent(Frame{s.fence.Token(), msg.Disconnect{Cause: disconnect.Cause}}) {
 		return
 	}
-	if err := s.wire.closeSend(); err != nil {
+	if err := s.wire.CloseSend(); err != nil {
 		s.end(fmt.Errorf("close stream to %s: %w", s.peer, err))
 	}
 }
 
-func (s *Stream) sent(f frame) bool {
-	if err := s.wire.send(f); err != nil {
-		s.end(fmt.Errorf("send %s to %s: %w", msg.Kind(f.message), s.peer, err))
+func (s *Stream) sent(f Frame) bool {
+	if err := s.wire.Send(f); err != nil {
+		s.end(fmt.Errorf("send %s to %s: %w", msg.Kind(f.Message), s.peer, err))
 		return false
 	}
 	return true

@@ -146,7 +146,7 @@ func TestServerThatStopsIsLostAtOnce(t *testing.T) {
 	open(t, dial(t, serve(t, server), certificates.client(t)), "resourcemanager", worker)
 	server.Close()
 	for name, r := range map[string]*recorder{"worker": worker, "role": role.recorder} {
-		if err := r.cause(t); !errors.Is(err, errPeerGone) {
+		if err := r.cause(t); !errors.Is(err, ErrPeerGone) {
 			t.Errorf("%s was told %v, want ErrPeerGone", name, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // openTimeout bounds one attempt to open a stream.
@@ -107,7 +108,7 @@ func (s *shell) forgetLink(id linkID) {
 
 // open opens a link, and returns when the link is closed.
 func (s *shell) open(ctx context.Context, e openLink) {
-	opening, cancel := context.WithTimeout(ctx, openTimeout)
+	opening, cancel := sched.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	h := &linkHandler{
 		link: e.Link, hears: msg.ResourceManagerToTaskExecutor,
@@ -127,11 +128,10 @@ func (s *shell) open(ctx context.Context, e openLink) {
 	s.mu.Unlock()
 	h.post(linkOpened{e.Link})
 	close(h.opened)
-	select {
-	case <-h.closed:
-	case <-s.loop.Done(): // after the effects of the last step
+	ending := context.WithoutCancel(ctx)
+	if sched.First(ending, h.closed, s.loop.Done()) == 1 { // after the effects of the last step
 		stream.Close(goodbye) // no effect if the core has closed it with a cause
-		<-h.closed
+		sched.First(ending, h.closed)
 	}
 	s.forgetLink(e.Link)
 }
@@ -149,14 +149,14 @@ type linkHandler struct {
 func (h *linkHandler) Hears() msg.Kinds { return h.hears }
 
 // Receive implements rolerpc.Handler.
-func (h *linkHandler) Receive(m msg.Message) {
-	<-h.opened
+func (h *linkHandler) Receive(ctx context.Context, m msg.Message) {
+	sched.First(ctx, h.opened)
 	h.post(roleSaid{Link: h.link, Message: m})
 }
 
 // Closed implements rolerpc.Handler.
-func (h *linkHandler) Closed(cause error) {
-	<-h.opened
+func (h *linkHandler) Closed(ctx context.Context, cause error) {
+	sched.First(ctx, h.opened)
 	h.post(linkLost{Link: h.link, Cause: cause.Error()})
 	close(h.closed)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 const (
@@ -65,19 +65,18 @@ func (s *shell) runHost(ctx context.Context, e startHost, h *hostControl) Exit {
 		return Exit{How: "cannot be started: " + err.Error()}
 	}
 	h.started(host)
-	conn := host.Control()
-	channel := control.New(conn, msg.HostToTaskExecutor)
+	channel := host.Control()
 	exited := make(chan struct{})
 
-	var talking sync.WaitGroup
-	talking.Go(func() { h.write(context.WithoutCancel(ctx), channel) }) // the end of ctx closes the connection
-	talking.Go(func() {
+	var talking sched.Group
+	talking.Go(ctx, func() { h.write(context.WithoutCancel(ctx), channel) }) // the end of ctx closes the connection
+	talking.Go(ctx, func() {
 		s.read(ctx, e.Host, channel)
 		channel.Close()
 		// The host has closed its end, or broken the protocol: in both cases it must end now.
-		expire(exited, h.kill)
+		expire(ctx, exited, h.kill)
 	})
-	release := context.AfterFunc(ctx, func() { channel.Close() }) // tells the host to end
+	release := sched.OnEnd(ctx, func() { channel.Close() }) // tells the host to end
 	defer release()
 
 	exit := host.Wait()
@@ -85,23 +84,22 @@ func (s *shell) runHost(ctx context.Context, e startHost, h *hostControl) Exit {
 	h.outbox.Close()
 	// Read the last messages of the host, up to the end of the file. Only a child process of the
 	// host that inherited the socket could keep it open.
-	_ = conn.SetReadDeadline(time.Now().Add(exitGrace))
-	talking.Wait()
+	stop := sched.AfterFunc(ctx, exitGrace, func() { channel.Close() })
+	talking.Wait(ctx)
+	stop()
 	return exit
 }
 
 // expire calls f unless done is closed within exitGrace.
-func expire(done <-chan struct{}, f func()) {
-	timer := time.NewTimer(exitGrace)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
+func expire(ctx context.Context, done <-chan struct{}, f func()) {
+	late, stop := sched.After(ctx, exitGrace)
+	defer stop()
+	if sched.First(context.WithoutCancel(ctx), done, late) == 1 {
 		f()
 	}
 }
 
-func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) {
+func (s *shell) read(ctx context.Context, id ids.HostID, channel control.Channel) {
 	for {
 		m, err := channel.Receive()
 		switch {
@@ -110,7 +108,7 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) 
 			continue
 		case errors.Is(err, control.ErrFrame), errors.Is(err, msg.ErrKind):
 			s.logger.WithField("host", id).WithError(err).Error("task host speaks another protocol")
-		case !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded):
+		case !errors.Is(err, net.ErrClosed):
 			s.logger.WithField("host", id).WithError(err).Debug("control connection closed")
 		}
 		return
@@ -118,7 +116,7 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) 
 }
 
 // write sends the queued messages until the host has ended.
-func (h *hostControl) write(ctx context.Context, channel *control.Conn) {
+func (h *hostControl) write(ctx context.Context, channel control.Channel) {
 	h.outbox.Serve(ctx, func(m msg.Message) bool {
 		if channel.Send(m) != nil {
 			h.kill() // the host cannot work without this message

@@ -48,9 +48,9 @@ func (r *role) accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	return r, nil
 }
 
-func (r *role) Hears() msg.Kinds      { return r.hears }
-func (r *role) Receive(m msg.Message) { r.in <- m }
-func (r *role) Closed(cause error)    { r.closed <- cause }
+func (r *role) Hears() msg.Kinds                         { return r.hears }
+func (r *role) Receive(_ context.Context, m msg.Message) { r.in <- m }
+func (r *role) Closed(_ context.Context, cause error)    { r.closed <- cause }
 
 // next gives the next message that is no heartbeat.
 func next[M msg.Message](t *testing.T, in <-chan msg.Message) M {
@@ -100,10 +100,10 @@ type goroutineHost struct {
 	done   chan string
 }
 
-func (h *goroutineHost) Control() net.Conn { return h.conn }
-func (h *goroutineHost) PID() int          { return 0 }
-func (h *goroutineHost) Wait() Exit        { return Exit{How: <-h.done} }
-func (h *goroutineHost) Kill()             { h.once.Do(func() { close(h.killed) }) }
+func (h *goroutineHost) Control() control.Channel { return control.New(h.conn, msg.HostToTaskExecutor) }
+func (h *goroutineHost) PID() int                 { return 0 }
+func (h *goroutineHost) Wait() Exit               { return Exit{How: <-h.done} }
+func (h *goroutineHost) Kill()                    { h.once.Do(func() { close(h.killed) }) }
 
 // cluster is a TaskExecutor among played roles.
 type cluster struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/orphans"
 )
 
@@ -120,7 +121,7 @@ func (h *process) closeLogs() error {
 }
 
 // Control is the TaskExecutor's end of the connection.
-func (h *process) Control() net.Conn { return h.conn }
+func (h *process) Control() control.Channel { return control.New(h.conn, msg.HostToTaskExecutor) }
 
 // PID is the pid of the child.
 func (h *process) PID() int { return h.command.Process.Pid }

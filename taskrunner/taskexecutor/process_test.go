@@ -141,13 +141,13 @@ func executable(t *testing.T) string {
 
 // direct starts a host without a TaskExecutor and tells it its job. The host has the name of the
 // test, because Wait kills all processes with the mark of this name.
-func direct(t *testing.T, p ProcessStarter) (Host, *control.Conn) {
+func direct(t *testing.T, p ProcessStarter) (Host, control.Channel) {
 	t.Helper()
 	h, err := p.Start(t.Context(), HostSpec{Host: ids.HostID(t.Name()), Job: "j1", Program: executable(t), MemoryMB: 77})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := control.New(h.Control(), msg.HostToTaskExecutor)
+	c := h.Control()
 	t.Cleanup(func() { c.Close() })
 	if m, err := c.Receive(); err != nil || msg.Kind(m) != "HostHello" {
 		t.Fatalf("first message is %v, %v", m, err)
@@ -214,7 +214,7 @@ func TestChildrenEndWithTheirHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := control.New(h.Control(), msg.HostToTaskExecutor)
+		c := h.Control()
 		t.Cleanup(func() { c.Close() })
 		if err := c.Send(msg.StartHost{}); err != nil {
 			t.Fatal(err)

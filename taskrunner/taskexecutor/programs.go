@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // errProgramName says that the name of a program is not a file name.
@@ -48,7 +49,7 @@ func (s *shell) holdProgram(ctx context.Context, e fetchProgram) {
 		fetched, err := s.env.Programs.fetch(held, e, dir)
 		if err == nil {
 			s.loop.Tell(held, fetched)
-			<-held.Done()
+			sched.First(held)
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			s.logger.WithField("copy", e.Copy).WithError(err).Warn("copy of the program cannot be removed")

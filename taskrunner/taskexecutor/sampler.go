@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // sampleInterval is short compared with the 3 s of the NodeManager's check
@@ -19,14 +20,7 @@ const sampleInterval = 200 * time.Millisecond
 // host that must end to the loop, once.
 func (s *shell) sampleMemory(ctx context.Context, containerMB int) {
 	told := make(map[ids.HostID]bool)
-	ticker := time.NewTicker(sampleInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	for sched.Sleep(ctx, sampleInterval) == nil {
 		hosts := s.hostUsage()
 		rest := memory.OfProcess(os.Getpid())
 		victim, found := memory.Victim(containerMB, rest, hosts)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -45,8 +45,8 @@ type HostSpec struct {
 
 // Host is a running task host.
 type Host interface {
-	// Control is this end of the host's control connection.
-	Control() net.Conn
+	// Control is this end of the host's control connection. It accepts msg.HostToTaskExecutor.
+	Control() control.Channel
 	// PID is the pid of the host; 0 if it is not a process of its own.
 	PID() int
 	// Wait waits until the host has ended and its output is read. It is called once.

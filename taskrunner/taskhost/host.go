@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 const (
@@ -33,7 +33,7 @@ type host struct {
 	options  Options
 	compiled Compiled
 	grace    time.Duration // for cancelled tasks
-	exchange *exchange.Exchange
+	exchange DataPlane
 	open     Surroundings
 	stdout   io.Writer
 	log      logrus.FieldLogger
@@ -51,16 +51,16 @@ type host struct {
 }
 
 // run serves the TaskExecutor until the host ends.
-func (h *host) run(ctx context.Context, conn *control.Conn) error {
+func (h *host) run(ctx context.Context, conn control.Channel) error {
 	h.outbox = actor.NewOutbox[msg.Message](0, nil)
 	h.tasks = make(map[ids.ExecutionAttemptID]*task)
 	h.left = make(chan struct{}, 1)
 	h.loop = actor.New[event, effect](newCore(h.start.Host, &h.compiled.Graph, h.grace), woken{})
 	h.loop.Observe(h.observe)
 
-	var reader, writer sync.WaitGroup // both outlive the loop
-	reader.Go(func() { h.receive(ctx, conn) })
-	writer.Go(func() { h.write(context.WithoutCancel(ctx), conn) })
+	var reader, writer sched.Group // both outlive the loop
+	reader.Go(ctx, func() { h.receive(ctx, conn) })
+	writer.Go(ctx, func() { h.write(context.WithoutCancel(ctx), conn) })
 	err := h.loop.Run(ctx, func(context.Context) actor.Shell[effect] {
 		h.loop.Go(h.measure)
 		return h
@@ -80,17 +80,17 @@ func (h *host) run(ctx context.Context, conn *control.Conn) error {
 	for _, t := range h.running() {
 		t.cancel(cause)
 	}
-	if !errors.Is(err, ErrTaskStuck) && !h.awaitTasks(partingTime) {
+	if !errors.Is(err, ErrTaskStuck) && !h.awaitTasks(ctx, partingTime) {
 		h.log.Warn("task host ends, but some tasks still run")
 	}
 	h.exchange.Close()
 	err = errors.Join(err, h.open.CloseFiles())
 	h.outbox.Close()
-	late := time.AfterFunc(partingTime, func() { conn.Close() })
-	writer.Wait()
-	late.Stop()
+	stop := sched.AfterFunc(ctx, partingTime, func() { conn.Close() })
+	writer.Wait(ctx)
+	stop()
 	conn.Close()
-	reader.Wait()
+	reader.Wait(ctx)
 	return err
 }
 
@@ -102,7 +102,7 @@ func causeOf(err error) string {
 }
 
 // receive passes the TaskExecutor's messages to the loop until the connection ends.
-func (h *host) receive(ctx context.Context, conn *control.Conn) {
+func (h *host) receive(ctx context.Context, conn control.Channel) {
 	for {
 		m, err := conn.Receive()
 		if err != nil {
@@ -116,7 +116,7 @@ func (h *host) receive(ctx context.Context, conn *control.Conn) {
 
 // write sends the messages in the outbox until the outbox is closed, or the connection ends;
 // receive notices that, too.
-func (h *host) write(ctx context.Context, conn *control.Conn) {
+func (h *host) write(ctx context.Context, conn control.Channel) {
 	h.outbox.Serve(ctx, func(first msg.Message) bool {
 		batch := []msg.Message{first}
 		for m, some := h.outbox.Next(); some; m, some = h.outbox.Next() {
@@ -134,14 +134,7 @@ func (h *host) write(ctx context.Context, conn *control.Conn) {
 // measure sends the progress of the tasks to the loop. It skips a measurement while messages wait
 // for the TaskExecutor.
 func (h *host) measure(ctx context.Context) {
-	ticker := time.NewTicker(progressInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for sched.Sleep(ctx, progressInterval) == nil {
 		if !h.outbox.Idle() {
 			continue
 		}
@@ -248,11 +241,11 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 	h.mu.Lock()
 	h.tasks[d.Execution] = t
 	h.mu.Unlock()
-	go func() { // awaitTasks waits for this goroutine
+	sched.Go(ctx, func() { // awaitTasks waits for it
 		defer cancel(nil)
 		defer h.taskLeft(t)
 		t.run(ctx, h.exchange, func(err error) { h.report(ctx, t, err) })
-	}()
+	})
 }
 
 // report tells the loop how a task ended.
@@ -276,13 +269,11 @@ func (h *host) taskLeft(t *task) {
 }
 
 // awaitTasks waits until all tasks have ended, and tells whether they did.
-func (h *host) awaitTasks(limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
+func (h *host) awaitTasks(ctx context.Context, limit time.Duration) bool {
+	late, stop := sched.After(ctx, limit)
+	defer stop()
 	for h.count() > 0 {
-		select {
-		case <-h.left:
-		case <-timer.C:
+		if sched.First(context.WithoutCancel(ctx), h.left, late) == 1 {
 			return false
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // collectWindow is the number of collected batches of each task that may be on their way to the
@@ -30,8 +30,8 @@ type subtask struct {
 	stdout      io.Writer
 	post        func(context.Context, event) error
 
-	inputs  []*exchange.InputGate
-	outputs []*exchange.ResultPartition
+	inputs  []InputGate
+	outputs []ResultPartition
 
 	// splits has the loop's answers to NextSplit. At most one request is open, so the loop never
 	// waits.
@@ -71,6 +71,7 @@ func (s *subtask) NextSplit(ctx context.Context) (jobgraph.Split, error) {
 		}
 		s.requested = true
 	}
+	sched.Until(ctx, func() bool { return len(s.splits) > 0 || ctx.Err() != nil })
 	select {
 	case split := <-s.splits:
 		s.requested = false
@@ -88,10 +89,8 @@ func (s *subtask) Collect(ctx context.Context, records []byte) error {
 	if len(records) > operator.MaxCollectBatch {
 		return fmt.Errorf("collect batch of %d bytes in task %s: the limit is %d bytes", len(records), s.execution, operator.MaxCollectBatch)
 	}
-	select {
-	case s.window <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := s.enterWindow(ctx); err != nil {
+		return err
 	}
 	if err := s.post(ctx, collected{s.execution, bytes.Clone(records)}); err != nil {
 		return fmt.Errorf("collect records of task %s: %w", s.execution, err)
@@ -120,13 +119,22 @@ func (s *subtask) acknowledge(n int) {
 // collectedAll waits until every batch is acknowledged.
 func (s *subtask) collectedAll(ctx context.Context) error {
 	for range collectWindow {
-		select {
-		case s.window <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := s.enterWindow(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// enterWindow waits for room in the window, and takes it.
+func (s *subtask) enterWindow(ctx context.Context) error {
+	sched.Until(ctx, func() bool { return len(s.window) < cap(s.window) || ctx.Err() != nil })
+	select {
+	case s.window <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (s *subtask) Counter(name string) *operator.Counter {

@@ -10,7 +10,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
 // errCanceled is the cause of a cancelled task's context.
@@ -31,7 +30,7 @@ type task struct {
 // run runs the task and reports once how it ended: nil, or an error. It reports before its
 // consumers learn of a failure: their failure leads to a cancel, which would hide the cause. By
 // then everything that the task has read is counted.
-func (t *task) run(ctx context.Context, e *exchange.Exchange, report func(error)) {
+func (t *task) run(ctx context.Context, e DataPlane, report func(error)) {
 	err := errGoexit // replaced below unless the task's code calls runtime.Goexit
 	defer func() {
 		t.closeInputs()
@@ -43,7 +42,7 @@ func (t *task) run(ctx context.Context, e *exchange.Exchange, report func(error)
 	err = t.attempt(ctx, e)
 }
 
-func (t *task) attempt(ctx context.Context, e *exchange.Exchange) error {
+func (t *task) attempt(ctx context.Context, e DataPlane) error {
 	if err := t.wire(ctx, e); err != nil {
 		return err
 	}
@@ -64,7 +63,7 @@ func (t *task) attempt(ctx context.Context, e *exchange.Exchange) error {
 }
 
 // wire connects the task's outputs and inputs.
-func (t *task) wire(ctx context.Context, e *exchange.Exchange) error {
+func (t *task) wire(ctx context.Context, e DataPlane) error {
 	t.wiring.Lock()
 	defer t.wiring.Unlock()
 	for output, channels := range t.Outputs {

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
@@ -54,6 +55,8 @@ type Options struct {
 	// SetMemoryLimit bounds the process's memory, in bytes. Nil in local mode, where the process
 	// belongs to the user.
 	SetMemoryLimit func(bytes int64)
+	// DataPlane opens the host's end of the data plane; nil: that of package exchange.
+	DataPlane func(ctx context.Context, config exchange.Config) (DataPlane, error)
 }
 
 // Surroundings are the files and the log of a host. All fields except UpdateTokens are required.
@@ -70,8 +73,8 @@ type Surroundings struct {
 // runs the tasks that it gets. It returns nil when it is told to stop, ErrAbandoned when the
 // connection ends, and the cause of ctx when ctx ends. It returns any other failure after it has
 // reported it to the TaskExecutor as HostLost. It closes conn.
-func Run(ctx context.Context, conn *control.Conn, o Options) error {
-	release := context.AfterFunc(ctx, func() { conn.Close() }) // ends blocked calls
+func Run(ctx context.Context, conn control.Channel, o Options) error {
+	release := sched.OnEnd(ctx, func() { conn.Close() }) // ends blocked calls
 	defer release()
 	defer conn.Close()
 	start, err := greet(conn)
@@ -96,7 +99,7 @@ func Run(ctx context.Context, conn *control.Conn, o Options) error {
 
 // greet sends HostHello and gives the answer of the TaskExecutor; nil if the TaskExecutor does not
 // need the host.
-func greet(conn *control.Conn) (*msg.StartHost, error) {
+func greet(conn control.Channel) (*msg.StartHost, error) {
 	if err := conn.Send(msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAbandoned, err)
 	}
@@ -151,7 +154,10 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		return nil, fmt.Errorf("open files and log of job %s: %w", start.Job.ID, err)
 	}
 	data.Logger = open.Logger
-	e, err := exchange.New(ctx, data)
+	if o.DataPlane == nil {
+		o.DataPlane = openNetwork
+	}
+	e, err := o.DataPlane(ctx, data)
 	if err != nil {
 		return nil, errors.Join(err, open.CloseFiles())
 	}

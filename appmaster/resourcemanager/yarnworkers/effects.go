@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -72,11 +73,7 @@ func (s *shell) register(ctx context.Context) {
 			return
 		}
 		s.logger.WithError(err).WithField("wait", wait).Warn("registration with YARN failed and is repeated")
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sched.Sleep(ctx, wait) != nil {
 			return
 		}
 	}
@@ -156,13 +153,13 @@ func hasAnswered(err error) bool {
 // startBy starts a container at a node that must answer before the deadline. On an error,
 // yarnrpc.MaybeSent tells whether the node may have started it anyway.
 func (s *shell) startBy(ctx context.Context, deadline time.Time, k records.Container, launch records.ContainerLaunchContext) error {
-	ctx, cancel := context.WithDeadlineCause(ctx, deadline, errNoAnswer)
+	ctx, cancel := sched.WithDeadlineCause(ctx, deadline, errNoAnswer)
 	defer cancel()
 	return s.config.NodeManagers.Start(ctx, k, launch)
 }
 
 func (s *shell) stop(ctx context.Context, e stopContainer) {
-	stopping, cancel := context.WithTimeout(ctx, stopTimeout)
+	stopping, cancel := sched.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	if err := s.config.NodeManagers.Stop(stopping, e.node, e.id); err != nil {
 		s.logger.WithError(err).WithField("container", e.id).Debug("node did not stop the container")
@@ -171,7 +168,7 @@ func (s *shell) stop(ctx context.Context, e stopContainer) {
 }
 
 func (s *shell) check(ctx context.Context, e checkContainer) {
-	looking, cancel := context.WithTimeout(ctx, stopTimeout)
+	looking, cancel := sched.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	answer := containerChecked{id: e.id}
 	statuses, err := s.config.NodeManagers.Statuses(looking, e.node, e.id)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -82,7 +83,7 @@ func (n *nodeCalls) begin(ctx context.Context) {
 		}
 		silent, known := n.silent[on]
 		if !known {
-			silent = time.Now()
+			silent = sched.Now(ctx)
 			n.silent[on] = silent
 		}
 		n.spawn(func(ctx context.Context) {

@@ -1,6 +1,7 @@
 package security
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -72,8 +73,8 @@ func (a answers) Hears() msg.Kinds {
 		msg.RequestSlots{}, msg.RegisteredAtJobMaster{}, msg.Heartbeat{}, msg.Disconnect{})
 }
 
-func (a answers) Receive(m msg.Message) { a <- m }
-func (a answers) Closed(error)          { close(a) }
+func (a answers) Receive(_ context.Context, m msg.Message) { a <- m }
+func (a answers) Closed(context.Context, error)            { close(a) }
 
 // answerTo sends a role a message under the token of another grant, then one without a token, and returns the first
 // answer. It returns nil if the stream ends without an answer.
