@@ -86,7 +86,7 @@ func unit(packages []pkg) []suite {
 	allocations := suite{name: "allocations", flags: []string{"-test.run", "Allocates"}}
 	for _, p := range packages {
 		switch {
-		case p.below("integration"):
+		case p.below("integration") && !p.below("integration/sim"):
 			continue
 		case p.path == module+"/internal/lint":
 			rules.packages = append(rules.packages, p)

@@ -1,0 +1,43 @@
+package sim
+
+import (
+	"io"
+	"net"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+const (
+	leastLocal = 10 * time.Microsecond // of one way between processes of one node
+	mostLocal  = 200 * time.Microsecond
+)
+
+// channel is one end of the control connection between a TaskExecutor and a task host.
+type channel struct{ *end[msg.Message] }
+
+var _ control.Channel = channel{}
+
+func (c channel) Send(m msg.Message) error {
+	if !c.send(m) {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+func (c channel) Receive() (msg.Message, error) {
+	switch m, ok := c.receive(); {
+	case ok:
+		return m, nil
+	case c.shut:
+		return nil, net.ErrClosed
+	default:
+		return nil, io.EOF
+	}
+}
+
+func (c channel) Close() error {
+	c.hangUp()
+	return nil
+}

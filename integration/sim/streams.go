@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
+
+const (
+	leastDelay = 100 * time.Microsecond // of one way between processes
+	mostDelay  = 5 * time.Millisecond
+)
+
+// wire is one end of a stream between roles.
+type wire struct{ *end[rolerpc.Frame] }
+
+var _ rolerpc.Wire = wire{}
+
+func (w wire) Send(f rolerpc.Frame) error {
+	f, err := w.pipe.w.copied(f)
+	if err != nil {
+		return err
+	}
+	if !w.send(f) {
+		return rolerpc.ErrPeerGone
+	}
+	return nil
+}
+
+func (w wire) CloseSend() error {
+	w.closeSend()
+	return nil
+}
+
+func (w wire) Receive(kinds msg.Kinds) (rolerpc.Frame, error) {
+	f, ok := w.receive()
+	switch {
+	case !ok:
+		return f, rolerpc.ErrPeerGone
+	case !kinds.Allow(f.Message):
+		return f, fmt.Errorf("receive message %s: %w", msg.Kind(f.Message), msg.ErrKind)
+	}
+	return f, nil
+}
+
+func (w wire) Shut() { w.hangUp() }
+
+// codecShare is how many frames there are for one that goes through the real codec. The others are
+// shared by both ends, as in the minicluster.
+const codecShare = 8
+
+// copied passes some frames through the codec, and returns the others unchanged.
+func (w *World) copied(f rolerpc.Frame) (rolerpc.Frame, error) {
+	if w.codec.IntN(codecShare) > 0 {
+		return f, nil
+	}
+	return rolerpc.Copy(f)
+}
+
+// dialer opens streams of a TaskExecutor to the ApplicationMaster at an address.
+type dialer struct {
+	w        *World
+	process  *engine.Process
+	resource ids.ResourceID
+	master   *master
+}
+
+var errRefused = errors.New("connection refused")
+
+// Open implements taskexecutor.Connector.
+func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*rolerpc.Stream, error) {
+	w, m := d.w, d.master
+	near, far := connect[rolerpc.Frame](w, string(d.resource)+" "+target, d.process, m.process, leastDelay, mostDelay)
+	w.links[d.process] = append(w.links[d.process], near.pipe)
+	var answered bool
+	var refusal error
+	answer := func(err error) {
+		w.engine.At(far.later(), d.process, func() { answered, refusal = true, err })
+	}
+	if !m.process.Alive() {
+		answer(errRefused)
+	}
+	w.atEnd(m.process, func() { answer(errRefused) })
+	w.engine.At(near.later(), m.process, func() {
+		m.process.Go(func() {
+			stream := rolerpc.NewStream(m.ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: d.resource}}, target, wire{far}, w.logger)
+			handler, err := m.mux.Accept(stream)
+			if answer(err); err == nil {
+				stream.Run(handler)
+			}
+		})
+	})
+	sched.Until(ctx, func() bool { return answered || ctx.Err() != nil })
+	switch {
+	case !answered:
+		near.hangUp()
+		return nil, fmt.Errorf("open stream to %s: %w", target, context.Cause(ctx))
+	case refusal != nil:
+		return nil, fmt.Errorf("open stream to %s: %w", target, refusal)
+	}
+	stream := rolerpc.NewStream(ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}}, target, wire{near}, w.logger)
+	sched.Go(ctx, func() { stream.Run(h) })
+	return stream, nil
+}

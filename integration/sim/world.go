@@ -1,0 +1,115 @@
+// Package sim runs a whole Bobbin cluster in one goroutine, in virtual time and from one seed: the
+// roles with their shells as they run in production, over a modelled network, modelled tasks and a
+// provider of workers. Faults are drawn from the seed. The same seed gives the same run, to the byte.
+//
+// The roles run as fibers of package engine: they start work, wait and read the clock only through
+// package sched. A World is for one goroutine; different Worlds are independent.
+package sim
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// World is a simulated cluster.
+type World struct {
+	seed    uint64
+	engine  *engine.Engine
+	codec   *rand.Rand // which messages are encoded
+	logger  logrus.FieldLogger
+	config  config.Config
+	program *program
+	plane   *plane
+	end     map[*engine.Process][]func()
+	masters []*master
+	workers map[ids.ResourceID]*worker
+
+	containers []*worker                  // by age
+	links      map[*engine.Process][]link // of its streams
+	silent     map[*engine.Process]bool   // their ends are told to nobody
+}
+
+// link is a connection that faults can hit.
+type link interface {
+	cut()
+	stall(until time.Time)
+}
+
+// epoch is when virtual time begins.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+
+// newWorld makes a cluster without processes. The log gets what the processes log, with virtual times.
+func newWorld(seed uint64, log io.Writer) (*World, error) {
+	options, err := config.New(config.Layer{Source: "simulation", Values: map[string]string{
+		config.FixedDelayAttempts.Name(): "1000", // the job must finish, whatever fails
+	}})
+	if err != nil {
+		return nil, err
+	}
+	w := &World{
+		seed: seed, engine: engine.New(epoch, seed), config: options,
+		end: make(map[*engine.Process][]func()), workers: make(map[ids.ResourceID]*worker),
+		links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
+	}
+	w.codec = w.stream("codec")
+	w.logger = newLogger(w, log)
+	w.program = newProgram(w)
+	w.plane = newPlane(w)
+	return w, nil
+}
+
+func (w *World) stream(name string) *rand.Rand { return stream(w.seed, name) }
+
+// since is how long the cluster has run.
+func (w *World) since() time.Duration { return w.engine.Now().Sub(epoch) }
+
+// atEnd calls f when a process ends; now, if it has ended.
+func (w *World) atEnd(p *engine.Process, f func()) {
+	if !p.Alive() {
+		f()
+		return
+	}
+	w.end[p] = append(w.end[p], f)
+}
+
+// ended calls what waits for the end of a process.
+func (w *World) ended(p *engine.Process) {
+	waiting := w.end[p]
+	delete(w.end, p)
+	for _, f := range waiting {
+		f()
+	}
+}
+
+// newLogger makes a log with virtual times; nil: nothing is logged.
+func newLogger(w *World, to io.Writer) logrus.FieldLogger {
+	logger := logrus.New()
+	if to == nil {
+		logger.SetOutput(io.Discard)
+		logger.SetLevel(logrus.PanicLevel)
+		return logger
+	}
+	logger.SetOutput(to)
+	logger.SetLevel(logrus.DebugLevel)
+	logger.SetFormatter(formatter{w})
+	return logger
+}
+
+// formatter writes a line of the transcript: time, level, text, and the fields in the order of their
+// names.
+type formatter struct{ w *World }
+
+func (f formatter) Format(e *logrus.Entry) ([]byte, error) {
+	e.Time = f.w.engine.Now()
+	text := logrus.TextFormatter{DisableTimestamp: true, DisableColors: true}
+	line, err := text.Format(e)
+	return append([]byte(fmt.Sprintf("%12.6f ", f.w.since().Seconds())), line...), err
+}
