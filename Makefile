@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 
-UNIT     := go list ./... | grep -v /integration/ | xargs
+UNIT     := { go list ./... | grep -v /integration/; go list ./integration/sim/...; } | xargs
 GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
 
 .DEFAULT_GOAL := help

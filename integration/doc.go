@@ -29,6 +29,7 @@
 // victim. In that run bobbin/jobs, sessions, commands, workers and examples run once more on secure
 // clusters ("secured").
 //
-// Two more folders are not suites: bench measures Bobbin (docs/BENCHMARKS.md), and flinkrest records
-// the REST answers of a real Flink. The harness has their tests.
+// Three more folders are not suites: sim runs a cluster in one goroutine, without daemons, and belongs to
+// the unit tests; bench measures Bobbin (docs/BENCHMARKS.md); and flinkrest records the REST answers of a
+// real Flink. The harness has the tests of the last two.
 package integration
