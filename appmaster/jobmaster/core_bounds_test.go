@@ -143,7 +143,7 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 		c.settle(i)
 		taken++
 	}
-	if most := msg.MaxJobCounters / counterBytes; taken == 0 || taken > most {
+	if most := msg.MaxJobCounters / msg.CounterBytes; taken == 0 || taken > most {
 		t.Errorf("%d names are taken, at most %d", taken, most)
 	}
 	const tasks = 1000
@@ -166,7 +166,7 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 		}
 		entries += len(c.regions[i])
 	}
-	if size := entries * regionCounterBytes; size > c.most {
+	if size := entries * msg.RegionCounterBytes; size > c.most {
 		t.Errorf("regions that are half done hold %d counters, %d bytes of %d", entries, size, c.most)
 	}
 	for i := range tasks {

@@ -7,17 +7,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Estimates of memory, in bytes.
-const (
-	// counterBytes is the memory of a counter and its sum, without its name.
-	counterBytes = 64
-	// regionCounterBytes is the memory of a counter in a region that has not finished.
-	regionCounterBytes = 48
-	// taskCounterBytes is the room for counters that each task adds, out of the memory reserved for
-	// the task.
-	taskCounterBytes = 256
-)
-
 // counters adds up what tasks have counted. It holds sums, not the report of each task: one sum for
 // the job, and one for each region that may still restart and count again.
 type counters struct {
@@ -37,7 +26,7 @@ type counterName struct {
 // newCounters makes the counters of a job with this number of tasks.
 func newCounters(tasks int) counters {
 	return counters{
-		most:  msg.MaxJobCounters + tasks*taskCounterBytes,
+		most:  msg.JobCounterRoom(tasks),
 		names: make(map[string]*counterName), settled: make(map[string]int64), regions: make(map[int]map[string]int64),
 	}
 }
@@ -47,15 +36,15 @@ func (c *counters) fit(region int, reported map[string]int64) error {
 	bytes := c.bytes
 	for name := range reported {
 		if c.names[name] == nil {
-			bytes += counterBytes + len(name)
+			bytes += msg.CounterBytes + len(name)
 		}
 		if _, has := c.regions[region][name]; !has {
-			bytes += regionCounterBytes
+			bytes += msg.RegionCounterBytes
 		}
 	}
 	if bytes > c.most {
-		return fmt.Errorf("task reports %d counters, and with them the counters of the job need more than %d KiB (a counter needs room again in each region that has not finished); use fewer counters with shorter names, and no data in the names",
-			len(reported), c.most>>10)
+		return fmt.Errorf("task reports %d counters, and with them the counters of the job need more than %d KiB (a counter needs room again in each region that has not finished); %s",
+			len(reported), c.most>>10, msg.FewerCounters)
 	}
 	return nil
 }
@@ -74,7 +63,7 @@ func (c *counters) add(region int, reported map[string]int64) {
 	for name, n := range reported {
 		if _, has := sum[name]; !has {
 			name = c.use(name)
-			c.bytes += regionCounterBytes
+			c.bytes += msg.RegionCounterBytes
 		}
 		sum[name] += n
 	}
@@ -86,7 +75,7 @@ func (c *counters) use(name string) string {
 	if known == nil {
 		known = &counterName{text: name}
 		c.names[name] = known
-		c.bytes += counterBytes + len(name)
+		c.bytes += msg.CounterBytes + len(name)
 	}
 	known.sums++
 	return known.text
@@ -109,12 +98,12 @@ func (c *counters) settle(region int) {
 func (c *counters) restart(region int) {
 	//bobbin:anyorder each name is given up by itself, and the bytes are added up
 	for name := range c.regions[region] {
-		c.bytes -= regionCounterBytes
+		c.bytes -= msg.RegionCounterBytes
 		if known := c.names[name]; known.sums > 1 {
 			known.sums--
 		} else {
 			delete(c.names, name)
-			c.bytes -= counterBytes + len(name)
+			c.bytes -= msg.CounterBytes + len(name)
 		}
 	}
 	delete(c.regions, region)

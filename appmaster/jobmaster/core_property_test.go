@@ -354,7 +354,7 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 		w.outbox = append(w.outbox, changed(msg.TaskStateChange{Execution: id, State: msg.ExecutionRunning}))
 		finished := msg.TaskStateChange{State: msg.ExecutionFinished}
 		if mayFail && m.oneIn(50) {
-			finished.Counters = manyCounters(msg.MaxJobCounters / counterBytes) // more than fit
+			finished.Counters = manyCounters(msg.MaxJobCounters / msg.CounterBytes) // more than fit
 		}
 		end(finished)
 	}

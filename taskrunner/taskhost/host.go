@@ -33,10 +33,12 @@ type host struct {
 	options  Options
 	compiled Compiled
 	grace    time.Duration // for cancelled tasks
-	exchange DataPlane
-	open     Surroundings
-	stdout   io.Writer
-	log      logrus.FieldLogger
+	// counterRoom is the room for the counters of one task, in bytes (msg.TaskCounterRoom).
+	counterRoom int
+	exchange    DataPlane
+	open        Surroundings
+	stdout      io.Writer
+	log         logrus.FieldLogger
 
 	loop *actor.Loop[event, effect]
 	// outbox holds messages to the TaskExecutor. It needs no bound: each task has at most two
@@ -236,6 +238,8 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			splits:      make(chan *jobgraph.Split, 1),
 			window:      make(chan struct{}, collectWindow),
 			counters:    make(map[string]*operator.Counter),
+			counterRoom: h.counterRoom,
+			fail:        cancel,
 		},
 	}
 	h.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -41,8 +42,13 @@ type subtask struct {
 	// window holds a token for each batch that is not acknowledged. The loop takes tokens out.
 	window chan struct{}
 
-	mu       sync.Mutex // guards counters
-	counters map[string]*operator.Counter
+	counterRoom int               // msg.TaskCounterRoom of the job
+	fail        func(cause error) // ends the task's context
+
+	mu          sync.Mutex // guards what follows
+	counters    map[string]*operator.Counter
+	counterSize int   // of all counters
+	excess      error // why the task fails though its code may return no error
 }
 
 var _ operator.Subtask = (*subtask)(nil)
@@ -137,15 +143,35 @@ func (s *subtask) enterWindow(ctx context.Context) error {
 	}
 }
 
+// Counter fails the task if the JobMaster has no room for its counters. The counters that have no
+// room are not kept.
 func (s *subtask) Counter(name string) *operator.Counter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counter := s.counters[name]
-	if counter == nil {
-		counter = new(operator.Counter)
-		s.counters[name] = counter
+	if counter != nil {
+		return counter
 	}
+	counter = new(operator.Counter)
+	if s.excess != nil {
+		return counter
+	}
+	s.counterSize += msg.CounterSize(name)
+	if s.counterSize > s.counterRoom {
+		s.excess = operator.Permanent(fmt.Errorf("task has more than %d counters, and a task of this job may have %d KiB of counters with their names; %s",
+			len(s.counters), s.counterRoom>>10, msg.FewerCounters))
+		s.fail(s.excess)
+		return counter
+	}
+	s.counters[name] = counter
 	return counter
+}
+
+// exceeded says why the task fails although its code may return no error, or gives nil.
+func (s *subtask) exceeded() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.excess
 }
 
 func (s *subtask) counts() map[string]int64 {

@@ -49,6 +49,9 @@ func (t *task) attempt(ctx context.Context, e DataPlane) error {
 	var err error
 	labels := pprof.Labels(hostLabel, string(t.host), taskLabel, t.Execution.String())
 	pprof.Do(ctx, labels, func(ctx context.Context) { err = t.execute(ctx) })
+	if exceeded := t.subtask.exceeded(); exceeded != nil {
+		return exceeded // the code's error, if there is one, is a consequence
+	}
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,14 @@ type Compiled struct {
 	Tasks []operator.Task   // by VertexID
 }
 
+// subtasks is the number of tasks that the job has on all workers.
+func (c *Compiled) subtasks() (n int) {
+	for _, v := range c.Graph.Vertices {
+		n += v.Parallelism
+	}
+	return n
+}
+
 // Options are the dependencies that the process gives to a host.
 type Options struct {
 	Program Program
@@ -163,8 +171,9 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 	}
 	return &host{
 		start: start, options: o, compiled: compiled,
-		grace:    settings.Duration(config.TaskCancellationTimeout),
-		exchange: e, open: open,
+		grace:       settings.Duration(config.TaskCancellationTimeout),
+		counterRoom: msg.TaskCounterRoom(compiled.subtasks()),
+		exchange:    e, open: open,
 		stdout: &lines{to: o.Stdout},
 		log:    open.Logger.WithField("job", string(start.Job.ID)).WithField("host", string(start.Host)),
 	}, nil

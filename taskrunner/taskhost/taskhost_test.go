@@ -552,6 +552,39 @@ func TestResultsAreDeliveredBeforeTheEnd(t *testing.T) {
 	w.stop()
 }
 
+// TestCountersHaveABound would catch a task with data in the names of its counters: 65,536 names of
+// any length went to the JobMaster in one message before anything checked them.
+func TestCountersHaveABound(t *testing.T) {
+	for name, c := range map[string]struct {
+		after func(context.Context) error // what the code does when it has counted
+		names int
+		want  string // "": the task finishes
+	}{
+		"as many as the JobMaster takes": {func(context.Context) error { return nil }, 63, ""},
+		"more":                           {func(context.Context) error { return nil }, 1 << 16, "task has more than 63 counters, and a task of this job may have 64 KiB of counters with their names; use fewer counters with shorter names"},
+		"more, in code that ends with its context": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 64, "no data in the names"},
+	} {
+		p := chain([]int{1}, func(ctx context.Context, s operator.Subtask) error {
+			for n := range c.names {
+				s.Counter(fmt.Sprintf("%920d", n)).Add(1)
+			}
+			return c.after(ctx)
+		})
+		w := newWorker(t, "h1", p).ready()
+		deploy(p, w)
+		w.running(1)
+		m := w.final()
+		if c.want == "" {
+			if m.State != msg.ExecutionFinished || len(m.Counters) != c.names {
+				t.Errorf("%s: the task is %s with %d counters: %v", name, m.State, len(m.Counters), m.Failure)
+			}
+		} else if m.State != msg.ExecutionFailed || !strings.Contains(m.Failure.Message, c.want) || !m.Failure.Permanent || len(m.Counters) > 63 {
+			t.Errorf("%s: the task is %s with %d counters: %+v, want %q", name, m.State, len(m.Counters), m.Failure, c.want)
+		}
+		w.stop()
+	}
+}
+
 // TestProgressIsTold would catch a REST API that shows no progress until a task has ended.
 func TestProgressIsTold(t *testing.T) {
 	p := chain([]int{1, 1}, func(ctx context.Context, s operator.Subtask) error {
