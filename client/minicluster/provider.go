@@ -139,7 +139,7 @@ type host struct {
 	ended  chan error
 }
 
-func (h *host) Control() control.Channel { return control.New(h.conn, msg.HostToTaskExecutor) }
+func (h *host) Control() control.Channel { return taskexecutor.Controlling(h.conn) }
 func (h *host) PID() int                 { return 0 }
 func (h *host) Kill()                    { h.cancel() }
 

@@ -14,11 +14,18 @@ import (
 // errFrame says that a peer sent bytes that are not a frame.
 var errFrame = errors.New("malformed frame")
 
+// errTooLong says that a TaskExecutor sent a message that is longer than msg.MaxWorkerMessage.
+var errTooLong = errors.New("message is longer than a TaskExecutor may send")
+
 // maxToken bounds a fencing token, in bytes. Bobbin's have 32.
 const maxToken = 128
 
-// maxFrame bounds one gRPC message.
-const maxFrame = codec.MaxMessage + binary.MaxVarintLen16 + maxToken
+// maxFrame bounds one gRPC message, and maxWorkerFrame one of a TaskExecutor.
+const (
+	frameHead      = binary.MaxVarintLen16 + maxToken
+	maxFrame       = codec.MaxMessage + frameHead
+	maxWorkerFrame = msg.MaxWorkerMessage + frameHead
+)
 
 // encodeFrame returns a frame's bytes:
 //

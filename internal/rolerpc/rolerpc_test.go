@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -420,6 +421,33 @@ func TestAPeerSaysWhatItMay(t *testing.T) {
 			t.Errorf("the role has received %v", got)
 		}
 	})
+}
+
+// TestAWorkerSendsNoLongMessage would catch a worker whose messages of 64 MiB fill the memory of the
+// ApplicationMaster, an end of the worker's stream without a line in the log, and a bound on the long
+// messages of the ApplicationMaster.
+func TestAWorkerSendsNoLongMessage(t *testing.T) {
+	t.Parallel()
+	certificates, role, worker := newCluster(t), newAccepting(""), newRecorder()
+	var mux Mux
+	mux.Handle("resourcemanager", role.accept)
+	config := certificates.server(t)
+	log, logged := logtest.NewNullLogger()
+	config.Logger = log
+	stream := open(t, dial(t, serve(t, NewServer(config, &mux)), certificates.client(t)), "resourcemanager", worker)
+	long := msg.SlotsFreed{Slots: []msg.SlotOffer{{Allocation: ids.AllocationID(strings.Repeat("a", msg.MaxWorkerMessage+maxToken))}}}
+	(<-role.streams).Send(long)
+	worker.wait(t, 1)
+	stream.Send(long)
+	if err := role.cause(t); !errors.Is(err, errTooLong) || len(role.messages()) > 0 {
+		t.Errorf("the role was told %v, want errTooLong", err)
+	}
+	if last := logged.LastEntry(); last == nil || last.Level != logrus.ErrorLevel || !strings.Contains(fmt.Sprint(last.Data[logrus.ErrorKey]), "received message larger than max") {
+		t.Errorf("the log ends with %+v", last)
+	}
+	if err := worker.cause(t); !errors.Is(err, ErrPeerGone) {
+		t.Errorf("the worker was told %v, want ErrPeerGone", err)
+	}
 }
 
 // TestAStoppedPeerLosesNothingItIsTold would catch a stream to a peer with thousands of slots that

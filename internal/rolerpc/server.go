@@ -75,7 +75,7 @@ func NewServer(config Config, mux *Mux) *Server {
 	s.grpc = grpc.NewServer(
 		grpc.Creds(proving{credentials.NewTLS(config.TLS)}),
 		grpc.ForceServerCodecV2(rawCodec{}),
-		grpc.MaxRecvMsgSize(maxFrame), grpc.MaxSendMsgSize(maxFrame),
+		grpc.MaxRecvMsgSize(maxWorkerFrame), grpc.MaxSendMsgSize(maxFrame),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -203,7 +203,11 @@ func (w *serverWire) CloseSend() error {
 }
 
 func (w *serverWire) Receive(kinds msg.Kinds) (Frame, error) {
-	return receiveFrame(w.stream.RecvMsg, kinds)
+	f, err := receiveFrame(w.stream.RecvMsg, kinds)
+	if status.Code(err) == codes.ResourceExhausted { // gRPC has read no more than the message's length
+		err = fmt.Errorf("%w, %d bytes: %s", errTooLong, msg.MaxWorkerMessage, status.Convert(err).Message())
+	}
+	return f, err
 }
 
 func (w *serverWire) Shut() { w.once.Do(func() { close(w.done) }) }

@@ -157,6 +157,9 @@ func (s *Stream) read(h Handler) {
 	for {
 		f, err := s.wire.Receive(hears)
 		if err != nil {
+			if !errors.Is(err, ErrPeerGone) {
+				s.logger.WithError(err).Error("peer breaks the protocol, and its stream is ended")
+			}
 			s.end(err)
 			return
 		}

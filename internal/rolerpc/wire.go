@@ -14,8 +14,9 @@ type Wire interface {
 	Send(f Frame) error
 	// CloseSend says that no frame follows. Frames that were sent still arrive.
 	CloseSend() error
-	// Receive returns the next frame. The error is ErrPeerGone if the other end has closed, and
-	// msg.ErrKind for a message of another kind.
+	// Receive returns the next frame. The error is ErrPeerGone if the other end has closed. Every
+	// other error says that the peer breaks the protocol: msg.ErrKind for a message of another kind,
+	// errTooLong, errFrame, and those of codec.
 	Receive(kinds msg.Kinds) (Frame, error)
 	// Shut ends the stream at once and unblocks calls.
 	Shut()

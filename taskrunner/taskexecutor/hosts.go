@@ -106,8 +106,12 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel control.Channel
 		case err == nil:
 			s.loop.Tell(ctx, hostSaid{Host: id, Message: m})
 			continue
-		case errors.Is(err, control.ErrFrame), errors.Is(err, msg.ErrKind):
-			s.logger.WithField("host", id).WithError(err).Error("task host speaks another protocol")
+		case errors.Is(err, control.ErrFrame), errors.Is(err, control.ErrTooLong), errors.Is(err, msg.ErrKind):
+			s.logger.WithField("host", id).WithError(err).Error("task host breaks the protocol, and is ended")
+			// The core keeps this as the reason of the host's end.
+			s.loop.Tell(ctx, hostSaid{Host: id, Message: msg.HostLost{
+				Host: id, Failure: *msg.NewFailure("task host was ended, because it broke the protocol: "+err.Error(), ""),
+			}})
 		case !errors.Is(err, net.ErrClosed):
 			s.logger.WithField("host", id).WithError(err).Debug("control connection closed")
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/control"
@@ -100,7 +102,7 @@ type goroutineHost struct {
 	done   chan string
 }
 
-func (h *goroutineHost) Control() control.Channel { return control.New(h.conn, msg.HostToTaskExecutor) }
+func (h *goroutineHost) Control() control.Channel { return Controlling(h.conn) }
 func (h *goroutineHost) PID() int                 { return 0 }
 func (h *goroutineHost) Wait() Exit               { return Exit{How: <-h.done} }
 func (h *goroutineHost) Kill()                    { h.once.Do(func() { close(h.killed) }) }
@@ -369,6 +371,36 @@ func TestHostThatTakesNoMessagesIsKilled(t *testing.T) {
 		c.stop(nil)
 		c.finish(context.Canceled)
 	})
+}
+
+// TestAHostThatBreaksTheProtocolIsEnded would catch a host whose message fills the worker's memory, and
+// one that is ended without its reason in the job's failure and in the log.
+func TestAHostThatBreaksTheProtocolIsEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		sends msg.Message
+		want  string
+	}{
+		"a long message":    {msg.HostReady{DataAddress: strings.Repeat("a", msg.MaxWorkerMessage)}, "want at most 2097152: message is too long"},
+		"a strange message": {msg.ExecuteJob{}, msg.ErrKind.Error()},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			log, logged := logtest.NewNullLogger()
+			cluster := startCluster(t, goroutineHosts{behave: func(conn *control.Conn, _ <-chan struct{}) string {
+				return obey(conn, func(msg.StartHost) { _ = conn.Send(c.sends) })
+			}}, func(_ *Config, env *Environment) { env.Logger = log })
+			cluster.register()
+			if lost := next[msg.HostLost](t, cluster.jm.in); !strings.Contains(lost.Failure.Message, "it broke the protocol: ") || !strings.Contains(lost.Failure.Message, c.want) {
+				t.Errorf("%s: the JobMaster is told %+v, want %q", name, lost, c.want)
+			}
+			if !slices.ContainsFunc(logged.AllEntries(), func(e *logrus.Entry) bool {
+				return e.Level == logrus.ErrorLevel && strings.Contains(fmt.Sprint(e.Data[logrus.ErrorKey]), c.want)
+			}) {
+				t.Errorf("%s: the log does not say %q", name, c.want)
+			}
+			cluster.stop(nil)
+			cluster.finish(context.Canceled)
+		})
+	}
 }
 
 func TestLostResourceManagerIsFoundAgain(t *testing.T) {

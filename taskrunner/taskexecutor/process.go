@@ -19,7 +19,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/orphans"
 )
 
@@ -121,7 +120,7 @@ func (h *process) closeLogs() error {
 }
 
 // Control is the TaskExecutor's end of the connection.
-func (h *process) Control() control.Channel { return control.New(h.conn, msg.HostToTaskExecutor) }
+func (h *process) Control() control.Channel { return Controlling(h.conn) }
 
 // PID is the pid of the child.
 func (h *process) PID() int { return h.command.Process.Pid }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/sirupsen/logrus"
 
@@ -43,9 +44,17 @@ type HostSpec struct {
 	MemoryMB int
 }
 
+// Controlling makes a TaskExecutor's end of the control connection of a task host. It accepts
+// msg.HostToTaskExecutor, and messages of msg.MaxWorkerMessage at most.
+func Controlling(conn net.Conn) *control.Conn {
+	c := control.New(conn, msg.HostToTaskExecutor)
+	c.Bound(msg.MaxWorkerMessage)
+	return c
+}
+
 // Host is a running task host.
 type Host interface {
-	// Control is this end of the host's control connection. It accepts msg.HostToTaskExecutor.
+	// Control is this end of the host's control connection, as Controlling makes it.
 	Control() control.Channel
 	// PID is the pid of the host; 0 if it is not a process of its own.
 	PID() int

@@ -21,6 +21,7 @@ type core struct {
 
 	tasks    map[ids.ExecutionAttemptID]*taskState
 	stopping bool // the host ends with its last task
+	turn     int  // where the next report of progress begins, if one report has not room for all tasks
 	// graces has the time at which each cancelled task must have ended.
 	graces actor.Deadlines[ids.ExecutionAttemptID]
 
@@ -181,18 +182,31 @@ func (c *core) ended(e taskEnded) []effect {
 	return c.endIfIdle([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
 }
 
-// measured reports the progress of all tasks if any task has made progress.
+// maxProgress is the number of tasks whose progress fits into one message (msg.MaxWorkerMessage).
+const maxProgress = 1 << 12
+
+// measured reports the progress of all tasks if any task has made progress. Of more than maxProgress
+// tasks it reports only those that have made progress, in turns.
 func (c *core) measured(e measured) []effect {
 	var m msg.TasksProgress
 	moved := false
-	for _, progress := range e.Tasks {
+	first := 0
+	if len(e.Tasks) > maxProgress {
+		first = c.turn % len(e.Tasks)
+	}
+	for i := range e.Tasks {
+		progress := e.Tasks[(first+i)%len(e.Tasks)]
 		t := c.tasks[progress.Execution]
-		if t == nil {
+		if t == nil || len(e.Tasks) > maxProgress && t.reported == progress.Traffic {
 			continue
 		}
 		moved = moved || t.reported != progress.Traffic
 		t.reported = progress.Traffic
 		m.Tasks = append(m.Tasks, progress)
+		if len(m.Tasks) == maxProgress {
+			c.turn = first + i + 1
+			break
+		}
 	}
 	if !moved {
 		return nil

@@ -1,0 +1,15 @@
+package msg
+
+// MaxWorkerMessage bounds an encoded message of a task host to its TaskExecutor, and of a TaskExecutor
+// to a role, in bytes. The receiver ends a peer that announces a longer one. A TaskExecutor's own limit
+// of memory is 32 MB (internal/memory), and a hundred workers may write to one ApplicationMaster at the
+// same time. The longest messages of honest peers:
+//
+//	TaskStatesChanged     1,045 KiB  one change: 1 MiB of counters (maxTaskCounters, and shorter when they
+//	                                 are encoded), a failure of 20 KiB, and 1 KiB; several changes: 256 KiB
+//	TasksProgress           768 KiB  4,096 tasks of 192 bytes (taskhost's maxProgress)
+//	CollectBatch            257 KiB  operator.MaxCollectBatch and 1 KiB
+//	HostLost                 21 KiB  a failure
+//	SlotRequestsAnswered  2,048 KiB  3,495 refused slots of 600 bytes, in a container of 223 GB at least
+//	SlotReport, OfferSlots, SlotsFreed, RegisterTaskExecutor: 200 bytes a slot
+const MaxWorkerMessage = 2 << 20
