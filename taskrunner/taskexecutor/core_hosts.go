@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -194,9 +195,25 @@ func (c *core) hostSaid(e hostSaid) {
 		}
 	case msg.HostLost:
 		c.hostEnds(h, m.Failure)
-	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CollectBatch:
+	case msg.CollectBatch:
+		if len(m.Records) > operator.MaxCollectBatch {
+			c.hostTooMuch(j, len(m.Records))
+			return
+		}
+		c.sendJobMaster(j, m)
+	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit:
 		c.sendJobMaster(j, m)
 	default: // Heartbeat; a host sends nothing else
+	}
+}
+
+// hostTooMuch kills a host that sends a larger batch than its tasks may collect: such batches would
+// fill the memory of this worker while the JobMaster is stopped.
+func (c *core) hostTooMuch(j *job, size int) {
+	if j.host.failure == nil {
+		j.host.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended, because it broke the protocol: it collects %d bytes in one batch, and %d are the limit",
+			j.name(), size, operator.MaxCollectBatch), "")
+		c.emit(killHost{j.host.id})
 	}
 }
 

@@ -54,6 +54,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	split JOB                             a message that is passed on unchanged
 //	hello HOST [VERSION]
 //	ready|state HOST
+//	collect HOST BYTES                    in one batch
 //	fails HOST [permanent] TEXT           the host says why it ends
 //	exit HOST HOW [| CRASH [| OUTPUT]]
 //	over HOST                             it exceeds its share of memory
@@ -203,6 +204,8 @@ func (s *script) event(words []string) event {
 		return host(msg.Heartbeat{})
 	case "state":
 		return host(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{State: msg.ExecutionRunning}}})
+	case "collect":
+		return host(msg.CollectBatch{Records: make([]byte, s.number(args[2]))})
 	case "fails":
 		text, permanent := strings.CutPrefix(rest(2), "permanent ")
 		return host(msg.HostLost{Failure: msg.Failure{Message: text, Permanent: permanent}})
