@@ -96,8 +96,8 @@ func (c *Conn) Send(m msg.Message) error {
 }
 
 // Receive reads the next message. The error is io.EOF when the other side has closed its end or
-// died, and net.ErrClosed after Close. ErrFrame, msg.ErrKind and the errors of codec mean that the
-// two sides speak different protocols. ErrTooLong means that Bound forbids the message. After an
+// died, and net.ErrClosed after Close. ErrFrame, msg.ErrKind and codec.ErrMalformed mean that the two
+// sides speak different protocols. ErrTooLong means that Bound forbids the message. After an
 // error no further message can be read.
 func (c *Conn) Receive() (msg.Message, error) { return c.ReceiveHeld(nil) }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -106,7 +107,7 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel control.Channel
 		case err == nil:
 			s.loop.Tell(ctx, hostSaid{Host: id, Message: m})
 			continue
-		case errors.Is(err, control.ErrFrame), errors.Is(err, control.ErrTooLong), errors.Is(err, msg.ErrKind):
+		case errors.Is(err, control.ErrFrame), errors.Is(err, control.ErrTooLong), errors.Is(err, msg.ErrKind), errors.Is(err, codec.ErrMalformed):
 			s.logger.WithField("host", id).WithError(err).Error("task host breaks the protocol, and is ended")
 			// The core keeps this as the reason of the host's end.
 			s.loop.Tell(ctx, hostSaid{Host: id, Message: msg.HostLost{

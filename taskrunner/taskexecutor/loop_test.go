@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
@@ -374,14 +376,20 @@ func TestHostThatTakesNoMessagesIsKilled(t *testing.T) {
 }
 
 // TestAHostThatBreaksTheProtocolIsEnded would catch a host whose message fills the worker's memory, and
-// one that is ended without its reason in the job's failure and in the log.
+// one that is ended without its reason in the job's failure and in the log: the codec's limits were
+// only a closed connection at debug level.
 func TestAHostThatBreaksTheProtocolIsEnded(t *testing.T) {
+	many := make(map[string]int64)
+	for n := range 1<<16 + 1 {
+		many[strconv.Itoa(n)] = 0
+	}
 	for name, c := range map[string]struct {
 		sends msg.Message
 		want  string
 	}{
 		"a long message":    {msg.HostReady{DataAddress: strings.Repeat("a", msg.MaxWorkerMessage)}, "want at most 2097152: message is too long"},
 		"a strange message": {msg.ExecuteJob{}, msg.ErrKind.Error()},
+		"many elements":     {msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{Counters: many}}}, codec.ErrMalformed.Error()},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			log, logged := logtest.NewNullLogger()

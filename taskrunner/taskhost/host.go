@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -117,7 +118,8 @@ func (h *host) receive(ctx context.Context, conn control.Channel) {
 }
 
 // write sends the messages in the outbox until the outbox is closed, or the connection ends;
-// receive notices that, too.
+// receive notices that, too. A message that is too long to send ends the host: no other message may
+// come in its place, and without any the TaskExecutor would take the host for hanging.
 func (h *host) write(ctx context.Context, conn control.Channel) {
 	h.outbox.Serve(ctx, func(first msg.Message) bool {
 		batch := []msg.Message{first}
@@ -125,7 +127,12 @@ func (h *host) write(ctx context.Context, conn control.Channel) {
 			batch = append(batch, m)
 		}
 		for _, m := range joined(batch) {
-			if conn.Send(m) != nil {
+			err := conn.Send(m)
+			if errors.Is(err, codec.ErrTooLarge) { // the connection is intact
+				failure := msg.NewFailure("task host ends: "+err.Error(), "")
+				h.loop.Fail(errors.Join(err, conn.Send(msg.HostLost{Host: h.start.Host, Failure: *failure})))
+			}
+			if err != nil {
 				return false
 			}
 		}

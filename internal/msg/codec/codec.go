@@ -19,6 +19,10 @@ const MaxMessage = 64 << 20
 // ErrTooLarge says that a message exceeds MaxMessage.
 var ErrTooLarge = errors.New("message exceeds 64 MiB")
 
+// ErrMalformed says that Decode was given bytes that are no message, or a message with more elements
+// than an honest one has.
+var ErrMalformed = errors.New("malformed message")
+
 type envelope struct {
 	_    struct{} `cbor:",toarray"`
 	Kind string
@@ -68,14 +72,19 @@ func Encode(m msg.Message) ([]byte, error) {
 }
 
 // Decode decodes a message that Encode wrote, if it is of one of these kinds. Of other kinds it
-// reads only the name. It does not keep data.
+// reads only the name. It does not keep data. Errors: ErrTooLarge, ErrMalformed, msg.ErrKind.
 func Decode(data []byte, kinds msg.Kinds) (msg.Message, error) {
 	if len(data) > MaxMessage {
 		return nil, fmt.Errorf("decode message of %d bytes: %w", len(data), ErrTooLarge)
 	}
 	var e envelope
 	if err := decoding.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("decode message: %w", err)
+		return nil, fmt.Errorf("decode message: %w: %w", ErrMalformed, err)
 	}
-	return kinds.Decode(e.Kind, func(into any) error { return decoding.Unmarshal(e.Body, into) })
+	return kinds.Decode(e.Kind, func(into any) error {
+		if err := decoding.Unmarshal(e.Body, into); err != nil {
+			return fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+		return nil
+	})
 }

@@ -59,8 +59,11 @@ func TestFewBytesMakeNoLargeMessage(t *testing.T) {
 	body = binary.BigEndian.AppendUint32(body, elements)
 	body = append(body, bytes.Repeat([]byte{0xa0}, elements)...)
 	data := append([]byte("\x82\x6aSlotReport"), body...)
-	if m, err := codec.Decode(data, msg.TaskExecutorToResourceManager); err == nil {
-		t.Errorf("%d bytes became %d slots", len(data), len(m.(msg.SlotReport).Slots))
+	if m, err := codec.Decode(data, msg.TaskExecutorToResourceManager); !errors.Is(err, codec.ErrMalformed) {
+		t.Errorf("%d bytes became %v, %v", len(data), m, err)
+	}
+	if m, err := codec.Decode(data[:9], msg.TaskExecutorToResourceManager); !errors.Is(err, codec.ErrMalformed) {
+		t.Errorf("half a message became %v, %v", m, err)
 	}
 	few := append([]byte("\x82\x6aSlotReport"), "\xa1\x65Slots\x82\xa0\xa0"...)
 	if m, err := codec.Decode(few, msg.TaskExecutorToResourceManager); err != nil || len(m.(msg.SlotReport).Slots) != 2 {
