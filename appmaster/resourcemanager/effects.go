@@ -13,8 +13,9 @@ var errProviderHangs = errors.New("worker provider does not accept orders")
 type shell struct {
 	*ResourceManager
 	// calls holds the calls of the provider. It has no bound, because thousands of workers may be
-	// lost at once: each is released once. Of orders that only replace the last ones, only the
-	// newest waits.
+	// lost at once. A worker is released once, and checked once for each connection that it loses.
+	// A provider that takes no orders ends the ResourceManager (BoundHang), so they do not wait for
+	// long. Of orders that only replace the last ones, only the newest waits.
 	calls *actor.Outbox[func(context.Context)]
 }
 
