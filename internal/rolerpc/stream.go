@@ -34,9 +34,9 @@ const (
 	// leastRoom is the number of messages that may wait on any stream, for messages about the two
 	// ends themselves.
 	leastRoom = 1024
-	// roomPerShare is the further number for each slot or task that both ends share: its states,
-	// its splits and its collected records. Fewer messages wait for an honest peer, even if it is
-	// stopped for long, because each next message follows an answer to the last.
+	// roomPerShare is the further number for each slot or task in the share that SetShare has set:
+	// its states, its splits and its collected records. Fewer messages wait for an honest peer, even
+	// if it is stopped for long, because each next message follows an answer to the last.
 	roomPerShare = 8
 	// closeGrace is how long a closed stream may take to send the waiting messages and to receive
 	// the peer's close.
@@ -95,8 +95,9 @@ func (s *Stream) Target() string { return s.target }
 // a token unless they begin a registration. Before SetToken, it delivers all messages.
 func (s *Stream) SetToken(token string) { s.fence.SetToken(token) }
 
-// SetShare sets the amount of work that the two ends share, in slots or tasks. The number
-// of messages that may wait for the peer is proportional to it.
+// SetShare sets the most work that the two ends may share, in slots or tasks: the slots of a worker, or
+// all tasks of a job, since each of them may run on any worker. The number of messages that may wait
+// for the peer is proportional to it.
 func (s *Stream) SetShare(parts int) { s.outbox.SetRoom(leastRoom + roomPerShare*max(parts, 0)) }
 
 // Send queues a message and reports whether it was queued. The caller must not change the
