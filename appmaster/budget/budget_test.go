@@ -5,6 +5,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // TestDriversFitBesideTheMaster would catch a container that YARN kills because its drivers take too much
@@ -52,5 +53,17 @@ func TestDriversFitBesideTheMaster(t *testing.T) {
 		if alone := Of(launch.PerJob, options).Jobs; alone <= jobs {
 			t.Errorf("%s: a job alone has %d bytes, beside drivers %d", size, alone, jobs)
 		}
+	}
+}
+
+// TestAFailureHasOneSize would catch a JobMaster that keeps more failures than the Dispatcher counts when
+// the job has ended: the two had estimates of their own, 192 and 128 bytes beside the texts.
+func TestAFailureHasOneSize(t *testing.T) {
+	t.Parallel()
+	e := msg.ExceptionEntry{Failure: msg.Failure{Message: "m", Stack: "ss"}, Task: "ttt", Location: "llll"}
+	without := EndedSize(&msg.JobDetails{})
+	with := EndedSize(&msg.JobDetails{Exceptions: []msg.ExceptionEntry{e}, TaskFailures: []msg.ExceptionEntry{e}})
+	if size := int64(SizeOfFailure(&e)); size != FailureSize+10 || with-without != 2*size {
+		t.Errorf("two failures of %d bytes count as %d", size, with-without)
 	}
 }

@@ -1,8 +1,6 @@
 package budget
 
 import (
-	"slices"
-
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -26,10 +24,17 @@ const (
 
 // Estimates of the memory that an ended job takes, in bytes, without its texts.
 const (
-	endedSize     = 1 << 10 // with its maps, and its places in the Dispatcher's
-	vertexSize    = 512
-	exceptionSize = 128
+	endedSize  = 1 << 10 // with its maps, and its places in the Dispatcher's
+	vertexSize = 512
 )
+
+// FailureSize is for a failure of a job without its texts, in bytes: 128 bytes in a list that grows.
+const FailureSize = 192
+
+// SizeOfFailure estimates the memory of a failure of a job, in bytes.
+func SizeOfFailure(e *msg.ExceptionEntry) int {
+	return FailureSize + len(e.Failure.Message) + len(e.Failure.Stack) + len(e.Task) + len(e.Location)
+}
 
 // entrySize is for an entry of a map or a list, in bytes, without its texts.
 const entrySize = 64
@@ -70,8 +75,10 @@ func EndedSize(d *msg.JobDetails) int64 {
 	for _, v := range d.Vertices {
 		size += vertexSize + len(v.Name) + entrySize*(len(v.Tasks)+len(v.Inputs))
 	}
-	for _, e := range slices.Concat(d.Exceptions, d.TaskFailures) {
-		size += exceptionSize + len(e.Failure.Message) + len(e.Failure.Stack) + len(e.Task) + len(e.Location)
+	for _, entries := range [][]msg.ExceptionEntry{d.Exceptions, d.TaskFailures} {
+		for i := range entries {
+			size += SizeOfFailure(&entries[i])
+		}
 	}
 	for name := range d.Counters {
 		size += entrySize + len(name)

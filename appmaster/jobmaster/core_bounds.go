@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -35,17 +36,8 @@ const (
 	incidentBytes = msg.MaxJobFailures * 4 / 16
 )
 
-// fixedBytes estimates the memory of an entry without its texts; briefBytes that of a brief entry
-// with the names of its task and node.
-const (
-	fixedBytes = 192
-	briefBytes = fixedBytes + maxBrief + 1024
-)
-
-// entryBytes estimates the memory of an entry.
-func entryBytes(e *msg.ExceptionEntry) int {
-	return fixedBytes + len(e.Failure.Message) + len(e.Failure.Stack) + len(e.Task) + len(e.Location)
-}
+// briefBytes estimates the memory of a brief entry with the names of its task and node.
+const briefBytes = budget.FailureSize + maxBrief + 1024
 
 // boundHistory bounds the history to maxHistory root causes and historyBytes. It shortens an older
 // entry if the remaining entries would have no room, and drops the oldest ones that still have
@@ -58,10 +50,10 @@ func (c *core) boundHistory() {
 	for i := range c.history {
 		entry := &c.history[i]
 		left := historyBytes - (n-1-i)*briefBytes // the room that the older entries leave
-		if i > 0 && size+entryBytes(entry) > left {
+		if i > 0 && size+budget.SizeOfFailure(entry) > left {
 			entry.Failure = brief(entry.Failure)
 		}
-		if size += entryBytes(entry); i > 0 && size > historyBytes {
+		if size += budget.SizeOfFailure(entry); i > 0 && size > historyBytes {
 			clear(c.history[i:])
 			c.history = c.history[:i]
 			return
@@ -71,9 +63,9 @@ func (c *core) boundHistory() {
 
 // hasRoomForFailed tells whether another task's failure may be kept. The first failures are kept.
 func (c *core) hasRoomForFailed(entry msg.ExceptionEntry) bool {
-	size := entryBytes(&entry)
+	size := budget.SizeOfFailure(&entry)
 	for i := range c.failed {
-		size += entryBytes(&c.failed[i].entry)
+		size += budget.SizeOfFailure(&c.failed[i].entry)
 	}
 	return len(c.failed) == 0 || len(c.failed) < maxTaskFailures && size <= failedBytes
 }
@@ -83,7 +75,7 @@ func (c *core) boundLosses() {
 	size, first := 0, len(c.losses)
 	for ; first > max(0, len(c.losses)-maxLosses); first-- {
 		entry := c.losses[first-1].cause.Entry()
-		if size += entryBytes(&entry); first < len(c.losses) && size > lossBytes {
+		if size += budget.SizeOfFailure(&entry); first < len(c.losses) && size > lossBytes {
 			break
 		}
 	}
@@ -94,7 +86,7 @@ func (c *core) boundLosses() {
 // it keeps a brief one, which the memory reserved for its tasks covers.
 func (c *core) hasRoomForIncident(cause failover.Cause) bool {
 	entry := cause.Entry()
-	size := entryBytes(&entry)
+	size := budget.SizeOfFailure(&entry)
 	for _, r := range c.failing {
 		if size += c.regions[r].incident.TextBytes(); size > incidentBytes {
 			return false

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -44,18 +45,18 @@ func TestFailuresOfAJobAreBounded(t *testing.T) {
 		for _, r := range c.failing {
 			root, _ := c.regions[r].incident.Root(time.Time{})
 			if e := root.Entry(); len(e.Failure.Message) > maxBrief || e.Failure.Stack != "" {
-				size += entryBytes(&e)
+				size += budget.SizeOfFailure(&e)
 			}
 		}
 		for i := range c.history {
-			size += entryBytes(&c.history[i])
+			size += budget.SizeOfFailure(&c.history[i])
 		}
 		for i := range c.failed {
-			size += entryBytes(&c.failed[i].entry)
+			size += budget.SizeOfFailure(&c.failed[i].entry)
 		}
 		for _, l := range c.losses {
 			e := l.cause.Entry()
-			size += entryBytes(&e)
+			size += budget.SizeOfFailure(&e)
 		}
 		if size > msg.MaxJobFailures || len(c.history) > maxHistory || len(c.failed) > maxTaskFailures || len(c.losses) > maxLosses {
 			t.Fatalf("%d root causes, %d failures and %d losses of %d bytes are kept", len(c.history), len(c.failed), len(c.losses), size)
