@@ -11,8 +11,12 @@ const (
 	// failures that it remembers, and its counters.
 	masterSize = 64<<10 + msg.MaxJobFailures + msg.MaxJobCounters
 	// subtaskSize is for a subtask in all lists of its job, with its share of a region, of a slot and of a
-	// deployment message, and with a few counters and a failure.
-	subtaskSize = 1 << 10
+	// deployment message, and with a few counters and two brief failures of its region: 1 KiB.
+	subtaskSize = listedSize + msg.TaskCounterBytes + 2*BriefFailure
+	listedSize  = 256
+	// BriefFailure is the most that a JobMaster keeps of a failure's text when many regions fail at once,
+	// in bytes.
+	BriefFailure = 256
 	// plannedSize is for a vertex with its entries in maps, linkSize for an edge.
 	plannedSize, linkSize = 1 << 10, 256
 	// splitSize is for a split and its places in the queues. partSize is for one of its parts, in a list

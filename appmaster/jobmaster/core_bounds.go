@@ -20,9 +20,9 @@ const (
 	// maxLosses bounds the lost hosts that are kept to explain later failures.
 	maxLosses = 64
 	// maxBrief bounds the text of a failure when many regions fail at once, in bytes. Each region
-	// holds at most two such texts until it restarts; the memory reserved for its tasks covers
-	// them.
-	maxBrief = 256
+	// holds at most two such texts until it restarts. The memory reserved for its tasks has room
+	// for them (package budget).
+	maxBrief = budget.BriefFailure
 	// maxReason bounds the reason for which a node is set aside, in bytes. The reason may begin
 	// with the name, hash and location of a program, and a file, before the cause.
 	maxReason = 1024

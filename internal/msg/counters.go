@@ -6,8 +6,8 @@ const (
 	CounterBytes = 64
 	// RegionCounterBytes is the memory of a counter in a region that has not finished.
 	RegionCounterBytes = 48
-	// TaskCounterBytes is the room for counters that each task adds, out of the memory reserved for
-	// the task.
+	// TaskCounterBytes is the room for counters that each task adds. It is a part of the memory that
+	// the Dispatcher reserves for the task.
 	TaskCounterBytes = 256
 	// maxTaskCounters bounds the counters of one task. A job has more room from 3,840 tasks on.
 	maxTaskCounters = 1 << 20
