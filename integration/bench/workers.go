@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -106,8 +107,8 @@ func newMaster(ctx context.Context, r *rig) (_ *master, err error) {
 		Registration:    yarnworkers.RegistrationAt("localhost", 1),
 		Nodes:           nodes,
 		Launch:          m.workers.launch,
-		Heartbeat:       yarnworkers.DefaultHeartbeat,
-		RequestInterval: yarnworkers.DefaultRequestInterval,
+		Heartbeat:       config.Config{}.Duration(config.YarnHeartbeatInterval),
+		RequestInterval: config.Config{}.Duration(config.YarnContainerRequestInterval),
 	}, quiet())
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 
 // orderIn gives the effects of an order for two workers, on a core with this place for workers.
 func orderIn(place launch.WorkerPlace, nodes []records.NodeReport) (*core, []effect) {
-	c := newCore(DefaultHeartbeat, DefaultRequestInterval, place, nodes)
+	c := newCore(defaultHeartbeat, defaultRequestInterval, place, nodes)
 	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default"}})
 	return c, c.Step(testEpoch, ordered{resourcemanager.Orders{Spec: testSpec, Total: 2}})
 }
@@ -73,7 +73,7 @@ func TestWorkersAreAskedForWithWhatElseTheyNeed(t *testing.T) {
 	nodes := testNodes()
 	nodes[1].Capability = nodes[1].Capability.With("disk", gigabytes(8))
 	place := launch.WorkerPlace{External: records.NewResourceValues(map[string]records.ResourceAmount{"disk": {Value: 4}})}
-	c := newCore(DefaultHeartbeat, DefaultRequestInterval, place, nodes)
+	c := newCore(defaultHeartbeat, defaultRequestInterval, place, nodes)
 	largest := records.Resource{MemoryMB: 4096, VCores: 8}.With("disk", gigabytes(8))
 	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default", Maximum: largest}})
 	ask := asked(t, c.Step(testEpoch, ordered{resourcemanager.Orders{Spec: testSpec, Total: 2}})).asks[0]

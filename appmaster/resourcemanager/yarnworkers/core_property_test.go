@@ -282,7 +282,7 @@ func (y *yarn) unanswered(t *rapid.T, id records.ContainerID) {
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := &yarn{
-			core: newCore(DefaultHeartbeat, DefaultRequestInterval, launch.WorkerPlace{}, testNodes()), now: testEpoch,
+			core: newCore(defaultHeartbeat, defaultRequestInterval, launch.WorkerPlace{}, testNodes()), now: testEpoch,
 			held: make(map[records.ContainerID]string), orphans: make(map[records.ContainerID]bool), reported: make(map[ids.ResourceID]string),
 		}
 		y.step(t, registered{})
@@ -358,7 +358,7 @@ func (y *yarn) settle(t *rapid.T) {
 		for len(y.checking) > 0 {
 			y.checked(t)
 		}
-		y.now = y.now.Add(DefaultHeartbeat)
+		y.now = y.now.Add(defaultHeartbeat)
 		y.step(t, woken{})
 		if y.request != nil {
 			y.apply(t, y.take())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
@@ -23,6 +24,9 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
 
 var (
+	defaultHeartbeat       = config.Config{}.Duration(config.YarnHeartbeatInterval)
+	defaultRequestInterval = config.Config{}.Duration(config.YarnContainerRequestInterval)
+
 	testEpoch   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	testAttempt = records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
 	testSpec    = resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1}
@@ -50,7 +54,7 @@ func containerID(number int) records.ContainerID {
 func TestCoreTranscripts(t *testing.T) {
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
 		s := &script{t: t, now: testEpoch}
-		s.stepper.Core = newCore(DefaultHeartbeat, DefaultRequestInterval, launch.WorkerPlace{}, testNodes())
+		s.stepper.Core = newCore(defaultHeartbeat, defaultRequestInterval, launch.WorkerPlace{}, testNodes())
 		return s.command
 	})
 }

@@ -284,7 +284,7 @@ func run(t *testing.T, y *fakeYARN) (d *Provider, u *upward, stop func() error) 
 			return records.ContainerLaunchContext{Commands: []string{id.String()}}, nil
 		},
 		ClientToAMKey: y.keep,
-		Heartbeat:     DefaultHeartbeat, RequestInterval: DefaultRequestInterval,
+		Heartbeat:     defaultHeartbeat, RequestInterval: defaultRequestInterval,
 	}, quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -379,7 +379,7 @@ func TestAnEndWaitsForADeadNodeOnlySoLong(t *testing.T) {
 		if err := d.Deregister(t.Context(), msg.ApplicationFailed, "why"); err != nil {
 			t.Error(err)
 		}
-		if waited := time.Since(began); waited != 2*DefaultHeartbeat {
+		if waited := time.Since(began); waited != 2*defaultHeartbeat {
 			t.Errorf("deregistered after %v", waited)
 		}
 		stop()

@@ -68,7 +68,7 @@ func submit(t *testing.T, fake *yarnfake.Fake) *application {
 		Launch: func(records.ContainerID, records.NodeID, resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 			return records.ContainerLaunchContext{Commands: []string{"a worker"}}, nil
 		},
-		Heartbeat: DefaultHeartbeat, RequestInterval: DefaultRequestInterval,
+		Heartbeat: defaultHeartbeat, RequestInterval: defaultRequestInterval,
 	}, quiet())
 	fail(err)
 	return a
@@ -127,7 +127,7 @@ func TestAnApplicationEndsAfterItsNodeHasShrunk(t *testing.T) {
 			t.Fatalf("reported: %q", u.events)
 		}
 		fake.RestartNode(fake.Nodes()[0], smallNode)
-		time.Sleep(DefaultHeartbeat)
+		time.Sleep(defaultHeartbeat)
 		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 2})
 		time.Sleep(time.Second)
 		if u.count("completed") != 1 || u.count("refused: YARN refuses workers of 4096 MB and 4 vcores in queue root.default") != 1 {
@@ -165,7 +165,7 @@ func TestASessionOutlivesARefusal(t *testing.T) {
 			t.Errorf("with small nodes the job is told %q", told)
 		}
 		s.fake.RestartNode(node, large)
-		time.Sleep(DefaultHeartbeat) // then YARN reports it
+		time.Sleep(defaultHeartbeat) // then YARN reports it
 		if told := s.job(t, "j2"); told != "" {
 			t.Errorf("with large nodes again the job is told %q", told)
 		}
@@ -264,7 +264,7 @@ func TestAFrozenNodeManagerIsGivenUp(t *testing.T) {
 		const all = 10
 		for _, total := range []int{2, all} { // the second time over the connections of the first
 			a.provider.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: total})
-			time.Sleep(3 * DefaultRequestInterval / 2)
+			time.Sleep(3 * defaultRequestInterval / 2)
 			fake.Beat() // YARN gives the containers now, and the provider learns of them a moment later
 			if total == all {
 				fake.Freeze(fake.Nodes()[0])

@@ -62,20 +62,14 @@ type Config struct {
 	// ClientToAMKey receives the key that YARN gives with the registration, from another goroutine.
 	// The key is empty on clusters without security. nil: the key is not used.
 	ClientToAMKey func(key []byte)
-	// Heartbeat is yarn.heartbeat.interval, 5 s. RequestInterval is
-	// yarn.heartbeat.container-request-interval, 100 ms, and holds while requests are outstanding.
+	// Heartbeat is yarn.heartbeat.interval. RequestInterval is
+	// yarn.heartbeat.container-request-interval, and holds while requests are outstanding.
 	Heartbeat       time.Duration
 	RequestInterval time.Duration
 	// Progress gives the progress of the application, 0 to 1. It is called before each heartbeat
 	// and must not block. nil: YARN gets 1.
 	Progress func() float32
 }
-
-// Default values of a Config's times.
-const (
-	DefaultHeartbeat       = 5 * time.Second
-	DefaultRequestInterval = 100 * time.Millisecond
-)
 
 // Provider is a resourcemanager.WorkerProvider. Make it with New.
 type Provider struct {

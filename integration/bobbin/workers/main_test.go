@@ -24,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -100,8 +101,8 @@ func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options
 		ResourceManager: rm, NodeManagers: nm, Nodes: nodes,
 		Registration:    amrm.RegisterRequest{Host: "localhost", RPCPort: -1, TrackingURL: "http://localhost:1"},
 		Launch:          a.workers.launch,
-		Heartbeat:       yarnworkers.DefaultHeartbeat,
-		RequestInterval: yarnworkers.DefaultRequestInterval,
+		Heartbeat:       config.Config{}.Duration(config.YarnHeartbeatInterval),
+		RequestInterval: config.Config{}.Duration(config.YarnContainerRequestInterval),
 	}, logger)
 	if err != nil {
 		t.Fatal(err)
