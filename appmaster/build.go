@@ -94,7 +94,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	case launch.PerJob: // the program has planned on the client's machine
 		m.mode = &perJob{m.component, env, staged}
 	case launch.Application:
-		programs.Limits.Job = int(shares.Jobs / 2) // only this program submits jobs, and a job's text takes half as much as the job
+		programs.Limits.Job = int(shares.JobText) // only this program submits jobs
 		a := newApplication(m.component, env, staged, m.tokens, programs, logger)
 		m.mode, m.drivers = a, a.drivers
 	case launch.Session:

@@ -66,6 +66,9 @@ type Shares struct {
 	// Memory for all jobs, for requests that are being read, and for answers that are being written, in
 	// bytes.
 	Jobs, Requests, Answers int64
+	// JobText is the longest text of a job of an application's program, which is read outside Requests:
+	// decoded (growth), it fits into Jobs. In bytes.
+	JobText int64
 }
 
 // Of divides the container of a cluster of the given mode.
@@ -87,5 +90,6 @@ func Of(mode launch.Mode, options config.Config) Shares {
 	}
 	heap := int64(heapMB) << 20
 	s.Jobs, s.Requests, s.Answers = heap*jobsPart/100, heap*requestsPart/100, heap*answersPart/100
+	s.JobText = s.Jobs / growth
 	return s
 }

@@ -18,13 +18,15 @@ import (
 )
 
 // TestJobsTakeNoMoreThanTheirRoom would catch a planner's job that takes more memory decoded than a room
-// sets aside for its text, and a job that is too long although a session of the default size must run it.
+// sets aside for its text, a job of an application's program that takes more than all jobs may (its text
+// had half of their memory), and a job that is too long although a session of the default size must run it.
 // It prints the figures of the package's comment.
 func TestJobsTakeNoMoreThanTheirRoom(t *testing.T) {
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerProcessSize.Name(): "512m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	application := Of(launch.Application, options)
 	largest := NewRoom(Of(launch.Session, options).Requests, options).Largest()
 	jobs := map[string]jobgraph.JobGraph{
 		"10,000 files, one in a split": files(10_000, 1), "10,000 files, 16 in a split": files(10_000, 16), "10,000 files in 40 splits": files(10_000, 250),
@@ -52,6 +54,9 @@ func TestJobsTakeNoMoreThanTheirRoom(t *testing.T) {
 			t.Logf("%s: %d bytes of %s hold %.1f times as much", name, one.length, encoding, float64(one.held)/float64(one.length))
 			if one.held > growth*max(one.length, smallText) || one.length > largest {
 				t.Errorf("%s: %d bytes of %s hold %d, want %d times as much at most, and %d bytes", name, one.length, encoding, one.held, growth, largest)
+			}
+			if longest := int64(one.held) * application.JobText / int64(max(one.length, smallText)); longest > application.Jobs {
+				t.Errorf("%s: %d bytes of %s would hold %d, and an application has %d for its jobs", name, application.JobText, encoding, longest, application.Jobs)
 			}
 		}
 	}
