@@ -47,7 +47,8 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	if m.files, err = dfs.Carried(env.handed(logger)); err != nil {
 		return nil, err
 	}
-	staged, err := readStaged(ctx, m.files, env.launch)
+	shares := budget.Of(env.launch.Mode, env.config)
+	staged, err := readStaged(ctx, m.files, env.launch, shares.Staged)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	if err != nil {
 		return nil, err
 	}
-	settling, shares := newSettling(), budget.Of(env.launch.Mode, env.config)
+	settling := newSettling()
 	if m.component, err = NewComponent(describeCluster(env, shares.Jobs, m.files, store, settling), source, logger); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -380,6 +381,32 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 				t.Errorf("build = %v, want %v and %q", err, test.want, test.text)
 			}
 		})
+	}
+}
+
+// TestAStagedJobThatIsTooLargeIsFinal would catch an ApplicationMaster that decodes a job for which its
+// container has no memory: YARN killed it, started a second attempt, and told the client nothing of the
+// job's size.
+func TestAStagedJobThatIsTooLargeIsFinal(t *testing.T) {
+	t.Parallel()
+	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	w := newWorkers(t, content)
+	s := runMaster(t, t.Context(), w, content, func(e *environment) {
+		var err error
+		if e.config, err = config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerProcessSize.Name(): "1m"}}); err != nil {
+			t.Fatal(err)
+		}
+	}, nil)
+	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed {
+		t.Errorf("run = %+v, %v; want FAILED", s.outcome, err)
+	}
+	for _, part := range []string{"too large", launch.StagedFile + " has 0.", "memory for 0.0 MiB: raise jobmanager.memory.process.size"} {
+		if !strings.Contains(s.outcome.Diagnostics, part) {
+			t.Errorf("diagnostics %q lack %q", s.outcome.Diagnostics, part)
+		}
+	}
+	if lines := w.lines(); !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "deregister FAILED") }) {
+		t.Errorf("YARN is told %q", lines)
 	}
 }
 

@@ -19,6 +19,9 @@ type perJob struct {
 }
 
 func (j *perJob) run(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+	if j.staged.tooLarge != "" {
+		return dispatcher.Failed(j.staged.tooLarge, ""), nil
+	}
 	j.outputs.begin(j.staged.Job.ID, &j.staged.graph) // an earlier attempt may have written
 	err := j.Dispatcher.Submit(ctx, dispatcher.Submission{
 		Job: j.staged.Job.ID, Graph: &j.staged.graph, Program: j.env.launch.ProgramRef,

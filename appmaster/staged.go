@@ -6,28 +6,36 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
-
-// maxStaged is the largest size of the staged file, in bytes. Most of the file are a job's splits.
-const maxStaged = 256 << 20
 
 // staged is the content of the file that the client has staged.
 type staged struct {
 	launch.Staged                   // without the encoded graph of Job
 	graph         jobgraph.JobGraph // of Job; empty if there is no job
+	tooLarge      string            // why a job was not read, or ""; another attempt would fail in the same way
 }
 
-func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged, error) {
+// readStaged reads the staged file if it has at most the given number of bytes. A job that is too large is
+// no error, because the cluster must tell YARN before it ends.
+func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster, most int64) (staged, error) {
 	var s staged
 	uri := l.StagingDir + "/" + launch.StagedFile
-	content, err := files.ReadFile(ctx, uri, maxStaged)
+	content, err := files.ReadFile(ctx, uri, most)
 	if err == nil {
 		s, err = decodeStaged(content, l.Mode)
+	}
+	if l.Mode == launch.PerJob && errors.Is(err, filesystem.ErrTooLarge) {
+		if info, unknown := files.Stat(ctx, uri); unknown == nil {
+			return staged{tooLarge: fmt.Sprintf("%v: its staged file %s has %.1f MiB, and the ApplicationMaster has memory for %.1f MiB: raise %s, or divide the job",
+				msg.ErrJobTooLarge, uri, float64(info.Size)/(1<<20), float64(most)/(1<<20), config.JobManagerProcessSize)}, nil
+		}
 	}
 	if err != nil {
 		return s, fmt.Errorf("read staged file %s: %w", uri, err)
@@ -45,7 +53,7 @@ func decodeStaged(content []byte, mode launch.Mode) (s staged, err error) {
 	case err != nil:
 	case s.Job != nil:
 		err = json.Unmarshal(s.Job.Graph, &s.graph)
-		s.Job.Graph = nil // up to maxStaged bytes, which budget does not count
+		s.Job.Graph = nil // budget does not count it
 	case mode == launch.PerJob:
 		err = errNoJob
 	}

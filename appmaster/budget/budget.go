@@ -69,6 +69,10 @@ type Shares struct {
 	// JobText is the longest text of a job of an application's program, which is read outside Requests:
 	// decoded (growth), it fits into Jobs. In bytes.
 	JobText int64
+	// Staged is the longest file that the client stages for a cluster's start, in bytes. Nothing else takes
+	// memory then: a copy of the text, and what is decoded from it, have the whole heap. Together they are
+	// 3.2 times as long as the file at most, by the figures above, and growth leaves the rest for garbage.
+	Staged int64
 }
 
 // Of divides the container of a cluster of the given mode.
@@ -90,6 +94,6 @@ func Of(mode launch.Mode, options config.Config) Shares {
 	}
 	heap := int64(heapMB) << 20
 	s.Jobs, s.Requests, s.Answers = heap*jobsPart/100, heap*requestsPart/100, heap*answersPart/100
-	s.JobText = s.Jobs / growth
+	s.JobText, s.Staged = s.Jobs/growth, heap/growth
 	return s
 }
