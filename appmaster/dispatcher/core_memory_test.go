@@ -34,7 +34,7 @@ func collecting(results int) *jobgraph.JobGraph {
 func filled(t interface{ Fatal(...any) }, limit, size int) *collect.Buffer {
 	b := collect.New(limit)
 	acknowledged := int64(0)
-	for sequence := int64(0); size > 0 && sequence < acknowledged+collect.MaxOutstanding; sequence++ {
+	for sequence := int64(0); size > 0 && sequence < acknowledged+msg.CollectWindow; sequence++ {
 		n := min(size, operator.MaxCollectBatch)
 		a, err := b.Add(sequence, make([]byte, n))
 		if err != nil {

@@ -172,6 +172,10 @@ type SplitAssigned struct {
 	Split     *jobgraph.Split
 }
 
+// CollectWindow is the number of batches that a task may send before the first of them is
+// acknowledged.
+const CollectWindow = 4
+
 // CollectBatch carries records of a collect sink to the JobMaster, for the client.
 type CollectBatch struct {
 	Execution ids.ExecutionAttemptID

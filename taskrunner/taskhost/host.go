@@ -43,7 +43,7 @@ type host struct {
 
 	loop *actor.Loop[event, effect]
 	// outbox holds messages to the TaskExecutor. It needs no bound: each task has at most two
-	// states, one request for a split and collectWindow batches on their way. Progress is measured
+	// states, one request for a split and msg.CollectWindow batches on their way. Progress is measured
 	// only while nothing waits, and heartbeats are sent only as answers.
 	outbox *actor.Outbox[msg.Message]
 
@@ -243,7 +243,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			stdout:      h.stdout,
 			post:        h.loop.Post,
 			splits:      make(chan *jobgraph.Split, 1),
-			window:      make(chan struct{}, collectWindow),
+			window:      make(chan struct{}, msg.CollectWindow),
 			counters:    make(map[string]*operator.Counter),
 			counterRoom: h.counterRoom,
 			fail:        cancel,

@@ -15,10 +15,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
-// collectWindow is the number of collected batches of each task that may be on their way to the
-// JobMaster.
-const collectWindow = 4
-
 // subtask is the host as a task's code sees it. It belongs to the task's goroutine, except for the
 // parts that the loop uses.
 type subtask struct {
@@ -124,7 +120,7 @@ func (s *subtask) acknowledge(n int) {
 
 // collectedAll waits until every batch is acknowledged.
 func (s *subtask) collectedAll(ctx context.Context) error {
-	for range collectWindow {
+	for range msg.CollectWindow {
 		if err := s.enterWindow(ctx); err != nil {
 			return err
 		}

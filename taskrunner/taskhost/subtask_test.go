@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // TestCollectHasAWindow would catch results that fill the memory of the ApplicationMaster while the
@@ -16,12 +17,12 @@ func TestCollectHasAWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		posted := 0
 		s := &subtask{
-			window: make(chan struct{}, collectWindow),
+			window: make(chan struct{}, msg.CollectWindow),
 			post:   func(context.Context, event) error { posted++; return nil },
 		}
 		done := make(chan error)
 		go func() {
-			for range 2 * collectWindow {
+			for range 2 * msg.CollectWindow {
 				if err := s.Collect(t.Context(), []byte("x")); err != nil {
 					done <- err
 					return
@@ -29,9 +30,9 @@ func TestCollectHasAWindow(t *testing.T) {
 			}
 			done <- s.collectedAll(t.Context())
 		}()
-		for acknowledged := range 2 * collectWindow {
+		for acknowledged := range 2 * msg.CollectWindow {
 			synctest.Wait()
-			if want := min(collectWindow+acknowledged, 2*collectWindow); posted != want {
+			if want := min(msg.CollectWindow+acknowledged, 2*msg.CollectWindow); posted != want {
 				t.Errorf("%d batches are sent when %d are acknowledged, want %d", posted, acknowledged, want)
 			}
 			select {

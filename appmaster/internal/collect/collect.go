@@ -18,13 +18,10 @@ const (
 	// MaxBuffered is the most that a Buffer holds between the task and the client.
 	MaxBuffered = 16 << 20
 	// LeastBuffered is the least room with which a task can continue. The task then waits for the client
-	// after each MaxOutstanding batches.
-	LeastBuffered = MaxOutstanding * operator.MaxCollectBatch
+	// after each msg.CollectWindow batches.
+	LeastBuffered = msg.CollectWindow * operator.MaxCollectBatch
 	// maxTotal is the most that a job may collect.
 	maxTotal = 100 << 20
-	// MaxOutstanding is the number of batches that a task may send before the
-	// first of them is acknowledged.
-	MaxOutstanding = 4
 	// maxPage is the largest page, except a page of one larger batch.
 	maxPage = 1 << 20
 )
@@ -86,8 +83,8 @@ func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 	switch {
 	case sequence != b.arrived:
 		return Acknowledged{}, fmt.Errorf("%w: batch %d arrived instead of batch %d", errOutOfOrder, sequence, b.arrived)
-	case b.arrived-b.acked >= MaxOutstanding:
-		return Acknowledged{}, fmt.Errorf("%w: more than %d batches without acknowledgement", errOutOfOrder, MaxOutstanding)
+	case b.arrived-b.acked >= msg.CollectWindow:
+		return Acknowledged{}, fmt.Errorf("%w: more than %d batches without acknowledgement", errOutOfOrder, msg.CollectWindow)
 	case len(records) > operator.MaxCollectBatch:
 		return Acknowledged{}, fmt.Errorf("%w: a batch has %d bytes, more than %d", errOutOfOrder, len(records), operator.MaxCollectBatch)
 	case b.total+int64(len(records)) > maxTotal:

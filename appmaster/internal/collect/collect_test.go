@@ -63,7 +63,7 @@ func heldBack(t *testing.T, b *Buffer, limit int) {
 	batch := make([]byte, operator.MaxCollectBatch)
 	outstanding, held := 0, 0
 	n := int64(0)
-	for outstanding < MaxOutstanding {
+	for outstanding < msg.CollectWindow {
 		a, err := b.Add(n, batch)
 		if err != nil {
 			t.Fatalf("batch %d: %v", n, err)
@@ -190,7 +190,7 @@ func TestClientReadsWhatTheTaskSent(t *testing.T) {
 				b.Reset()
 				sent, sequence, acknowledged = nil, 0, 0
 			case 1, 2, 3, 4, 5:
-				if sequence-acknowledged >= MaxOutstanding {
+				if sequence-acknowledged >= msg.CollectWindow {
 					continue
 				}
 				batch := bytes.Repeat([]byte{byte(sequence)}, rapid.IntRange(0, operator.MaxCollectBatch).Draw(t, "size"))
