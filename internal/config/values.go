@@ -18,7 +18,7 @@ const (
 	Kibibyte       = 1024 * Byte
 	Mebibyte       = 1024 * Kibibyte
 	Gibibyte       = 1024 * Mebibyte
-	Tebibyte       = 1024 * Gibibyte
+	tebibyte       = 1024 * Gibibyte
 )
 
 // Megabytes returns the size in YARN's MB (MiB), rounded up.
@@ -35,7 +35,7 @@ func (b Bytes) String() string {
 	for _, unit := range []struct {
 		size Bytes
 		name string
-	}{{Tebibyte, "t"}, {Gibibyte, "g"}, {Mebibyte, "m"}, {Kibibyte, "k"}} {
+	}{{tebibyte, "t"}, {Gibibyte, "g"}, {Mebibyte, "m"}, {Kibibyte, "k"}} {
 		if b != 0 && b%unit.size == 0 {
 			return strconv.FormatInt(int64(b/unit.size), 10) + unit.name
 		}
@@ -63,7 +63,7 @@ func parseMemory(text string, unit Bytes) (Bytes, error) {
 	case "g", "gb", "gibibytes":
 		unit = Gibibyte
 	case "t", "tb", "tebibytes":
-		unit = Tebibyte
+		unit = tebibyte
 	default:
 		return 0, fmt.Errorf("%q has an unknown unit, want b, k, m, g or t: %w", text, ErrInvalid)
 	}

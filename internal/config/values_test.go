@@ -38,7 +38,7 @@ func TestSizesAsFlinkWritesThem(t *testing.T) {
 		{"1g", Byte, Gibibyte},
 		{"1 gb", Byte, Gibibyte},
 		{"64 kb", Byte, 64 * Kibibyte},
-		{"1T", Byte, Tebibyte},
+		{"1T", Byte, tebibyte},
 		{"1024", Byte, 1024},
 		{"1024", Mebibyte, Gibibyte},
 		{"10 bytes", Mebibyte, 10},
@@ -70,7 +70,7 @@ func TestFormsReadBack(t *testing.T) {
 			t.Errorf("%s: got %s, %v", FormatDuration(d), got, err)
 		}
 		b := Bytes(rapid.Int64Min(0).Draw(t, "bytes"))
-		if got, err := parseMemory(b.String(), Tebibyte); err != nil || got != b {
+		if got, err := parseMemory(b.String(), tebibyte); err != nil || got != b {
 			t.Errorf("%s: got %s, %v", b, got, err)
 		}
 	})

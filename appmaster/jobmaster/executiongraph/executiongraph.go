@@ -20,10 +20,10 @@ import (
 
 // Errors of lookups by an id that came from outside.
 var (
-	// ErrUnknown says that the job has no such subtask.
-	ErrUnknown = errors.New("no such execution")
-	// ErrStale says that the attempt is not the subtask's current one.
-	ErrStale = errors.New("execution was restarted")
+	// errUnknown says that the job has no such subtask.
+	errUnknown = errors.New("no such execution")
+	// errStale says that the attempt is not the subtask's current one.
+	errStale = errors.New("execution was restarted")
 )
 
 // Execution is the current attempt of one subtask. Only the Graph changes its State.
@@ -117,14 +117,14 @@ func (g *Graph) Vertex(v int) []Execution {
 // Counts gives the number of tasks of a vertex in each state; states without tasks are missing.
 func (g *Graph) Counts(v int) map[msg.ExecutionState]int { return maps.Clone(g.counts[v]) }
 
-// Current finds an execution by an id from another process. The error is ErrUnknown or ErrStale.
+// Current finds an execution by an id from another process. The error is errUnknown or errStale.
 func (g *Graph) Current(id ids.ExecutionAttemptID) (*Execution, error) {
 	if id.Vertex < 0 || id.Vertex >= len(g.first) || id.Subtask < 0 || id.Subtask >= g.job.Vertices[id.Vertex].Parallelism {
-		return nil, fmt.Errorf("%w: %s", ErrUnknown, id)
+		return nil, fmt.Errorf("%w: %s", errUnknown, id)
 	}
 	e := &g.executions[g.first[id.Vertex]+id.Subtask]
 	if e.ID.Attempt != id.Attempt {
-		return nil, fmt.Errorf("%w: %s is now %s", ErrStale, id, e.ID)
+		return nil, fmt.Errorf("%w: %s is now %s", errStale, id, e.ID)
 	}
 	return e, nil
 }

@@ -250,11 +250,11 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 	if diff := cmp.Diff(want, *e); diff != "" {
 		t.Errorf("restarted execution differs (-want +got):\n%s", diff)
 	}
-	if _, err := g.Current(old); !errors.Is(err, ErrStale) {
+	if _, err := g.Current(old); !errors.Is(err, errStale) {
 		t.Errorf("old attempt: got error %v", err)
 	}
 	for _, id := range []ids.ExecutionAttemptID{{Vertex: -1}, {Vertex: 1}, {Subtask: -1}, {Subtask: 2}} {
-		if _, err := g.Current(id); !errors.Is(err, ErrUnknown) {
+		if _, err := g.Current(id); !errors.Is(err, errUnknown) {
 			t.Errorf("%s: got error %v", id, err)
 		}
 	}
