@@ -8,9 +8,14 @@ import (
 // purePackages are the packages of other modules that a core may use. They do no I/O, take no lock,
 // start no goroutine and read no clock.
 var purePackages = map[string]use{
-	"bytes": {}, "cmp": {}, "container/heap": {}, "container/list": {}, "crypto/sha256": {}, "encoding/binary": {}, "encoding/hex": {},
+	"bytes": {}, "cmp": {}, "container/heap": {}, "container/list": {}, "crypto/hmac": {}, "crypto/sha1": {}, "crypto/sha256": {}, "encoding/binary": {}, "encoding/hex": {},
 	"encoding/json": {}, "errors": {}, "hash/fnv": {}, "iter": {}, "maps": {}, "math": {}, "math/big": {}, "math/bits": {}, "net/netip": {},
 	"path": {}, "slices": {}, "sort": {}, "strconv": {}, "strings": {}, "unicode": {}, "unicode/utf8": {},
+	// Encoding of messages. protoimpl and impl are what generated methods call.
+	"google.golang.org/protobuf/proto": {}, "google.golang.org/protobuf/encoding/protowire": {}, "google.golang.org/protobuf/reflect/protoreflect": {},
+	"google.golang.org/protobuf/runtime/protoimpl": {}, "google.golang.org/protobuf/internal/impl": {},
+	// Only methods, such as those of a hash: a core has no value that does I/O.
+	"hash": {only: []string{}}, "io": {only: []string{}},
 	"fmt":          {not: []string{"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"}},
 	"math/rand":    {only: []string{"New", "NewSource", "NewZipf"}}, // the others draw from a shared source
 	"math/rand/v2": {only: []string{"New", "NewChaCha8", "NewPCG", "NewZipf"}},
