@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
 // Config describes the cluster. The zero value has one node.
@@ -26,6 +27,15 @@ type Config struct {
 	// MaxAttempts bounds the starts of an ApplicationMaster
 	// (yarn.resourcemanager.am.max-attempts). 0: 2.
 	MaxAttempts int
+	// MasterExpiry is how long an ApplicationMaster may be silent
+	// (yarn.am.liveness-monitor.expiry-interval-ms). 0: for ever.
+	MasterExpiry time.Duration
+	// NodeExpiry is how long a NodeManager may be silent
+	// (yarn.nm.liveness-monitor.expiry-interval-ms). 0: for ever.
+	NodeExpiry time.Duration
+	// StoreDelay is how long the ResourceManager takes to record that an application has
+	// finished. 0: no time.
+	StoreDelay time.Duration
 	// Heartbeat is the time between two heartbeats of each NodeManager, at which
 	// containers are granted. 0: 100 ms; negative: none but those of Fake.Beat.
 	Heartbeat time.Duration
@@ -64,7 +74,7 @@ type Container struct {
 // cluster is a Config with its defaults.
 type cluster struct {
 	Config
-	settings settings
+	settings books.Settings
 	qops     []sasl.QOP
 }
 
@@ -86,8 +96,9 @@ func (c Config) withDefaults() (cluster, error) {
 	if err != nil {
 		return cluster{}, fmt.Errorf("start fake cluster: protection %q: %w", c.Protection, err)
 	}
-	return cluster{Config: c, qops: qops, settings: settings{
-		minimum: c.Minimum, maximum: c.Maximum, configured: c.Maximum, maxAttempts: c.MaxAttempts, clientTokens: c.ClientTokens,
+	return cluster{Config: c, qops: qops, settings: books.Settings{
+		Minimum: c.Minimum, Maximum: c.Maximum, MaxAttempts: c.MaxAttempts, ClientTokens: c.ClientTokens,
+		MasterExpiry: c.MasterExpiry, NodeExpiry: c.NodeExpiry, StoreDelay: c.StoreDelay,
 	}}, nil
 }
 

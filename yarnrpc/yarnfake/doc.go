@@ -24,8 +24,11 @@
 //   - ContainerManagementProtocol, with NM and container tokens: start, stop, status
 //     and signal. Containers are child processes, started from a bash script as a
 //     NodeManager writes it, or calls of Config.Run.
+//   - Expiry of silent masters and nodes, and an end that takes time to be recorded, if the Config
+//     says so.
 //   - Faults on request of a test: see Fake.Refuse, Drop, Delay, Standby, RestartResourceManager,
-//     RollAMRMKey, LoseNode, RestartNode, Freeze, Preempt and FailContainer.
+//     RestartResourceManagerAlone, LoseResourceManager, RollAMRMKey, LoseNode, RestartNode, Freeze,
+//     Preempt and FailContainer.
 //
 // The fake grants containers in a fixed order: node after node at each heartbeat, applications by
 // age, asks by priority and request id. Two runs with the same calls and heartbeats (Fake.Beat)
@@ -37,11 +40,12 @@
 // containers; moves, priorities and lifetimes; localization from anywhere but file: (and archives are not
 // unpacked); reinitialization of containers, auxiliary services, logs on HDFS, web
 // pages and REST; high availability beyond Standby; the limits that a real NodeManager
-// sets to processes; expiry of masters that fall silent. Calls that are left out
+// sets to processes. Calls that are left out
 // answer RpcNoSuchMethodException. NodeManagers and ResourceManager talk to each
 // other by plain calls, not over ResourceTracker.
 //
-// A Fake has the goroutines of its servers, one for heartbeats and one for each running container.
-// Stop ends all and waits. The ResourceManager's state is a pure core (books.go). Any number of
-// goroutines may use a Fake. Only tests may import the package.
+// A Fake has the goroutines of its servers, one for heartbeats, one for alarms, and one for each
+// running container. Stop ends all and waits. The state of the ResourceManager and of each
+// NodeManager is a pure core (package books). Any number of goroutines may use a Fake. Only tests
+// may import the package.
 package yarnfake

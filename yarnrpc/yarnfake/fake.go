@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
 // Fake is a running cluster.
@@ -32,8 +33,10 @@ type Fake struct {
 	stopped  error
 	tasks    sync.WaitGroup // heartbeats and containers
 
-	mu    sync.Mutex // guards books and the order of their effects
-	books books
+	moved chan struct{} // has an element after a step: the alarm may be another
+
+	mu sync.Mutex // guards what follows, the cores of the nodes, and the order of effects
+	rm *books.ResourceManager
 }
 
 // Start starts a cluster. Its owner stops it.
@@ -43,8 +46,8 @@ func Start(c Config) (*Fake, error) {
 		return nil, err
 	}
 	f := &Fake{
-		cluster: full, stopping: make(chan struct{}), servers: make(map[string]*rpctest.Server),
-		books: books{settings: full.settings, keys: newKeys(), started: time.Now().UnixMilli()},
+		cluster: full, stopping: make(chan struct{}), servers: make(map[string]*rpctest.Server), moved: make(chan struct{}, 1),
+		rm: books.NewResourceManager(full.settings, newKeys(), time.Now()),
 	}
 	dir, remove, err := full.workplace()
 	if err != nil {
@@ -57,6 +60,7 @@ func Start(c Config) (*Fake, error) {
 	if full.Heartbeat > 0 {
 		f.tasks.Go(f.beats)
 	}
+	f.tasks.Go(f.alarms)
 	return f, nil
 }
 
@@ -83,8 +87,9 @@ func (f *Fake) open(dir string) error {
 		if m.id, err = records.ParseNodeID(address); err != nil {
 			return err
 		}
+		m.core = books.NewNodeManager(m.id, f.cluster.Node)
 		f.managers = append(f.managers, m)
-		f.books.nodes = append(f.books.nodes, &node{id: m.id, capability: f.cluster.Node, heard: time.Now()})
+		f.tell(m, books.Start{})
 	}
 	f.conf = new(hadoopconf.Conf).With("yarnfake", map[string]string{
 		"yarn.resourcemanager.address":             clientAddress,
@@ -145,7 +150,7 @@ func (f *Fake) Stop() error {
 	f.stop.Do(func() {
 		close(f.stopping)
 		for _, m := range f.managers {
-			m.empty()
+			f.tell(m, books.Stop{})
 		}
 		for server := range maps.Values(f.servers) {
 			server.Close()
@@ -162,7 +167,7 @@ func (f *Fake) Stop() error {
 func (f *Fake) Beat() {
 	for _, m := range f.managers {
 		if !m.frozen.Load() {
-			f.step(nodeBeat{m.id})
+			f.tell(m, books.Beat{})
 		}
 	}
 }
@@ -180,22 +185,80 @@ func (f *Fake) beats() {
 	}
 }
 
-// step passes an event to the books and performs their effects. It returns the answer for
+// alarms wakes the ResourceManager when it wants that.
+func (f *Fake) alarms() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-f.moved:
+		case <-timer.C:
+			f.step(books.Tick{})
+		case <-f.stopping:
+			return
+		}
+		timer.Stop()
+		f.mu.Lock()
+		alarm := f.rm.Alarm()
+		f.mu.Unlock()
+		if !alarm.IsZero() {
+			timer.Reset(time.Until(alarm))
+		}
+	}
+}
+
+// step passes an event to the ResourceManager and performs its effects. It returns the answer for
 // the caller, if there is one.
-func (f *Fake) step(e event) answer {
+func (f *Fake) step(e books.Event) books.Answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var reply answer
-	for _, effect := range f.books.step(time.Now(), e) {
+	return f.stepLocked(e)
+}
+
+// tell passes an event to a NodeManager, as step does.
+func (f *Fake) tell(m *nodeManager, e books.NodeEvent) books.Answer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tellLocked(m, e)
+}
+
+// stepLocked does the work of step. An order for a node reaches the node at once.
+func (f *Fake) stepLocked(e books.Event) books.Answer {
+	var reply books.Answer
+	for _, effect := range f.rm.Step(time.Now(), e) {
 		switch effect := effect.(type) {
-		case answer:
+		case books.Answer:
 			reply = effect
-		case launch:
-			f.manager(effect.node).launchMaster(effect.request)
-		case kill:
-			f.manager(effect.node).kill(effect.id, effect.exit, effect.reason)
-		case emptyNode:
-			f.manager(effect.node).empty()
+		case books.ToNode:
+			if m := f.manager(effect.To()); m != nil {
+				f.tellLocked(m, effect)
+			}
+		default:
+		}
+	}
+	select {
+	case f.moved <- struct{}{}:
+	default:
+	}
+	return reply
+}
+
+// tellLocked does the work of tell. A node's report reaches the ResourceManager at once.
+func (f *Fake) tellLocked(m *nodeManager, e books.NodeEvent) books.Answer {
+	var reply books.Answer
+	for _, effect := range m.core.Step(time.Now(), e) {
+		switch effect := effect.(type) {
+		case books.Answer:
+			reply = effect
+		case books.Run:
+			m.run(effect)
+		case books.End:
+			m.end(effect.ID)
+		case books.Signal:
+			m.signal(effect)
+		case books.ToResourceManager:
+			f.stepLocked(effect)
+		default:
 		}
 	}
 	return reply
@@ -214,9 +277,9 @@ func (f *Fake) manager(id records.NodeID) *nodeManager {
 func (f *Fake) lost(address string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, n := range f.books.nodes {
-		if n.id.String() == address {
-			return n.lost
+	for _, m := range f.managers {
+		if m.id.String() == address {
+			return !m.core.Up()
 		}
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
 // When says whether a fault hits a call before or after its execution.
@@ -64,7 +65,34 @@ func (f *Fake) Standby(on bool) {
 // and running containers are recovered. Registrations, response ids, asks and containers
 // that were not started are lost. Ids of later containers have a higher epoch.
 func (f *Fake) RestartResourceManager() {
-	f.step(restarted{})
+	f.mu.Lock()
+	f.stepLocked(books.Restarted{})
+	for _, m := range f.managers {
+		if !m.frozen.Load() {
+			f.tellLocked(m, books.Resync{Node: m.id})
+		}
+	}
+	f.mu.Unlock()
+	f.disconnect()
+}
+
+// RestartResourceManagerAlone is like RestartResourceManager, but the new ResourceManager learns of
+// a node and its containers only with the node's next heartbeat, as in YARN. A master that
+// registers before finds containers missing, and gets them later.
+func (f *Fake) RestartResourceManagerAlone() {
+	f.step(books.Restarted{})
+	f.disconnect()
+}
+
+// LoseResourceManager restarts the ResourceManager without recovery. It knows no applications, no
+// tokens and no keys of the previous one, and ends their containers when the nodes report them.
+func (f *Fake) LoseResourceManager() {
+	f.step(books.StateLost{Keys: newKeys()})
+	f.disconnect()
+}
+
+// disconnect breaks the connections to the ResourceManager.
+func (f *Fake) disconnect() {
 	f.client.Disconnect()
 	f.masters.Disconnect()
 }
@@ -73,9 +101,8 @@ func (f *Fake) RestartResourceManager() {
 // previous key get a new token from allocate. The key before that is no longer valid.
 func (f *Fake) RollAMRMKey() {
 	f.mu.Lock()
-	id := f.books.keys.amrm.id
-	f.mu.Unlock()
-	f.step(keyRolled{newKey(id + firstRolled)})
+	defer f.mu.Unlock()
+	f.stepLocked(books.KeyRolled{Key: newKey(f.rm.AMRMKeyID() + firstRolled)})
 }
 
 // firstRolled is the difference between the id of a key and that of its successor. It
@@ -86,7 +113,7 @@ const firstRolled = 100
 // and masters learn that the node is unusable.
 func (f *Fake) LoseNode(id records.NodeID) {
 	if m := f.manager(id); m != nil {
-		f.step(nodeGone{id})
+		f.gone(m)
 		m.server.Close()
 	}
 }
@@ -98,10 +125,18 @@ func (f *Fake) LoseNode(id records.NodeID) {
 // (RMNodeImpl.ReconnectNodeTransition).
 func (f *Fake) RestartNode(id records.NodeID, capability records.Resource) {
 	if m := f.manager(id); m != nil {
-		f.step(nodeRestarted{id, capability})
+		f.gone(m)
 		m.server.Disconnect()
-		m.back()
+		f.tell(m, books.Start{Capability: capability})
 	}
+}
+
+// gone ends a node's process and tells the ResourceManager.
+func (f *Fake) gone(m *nodeManager) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tellLocked(m, books.Stop{})
+	f.stepLocked(books.NodeGone{Node: m.id})
 }
 
 // Freeze stops a node as SIGSTOP does. Until Thaw, the node accepts connections but
@@ -125,12 +160,12 @@ func (f *Fake) Thaw(id records.NodeID) {
 // Preempt takes a container back for the scheduler: it ends with ExitPreempted, which
 // does not count as an attempt of an ApplicationMaster.
 func (f *Fake) Preempt(id records.ContainerID) {
-	f.step(containerTaken{id: id, exit: records.ExitPreempted, reason: "Container preempted by scheduler"})
+	f.step(books.ContainerTaken{ID: id, Exit: records.ExitPreempted, Reason: "Container preempted by scheduler"})
 }
 
 // FailContainer ends a running container with the given status.
 func (f *Fake) FailContainer(id records.ContainerID, exit records.ExitStatus, diagnostics string) {
-	f.step(containerTaken{id: id, exit: exit, reason: diagnostics})
+	f.step(books.ContainerTaken{ID: id, Exit: exit, Reason: diagnostics})
 }
 
 func (s *faults) add(one fault) {
@@ -155,10 +190,18 @@ func (s *faults) take(method string, resourceManager bool) (fault, bool) {
 	return one, true
 }
 
-// answer decodes a call's request and executes it, unless a fault prevents it.
-func (f *Fake) answer(call *rpctest.Call, request proto.Message, resourceManager bool, execute func() (proto.Message, error)) (proto.Message, error) {
+// answer takes a call's request and executes it, unless a fault prevents it.
+func (f *Fake) answer(call *rpctest.Call, resourceManager bool, step func(request []byte) books.Answer) (proto.Message, error) {
+	request := raw(nil)
 	if err := call.Decode(request); err != nil {
 		return nil, err
+	}
+	execute := func() (proto.Message, error) {
+		reply := step(request.ProtoReflect().GetUnknown())
+		if reply.Exception != nil {
+			return nil, java(reply.Exception)
+		}
+		return raw(reply.Response), nil
 	}
 	fault, struck := f.faults.take(call.Call.Method, resourceManager)
 	if !struck {

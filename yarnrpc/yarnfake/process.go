@@ -43,7 +43,7 @@ func runProcess(ctx context.Context, r *run, p places) (records.ExitStatus, stri
 		case err := <-ended:
 			_ = syscall.Kill(group, syscall.SIGKILL) // its remaining children
 			return exitOf(err, finish())
-		case signal := <-r.signal:
+		case signal := <-r.signals:
 			_ = syscall.Kill(group, signal) // it may have ended just now
 		case <-stop:
 			stop = nil

@@ -1,6 +1,9 @@
 package yarnfake
 
 import (
+	"crypto/rand"
+	"crypto/sha1"
+	"errors"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -10,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/testing/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
 // clientCall answers a call of ApplicationClientProtocol.
@@ -17,8 +21,7 @@ func (f *Fake) clientCall(call *rpctest.Call) (proto.Message, error) {
 	if call.Call.Protocol != yarnrpc.ApplicationClientProtocol {
 		return nil, rpctest.NoSuchProtocol(call)
 	}
-	request := clientRequests()[call.Call.Method]
-	if request == nil {
+	if !books.HasClientMethod(call.Call.Method) {
 		return nil, rpctest.NoSuchMethod(call)
 	}
 	user := call.User
@@ -29,9 +32,8 @@ func (f *Fake) clientCall(call *rpctest.Call) (proto.Message, error) {
 		}
 		user = d.Owner
 	}
-	return f.answer(call, request, true, func() (proto.Message, error) {
-		reply := f.step(clientCall{user: user, request: request})
-		return reply.message, reply.err
+	return f.answer(call, true, func(request []byte) books.Answer {
+		return f.step(books.ClientCall{User: user, Method: call.Call.Method, Request: request})
 	})
 }
 
@@ -40,35 +42,54 @@ func (f *Fake) masterCall(call *rpctest.Call) (proto.Message, error) {
 	if call.Call.Protocol != yarnrpc.ApplicationMasterProtocol {
 		return nil, rpctest.NoSuchProtocol(call)
 	}
-	var request proto.Message
-	switch call.Call.Method {
-	case "registerApplicationMaster":
-		request = new(yarnpb.RegisterApplicationMasterRequestProto)
-	case "allocate":
-		request = new(yarnpb.AllocateRequestProto)
-	case "finishApplicationMaster":
-		request = new(yarnpb.FinishApplicationMasterRequestProto)
-	default:
+	if !books.HasMasterMethod(call.Call.Method) {
 		return nil, rpctest.NoSuchMethod(call)
 	}
 	id, err := identifier.DecodeAMRM(&creds.Token{Kind: creds.KindAMRM, Identifier: []byte(call.User)})
 	if err != nil {
 		return nil, err
 	}
-	return f.answer(call, request, true, func() (proto.Message, error) {
-		reply := f.step(masterCall{attempt: id.Attempt, keyID: id.KeyID, request: request})
-		return reply.message, reply.err
+	return f.answer(call, true, func(request []byte) books.Answer {
+		return f.step(books.MasterCall{Attempt: id.Attempt, KeyID: id.KeyID, Method: call.Call.Method, Request: request})
 	})
 }
 
 func (f *Fake) delegationPassword(id []byte) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.books.delegationPassword(time.Now(), id)
+	password, err := f.rm.DelegationPassword(time.Now(), id)
+	return password, java(err)
 }
 
 func (f *Fake) amrmPassword(id []byte) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.books.amrmPassword(id)
+	password, err := f.rm.AMRMPassword(id)
+	return password, java(err)
+}
+
+// java makes an exception of the books one that reaches the client as it is.
+func java(err error) error {
+	if e, is := errors.AsType[*books.Exception](err); is {
+		return rpctest.Exception(e.Class, e.Message)
+	}
+	return err
+}
+
+// raw returns a message that consists of encoded bytes. Its type has no fields, so that all of them
+// are unknown fields, which are kept as they are.
+func raw(encoded []byte) proto.Message {
+	m := new(yarnpb.SubmitApplicationResponseProto)
+	m.ProtoReflect().SetUnknown(encoded)
+	return m
+}
+
+func newKey(id int32) books.Key {
+	secret := make([]byte, sha1.Size)
+	_, _ = rand.Read(secret) // never fails
+	return books.Key{ID: id, Secret: secret}
+}
+
+func newKeys() books.Keys {
+	return books.Keys{AMRM: newKey(1), NM: newKey(2), Container: newKey(3), Client: newKey(4), Delegation: newKey(5)}
 }

@@ -1,4 +1,4 @@
-package yarnfake
+package books
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ func millis(t time.Time) *int64 { return proto.Int64(pbconv.Millis(t)) }
 
 func (n *node) http() string { return n.id.Host + ":8042" }
 
-func (b *books) nodeReport(n *node) *yarnpb.NodeReportProto {
+func (b *ResourceManager) nodeReport(n *node) *yarnpb.NodeReportProto {
 	state := records.NodeRunning
 	if n.lost {
 		state = records.NodeLost
@@ -33,7 +33,7 @@ func (b *books) nodeReport(n *node) *yarnpb.NodeReportProto {
 }
 
 // active returns the number of nodes that accept containers.
-func (b *books) active() int32 {
+func (b *ResourceManager) active() int32 {
 	var count int32
 	for _, n := range b.nodes {
 		if !n.lost {
@@ -44,7 +44,7 @@ func (b *books) active() int32 {
 }
 
 // headroom returns the free resources.
-func (b *books) headroom() records.Resource {
+func (b *ResourceManager) headroom() records.Resource {
 	var free records.Resource
 	for _, n := range b.nodes {
 		if !n.lost {
@@ -54,13 +54,13 @@ func (b *books) headroom() records.Resource {
 	return free
 }
 
-func (b *books) applicationReport(app *application, caller string) *yarnpb.ApplicationReportProto {
+func (b *ResourceManager) applicationReport(app *application, caller string) *yarnpb.ApplicationReportProto {
 	a := app.attempt()
 	r := &yarnpb.ApplicationReportProto{
 		ApplicationId:               pbconv.ApplicationIDProto(app.id),
 		User:                        proto.String(app.user),
 		Queue:                       proto.String(queuePath),
-		Name:                        proto.String(app.context.GetApplicationName()),
+		Name:                        proto.String(app.context.Name),
 		Host:                        proto.String(a.host),
 		RpcPort:                     proto.Int32(a.rpcPort),
 		YarnApplicationState:        pbconv.ApplicationStateProto(app.state),
@@ -74,19 +74,27 @@ func (b *books) applicationReport(app *application, caller string) *yarnpb.Appli
 		FinalApplicationStatus:      pbconv.FinalApplicationStatusProto(app.final),
 		CurrentApplicationAttemptId: pbconv.ApplicationAttemptIDProto(a.id),
 		Progress:                    proto.Float32(a.progress),
-		ApplicationType:             proto.String(app.context.GetApplicationType()),
-		ApplicationTags:             app.context.GetApplicationTags(),
-		UnmanagedApplication:        proto.Bool(app.context.GetUnmanagedAm()),
-		Priority:                    pbconv.PriorityProto(pbconv.Priority(app.context.GetPriority())),
+		ApplicationType:             proto.String(app.context.Type),
+		ApplicationTags:             app.context.Tags,
+		UnmanagedApplication:        proto.Bool(app.context.Unmanaged),
+		Priority:                    pbconv.PriorityProto(app.priority()),
 		AppResource_Usage:           app.usage(),
 	}
-	if app.context.GetUnmanagedAm() && a.state == records.AttemptLaunched && caller == app.user {
+	if app.context.Unmanaged && a.state == records.AttemptLaunched && caller == app.user {
 		r.AmRmToken = pbconv.TokenProto(b.keys.amrmToken(a.id))
 	}
-	if b.settings.clientTokens && a.registered && a.live() {
+	if b.settings.ClientTokens && a.registered && a.live() {
 		r.ClientToAmToken = pbconv.TokenProto(b.keys.clientToken(a.id, caller))
 	}
 	return r
+}
+
+// priority returns the application's priority, by default 0.
+func (app *application) priority() records.Priority {
+	if p := app.context.Priority; p != nil {
+		return *p
+	}
+	return 0
 }
 
 func (app *application) usage() *yarnpb.ApplicationResourceUsageReportProto {
@@ -141,7 +149,7 @@ func containerReport(c *container) *yarnpb.ContainerReportProto {
 	}
 }
 
-func (b *books) metrics() *yarnpb.YarnClusterMetricsProto {
+func (b *ResourceManager) metrics() *yarnpb.YarnClusterMetricsProto {
 	all, active := int32(len(b.nodes)), b.active()
 	return &yarnpb.YarnClusterMetricsProto{
 		NumNodeManagers: proto.Int32(active), NumActiveNms: proto.Int32(active), NumLostNms: proto.Int32(all - active),
@@ -152,7 +160,7 @@ func (b *books) metrics() *yarnpb.YarnClusterMetricsProto {
 
 // queue describes a queue. Like a real ResourceManager, it returns nil for an unknown
 // queue.
-func (b *books) queue(r *yarnpb.GetQueueInfoRequestProto, caller string) *yarnpb.QueueInfoProto {
+func (b *ResourceManager) queue(r *yarnpb.GetQueueInfoRequestProto, caller string) *yarnpb.QueueInfoProto {
 	q := &yarnpb.QueueInfoProto{
 		QueueName: proto.String(queueName), QueuePath: proto.String(queuePath),
 		Capacity: proto.Float32(1), MaximumCapacity: proto.Float32(1), CurrentCapacity: proto.Float32(0),
@@ -196,12 +204,12 @@ func queueRights() *yarnpb.GetQueueUserAclsInfoResponseProto {
 func (app *application) selected(r *yarnpb.GetApplicationsRequestProto, caller string) bool {
 	among := func(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }
 	states := r.GetApplicationStates()
-	tags := len(r.GetApplicationTags()) == 0 || slices.ContainsFunc(app.context.GetApplicationTags(), func(tag string) bool {
+	tags := len(r.GetApplicationTags()) == 0 || slices.ContainsFunc(app.context.Tags, func(tag string) bool {
 		return slices.Contains(r.GetApplicationTags(), tag)
 	})
-	return among(r.GetApplicationTypes(), app.context.GetApplicationType()) &&
+	return among(r.GetApplicationTypes(), app.context.Type) &&
 		(len(states) == 0 || slices.Contains(states, *pbconv.ApplicationStateProto(app.state))) &&
 		among(r.GetUsers(), app.user) && (among(r.GetQueues(), queueName) || among(r.GetQueues(), queuePath)) && tags &&
-		(r.Name == nil || r.GetName() == app.context.GetApplicationName()) &&
+		(r.Name == nil || r.GetName() == app.context.Name) &&
 		(r.GetScope() != yarnpb.ApplicationsRequestScopeProto_OWN || app.user == caller)
 }

@@ -1,8 +1,7 @@
-package yarnfake
+package books
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -51,17 +50,12 @@ func (a *attempt) take(r *yarnpb.ResourceRequestProto, capability records.Resour
 	}
 }
 
-// beat places containers on a node that has room: masters first, then asks. Both are
+// grants places containers on a node that has room: masters first, then asks. Both are
 // ordered by the age of applications, asks also by their keys. An ask that names the node
 // gets all its containers. An ask for the rack or for any place gets one container per
 // heartbeat. If it names other hosts, it gets one only after each node could have served
 // it once (CapacityScheduler's delay, at its smallest).
-func (b *books) beat(now time.Time, id records.NodeID) []effect {
-	n := b.node(id)
-	if n == nil || n.lost {
-		return nil
-	}
-	n.heard = now
+func (b *ResourceManager) grants(now time.Time, n *node) []Effect {
 	effects := b.expire(now, n)
 	elsewhere := 1 // containers for asks that do not name the node
 	for _, app := range b.apps {
@@ -85,7 +79,7 @@ func (b *books) beat(now time.Time, id records.NodeID) []effect {
 
 // serve grants containers of one row on a node. It returns how many of them were for the
 // rack or any place.
-func (b *books) serve(now time.Time, a *attempt, row *ask, n *node, elsewhere int) int {
+func (b *ResourceManager) serve(now time.Time, a *attempt, row *ask, n *node, elsewhere int) int {
 	for row.places[n.id.Host].count > 0 && row.places[anyPlace].count > 0 && n.fits(row.capability) {
 		b.grant(now, a, row, n, n.id.Host, defaultRack, anyPlace)
 	}
@@ -122,7 +116,7 @@ func (r *ask) namesHosts() bool {
 func (n *node) fits(r records.Resource) bool { return n.used.Add(r).Fits(n.capability) }
 
 // grant lowers a row's counts for places by one container.
-func (b *books) grant(now time.Time, a *attempt, row *ask, n *node, places ...string) {
+func (b *ResourceManager) grant(now time.Time, a *attempt, row *ask, n *node, places ...string) {
 	for _, name := range places {
 		if p, is := row.places[name]; is && p.count > 0 {
 			p.count--
@@ -136,63 +130,42 @@ func (b *books) grant(now time.Time, a *attempt, row *ask, n *node, places ...st
 }
 
 // allocate reserves room on a node for a new container of an attempt.
-func (b *books) allocate(now time.Time, a *attempt, n *node, r records.Resource) *container {
+func (b *ResourceManager) allocate(now time.Time, a *attempt, n *node, r records.Resource) *container {
 	a.sequence++
 	c := &container{
 		id:  records.ContainerID{Attempt: a.id, ID: b.epoch<<40 | a.sequence},
 		app: a.app, owner: a, node: n, resource: r,
 		state: records.ContainerNew, exit: records.ExitUnknown, created: now,
 	}
-	n.used = n.used.Add(r)
-	n.containers++
+	c.occupy()
 	a.app.containers = append(a.app.containers, c)
 	return c
 }
 
 // placeMaster starts an attempt's ApplicationMaster on a node with room.
-func (b *books) placeMaster(now time.Time, a *attempt, n *node) []effect {
-	r := b.settings.normal(b.settings.asked(a.app.context.GetResource()))
+func (b *ResourceManager) placeMaster(now time.Time, a *attempt, n *node) []Effect {
+	r := b.normal(b.settings.asked(a.app.context.Resource))
 	if !n.fits(r) {
 		return nil
 	}
 	c := b.allocate(now, a, n, r)
 	c.master, c.state = true, records.ContainerRunning
-	a.master, a.state = c, records.AttemptLaunched
+	a.master, a.state, a.heard = c, records.AttemptLaunched, now
 	if a.app.launched.IsZero() {
 		a.app.launched = now
 	}
-	return []effect{launch{node: n.id, request: b.masterLaunch(now, a)}}
+	return []Effect{Launch{Node: n.id, Request: b.masterLaunch(now, a)}}
 }
 
 // expire takes back containers that were not started in time.
-func (b *books) expire(now time.Time, n *node) []effect {
-	var effects []effect
+func (b *ResourceManager) expire(now time.Time, n *node) []Effect {
+	var effects []Effect
 	for _, app := range b.apps {
 		for _, c := range slices.Clone(app.containers) {
-			if c.node == n && c.state == records.ContainerNew && !c.master && now.Sub(c.created) > containerExpiry {
+			if c.node == n && c.state == records.ContainerNew && !c.master && now.Sub(c.created) > ContainerExpiry {
 				effects = append(effects, b.end(now, c, records.ExitAborted, "Container expired since it was unused")...)
 			}
 		}
 	}
 	return effects
-}
-
-// asked reads an amount. Like YARN, it ignores resource types that the cluster does not
-// have.
-func (s settings) asked(p *yarnpb.ResourceProto) records.Resource {
-	r := pbconv.Resource(p)
-	amounts, there := r.Others.Map(), s.configured.Others.Map()
-	maps.DeleteFunc(amounts, func(name string, _ records.ResourceAmount) bool { return there[name].Value == 0 })
-	r.Others = records.NewResourceValues(amounts)
-	return r
-}
-
-// normal rounds memory and cores up to a multiple of the minimum, up to the maximum.
-func (s settings) normal(r records.Resource) records.Resource {
-	up := func(x, step, most int64) int64 { return min(max(step, (x+step-1)/step*step), most) }
-	return records.Resource{
-		MemoryMB: up(r.MemoryMB, s.minimum.MemoryMB, s.maximum.MemoryMB),
-		VCores:   int(up(int64(r.VCores), int64(s.minimum.VCores), int64(s.maximum.VCores))),
-		Others:   r.Others,
-	}
 }

@@ -1,4 +1,4 @@
-package yarnfake
+package books
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 
 // ledger is the naive model: what a master without mistakes must see.
 type ledger struct {
-	b        *books
+	b        *ResourceManager
 	attempt  records.ApplicationAttemptID
 	response int32
 	wanted   int32
@@ -23,51 +23,67 @@ type ledger struct {
 }
 
 func newLedger(t *rapid.T, now time.Time) *ledger {
-	b := &books{
-		started: now.UnixMilli(), keys: keys{amrm: key{id: 1}, nm: key{id: 2}, container: key{id: 3}},
-		settings: settings{minimum: records.Resource{MemoryMB: 100, VCores: 1}, maximum: records.Resource{MemoryMB: 1000, VCores: 4}, configured: records.Resource{MemoryMB: 1000, VCores: 4}, maxAttempts: 2},
-	}
+	b := NewResourceManager(Settings{
+		Minimum: records.Resource{MemoryMB: 100, VCores: 1}, Maximum: records.Resource{MemoryMB: 1000, VCores: 4}, MaxAttempts: 2,
+	}, Keys{AMRM: Key{ID: 1}, NM: Key{ID: 2}, Container: Key{ID: 3}}, now)
 	for _, host := range []string{"a", "b", "c"} {
-		b.nodes = append(b.nodes, &node{id: records.NodeID{Host: host, Port: 1}, capability: records.Resource{MemoryMB: 1000, VCores: 4}})
+		b.Step(now, Registration{Node: records.NodeID{Host: host, Port: 1}, Capability: records.Resource{MemoryMB: 1000, VCores: 4}})
 	}
 	id := records.ApplicationID{ClusterTimestamp: b.started, ID: 1}
 	l := &ledger{
 		b: b, attempt: records.ApplicationAttemptID{Application: id, Attempt: 1},
 		live: map[records.ContainerID]bool{}, gone: map[records.ContainerID]bool{},
 	}
-	l.call(t, now, clientCall{user: "alice", request: &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: &yarnpb.ApplicationSubmissionContextProto{
+	l.call(t, now, ClientCall{User: "alice", Method: "submitApplication", Request: encoded(t, &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: &yarnpb.ApplicationSubmissionContextProto{
 		ApplicationId: pbconv.ApplicationIDProto(id), AmContainerSpec: &yarnpb.ContainerLaunchContextProto{}, UnmanagedAm: proto.Bool(true),
-	}}})
+	}})}, new(yarnpb.SubmitApplicationResponseProto))
 	l.register(t, now)
 	return l
 }
 
-func (l *ledger) call(t *rapid.T, now time.Time, e event) proto.Message {
-	effects := l.b.step(now, e)
-	reply, is := effects[len(effects)-1].(answer)
-	if !is || reply.err != nil {
+func encoded(t *rapid.T, m proto.Message) []byte {
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (l *ledger) call(t *rapid.T, now time.Time, e Event, response proto.Message) {
+	effects := l.b.Step(now, e)
+	reply, is := effects[len(effects)-1].(Answer)
+	if !is || reply.Exception != nil || proto.Unmarshal(reply.Response, response) != nil {
 		t.Fatalf("%T is answered with %+v", e, reply)
 	}
-	return reply.message
 }
 
 func (l *ledger) register(t *rapid.T, now time.Time) {
-	l.call(t, now, masterCall{attempt: l.attempt, keyID: 1, request: &yarnpb.RegisterApplicationMasterRequestProto{}})
+	request := encoded(t, &yarnpb.RegisterApplicationMasterRequestProto{})
+	l.call(t, now, MasterCall{Attempt: l.attempt, KeyID: 1, Method: "registerApplicationMaster", Request: request}, new(yarnpb.RegisterApplicationMasterResponseProto))
 	l.response = 0
+}
+
+// report is a node's report of a container, or its heartbeat without one.
+func (l *ledger) report(now time.Time, node records.NodeID, beat bool, containers ...ContainerStatus) {
+	l.b.Step(now, NodeReport{Node: node, ResourceManager: l.b.Identifier(), Containers: containers, Beat: beat})
+}
+
+func (l *ledger) status(now time.Time, id records.ContainerID, state records.ContainerState, exit records.ExitStatus) {
+	l.report(now, l.b.container(id).node.id, false, ContainerStatus{Container: Container{ID: id}, State: state, Exit: exit})
 }
 
 // allocate makes a heartbeat, sometimes twice as after a lost answer, and records the result.
 func (l *ledger) allocate(t *rapid.T, now time.Time, request *yarnpb.AllocateRequestProto, twice bool) {
 	request.ResponseId = proto.Int32(l.response)
-	e := masterCall{attempt: l.attempt, keyID: 1, request: request}
-	message := l.call(t, now, e)
-	if again := message; twice {
-		if message = l.call(t, now, e); !proto.Equal(message, again) {
+	e := MasterCall{Attempt: l.attempt, KeyID: 1, Method: "allocate", Request: encoded(t, request)}
+	r := new(yarnpb.AllocateResponseProto)
+	l.call(t, now, e, r)
+	if again := proto.CloneOf(r); twice {
+		if l.call(t, now, e, r); !proto.Equal(r, again) {
 			t.Fatal("a repeated request has another answer")
 		}
 	}
-	r, is := message.(*yarnpb.AllocateResponseProto)
-	if !is || r.GetResponseId() != l.response+1 {
+	if r.GetResponseId() != l.response+1 {
 		t.Fatalf("response %d after request %d", r.GetResponseId(), l.response)
 	}
 	l.response++
@@ -136,17 +152,17 @@ func TestTheBooksAgreeWithAMastersLedger(t *testing.T) {
 				l.allocate(t, now, &yarnpb.AllocateRequestProto{}, rapid.Bool().Draw(t, "lost"))
 			},
 			"heartbeat": func(t *rapid.T) {
-				now = now.Add(rapid.SampledFrom([]time.Duration{time.Second, containerExpiry}).Draw(t, "later"))
-				l.b.step(now, nodeBeat{rapid.SampledFrom(l.b.nodes).Draw(t, "node").id})
+				now = now.Add(rapid.SampledFrom([]time.Duration{time.Second, ContainerExpiry}).Draw(t, "later"))
+				l.report(now, rapid.SampledFrom(l.b.nodes).Draw(t, "node").id, true)
 			},
 			"start": func(t *rapid.T) {
 				if id, is := pick(t); is {
-					l.b.step(now, containerStarted{id: id, node: l.b.container(id).node.id})
+					l.status(now, id, records.ContainerRunning, records.ExitUnknown)
 				}
 			},
 			"end": func(t *rapid.T) {
 				if id, is := pick(t); is {
-					l.b.step(now, containerEnded{id: id, exit: 1})
+					l.status(now, id, records.ContainerComplete, 1)
 				}
 			},
 			"release": func(t *rapid.T) {
@@ -156,12 +172,12 @@ func TestTheBooksAgreeWithAMastersLedger(t *testing.T) {
 			},
 			"preempt": func(t *rapid.T) {
 				if id, is := pick(t); is {
-					l.b.step(now, containerTaken{id: id, exit: records.ExitPreempted})
+					l.b.Step(now, ContainerTaken{ID: id, Exit: records.ExitPreempted})
 				}
 			},
 			"lose": func(t *rapid.T) {
 				if n := l.b.nodes[0]; rapid.IntRange(0, 9).Draw(t, "chance") == 0 {
-					l.b.step(now, nodeGone{n.id})
+					l.b.Step(now, NodeGone{n.id})
 				}
 			},
 		})

@@ -1,4 +1,4 @@
-package yarnfake
+package books
 
 import (
 	"fmt"
@@ -6,14 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // begin begins an application's next attempt.
-func (b *books) begin(now time.Time, app *application) {
+func (b *ResourceManager) begin(now time.Time, app *application) {
 	a := &attempt{
 		id:    records.ApplicationAttemptID{Application: app.id, Attempt: int32(len(app.attempts) + 1)},
 		app:   app,
@@ -22,8 +20,8 @@ func (b *books) begin(now time.Time, app *application) {
 		began: now,
 		told:  make(map[records.NodeID]bool),
 	}
-	if app.context.GetUnmanagedAm() {
-		a.state = records.AttemptLaunched
+	if app.context.Unmanaged {
+		a.state, a.heard = records.AttemptLaunched, now
 	}
 	app.state = records.ApplicationAccepted
 	app.attempts = append(app.attempts, a)
@@ -31,8 +29,8 @@ func (b *books) begin(now time.Time, app *application) {
 
 // masterLaunch returns the request that starts an ApplicationMaster's container. Its
 // credentials hold the AMRM token.
-func (b *books) masterLaunch(now time.Time, a *attempt) *yarnpb.StartContainerRequestProto {
-	launch := pbconv.ContainerLaunchContext(a.app.context.GetAmContainerSpec())
+func (b *ResourceManager) masterLaunch(now time.Time, a *attempt) StartRequest {
+	launch := a.app.context.Container
 	credentials := creds.New()
 	if given, err := creds.Parse(launch.Tokens); err == nil {
 		credentials = given
@@ -45,94 +43,116 @@ func (b *books) masterLaunch(now time.Time, a *attempt) *yarnpb.StartContainerRe
 	}
 	maps.Copy(environment, launch.Environment)
 	launch.Environment = environment
-	return &yarnpb.StartContainerRequestProto{
-		ContainerLaunchContext: pbconv.ContainerLaunchContextProto(launch),
-		ContainerToken:         pbconv.TokenProto(b.keys.containerToken(a.master, b.started, now)),
-	}
+	return StartRequest{Token: *b.keys.containerToken(a.master, b.started, now), Launch: launch}
 }
 
 // stop ends a container. The books record the end at once, and its processes end
 // meanwhile.
-func (b *books) stop(now time.Time, c *container, exit records.ExitStatus, reason string) []effect {
+func (b *ResourceManager) stop(now time.Time, c *container, exit records.ExitStatus, reason string) []Effect {
 	if c.state == records.ContainerComplete {
 		return nil
 	}
-	return append([]effect{kill{node: c.node.id, id: c.id, exit: exit, reason: reason}}, b.end(now, c, exit, reason)...)
+	return append([]Effect{Kill{Node: c.node.id, ID: c.id, Exit: exit, Reason: reason}}, b.end(now, c, exit, reason)...)
 }
 
 // end records the end of a container and reports it to its application. The end of a
 // master's container ends the attempt.
-func (b *books) end(now time.Time, c *container, exit records.ExitStatus, diagnostics string) []effect {
+func (b *ResourceManager) end(now time.Time, c *container, exit records.ExitStatus, diagnostics string) []Effect {
 	if c.state == records.ContainerComplete {
 		return nil
 	}
 	c.state, c.exit, c.diagnostics, c.finished = records.ContainerComplete, exit, diagnostics, now
 	c.release()
 	if c.master {
+		c.known = true
 		return b.masterEnded(now, c)
 	}
 	if c.owner.live() {
-		c.owner.completed = append(c.owner.completed, pbconv.ContainerStatusProto(records.ContainerStatus{
-			ID: c.id, State: records.ContainerComplete, ExitStatus: exit, Diagnostics: diagnostics, Capability: c.resource,
-		}))
+		c.owner.completed = append(c.owner.completed, c)
+	} else {
+		c.known = true // nobody waits for the status
 	}
 	return nil
 }
 
-func (b *books) masterEnded(now time.Time, c *container) []effect {
+func (b *ResourceManager) masterEnded(now time.Time, c *container) []Effect {
 	a := c.owner
 	if !a.live() {
 		return nil
 	}
 	if a.finishing {
-		return b.conclude(now, a, records.AttemptFinished)
+		return append(b.record(now, a), b.conclude(now, a, records.AttemptFinished)...)
 	}
 	return b.failAttempt(now, a, c.exit, fmt.Sprintf("AM Container for %s exited with  exitCode: %d\n%s", a.id, c.exit, c.diagnostics))
 }
 
 // failAttempt ends an attempt that did not finish, and begins the next one if the limit
 // allows it.
-func (b *books) failAttempt(now time.Time, a *attempt, exit records.ExitStatus, why string) []effect {
+func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.ExitStatus, why string) []Effect {
 	app := a.app
 	a.diagnostics = why
-	if exit.Countable() {
-		app.failures++
-	}
-	most := b.settings.maxAttempts
-	if n := int(app.context.GetMaxAppAttempts()); n > 0 {
+	a.counts, a.ended = exit.Countable(), now
+	failures, most := app.failures(now), b.settings.MaxAttempts
+	if n := app.context.MaxAttempts; n > 0 {
 		most = min(n, most)
 	}
-	if app.failures >= most || app.context.GetUnmanagedAm() {
+	if failures >= most || app.context.Unmanaged {
 		app.state, app.final = records.ApplicationFailed, records.FinalFailed
 		app.finished = now
-		app.diagnostics = fmt.Sprintf("Application %s failed %d times due to %s. Failing the application.", app.id, app.failures, why)
+		app.diagnostics = fmt.Sprintf("Application %s failed %d times due to %s. Failing the application.", app.id, failures, why)
 		return b.conclude(now, a, records.AttemptFailed)
 	}
-	a.state, a.ended = records.AttemptFailed, now
-	var effects []effect
+	a.state = records.AttemptFailed
+	var effects []Effect
 	if a.master != nil {
+		if exit == records.ExitUnknown { // YARN stops it as a master stops a container (AMLauncher#cleanup)
+			exit = records.ExitKilledByAppMaster
+		}
 		effects = b.stop(now, a.master, exit, why)
 	}
-	keep := app.context.GetKeepContainersAcrossApplicationAttempts()
+	b.begin(now, app)
+	keep, next := app.context.KeepContainers, app.attempt()
+	if keep {
+		// Only statuses that no answer has carried yet go to the next attempt. Those of the last answer
+		// count as received (RMAppAttemptImpl#transferStateFromAttempt).
+		next.completed, a.completed = a.completed, nil
+		next.sent, a.sent = a.sent, nil
+		next.release = a.release
+	}
+	for _, c := range slices.Concat(a.completed, a.sent) {
+		effects = append(effects, c.forget())
+	}
+	a.completed, a.sent = nil, nil
 	for _, c := range slices.Clone(app.containers) {
+		if keep && c.state != records.ContainerComplete {
+			c.owner = next
+		}
 		if !keep || c.state == records.ContainerNew {
 			effects = append(effects, b.stop(now, c, records.ExitAborted, "Container released: its application attempt has failed")...)
-		}
-	}
-	b.begin(now, app)
-	next := app.attempt()
-	for _, c := range app.containers {
-		if c.state != records.ContainerComplete {
-			c.owner = next
 		}
 	}
 	return effects
 }
 
+// failures returns how many failed attempts count towards the limit.
+func (app *application) failures(now time.Time) int {
+	count := 0
+	for _, a := range app.attempts {
+		if valid := app.context.FailuresValidity; a.counts && (valid <= 0 || now.Sub(a.ended) < valid) {
+			count++
+		}
+	}
+	return count
+}
+
 // conclude ends an application's last attempt and all its containers.
-func (b *books) conclude(now time.Time, a *attempt, state records.AttemptState) []effect {
+func (b *ResourceManager) conclude(now time.Time, a *attempt, state records.AttemptState) []Effect {
 	a.state, a.ended = state, now
-	var effects []effect
+	var effects []Effect
+	for _, c := range slices.Concat(a.completed, a.sent) {
+		effects = append(effects, c.forget())
+	}
+	a.completed, a.sent, a.unrecorded = nil, nil, finalRecord{}
 	for _, c := range slices.Clone(a.app.containers) {
 		effects = append(effects, b.stop(now, c, records.ExitKilledAfterAppCompletion, "Container killed: its application has ended")...)
 	}
@@ -141,7 +161,7 @@ func (b *books) conclude(now time.Time, a *attempt, state records.AttemptState) 
 
 // kill ends an application at its user's request. It reports whether the application had
 // ended before.
-func (b *books) kill(now time.Time, app *application, reason string) (bool, []effect) {
+func (b *ResourceManager) kill(now time.Time, app *application, reason string) (bool, []Effect) {
 	if app.state.Terminal() {
 		return true, nil
 	}
@@ -150,5 +170,5 @@ func (b *books) kill(now time.Time, app *application, reason string) (bool, []ef
 	if reason != "" {
 		app.diagnostics = reason
 	}
-	return app.context.GetUnmanagedAm(), b.conclude(now, app.attempt(), records.AttemptKilled)
+	return app.context.Unmanaged, b.conclude(now, app.attempt(), records.AttemptKilled)
 }
