@@ -1,0 +1,268 @@
+package books_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
+)
+
+// It would catch a master that takes the list of its registration for complete: after a restart of
+// the ResourceManager, containers of earlier attempts become known only with their nodes. So would
+// their ends.
+func TestContainersComeBackWithTheirNodes(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b", "c")
+	a := c.submit(keeping())
+	c.beat()
+	c.register(a)
+	c.work(a)
+	c.exit("a", c.runs[0], 1) // the master
+	a.Attempt = 2
+	c.beat()
+	c.register(a)
+	c.allocate(a, nothing())
+	c.expect(`
+		a runs 1.1.1
+		1.1 registers:
+		1.1 allocates:
+		1.1 allocates: gets 1.1.2 1.1.3 1.1.4
+		a runs 1.1.2
+		b runs 1.1.3
+		c runs 1.1.4
+		RM to a: forget 1.1.1
+		a runs 1.2.1
+		1.2 registers: has 1.1.2 1.1.3 1.1.4
+		1.2 allocates:`)
+
+	c.cut["b"], c.cut["c"] = true, true
+	c.step(books.Restarted{})
+	c.allocate(a, nothing())
+	c.beat()
+	c.register(a)
+	c.exit("c", c.runs[2], 7)
+	c.cut["b"], c.cut["c"] = false, false
+	c.allocate(a, nothing())
+	c.beat()
+	c.allocate(a, nothing())
+	c.allocate(a, nothing())
+	c.note("%s", c.state(a))
+	c.expect(`
+		1.2 allocates: ApplicationMasterNotRegisteredException
+		RM to a: resync
+		1.2 registers: has 1.1.2
+		1.2 allocates:
+		RM to b: resync
+		RM to c: resync
+		1.2 allocates: finds 1.1.3 ended 1.1.4 as 7
+		RM to c: forget 1.1.4
+		1.2 allocates:
+		RUNNING, attempt 2 is RUNNING`)
+}
+
+// It would catch a release that is lost in a restart: a container that the new ResourceManager
+// learns of later than of its release must end.
+func TestAReleaseWaitsForTheNode(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	granted := c.work(a)
+	c.transcript()
+	c.step(books.Restarted{})
+	c.register(a)
+	c.allocate(a, &yarnpb.AllocateRequestProto{Release: []*yarnpb.ContainerIdProto{pbconv.ContainerIDProto(granted[1].ID)}})
+	c.beat()
+	c.allocate(a, nothing())
+	c.expect(`
+		1.1 registers:
+		1.1 allocates:
+		RM to a: resync
+		RM to b: resync
+		RM to b: kill 1.1.3 as ABORTED
+		b ends 1.1.3
+		1.1 allocates: ended 1.1.3 as ABORTED`)
+}
+
+// It would catch a master that waits for ever for the end of a container whose node has died
+// together with the ResourceManager: no one tells it.
+func TestNoOneKnowsOfANodeThatDiedWithTheResourceManager(t *testing.T) {
+	c := newCluster(t, books.Settings{NodeExpiry: time.Minute}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	granted := c.work(a)
+	c.transcript()
+	c.step(books.Restarted{})
+	c.cut["b"] = true
+	c.beat()
+	c.register(a)
+	for range 5 {
+		c.pass(30 * time.Second)
+		c.beat()
+		c.allocate(a, nothing())
+	}
+	_, known := c.rm.Container(granted[1].ID)
+	c.note("1.1.3 is known: %t", known)
+	c.expect(`
+		RM to a: resync
+		1.1 registers:
+		1.1 allocates:
+		1.1 allocates:
+		1.1 allocates:
+		1.1 allocates:
+		1.1 allocates:
+		1.1.3 is known: false`)
+}
+
+// It would catch a master, or containers, that outlive a ResourceManager without recovery.
+func TestAResourceManagerThatHasLostItsState(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(keeping())
+	c.beat()
+	c.register(a)
+	granted := c.work(a)
+	c.transcript()
+	c.step(books.StateLost{Keys: keys(20)})
+	c.allocate(a, nothing())
+	c.finish(a)
+	c.beat()
+	c.note("start of an old container: %s", c.start(granted[0]))
+	again := c.submit(managed())
+	c.beat()
+	c.note("its id is another: %t", again.Application != a.Application)
+	c.expect(`
+		1.1 allocates: ApplicationAttemptNotFoundException
+		1.1 finishes: ApplicationAttemptNotFoundException
+		RM to a: resync
+		RM to a: kill 1.1.1 as KILLED_BY_RESOURCEMANAGER
+		a ends 1.1.1
+		RM to a: forget 1.1.1
+		RM to a: kill 1.1.2 as KILLED_BY_RESOURCEMANAGER
+		a ends 1.1.2
+		RM to a: forget 1.1.2
+		RM to b: resync
+		RM to b: kill 1.1.3 as KILLED_BY_RESOURCEMANAGER
+		b ends 1.1.3
+		RM to b: forget 1.1.3
+		start of an old container: SecretManager$InvalidToken
+		a runs 1.1.1
+		its id is another: true`)
+}
+
+// It would catch a master that starts a container of the previous ResourceManager and waits for it.
+// Before the node's resync, the start is taken, and the new ResourceManager learns of it.
+func TestAStartAroundARestart(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.allocate(a, asks(2))
+	c.beat()
+	granted := c.allocate(a, nothing())
+	c.step(books.Restarted{})
+	c.tell("b", books.Beat{})
+	c.transcript()
+	for _, one := range granted {
+		c.note("%s", c.start(one))
+	}
+	c.register(a)
+	c.allocate(a, nothing())
+	for _, one := range granted {
+		_, known := c.rm.Container(one.ID)
+		c.note("%s is known: %t", short(one.ID), known)
+	}
+	c.expect(`
+		a runs 1.1.2
+		RM to a: resync
+		started
+		InvalidContainerException: Container container_1000_0001_01_000003 rejected as it is allocated by a previous RM
+		1.1 registers:
+		1.1 allocates:
+		1.1.2 is known: true
+		1.1.3 is known: false`)
+}
+
+// It would catch an answer that a master repeats because it was lost, and then takes for another
+// application's end: see finish.
+func TestFinishIsConfirmedWhenItIsRecorded(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		delay time.Duration
+		do    func(c *cluster, a records.ApplicationAttemptID)
+		want  string
+	}{
+		{"at once", 0, func(*cluster, records.ApplicationAttemptID) {}, `
+		1.1 finishes: false
+		1.1 finishes: true
+		FINISHED, attempt 1 is FINISHING`},
+		{"with a delay", time.Second, func(c *cluster, a records.ApplicationAttemptID) {
+			c.finish(a)
+			c.note("%s", c.state(a))
+			c.pass(time.Second)
+		}, `
+		1.1 finishes: false
+		1.1 finishes: false
+		RUNNING, attempt 1 is RUNNING
+		1.1 finishes: true
+		FINISHED, attempt 1 is FINISHING`},
+		{"the master exits before the record", time.Second, func(c *cluster, _ records.ApplicationAttemptID) {
+			c.exit("a", c.runs[0], 0)
+		}, `
+		1.1 finishes: false
+		RM to a: forget 1.1.1
+		1.1 finishes: true
+		FINISHED, attempt 1 is FINISHED`},
+		{"the ResourceManager restarts before the record", time.Second, func(c *cluster, a records.ApplicationAttemptID) {
+			c.step(books.Restarted{})
+			c.beat()
+			c.finish(a)
+			c.register(a)
+			c.finish(a)
+			c.pass(time.Second)
+		}, `
+		1.1 finishes: false
+		RM to a: resync
+		1.1 finishes: ApplicationMasterNotRegisteredException
+		1.1 registers:
+		1.1 finishes: false
+		1.1 finishes: true
+		FINISHED, attempt 1 is FINISHING`},
+		{"the attempt fails instead", time.Hour, func(c *cluster, a records.ApplicationAttemptID) {
+			request := c.encode(&yarnpb.FailApplicationAttemptRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(a)})
+			c.step(books.ClientCall{User: "alice", Method: "failApplicationAttempt", Request: request})
+			c.finish(a)
+			a.Attempt = 2
+			c.beat()
+			c.register(a)
+			c.finish(a)
+			c.exit("a", c.runs[0], 0)
+		}, `
+		1.1 finishes: false
+		RM to a: kill 1.1.1 as 1
+		a ends 1.1.1
+		RM to a: forget 1.1.1
+		1.1 finishes: ApplicationAttemptNotFoundException
+		a runs 1.2.1
+		1.2 registers:
+		1.2 finishes: false
+		RM to a: forget 1.2.1
+		1.1 finishes: true
+		FINISHED, attempt 2 is FINISHED`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCluster(t, books.Settings{StoreDelay: test.delay}, "a")
+			a := c.submit(managed())
+			c.beat()
+			c.register(a)
+			c.transcript()
+			c.finish(a)
+			test.do(c, a)
+			c.finish(a)
+			c.note("%s", c.state(a))
+			c.expect(test.want)
+		})
+	}
+}
