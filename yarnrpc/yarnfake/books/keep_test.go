@@ -1,0 +1,189 @@
+package books_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
+)
+
+// It would catch a second attempt that waits for a container which ended between the attempts. The
+// end of 1.1.3 is known and in no answer; that of 1.1.4 comes later; that of 1.1.2 was in the last
+// answer to the first attempt, and YARN does not repeat it. 1.1.5 was granted and not started.
+func TestTheNextAttemptLearnsOfEnds(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b", "c", "d")
+	a := c.submit(keeping())
+	c.beat()
+	c.register(a)
+	c.allocate(a, asks(4))
+	c.beat()
+	c.beat()
+	granted := c.allocate(a, nothing())
+	for _, one := range granted[:3] {
+		c.start(one)
+	}
+	c.transcript()
+	c.exit(granted[0].Node.Host, granted[0].ID, 2)
+	c.allocate(a, nothing())
+	c.exit(granted[1].Node.Host, granted[1].ID, 3)
+	c.exit("a", c.runs[0], 1) // the master
+	c.exit(granted[2].Node.Host, granted[2].ID, 4)
+	a.Attempt = 2
+	c.beat()
+	c.register(a)
+	c.allocate(a, nothing())
+	c.allocate(a, nothing())
+	c.expect(`
+		1.1 allocates: ended 1.1.2 as 2
+		RM to d: kill 1.1.5 as ABORTED
+		RM to a: forget 1.1.1
+		a runs 1.2.1
+		1.2 registers:
+		RM to a: forget 1.1.2
+		1.2 allocates: ended 1.1.3 as 3 ended 1.1.5 as ABORTED ended 1.1.4 as 4
+		RM to b: forget 1.1.3
+		RM to d: forget 1.1.5
+		RM to c: forget 1.1.4
+		1.2 allocates:`)
+}
+
+// It would catch containers of a failed attempt that live on although nobody keeps them, and the
+// end of an old attempt's container that reaches the new attempt.
+func TestContainersEndWithTheirAttempt(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.work(a)
+	c.transcript()
+	c.exit("a", c.runs[0], 1)
+	a.Attempt = 2
+	c.beat()
+	c.register(a)
+	c.allocate(a, nothing())
+	c.expect(`
+		RM to a: kill 1.1.2 as ABORTED
+		a ends 1.1.2
+		RM to a: forget 1.1.2
+		RM to b: kill 1.1.3 as ABORTED
+		b ends 1.1.3
+		RM to b: forget 1.1.3
+		RM to a: forget 1.1.1
+		a runs 1.2.1
+		1.2 registers:
+		1.2 allocates:`)
+}
+
+// It would catch an order that is lost for good: the link of a node fails while its container is
+// killed, and while the end of another is confirmed.
+func TestALostOrderIsRepeated(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	granted := c.work(a)
+	c.transcript()
+	c.cut["b"] = true
+	c.step(books.ContainerTaken{ID: granted[1].ID, Exit: -102, Reason: "preempted"})
+	c.allocate(a, nothing())
+	c.allocate(a, nothing())
+	c.cut["b"] = false
+	c.beat()
+	c.beat()
+	c.expect(`
+		RM to b: kill 1.1.3 as PREEMPTED
+		1.1 allocates: ended 1.1.3 as PREEMPTED
+		RM to b: forget 1.1.3
+		1.1 allocates:
+		RM to b: kill 1.1.3 as PREEMPTED
+		b ends 1.1.3
+		RM to b: forget 1.1.3`)
+}
+
+// It would catch an ask of a master that has unregistered and that still gets containers.
+func TestAFinishedMasterGetsNothing(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.finish(a)
+	c.allocate(a, asks(1))
+	c.beat()
+	c.allocate(a, nothing())
+	c.expect(`
+		a runs 1.1.1
+		1.1 registers:
+		1.1 finishes: false
+		1.1 allocates:
+		1.1 allocates:`)
+}
+
+// It would catch a start that a NodeManager should refuse: each of these is a mistake of a master or
+// of a forger.
+func TestStartsAreJudged(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.allocate(a, asks(3))
+	c.beat()
+	c.beat()
+	granted := c.allocate(a, nothing())
+	elsewhere, forged, foreign := granted[0], granted[0], granted[0]
+	elsewhere.Node.Host = "b"
+	token := *granted[0].Token
+	token.Password = []byte("forged")
+	forged.Token = &token
+	foreign.ID.Attempt.Application.ID = 9
+	c.transcript()
+	c.note("on the wrong node: %s", c.start(elsewhere))
+	c.note("with a forged token: %s", c.start(forged))
+	c.note("with a token of another application: %s", c.start(foreign))
+	c.note("right: %s", c.start(granted[0]))
+	c.note("again: %s", c.start(granted[0]))
+	c.pass(books.ContainerExpiry + 1)
+	c.note("late: %s", c.start(granted[1]))
+	c.expect(`
+		on the wrong node: YarnException: Container container_1000_0001_01_000002 is for node a:1
+		with a forged token: SecretManager$InvalidToken
+		with a token of another application: YarnException: Unauthorized request to start container container_1000_0001_01_000002
+		a runs 1.1.2
+		right: started
+		again: YarnException: Container container_1000_0001_01_000002 already is running on this node !!
+		late: YarnException: Unauthorized request to start container. This token is expired.`)
+}
+
+// It would catch a stop that overwrites the reason of an earlier one.
+func TestTheFirstReasonOfAnEndStays(t *testing.T) {
+	node := books.NewNodeManager(nodeA(), unit)
+	c := newCluster(t, books.Settings{}, "a")
+	a := c.submit(managed())
+	c.beat()
+	for _, effect := range c.rm.Step(c.now, books.NodeReport{}) {
+		if _, is := effect.(books.Resync); !is {
+			t.Errorf("an unknown node gets %T", effect)
+		}
+	}
+	node.Step(c.now, books.Start{})
+	node.Step(c.now, books.Registered{ResourceManager: c.rm.Identifier(), NM: keys(10).NM, Container: keys(10).Container})
+	c.register(a)
+	c.allocate(a, asks(1))
+	c.beat()
+	one := c.allocate(a, nothing())[0]
+	request, err := proto.Marshal(startOf(one))
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Step(c.now, books.NodeCall{Application: a.Application, Method: "startContainers", Request: request})
+	if effects := node.Step(c.now, books.Kill{ID: one.ID, Exit: -102, Reason: "preempted"}); len(effects) != 1 {
+		t.Errorf("the first end has the effects %v", effects)
+	}
+	if effects := node.Step(c.now, books.Kill{ID: one.ID, Exit: -100, Reason: "released"}); len(effects) != 0 {
+		t.Errorf("the second end has the effects %v", effects)
+	}
+	node.Step(c.now, books.Exited{ID: one.ID, Exit: 0})
+	if got := node.Containers(); len(got) != 1 || got[0].Exit != -102 || got[0].Diagnostics != "preempted" {
+		t.Errorf("it ended as %+v", got)
+	}
+}
