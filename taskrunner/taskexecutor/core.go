@@ -23,6 +23,8 @@ type core struct {
 	idle     []*heldProgram          // fetched programs that no job needs, the oldest first
 	lastCopy copyID
 
+	// untold says that the registration at the ResourceManager that is under way is out of date.
+	untold   bool
 	links    map[linkID]*link // links that are opening or open
 	lastLink linkID
 	hostIDs  ids.Sequence

@@ -52,6 +52,7 @@ func (c *core) linkOpened(id linkID) {
 		c.emit(sendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node}})
 		return
 	}
+	c.untold = false
 	c.emit(sendRole{id, msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Resource:        c.config.Resource, Host: c.config.Node, PID: c.config.PID,
@@ -163,6 +164,9 @@ func (c *core) resourceManagerSaid(l *link, m msg.Message) {
 	case msg.TaskExecutorRegistered:
 		if l.state == linkRegistering {
 			c.admit(l, string(m.ResourceManager), c.config.Slots, m.HeartbeatInterval, m.HeartbeatTimeout)
+			if c.untold {
+				c.emit(sendRole{l.id, msg.SlotReport{Slots: c.slots.report()}})
+			}
 		}
 	case msg.RegistrationRejected:
 		c.end(rejected, m.Reason)
@@ -179,9 +183,14 @@ func (c *core) resourceManagerSaid(l *link, m msg.Message) {
 }
 
 // tellResourceManager sends a message if the ResourceManager has admitted this worker. Otherwise
-// the next registration has the same information.
+// the next registration has the same information. If a registration is under way, a report follows
+// the admission.
 func (c *core) tellResourceManager(m msg.Message) {
-	if c.rm.state == linkAdmitted {
+	switch c.rm.state {
+	case linkAdmitted:
 		c.emit(sendRole{c.rm.id, m})
+	case linkRegistering:
+		c.untold = true
+	case linkDown, linkOpening:
 	}
 }
