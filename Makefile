@@ -43,6 +43,14 @@ test-long: ## also run the tests that take minutes, such as each Hadoop release 
 test-repeat: ## run all tests ten times, five of them on a busy machine, and log each run
 	scripts/test-repeat
 
+.PHONY: sim
+sim: ## run RUNS (20000) schedules of a whole cluster in virtual time, from seed FROM (1)
+	go run ./integration/sim/simulate -runs $(or $(RUNS),20000) -from $(or $(FROM),1)
+
+.PHONY: sim-mutants
+sim-mutants: ## plant bugs, one at a time, and check that the simulation finds each within 2000 schedules
+	go run ./integration/sim/mutants
+
 .PHONY: race
 race: ## run the unit tests ten times in random order, with the race detector
 	$(UNIT) go test -race -shuffle=on -count=10

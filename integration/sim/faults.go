@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -10,61 +9,49 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 )
 
-// fault is something that goes wrong at a time. It names its victim by a number among those that are
-// there at this time, so that it means something without the other faults, too.
-type fault struct {
-	At     time.Duration // since the start
-	Kind   faultKind
-	Victim int
-	Time   time.Duration // how long it takes; 0: for ever
-}
+// FaultKind is what goes wrong.
+type FaultKind string
 
-func (f fault) String() string {
-	if f.Time == 0 {
-		return fmt.Sprintf("%v %s %d", f.At, f.Kind, f.Victim)
-	}
-	return fmt.Sprintf("%v %s %d for %v", f.At, f.Kind, f.Victim, f.Time)
-}
-
-// faultKind is what goes wrong.
-type faultKind string
-
-// The kinds of faults.
+// The kinds of Faults.
 const (
-	killHost     faultKind = "kill host"
-	killWorker   faultKind = "kill worker"
-	loseWorker   faultKind = "lose worker" // its machine loses power: nobody is told
-	freezeHost   faultKind = "freeze host"
-	freezeWorker faultKind = "freeze worker" // the TaskExecutor, not its hosts
-	freezeMaster faultKind = "freeze master"
-	cutStreams   faultKind = "cut streams"   // all of one worker
-	stallStreams faultKind = "stall streams" // likewise
+	KillHost     FaultKind = "kill host"
+	KillWorker   FaultKind = "kill worker"
+	LoseWorker   FaultKind = "lose worker" // its machine loses power: nobody is told
+	FreezeHost   FaultKind = "freeze host"
+	FreezeWorker FaultKind = "freeze worker" // the TaskExecutor, not its hosts
+	FreezeMaster FaultKind = "freeze master"
+	CutStreams   FaultKind = "cut streams"   // all of one worker
+	StallStreams FaultKind = "stall streams" // likewise
+	StopHDFS     FaultKind = "stop HDFS"     // calls wait
+	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
 )
 
-// kinds are all kinds of faults, each with the longest time that it takes.
+// kinds are all kinds of Faults, each with the longest time that it takes.
 var kinds = []struct { //nolint:gochecknoglobals // a constant table
-	kind faultKind
+	kind FaultKind
 	most time.Duration
 }{
-	{killHost, 0},
-	{killWorker, 0},
-	{loseWorker, 0},
-	{freezeHost, 2 * time.Minute},
-	{freezeWorker, 2 * time.Minute},
-	{freezeMaster, 2 * time.Minute},
-	{cutStreams, 0},
-	{stallStreams, 2 * time.Minute},
+	{KillHost, 0},
+	{KillWorker, 0},
+	{LoseWorker, 0},
+	{FreezeHost, 2 * time.Minute},
+	{FreezeWorker, 2 * time.Minute},
+	{FreezeMaster, 2 * time.Minute},
+	{CutStreams, 0},
+	{StallStreams, 2 * time.Minute},
+	{StopHDFS, 2 * time.Minute},
+	{ShakeHDFS, 2 * time.Minute},
 }
 
 // faultTime is the time in which faults happen.
 const faultTime = 2 * time.Minute
 
 // drawFaults draws the faults of a run, in the order of their times.
-func drawFaults(r *rand.Rand) []fault {
-	faults := make([]fault, r.IntN(8))
+func drawFaults(r *rand.Rand) []Fault {
+	faults := make([]Fault, r.IntN(8))
 	for i := range faults {
 		kind := kinds[r.IntN(len(kinds))]
-		f := fault{At: between(r, 0, faultTime), Kind: kind.kind, Victim: r.IntN(16)}
+		f := Fault{At: between(r, 0, faultTime), Kind: kind.kind, Victim: r.IntN(16)}
 		if r.IntN(3) > 0 { // most jobs are short
 			f.At /= 10
 		}
@@ -76,30 +63,30 @@ func drawFaults(r *rand.Rand) []fault {
 		}
 		faults[i] = f
 	}
-	slices.SortFunc(faults, func(a, b fault) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return faults
 }
 
-// plan makes the events of faults.
-func (w *World) plan(faults []fault) {
+// plan makes the events of Faults.
+func (w *World) plan(faults []Fault) {
 	for _, f := range faults {
 		w.engine.At(epoch.Add(f.At), nil, func() { w.strike(f) })
 	}
 }
 
 // strike lets a fault happen. Without a victim nothing happens.
-func (w *World) strike(f fault) {
+func (w *World) strike(f Fault) {
 	w.logger.WithField("fault", f).Info("fault")
 	switch f.Kind {
-	case killHost, freezeHost:
+	case KillHost, FreezeHost:
 		if h, some := pick(w.runningHosts(), f.Victim); some {
 			w.hit(f, h.process)
 		}
-	case killWorker, freezeWorker:
+	case KillWorker, FreezeWorker:
 		if k, some := pick(w.runningWorkers(), f.Victim); some {
 			w.hit(f, k.process)
 		}
-	case loseWorker:
+	case LoseWorker:
 		if k, some := pick(w.runningWorkers(), f.Victim); some {
 			w.silent[k.process] = true
 			for _, h := range k.hosts {
@@ -107,14 +94,18 @@ func (w *World) strike(f fault) {
 			}
 			k.process.Kill()
 		}
-	case freezeMaster:
+	case FreezeMaster:
 		if m, some := pick(w.masters, f.Victim); some {
 			w.hit(f, m.process)
 		}
-	case cutStreams, stallStreams:
+	case StopHDFS:
+		w.hdfs.away = w.engine.Now().Add(f.Time)
+	case ShakeHDFS:
+		w.hdfs.unsure = w.engine.Now().Add(f.Time)
+	case CutStreams, StallStreams:
 		if k, some := pick(w.runningWorkers(), f.Victim); some {
 			for _, l := range w.links[k.process] {
-				if f.Kind == cutStreams {
+				if f.Kind == CutStreams {
 					l.cut()
 				} else {
 					l.stall(w.engine.Now().Add(f.Time))
@@ -125,7 +116,7 @@ func (w *World) strike(f fault) {
 }
 
 // hit kills or freezes a process.
-func (w *World) hit(f fault, p *engine.Process) {
+func (w *World) hit(f Fault, p *engine.Process) {
 	if f.Time == 0 {
 		p.Kill()
 		return

@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
@@ -16,59 +18,79 @@ import (
 
 // master is the process of an ApplicationMaster.
 type master struct {
-	process *engine.Process
-	ctx     context.Context //nolint:containedctx // what its fibers run under
-	mux     *rolerpc.Mux
-	outcome *dispatcher.Outcome // nil before its end
-	details msg.JobDetails      // of the job, after its end
-	fault   error
+	process   *engine.Process
+	ctx       context.Context //nolint:containedctx // what its fibers run under
+	mux       *rolerpc.Mux
+	component *appmaster.Component
+	ended     bool // normally
+	fault     error
 }
 
 // workerSpec is the size of each worker.
 var workerSpec = resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 2} //nolint:gochecknoglobals // a constant
 
-// startMaster starts an ApplicationMaster that runs one job.
-func (w *World) startMaster(job ids.JobID) *master {
+// startMaster starts the ApplicationMaster of a session that runs all jobs, one after the other or side by
+// side.
+func (w *World) startMaster() *master {
 	m := new(master)
 	w.masters = append(w.masters, m)
 	name := fmt.Sprint("master ", len(w.masters))
 	m.process = w.engine.Start(name, func(ctx context.Context) {
 		m.ctx = ctx
-		outcome, err := m.run(ctx, w, name, job)
-		m.outcome, m.fault = &outcome, err
+		m.fault = m.run(ctx, w, name)
+		m.ended = m.fault == nil
 	}, func() { w.ended(m.process) })
 	return m
 }
 
-func (m *master) run(ctx context.Context, w *World, name string, job ids.JobID) (dispatcher.Outcome, error) {
-	provider := newProvider(w, m)
-	component, err := appmaster.NewComponent(appmaster.ComponentConfig{
-		Config: w.config, Worker: workerSpec, Mode: dispatcher.Detached, Entropy: ids.Source{Reader: reader{w.stream(name)}},
-	}, provider, w.logger.WithField("process", name))
+// errEnded ends a master whose jobs have ended.
+var errEnded = errors.New("jobs have ended")
+
+func (m *master) run(ctx context.Context, w *World, name string) error {
+	var err error
+	m.component, err = appmaster.NewComponent(appmaster.ComponentConfig{
+		Config: w.config, Worker: workerSpec, Mode: dispatcher.Session, Files: w.hdfs.open(m.process), Entropy: ids.Source{Reader: reader{w.stream(name)}},
+	}, newProvider(w, m), w.logger.WithField("process", name))
 	if err != nil {
-		return dispatcher.Outcome{}, err
+		return err
 	}
-	m.mux = component.Mux
+	m.mux = m.component.Mux
 	group, ctx := sched.WithErrors(ctx)
-	group.Go(func() error { return component.Run(ctx) })
-	var outcome dispatcher.Outcome
-	group.Go(func() (err error) {
-		if err = component.Submit(ctx, dispatcher.Submission{Job: job, Graph: w.program.graph(), Program: msg.Program{Name: "sim", SHA256: programHash}, Detached: true}); err != nil {
+	group.Go(func() error { return m.component.Run(ctx) })
+	group.Go(func() error {
+		jobs, running := sched.WithErrors(ctx)
+		for _, j := range w.jobs {
+			jobs.Go(func() error { return m.runJob(running, j) })
+		}
+		if err := jobs.Wait(); err != nil {
 			return err
 		}
-		if outcome, err = component.Dispatcher.Outcome(ctx); err != nil {
-			return err
-		}
-		if m.details, err = component.Dispatcher.JobDetails(ctx, job); err != nil {
-			return err
-		}
-		if err = component.ResourceManager.Shutdown(ctx, outcome.Status, outcome.Diagnostics); err != nil {
+		if err := m.component.ResourceManager.Shutdown(ctx, msg.ApplicationSucceeded, ""); err != nil {
 			return err
 		}
 		return errEnded
 	})
-	if err = group.Wait(); err == errEnded { //nolint:errorlint // our own value
-		err = nil
+	if err = group.Wait(); errors.Is(err, errEnded) {
+		return nil
 	}
-	return outcome, err
+	return err
+}
+
+// runJob submits a job and waits for its end.
+func (m *master) runJob(ctx context.Context, j *job) error {
+	if err := sched.Sleep(ctx, j.at); err != nil {
+		return err
+	}
+	err := m.component.Submit(ctx, dispatcher.Submission{
+		Job: j.id, Graph: &j.graph, Program: msg.Program{Name: "sim", SHA256: programHash}, Detached: true,
+	})
+	for ended := false; err == nil && !ended; {
+		var result msg.JobEnded
+		result, err = m.component.Dispatcher.JobResult(ctx, j.id, time.Minute)
+		ended = result.Status.GloballyTerminal()
+	}
+	if err == nil {
+		j.details, err = m.component.Dispatcher.JobDetails(ctx, j.id)
+	}
+	return err
 }

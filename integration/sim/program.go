@@ -1,66 +1,153 @@
 package sim
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
-// program is the user's program: sources read splits, which take time, and send a record for each to
-// the sinks, which count.
-type program struct {
+// job is a job that a client submits: sources read splits, which takes time, and send a record for each
+// to sinks, which count and write. All but the sources is code of production.
+type job struct {
+	id                     ids.JobID
+	at                     time.Duration // of its submission
 	sources, sinks, splits int
-	pace                   *rand.Rand
+	most                   time.Duration // to read a split
+	compiled               *dataflow.Compiled
+	graph                  jobgraph.JobGraph // with splits
+	details                msg.JobDetails    // after its end
 }
 
-func newProgram(w *World) *program {
-	shape := w.stream("program")
-	return &program{
-		sources: 1 + shape.IntN(4), sinks: 1 + shape.IntN(3), splits: shape.IntN(12), pace: w.stream("pace"),
+// drawJobs draws n jobs, in the order of their submission.
+func drawJobs(w *World, n int) []*job {
+	shape := w.stream("jobs")
+	jobs := make([]*job, n)
+	var at time.Duration
+	for i := range jobs {
+		jobs[i] = &job{
+			id: ids.JobID(fmt.Sprint("job", i+1)), at: at,
+			sources: 1 + shape.IntN(4), sinks: 1 + shape.IntN(3), splits: shape.IntN(12), most: 3 * time.Second,
+		}
+		if shape.IntN(4) == 0 {
+			jobs[i].most = time.Minute
+		}
+		at += between(shape, 0, 30*time.Second)
 	}
+	return jobs
 }
 
-// readCounter counts the splits that sources have read, and seenCounter the records that sinks have got.
-const readCounter, seenCounter = "read", "seen"
+const mostJobs = 4
 
-// graph is the program's job.
-func (p *program) graph() *jobgraph.JobGraph {
-	g := &jobgraph.JobGraph{
-		ProtocolVersion: jobgraph.ProtocolVersion, Job: "sim", Name: "sim",
-		Vertices: []jobgraph.Vertex{
-			{Name: "read", Operators: []string{"read"}, Parallelism: p.sources, Source: true},
-			{Name: "count", Operators: []string{"count"}, Parallelism: p.sinks},
-		},
-		Edges: []jobgraph.Edge{{From: 0, To: 1, Pattern: jobgraph.AllToAll, Type: "bytes"}},
-	}
-	for i := range p.splits {
-		g.Vertices[0].Splits = append(g.Vertices[0].Splits, jobgraph.Split{
-			Base: "sim://in/", Parts: []jobgraph.Part{{Name: fmt.Sprint(i), Length: 1, FileLength: 1}},
-		})
-	}
-	g.Digest = g.ComputeDigest()
-	return g
+// readCounter counts the splits that sources have read.
+const readCounter = "read"
+
+// args are the arguments of the plan function.
+type args struct {
+	Output         string
+	Sources, Sinks int
 }
+
+// countNames is the plan of all jobs: it counts names, each of which comes once.
+var countNames = dataflow.Job("count-names", func(p *dataflow.Plan, a args) error { //nolint:gochecknoglobals // as programs have it
+	names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, dataflow.Parallelism(a.Sources))
+	counts := dataflow.Count(dataflow.KeyBy(names, dataflow.Identity[[]byte]), dataflow.Parallelism(a.Sinks))
+	dataflow.WriteText(counts, a.Output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
+		return strconv.AppendInt(append(append(dst, kv.Key...), '='), kv.Value, 10)
+	}, dataflow.Parallelism(a.Sinks))
+	return nil
+})
+
+// output is the URI of the job's output.
+func (j *job) output() string { return "hdfs://" + dfsmodel.Authority + "/out/" + string(j.id) }
+
+// plan plans the job, as its driver does.
+func (j *job) plan() error {
+	encoded, err := json.Marshal(args{Output: j.output(), Sources: j.sources, Sinks: j.sinks})
+	if err != nil {
+		return fmt.Errorf("encode arguments of %s: %w", j.id, err)
+	}
+	if j.compiled, err = dataflow.Compile(countNames.Name(), encoded, dataflow.PlanOptions{}); err != nil {
+		return fmt.Errorf("plan %s: %w", j.id, err)
+	}
+	j.graph = j.compiled.Graph
+	j.graph.Vertices = slices.Clone(j.graph.Vertices)
+	for i := range j.graph.Vertices {
+		if v := &j.graph.Vertices[i]; v.Source {
+			for split := range j.splits {
+				v.Splits = append(v.Splits, jobgraph.Split{
+					Base: "hdfs://sim/in/", Parts: []jobgraph.Part{{Name: fmt.Sprint("name", split), Length: 1, FileLength: 1}},
+				})
+			}
+		} else if i == writers {
+			v.Outputs = []string{j.output()}
+		}
+	}
+	return nil
+}
+
+// writers is the vertex that writes, and commits the one behind it.
+const writers = 1
+
+// program is the user's program in a task host.
+type program struct{ host *host }
+
+// errNoJob says that a host was told of a job that nobody has submitted.
+var errNoJob = errors.New("no such job")
 
 // Compile implements taskhost.Program.
-func (p *program) Compile(string, []byte, int, map[string]string) (taskhost.Compiled, error) {
-	g := *p.graph()
-	return taskhost.Compiled{Graph: g, Tasks: []operator.Task{source{p}, sink{}}}, nil
+func (p program) Compile(_ string, encoded []byte, _ int, _ map[string]string) (taskhost.Compiled, error) {
+	for _, j := range p.host.w.jobs {
+		if bytes.Equal(encoded, j.graph.Args) {
+			pace := p.host.w.stream("pace of " + string(p.host.id))
+			tasks := []operator.Task{source{j, pace}}
+			tasks = append(tasks, j.compiled.Tasks[1:]...)
+			for i, t := range tasks {
+				tasks[i] = shown{t, p.host}
+			}
+			return taskhost.Compiled{Graph: j.compiled.Graph, Tasks: tasks}, nil
+		}
+	}
+	return taskhost.Compiled{}, fmt.Errorf("compile %s: %w", encoded, errNoJob)
 }
 
-// Write is the stdout of tasks.
-func (p *program) Write(b []byte) (int, error) { return len(b), nil }
+// shown shows each run of a task to the rules.
+type shown struct {
+	operator.Task
+	host *host
+}
+
+// Run implements operator.Task.
+func (s shown) Run(ctx context.Context, t operator.Subtask) error {
+	var e ids.ExecutionAttemptID
+	if _, err := fmt.Sscanf(t.Attempt(), "v%d-s%d-a%d", &e.Vertex, &e.Subtask, &e.Attempt); err != nil {
+		return fmt.Errorf("name of attempt %q: %w", t.Attempt(), err)
+	}
+	s.host.w.watch.begin(s.host, ids.JobID(t.Job()), e)
+	return s.Task.Run(ctx, t)
+}
 
 // source is the task of the vertex that reads.
-type source struct{ *program }
+type source struct {
+	*job
+	pace *rand.Rand
+}
 
 func (s source) Run(ctx context.Context, t operator.Subtask) error {
 	for {
@@ -71,28 +158,25 @@ func (s source) Run(ctx context.Context, t operator.Subtask) error {
 		if err != nil {
 			return err
 		}
-		if err := sched.Sleep(ctx, between(s.pace, time.Millisecond, 3*time.Second)); err != nil {
+		if err := sched.Sleep(ctx, between(s.pace, time.Millisecond, s.most)); err != nil {
 			return err
 		}
 		t.Counter(readCounter).Add(1)
-		name := split.Parts[0].Name
-		if err := t.Output(0).Emit(ctx, len(name)%t.Output(0).Channels(), []byte(name)); err != nil {
+		if err := s.emit(ctx, t, split.Parts[0].Name); err != nil {
 			return err
 		}
 	}
 }
 
-// sink is the task of the vertex that counts.
-type sink struct{}
-
-func (sink) Run(ctx context.Context, t operator.Subtask) error {
-	for {
-		switch _, err := t.Input(0).Next(ctx); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		t.Counter(seenCounter).Add(1)
+// emit sends a name with the count 1 to the sink of this name, as the combiner of the real source does.
+func (s source) emit(ctx context.Context, t operator.Subtask, name string) error {
+	counts, err := codec.For[dataflow.KV[[]byte, int64]]()
+	if err != nil {
+		return err
 	}
+	record, err := counts.Append(nil, dataflow.KV[[]byte, int64]{Key: []byte(name), Value: 1})
+	if err != nil {
+		return err
+	}
+	return t.Output(0).Emit(ctx, len(name)%t.Output(0).Channels(), record)
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
-
-// errEnded ends a master whose job has ended.
-var errEnded = errors.New("job has ended")
 
 // provider starts workers at once, without YARN.
 type provider struct {

@@ -5,63 +5,64 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Result is what one run has shown.
+// Result is what a run has shown.
 type Result struct {
-	Seed   uint64
-	Faults []fmt.Stringer
 	Events int
 	Time   time.Duration // virtual
-	// Err is the first rule that the run has broken; nil: none.
-	Err error
+	Broken *RuleError    // the first rule that was broken; nil: none
 }
 
-// errLate says that a run goes on although its faults have ended long ago.
-var errLate = errors.New("the job has not ended")
+// RuleError says that a run has broken a rule.
+type RuleError struct {
+	Rule string
+	Err  error
+}
 
-// mostTime is how long a run may take. Faults end long before.
-const mostTime = time.Hour
+func (e *RuleError) Error() string { return fmt.Sprintf("%s: %v", e.Rule, e.Err) }
 
-// Run runs the schedule of a seed: a job, and faults. The log gets the transcript; it may be nil. The
-// error says that the run could not begin.
-func Run(seed uint64, log io.Writer) (Result, error) {
-	w, err := newWorld(seed, log)
+func (e *RuleError) Unwrap() error { return e.Err }
+
+// Rules that hold for the processes themselves.
+const (
+	noPanic = "no process panics or spins"
+	allEnds = "all ends when the faults have stopped"
+)
+
+const (
+	// mostTime is how long the jobs may take. Faults end long before.
+	mostTime = time.Hour
+	// restTime is the time in which everything comes to rest after the end of the last master. YARN ends
+	// what is left of an application; a lost machine is noticed late.
+	restTime = 10 * time.Minute
+)
+
+var errLate = errors.New("the jobs have not ended")
+
+// Run runs a schedule. The log gets the transcript; it may be nil. The error says that the run could not
+// begin.
+func (s Schedule) Run(log io.Writer) (Result, error) {
+	w, err := newWorld(s, log)
 	if err != nil {
-		return Result{}, fmt.Errorf("make world of seed %d: %w", seed, err)
+		return Result{}, fmt.Errorf("make world of seed %d: %w", s.Seed, err)
 	}
 	defer w.engine.Close()
-	faults := drawFaults(w.stream("faults"))
-	w.plan(faults)
-	m := w.startMaster("j1")
-	for m.process.Alive() && w.since() < mostTime && w.engine.Step() { // until the master has ended
+	w.plan(s.Faults)
+	m := w.startMaster()
+	for m.process.Alive() && w.since() < mostTime && w.watch.broken == nil && w.engine.Step() { // until the master has ended
 	}
-	r := Result{Seed: seed, Events: w.engine.Events(), Time: w.since(), Err: w.engine.Err()}
-	for _, f := range faults {
-		r.Faults = append(r.Faults, f)
-	}
-	if r.Err == nil {
-		r.Err = m.check(w.program)
-	}
-	return r, nil
-}
-
-// check says what is wrong with the end of the job.
-func (m *master) check(p *program) error {
 	switch {
+	case w.engine.Err() != nil || w.watch.broken != nil:
 	case m.fault != nil:
-		return fmt.Errorf("the master ends: %w", m.fault)
-	case m.outcome == nil:
-		return errLate
-	case m.details.Status != msg.JobFinished:
-		return fmt.Errorf("the job is %s: %+v", m.details.Status, m.details.Root)
-	}
-	for _, counter := range []string{readCounter, seenCounter} {
-		if got := m.details.Counters[counter]; got != int64(p.splits) {
-			return fmt.Errorf("counter %q is %d after %d splits", counter, got, p.splits)
+		w.watch.note(allEnds, fmt.Errorf("the master ends: %w", m.fault))
+	case !m.ended:
+		w.watch.note(allEnds, errLate)
+	default:
+		for end := w.engine.Now().Add(restTime); w.engine.Now().Before(end) && w.watch.broken == nil && w.engine.Step(); {
 		}
+		w.watch.atRest()
 	}
-	return nil
+	w.watch.note(noPanic, w.engine.Err())
+	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken}, nil
 }

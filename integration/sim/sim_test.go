@@ -15,7 +15,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	seed = flag.Uint64("seed", 0, "run only this seed, and print its transcript")
-	runs = flag.Uint64("runs", 500, "run the seeds from 1 to this number")
+	runs = flag.Uint64("runs", sim.Runs, "run the seeds from 1 to this number")
+	// first is for mutants, which must be found once.
+	first = flag.Bool("first", false, "end with the first broken rule")
 )
 
 // TestSchedules would catch a job that does not end, or that counts a split twice or never, whatever
@@ -23,26 +25,31 @@ var (
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	if *seed > 0 {
-		r, err := sim.Run(*seed, os.Stdout)
+		s := sim.Draw(*seed)
+		r, err := s.Run(os.Stdout)
 		if err != nil {
 			t.Fatal(err)
 		}
-		report(t, r)
+		report(t, s, r)
 		return
 	}
 	for n := range *runs {
-		r, err := sim.Run(n+1, nil)
+		s := sim.Draw(n + 1)
+		r, err := s.Run(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		report(t, r)
+		report(t, s, r)
+		if *first && t.Failed() {
+			return
+		}
 	}
 }
 
-func report(t *testing.T, r sim.Result) {
+func report(t *testing.T, s sim.Schedule, r sim.Result) {
 	t.Helper()
-	if r.Err != nil {
-		t.Errorf("seed %d breaks a rule after %d events and %v: %v\nfaults: %v", r.Seed, r.Events, r.Time, r.Err, r.Faults)
+	if r.Broken != nil {
+		t.Errorf("seed %d breaks a rule after %d events and %v: %v\n%v", s.Seed, r.Events, r.Time, r.Broken, s)
 	}
 }
 
@@ -51,20 +58,20 @@ func report(t *testing.T, r sim.Result) {
 func TestARunIsRepeatable(t *testing.T) {
 	t.Parallel()
 	for n := range uint64(20) {
-		var first, second bytes.Buffer
-		for _, log := range []*bytes.Buffer{&first, &second} {
-			if _, err := sim.Run(n+1, log); err != nil {
+		var logs [2]bytes.Buffer
+		for i := range logs {
+			if _, err := sim.Draw(n + 1).Run(&logs[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if !bytes.Equal(first.Bytes(), second.Bytes()) {
-			a, b := bytes.Split(first.Bytes(), []byte("\n")), bytes.Split(second.Bytes(), []byte("\n"))
-			for i := range min(len(a), len(b)) {
-				if !bytes.Equal(a[i], b[i]) {
-					t.Fatalf("seed %d differs in line %d:\n%s\n%s", n+1, i+1, a[i], b[i])
-				}
+		a, b := bytes.Split(logs[0].Bytes(), []byte("\n")), bytes.Split(logs[1].Bytes(), []byte("\n"))
+		for i := range min(len(a), len(b)) {
+			if !bytes.Equal(a[i], b[i]) {
+				t.Fatalf("seed %d differs in line %d:\n%s\n%s", n+1, i+1, a[i], b[i])
 			}
-			t.Fatalf("seed %d gives %d lines and then %d", n+1, len(a), len(b))
+		}
+		if len(a) != len(b) {
+			t.Errorf("seed %d gives %d lines and then %d", n+1, len(a), len(b))
 		}
 	}
 }

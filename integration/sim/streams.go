@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -19,8 +17,11 @@ const (
 	mostDelay  = 5 * time.Millisecond
 )
 
-// wire is one end of a stream between roles.
-type wire struct{ *end[rolerpc.Frame] }
+// wire is one end of a stream between a worker and a role of its master.
+type wire struct {
+	*end[rolerpc.Frame]
+	worker *worker
+}
 
 var _ rolerpc.Wire = wire{}
 
@@ -32,6 +33,7 @@ func (w wire) Send(f rolerpc.Frame) error {
 	if !w.send(f) {
 		return rolerpc.ErrPeerGone
 	}
+	w.worker.w.watch.hear(w.worker, f.Message)
 	return nil
 }
 
@@ -65,20 +67,15 @@ func (w *World) copied(f rolerpc.Frame) (rolerpc.Frame, error) {
 	return rolerpc.Copy(f)
 }
 
-// dialer opens streams of a TaskExecutor to the ApplicationMaster at an address.
-type dialer struct {
-	w        *World
-	process  *engine.Process
-	resource ids.ResourceID
-	master   *master
-}
+// dialer opens streams of a worker's TaskExecutor to its ApplicationMaster.
+type dialer struct{ *worker }
 
 var errRefused = errors.New("connection refused")
 
 // Open implements taskexecutor.Connector.
 func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*rolerpc.Stream, error) {
 	w, m := d.w, d.master
-	near, far := connect[rolerpc.Frame](w, string(d.resource)+" "+target, d.process, m.process, leastDelay, mostDelay)
+	near, far := connect[rolerpc.Frame](w, string(d.id)+" "+target, d.process, m.process, leastDelay, mostDelay)
 	w.links[d.process] = append(w.links[d.process], near.pipe)
 	var answered bool
 	var refusal error
@@ -91,7 +88,7 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 	w.atEnd(m.process, func() { answer(errRefused) })
 	w.engine.At(near.later(), m.process, func() {
 		m.process.Go(func() {
-			stream := rolerpc.NewStream(m.ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: d.resource}}, target, wire{far}, w.logger)
+			stream := rolerpc.NewStream(m.ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: d.id}}, target, wire{far, d.worker}, w.logger)
 			handler, err := m.mux.Accept(stream)
 			if answer(err); err == nil {
 				stream.Run(handler)
@@ -106,7 +103,7 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 	case refusal != nil:
 		return nil, fmt.Errorf("open stream to %s: %w", target, refusal)
 	}
-	stream := rolerpc.NewStream(ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}}, target, wire{near}, w.logger)
+	stream := rolerpc.NewStream(ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}}, target, wire{near, d.worker}, w.logger)
 	sched.Go(ctx, func() { stream.Run(h) })
 	return stream, nil
 }

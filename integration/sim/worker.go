@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
@@ -53,7 +54,7 @@ func (k *worker) run(ctx context.Context, spec resourcemanager.WorkerResourceSpe
 		IDs:      ids.Source{Reader: reader{k.w.stream(string(k.id))}}.Random(),
 		Options:  taskexecutor.OptionsFrom(k.w.config),
 	}, taskexecutor.Environment{
-		Roles: dialer{k.w, k.process, k.id, k.master}, Hosts: k,
+		Roles: dialer{k}, Hosts: k,
 		Instructions: msg.StartHost{ListenHost: k.host}, Logger: k.w.logger,
 	})
 	if err != nil {
@@ -72,7 +73,7 @@ func (k *worker) kill() {
 
 // Start implements taskexecutor.HostStarter.
 func (k *worker) Start(_ context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
-	h := &host{w: k.w, parent: k.process, id: spec.Host}
+	h := &host{w: k.w, worker: k, id: spec.Host}
 	k.hosts = append(k.hosts, h)
 	h.process = k.w.engine.Start(string(k.id)+" "+string(spec.Host), h.run, func() { //nolint:contextcheck // another process
 		k.w.ended(h.process)
@@ -86,7 +87,7 @@ func (k *worker) Start(_ context.Context, spec taskexecutor.HostSpec) (taskexecu
 // host is the process of a task host.
 type host struct {
 	w         *World
-	parent    *engine.Process
+	worker    *worker
 	process   *engine.Process
 	id        ids.HostID
 	near, far channel
@@ -96,9 +97,9 @@ type host struct {
 
 func (h *host) run(ctx context.Context) {
 	h.fault = taskhost.Run(ctx, h.far, taskhost.Options{
-		Program: h.w.program, Stdout: h.w.program,
+		Program: program{h}, Stdout: io.Discard,
 		Open: func(msg.StartHost) (taskhost.Surroundings, error) {
-			return taskhost.Surroundings{CloseFiles: func() error { return nil }, Logger: h.w.logger.WithField("host", h.id)}, nil
+			return taskhost.Surroundings{Files: h.w.hdfs.open(h.process), CloseFiles: func() error { return nil }, Logger: h.w.logger.WithField("host", h.id)}, nil
 		},
 		DataPlane: h.w.plane.open(h.process),
 	})
@@ -115,6 +116,6 @@ func (h *host) Kill() { h.w.engine.After(0, nil, h.process.Kill) }
 
 // Wait implements taskexecutor.Host.
 func (h *host) Wait() taskexecutor.Exit {
-	h.parent.Wait(func() bool { return h.exited })
+	h.worker.process.Wait(func() bool { return h.exited })
 	return taskexecutor.Exit{How: fmt.Sprint("exit: ", h.fault)}
 }

@@ -24,10 +24,12 @@ type World struct {
 	seed    uint64
 	engine  *engine.Engine
 	codec   *rand.Rand // which messages are encoded
+	watch   *watch
 	logger  logrus.FieldLogger
 	config  config.Config
-	program *program
+	jobs    []*job
 	plane   *plane
+	hdfs    *hdfs
 	end     map[*engine.Process][]func()
 	masters []*master
 	workers map[ids.ResourceID]*worker
@@ -47,21 +49,30 @@ type link interface {
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
 // newWorld makes a cluster without processes. The log gets what the processes log, with virtual times.
-func newWorld(seed uint64, log io.Writer) (*World, error) {
+func newWorld(s Schedule, log io.Writer) (*World, error) {
 	options, err := config.New(config.Layer{Source: "simulation", Values: map[string]string{
-		config.FixedDelayAttempts.Name(): "1000", // the job must finish, whatever fails
+		config.FixedDelayAttempts.Name(): "1000", // each job must finish, whatever fails
+		config.SlotsMax.Name():           "6",    // jobs compete for slots
+		config.SlotRequestTimeout.Name(): "1 d",  // and wait for each other
 	}})
 	if err != nil {
 		return nil, err
 	}
 	w := &World{
-		seed: seed, engine: engine.New(epoch, seed), config: options,
+		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options,
 		end: make(map[*engine.Process][]func()), workers: make(map[ids.ResourceID]*worker),
 		links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
 	}
 	w.codec = w.stream("codec")
 	w.logger = newLogger(w, log)
-	w.program = newProgram(w)
+	w.watch = newWatch(w)
+	w.hdfs = newHDFS(w)
+	w.jobs = drawJobs(w, s.Jobs)
+	for _, j := range w.jobs {
+		if err := j.plan(); err != nil {
+			return nil, err
+		}
+	}
 	w.plane = newPlane(w)
 	return w, nil
 }

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// watch holds what the rules want to see of a run. A rule is a function that adds its looks to a watch.
+// It keeps a model of its own, and never asks the roles what is right.
+type watch struct {
+	w      *World
+	said   []func(worker *worker, m msg.Message) error // by a worker, or to it
+	tasks  []func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error
+	rest   []func() error // at the end, when nothing is left to happen
+	broken *RuleError     // the first rule that was broken
+
+	each []named // of the watch of all rules
+}
+
+// named is the watch of one rule.
+type named struct {
+	name string
+	*watch
+}
+
+// rules are what must hold in each run.
+var rules = []struct { //nolint:gochecknoglobals // a constant table
+	name string
+	add  func(*watch)
+}{
+	{"a slot serves one allocation", slotsServeOne},
+	{"an attempt of a task runs once", attemptsRunOnce},
+	{"nothing is left of an ended application", nothingIsLeft},
+	{"each split counts once", splitsCountOnce},
+	{"outputs are whole", outputsAreWhole},
+}
+
+func newWatch(w *World) *watch {
+	all := &watch{w: w}
+	for _, r := range rules {
+		one := &watch{w: w}
+		r.add(one)
+		all.each = append(all.each, named{r.name, one})
+	}
+	return all
+}
+
+// note keeps the first error; nil is none.
+func (w *watch) note(rule string, err error) {
+	if w.broken == nil && err != nil {
+		w.broken = &RuleError{Rule: rule, Err: err}
+	}
+}
+
+// hear shows a message to the rules.
+func (w *watch) hear(k *worker, m msg.Message) {
+	for _, rule := range w.each {
+		for _, look := range rule.said {
+			w.note(rule.name, look(k, m))
+		}
+	}
+}
+
+// begin shows the start of a task to the rules.
+func (w *watch) begin(h *host, job ids.JobID, e ids.ExecutionAttemptID) {
+	for _, rule := range w.each {
+		for _, look := range rule.tasks {
+			w.note(rule.name, look(h, job, e))
+		}
+	}
+}
+
+// atRest shows the end to the rules.
+func (w *watch) atRest() {
+	for _, rule := range w.each {
+		for _, look := range rule.rest {
+			w.note(rule.name, look())
+		}
+	}
+}
