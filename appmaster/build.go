@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -145,7 +146,7 @@ func openStore(ctx context.Context, env environment, files *dfs.FS) (*programs.S
 	if env.launch.Mode != launch.Session {
 		return nil, nil
 	}
-	cache := staging.Resume(files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)))
+	cache := staging.Resume(files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)), ids.Source{})
 	store := programs.New(cache, files, program.Native())
 	return store, store.Recover(ctx)
 }

@@ -289,7 +289,7 @@ func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0), area, program.Native()), newSettling(), userdriver.Config{}, "", 1, quiet())
+	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0, ids.Source{}), area, program.Native()), newSettling(), userdriver.Config{}, "", 1, quiet())
 	if _, err := s.AddProgram(t.Context(), "counting", testProgram(t), own); err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,29 @@ func TestFirstPrefersTheLowest(t *testing.T) {
 	})
 }
 
+// TestPermitsAreLimited would catch a permit that is given twice or lost, and a wait that does not end
+// with its context.
+func TestPermitsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		permits := sched.NewPermits(2)
+		for range 2 {
+			if err := permits.Acquire(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cause := errors.New("the end")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { cancel(cause) })
+		if err := permits.Acquire(ctx); !errors.Is(err, cause) {
+			t.Errorf("a third permit: %v, want the end of its context", err)
+		}
+		time.AfterFunc(time.Minute, permits.Release)
+		if err := permits.Acquire(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestClosedTakesNothing would catch a look at a channel that costs its token.
 func TestClosedTakesNothing(t *testing.T) {
 	t.Parallel()

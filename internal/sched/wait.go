@@ -74,6 +74,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	Until(ctx, func() bool { return timer.Rings() || ctx.Err() != nil })
 	select {
+	case <-timer.C: // also if ctx has ended, too: a select would draw lots
+		return nil
+	default:
+	}
+	select {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():

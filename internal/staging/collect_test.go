@@ -15,6 +15,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
@@ -47,7 +48,7 @@ func TestCollect(t *testing.T) {
 			cache(over, f)
 		}
 		begin(t, a, "application_1_0002", used, restored)
-		if err := staging.Resume(files, staging.Dir("file://"+home, "application_1_0002"), 0).Hold(t.Context(), held.SHA256); err != nil {
+		if err := staging.Resume(files, staging.Dir("file://"+home, "application_1_0002"), 0, ids.Source{}).Hold(t.Context(), held.SHA256); err != nil {
 			t.Fatal(err)
 		}
 		begin(t, a, "application_1_0003") // a moment ago

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
@@ -42,7 +41,7 @@ func (a *Area) evict(ctx context.Context, sha256 string) (gone bool, err error) 
 	if err != nil || used {
 		return false, err
 	}
-	away := a.entry(sha256) + "." + ids.Random()
+	away := a.entry(sha256) + "." + a.Names.Random()
 	if err := a.fs.Rename(ctx, a.entry(sha256), away); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return true, nil

@@ -35,10 +35,10 @@ type Running struct {
 }
 
 // Resume returns the cache use of the application with this directory (Dir). Files get that many
-// copies, as in New.
-func Resume(fsys FileSystem, dir string, replication int) *Running {
+// copies, as in New. Temporary files get their names from a source.
+func Resume(fsys FileSystem, dir string, replication int, names ids.Source) *Running {
 	area := areaOf(fsys, dir)
-	area.replication = replication
+	area.replication, area.Names = replication, names
 	return &Running{area: area, dir: dir}
 }
 
@@ -113,7 +113,7 @@ func (r *Running) find(ctx context.Context, sha256 string) (filesystem.FileInfo,
 // Receive writes a stream into a file in the application's directory. File moves it to its place,
 // and Discard removes it. If this process dies, the file is removed with the directory.
 func (r *Running) Receive(ctx context.Context, content io.Reader) (temporary string, err error) {
-	temporary = r.dir + "/." + ids.Random()
+	temporary = r.dir + "/." + r.area.Names.Random()
 	err = r.area.write(ctx, temporary, filesystem.MakeParents, 0o500, &meter{ctx: ctx, from: content, progress: func(int64) {}})
 	if err != nil {
 		return "", errors.Join(err, r.Discard(ctx, temporary))

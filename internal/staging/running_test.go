@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
@@ -41,7 +42,7 @@ func TestARunningApplicationTakesNothingThatOthersMayWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		attacked := &seen{FS: files, changed: "file://" + home + c.place, change: c.change}
-		running := staging.Resume(attacked, app.Dir, 0)
+		running := staging.Resume(attacked, app.Dir, 0, ids.Source{})
 		if found, err := running.Find(t.Context(), f.SHA256); !errors.Is(err, staging.ErrExposed) || !strings.Contains(err.Error(), attacked.changed) {
 			t.Errorf("%s: it is found as %+v, %v; want %v", name, found, err, staging.ErrExposed)
 		}
@@ -68,7 +69,7 @@ func TestAnEntryThatLacksBytesIsNoProgram(t *testing.T) {
 	if _, _, err := app.Cache(t.Context(), f, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
-	running := staging.Resume(files, app.Dir, 0)
+	running := staging.Resume(files, app.Dir, 0, ids.Source{})
 	for _, c := range []struct {
 		size int64
 		want string // in the error

@@ -30,6 +30,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // DirName is the directory of all staged files, in the user's home or in yarn.staging-directory.
@@ -46,6 +47,9 @@ type FileSystem interface {
 
 // Area is a user's staging area. Its methods may be called from any goroutine.
 type Area struct {
+	// Names makes the names of temporary files.
+	Names ids.Source
+
 	fs          FileSystem
 	root        string
 	replication int
@@ -109,7 +113,7 @@ func (a *Area) Begin(ctx context.Context, application string, files ...File) (*A
 		return app, nil
 	}
 	// HDFS may have executed the call that was given up.
-	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	cleaning, cancel := sched.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	return nil, errors.Join(err, app.Discard(cleaning))
 }
@@ -204,7 +208,7 @@ func (app *Application) upload(ctx context.Context, f File, uri string, progress
 	}
 	defer local.Close() // read only: nothing to lose
 	fsys, entry := app.area.fs, app.area.entry(f.SHA256)
-	temporary := entry + "/." + ids.Random()
+	temporary := entry + "/." + app.area.Names.Random()
 	app.mu.Lock()
 	app.uploaded = append(app.uploaded, f.SHA256)
 	app.mu.Unlock()

@@ -15,11 +15,10 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
@@ -38,10 +37,10 @@ type Store struct {
 	files   filesystem.FileSystem
 	machine elf.Machine
 	most    int // programs: maxPrograms
-	uploads *semaphore.Weighted
+	uploads sched.Permits
 	// changing is held while a method changes which programs the session holds in the cache, also during
-	// its calls to HDFS. It is a semaphore, because a mutex does not stop waiting when a context ends.
-	changing *semaphore.Weighted
+	// its calls to HDFS. So it is no mutex, which also does not stop waiting when a context ends.
+	changing sched.Permits
 
 	mu       sync.Mutex // guards what follows
 	known    map[string]*known
@@ -60,7 +59,7 @@ type known struct {
 func New(cache *staging.Running, files filesystem.FileSystem, machine elf.Machine) *Store {
 	return &Store{
 		cache: cache, files: files, machine: machine, most: maxPrograms,
-		uploads: semaphore.NewWeighted(maxUploads), changing: semaphore.NewWeighted(1),
+		uploads: sched.NewPermits(maxUploads), changing: sched.NewPermits(1),
 		known: make(map[string]*known), arriving: make(map[string]chan struct{}),
 	}
 }
@@ -153,9 +152,7 @@ func (s *Store) arrives(ctx context.Context, sha256 string) (arrived func(), err
 				close(done)
 			}, nil
 		}
-		select {
-		case <-other:
-		case <-ctx.Done():
+		if sched.First(ctx, other) < 0 {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -163,10 +160,10 @@ func (s *Store) arrives(ctx context.Context, sha256 string) (arrived func(), err
 
 // receive reads a program into the cache.
 func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
-	if err := s.uploads.Acquire(ctx, 1); err != nil {
+	if err := s.uploads.Acquire(ctx); err != nil {
 		return msg.ProgramDetails{}, err
 	}
-	defer s.uploads.Release(1)
+	defer s.uploads.Release()
 	seen := program.NewInspection()
 	temporary, err := s.cache.Receive(ctx, io.TeeReader(content, seen))
 	if err != nil {
@@ -181,10 +178,10 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 	if err != nil {
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
-	if err := s.changing.Acquire(ctx, 1); err != nil {
+	if err := s.changing.Acquire(ctx); err != nil {
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
-	defer s.changing.Release(1)
+	defer s.changing.Release()
 	if err := s.makeRoom(ctx, received.SHA256); err != nil {
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
@@ -207,10 +204,10 @@ func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramD
 	if details, is := s.use(sha256, jobs); is {
 		return details, nil
 	}
-	if err := s.changing.Acquire(ctx, 1); err != nil {
+	if err := s.changing.Acquire(ctx); err != nil {
 		return msg.ProgramDetails{}, err
 	}
-	defer s.changing.Release(1)
+	defer s.changing.Release()
 	if details, is := s.use(sha256, jobs); is {
 		return details, nil
 	}
@@ -252,10 +249,10 @@ func (s *Store) Release(sha256 string) { s.use(sha256, -1) }
 // Remove removes a program, also from the cache unless another application uses it. Errors:
 // msg.ErrProgramNotFound, msg.ErrProgramInUse.
 func (s *Store) Remove(ctx context.Context, sha256 string) error {
-	if err := s.changing.Acquire(ctx, 1); err != nil {
+	if err := s.changing.Acquire(ctx); err != nil {
 		return err
 	}
-	defer s.changing.Release(1)
+	defer s.changing.Release()
 	if err := s.forget(sha256); err != nil {
 		return err
 	}

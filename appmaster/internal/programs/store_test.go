@@ -19,6 +19,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
@@ -58,7 +59,7 @@ func (a area) session(t *testing.T, n int) *Store {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return New(staging.Resume(a.files, "file://"+dir, 0), a.files, elf.EM_X86_64)
+	return New(staging.Resume(a.files, "file://"+dir, 0, ids.Source{}), a.files, elf.EM_X86_64)
 }
 
 // left are the files in the area.
