@@ -3,12 +3,12 @@ package appmaster
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // waitTime is how long one request for a job's end or its next page waits.
@@ -48,18 +48,20 @@ func (c *Component) collect(ctx context.Context, job ids.JobID, name string, tak
 // returns, and the job continues.
 func (c *Component) Follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error) (msg.JobEnded, error) {
 	following, stop := context.WithCancelCause(ctx)
-	var followers sync.WaitGroup
-	defer followers.Wait()
+	var followers sched.Group
+	defer followers.Wait(ctx)
 	defer stop(nil)
-	var one sync.Mutex // one call of collected at a time
+	one := sched.NewPermits(1) // one call of collected at a time
 	for _, v := range graph.Vertices {
 		if v.Collect == "" {
 			continue
 		}
-		followers.Go(func() {
+		followers.Go(ctx, func() {
 			err := c.collect(following, job, v.Collect, func(epoch int, records []byte) error {
-				one.Lock()
-				defer one.Unlock()
+				if err := one.Acquire(following); err != nil {
+					return err
+				}
+				defer one.Release()
 				return collected(v.Collect, epoch, records)
 			})
 			// The result is gone, or the job never began: Wait returns the reason.
@@ -70,7 +72,7 @@ func (c *Component) Follow(ctx context.Context, job ids.JobID, graph *jobgraph.J
 	}
 	ended, err := c.Wait(following, job)
 	if err == nil && ended.Failure == nil {
-		followers.Wait() // the rest of what it collected
+		followers.Wait(ctx) // the rest of what it collected
 	}
 	if cause := context.Cause(following); err == nil && cause != nil {
 		err = cause

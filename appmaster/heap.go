@@ -3,6 +3,8 @@ package appmaster
 import (
 	"context"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // settleTime is the time from the end of a job to the return of its heap to the system, if no other job
@@ -29,16 +31,18 @@ func (s settling) jobEnded() {
 // run calls release once after each series of jobs, until ctx ends. release is debug.FreeOSMemory, except
 // in tests.
 func (s settling) run(ctx context.Context, release func()) {
-	timer := time.NewTimer(settleTime)
-	defer timer.Stop()
-	timer.Stop() // until a job has ended
+	var settled <-chan struct{} // nil until a job has ended
+	stop := func() bool { return false }
+	defer func() { stop() }()
 	for {
-		select {
-		case <-s.ended:
-			timer.Reset(settleTime)
-		case <-timer.C:
+		switch sched.First(ctx, s.ended, settled) {
+		case 0:
+			stop()
+			settled, stop = sched.After(ctx, settleTime)
+		case 1:
+			settled = nil
 			release()
-		case <-ctx.Done():
+		default:
 			return
 		}
 	}

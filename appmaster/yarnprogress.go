@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // progress is the progress of a cluster's jobs, which YARN shows for its application. The zero value is
@@ -21,17 +22,11 @@ func (p *progress) set(share float32) { p.bits.Store(math.Float32bits(share)) }
 // watch reads the jobs at each interval until ctx ends. It runs beside the heartbeats to YARN, because
 // these must not wait for the jobs.
 func (p *progress) watch(ctx context.Context, every time.Duration, jobs func(context.Context) ([]msg.JobOverview, error)) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		if overviews, err := jobs(ctx); err == nil { // after an error the next tick asks again
+	for ctx.Err() == nil {
+		if overviews, err := jobs(ctx); err == nil { // after an error the next round asks again
 			p.set(shareOf(overviews))
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+		_ = sched.Sleep(ctx, every) // the loop sees that ctx has ended
 	}
 }
 
