@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"sync"
 
 	"github.com/sirupsen/logrus"
 
@@ -19,32 +18,33 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // application runs the application's program beside this process. It is the userdriver.Cluster on which
 // that program's jobs run. Make it with newApplication.
 type application struct {
 	*Component
-	env     environment
+	outside Outside
 	staged  staged
 	tokens  *tokenmanager.Manager
 	drivers *userdriver.Drivers
 	logger  logrus.FieldLogger
 }
 
-func newApplication(component *Component, env environment, s staged, tokens *tokenmanager.Manager, c userdriver.Config, logger logrus.FieldLogger) *application {
-	a := &application{Component: component, env: env, staged: s, tokens: tokens, logger: logger}
+func newApplication(component *Component, o Outside, s staged, tokens *tokenmanager.Manager, c userdriver.Config, logger logrus.FieldLogger) *application {
+	a := &application{Component: component, outside: o, staged: s, tokens: tokens, logger: logger}
 	a.drivers = userdriver.New(c, a, logger)
 	return a
 }
 
 // Submit submits a job of the program to the Dispatcher.
 func (a *application) Submit(ctx context.Context, _ userdriver.Program, job ids.JobID, graph *jobgraph.JobGraph) error {
-	if text := a.staged.hardlyFits(a.env.config, graph); text != "" {
+	if text := a.staged.hardlyFits(a.outside.Config, graph); text != "" {
 		a.drivers.Note(userdriver.Log, "warning: "+text)
 	}
 	return a.Component.Submit(ctx, dispatcher.Submission{
-		Job: job, Graph: graph, Program: a.env.launch.ProgramRef, Detached: !a.env.launch.Attached,
+		Job: job, Graph: graph, Program: a.outside.Launch.ProgramRef, Detached: !a.outside.Launch.Attached,
 	})
 }
 
@@ -55,8 +55,8 @@ func (a *application) run(ctx context.Context, taken func()) (dispatcher.Outcome
 	driving, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var finished *dispatcher.Outcome // read after running
-	var running sync.WaitGroup
-	running.Go(func() { // ends with the program and its jobs, or with driving
+	var running sched.Group
+	running.Go(ctx, func() { // ends with the program and its jobs, or with driving
 		outcome, err := a.drive(driving)
 		if err != nil {
 			a.logger.WithError(err).Info("program is stopped")
@@ -64,17 +64,17 @@ func (a *application) run(ctx context.Context, taken func()) (dispatcher.Outcome
 		}
 		finished = &outcome
 		a.logger.WithField("status", outcome.Status).Info("program has ended")
-		if a.env.config.Bool(config.ShutdownOnFinish) {
+		if a.outside.Config.Bool(config.ShutdownOnFinish) {
 			err = a.Dispatcher.End(driving, outcome)
 		}
 		if err != nil {
 			a.logger.WithError(err).Debug("program ends after its cluster")
 		}
 	})
-	running.Go(func() { a.drivers.Watch(driving) }) // likewise
+	running.Go(ctx, func() { a.drivers.Watch(driving) }) // likewise
 	outcome, err := a.Dispatcher.Outcome(ctx)
 	stop(nil)
-	running.Wait()
+	running.Wait(ctx)
 	if finished != nil { // the program's outcome counts, also if a client shut the cluster down meanwhile
 		outcome = *finished
 	}
@@ -87,14 +87,14 @@ func (a *application) drive(ctx context.Context) (dispatcher.Outcome, error) {
 	if err := a.tokens.Ready(ctx); err != nil {
 		return dispatcher.Outcome{}, err
 	}
-	program, err := filepath.Abs(filepath.Join(a.env.workDir, launch.ProgramLink))
+	program, err := filepath.Abs(filepath.Join(a.outside.Programs.WorkDir, launch.ProgramLink))
 	if err != nil {
 		return dispatcher.Failed(fmt.Sprintf("find program: %v", err), ""), nil
 	}
-	detached := !a.env.launch.Attached
+	detached := !a.outside.Launch.Attached
 	process, err := a.drivers.Start(ctx, userdriver.Program{
-		File: program, SHA256: a.env.launch.ProgramRef.SHA256, Arguments: a.env.launch.Arguments,
-		Options: a.env.forOthers(), Detached: detached, Log: userdriver.Log,
+		File: program, SHA256: a.outside.Launch.ProgramRef.SHA256, Arguments: a.outside.Launch.Arguments,
+		Options: a.outside.forOthers(), Detached: detached, Log: userdriver.Log,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return dispatcher.Outcome{}, cause

@@ -92,7 +92,7 @@ func differing(lines int) string {
 }
 
 // applicationOf runs an application of the tests' program.
-func applicationOf(t *testing.T, change func(*master), options map[string]string, attached bool, words ...string) *started {
+func applicationOf(t *testing.T, change func(*process), options map[string]string, attached bool, words ...string) *started {
 	t.Helper()
 	files := dfs.New(dfs.Options{})
 	t.Cleanup(func() { _ = files.Close() })
@@ -218,7 +218,7 @@ func TestAJobThatReadsNothingIsToldWhereItsProgramPrints(t *testing.T) {
 func TestAnApplicationMayStay(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
-	s := applicationOf(t, func(m *master) {
+	s := applicationOf(t, func(m *process) {
 		logger := quiet()
 		logger.AddHook(hearing{"program has ended", ended})
 		m.mode.(*application).logger = logger
@@ -267,7 +267,7 @@ func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := applicationOf(t, func(m *master) { m.mode.(*application).staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
+			s := applicationOf(t, func(m *process) { m.mode.(*application).staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
 			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
 				t.Errorf("run = %+v, %v", s.outcome, err)
 			}

@@ -3,157 +3,125 @@ package appmaster
 import (
 	"context"
 	"errors"
-	"net"
-	"time"
+	"fmt"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/programs"
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
-	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
-	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/program"
-	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
-	"github.com/bobbin-yarn/bobbin/internal/version"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// getWorkers makes the provider of workers for a master whose ports are open. It is connectYARN, except in
-// tests. start makes the launch context of a worker. users gets the key that verifies clients' tokens; it
-// may be nil.
-type getWorkers func(m *master, s staged, start yarnworkers.Launch, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error)
-
-// build makes the parts of an ApplicationMaster, in order. Of these parts only the listeners are active
-// when build returns. After an error everything is closed.
-func build(ctx context.Context, start time.Time, env environment, logger logrus.FieldLogger, workers getWorkers) (_ *master, err error) {
-	m := &master{env: env, logger: logger}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.close())
-		}
-	}()
-	if m.files, err = dfs.Carried(env.handed(logger)); err != nil {
-		return nil, err
-	}
-	shares := budget.Of(env.launch.Mode, env.config)
-	staged, err := readStaged(ctx, m.files, env.launch, shares.Staged)
+// New makes the parts of an ApplicationMaster, in order. It reads the staged file and announces the
+// attempt's Access to the owner. None of the parts is active when New returns.
+func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, error) {
+	m := &Master{outside: o, logger: logger}
+	ends, err := endsOf(o.Launch)
 	if err != nil {
 		return nil, err
 	}
-	if m.ports, err = openPorts(ctx, env); err != nil {
-		return nil, err
-	}
-	if err = announce(ctx, m.files, env.launch.StagingDir, m.ports.access(start, env)); err != nil {
-		return nil, err
-	}
-	// The manager passes tokens to workers, which start with them, and to users' programs. m.component and
-	// m.drivers are set before the manager runs.
-	m.tokens, err = newTokenManager(env, m.files, func(ctx context.Context, tokens msg.Secret) error {
-		if m.drivers != nil {
-			m.drivers.UpdateTokens(tokens)
-		}
-		return m.component.ResourceManager.UpdateTokens(ctx, tokens)
-	}, logger)
+	shares := budget.Of(o.Launch.Mode, o.Config)
+	staged, err := readStaged(ctx, o.Files, o.Launch, shares.Staged)
 	if err != nil {
 		return nil, err
 	}
-	endpoint, err := doors(ctx, env, logger)
+	if err := announce(ctx, o.Files, o.Launch.StagingDir, o.Access); err != nil {
+		return nil, err
+	}
+	if m.tokens, err = newTokenManager(o, m.distribute, logger); err != nil {
+		return nil, err
+	}
+	launcher, err := newWorkerLauncher(o, staged.Shipped, m.tokens.Current)
 	if err != nil {
 		return nil, err
 	}
-	launcher, err := newWorkerLauncher(env, staged.Shipped, m.ports.authority, m.ports.roles.Addr().String(), m.tokens.Current)
+	workers, err := o.Workers.Provider(Supply{Nodes: staged.nodeReports(), Launch: launcher.launch, Progress: m.progress.share})
 	if err != nil {
 		return nil, err
 	}
-	source, err := workers(m, staged, launcher.launch, endpoint.ClientToAM)
-	if err != nil {
-		return nil, err
-	}
-	store, err := openStore(ctx, env, m.files)
+	store, err := openStore(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	settling := newSettling()
-	if m.component, err = NewComponent(describeCluster(env, shares.Jobs, m.files, store, settling), source, logger); err != nil {
+	if m.component, err = NewComponent(describeCluster(o, ends, shares.Jobs, store, settling), workers, logger); err != nil {
 		return nil, err
 	}
-	endpoint.Room, endpoint.AnswersMemory = budget.NewRoom(shares.Requests, env.config), shares.Answers
-	programs := describePrograms(env, shares, m.tokens)
-	switch env.launch.Mode {
+	desk := Desk{
+		Gateway: gateway{m.component.Dispatcher, m.component.ResourceManager},
+		Room:    budget.NewRoom(shares.Requests, o.Config), AnswersMemory: shares.Answers,
+	}
+	switch o.Launch.Mode {
 	case launch.PerJob: // the program has planned on the client's machine
-		m.mode = &perJob{m.component, env, staged}
+		m.mode = &perJob{m.component, o, staged}
 	case launch.Application:
-		programs.Limits.Job = int(shares.JobText) // only this program submits jobs
-		a := newApplication(m.component, env, staged, m.tokens, programs, logger)
+		if o.Programs == nil {
+			return nil, errNoPrograms
+		}
+		limits := userdriver.Limits{Job: int(shares.JobText)} // only this program submits jobs
+		a := newApplication(m.component, o, staged, m.tokens, describePrograms(o, shares, limits, m.tokens), logger)
 		m.mode, m.drivers = a, a.drivers
 	case launch.Session:
-		programs.Limits.Job, programs.Limits.Hold = endpoint.Room.Largest(), endpoint.Room.Hold // jobs of programs share the room with requests
-		s := newSession(m.component, store, settling, programs, env.workDir, shares.Programs, logger)
-		m.mode, m.drivers, endpoint.Session = s, s.drivers, s
+		s := newSession(m.component, store, settling, o.FreeMemory)
+		if o.Programs != nil {
+			limits := userdriver.Limits{Job: desk.Room.Largest(), Hold: desk.Room.Hold} // jobs of programs share the room with requests
+			s.runPrograms(describePrograms(o, shares, limits, m.tokens), o.Programs.WorkDir, shares.Programs, logger)
+		}
+		m.mode, m.drivers, desk.Session = s, s.drivers, s
 	}
-	if m.roles, err = newRoleServer(m.component.Mux, m.ports.authority, env.config, logger); err != nil { //nolint:contextcheck // the server lives as long as the process
-		return nil, err
-	}
-	endpoint.TLS, endpoint.Token, endpoint.Options = m.ports.front.RESTServerTLS(), m.ports.token, env.config
-	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
-	m.rest = rest.New(endpoint, gateway{m.component.Dispatcher, m.component.ResourceManager}, logger)
+	m.roles = o.roleServer(m.component.Mux)
+	m.front = o.front(desk)
 	return m, nil
 }
 
-// connectYARN makes the provider that gets workers from YARN.
-func connectYARN(m *master, s staged, start yarnworkers.Launch, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
-	clients, err := yarnworkers.Connect(m.env.hadoop, m.env.container.Attempt, m.env.credentials, m.logger)
-	if err != nil {
-		return nil, err
+// errNoPrograms says that users' programs cannot run beside this process.
+var errNoPrograms = errors.New("there is no place for users' programs beside the ApplicationMaster")
+
+// distribute passes new tokens to workers, which start with them, and to users' programs. The manager of
+// tokens calls it while it runs: New has set the fields before.
+func (m *Master) distribute(ctx context.Context, tokens msg.Secret) error {
+	if m.drivers != nil {
+		m.drivers.UpdateTokens(tokens)
 	}
-	m.yarn = clients
-	place, err := launch.PlaceOf(m.env.config)
-	if err != nil {
-		return nil, err
+	return m.component.ResourceManager.UpdateTokens(ctx, tokens)
+}
+
+// endsOf returns when the Dispatcher ends a cluster.
+func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
+	switch {
+	case l.Mode == launch.PerJob && l.Attached:
+		return dispatcher.Attached, nil
+	case l.Mode == launch.PerJob:
+		return dispatcher.Detached, nil
+	case l.Mode == launch.Session:
+		return dispatcher.Session, nil
+	case l.Mode == launch.Application:
+		return dispatcher.Application, nil
 	}
-	c := yarnworkers.Config{
-		ResourceManager: clients.ResourceManager,
-		NodeManagers:    clients.NodeManagers,
-		Registration:    yarnworkers.RegistrationAt(m.env.host, m.ports.rest.Addr().(*net.TCPAddr).Port),
-		Nodes:           s.nodeReports(),
-		Place:           place,
-		Launch:          start,
-		Progress:        m.progress.share,
-		Heartbeat:       m.env.config.Duration(config.YarnHeartbeatInterval),
-		RequestInterval: m.env.config.Duration(config.YarnContainerRequestInterval),
-	}
-	if users != nil {
-		c.ClientToAMKey = users.SetKey
-	}
-	return yarnworkers.New(c, m.logger)
+	return 0, fmt.Errorf("%w: mode %q is unknown; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
 
 // openStore finds the programs of a session's earlier attempts. In other modes it returns nil.
-func openStore(ctx context.Context, env environment, files *dfs.FS) (*programs.Store, error) {
-	if env.launch.Mode != launch.Session {
+func openStore(ctx context.Context, o Outside) (*programs.Store, error) {
+	if o.Launch.Mode != launch.Session {
 		return nil, nil
 	}
-	cache := staging.Resume(files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)), ids.Source{})
-	store := programs.New(cache, files, program.Native())
+	cache := staging.Resume(o.Files, o.Launch.StagingDir, max(0, o.Config.Int(config.YarnFileReplication)), o.Entropy)
+	store := programs.New(cache, o.Files, program.Native())
 	return store, store.Recover(ctx)
 }
 
 // describeCluster configures the roles. store is a session's, or nil.
-func describeCluster(env environment, memory int64, files *dfs.FS, store *programs.Store, settling settling) ComponentConfig {
-	c := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.ends, JobMemory: memory, Files: files}
+func describeCluster(o Outside, ends dispatcher.Mode, memory int64, store *programs.Store, settling settling) ComponentConfig {
+	c := ComponentConfig{Config: o.Config, Worker: workerSpec(o.Config), Mode: ends, JobMemory: memory, Files: o.Files, Entropy: o.Entropy}
 	if store != nil {
 		c.JobEnded = func(job dispatcher.Submission) {
 			store.Release(job.Program.SHA256)
@@ -164,29 +132,17 @@ func describeCluster(env environment, memory int64, files *dfs.FS, store *progra
 }
 
 // describePrograms configures users' programs, which run beside this process.
-func describePrograms(env environment, shares budget.Shares, tokens *tokenmanager.Manager) userdriver.Config {
+func describePrograms(o Outside, shares budget.Shares, limits userdriver.Limits, tokens *tokenmanager.Manager) userdriver.Config {
+	limits.ContainerMB, limits.EachMB = shares.ContainerMB, shares.ProgramMB
 	return userdriver.Config{
-		Application: env.container.Attempt.Application.String(),
-		Options:     env.forOthers(),
-		Environment: env.variables,
-		LogDir:      env.logDir,
-		Limits:      userdriver.Limits{ContainerMB: shares.ContainerMB, EachMB: shares.ProgramMB},
+		Application: o.Attempt.Application.String(),
+		Options:     o.forOthers(),
+		Environment: o.Programs.Environment,
+		LogDir:      o.Programs.LogDir,
+		Limits:      limits,
 		Reach: func() *msg.Reach {
 			current := creds.Credentials{Tokens: tokens.Current().Tokens}
-			return &msg.Reach{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: current.Marshal()}
+			return &msg.Reach{HadoopConf: o.Launch.HadoopConf, User: o.Launch.User, Tokens: current.Marshal()}
 		},
 	}
-}
-
-// newRoleServer makes the server for workers' streams.
-func newRoleServer(mux *rolerpc.Mux, authority *pki.Authority, options config.Config, logger logrus.FieldLogger) (*rolerpc.Server, error) {
-	identity, err := authority.IssueApplicationMaster(time.Now())
-	if err != nil {
-		return nil, err
-	}
-	return rolerpc.NewServer(rolerpc.Config{
-		TLS:         identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)),
-		Unreachable: liveness.After(options.Duration(config.HeartbeatInterval), options.Int(config.HeartbeatFailureThreshold)),
-		Logger:      logger,
-	}, mux), nil
 }

@@ -54,7 +54,7 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			w := newWorkers(t, content)
 			w.deregister = recordsEnd(t, out, c.deregister)
-			s := runMaster(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(m *master) {
+			s := runMaster(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(m *process) {
 				read := &m.mode.(*perJob).staged.graph.Vertices[0]
 				read.Outputs = []string{"file://" + out}
 				if !c.finished {
@@ -111,7 +111,7 @@ func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 			w.deregister = recordsEnd(t, out, c.deregister)
 			s := runMaster(t, t.Context(), w, content, func(e *environment) {
 				e.launch.Mode, e.workDir, e.logDir, e.config = c.mode, t.TempDir(), t.TempDir(), roomy(t, nil)
-			}, func(m *master) { m.mode = idle{m.component} })
+			}, func(m *process) { m.mode = idle{m.component} })
 			graph := planned(t, content, "/in", nil)
 			graph.Vertices[0].Outputs = []string{"file://" + out}
 			if err := s.component.Submit(t.Context(), dispatcher.Submission{Job: testJob, Graph: graph, Program: s.env.launch.ProgramRef}); err != nil {

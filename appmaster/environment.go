@@ -8,7 +8,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -27,7 +26,6 @@ type environment struct {
 	workDir     string   // of the container; "": the process' working directory
 	variables   []string // all variables of this process
 	launch      launch.AppMaster
-	ends        dispatcher.Mode // when the Dispatcher ends the cluster
 	config      config.Config
 	hadoop      *hadoopconf.Conf
 	credentials *creds.Credentials
@@ -53,7 +51,7 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.hadoop, err = hadoopconf.Parse(env.launch.HadoopConf); err != nil {
 		return env, err
 	}
-	if env.ends, err = endsOf(env.launch); err != nil {
+	if _, err = endsOf(env.launch); err != nil {
 		return env, err
 	}
 	if env.credentials, err = creds.ReadFile(getenv(launch.TokenFileVariable)); err != nil {
@@ -63,21 +61,6 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 		return env, err
 	}
 	return env, env.identifyProgram()
-}
-
-// endsOf returns when the Dispatcher ends a cluster.
-func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
-	switch {
-	case l.Mode == launch.PerJob && l.Attached:
-		return dispatcher.Attached, nil
-	case l.Mode == launch.PerJob:
-		return dispatcher.Detached, nil
-	case l.Mode == launch.Session:
-		return dispatcher.Session, nil
-	case l.Mode == launch.Application:
-		return dispatcher.Application, nil
-	}
-	return 0, fmt.Errorf("%w: mode %q is unknown; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
 
 // identifyProgram verifies that an application's program, which runs in this container, is the file that
@@ -97,12 +80,6 @@ func (env *environment) identifyProgram() error {
 	}
 	env.launch.ProgramRef.SHA256 = read.SHA256
 	return nil
-}
-
-// forOthers returns the options for workers and users' programs: without the variables that are only for
-// the ApplicationMaster.
-func (env environment) forOthers() config.Config {
-	return env.config.Without(config.ContainerMasterEnv)
 }
 
 // logIn makes the login from the keytab that the client has sent, or whose path it has sent. Without a

@@ -59,7 +59,7 @@ func testEnvironment(t *testing.T, staging string) environment {
 
 // started is an ApplicationMaster that gets its workers from w.
 type started struct {
-	*master
+	*process
 	staging string // directory
 	ended   chan error
 	outcome dispatcher.Outcome // read after ended
@@ -67,7 +67,7 @@ type started struct {
 
 // runMaster builds the ApplicationMaster of an application as Main does, but without YARN, and runs it
 // after a last change.
-func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*master)) *started {
+func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*process)) *started {
 	t.Helper()
 	dir := t.TempDir()
 	env := testEnvironment(t, "file://"+dir)
@@ -75,9 +75,6 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 		describe(&env)
 	}
 	var err error
-	if env.ends, err = endsOf(env.launch); err != nil {
-		t.Fatal(err)
-	}
 	graph, err := json.Marshal(planned(t, content, "/in", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -90,19 +87,19 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 		t.Fatal(err)
 	}
 	s := &started{staging: dir, ended: make(chan error, 1)}
-	ours := func(*master, staged, yarnworkers.Launch, *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+	ours := func(*process, Supply, *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 		return w, nil
 	}
-	if s.master, err = build(ctx, time.Now(), env, quiet(), ours); err != nil {
+	if s.process, err = build(ctx, time.Now(), env, quiet(), ours); err != nil {
 		t.Fatal(err)
 	}
 	w.mux = s.component.Mux
 	if change != nil {
-		change(s.master)
+		change(s.process)
 	}
 	go func() {
 		var err error
-		s.outcome, err = s.master.run(ctx)
+		s.outcome, err = s.process.run(ctx)
 		s.ended <- err
 	}()
 	return s
@@ -236,12 +233,12 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 			return context.Cause(ctx)
 		}
 	}
-	s := runMaster(t, t.Context(), w, content, nil, func(m *master) {
+	s := runMaster(t, t.Context(), w, content, nil, func(m *process) {
 		if err := m.files.Close(); err != nil {
 			t.Error(err)
 		}
-		m.files, m.env.launch.StagingDir = away, "hdfs://"+l.Addr().String()+"/staging"
-		m.env.config, err = config.New(config.Layer{Source: "test", Values: map[string]string{
+		m.files, m.outside.Files, m.outside.Launch.StagingDir = away, away, "hdfs://"+l.Addr().String()+"/staging"
+		m.outside.Config, err = config.New(config.Layer{Source: "test", Values: map[string]string{
 			config.ServicesShutdownTimeout.Name(): config.FormatDuration(patience),
 		}})
 		if err != nil {

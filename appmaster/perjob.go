@@ -14,8 +14,8 @@ import (
 // perJob runs the staged job. The cluster ends with it.
 type perJob struct {
 	*Component
-	env    environment
-	staged staged
+	outside Outside
+	staged  staged
 }
 
 func (j *perJob) run(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
@@ -24,8 +24,8 @@ func (j *perJob) run(ctx context.Context, taken func()) (dispatcher.Outcome, err
 	}
 	j.outputs.begin(j.staged.Job.ID, &j.staged.graph) // an earlier attempt may have written
 	err := j.Dispatcher.Submit(ctx, dispatcher.Submission{
-		Job: j.staged.Job.ID, Graph: &j.staged.graph, Program: j.env.launch.ProgramRef,
-		Detached: !j.env.launch.Attached, ClientTimeout: j.clientTimeout(),
+		Job: j.staged.Job.ID, Graph: &j.staged.graph, Program: j.outside.Launch.ProgramRef,
+		Detached: !j.outside.Launch.Attached, ClientTimeout: j.clientTimeout(),
 	})
 	if errors.Is(err, jobgraph.ErrInvalid) || errors.Is(err, msg.ErrJobTooLarge) { // another attempt would fail in the same way
 		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
@@ -40,8 +40,8 @@ func (j *perJob) run(ctx context.Context, taken func()) (dispatcher.Outcome, err
 // clientTimeout is how long a client may send no heartbeat before its job ends; 0 if the job does not end
 // with its client.
 func (j *perJob) clientTimeout() time.Duration {
-	if j.env.launch.Attached && j.env.config.Bool(config.ShutdownOnAttachedExit) {
-		return j.env.config.Duration(config.ClientHeartbeatTimeout)
+	if j.outside.Launch.Attached && j.outside.Config.Bool(config.ShutdownOnAttachedExit) {
+		return j.outside.Config.Duration(config.ClientHeartbeatTimeout)
 	}
 	return 0
 }

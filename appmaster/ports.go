@@ -2,7 +2,6 @@ package appmaster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
@@ -66,18 +64,4 @@ func (p ports) access(start time.Time, env environment) launch.Access {
 		Address: p.rest.Addr().String(), Authority: p.front.Authority(), Token: p.token.Reveal(), AMStart: start.UnixMilli(),
 		Attempt: env.container.Attempt.Attempt, Application: env.container.Attempt.Application.String(),
 	}
-}
-
-// announce writes the access file, which tells the owner how to reach REST, before YARN reports that the
-// application runs.
-func announce(ctx context.Context, files *dfs.FS, stagingDir string, access launch.Access) error {
-	content, err := json.Marshal(access)
-	if err != nil {
-		return fmt.Errorf("announce the address of REST: %w", err)
-	}
-	uri := stagingDir + "/" + launch.AccessFile
-	if err := files.RemoveAll(ctx, uri); err != nil { // an earlier attempt's
-		return fmt.Errorf("announce the address of REST: %w", err)
-	}
-	return files.WriteFile(ctx, uri, content, 0o600)
 }

@@ -3,8 +3,6 @@ package appmaster
 import (
 	"context"
 	"io"
-	"runtime/debug"
-	"sync"
 
 	"github.com/sirupsen/logrus"
 
@@ -16,25 +14,30 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // session implements rest.Session for its users, and userdriver.Cluster for the programs that it runs. Make
 // it with newSession.
 type session struct {
 	*Component
-	store    *programs.Store
-	drivers  *userdriver.Drivers
-	programs *userdriver.Programs
-	settling settling
+	store      *programs.Store
+	drivers    *userdriver.Drivers  // nil: no programs can run beside this process
+	programs   *userdriver.Programs // likewise
+	settling   settling
+	freeMemory func() // may be nil
 }
 
-// newSession makes a session that runs at most the given number of programs at a time. Running programs lie
-// in dir.
-func newSession(component *Component, store *programs.Store, settling settling, c userdriver.Config, dir string, most int, logger logrus.FieldLogger) *session {
-	s := &session{Component: component, store: store, settling: settling}
+// newSession makes a session that only takes jobs.
+func newSession(component *Component, store *programs.Store, settling settling, freeMemory func()) *session {
+	return &session{Component: component, store: store, settling: settling, freeMemory: freeMemory}
+}
+
+// runPrograms lets the session run programs, at most the given number at a time. They lie in dir. Call it
+// before run.
+func (s *session) runPrograms(c userdriver.Config, dir string, most int, logger logrus.FieldLogger) {
 	s.drivers = userdriver.New(c, s, logger)
-	s.programs = userdriver.NewPrograms(s.drivers, store, dir, most)
-	return s
+	s.programs = userdriver.NewPrograms(s.drivers, s.store, dir, most)
 }
 
 // run runs the jobs and programs that users submit over REST, until the session is shut down.
@@ -42,12 +45,16 @@ func (s *session) run(ctx context.Context, taken func()) (dispatcher.Outcome, er
 	taken()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var running sync.WaitGroup
-	defer running.Wait()
+	var running sched.Group
+	defer running.Wait(ctx)
 	defer stop(nil)
-	running.Go(func() { _ = s.programs.Serve(ctx) }) // ends with ctx, whose cause is known here
-	running.Go(func() { s.drivers.Watch(ctx) })      // likewise
-	running.Go(func() { s.settling.run(ctx, debug.FreeOSMemory) })
+	if s.programs != nil {
+		running.Go(ctx, func() { _ = s.programs.Serve(ctx) }) // ends with ctx, whose cause is known here
+		running.Go(ctx, func() { s.drivers.Watch(ctx) })      // likewise
+	}
+	if s.freeMemory != nil {
+		running.Go(ctx, func() { s.settling.run(ctx, s.freeMemory) })
+	}
 	return s.Dispatcher.Outcome(ctx)
 }
 
@@ -101,18 +108,32 @@ func (s *session) RemoveProgram(ctx context.Context, sha256 string) error {
 
 // PlanProgram runs a program until it has planned its first job, and ends it.
 func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (jobgraph.JobGraph, error) {
+	if s.programs == nil {
+		return jobgraph.JobGraph{}, errNoPrograms
+	}
 	return s.programs.Plan(ctx, userdriver.Run(run))
 }
 
 // RunProgram runs a program beside the ApplicationMaster, and returns the id of its first job.
 func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobID, error) {
+	if s.programs == nil {
+		return "", errNoPrograms
+	}
 	return s.programs.Run(ctx, userdriver.Run(run))
 }
 
 // Drivers returns the programs that run beside the ApplicationMaster, the oldest first.
 func (s *session) Drivers(context.Context) ([]msg.DriverDetails, error) {
+	if s.programs == nil {
+		return nil, nil
+	}
 	return s.programs.List(), nil
 }
 
 // EndDriver ends a program, and waits for its end. Its jobs continue.
-func (s *session) EndDriver(ctx context.Context, id string) error { return s.programs.End(ctx, id) }
+func (s *session) EndDriver(ctx context.Context, id string) error {
+	if s.programs == nil {
+		return msg.ErrDriverNotFound
+	}
+	return s.programs.End(ctx, id)
+}

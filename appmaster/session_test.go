@@ -18,7 +18,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/programs"
-	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -289,7 +288,7 @@ func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0, ids.Source{}), area, program.Native()), newSettling(), userdriver.Config{}, "", 1, quiet())
+	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0, ids.Source{}), area, program.Native()), newSettling(), nil)
 	if _, err := s.AddProgram(t.Context(), "counting", testProgram(t), own); err != nil {
 		t.Fatal(err)
 	}

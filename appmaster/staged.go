@@ -9,7 +9,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -24,7 +23,7 @@ type staged struct {
 
 // readStaged reads the staged file if it has at most the given number of bytes. A job that is too large is
 // no error, because the cluster must tell YARN before it ends.
-func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster, most int64) (staged, error) {
+func readStaged(ctx context.Context, files FileSystem, l launch.AppMaster, most int64) (staged, error) {
 	var s staged
 	uri := l.StagingDir + "/" + launch.StagedFile
 	content, err := files.ReadFile(ctx, uri, most)
@@ -84,4 +83,18 @@ func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
 		have += node.MemoryMB
 	}
 	return launch.DemandOf(c, graph.Slots()).TooLarge(have)
+}
+
+// announce writes the access file, which tells the owner how to reach REST, before YARN reports that the
+// application runs.
+func announce(ctx context.Context, files FileSystem, stagingDir string, access launch.Access) error {
+	content, err := json.Marshal(access)
+	if err != nil {
+		return fmt.Errorf("announce the address of REST: %w", err)
+	}
+	uri := stagingDir + "/" + launch.AccessFile
+	if err := files.RemoveAll(ctx, uri); err != nil { // an earlier attempt's
+		return fmt.Errorf("announce the address of REST: %w", err)
+	}
+	return files.WriteFile(ctx, uri, content, 0o600)
 }

@@ -9,22 +9,34 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// newTokenManager makes the manager of the tokens for HDFS. distribute passes new tokens to workers and
-// programs. If this process can log in, the manager obtains new tokens, unless options forbid it.
-func newTokenManager(env environment, files *dfs.FS, distribute func(context.Context, msg.Secret) error, logger logrus.FieldLogger) (*tokenmanager.Manager, error) {
-	settings := tokenmanager.Configured(env.config)
+// tokensOf returns the tokens of a process. If the process can log in, it can obtain new ones, unless
+// options forbid it.
+func tokensOf(env environment, files *dfs.FS) (Tokens, error) {
+	tokens := Tokens{Own: env.credentials}
 	var err error
-	if settings.RenewInterval, err = env.hadoop.TokenRenewInterval(); err != nil {
-		return nil, err
+	if tokens.RenewInterval, err = env.hadoop.TokenRenewInterval(); err != nil {
+		return tokens, err
 	}
-	var provider tokenmanager.Provider
 	if env.login != nil && env.config.Bool(config.DelegationTokensEnabled) && env.config.Bool(config.HadoopFSProviderEnabled) {
-		settings.Principal = env.login.Principal().String()
-		provider = &tokenmanager.HadoopFS{
-			Files: files, Roots: env.launch.Security.FileSystems, Renewer: settings.Principal,
+		tokens.Principal = env.login.Principal().String()
+		tokens.Provider = &tokenmanager.HadoopFS{
+			Files: files, Roots: env.launch.Security.FileSystems, Renewer: tokens.Principal,
 		}
 	}
-	return tokenmanager.New(settings, provider, env.credentials, distribute, logger)
+	return tokens, nil
+}
+
+// newTokenManager makes the manager of the tokens for HDFS. distribute passes new tokens to workers and
+// programs.
+func newTokenManager(o Outside, distribute func(context.Context, msg.Secret) error, logger logrus.FieldLogger) (*tokenmanager.Manager, error) {
+	settings := tokenmanager.Configured(o.Config)
+	settings.Principal, settings.RenewInterval = o.Tokens.Principal, o.Tokens.RenewInterval
+	own := o.Tokens.Own
+	if own == nil {
+		own = creds.New()
+	}
+	return tokenmanager.New(settings, o.Tokens.Provider, own, distribute, logger)
 }

@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -25,25 +23,16 @@ func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
 
 // workerLauncher makes the launch contexts of TaskExecutors.
 type workerLauncher struct {
-	env       environment
-	authority *pki.Authority
-	address   string                    // of the role RPC
+	outside   Outside
 	tokens    func() *creds.Credentials // what the worker's tasks need for HDFS
 	resources map[string]records.LocalResource
 }
 
-// hasProgram reports whether all jobs of the cluster are of one program. Workers then localize that
-// program. A session's workers fetch the programs of their jobs.
-func (env environment) hasProgram() bool { return env.launch.Mode != launch.Session }
-
-func newWorkerLauncher(env environment, shipped []launch.Shipped, authority *pki.Authority, address string, tokens func() *creds.Credentials) (*workerLauncher, error) {
-	l := &workerLauncher{
-		env: env, authority: authority, address: address, tokens: tokens,
-		resources: make(map[string]records.LocalResource),
-	}
-	localized := map[string]launch.Resource{launch.BobbinLink: env.launch.Bobbin}
-	if env.hasProgram() {
-		localized[launch.ProgramLink] = env.launch.Program
+func newWorkerLauncher(o Outside, shipped []launch.Shipped, tokens func() *creds.Credentials) (*workerLauncher, error) {
+	l := &workerLauncher{outside: o, tokens: tokens, resources: make(map[string]records.LocalResource)}
+	localized := map[string]launch.Resource{launch.BobbinLink: o.Launch.Bobbin}
+	if o.hasProgram() {
+		localized[launch.ProgramLink] = o.Launch.Program
 	}
 	for link, staged := range localized {
 		resource, err := staged.Localize()
@@ -57,42 +46,42 @@ func newWorkerLauncher(env environment, shipped []launch.Shipped, authority *pki
 
 // launch makes the launch context of one worker. It may be called from any goroutine.
 func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spec resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
-	credentials, err := l.authority.IssueTaskExecutor(ids.ResourceID(id.String()), time.Now())
-	if err != nil {
-		return records.ContainerLaunchContext{}, err
-	}
-	secret, err := credentials.PEM()
-	if err != nil {
-		return records.ContainerLaunchContext{}, err
+	secrets := make(map[string][]byte)
+	if l.outside.Workers.Identify != nil {
+		secret, err := l.outside.Workers.Identify(ids.ResourceID(id.String()))
+		if err != nil {
+			return records.ContainerLaunchContext{}, err
+		}
+		secrets[launch.SecretCredentials] = secret
 	}
 	worker := launch.TaskExecutor{
 		Application: id.Attempt.Application.String(),
-		AMAddress:   l.address,
+		AMAddress:   l.outside.Workers.Address,
 		Host:        node.Host,
 		MemoryMB:    spec.MemoryMB, VCores: spec.VCores, Slots: spec.Slots,
-		User: l.env.launch.User, HadoopConf: l.env.launch.HadoopConf,
-		Config: l.env.forOthers().Set(),
+		User: l.outside.Launch.User, HadoopConf: l.outside.Launch.HadoopConf,
+		Config: l.outside.forOthers().Set(),
 	}
-	if l.env.hasProgram() {
-		worker.Programs = map[string]string{l.env.launch.ProgramRef.SHA256: launch.ProgramLink}
+	if l.outside.hasProgram() {
+		worker.Programs = map[string]string{l.outside.Launch.ProgramRef.SHA256: launch.ProgramLink}
 	}
 	encoded, err := launch.Encode(worker)
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
 	environment := map[string]string{
-		"HADOOP_USER_NAME": l.env.launch.User,
+		"HADOOP_USER_NAME": l.outside.Launch.User,
 		"GOMAXPROCS":       strconv.Itoa(max(2, spec.VCores)),
 		"GOMEMLIMIT":       strconv.Itoa(memory.TaskExecutorLimit) + "MiB",
 	}
-	maps.Copy(environment, l.env.config.Under(config.ContainerWorkerEnv))
+	maps.Copy(environment, l.outside.Config.Under(config.ContainerWorkerEnv))
 	environment[launch.Variable] = encoded
-	held := creds.Credentials{Tokens: l.tokens().Tokens, Secrets: map[string][]byte{launch.SecretCredentials: secret}}
+	held := creds.Credentials{Tokens: l.tokens().Tokens, Secrets: secrets}
 	return records.ContainerLaunchContext{
 		LocalResources: l.resources,
 		Environment:    environment,
-		Commands:       []string{launch.Command("taskexecutor", l.env.launch.BobbinSHA256, "taskmanager")},
+		Commands:       []string{launch.Command("taskexecutor", l.outside.Launch.BobbinSHA256, "taskmanager")},
 		Tokens:         held.Marshal(),
-		ACLs:           launch.ACLs(l.env.config),
+		ACLs:           launch.ACLs(l.outside.Config),
 	}, nil
 }

@@ -42,7 +42,10 @@ func launchWorker(t *testing.T, options map[string]string) records.ContainerLaun
 		{Link: "conf/site.properties", Resource: launch.Resource{URI: "hdfs://nn:8020/site.properties", Timestamp: 5}},
 		{Link: "model.zip", Resource: launch.Resource{URI: "hdfs://nn:8020/lib/model.zip", Timestamp: 6, Public: true}, Archive: true},
 	}
-	launcher, err := newWorkerLauncher(env, shipped, authority, "127.0.0.1:4711", func() *creds.Credentials { return tokens })
+	launcher, err := newWorkerLauncher(Outside{
+		Launch: env.launch, Config: env.config,
+		Workers: Workers{Address: "127.0.0.1:4711", Identify: ports{authority: authority}.identify},
+	}, shipped, func() *creds.Credentials { return tokens })
 	if err != nil {
 		t.Fatal(err)
 	}

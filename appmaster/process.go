@@ -1,0 +1,181 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime/debug"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/version"
+)
+
+// process is a Master with the connections and ports of its process, in the order in which build makes
+// them.
+type process struct {
+	*Master
+	env    environment
+	logger logrus.FieldLogger
+	files  *dfs.FS
+	ports  ports
+	yarn   io.Closer // the connections to YARN; nil where workers come from elsewhere
+}
+
+// getWorkers makes the provider of workers for a process whose ports are open. It is connectYARN, except in
+// tests. users gets the key that verifies clients' tokens; it may be nil.
+type getWorkers func(p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error)
+
+// build makes an ApplicationMaster with everything that it needs from outside. Of all that only the
+// listeners are active when build returns. After an error everything is closed.
+func build(ctx context.Context, start time.Time, env environment, logger logrus.FieldLogger, workers getWorkers) (_ *process, err error) {
+	p := &process{env: env, logger: logger}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	if p.files, err = dfs.Carried(env.handed(logger)); err != nil {
+		return nil, err
+	}
+	if p.ports, err = openPorts(ctx, env); err != nil {
+		return nil, err
+	}
+	tokens, err := tokensOf(env, p.files)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := doors(ctx, env, logger)
+	if err != nil {
+		return nil, err
+	}
+	endpoint.TLS, endpoint.Token, endpoint.Options = p.ports.front.RESTServerTLS(), p.ports.token, env.config
+	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
+	identity, err := p.ports.authority.IssueApplicationMaster(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	p.Master, err = New(ctx, Outside{
+		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config, Files: p.files,
+		Access: p.ports.access(start, env), Tokens: tokens,
+		Workers: Workers{
+			Provider: func(s Supply) (resourcemanager.WorkerProvider, error) { return workers(p, s, endpoint.ClientToAM) },
+			Address:  p.ports.roles.Addr().String(), Identify: p.ports.identify,
+		},
+		Roles: func(mux *rolerpc.Mux) RoleServer { return p.serveRoles(mux, identity) }, //nolint:contextcheck // the server lives as long as the process
+		Front: func(d Desk) Front {
+			endpoint.Session, endpoint.Room, endpoint.AnswersMemory = d.Session, d.Room, d.AnswersMemory
+			return restPort{rest.New(endpoint, d.Gateway, logger), p.ports.rest}
+		},
+		Programs:   &Programs{Environment: env.variables, LogDir: env.logDir, WorkDir: env.workDir},
+		FreeMemory: debug.FreeOSMemory,
+	}, logger)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// connectYARN makes the provider that gets workers from YARN.
+func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+	clients, err := yarnworkers.Connect(p.env.hadoop, p.env.container.Attempt, p.env.credentials, p.logger)
+	if err != nil {
+		return nil, err
+	}
+	p.yarn = clients
+	place, err := launch.PlaceOf(p.env.config)
+	if err != nil {
+		return nil, err
+	}
+	c := yarnworkers.Config{
+		ResourceManager: clients.ResourceManager,
+		NodeManagers:    clients.NodeManagers,
+		Registration:    yarnworkers.RegistrationAt(p.env.host, p.ports.rest.Addr().(*net.TCPAddr).Port),
+		Nodes:           s.Nodes,
+		Place:           place,
+		Launch:          s.Launch,
+		Progress:        s.Progress,
+		Heartbeat:       p.env.config.Duration(config.YarnHeartbeatInterval),
+		RequestInterval: p.env.config.Duration(config.YarnContainerRequestInterval),
+	}
+	if users != nil {
+		c.ClientToAMKey = users.SetKey
+	}
+	return yarnworkers.New(c, p.logger)
+}
+
+// identify makes a worker's credentials.
+func (p ports) identify(worker ids.ResourceID) ([]byte, error) {
+	credentials, err := p.authority.IssueTaskExecutor(worker, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return credentials.PEM()
+}
+
+// serveRoles makes the server for workers' streams.
+func (p *process) serveRoles(mux *rolerpc.Mux, identity *pki.Credentials) RoleServer {
+	return rolePort{rolerpc.NewServer(rolerpc.Config{
+		TLS:         identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)),
+		Unreachable: liveness.After(p.env.config.Duration(config.HeartbeatInterval), p.env.config.Int(config.HeartbeatFailureThreshold)),
+		Logger:      p.logger,
+	}, mux), p.ports.roles}
+}
+
+// rolePort is a RoleServer at a port.
+type rolePort struct {
+	*rolerpc.Server
+	port net.Listener
+}
+
+func (r rolePort) Serve(context.Context) error { return r.Server.Serve(r.port) }
+
+// restPort is REST at a port.
+type restPort struct {
+	*rest.Server
+	port net.Listener
+}
+
+func (r restPort) Serve(ctx context.Context) error { return r.Server.Serve(ctx, r.port) }
+
+// run runs the Master, and closes everything.
+func (p *process) run(ctx context.Context) (dispatcher.Outcome, error) {
+	outcome, err := p.Run(ctx)
+	if closing := p.close(); closing != nil {
+		p.logger.WithError(closing).Warn("services are not closed cleanly")
+	}
+	return outcome, err
+}
+
+// close closes what build has opened, in reverse order.
+func (p *process) close() error {
+	var faults []error
+	if p.yarn != nil {
+		faults = append(faults, p.yarn.Close())
+	}
+	for _, l := range []net.Listener{p.ports.rest, p.ports.roles} {
+		if l != nil {
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+				faults = append(faults, err)
+			}
+		}
+	}
+	if p.files != nil {
+		faults = append(faults, p.files.Close())
+	}
+	return errors.Join(faults...)
+}
