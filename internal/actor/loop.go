@@ -131,6 +131,9 @@ func (l *Loop[E, F]) next(ctx context.Context, alarm *alarm) (event E, woken, en
 		sched.Until(ctx, func() bool {
 			return len(l.mailbox) > 0 || alarm.timer.Rings() || sched.Closed(l.quit) || ctx.Err() != nil
 		})
+		if l.hasEnded(ctx) { // while it waited: a select would draw lots
+			return event, false, true
+		}
 		select {
 		case <-alarm.timer.C: // before the mailbox: it counts what waits there
 			alarm.ring(len(l.mailbox))
@@ -202,6 +205,14 @@ func (l *Loop[E, F]) Post(ctx context.Context, event E) error {
 	sched.Until(ctx, func() bool {
 		return len(l.mailbox) < cap(l.mailbox) || sched.Closed(l.done) || ctx.Err() != nil
 	})
+	if sched.Closed(l.done) {
+		return ErrStopped
+	}
+	select { // room counts more than the end of ctx: a select of both would draw lots
+	case l.mailbox <- event:
+		return nil
+	default:
+	}
 	select {
 	case l.mailbox <- event:
 		return nil

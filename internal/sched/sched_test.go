@@ -41,6 +41,29 @@ func TestFirstPrefersTheLowest(t *testing.T) {
 	})
 }
 
+// TestWhatIsThereCountsMoreThanTheEnd would catch a wait that draws lots when its context has ended and its
+// channel is ready, too: the simulation could not repeat it.
+func TestWhatIsThereCountsMoreThanTheEnd(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := make(chan int, 1)
+	for i := range 100 {
+		if err := sched.Send(ended, c, i); err != nil {
+			t.Fatalf("Send = %v, though there is room", err)
+		}
+		if err := sched.Send(ended, c, i); !errors.Is(err, context.Canceled) {
+			t.Fatalf("Send without room = %v, want the end", err)
+		}
+		if got, err := sched.Receive(ended, c); got != i || err != nil {
+			t.Fatalf("Receive = %d, %v; want %d", got, err, i)
+		}
+		if _, err := sched.Receive(ended, c); !errors.Is(err, context.Canceled) {
+			t.Fatalf("Receive of nothing = %v, want the end", err)
+		}
+	}
+}
+
 // TestPermitsAreLimited would catch a permit that is given twice or lost, and a wait that does not end
 // with its context.
 func TestPermitsAreLimited(t *testing.T) {

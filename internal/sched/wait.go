@@ -68,20 +68,44 @@ func Closed(c <-chan struct{}) bool {
 	}
 }
 
-// Sleep waits for a time. The error is ctx's cause if ctx ends before.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := NewTimer(ctx, d)
-	defer timer.Stop()
-	Until(ctx, func() bool { return timer.Rings() || ctx.Err() != nil })
+// Receive waits for an element of a channel that has a buffer and is never closed. The error is ctx's cause if ctx
+// ends before. An element that is there counts more than the end of ctx: a select would draw lots.
+func Receive[T any](ctx context.Context, from <-chan T) (element T, err error) {
+	Until(ctx, func() bool { return len(from) > 0 || ctx.Err() != nil })
 	select {
-	case <-timer.C: // also if ctx has ended, too: a select would draw lots
+	case element = <-from:
+		return element, nil
+	default:
+	}
+	select {
+	case element = <-from:
+		return element, nil
+	case <-ctx.Done():
+		return element, context.Cause(ctx)
+	}
+}
+
+// Send waits for room in a channel with a buffer. The error is ctx's cause if ctx ends before. Room that is
+// there counts more than the end of ctx.
+func Send[T any](ctx context.Context, to chan<- T, element T) error {
+	Until(ctx, func() bool { return len(to) < cap(to) || ctx.Err() != nil })
+	select {
+	case to <- element:
 		return nil
 	default:
 	}
 	select {
-	case <-timer.C:
+	case to <- element:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// Sleep waits for a time. The error is ctx's cause if ctx ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := NewTimer(ctx, d)
+	defer timer.Stop()
+	_, err := Receive(ctx, timer.C)
+	return err
 }

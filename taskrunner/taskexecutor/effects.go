@@ -66,7 +66,7 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	case startHost:
 		s.startHost(e)
 	case instructHost:
-		s.instructHost(e)
+		s.instructHost(ctx, e)
 	case setHostMemory:
 		s.setHostMemory(e)
 	case sendHost:

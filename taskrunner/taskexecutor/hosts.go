@@ -153,7 +153,7 @@ func (h *hostControl) send(m msg.Message) { h.outbox.Put(m, msg.Latest(m)) }
 
 // instructHost adds the settings that are equal for all hosts of this worker to those that the core
 // decided, and sends them.
-func (s *shell) instructHost(e instructHost) {
+func (s *shell) instructHost(ctx context.Context, e instructHost) {
 	h := s.host(e.Host)
 	if h == nil {
 		return
@@ -164,7 +164,7 @@ func (s *shell) instructHost(e instructHost) {
 	m.MemoryMB, m.NetworkBuffer = e.MemoryMB, int(e.Network)
 	m.HeartbeatTimeout = e.HeartbeatTimeout
 	if s.env.Identity != nil {
-		certificates, err := s.certify(e.Job.ID)
+		certificates, err := s.certify(e.Job.ID, sched.Now(ctx))
 		if err != nil {
 			s.logger.WithField("host", e.Host).WithError(err).Error("no certificate can be issued for the task host")
 			h.kill()
@@ -175,8 +175,8 @@ func (s *shell) instructHost(e instructHost) {
 	h.send(m)
 }
 
-func (s *shell) certify(job ids.JobID) (msg.Certificates, error) {
-	credentials, err := s.env.Identity.IssueTaskHost(job, time.Now())
+func (s *shell) certify(job ids.JobID, now time.Time) (msg.Certificates, error) {
+	credentials, err := s.env.Identity.IssueTaskHost(job, now)
 	if err != nil {
 		return msg.Certificates{}, fmt.Errorf("certify task host: %w", err)
 	}

@@ -73,18 +73,16 @@ func (s *subtask) NextSplit(ctx context.Context) (jobgraph.Split, error) {
 		}
 		s.requested = true
 	}
-	sched.Until(ctx, func() bool { return len(s.splits) > 0 || ctx.Err() != nil })
-	select {
-	case split := <-s.splits:
-		s.requested = false
-		if split == nil {
-			s.exhausted = true
-			return jobgraph.Split{}, io.EOF
-		}
-		return *split, nil
-	case <-ctx.Done():
-		return jobgraph.Split{}, context.Cause(ctx)
+	split, err := sched.Receive(ctx, s.splits)
+	if err != nil {
+		return jobgraph.Split{}, err
 	}
+	s.requested = false
+	if split == nil {
+		s.exhausted = true
+		return jobgraph.Split{}, io.EOF
+	}
+	return *split, nil
 }
 
 func (s *subtask) Collect(ctx context.Context, records []byte) error {
@@ -130,13 +128,7 @@ func (s *subtask) collectedAll(ctx context.Context) error {
 
 // enterWindow waits for room in the window, and takes it.
 func (s *subtask) enterWindow(ctx context.Context) error {
-	sched.Until(ctx, func() bool { return len(s.window) < cap(s.window) || ctx.Err() != nil })
-	select {
-	case s.window <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return sched.Send(ctx, s.window, struct{}{})
 }
 
 // Counter fails the task if the JobMaster has no room for its counters. The counters that have no
