@@ -65,6 +65,7 @@ type modelLink struct {
 	job      ids.JobID // "" for the ResourceManager
 	open     bool
 	admitted bool
+	outdated bool // slots became free since the registration was sent
 	modelWatch
 	takes ids.HostID // the host that takes tasks, as the JobMaster was told over this link
 }
@@ -304,6 +305,9 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 		if !l.admitted {
 			l.admitted, l.modelWatch, w.rm.failures = true, w.beats(), 0
 			w.must("token of %d is r1", id)
+			if l.outdated {
+				w.must("to %d: report %v", id, w.report())
+			}
 		}
 	case msg.UpdateTokens:
 		w.newTokens(l, string(m.Tokens))
@@ -473,8 +477,10 @@ func (w *world) free(job ids.JobID) {
 			freed = append(freed, i)
 		}
 	}
-	if len(freed) > 0 && w.admitted(w.rm.link) {
+	if l := w.links[w.rm.link]; len(freed) > 0 && l != nil && l.admitted {
 		w.must("to %d: free %v", w.rm.link, w.offers(freed))
+	} else if len(freed) > 0 && l != nil && l.open {
+		l.outdated = true
 	}
 	for _, i := range freed {
 		w.slots[i] = modelSlot{}
