@@ -150,3 +150,24 @@ func TestANodeThatRestartsHasLostItsContainers(t *testing.T) {
 		b ends 1.1.3
 		1.1 allocates: ended 1.1.3 as ABORTED`)
 }
+
+// It would catch a grant that is lost with its node before any answer has carried it: the master does not know
+// of it and asks for no other container.
+func TestAnAskStandsAgainIfItsGrantIsLostUnseen(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.allocate(a, asks(2))
+	c.beat() // one container on each node
+	c.tell("b", books.Stop{})
+	c.tell("b", books.Start{})
+	c.transcript()
+	c.allocate(a, nothing())
+	c.beat()
+	c.allocate(a, nothing())
+	c.expect(`
+		1.1 allocates: gets 1.1.2 ended 1.1.3 as ABORTED
+		RM to b: forget 1.1.3
+		1.1 allocates: gets 1.1.4`)
+}

@@ -68,6 +68,7 @@ func (b *ResourceManager) end(now time.Time, c *container, exit records.ExitStat
 		return b.masterEnded(now, c)
 	}
 	if c.owner.live() {
+		c.owner.askAgain(c)
 		c.owner.completed = append(c.owner.completed, c)
 	} else {
 		c.known = true // nobody waits for the status

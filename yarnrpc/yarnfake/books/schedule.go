@@ -32,22 +32,26 @@ type place struct {
 
 // take enters one request into the table. Its number replaces the previous one.
 func (a *attempt) take(r *yarnpb.ResourceRequestProto, capability records.Resource) {
-	priority, id := pbconv.Priority(r.GetPriority()), r.GetAllocationRequestId()
-	i, found := slices.BinarySearchFunc(a.asks, ask{priority: priority, requestID: id}, func(x *ask, y ask) int {
-		return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.requestID, y.requestID))
-	})
-	if !found {
-		a.asks = slices.Insert(a.asks, i, &ask{priority: priority, requestID: id, places: make(map[string]place)})
-	}
-	row := a.asks[i]
+	row := a.row(pbconv.Priority(r.GetPriority()), r.GetAllocationRequestId())
 	row.missed = 0
 	if r.GetNumContainers() > 0 { // a request that cancels a place need not have the size
 		row.capability = capability
 	}
 	row.places[r.GetResourceName()] = place{count: r.GetNumContainers(), relaxed: r.GetRelaxLocality()}
 	if r.GetResourceName() == anyPlace && r.GetNumContainers() == 0 {
-		a.asks = slices.Delete(a.asks, i, i+1)
+		a.asks = slices.DeleteFunc(a.asks, func(other *ask) bool { return other == row })
 	}
+}
+
+// row returns the row of a key, and makes it if there is none.
+func (a *attempt) row(priority records.Priority, id int64) *ask {
+	i, found := slices.BinarySearchFunc(a.asks, ask{priority: priority, requestID: id}, func(x *ask, y ask) int {
+		return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.requestID, y.requestID))
+	})
+	if !found {
+		a.asks = slices.Insert(a.asks, i, &ask{priority: priority, requestID: id, places: make(map[string]place)})
+	}
+	return a.asks[i]
 }
 
 // grants places containers on a node that has room: masters first, then asks. Both are
@@ -117,16 +121,42 @@ func (n *node) fits(r records.Resource) bool { return n.used.Add(r).Fits(n.capab
 
 // grant lowers a row's counts for places by one container.
 func (b *ResourceManager) grant(now time.Time, a *attempt, row *ask, n *node, places ...string) {
+	c := b.allocate(now, a, n, row.capability)
+	c.priority, c.requestID = row.priority, row.requestID
 	for _, name := range places {
 		if p, is := row.places[name]; is && p.count > 0 {
 			p.count--
 			row.places[name] = p
+			c.asked = append(c.asked, askedPlace{name, p.relaxed})
 		}
 	}
 	row.missed = 0
-	c := b.allocate(now, a, n, row.capability)
-	c.priority, c.requestID = row.priority, row.requestID
 	a.granted = append(a.granted, c)
+}
+
+// askAgain takes back a grant that no response has carried, because the container has ended. The master
+// does not know that its ask was served, so the ask stands again
+// (RMContainerImpl#ContainerRescheduledTransition).
+func (a *attempt) askAgain(c *container) {
+	i := slices.Index(a.granted, c)
+	if i < 0 {
+		return
+	}
+	a.granted = slices.Delete(a.granted, i, i+1)
+	row := a.row(c.priority, c.requestID)
+	row.capability = c.resource
+	for _, name := range c.asked {
+		p := row.places[name.name]
+		p.count++
+		p.relaxed = name.relaxed
+		row.places[name.name] = p
+	}
+}
+
+// askedPlace is a place whose count was lowered by a grant.
+type askedPlace struct {
+	name    string
+	relaxed bool
 }
 
 // allocate reserves room on a node for a new container of an attempt.

@@ -100,6 +100,7 @@ type container struct {
 	resource    records.Resource
 	priority    records.Priority
 	requestID   int64
+	asked       []askedPlace // of the ask that it was granted for
 	master      bool
 	counted     bool // its resources are in use on its node
 	known       bool // its node may forget it after its end
