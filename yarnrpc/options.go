@@ -57,6 +57,9 @@ type Options struct {
 	// Observe is called at the end of each try of a call, by the calling goroutine. Use it for
 	// metrics, traces and logs of calls. It must not block. Nil costs nothing.
 	Observe func(Try)
+	// Connect makes the connections of the typed clients, in place of a Proxy, which it replaces with
+	// its retries: for simulations. Nil: a Proxy.
+	Connect func(addresses []string, o Options, p Policy) Connection
 	// Logger logs connections at debug level and retries at warning level. Nil: nothing is logged.
 	Logger *slog.Logger
 }

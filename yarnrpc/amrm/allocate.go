@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 )
 
@@ -46,7 +47,7 @@ func (c *Client) Allocate(ctx context.Context, progress float32) (Response, erro
 }
 
 func (c *Client) allocate(ctx context.Context, progress float32) (Response, error) {
-	request := c.core.next(c.now(), progress)
+	request := c.core.next(pause.Now(ctx), progress)
 	var response yarnpb.AllocateResponseProto
 	if err := c.call(ctx, "allocate", allocateProto(request), &response); err != nil {
 		c.core.failed(fateOf(err))

@@ -77,20 +77,12 @@ func FromConf(conf *hadoopconf.Conf) (Options, error) {
 	return o, err
 }
 
-// connection is the part of *yarnrpc.Proxy that a Client uses.
-type connection interface {
-	yarnrpc.Caller
-	Reset()
-	Close() error
-}
-
 // Client is the client of one application attempt. It is not safe for concurrent use.
 type Client struct {
 	attempt records.ApplicationAttemptID
-	rpc     connection
+	rpc     yarnrpc.Connection
 	token   *atomic.Pointer[creds.Token] // read by new connections
 	log     *slog.Logger
-	now     func() time.Time
 	core    *core
 
 	registration *RegisterRequest // nil until Register; sent again when YARN has forgotten it
@@ -112,7 +104,7 @@ func New(o Options) *Client {
 	}
 	o.RPC.Protocol = yarnrpc.ApplicationMasterProtocol
 	o.RPC.Token = func(context.Context, string) (*creds.Token, error) { return token.Load(), nil }
-	return newClient(o.Attempt, yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy), token, log)
+	return newClient(o.Attempt, yarnrpc.Connect(o.Addresses, o.RPC, o.Policy), token, log)
 }
 
 // oneRound tries each address once, because its MaxWait is shorter than its first wait.
@@ -120,8 +112,8 @@ func oneRound() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: time.Nanosecond, BaseDelay: time.Second, MaxDelay: time.Second}
 }
 
-func newClient(attempt records.ApplicationAttemptID, rpc connection, token *atomic.Pointer[creds.Token], log *slog.Logger) *Client {
-	return &Client{attempt: attempt, rpc: rpc, token: token, log: log, now: time.Now, core: newCore(), nmTokens: make(map[records.NodeID]*creds.Token)}
+func newClient(attempt records.ApplicationAttemptID, rpc yarnrpc.Connection, token *atomic.Pointer[creds.Token], log *slog.Logger) *Client {
+	return &Client{attempt: attempt, rpc: rpc, token: token, log: log, core: newCore(), nmTokens: make(map[records.NodeID]*creds.Token)}
 }
 
 // Close ends the connections. It does not unregister.

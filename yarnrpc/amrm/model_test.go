@@ -292,6 +292,13 @@ const longest = 5 * time.Second
 
 func rackOf(host string) string { return "/rack" + host[1:2] }
 
+// modelClock is the time of the model.
+type modelClock struct{ now *time.Time }
+
+func (c modelClock) Now() time.Time { return *c.now }
+
+func (modelClock) Sleep(context.Context, time.Duration) error { return nil }
+
 // A client's asks are met exactly, whatever is lost and whenever the ResourceManager
 // restarts. Nothing is asked for twice, no container is missed or reported twice, and
 // every release arrives. An ask that YARN refuses because its nodes have become too small
@@ -305,7 +312,7 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		c.now = func() time.Time { return now }
+		ctx := yarnrpc.WithClock(t.Context(), modelClock{&now})
 		need := map[AskKey]int{}            // what the caller still wants
 		strict := map[AskKey]bool{}         // only at the places that the caller has named
 		relax := map[AskKey]time.Duration{} // after this; 0: never
@@ -320,7 +327,7 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 		queued := keys.Filter(func(key AskKey) bool { return key != opportunistic }) // served when NodeManagers report
 
 		allocate := func(t *rapid.T) error {
-			r, err := c.Allocate(t.Context(), 0.5)
+			r, err := c.Allocate(ctx, 0.5)
 			for _, container := range slices.Concat(r.Allocated, r.Surplus) {
 				if seen[container.ID] {
 					t.Fatalf("%s is told twice", container.ID)

@@ -94,22 +94,15 @@ const (
 	defaultParallel    = 50
 )
 
-// node is a caller of one NodeManager: a *yarnrpc.Proxy, except in tests.
-type node interface {
-	yarnrpc.Caller
-	Reset() // the next call makes a new connection
-	Close() error
-}
-
 // Client calls any number of NodeManagers.
 type Client struct {
-	connect  func(id records.NodeID) node
+	connect  func(id records.NodeID) yarnrpc.Connection
 	parallel int
 
 	mu     sync.Mutex // guards what follows
 	closed bool
 	tokens map[records.NodeID]*creds.Token
-	nodes  map[records.NodeID]node
+	nodes  map[records.NodeID]yarnrpc.Connection
 }
 
 // New makes a Client without connections and tokens.
@@ -125,20 +118,20 @@ func New(o Options) *Client {
 	if o.Parallel > 0 {
 		c.parallel = o.Parallel
 	}
-	c.connect = func(id records.NodeID) node {
+	c.connect = func(id records.NodeID) yarnrpc.Connection {
 		rpc := o.RPC
 		rpc.Token = func(context.Context, string) (*creds.Token, error) { return c.token(id) }
-		return yarnrpc.NewProxy([]string{id.String()}, rpc, o.Policy)
+		return yarnrpc.Connect([]string{id.String()}, rpc, o.Policy)
 	}
 	return c
 }
 
-func newClient(connect func(records.NodeID) node) *Client {
+func newClient(connect func(records.NodeID) yarnrpc.Connection) *Client {
 	return &Client{
 		connect:  connect,
 		parallel: defaultParallel,
 		tokens:   make(map[records.NodeID]*creds.Token),
-		nodes:    make(map[records.NodeID]node),
+		nodes:    make(map[records.NodeID]yarnrpc.Connection),
 	}
 }
 
@@ -168,10 +161,10 @@ func (c *Client) SetTokens(tokens map[records.NodeID]*creds.Token) {
 }
 
 // replace returns the connected nodes whose token has changed.
-func (c *Client) replace(tokens map[records.NodeID]*creds.Token) []node {
+func (c *Client) replace(tokens map[records.NodeID]*creds.Token) []yarnrpc.Connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var stale []node
+	var stale []yarnrpc.Connection
 	for id, token := range tokens {
 		old, had := c.tokens[id]
 		if had && same(old, token) {
@@ -200,7 +193,7 @@ func (c *Client) token(id records.NodeID) (*creds.Token, error) {
 }
 
 // node returns the caller of a NodeManager and its current token.
-func (c *Client) node(id records.NodeID) (node, *creds.Token, error) {
+func (c *Client) node(id records.NodeID) (yarnrpc.Connection, *creds.Token, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

@@ -133,7 +133,7 @@ func yarnFailure(id records.ContainerID, message string) *yarnpb.ContainerExcept
 func modelled(t *testing.T, faults ...func(func() error) error) (*Client, *nmModel) {
 	t.Helper()
 	m := &nmModel{t: t, containers: map[records.ContainerID]bool{}, fault: faults}
-	c := newClient(func(id records.NodeID) node {
+	c := newClient(func(id records.NodeID) yarnrpc.Connection {
 		if id != testNode {
 			t.Errorf("connected to %s", id)
 		}

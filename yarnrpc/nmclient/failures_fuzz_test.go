@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -60,7 +61,7 @@ func FuzzRefusals(f *testing.F) {
 		for i, l := range some {
 			containers[i] = l.Container
 		}
-		c := newClient(func(records.NodeID) node { return saying(says) })
+		c := newClient(func(records.NodeID) yarnrpc.Connection { return saying(says) })
 		c.SetTokens(map[records.NodeID]*creds.Token{testNode: {Kind: creds.KindNM}})
 		// verdicts returns what an ended call reports of each container.
 		verdicts := func(call string, err error, statuses ...records.ContainerStatus) (failed map[records.ContainerID]bool) {

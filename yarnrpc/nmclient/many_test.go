@@ -107,7 +107,7 @@ func TestABatchOfStarts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				nm := &test.nm
 				nm.started = map[records.ContainerID]bool{}
-				c := newClient(func(records.NodeID) node { return nm })
+				c := newClient(func(records.NodeID) yarnrpc.Connection { return nm })
 				c.SetTokens(map[records.NodeID]*creds.Token{testNode: {}})
 				err := c.StartAll(t.Context(), launches(testNode, 5)...)
 				failed, _ := errors.AsType[Failures](err)
@@ -162,7 +162,7 @@ func TestNodesAreCalledSideBySideAndNotAllAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		c := newClient(func(records.NodeID) node { return slow{&now, &most} })
+		c := newClient(func(records.NodeID) yarnrpc.Connection { return slow{&now, &most} })
 		c.parallel = 10
 		var all []Launch
 		var containers []records.Container

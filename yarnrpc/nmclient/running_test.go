@@ -101,7 +101,7 @@ func TestCallsForARunningContainer(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			nm := new(recorder)
-			c := newClient(func(records.NodeID) node { return nm })
+			c := newClient(func(records.NodeID) yarnrpc.Connection { return nm })
 			c.SetTokens(map[records.NodeID]*creds.Token{testNode: {}})
 			if err := test.call(t.Context(), c); err != nil {
 				t.Error(err)
@@ -143,7 +143,7 @@ func TestARefusedUpdateIsAnError(t *testing.T) {
 	nm := &recorder{answer: &yarnpb.ContainerUpdateResponseProto{
 		FailedRequests: []*yarnpb.ContainerExceptionMapProto{yarnFailure(testContainer.ID, "has update version [1]")},
 	}}
-	c := newClient(func(records.NodeID) node { return nm })
+	c := newClient(func(records.NodeID) yarnrpc.Connection { return nm })
 	c.SetTokens(map[records.NodeID]*creds.Token{testNode: {}})
 	err := c.Update(t.Context(), testContainer)
 	if !errors.Is(err, yarnrpc.ErrYarn) || yarnrpc.MaybeSent(err) || !strings.Contains(err.Error(), "has update version [1]") {
@@ -164,7 +164,7 @@ func TestLocalizationStatusesTellOfTheKnownAndNameTheUnknown(t *testing.T) {
 		}},
 		FailedRequests: []*yarnpb.ContainerExceptionMapProto{yarnFailure(other, "is not handled by this NodeManager")},
 	}}
-	c := newClient(func(records.NodeID) node { return nm })
+	c := newClient(func(records.NodeID) yarnrpc.Connection { return nm })
 	c.SetTokens(map[records.NodeID]*creds.Token{testNode: {}})
 	third := other
 	third.ID++

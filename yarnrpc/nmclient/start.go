@@ -64,7 +64,7 @@ func (c *Client) startOn(ctx context.Context, on records.NodeID, pending []Launc
 			lost = &yarnrpc.CallError{Address: on.String(), Method: "startContainers", MaybeSent: true, Err: err}
 		}
 		if lost == nil || len(failed) == 0 {
-			return explain(failed, pending)
+			return explain(ctx, failed, pending)
 		}
 		// The lost try may have started them, even between the last query and the refusal
 		// of this try.
@@ -77,7 +77,7 @@ func (c *Client) startOn(ctx context.Context, on records.NodeID, pending []Launc
 		case whole:
 			return c.startEach(ctx, on, pending)
 		case len(failed) == 0, !yarnrpc.MaybeSent(err):
-			return explain(failed, pending)
+			return explain(ctx, failed, pending)
 		}
 		if err := pause.For(ctx, startPause); err != nil {
 			return allOf(on, failed.containers(), fmt.Errorf("%w, after: %w", err, lost))
@@ -137,10 +137,10 @@ func answered(err error) bool {
 
 // explain adds the likely reason to refusals, because the NodeManager gives it only as
 // text.
-func explain(failed Failures, launches []Launch) Failures {
+func explain(ctx context.Context, failed Failures, launches []Launch) Failures {
 	for _, f := range failed {
 		for _, l := range launches {
-			if l.Container.ID == f.Container && expired(l.Container) {
+			if l.Container.ID == f.Container && expired(ctx, l.Container) {
 				f.Err = fmt.Errorf("%w: %w", ErrTokenExpired, f.Err)
 			}
 		}
@@ -148,12 +148,12 @@ func explain(failed Failures, launches []Launch) Failures {
 	return failed
 }
 
-func expired(container records.Container) bool {
+func expired(ctx context.Context, container records.Container) bool {
 	if container.Token == nil {
 		return false
 	}
 	id, err := identifier.DecodeContainer(container.Token)
-	return err == nil && !id.Expires.IsZero() && time.Now().After(id.Expires)
+	return err == nil && !id.Expires.IsZero() && pause.Now(ctx).After(id.Expires)
 }
 
 // among returns the launches of the containers that failed.

@@ -107,7 +107,7 @@ func New(o Options) *Client {
 		o.Policy = DefaultPolicy()
 	}
 	o.RPC.Protocol = yarnrpc.ApplicationClientProtocol
-	proxy := yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy)
+	proxy := yarnrpc.Connect(o.Addresses, o.RPC, o.Policy)
 	c := newClient(resourceManager{proxy}, proxy.Close, o.PollInterval)
 	c.addresses, c.namedTokens = slices.Clone(o.Addresses), o.NamedTokens
 	return c
