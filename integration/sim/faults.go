@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
 // FaultKind is what goes wrong.
@@ -19,11 +20,15 @@ const (
 	LoseWorker   FaultKind = "lose worker" // its machine loses power: nobody is told
 	FreezeHost   FaultKind = "freeze host"
 	FreezeWorker FaultKind = "freeze worker" // the TaskExecutor, not its hosts
+	KillMaster   FaultKind = "kill master"
 	FreezeMaster FaultKind = "freeze master"
 	CutStreams   FaultKind = "cut streams"   // all of one worker
 	StallStreams FaultKind = "stall streams" // likewise
 	StopHDFS     FaultKind = "stop HDFS"     // calls wait
 	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
+	StopYARN     FaultKind = "stop YARN"     // the ResourceManager is away, and recovers afterwards
+	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
+	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
 )
 
 // kinds are all kinds of Faults, each with the longest time that it takes.
@@ -36,11 +41,15 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{LoseWorker, 0},
 	{FreezeHost, 2 * time.Minute},
 	{FreezeWorker, 2 * time.Minute},
-	{FreezeMaster, 2 * time.Minute},
+	{KillMaster, 0},
+	{FreezeMaster, 6 * time.Minute}, // longer than YARN waits for it
 	{CutStreams, 0},
 	{StallStreams, 2 * time.Minute},
 	{StopHDFS, 2 * time.Minute},
 	{ShakeHDFS, 2 * time.Minute},
+	{StopYARN, 2 * time.Minute},
+	{ShakeYARN, 2 * time.Minute},
+	{StopNode, 3 * time.Minute},
 }
 
 // faultTime is the time in which faults happen.
@@ -94,14 +103,23 @@ func (w *World) strike(f Fault) {
 			}
 			k.process.Kill()
 		}
-	case FreezeMaster:
-		if m, some := pick(w.masters, f.Victim); some {
+	case KillMaster, FreezeMaster:
+		if m, some := pick(w.runningMasters(), f.Victim); some {
 			w.hit(f, m.process)
 		}
 	case StopHDFS:
 		w.hdfs.away = w.engine.Now().Add(f.Time)
 	case ShakeHDFS:
 		w.hdfs.unsure = w.engine.Now().Add(f.Time)
+	case StopYARN:
+		w.yarn.away = w.engine.Now().Add(f.Time)
+		w.engine.After(f.Time, nil, func() { w.yarn.step(books.Restarted{}) })
+	case ShakeYARN:
+		w.yarn.unsure = w.engine.Now().Add(f.Time)
+	case StopNode:
+		n, _ := pick(w.yarn.nodes, f.Victim)
+		n.step(books.Stop{})
+		w.engine.After(f.Time, nil, func() { n.step(books.Start{}) })
 	case CutStreams, StallStreams:
 		if k, some := pick(w.runningWorkers(), f.Victim); some {
 			for _, l := range w.links[k.process] {
@@ -138,6 +156,16 @@ func (w *World) runningWorkers() []*worker {
 	for _, k := range w.containers {
 		if k.process != nil && k.process.Alive() {
 			running = append(running, k)
+		}
+	}
+	return running
+}
+
+func (w *World) runningMasters() []*master {
+	var running []*master
+	for _, m := range w.masters {
+		if m.process.Alive() {
+			running = append(running, m)
 		}
 	}
 	return running

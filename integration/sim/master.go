@@ -2,95 +2,91 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster"
-	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
-	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// master is the process of an ApplicationMaster.
+// master is the process of an ApplicationMaster: an attempt of an application.
 type master struct {
-	process   *engine.Process
-	ctx       context.Context //nolint:containedctx // what its fibers run under
-	mux       *rolerpc.Mux
-	component *appmaster.Component
-	ended     bool // normally
-	fault     error
+	w       *World
+	attempt records.ApplicationAttemptID
+	process *engine.Process
+	ctx     context.Context //nolint:containedctx // what its fibers run under
+	mux     *rolerpc.Mux    // nil before its start
+	exit    records.ExitStatus
+	fault   error
 }
 
-// workerSpec is the size of each worker.
-var workerSpec = resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 2} //nolint:gochecknoglobals // a constant
+func (m *master) kill() { m.process.Kill() }
 
-// startMaster starts the ApplicationMaster of a session that runs all jobs, one after the other or side by
-// side.
-func (w *World) startMaster() *master {
-	m := new(master)
+// address is where workers find the master.
+func (m *master) address() string { return m.attempt.String() }
+
+// startMaster starts an ApplicationMaster in a container of a node.
+func (w *World) startMaster(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *master {
+	m := &master{w: w, attempt: id.Attempt, exit: records.ExitForceKilled}
 	w.masters = append(w.masters, m)
-	name := fmt.Sprint("master ", len(w.masters))
-	m.process = w.engine.Start(name, func(ctx context.Context) {
+	m.process = w.engine.Start(m.address(), func(ctx context.Context) {
 		m.ctx = ctx
-		m.fault = m.run(ctx, w, name)
-		m.ended = m.fault == nil
-	}, func() { w.ended(m.process) })
+		if m.fault = m.run(yarnrpc.WithClock(ctx, clock{m.process}), n, l); m.fault == nil {
+			m.exit = records.ExitSuccess
+		} else {
+			m.exit = 1
+			w.logger.WithField("process", m.address()).WithError(m.fault).Warn("master ends")
+		}
+	}, func() {
+		w.ended(m.process)
+		exited(m.exit, fmt.Sprint(m.fault))
+	})
 	return m
 }
 
-// errEnded ends a master whose jobs have ended.
-var errEnded = errors.New("jobs have ended")
-
-func (m *master) run(ctx context.Context, w *World, name string) error {
-	var err error
-	m.component, err = appmaster.NewComponent(appmaster.ComponentConfig{
-		Config: w.config, Worker: workerSpec, Mode: dispatcher.Session, Files: w.hdfs.open(m.process), Entropy: ids.Source{Reader: reader{w.stream(name)}},
-	}, newProvider(w, m), w.logger.WithField("process", name))
+func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchContext) error {
+	w := m.w
+	description, err := launch.Decode[launch.AppMaster](l.Environment[launch.Variable])
 	if err != nil {
 		return err
 	}
-	m.mux = m.component.Mux
-	group, ctx := sched.WithErrors(ctx)
-	group.Go(func() error { return m.component.Run(ctx) })
-	group.Go(func() error {
-		jobs, running := sched.WithErrors(ctx)
-		for _, j := range w.jobs {
-			jobs.Go(func() error { return m.runJob(running, j) })
-		}
-		if err := jobs.Wait(); err != nil {
-			return err
-		}
-		if err := m.component.ResourceManager.Shutdown(ctx, msg.ApplicationSucceeded, ""); err != nil {
-			return err
-		}
-		return errEnded
-	})
-	if err = group.Wait(); errors.Is(err, errEnded) {
-		return nil
-	}
-	return err
-}
-
-// runJob submits a job and waits for its end.
-func (m *master) runJob(ctx context.Context, j *job) error {
-	if err := sched.Sleep(ctx, j.at); err != nil {
+	credentials, err := creds.Parse(l.Tokens)
+	if err != nil {
 		return err
 	}
-	err := m.component.Submit(ctx, dispatcher.Submission{
-		Job: j.id, Graph: &j.graph, Program: msg.Program{Name: "sim", SHA256: programHash}, Detached: true,
-	})
-	for ended := false; err == nil && !ended; {
-		var result msg.JobEnded
-		result, err = m.component.Dispatcher.JobResult(ctx, j.id, time.Minute)
-		ended = result.Status.GloballyTerminal()
+	logger := w.logger.WithField("process", m.address())
+	made, err := appmaster.New(ctx, appmaster.Outside{
+		Launch: description, Attempt: m.attempt, Config: w.config, Files: w.hdfs.open(m.process),
+		Workers: appmaster.Workers{Address: m.address(), Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
+			calls := rpc{y: w.yarn, process: m.process, jitter: w.stream("calls of " + m.address())}
+			return yarnworkers.New(yarnworkers.Config{
+				ResourceManager: amrm.New(amrm.Options{
+					Addresses: []string{"resourcemanager:8030"}, Attempt: m.attempt, Token: credentials.ByKind(creds.KindAMRM),
+					RPC: yarnrpc.Options{Connect: calls.connect},
+				}),
+				NodeManagers: nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Connect: calls.connect}}),
+				Registration: yarnworkers.RegistrationAt(n.nm.ID().Host, 8081),
+				Nodes:        s.Nodes, Launch: s.Launch, Progress: s.Progress,
+				Heartbeat:       w.config.Duration(config.YarnHeartbeatInterval),
+				RequestInterval: w.config.Duration(config.YarnContainerRequestInterval),
+			}, logger)
+		}},
+		Entropy: ids.Source{Reader: reader{w.stream("ids of " + m.address())}},
+	}, logger)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		j.details, err = m.component.Dispatcher.JobDetails(ctx, j.id)
-	}
+	m.mux = made.Component().Mux
+	_, err = made.Run(ctx)
 	return err
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
@@ -32,7 +31,7 @@ type job struct {
 	most                   time.Duration // to read a split
 	compiled               *dataflow.Compiled
 	graph                  jobgraph.JobGraph // with splits
-	details                msg.JobDetails    // after its end
+	staging                string            // of its application
 }
 
 // drawJobs draws n jobs, in the order of their submission.

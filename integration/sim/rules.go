@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // slotsServeOne models the slots of each worker by what the worker tells the ResourceManager.
@@ -29,8 +30,8 @@ func slotsServeOne(w *watch) {
 				if held, occupied := table[taken.Index]; occupied && held != taken.Allocation {
 					return fmt.Errorf("worker %s takes %s for slot %d, which serves %s", k.id, taken.Allocation, taken.Index, held)
 				}
-				if taken.Index < 0 || taken.Index >= workerSpec.Slots {
-					return fmt.Errorf("worker %s takes %s for slot %d of %d", k.id, taken.Allocation, taken.Index, workerSpec.Slots)
+				if taken.Index < 0 || taken.Index >= k.slots {
+					return fmt.Errorf("worker %s takes %s for slot %d of %d", k.id, taken.Allocation, taken.Index, k.slots)
 				}
 				table[taken.Index] = taken.Allocation
 			}
@@ -78,6 +79,11 @@ func attemptsRunOnce(w *watch) {
 func nothingIsLeft(w *watch) {
 	w.rest = append(w.rest, func() error {
 		var left []error
+		for _, m := range w.w.masters {
+			if m.process.Alive() {
+				left = append(left, fmt.Errorf("master %s runs", m.address()))
+			}
+		}
 		for _, k := range w.w.runningWorkers() {
 			left = append(left, fmt.Errorf("worker %s runs", k.id))
 		}
@@ -128,15 +134,12 @@ func outputsAreWhole(w *watch) {
 	})
 }
 
-// splitsCountOnce compares the counters of the finished jobs with their splits.
-func splitsCountOnce(w *watch) {
+// applicationsSucceed asks YARN how each application has ended.
+func applicationsSucceed(w *watch) {
 	w.rest = append(w.rest, func() error {
-		for _, j := range w.w.jobs {
-			if j.details.Status != msg.JobFinished {
-				return fmt.Errorf("%s is %s: %+v", j.id, j.details.Status, j.details.Root)
-			}
-			if got := j.details.Counters[readCounter]; got != int64(j.splits) {
-				return fmt.Errorf("counter %q of %s is %d after %d splits", readCounter, j.id, got, j.splits)
+		for _, c := range w.w.clients {
+			if c.report.FinalStatus != records.FinalSucceeded {
+				return fmt.Errorf("%s is %s, %s: %s", c.job.id, c.report.State, c.report.FinalStatus, c.report.Diagnostics)
 			}
 		}
 		return nil

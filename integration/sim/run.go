@@ -28,6 +28,8 @@ func (e *RuleError) Unwrap() error { return e.Err }
 const (
 	noPanic = "no process panics or spins"
 	allEnds = "all ends when the faults have stopped"
+	// nothingLeft is also a rule for processes.
+	nothingLeft = "nothing is left of an ended application"
 )
 
 const (
@@ -49,20 +51,41 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	}
 	defer w.engine.Close()
 	w.plan(s.Faults)
-	m := w.startMaster()
-	for m.process.Alive() && w.since() < mostTime && w.watch.broken == nil && w.engine.Step() { // until the master has ended
+	for _, j := range w.jobs {
+		w.startClient(j)
 	}
-	switch {
-	case w.engine.Err() != nil || w.watch.broken != nil:
-	case m.fault != nil:
-		w.watch.note(allEnds, fmt.Errorf("the master ends: %w", m.fault))
-	case !m.ended:
+	for w.busy() && w.since() < mostTime && w.goesOn() {
+	}
+	if w.watch.broken == nil && w.engine.Err() == nil && w.busy() {
 		w.watch.note(allEnds, errLate)
-	default:
-		for end := w.engine.Now().Add(restTime); w.engine.Now().Before(end) && w.watch.broken == nil && w.engine.Step(); {
-		}
-		w.watch.atRest()
 	}
+	for end := w.engine.Now().Add(restTime); w.running() && w.engine.Now().Before(end) && w.goesOn(); {
+	}
+	w.watch.atRest()
+	w.watch.note(nothingLeft, w.collect())
 	w.watch.note(noPanic, w.engine.Err())
 	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken}, nil
+}
+
+// goesOn takes the next event; false: there is none, or a rule is broken.
+func (w *World) goesOn() bool { return w.watch.broken == nil && w.engine.Step() }
+
+// busy reports whether a client waits.
+func (w *World) busy() bool {
+	for _, c := range w.clients {
+		if c.process.Alive() {
+			return true
+		}
+	}
+	return false
+}
+
+// running reports whether a process of an application runs.
+func (w *World) running() bool {
+	for _, m := range w.masters {
+		if m.process.Alive() {
+			return true
+		}
+	}
+	return len(w.runningWorkers())+len(w.runningHosts()) > 0
 }

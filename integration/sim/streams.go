@@ -75,6 +75,9 @@ var errRefused = errors.New("connection refused")
 // Open implements taskexecutor.Connector.
 func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*rolerpc.Stream, error) {
 	w, m := d.w, d.master
+	if m == nil || m.mux == nil {
+		return nil, fmt.Errorf("open stream to %s: %w", target, errRefused)
+	}
 	near, far := connect[rolerpc.Frame](w, string(d.id)+" "+target, d.process, m.process, leastDelay, mostDelay)
 	w.links[d.process] = append(w.links[d.process], near.pipe)
 	var answered bool

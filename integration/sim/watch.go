@@ -30,8 +30,8 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 }{
 	{"a slot serves one allocation", slotsServeOne},
 	{"an attempt of a task runs once", attemptsRunOnce},
-	{"nothing is left of an ended application", nothingIsLeft},
-	{"each split counts once", splitsCountOnce},
+	{nothingLeft, nothingIsLeft},
+	{"each application succeeds", applicationsSucceed},
 	{"outputs are whole", outputsAreWhole},
 }
 

@@ -6,69 +6,77 @@ import (
 	"io"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// programHash stands for the program that every worker has.
-const programHash = "sim"
+// programHash stands for the program of all jobs.
+const programHash = "5a"
 
 // worker is a container with its processes: the TaskExecutor and its task hosts.
 type worker struct {
 	w       *World
 	id      ids.ResourceID
-	host    string // the node
-	master  *master
-	process *engine.Process // nil before the start
-	killed  bool
+	process *engine.Process
+	master  *master // of the attempt that has started it
+	slots   int
 	hosts   []*host
+	exit    records.ExitStatus
 	fault   error
-	ended   func(how string)
 }
 
-// start starts the TaskExecutor.
-func (k *worker) start(spec resourcemanager.WorkerResourceSpec) {
-	if k.killed {
-		return
-	}
-	k.process = k.w.engine.Start(string(k.id), func(ctx context.Context) {
-		k.fault = k.run(ctx, spec)
+func (k *worker) kill() { k.process.Kill() }
+
+// startWorker starts a TaskExecutor in a container of a node.
+func (w *World) startWorker(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *worker {
+	k := &worker{w: w, id: ids.ResourceID(id.String()), exit: records.ExitForceKilled}
+	w.containers = append(w.containers, k)
+	k.process = w.engine.Start(string(k.id), func(ctx context.Context) {
+		if k.fault = k.run(ctx, n, l); k.fault == nil {
+			k.exit = records.ExitSuccess
+		} else {
+			k.exit = 1
+		}
 	}, func() {
 		for _, h := range k.hosts { // the NodeManager kills the process group
 			h.process.Kill()
 		}
-		k.w.ended(k.process)
-		k.ended(fmt.Sprint("exit: ", k.fault))
+		w.ended(k.process)
+		exited(k.exit, fmt.Sprint(k.fault))
 	})
+	return k
 }
 
-func (k *worker) run(ctx context.Context, spec resourcemanager.WorkerResourceSpec) error {
+func (k *worker) run(ctx context.Context, n *node, l records.ContainerLaunchContext) error {
+	description, err := launch.Decode[launch.TaskExecutor](l.Environment[launch.Variable])
+	if err != nil {
+		return err
+	}
+	for _, m := range k.w.masters {
+		if m.address() == description.AMAddress {
+			k.master = m
+		}
+	}
+	k.slots = description.Slots
 	executor, err := taskexecutor.New(taskexecutor.Config{
-		Resource: k.id, Node: k.host, Slots: spec.Slots, VCores: spec.VCores,
-		Programs: map[string]string{programHash: "sim"},
+		Resource: k.id, Node: n.nm.ID().Host, Slots: description.Slots, VCores: description.VCores,
+		Programs: description.Programs,
 		IDs:      ids.Source{Reader: reader{k.w.stream(string(k.id))}}.Random(),
 		Options:  taskexecutor.OptionsFrom(k.w.config),
 	}, taskexecutor.Environment{
 		Roles: dialer{k}, Hosts: k,
-		Instructions: msg.StartHost{ListenHost: k.host}, Logger: k.w.logger,
+		Instructions: msg.StartHost{ListenHost: n.nm.ID().Host}, Logger: k.w.logger,
 	})
 	if err != nil {
 		return err
 	}
 	return executor.Run(ctx)
-}
-
-// kill ends the container.
-func (k *worker) kill() {
-	k.killed = true
-	if k.process != nil {
-		k.process.Kill()
-	}
 }
 
 // Start implements taskexecutor.HostStarter.

@@ -16,24 +16,25 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // World is a simulated cluster.
 type World struct {
-	seed    uint64
-	engine  *engine.Engine
-	codec   *rand.Rand // which messages are encoded
-	watch   *watch
-	logger  logrus.FieldLogger
-	config  config.Config
-	jobs    []*job
-	plane   *plane
-	hdfs    *hdfs
-	end     map[*engine.Process][]func()
-	masters []*master
-	workers map[ids.ResourceID]*worker
+	seed   uint64
+	engine *engine.Engine
+	codec  *rand.Rand // which messages are encoded
+	watch  *watch
+	logger logrus.FieldLogger
+	config config.Config
+	jobs   []*job
+	plane  *plane
+	hdfs   *hdfs
+	end    map[*engine.Process][]func()
+	yarn   *yarn
+	done   bool // everything has come to an end: NodeManagers need not beat any more
 
+	clients    []*client
+	masters    []*master                  // by age
 	containers []*worker                  // by age
 	links      map[*engine.Process][]link // of its streams
 	silent     map[*engine.Process]bool   // their ends are told to nobody
@@ -51,22 +52,24 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobal
 // newWorld makes a cluster without processes. The log gets what the processes log, with virtual times.
 func newWorld(s Schedule, log io.Writer) (*World, error) {
 	options, err := config.New(config.Layer{Source: "simulation", Values: map[string]string{
-		config.FixedDelayAttempts.Name(): "1000", // each job must finish, whatever fails
-		config.SlotsMax.Name():           "6",    // jobs compete for slots
-		config.SlotRequestTimeout.Name(): "1 d",  // and wait for each other
+		config.FixedDelayAttempts.Name():    "1000", // each job must finish, whatever fails
+		config.SlotRequestTimeout.Name():    "1 d",  // and may wait long for room on the nodes
+		config.TaskSlots.Name():             "2",
+		config.YarnHeartbeatInterval.Name(): "5 s",
 	}})
 	if err != nil {
 		return nil, err
 	}
 	w := &World{
 		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options,
-		end: make(map[*engine.Process][]func()), workers: make(map[ids.ResourceID]*worker),
+		end:   make(map[*engine.Process][]func()),
 		links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
 	}
 	w.codec = w.stream("codec")
 	w.logger = newLogger(w, log)
 	w.watch = newWatch(w)
 	w.hdfs = newHDFS(w)
+	w.yarn = newYARN(w)
 	w.jobs = drawJobs(w, s.Jobs)
 	for _, j := range w.jobs {
 		if err := j.plan(); err != nil {

@@ -1,0 +1,172 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
+)
+
+// clock is the virtual time for the clients of YARN.
+type clock struct{ *engine.Process }
+
+// Sleep implements yarnrpc.Clock.
+func (clock) Sleep(ctx context.Context, d time.Duration) error { return sched.Sleep(ctx, d) }
+
+// rpc makes the connections of one process to YARN.
+type rpc struct {
+	y       *yarn
+	process *engine.Process
+	jitter  *rand.Rand
+	user    string
+}
+
+// connect implements yarnrpc.Options.Connect.
+func (r rpc) connect(addresses []string, o yarnrpc.Options, _ yarnrpc.Policy) yarnrpc.Connection {
+	return &connection{rpc: r, address: addresses[0], o: o}
+}
+
+// connection is a connection to the ResourceManager or to a NodeManager.
+type connection struct {
+	rpc
+	address string
+	o       yarnrpc.Options
+	closed  bool
+}
+
+// callTimeout is how long a call waits for its answer.
+const callTimeout = 2 * time.Minute
+
+// Reset implements yarnrpc.Connection: each call logs in anew.
+func (c *connection) Reset() {}
+
+// Close implements yarnrpc.Connection.
+func (c *connection) Close() error {
+	c.closed = true
+	return nil
+}
+
+// What a process sees of a server that is away, and of a connection that breaks.
+var (
+	errAway = fmt.Errorf("connect: %w", syscall.ECONNREFUSED)
+	errLost = fmt.Errorf("read: %w", syscall.ECONNRESET)
+)
+
+// Call implements yarnrpc.Caller.
+func (c *connection) Call(ctx context.Context, method string, request, response proto.Message) error {
+	encoded, err := proto.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", method, err)
+	}
+	serve, err := c.server(ctx, method, encoded)
+	if err != nil {
+		return err
+	}
+	var result books.Answer
+	var fault error
+	answered := false
+	answer := func(a books.Answer, err error) {
+		c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), c.process, func() { result, fault, answered = a, err, true })
+	}
+	failed := func(maybeSent bool, err error) error {
+		return &yarnrpc.CallError{Address: c.address, Method: method, MaybeSent: maybeSent, Err: err}
+	}
+	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() {
+		lost := c.y.w.engine.Now().Before(c.y.unsure) && c.y.chaos.IntN(failedShare) == 0
+		if lost && c.y.chaos.IntN(2) == 0 {
+			answer(books.Answer{}, failed(true, errLost)) // before the server has it
+			return
+		}
+		a, err := serve()
+		switch {
+		case errors.As(err, new(*yarnrpc.RemoteError)): // the server refuses the connection
+			answer(a, err)
+		case err != nil:
+			answer(a, failed(false, err))
+		case lost:
+			answer(a, failed(true, errLost))
+		default:
+			answer(a, nil)
+		}
+	})
+	limited, cancel := sched.WithTimeoutCause(ctx, callTimeout, yarnrpc.ErrTimeout)
+	defer cancel()
+	sched.Until(limited, func() bool { return answered || limited.Err() != nil })
+	switch {
+	case !answered:
+		return failed(true, context.Cause(limited))
+	case fault != nil:
+		return fault
+	case result.Exception != nil:
+		return &yarnrpc.RemoteError{Address: c.address, Method: method, Class: result.Exception.Class, Message: result.Exception.Message}
+	}
+	return proto.Unmarshal(result.Response, response)
+}
+
+// server returns what serves a call. The error says that the connection cannot log in.
+func (c *connection) server(ctx context.Context, method string, request []byte) (func() (books.Answer, error), error) {
+	switch c.o.Protocol {
+	case yarnrpc.ApplicationClientProtocol:
+		return c.resourceManager(books.ClientCall{User: c.user, Method: method, Request: request}), nil //nolint:contextcheck // other processes
+	case yarnrpc.ApplicationMasterProtocol:
+		token, err := c.o.Token(ctx, c.address)
+		if err != nil {
+			return nil, err
+		}
+		id, err := identifier.DecodeAMRM(token)
+		if err != nil {
+			return nil, err
+		}
+		call := c.resourceManager(books.MasterCall{Attempt: id.Attempt, KeyID: id.KeyID, Method: method, Request: request}) //nolint:contextcheck // other processes
+		return func() (books.Answer, error) {
+			if _, err := c.y.rm.AMRMPassword(token.Identifier); err != nil { // the login fails
+				if refused, is := errors.AsType[*books.Exception](err); is {
+					err = &yarnrpc.RemoteError{Address: c.address, Class: refused.Class, Message: refused.Message}
+				}
+				return books.Answer{}, err
+			}
+			return call()
+		}, nil
+	default:
+		token, err := c.o.Token(ctx, c.address)
+		if err != nil {
+			return nil, err
+		}
+		id, err := identifier.DecodeNM(token)
+		if err != nil {
+			return nil, err
+		}
+		on, err := records.ParseNodeID(c.address)
+		if err != nil {
+			return nil, err
+		}
+		return func() (books.Answer, error) { //nolint:contextcheck // other processes
+			n := c.y.node(on)
+			if !n.nm.Up() {
+				return books.Answer{}, errAway
+			}
+			return n.step(books.NodeCall{Application: id.Attempt.Application, Method: method, Request: request}), nil
+		}, nil
+	}
+}
+
+// resourceManager returns what serves a call to the ResourceManager.
+func (c *connection) resourceManager(e books.Event) func() (books.Answer, error) {
+	return func() (books.Answer, error) {
+		if c.y.w.engine.Now().Before(c.y.away) {
+			return books.Answer{}, errAway
+		}
+		return c.y.step(e), nil
+	}
+}

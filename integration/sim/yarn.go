@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
+)
+
+const (
+	// nodeBeat is the time between two heartbeats of a NodeManager.
+	nodeBeat = time.Second
+	// masterExpiry is how long YARN waits for a silent ApplicationMaster, and nodeExpiry for a NodeManager.
+	masterExpiry = 3 * time.Minute
+	nodeExpiry   = 2 * time.Minute
+	// stopGrace is how long a container may run after its NodeManager was told to end it.
+	stopGrace = 250 * time.Millisecond
+	// startTime is how long a NodeManager takes to start a container.
+	startTime = 400 * time.Millisecond
+)
+
+// yarn is the model of YARN: the books of its ResourceManager and of its NodeManagers, and the messages
+// between them.
+type yarn struct {
+	w      *World
+	rm     *books.ResourceManager
+	nodes  []*node
+	jitter *rand.Rand
+	chaos  *rand.Rand
+	tick   *engine.Event // of the ResourceManager's alarm; nil: none
+	rings  time.Time
+	// away is until when the ResourceManager answers nobody, and unsure until when calls to YARN are lost
+	// at times.
+	away, unsure time.Time
+}
+
+// node is a machine with a NodeManager.
+type node struct {
+	*yarn
+	nm   *books.NodeManager
+	runs map[records.ContainerID]container
+	// ending has the containers that were told to end before they were started.
+	ending map[records.ContainerID]bool
+}
+
+// container is a process that a NodeManager runs.
+type container interface {
+	// kill ends it. Only events call it.
+	kill()
+}
+
+func newYARN(w *World) *yarn {
+	y := &yarn{w: w, jitter: w.stream("YARN"), chaos: w.stream("lost calls to YARN")}
+	size := records.Resource{MemoryMB: 1024, VCores: 1}
+	y.rm = books.NewResourceManager(books.Settings{
+		Minimum: size, Maximum: records.Resource{MemoryMB: 16384, VCores: 16}, MaxAttempts: mostAttempts,
+		MasterExpiry: masterExpiry, NodeExpiry: nodeExpiry, StoreDelay: 100 * time.Millisecond,
+	}, y.keys(), epoch)
+	for i := range 3 {
+		id := records.NodeID{Host: fmt.Sprint("node", i+1), Port: 8041}
+		n := &node{yarn: y, nm: books.NewNodeManager(id, records.Resource{MemoryMB: 16384, VCores: 16}), runs: make(map[records.ContainerID]container), ending: make(map[records.ContainerID]bool)}
+		y.nodes = append(y.nodes, n)
+		n.step(books.Start{})
+		n.beat()
+	}
+	return y
+}
+
+// mostAttempts is how many attempts of an application YARN starts.
+const mostAttempts = 50
+
+func (y *yarn) keys() books.Keys {
+	r := y.w.stream("keys")
+	key := func(id int32) books.Key {
+		secret := make([]byte, 20)
+		_, _ = reader{r}.Read(secret)
+		return books.Key{ID: id, Secret: secret}
+	}
+	return books.Keys{AMRM: key(1), NM: key(2), Container: key(3), Client: key(4), Delegation: key(5)}
+}
+
+// later does something after the time that a message takes.
+func (y *yarn) later(f func()) {
+	y.w.engine.After(between(y.jitter, leastDelay, mostDelay), nil, f)
+}
+
+// step lets the ResourceManager handle an event, and returns its answer if the event is a call.
+func (y *yarn) step(e books.Event) (answer books.Answer) {
+	for _, effect := range y.rm.Step(y.w.engine.Now(), e) {
+		if order, is := effect.(books.ToNode); is {
+			y.later(func() { y.node(order.To()).step(order) })
+		} else if a, is := effect.(books.Answer); is {
+			answer = a
+		}
+	}
+	if at := y.rm.Alarm(); !at.Equal(y.rings) {
+		if y.tick != nil {
+			y.w.engine.Cancel(y.tick)
+		}
+		if y.tick, y.rings = nil, at; !at.IsZero() {
+			y.tick = y.w.engine.At(at, nil, func() {
+				y.tick, y.rings = nil, time.Time{}
+				y.step(books.Tick{})
+			})
+		}
+	}
+	return answer
+}
+
+func (y *yarn) node(id records.NodeID) *node {
+	for _, n := range y.nodes {
+		if n.nm.ID() == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// step lets the NodeManager handle an event, and returns its answer if the event is a call.
+func (n *node) step(e books.NodeEvent) (answer books.Answer) {
+	for _, effect := range n.nm.Step(n.w.engine.Now(), e) {
+		switch effect := effect.(type) {
+		case books.Answer:
+			answer = effect
+		case books.Run:
+			n.w.engine.After(startTime, nil, func() { n.run(effect) })
+		case books.End:
+			n.w.engine.After(stopGrace, nil, func() { n.end(effect.ID) })
+		case books.NodeReport:
+			n.report(effect)
+		case books.Registration:
+			n.report(effect)
+		case books.Signal:
+		}
+	}
+	return answer
+}
+
+// report sends a message to the ResourceManager, which does not get it while it is away.
+func (n *node) report(m books.ToResourceManager) {
+	n.later(func() {
+		if !n.w.engine.Now().Before(n.away) {
+			n.yarn.step(m)
+		}
+	})
+}
+
+// beat sends a heartbeat, again and again.
+func (n *node) beat() {
+	n.w.engine.After(nodeBeat, nil, func() {
+		if n.nm.Up() && !n.w.done {
+			n.step(books.Beat{})
+		}
+		n.beat()
+	})
+}
+
+// run starts the process of a container: an ApplicationMaster, or a worker.
+func (n *node) run(r books.Run) {
+	id := r.Container.ID
+	if !n.nm.Up() || n.ending[id] {
+		delete(n.ending, id)
+		n.exited(id, records.ExitKilledByAppMaster, "killed before its start")
+		return
+	}
+	exited := func(exit records.ExitStatus, diagnostics string) { n.exited(id, exit, diagnostics) }
+	if strings.Contains(strings.Join(r.Launch.Commands, " "), masterCommand) {
+		n.runs[id] = n.w.startMaster(n, id, r.Launch, exited)
+	} else {
+		n.runs[id] = n.w.startWorker(n, id, r.Launch, exited)
+	}
+}
+
+// masterCommand is in the command of an ApplicationMaster's container.
+const masterCommand = "appmaster"
+
+func (n *node) exited(id records.ContainerID, exit records.ExitStatus, diagnostics string) {
+	delete(n.runs, id)
+	n.step(books.Exited{ID: id, Exit: exit, Diagnostics: diagnostics})
+}
+
+// end ends the process of a container.
+func (n *node) end(id records.ContainerID) {
+	if c := n.runs[id]; c != nil {
+		c.kill()
+	} else {
+		n.ending[id] = true // it has not been started yet
+	}
+}
