@@ -67,6 +67,7 @@ func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 	logger := w.logger.WithField("process", m.address())
 	made, err := appmaster.New(ctx, appmaster.Outside{
 		Launch: description, Attempt: m.attempt, Config: w.config, Files: w.hdfs.open(m.process),
+		Access: launch.Access{Attempt: m.attempt.Attempt, Application: m.attempt.Application.String()},
 		Workers: appmaster.Workers{Address: m.address(), Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
 			calls := rpc{y: w.yarn, process: m.process, jitter: w.stream("calls of " + m.address())}
 			return yarnworkers.New(yarnworkers.Config{
