@@ -100,8 +100,11 @@ func (l *Loop[E, F]) Run(ctx context.Context, start func(ctx context.Context) Sh
 func (l *Loop[E, F]) steps(ctx context.Context, shell Shell[F]) error {
 	alarm := newAlarm(ctx)
 	defer alarm.timer.Stop()
+	ready := func() bool {
+		return alarm.behind == 0 || len(l.mailbox) > 0 || alarm.timer.Rings() || sched.Closed(l.quit) || ctx.Err() != nil
+	}
 	for {
-		event, woken, ended := l.next(ctx, alarm)
+		event, woken, ended := l.next(ctx, alarm, ready)
 		if ended {
 			return l.cause
 		}
@@ -119,20 +122,16 @@ func (l *Loop[E, F]) steps(ctx context.Context, shell Shell[F]) error {
 	}
 }
 
-// next waits for the next event, which may be that of the alarm, or for the end of the loop.
-func (l *Loop[E, F]) next(ctx context.Context, alarm *alarm) (event E, woken, ended bool) {
+// next waits for the next event, which may be that of the alarm, or for the end of the loop. ready says
+// that there is one.
+func (l *Loop[E, F]) next(ctx context.Context, alarm *alarm, ready func() bool) (event E, woken, ended bool) {
 	for {
+		sched.Until(ctx, ready)
 		if l.hasEnded(ctx) { // the end comes before waiting events
 			return event, false, true
 		}
 		if alarm.due() {
 			return l.woken, true, false
-		}
-		sched.Until(ctx, func() bool {
-			return len(l.mailbox) > 0 || alarm.timer.Rings() || sched.Closed(l.quit) || ctx.Err() != nil
-		})
-		if l.hasEnded(ctx) { // while it waited: a select would draw lots
-			return event, false, true
 		}
 		select {
 		case <-alarm.timer.C: // before the mailbox: it counts what waits there
