@@ -137,7 +137,7 @@ func (a *Area) collectCache(ctx context.Context, c Collection, used map[string]b
 		if err != nil {
 			return removed, err
 		}
-		if aside == "" && kept+size <= c.Keep {
+		if aside == "" && size > 0 && kept+size <= c.Keep { // an empty entry is of an upload that has failed
 			kept += size
 			continue
 		}

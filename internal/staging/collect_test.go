@@ -19,6 +19,23 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
+// TestAnEmptyEntryIsCollected would catch an entry of an upload that failed at once and stays for ever, because
+// its size fits what may be kept.
+func TestAnEmptyEntryIsCollected(t *testing.T) {
+	a, home, _ := area(t)
+	entry := filepath.Join(home, ".bobbin", "cache", strings.Repeat("5a", 32))
+	if err := os.MkdirAll(entry, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := a.Collect(t.Context(), staging.Collection{Keep: 1 << 30, Now: time.Now().Add(time.Hour), MinAge: time.Minute})
+	if err != nil || len(removed) != 1 {
+		t.Errorf("Collect removes %v, %v", removed, err)
+	}
+	if _, err := os.Stat(entry); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the entry is there: %v", err)
+	}
+}
+
 // TestCollect would catch removed files of unfinished applications, files of ended applications
 // that stay forever, an unbounded cache, and a dry run that removes files or reports others.
 func TestCollect(t *testing.T) {
