@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -38,6 +40,16 @@ type caller struct {
 	jitter  *rand.Rand
 }
 
+// say writes a call into the transcript.
+func (c caller) say(op dfsmodel.Operation, err error, fate string) {
+	if c.w.traced {
+		c.w.logger.WithFields(logrus.Fields{"process": op.Client, "call": op, "fate": fate}).WithError(err).Debug("HDFS")
+	}
+}
+
+// A process learns that a call has failed when its client has tried for long.
+const leastRetries, mostRetries = 10 * time.Second, time.Minute
+
 // failedShare is how many calls there are for one that fails while HDFS is unsure.
 const failedShare = 6
 
@@ -58,12 +70,16 @@ func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now
 		if now.Before(c.unsure) && c.chaos.IntN(failedShare) == 0 {
 			executed := c.chaos.IntN(2) == 0
 			if executed {
-				_ = effect(now) // its answer is lost
+				c.say(op, effect(now), "its answer is lost")
+			} else {
+				c.say(op, nil, "it is lost")
 			}
-			answer(dfsmodel.Unanswered(op, executed))
+			w.engine.After(between(c.chaos, leastRetries, mostRetries), nil, func() { answer(dfsmodel.Unanswered(op, executed)) })
 			return
 		}
-		answer(effect(now))
+		err := effect(now)
+		c.say(op, err, "")
+		answer(err)
 	})
 	sched.Until(ctx, func() bool { return answered || ctx.Err() != nil })
 	if !answered {

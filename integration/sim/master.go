@@ -26,6 +26,8 @@ type master struct {
 	process *engine.Process
 	ctx     context.Context //nolint:containedctx // what its fibers run under
 	mux     *rolerpc.Mux    // nil before its start
+	desk    *appmaster.Desk // while it serves clients
+	serving context.Context //nolint:containedctx // of its front
 	exit    records.ExitStatus
 	fault   error
 }
@@ -82,6 +84,7 @@ func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 				RequestInterval: w.config.Duration(config.YarnContainerRequestInterval),
 			}, logger)
 		}},
+		Front:   func(d appmaster.Desk) appmaster.Front { return front{m, d} },
 		Entropy: ids.Source{Reader: reader{w.stream("ids of " + m.address())}},
 	}, logger)
 	if err != nil {

@@ -31,7 +31,6 @@ type job struct {
 	most                   time.Duration // to read a split
 	compiled               *dataflow.Compiled
 	graph                  jobgraph.JobGraph // with splits
-	staging                string            // of its application
 }
 
 // drawJobs draws n jobs, in the order of their submission.

@@ -138,8 +138,11 @@ func outputsAreWhole(w *watch) {
 func applicationsSucceed(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
+			if c.fault != nil {
+				return fmt.Errorf("client of %s: %w", c.name, c.fault)
+			}
 			if c.report.FinalStatus != records.FinalSucceeded {
-				return fmt.Errorf("%s is %s, %s: %s", c.job.id, c.report.State, c.report.FinalStatus, c.report.Diagnostics)
+				return fmt.Errorf("%s is %s, %s: %s", c.name, c.report.State, c.report.FinalStatus, c.report.Diagnostics)
 			}
 		}
 		return nil

@@ -51,8 +51,12 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	}
 	defer w.engine.Close()
 	w.plan(s.Faults)
-	for _, j := range w.jobs {
-		w.startClient(j)
+	if s.Session {
+		w.startClient("a session", w.session)
+	} else {
+		for _, j := range w.jobs {
+			w.startClient(string(j.id), j.perJob)
+		}
 	}
 	for w.busy() && w.since() < mostTime && w.goesOn() {
 	}

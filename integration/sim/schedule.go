@@ -12,13 +12,15 @@ type Schedule struct {
 	Seed uint64
 	// Jobs is how many of the seed's jobs run.
 	Jobs int
+	// Session is true if the jobs share a session. Otherwise each is an application.
+	Session bool
 	// Faults are what goes wrong, in the order of their times.
 	Faults []Fault
 }
 
 // Draw draws the schedule of a seed.
 func Draw(seed uint64) Schedule {
-	return Schedule{Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Faults: drawFaults(stream(seed, "faults"))}
+	return Schedule{Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Session: stream(seed, "mode").IntN(3) == 0, Faults: drawFaults(stream(seed, "faults"))}
 }
 
 // String returns the schedule as Go text, for a named regression.
@@ -30,7 +32,7 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Faults: []sim.Fault{%s}}", s.Seed, s.Jobs, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Session: %t, Faults: []sim.Fault{%s}}", s.Seed, s.Jobs, s.Session, &faults)
 }
 
 // Fault is something that goes wrong at a time. It names its victim by a number among those that are

@@ -66,7 +66,7 @@ func (k *worker) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 	k.slots = description.Slots
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: k.id, Node: n.nm.ID().Host, Slots: description.Slots, VCores: description.VCores,
-		Programs: description.Programs,
+		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
 		IDs:      ids.Source{Reader: reader{k.w.stream(string(k.id))}}.Random(),
 		Options:  taskexecutor.OptionsFrom(k.w.config),
 	}, taskexecutor.Environment{

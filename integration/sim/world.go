@@ -25,6 +25,7 @@ type World struct {
 	codec  *rand.Rand // which messages are encoded
 	watch  *watch
 	logger logrus.FieldLogger
+	traced bool // the log is read
 	config config.Config
 	jobs   []*job
 	plane  *plane
@@ -54,6 +55,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 	options, err := config.New(config.Layer{Source: "simulation", Values: map[string]string{
 		config.FixedDelayAttempts.Name():    "1000", // each job must finish, whatever fails
 		config.SlotRequestTimeout.Name():    "1 d",  // and may wait long for room on the nodes
+		config.SlotsMax.Name():              "8",    // jobs of a session compete for slots
 		config.TaskSlots.Name():             "2",
 		config.YarnHeartbeatInterval.Name(): "5 s",
 	}})
@@ -66,7 +68,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
 	}
 	w.codec = w.stream("codec")
-	w.logger = newLogger(w, log)
+	w.logger, w.traced = newLogger(w, log), log != nil
 	w.watch = newWatch(w)
 	w.hdfs = newHDFS(w)
 	w.yarn = newYARN(w)

@@ -62,13 +62,16 @@ func newYARN(w *World) *yarn {
 	}, y.keys(), epoch)
 	for i := range 3 {
 		id := records.NodeID{Host: fmt.Sprint("node", i+1), Port: 8041}
-		n := &node{yarn: y, nm: books.NewNodeManager(id, records.Resource{MemoryMB: 16384, VCores: 16}), runs: make(map[records.ContainerID]container), ending: make(map[records.ContainerID]bool)}
+		n := &node{yarn: y, nm: books.NewNodeManager(id, nodeSize), runs: make(map[records.ContainerID]container), ending: make(map[records.ContainerID]bool)}
 		y.nodes = append(y.nodes, n)
 		n.step(books.Start{})
 		n.beat()
 	}
 	return y
 }
+
+// nodeSize is what each node has: room for all jobs at once.
+var nodeSize = records.Resource{MemoryMB: 16384, VCores: 16} //nolint:gochecknoglobals // a constant
 
 // mostAttempts is how many attempts of an application YARN starts.
 const mostAttempts = 50
