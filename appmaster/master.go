@@ -102,17 +102,12 @@ func (m *Master) Run(ctx context.Context) (dispatcher.Outcome, error) {
 var errEnded = errors.New("application has ended")
 
 // end ends the cluster: first the workers, then the registration with YARN. When YARN has recorded the end,
-// no other attempt follows, and end removes the unfinished output of jobs and the staged files. YARN also
-// confirms the end of an application to an attempt that it has replaced: such an attempt removes nothing.
+// no other attempt follows, and end removes the unfinished output of jobs and the staged files.
 func (m *Master) end(ctx context.Context, outcome dispatcher.Outcome) error {
 	// This waits as long as YARN does not answer: YARN's record of the outcome is all that remains of the
 	// job.
 	if err := m.component.ResourceManager.Shutdown(ctx, outcome.Status, outcome.Diagnostics); err != nil {
 		return err
-	}
-	if err := m.holdsFiles(ctx); err != nil {
-		m.logger.WithError(err).Warn("the staged files and unfinished outputs stay; bobbin gc removes the staged files")
-		return nil
 	}
 	m.component.DiscardOutputs(ctx)
 	// If HDFS does not answer, the process must end nevertheless. YARN gives it at least 10 min now

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -86,35 +84,6 @@ func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
 	}
 	return launch.DemandOf(c, graph.Slots()).TooLarge(have)
 }
-
-// errReplaced says that a later attempt of the application has announced itself, and owns the files.
-var errReplaced = errors.New("a later attempt of the application owns its files")
-
-// holdsFiles looks at the access file, which each attempt replaces by its own. The error says why the files
-// of the application may not be this attempt's: errReplaced, or that HDFS does not tell.
-func (m *Master) holdsFiles(ctx context.Context) error {
-	ctx, cancel := sched.WithTimeout(ctx, m.outside.Config.Duration(config.ServicesShutdownTimeout))
-	defer cancel()
-	uri := m.outside.Launch.StagingDir + "/" + launch.AccessFile
-	content, err := m.outside.Files.ReadFile(ctx, uri, maxAccess)
-	if errors.Is(err, fs.ErrNotExist) { // that attempt has ended, too
-		return fmt.Errorf("%w: %w", errReplaced, err)
-	}
-	var access launch.Access
-	if err == nil {
-		err = json.Unmarshal(content, &access)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("find the owner of the files: %w", err)
-	case access.Attempt > m.outside.Attempt.Attempt:
-		return fmt.Errorf("%w: attempt %d", errReplaced, access.Attempt)
-	}
-	return nil
-}
-
-// maxAccess is the largest size of an access file, in bytes.
-const maxAccess = 1 << 20
 
 // announce writes the access file, which tells the owner how to reach REST, before YARN reports that the
 // application runs.
