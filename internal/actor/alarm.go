@@ -43,9 +43,10 @@ func (a *alarm) due() bool {
 // stuck is the pause before the next ring if a woken core leaves its alarm in the past.
 const stuck = time.Second
 
-// set takes over the core's alarm after a step that began at now and has ended at ended. If the core keeps a time for which it was woken,
-// either the wall clock was set back and the time is yet to come, or the core has a bug. A bug
-// must not use up a processor, nor cost the core its later alarms.
+// set takes over the core's alarm after a step that began at now and has ended at ended. If the
+// core keeps a time for which it was woken, either the wall clock was set back and the time is yet
+// to come, or the core has a bug. A bug must not use up a processor, nor cost the core its later
+// alarms.
 func (a *alarm) set(now, ended, at time.Time, woken bool) {
 	switch {
 	case !at.Equal(a.at):

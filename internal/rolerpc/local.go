@@ -90,7 +90,7 @@ type pipeWire struct {
 	encode bool
 	out    chan<- Frame
 	in     <-chan Frame
-	// ended and peerEnded are closed by shut at this and at the other end.
+	// ended and peerEnded are closed by Shut at this and at the other end.
 	once             *sync.Once
 	ended, peerEnded chan struct{}
 }

@@ -184,7 +184,7 @@ func targetOf(ctx context.Context) string {
 type serverWire struct {
 	stream grpc.ServerStream
 	once   sync.Once
-	done   chan struct{} // closed by shut: the gRPC handler returns
+	done   chan struct{} // closed by Shut: the gRPC handler returns
 }
 
 func (w *serverWire) Send(f Frame) error {
@@ -195,7 +195,7 @@ func (w *serverWire) Send(f Frame) error {
 	return w.stream.SendMsg(data)
 }
 
-// closeSend ends both directions: gRPC has no half-closed server streams. gRPC sends the queued
+// CloseSend ends both directions: gRPC has no half-closed server streams. gRPC sends the queued
 // messages before the stream's end.
 func (w *serverWire) CloseSend() error {
 	w.Shut()

@@ -1,10 +1,12 @@
 package taskhost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -155,6 +157,7 @@ func (h *host) measure(ctx context.Context) {
 	}
 }
 
+// running gives the tasks in the order of their ids.
 func (h *host) running() []*task {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,6 +165,10 @@ func (h *host) running() []*task {
 	for _, t := range h.tasks {
 		tasks = append(tasks, t)
 	}
+	slices.SortFunc(tasks, func(a, b *task) int {
+		x, y := a.Execution, b.Execution
+		return cmp.Or(cmp.Compare(x.Vertex, y.Vertex), cmp.Compare(x.Subtask, y.Subtask), cmp.Compare(x.Attempt, y.Attempt))
+	})
 	return tasks
 }
 
