@@ -51,9 +51,12 @@ type Conn struct {
 
 // NewConn makes a Conn to "host:port". It sends nothing before the first Open.
 func NewConn(address string, config Config) (*Conn, error) {
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	dial := config.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
 	return newConn(address, config, func(ctx context.Context) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, "tcp", address)
+		conn, err := dial(ctx, "tcp", address)
 		if err != nil {
 			return nil, err
 		}

@@ -57,7 +57,9 @@ type Config struct {
 	// Unreachable is the time after which a peer is lost if its machine acknowledges
 	// nothing (liveness.After). 0: never.
 	Unreachable time.Duration
-	Logger      logrus.FieldLogger
+	// Dial connects NewConn's Conn. nil: TCP. Tests in a bubble have no sockets.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Logger logrus.FieldLogger
 }
 
 // Server is the listening end: the ApplicationMaster's.
