@@ -41,9 +41,11 @@ type Config struct {
 	// (liveness.After); 0: never. If only the process of a host is silent, the roles decide whether
 	// it is lost.
 	Unreachable time.Duration
-	Logger      logrus.FieldLogger
+	// Listen and Dial make the connections between hosts. nil: TCP. Tests in a bubble have no sockets.
+	Listen func(ctx context.Context, network, address string) (net.Listener, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Logger logrus.FieldLogger
 
-	maxChannels int                                                                  // of a connection; 0: maxChannels
-	behind      func(net.Listener) net.Listener                                      // wraps the listener; nil: no wrapper
-	dial        func(ctx context.Context, network, address string) (net.Conn, error) // nil: net.Dialer's
+	maxChannels int                             // of a connection; 0: maxChannels
+	behind      func(net.Listener) net.Listener // wraps the listener; nil: no wrapper
 }

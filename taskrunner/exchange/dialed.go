@@ -79,7 +79,7 @@ func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 // connect makes one attempt. proved tells whether the other end has shown the certificate of a host
 // of the job, even if the attempt fails.
 func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ error) {
-	plain, err := l.exchange.config.dial(ctx, "tcp", l.address)
+	plain, err := l.exchange.config.Dial(ctx, "tcp", l.address)
 	if err != nil {
 		return nil, false, err
 	}

@@ -23,7 +23,7 @@ func TestAHostThatIsNotReachedIsToldAsOne(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				config := Config{Job: "j", Host: "b", RequestTimeout: 50 * time.Second}
-				config.dial = func(context.Context, string, string) (net.Conn, error) {
+				config.Dial = func(context.Context, string, string) (net.Conn, error) {
 					near, far := net.Pipe()
 					t.Cleanup(func() { far.Close() })
 					go frozen(far) // ends with the connection

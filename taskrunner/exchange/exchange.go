@@ -47,13 +47,16 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	if config.maxChannels == 0 {
 		config.maxChannels = maxChannels
 	}
-	if config.dial == nil {
-		config.dial = new(net.Dialer).DialContext
+	if config.Dial == nil {
+		config.Dial = new(net.Dialer).DialContext
+	}
+	if config.Listen == nil {
+		config.Listen = new(net.ListenConfig).Listen
 	}
 	if (config.ServerTLS == nil) != (config.ClientTLS == nil) {
 		return nil, errors.New("make exchange: set both ServerTLS and ClientTLS, or neither")
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
+	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts of job %s: %w", config.Job, err)
 	}

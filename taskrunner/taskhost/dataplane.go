@@ -40,7 +40,8 @@ type ResultPartition interface {
 // network is the data plane between processes.
 type network struct{ *exchange.Exchange }
 
-func openNetwork(ctx context.Context, config exchange.Config) (DataPlane, error) {
+// Network opens the data plane between processes, which is package exchange's.
+func Network(ctx context.Context, config exchange.Config) (DataPlane, error) {
 	e, err := exchange.New(ctx, config)
 	if err != nil {
 		return nil, err

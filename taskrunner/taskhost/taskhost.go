@@ -63,7 +63,7 @@ type Options struct {
 	// SetMemoryLimit bounds the process's memory, in bytes. Nil in local mode, where the process
 	// belongs to the user.
 	SetMemoryLimit func(bytes int64)
-	// DataPlane opens the host's end of the data plane; nil: that of package exchange.
+	// DataPlane opens the host's end of the data plane; nil: Network.
 	DataPlane func(ctx context.Context, config exchange.Config) (DataPlane, error)
 }
 
@@ -163,7 +163,7 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 	}
 	data.Logger = open.Logger
 	if o.DataPlane == nil {
-		o.DataPlane = openNetwork
+		o.DataPlane = Network
 	}
 	e, err := o.DataPlane(ctx, data)
 	if err != nil {
