@@ -30,6 +30,6 @@
 // clusters ("secured").
 //
 // Three more folders are not suites: sim runs a cluster in one goroutine, without daemons, and belongs to
-// the unit tests; bench measures Bobbin (docs/BENCHMARKS.md); and flinkrest records the REST answers of a
+// the unit tests (docs/simulation.md); bench measures Bobbin (docs/BENCHMARKS.md); and flinkrest records the REST answers of a
 // real Flink. The harness has the tests of the last two.
 package integration

@@ -84,6 +84,9 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 	}
 	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() {
 		lost := c.y.w.engine.Now().Before(c.y.unsure) && c.y.chaos.IntN(failedShare) == 0
+		if lost {
+			c.y.w.facts.LostYARN++
+		}
 		if lost && c.y.chaos.IntN(2) == 0 {
 			answer(books.Answer{}, failed(true, errLost)) // before the server has it
 			return
@@ -165,6 +168,7 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 func (c *connection) resourceManager(e books.Event) func() (books.Answer, error) {
 	return func() (books.Answer, error) {
 		if c.y.w.engine.Now().Before(c.y.away) {
+			c.y.w.facts.LostYARN++
 			return books.Answer{}, errAway
 		}
 		return c.y.step(e), nil

@@ -63,11 +63,13 @@ func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now
 	}
 	arrival := w.engine.Now().Add(between(c.jitter, leastDelay, mostDelay))
 	if arrival.Before(c.away) {
+		w.facts.LateHDFS++
 		arrival = c.away
 	}
 	w.engine.At(arrival, nil, func() {
 		now := w.engine.Now()
 		if now.Before(c.unsure) && c.chaos.IntN(failedShare) == 0 {
+			w.facts.LateHDFS++
 			executed := c.chaos.IntN(2) == 0
 			if executed {
 				c.say(op, effect(now), "its answer is lost")

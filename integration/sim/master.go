@@ -41,6 +41,7 @@ func (m *master) address() string { return m.attempt.String() }
 func (w *World) startMaster(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *master {
 	m := &master{w: w, attempt: id.Attempt, exit: records.ExitForceKilled}
 	w.masters = append(w.masters, m)
+	w.facts.Masters++
 	m.process = w.engine.Start(m.address(), func(ctx context.Context) {
 		m.ctx = ctx
 		if m.fault = m.run(yarnrpc.WithClock(ctx, clock{m.process}), n, l); m.fault == nil {

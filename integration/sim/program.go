@@ -137,6 +137,9 @@ func (s shown) Run(ctx context.Context, t operator.Subtask) error {
 	if _, err := fmt.Sscanf(t.Attempt(), "v%d-s%d-a%d", &e.Vertex, &e.Subtask, &e.Attempt); err != nil {
 		return fmt.Errorf("name of attempt %q: %w", t.Attempt(), err)
 	}
+	if e.Attempt > 0 {
+		s.host.w.facts.Reruns++
+	}
 	s.host.w.watch.begin(s.host, ids.JobID(t.Job()), e)
 	return s.Task.Run(ctx, t)
 }

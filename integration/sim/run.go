@@ -12,6 +12,16 @@ type Result struct {
 	Events int
 	Time   time.Duration // virtual
 	Broken *RuleError    // the first rule that was broken; nil: none
+	Facts
+}
+
+// Facts are plain counts, by which a named schedule shows that it has met its failure.
+type Facts struct {
+	Masters, Workers, Hosts int // processes that were started
+	Streams                 int // that workers have opened to roles
+	Reruns                  int // runs of tasks after the first one of each in its job
+	LateHDFS                int // calls to HDFS that waited for it, or were lost
+	LostYARN                int // calls to YARN that were refused or lost
 }
 
 // RuleError says that a run has broken a rule.
@@ -68,7 +78,7 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	w.watch.atRest()
 	w.watch.note(nothingLeft, w.collect())
 	w.watch.note(noPanic, w.engine.Err())
-	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken}, nil
+	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken, Facts: w.facts}, nil
 }
 
 // goesOn takes the next event; false: there is none, or a rule is broken.

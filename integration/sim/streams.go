@@ -79,6 +79,7 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 		return nil, fmt.Errorf("open stream to %s: %w", target, errRefused)
 	}
 	near, far := connect[rolerpc.Frame](w, string(d.id)+" "+target, d.process, m.process, leastDelay, mostDelay)
+	w.facts.Streams++
 	w.links[d.process] = append(w.links[d.process], near.pipe)
 	var answered bool
 	var refusal error

@@ -37,6 +37,7 @@ func (k *worker) kill() { k.process.Kill() }
 func (w *World) startWorker(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *worker {
 	k := &worker{w: w, id: ids.ResourceID(id.String()), exit: records.ExitForceKilled}
 	w.containers = append(w.containers, k)
+	w.facts.Workers++
 	k.process = w.engine.Start(string(k.id), func(ctx context.Context) {
 		if k.fault = k.run(ctx, n, l); k.fault == nil {
 			k.exit = records.ExitSuccess
@@ -83,6 +84,7 @@ func (k *worker) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 func (k *worker) Start(_ context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
 	h := &host{w: k.w, worker: k, id: spec.Host}
 	k.hosts = append(k.hosts, h)
+	k.w.facts.Hosts++
 	h.process = k.w.engine.Start(string(k.id)+" "+string(spec.Host), h.run, func() { //nolint:contextcheck // another process
 		k.w.ended(h.process)
 		k.w.engine.After(time.Millisecond, k.process, func() { h.exited = true })

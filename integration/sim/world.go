@@ -32,6 +32,7 @@ type World struct {
 	hdfs   *hdfs
 	end    map[*engine.Process][]func()
 	yarn   *yarn
+	facts  Facts
 	done   bool // everything has come to an end: NodeManagers need not beat any more
 
 	clients    []*client

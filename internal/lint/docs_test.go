@@ -2,6 +2,8 @@ package lint
 
 import (
 	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -102,5 +104,40 @@ func TestMessageRules(t *testing.T) {
 		if got := Messages("README.md", files["README.md"], files); len(got) != complaints {
 			t.Errorf("%q: complaints %q, want %d", text, got, complaints)
 		}
+	}
+}
+
+// TestFailuresAndTheirSchedules would catch a failure in the guarantees that no schedule of the simulation
+// shows and for which the page gives no reason, and a schedule that the page does not know.
+func TestFailuresAndTheirSchedules(t *testing.T) {
+	files := trackedFiles(t)
+	unnamed := make(map[string]bool)
+	for _, found := range regexp.MustCompile(`(?m)^\t"([^"]+)": +\{`).FindAllStringSubmatch(string(files["integration/sim/named_test.go"]), -1) {
+		unnamed[found[1]] = true
+	}
+	names := maps.Clone(unnamed)
+	_, failures, _ := strings.Cut(string(files["docs/reliability.md"]), "\n## Failures\n")
+	failures, _, _ = strings.Cut(failures, "\n## ")
+	for line := range strings.Lines(failures) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) < 3 || strings.HasPrefix(cells[1], " failure ") || strings.HasPrefix(cells[1], " ---") {
+			continue
+		}
+		last := cells[len(cells)-2]
+		if strings.HasPrefix(last, " outside: ") {
+			continue
+		}
+		shown := codeSpan.FindAllStringSubmatch(last, -1)
+		if len(cells) != 5 || len(shown) == 0 {
+			t.Errorf("no schedule and no reason: %s", line)
+		}
+		for _, s := range shown {
+			if delete(unnamed, s[1]); !names[s[1]] {
+				t.Errorf("%q is not a schedule of integration/sim/named_test.go", s[1])
+			}
+		}
+	}
+	if len(names) == 0 || len(unnamed) > 0 {
+		t.Errorf("docs/reliability.md does not name %q of %d schedules", slices.Sorted(maps.Keys(unnamed)), len(names))
 	}
 }
