@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
@@ -18,6 +19,8 @@ const (
 	KillHost     FaultKind = "kill host"
 	KillWorker   FaultKind = "kill worker"
 	LoseWorker   FaultKind = "lose worker" // its machine loses power: nobody is told
+	HangHost     FaultKind = "hang host"   // for ever
+	HangWorker   FaultKind = "hang worker" // likewise: the TaskExecutor, not its hosts
 	FreezeHost   FaultKind = "freeze host"
 	FreezeWorker FaultKind = "freeze worker" // the TaskExecutor, not its hosts
 	KillMaster   FaultKind = "kill master"
@@ -28,6 +31,7 @@ const (
 	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
 	StopYARN     FaultKind = "stop YARN"     // the ResourceManager is away, and recovers afterwards
 	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
+	TakeBack     FaultKind = "take back"     // YARN takes the container of a worker
 	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
 )
 
@@ -39,6 +43,9 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{KillHost, 0},
 	{KillWorker, 0},
 	{LoseWorker, 0},
+	{HangHost, 0},
+	{HangWorker, 0},
+	{TakeBack, 0},
 	{FreezeHost, 2 * time.Minute},
 	{FreezeWorker, 2 * time.Minute},
 	{KillMaster, 0},
@@ -79,6 +86,7 @@ func drawFaults(r *rand.Rand) []Fault {
 // plan makes the events of Faults.
 func (w *World) plan(faults []Fault) {
 	for _, f := range faults {
+		w.calm = max(w.calm, f.At+f.Time)
 		w.engine.At(epoch.Add(f.At), nil, func() { w.strike(f) })
 	}
 }
@@ -94,6 +102,18 @@ func (w *World) strike(f Fault) {
 	case KillWorker, FreezeWorker:
 		if k, some := pick(w.runningWorkers(), f.Victim); some {
 			w.hit(f, k.process)
+		}
+	case HangHost:
+		if h, some := pick(w.runningHosts(), f.Victim); some {
+			h.process.Hang()
+		}
+	case HangWorker:
+		if k, some := pick(w.runningWorkers(), f.Victim); some {
+			k.process.Hang()
+		}
+	case TakeBack:
+		if k, some := pick(w.runningWorkers(), f.Victim); some {
+			w.yarn.step(books.ContainerTaken{ID: k.container, Exit: records.ExitPreempted, Reason: "taken back"})
 		}
 	case LoseWorker:
 		if k, some := pick(w.runningWorkers(), f.Victim); some {

@@ -72,14 +72,14 @@ func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now
 			w.facts.LateHDFS++
 			executed := c.chaos.IntN(2) == 0
 			if executed {
-				c.say(op, effect(now), "its answer is lost")
+				c.say(op, c.change(op, now, effect), "its answer is lost")
 			} else {
 				c.say(op, nil, "it is lost")
 			}
 			w.engine.After(between(c.chaos, leastRetries, mostRetries), nil, func() { answer(dfsmodel.Unanswered(op, executed)) })
 			return
 		}
-		err := effect(now)
+		err := c.change(op, now, effect)
 		c.say(op, err, "")
 		answer(err)
 	})
@@ -88,4 +88,13 @@ func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now
 		return dfsmodel.Abandoned(ctx, op)
 	}
 	return result
+}
+
+// change executes a call, and shows what it has changed to the rules.
+func (c caller) change(op dfsmodel.Operation, now time.Time, effect func(now time.Time) error) error {
+	err := effect(now)
+	if err == nil && op.Changes() {
+		c.w.watch.changed(op)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
@@ -30,6 +31,7 @@ type master struct {
 	serving context.Context //nolint:containedctx // of its front
 	exit    records.ExitStatus
 	fault   error
+	ended   time.Time // zero: it runs
 }
 
 func (m *master) kill() { m.process.Kill() }
@@ -49,8 +51,10 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 		} else {
 			m.exit = 1
 			w.logger.WithField("process", m.address()).WithError(m.fault).Warn("master ends")
+			w.watch.ends(m)
 		}
 	}, func() {
+		m.ended = w.engine.Now()
 		w.ended(m.process)
 		exited(m.exit, fmt.Sprint(m.fault))
 	})

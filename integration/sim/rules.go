@@ -7,7 +7,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -143,6 +145,114 @@ func applicationsSucceed(w *watch) {
 			}
 			if c.report.FinalStatus != records.FinalSucceeded {
 				return fmt.Errorf("%s is %s, %s: %s", c.name, c.report.State, c.report.FinalStatus, c.report.Diagnostics)
+			}
+		}
+		return nil
+	})
+}
+
+// outputsAreCommittedOnce watches each output after its _SUCCESS: nobody changes it.
+func outputsAreCommittedOnce(w *watch) {
+	done := make(map[string]bool) // the folders with a _SUCCESS
+	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		if op.Kind != dfsmodel.Rename && op.Kind != dfsmodel.Delete && op.Kind != dfsmodel.Create {
+			return nil
+		}
+		for _, changed := range []string{op.Path, op.Target} {
+			dir, name := path.Split(changed)
+			if done[path.Clean(dir)] && name != "_temporary" || done[changed] {
+				return fmt.Errorf("%s: %s, after _SUCCESS", op.Client, op)
+			}
+		}
+		if op.Kind == dfsmodel.Rename && path.Base(op.Target) == "_SUCCESS" {
+			done[path.Dir(op.Target)] = true
+		}
+		return nil
+	})
+}
+
+// mastersRemoveNothing asks YARN at each removal by a master whether the application has ended.
+func mastersRemoveNothing(w *watch) {
+	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		// Known: access.json is removed and written again without a fence. See issue 15.
+		if op.Kind != dfsmodel.Delete || path.Base(op.Path) == "access.json" {
+			return nil
+		}
+		for _, m := range w.w.masters {
+			if app, _ := w.w.yarn.look(m); m.address() == op.Client && app.Final == records.FinalUndefined {
+				return fmt.Errorf("%s: %s, while its application runs", op.Client, op)
+			}
+		}
+		return nil
+	})
+}
+
+// mastersStay asks YARN at each end of a master whether it counts on this attempt. A master may end because
+// HDFS fails while it starts: then YARN starts another one.
+func mastersStay(w *watch) {
+	w.masters = append(w.masters, func(m *master) error {
+		if w.w.engine.Now().Before(w.w.hdfs.unsure.Add(mostRetries + time.Second)) {
+			return nil
+		}
+		if app, attempt := w.w.yarn.look(m); attempt.Live && app.Final == records.FinalUndefined {
+			return fmt.Errorf("%s ends: %w", m.address(), m.fault)
+		}
+		return nil
+	})
+}
+
+// unused is how long a container may be of no use to the master that has it.
+const unused = 3 * time.Minute
+
+// containersAreUsed looks at the containers of the masters when the faults are over: in each of them a
+// worker lives.
+func containersAreUsed(w *watch) {
+	since := make(map[records.ContainerID]time.Duration)
+	w.turns = append(w.turns, func() error {
+		if w.w.since() < w.w.calm {
+			return nil
+		}
+		for _, m := range w.w.runningMasters() {
+			app, attempt := w.w.yarn.look(m)
+			if !attempt.Live || !attempt.Registered || attempt.Finishing {
+				continue
+			}
+			for _, c := range app.Containers {
+				if c.Owner != m.attempt || c.Master || c.State == records.ContainerComplete || w.w.serves(c.ID) {
+					delete(since, c.ID)
+				} else if begin, known := since[c.ID]; !known {
+					since[c.ID] = w.w.since()
+				} else if w.w.since()-begin > unused {
+					return fmt.Errorf("%s of %s has served nobody for %v", c.ID, m.address(), w.w.since()-begin)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// serves reports whether a worker lives in a container.
+func (w *World) serves(id records.ContainerID) bool {
+	return slices.ContainsFunc(w.containers, func(k *worker) bool {
+		return k.container == id && k.process.Alive() && !k.process.Frozen()
+	})
+}
+
+// stagedFilesAreRemoved looks for the staged files of applications whose last master has ended as it should,
+// while HDFS was there.
+func stagedFilesAreRemoved(w *watch) {
+	w.rest = append(w.rest, func() error {
+		disturbed := w.w.hdfs.away
+		if disturbed.Before(w.w.hdfs.unsure) {
+			disturbed = w.w.hdfs.unsure
+		}
+		for _, m := range w.w.masters {
+			if m.exit != records.ExitSuccess || m.ended.Before(disturbed.Add(time.Minute)) {
+				continue
+			}
+			left := "/user/alice/.bobbin/" + m.attempt.Application.String()
+			if len(w.w.hdfs.space.Tree(w.w.engine.Now(), left)) > 0 {
+				return fmt.Errorf("%s leaves %s", m.address(), left)
 			}
 		}
 		return nil

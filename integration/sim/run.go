@@ -61,6 +61,7 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	}
 	defer w.engine.Close()
 	w.plan(s.Faults)
+	w.watch.look()
 	if s.Session {
 		w.startClient("a session", w.session)
 	} else {

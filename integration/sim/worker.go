@@ -21,21 +21,22 @@ const programHash = "5a"
 
 // worker is a container with its processes: the TaskExecutor and its task hosts.
 type worker struct {
-	w       *World
-	id      ids.ResourceID
-	process *engine.Process
-	master  *master // of the attempt that has started it
-	slots   int
-	hosts   []*host
-	exit    records.ExitStatus
-	fault   error
+	w         *World
+	id        ids.ResourceID
+	container records.ContainerID
+	process   *engine.Process
+	master    *master // of the attempt that has started it
+	slots     int
+	hosts     []*host
+	exit      records.ExitStatus
+	fault     error
 }
 
 func (k *worker) kill() { k.process.Kill() }
 
 // startWorker starts a TaskExecutor in a container of a node.
 func (w *World) startWorker(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *worker {
-	k := &worker{w: w, id: ids.ResourceID(id.String()), exit: records.ExitForceKilled}
+	k := &worker{w: w, container: id, id: ids.ResourceID(id.String()), exit: records.ExitForceKilled}
 	w.containers = append(w.containers, k)
 	w.facts.Workers++
 	k.process = w.engine.Start(string(k.id), func(ctx context.Context) {

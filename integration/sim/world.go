@@ -33,7 +33,8 @@ type World struct {
 	end    map[*engine.Process][]func()
 	yarn   *yarn
 	facts  Facts
-	done   bool // everything has come to an end: NodeManagers need not beat any more
+	calm   time.Duration // since the start: the faults are over
+	done   bool          // everything has come to an end: NodeManagers need not beat any more
 
 	clients    []*client
 	masters    []*master                  // by age

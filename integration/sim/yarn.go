@@ -194,3 +194,18 @@ func (n *node) end(id records.ContainerID) {
 		n.ending[id] = true // it has not been started yet
 	}
 }
+
+// look returns what the ResourceManager knows of the application and the attempt of a master.
+func (y *yarn) look(m *master) (app books.ApplicationView, attempt books.AttemptView) {
+	for _, app := range y.rm.Applications() {
+		if app.ID != m.attempt.Application {
+			continue
+		}
+		for _, attempt := range app.Attempts {
+			if attempt.ID == m.attempt {
+				return app, attempt
+			}
+		}
+	}
+	return app, attempt
+}

@@ -16,6 +16,7 @@ type Process struct {
 	fibers []*fiber // that have not ended, in the order of their starts
 	held   []*Event // that came while the process was frozen
 	ended  func()   // called once, when the process is dead
+	hangs  bool     // it stays frozen
 }
 
 type state int
@@ -71,9 +72,15 @@ func (p *Process) Freeze() {
 	}
 }
 
+// Hang stops the process until its end.
+func (p *Process) Hang() {
+	p.Freeze()
+	p.hangs = true
+}
+
 // Thaw lets a frozen process continue. What came meanwhile happens now, in its order.
 func (p *Process) Thaw() {
-	if p.state != frozen {
+	if p.state != frozen || p.hangs {
 		return
 	}
 	p.state = running
