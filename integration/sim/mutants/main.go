@@ -18,9 +18,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -41,38 +45,48 @@ func main() {
 
 // hunt runs the mutants of these names, or all, and returns how many survive.
 func hunt(ctx context.Context, runs int, names []string) (survived int, err error) {
-	dir, err := os.MkdirTemp("", "bobbin-mutants-")
-	if err != nil {
-		return 0, fmt.Errorf("make folder for mutants: %w", err)
-	}
-	defer os.RemoveAll(dir)
+	var wanted []mutant
 	for _, m := range mutants {
-		if len(names) > 0 && !slices.Contains(names, m.name) {
-			continue
+		if len(names) == 0 || slices.Contains(names, m.name) {
+			wanted = append(wanted, m)
 		}
-		start := time.Now()
-		found, err := m.run(ctx, dir, runs)
-		if err != nil {
-			return survived, fmt.Errorf("run mutant %s: %w", m.name, err)
-		}
-		if found == "" {
-			survived++
-			found = fmt.Sprintf("SURVIVES %d schedules", runs)
-		}
-		fmt.Printf("%-28s %5.1f s  %s\n", m.name, time.Since(start).Seconds(), found)
 	}
-	return survived, nil
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	var lost atomic.Int64
+	for _, m := range wanted {
+		group.Go(func() error {
+			start := time.Now()
+			found, err := m.run(running, runs)
+			if err != nil {
+				return fmt.Errorf("run mutant %s: %w", m.name, err)
+			}
+			if found == "" {
+				lost.Add(1)
+				found = fmt.Sprintf("SURVIVES %d schedules", runs)
+			}
+			fmt.Printf("%-40s %5.1f s  %s\n", m.name, time.Since(start).Seconds(), found)
+			return nil
+		})
+	}
+	err = group.Wait()
+	return int(lost.Load()), err
 }
 
 // run builds the simulation's test with the mutant and runs it. It returns how the mutant was found;
 // "": it was not.
-func (m mutant) run(ctx context.Context, dir string, runs int) (found string, err error) {
+func (m mutant) run(ctx context.Context, runs int) (found string, err error) {
+	dir, err := os.MkdirTemp("", "bobbin-mutant-")
+	if err != nil {
+		return "", fmt.Errorf("make folder for mutant: %w", err)
+	}
+	defer os.RemoveAll(dir)
 	overlay, err := m.overlay(dir)
 	if err != nil {
 		return "", err
 	}
 	binary := filepath.Join(dir, "sim.test")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlay, "-o", binary, "./integration/sim")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./integration/sim")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}

@@ -39,4 +39,39 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "region.phase == delayed && c.graph.RegionEnded(r) &&",
 		new: "region.phase == delayed &&",
 	},
+	{
+		name: "outbox overtakes", file: "internal/actor/outbox.go",
+		old: "element := o.items.PushBack(waiting[T]{item, name})",
+		new: "element := o.items.PushFront(waiting[T]{item, name})",
+	},
+	{
+		name: "start of a restarted worker kept", file: "appmaster/jobmaster/core_workers.go",
+		old: "c.lose(old, \"it connected again\")",
+		new: "c.workers = slices.DeleteFunc(c.workers, func(other *worker) bool { return other == old })",
+	},
+	{
+		name: "region's other tasks not cancelled", file: "appmaster/jobmaster/core_failures.go",
+		old: "c.cancelTasks(c.graph.Region(r))",
+		new: "",
+	},
+	{
+		name: "release forgotten by the ResourceManager", file: "appmaster/resourcemanager/core_workers.go",
+		old: "c.release = append(c.release, Release{Worker: w.id, Cause: cause})",
+		new: "",
+	},
+	{
+		name: "workers' starts not counted", file: "appmaster/resourcemanager/core_workers.go",
+		old: "c.starts++",
+		new: "",
+	},
+	{
+		name: "slots of an ended worker kept", file: "appmaster/resourcemanager/core_workers.go",
+		old: "c.slots.Remove(w.id)",
+		new: "",
+	},
+	{
+		name: "ResourceManager's alarm not moved", file: "appmaster/resourcemanager/core.go",
+		old: "c.alarm = c.nextDue()\n",
+		new: "",
+	},
 }
