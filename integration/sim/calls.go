@@ -84,10 +84,8 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 	}
 	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() {
 		lost := c.y.w.engine.Now().Before(c.y.unsure) && c.y.chaos.IntN(failedShare) == 0
-		if lost {
-			c.y.w.facts.LostYARN++
-		}
 		if lost && c.y.chaos.IntN(2) == 0 {
+			c.y.w.facts.Calls["lost "+method]++
 			answer(books.Answer{}, failed(true, errLost)) // before the server has it
 			return
 		}
@@ -96,8 +94,10 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 		case errors.As(err, new(*yarnrpc.RemoteError)): // the server refuses the connection
 			answer(a, err)
 		case err != nil:
+			c.y.w.facts.Calls["refused "+method]++
 			answer(a, failed(false, err))
 		case lost:
+			c.y.w.facts.Calls["unanswered "+method]++
 			answer(a, failed(true, errLost))
 		default:
 			answer(a, nil)
@@ -168,7 +168,6 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 func (c *connection) resourceManager(e books.Event) func() (books.Answer, error) {
 	return func() (books.Answer, error) {
 		if c.y.w.engine.Now().Before(c.y.away) {
-			c.y.w.facts.LostYARN++
 			return books.Answer{}, errAway
 		}
 		return c.y.step(e), nil

@@ -63,17 +63,18 @@ func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now
 	}
 	arrival := w.engine.Now().Add(between(c.jitter, leastDelay, mostDelay))
 	if arrival.Before(c.away) {
-		w.facts.LateHDFS++
+		w.facts.Calls["held "+string(op.Kind)]++
 		arrival = c.away
 	}
 	w.engine.At(arrival, nil, func() {
 		now := w.engine.Now()
 		if now.Before(c.unsure) && c.chaos.IntN(failedShare) == 0 {
-			w.facts.LateHDFS++
 			executed := c.chaos.IntN(2) == 0
 			if executed {
+				w.facts.Calls["unanswered "+string(op.Kind)]++
 				c.say(op, c.change(op, now, effect), "its answer is lost")
 			} else {
+				w.facts.Calls["lost "+string(op.Kind)]++
 				c.say(op, nil, "it is lost")
 			}
 			w.engine.After(between(c.chaos, leastRetries, mostRetries), nil, func() { answer(dfsmodel.Unanswered(op, executed)) })

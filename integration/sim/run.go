@@ -20,8 +20,9 @@ type Facts struct {
 	Masters, Workers, Hosts int // processes that were started
 	Streams                 int // that workers have opened to roles
 	Reruns                  int // runs of tasks after the first one of each in its job
-	LateHDFS                int // calls to HDFS that waited for it, or were lost
-	LostYARN                int // calls to YARN that were refused or lost
+	// Calls counts the calls to HDFS and YARN that a fault has hit, by "fate name". A call is held
+	// until HDFS is back, refused, lost before its effect, or unanswered after its effect.
+	Calls map[string]int
 }
 
 // RuleError says that a run has broken a rule.

@@ -67,7 +67,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 	w := &World{
 		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options,
 		end:   make(map[*engine.Process][]func()),
-		links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
+		facts: Facts{Calls: make(map[string]int)}, links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
 	}
 	w.codec = w.stream("codec")
 	w.logger, w.traced = newLogger(w, log), log != nil
