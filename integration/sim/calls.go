@@ -28,6 +28,7 @@ func (clock) Sleep(ctx context.Context, d time.Duration) error { return sched.Sl
 type rpc struct {
 	y       *yarn
 	process *engine.Process
+	node    *node // of the process; nil: elsewhere
 	jitter  *rand.Rand
 	user    string
 }
@@ -42,7 +43,6 @@ type connection struct {
 	rpc
 	address string
 	o       yarnrpc.Options
-	closed  bool
 }
 
 // callTimeout is how long a call waits for its answer.
@@ -52,16 +52,20 @@ const callTimeout = 2 * time.Minute
 func (c *connection) Reset() {}
 
 // Close implements yarnrpc.Connection.
-func (c *connection) Close() error {
-	c.closed = true
-	return nil
-}
+func (c *connection) Close() error { return nil }
 
-// What a process sees of a server that is away, and of a connection that breaks.
+// A process gets errAway if a server is away, and errLost if a connection breaks. After errSilent it gets
+// nothing.
 var (
-	errAway = fmt.Errorf("connect: %w", syscall.ECONNREFUSED)
-	errLost = fmt.Errorf("read: %w", syscall.ECONNRESET)
+	errAway   = fmt.Errorf("connect: %w", syscall.ECONNREFUSED)
+	errLost   = fmt.Errorf("read: %w", syscall.ECONNRESET)
+	errSilent = errors.New("server does not answer")
 )
+
+// name is the name of a call.
+type name string
+
+func (n name) String() string { return string(n) }
 
 // Call implements yarnrpc.Caller.
 func (c *connection) Call(ctx context.Context, method string, request, response proto.Message) error {
@@ -83,21 +87,23 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 		return &yarnrpc.CallError{Address: c.address, Method: method, MaybeSent: maybeSent, Err: err}
 	}
 	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() {
-		lost := c.y.w.engine.Now().Before(c.y.unsure) && c.y.chaos.IntN(failedShare) == 0
-		if lost && c.y.chaos.IntN(2) == 0 {
-			c.y.w.facts.Calls["lost "+method]++
-			answer(books.Answer{}, failed(true, errLost)) // before the server has it
+		what := c.fate(method)
+		if what == lost {
+			c.y.w.meets(what, method)
+			answer(books.Answer{}, failed(true, errLost))
 			return
 		}
 		a, err := serve()
 		switch {
+		case errors.Is(err, errSilent):
+			c.y.w.meets(held, method)
 		case errors.As(err, new(*yarnrpc.RemoteError)): // the server refuses the connection
 			answer(a, err)
 		case err != nil:
-			c.y.w.facts.Calls["refused "+method]++
+			c.y.w.meets(refused, method)
 			answer(a, failed(false, err))
-		case lost:
-			c.y.w.facts.Calls["unanswered "+method]++
+		case what == unanswered:
+			c.y.w.meets(what, method)
 			answer(a, failed(true, errLost))
 		default:
 			answer(a, nil)
@@ -115,6 +121,17 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 		return &yarnrpc.RemoteError{Address: c.address, Method: method, Class: result.Exception.Class, Message: result.Exception.Message}
 	}
 	return proto.Unmarshal(result.Response, response)
+}
+
+// fate returns what becomes of a call that arrives.
+func (c *connection) fate(method string) fate {
+	if special := c.y.w.arrives(c.process.Name, name(method)); special != "" {
+		return special
+	}
+	if c.y.w.engine.Now().Before(c.y.unsure) {
+		return chance(c.y.chaos)
+	}
+	return answered
 }
 
 // server returns what serves a call. The error says that the connection cannot log in.
@@ -156,8 +173,11 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 		}
 		return func() (books.Answer, error) { //nolint:contextcheck // other processes
 			n := c.y.node(on)
-			if !n.nm.Up() {
+			switch {
+			case !n.nm.Up():
 				return books.Answer{}, errAway
+			case n.w.engine.Now().Before(n.silent):
+				return books.Answer{}, errSilent
 			}
 			return n.step(books.NodeCall{Application: id.Attempt.Application, Method: method, Request: request}), nil
 		}, nil
@@ -167,7 +187,10 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 // resourceManager returns what serves a call to the ResourceManager.
 func (c *connection) resourceManager(e books.Event) func() (books.Answer, error) {
 	return func() (books.Answer, error) {
-		if c.y.w.engine.Now().Before(c.y.away) {
+		switch now := c.y.w.engine.Now(); {
+		case c.node != nil && now.Before(c.node.apart):
+			return books.Answer{}, errSilent
+		case now.Before(c.y.away):
 			return books.Answer{}, errAway
 		}
 		return c.y.step(e), nil

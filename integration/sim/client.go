@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,8 @@ type client struct {
 	w       *World
 	name    string
 	process *engine.Process
+	jobs    []*job
+	rm      *yarnclient.Client
 	app     records.ApplicationID
 	staging string                    // of the application
 	report  records.ApplicationReport // the last one
@@ -34,8 +37,8 @@ type client struct {
 const area = "hdfs://" + dfsmodel.Authority + "/user/alice/.bobbin"
 
 // startClient starts a client.
-func (w *World) startClient(name string, run func(ctx context.Context, c *client) error) {
-	c := &client{w: w, name: name}
+func (w *World) startClient(name string, jobs []*job, run func(ctx context.Context, c *client) error) {
+	c := &client{w: w, name: name, jobs: jobs}
 	w.clients = append(w.clients, c)
 	c.process = w.engine.Start("client of "+name, func(ctx context.Context) {
 		c.fault = run(yarnrpc.WithClock(ctx, clock{c.process}), c)
@@ -51,24 +54,23 @@ func (j *job) perJob(ctx context.Context, c *client) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", j.id, err)
 	}
-	rm, err := c.deploy(ctx, launch.PerJob, &launch.Job{ID: j.id, Graph: encoded})
-	if err != nil {
+	if err := c.deploy(ctx, launch.PerJob, &launch.Job{ID: j.id, Graph: encoded}); err != nil {
 		return err
 	}
-	return c.follow(ctx, rm, func() bool { return c.report.State.Terminal() })
+	return c.follow(ctx, func() bool { return c.report.State.Terminal() })
 }
 
 // deploy stages and submits an application.
-func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) (*yarnclient.Client, error) {
+func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) error {
 	calls := rpc{y: c.w.yarn, process: c.process, jitter: c.w.stream("calls of " + c.process.Name), user: "alice"}
-	rm := yarnclient.New(yarnclient.Options{Addresses: []string{"resourcemanager:8032"}, RPC: yarnrpc.Options{Connect: calls.connect}})
-	created, err := again(ctx, func() (yarnclient.Application, error) { return rm.NewApplication(ctx) })
+	c.rm = yarnclient.New(yarnclient.Options{Addresses: []string{"resourcemanager:8032"}, RPC: yarnrpc.Options{Connect: calls.connect}})
+	created, err := again(ctx, func() (yarnclient.Application, error) { return c.rm.NewApplication(ctx) })
 	if err != nil {
-		return nil, fmt.Errorf("new application: %w", err)
+		return fmt.Errorf("new application: %w", err)
 	}
 	c.app, c.staging = created.ID, area+"/"+created.ID.String()
 	if _, err := again(ctx, func() (struct{}, error) { return struct{}{}, c.stage(ctx, job) }); err != nil {
-		return nil, fmt.Errorf("stage: %w", err)
+		return fmt.Errorf("stage: %w", err)
 	}
 	description, err := launch.Encode(launch.AppMaster{
 		Mode: mode, StagingDir: c.staging, User: "alice",
@@ -77,27 +79,27 @@ func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) 
 		ProgramRef: msg.Program{Name: "program", SHA256: programHash},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	submission := records.SubmissionContext{
-		ID: c.app, Name: c.name, Resource: records.Resource{MemoryMB: 1024, VCores: 1}, MaxAttempts: mostAttempts,
+		ID: c.app, Name: c.name, Resource: records.Resource{MemoryMB: 1024, VCores: 1}, MaxAttempts: cmp.Or(c.w.attempts, mostAttempts),
 		Container: records.ContainerLaunchContext{
 			Commands: []string{masterCommand}, Environment: map[string]string{launch.Variable: description},
 		},
 	}
-	if _, err = again(ctx, func() (records.ApplicationReport, error) { return rm.Submit(ctx, submission) }); err != nil {
-		return nil, fmt.Errorf("submit: %w", err)
+	if _, err = again(ctx, func() (records.ApplicationReport, error) { return c.rm.Submit(ctx, submission) }); err != nil {
+		return fmt.Errorf("submit: %w", err)
 	}
-	return rm, nil
+	return nil
 }
 
 // follow asks for reports of the application until it is as it should be.
-func (c *client) follow(ctx context.Context, rm *yarnclient.Client, until func() bool) error {
+func (c *client) follow(ctx context.Context, until func() bool) error {
 	for !until() {
 		if err := sched.Sleep(ctx, 5*time.Second); err != nil {
 			return err
 		}
-		if report, err := rm.ApplicationReport(ctx, c.app); err == nil {
+		if report, err := c.rm.ApplicationReport(ctx, c.app); err == nil {
 			c.report = report
 		}
 	}

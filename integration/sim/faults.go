@@ -2,65 +2,48 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"time"
-
-	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
-// FaultKind is what goes wrong.
-type FaultKind string
-
-// The kinds of Faults.
-const (
-	KillHost     FaultKind = "kill host"
-	KillWorker   FaultKind = "kill worker"
-	LoseWorker   FaultKind = "lose worker" // its machine loses power: nobody is told
-	HangHost     FaultKind = "hang host"   // for ever
-	HangWorker   FaultKind = "hang worker" // likewise: the TaskExecutor, not its hosts
-	FreezeHost   FaultKind = "freeze host"
-	FreezeWorker FaultKind = "freeze worker" // the TaskExecutor, not its hosts
-	KillMaster   FaultKind = "kill master"
-	FreezeMaster FaultKind = "freeze master"
-	CutStreams   FaultKind = "cut streams"   // all of one worker
-	StallStreams FaultKind = "stall streams" // likewise
-	StopHDFS     FaultKind = "stop HDFS"     // calls wait
-	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
-	StopYARN     FaultKind = "stop YARN"     // the ResourceManager is away, and recovers afterwards
-	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
-	TakeBack     FaultKind = "take back"     // YARN takes the container of a worker
-	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
-)
-
-// kinds are all kinds of Faults, each with the longest time that it takes.
-var kinds = []struct { //nolint:gochecknoglobals // a constant table
-	kind FaultKind
-	most time.Duration
-}{
-	{KillHost, 0},
-	{KillWorker, 0},
-	{LoseWorker, 0},
-	{HangHost, 0},
-	{HangWorker, 0},
-	{TakeBack, 0},
-	{FreezeHost, 2 * time.Minute},
-	{FreezeWorker, 2 * time.Minute},
-	{KillMaster, 0},
-	{FreezeMaster, 6 * time.Minute}, // longer than YARN waits for it
-	{CutStreams, 0},
-	{StallStreams, 2 * time.Minute},
-	{StopHDFS, 2 * time.Minute},
-	{ShakeHDFS, 2 * time.Minute},
-	{StopYARN, 2 * time.Minute},
-	{ShakeYARN, 2 * time.Minute},
-	{StopNode, 3 * time.Minute},
+// Fault is something that goes wrong. It names its victim by a number among those that are there at this
+// time, so that it means something without the other faults, too.
+type Fault struct {
+	// At is when it strikes, since the start.
+	At time.Duration
+	// Call makes the fault wait, from At on, for the first call to YARN or HDFS that this regular expression
+	// matches. It strikes when the call arrives at its server, before the effect. A call's text is the process
+	// and the method, for HDFS with its paths. "": the fault does not wait.
+	Call   string
+	Kind   FaultKind
+	Victim int
+	// Time is how long it takes. 0: for ever, or no time.
+	Time time.Duration
 }
 
-// faultTime is the time in which faults happen.
+func (f Fault) String() string {
+	text := fmt.Sprintf("%v %s %d", f.At, f.Kind, f.Victim)
+	if f.Time > 0 {
+		text += fmt.Sprintf(" for %v", f.Time)
+	}
+	if f.Call != "" {
+		text += " at " + f.Call
+	}
+	return text
+}
+
+// faultTime is the time in which drawn faults happen.
 const faultTime = 2 * time.Minute
+
+// drawnCalls are calls for which drawn faults wait: each is the step after which two processes may know
+// different things.
+var drawnCalls = []string{ //nolint:gochecknoglobals // a constant table
+	"submitApplication", "registerApplicationMaster", "allocate", "finishApplicationMaster", "startContainers", "stopContainers",
+	"create .*/access.json", "rename2 .*/_temporary/", "rename2 .*/_SUCCESS", "delete",
+}
 
 // drawFaults draws the faults of a run, in the order of their times.
 func drawFaults(r *rand.Rand) []Fault {
@@ -77,128 +60,90 @@ func drawFaults(r *rand.Rand) []Fault {
 				f.Time /= 20
 			}
 		}
+		if kind.call || r.IntN(4) == 0 {
+			f.Call = drawnCalls[r.IntN(len(drawnCalls))]
+		}
 		faults[i] = f
 	}
 	slices.SortFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return faults
 }
 
-// plan makes the events of Faults.
-func (w *World) plan(faults []Fault) {
+// waiting is a fault that waits for a call.
+type waiting struct {
+	Fault
+	call *regexp.Regexp
+}
+
+// plan makes the events of faults. The error says that a Call is not a regular expression.
+func (w *World) plan(faults []Fault) error {
 	for _, f := range faults {
-		w.calm = max(w.calm, f.At+f.Time)
-		w.engine.At(epoch.Add(f.At), nil, func() { w.strike(f) })
+		if f.Call == "" {
+			w.engine.At(epoch.Add(f.At), nil, func() { w.strike(f) })
+			continue
+		}
+		call, err := regexp.Compile(f.Call)
+		if err != nil {
+			return fmt.Errorf("read the call of fault %s: %w", f, err)
+		}
+		w.engine.At(epoch.Add(f.At), nil, func() { w.waiting = append(w.waiting, waiting{f, call}) })
 	}
+	return nil
 }
 
-// strike lets a fault happen. Without a victim nothing happens.
-func (w *World) strike(f Fault) {
-	w.logger.WithField("fault", f).Info("fault")
-	switch f.Kind {
-	case KillHost, FreezeHost:
-		if h, some := pick(w.runningHosts(), f.Victim); some {
-			w.hit(f, h.process)
-		}
-	case KillWorker, FreezeWorker:
-		if k, some := pick(w.runningWorkers(), f.Victim); some {
-			w.hit(f, k.process)
-		}
-	case HangHost:
-		if h, some := pick(w.runningHosts(), f.Victim); some {
-			h.process.Hang()
-		}
-	case HangWorker:
-		if k, some := pick(w.runningWorkers(), f.Victim); some {
-			k.process.Hang()
-		}
-	case TakeBack:
-		if k, some := pick(w.runningWorkers(), f.Victim); some {
-			w.yarn.step(books.ContainerTaken{ID: k.container, Exit: records.ExitPreempted, Reason: "taken back"})
-		}
-	case LoseWorker:
-		if k, some := pick(w.runningWorkers(), f.Victim); some {
-			w.silent[k.process] = true
-			for _, h := range k.hosts {
-				w.silent[h.process] = true
-			}
-			k.process.Kill()
-		}
-	case KillMaster, FreezeMaster:
-		if m, some := pick(w.runningMasters(), f.Victim); some {
-			w.hit(f, m.process)
-		}
-	case StopHDFS:
-		w.hdfs.away = w.engine.Now().Add(f.Time)
-	case ShakeHDFS:
-		w.hdfs.unsure = w.engine.Now().Add(f.Time)
-	case StopYARN:
-		w.yarn.away = w.engine.Now().Add(f.Time)
-		w.engine.After(f.Time, nil, func() { w.yarn.step(books.Restarted{}) })
-	case ShakeYARN:
-		w.yarn.unsure = w.engine.Now().Add(f.Time)
-	case StopNode:
-		n, _ := pick(w.yarn.nodes, f.Victim)
-		n.step(books.Stop{})
-		w.engine.After(f.Time, nil, func() { n.step(books.Start{}) })
-	case CutStreams, StallStreams:
-		if k, some := pick(w.runningWorkers(), f.Victim); some {
-			for _, l := range w.links[k.process] {
-				if f.Kind == CutStreams {
-					l.cut()
-				} else {
-					l.stall(w.engine.Now().Add(f.Time))
-				}
-			}
-		}
+// fate is what becomes of a call.
+type fate string
+
+// The fates of calls, as Facts.Calls names them.
+const (
+	answered   fate = "answered"
+	held       fate = "held"       // its server does not answer yet
+	refused    fate = "refused"    // because its server is away
+	lost       fate = "lost"       // before its effect
+	unanswered fate = "unanswered" // after its effect
+)
+
+// arrives shows a call to the faults that wait for it, as the call arrives at its server. It returns a fate
+// that one of them has for the call; "": none has.
+func (w *World) arrives(process string, call fmt.Stringer) (special fate) {
+	if len(w.waiting) == 0 {
+		return ""
 	}
+	text := process + " " + call.String()
+	var struck []Fault
+	w.waiting = slices.DeleteFunc(w.waiting, func(f waiting) bool {
+		hit := f.call.MatchString(text)
+		if hit {
+			struck = append(struck, f.Fault)
+		}
+		return hit
+	})
+	for _, f := range struck {
+		switch f.Kind {
+		case LoseCall:
+			special = lost
+		case LoseAnswer:
+			special = unanswered
+		default:
+			w.strike(f)
+			continue
+		}
+		w.logger.WithField("fault", f).Info("fault")
+	}
+	return special
 }
 
-// hit kills or freezes a process.
-func (w *World) hit(f Fault, p *engine.Process) {
-	if f.Time == 0 {
-		p.Kill()
-		return
-	}
-	p.Freeze()
-	w.engine.After(f.Time, nil, p.Thaw)
-}
+// failedShare is how many calls there are for one that fails while its server is unsure.
+const failedShare = 6
 
-func pick[T any](from []T, number int) (one T, some bool) {
-	if len(from) == 0 {
-		return one, false
+// chance draws the fate of a call while its server is unsure.
+func chance(r *rand.Rand) fate {
+	switch {
+	case r.IntN(failedShare) > 0:
+		return answered
+	case r.IntN(2) == 0:
+		return lost
+	default:
+		return unanswered
 	}
-	return from[number%len(from)], true
-}
-
-// runningWorkers are the workers whose TaskExecutors live, by the order of their starts.
-func (w *World) runningWorkers() []*worker {
-	var running []*worker
-	for _, k := range w.containers {
-		if k.process != nil && k.process.Alive() {
-			running = append(running, k)
-		}
-	}
-	return running
-}
-
-func (w *World) runningMasters() []*master {
-	var running []*master
-	for _, m := range w.masters {
-		if m.process.Alive() {
-			running = append(running, m)
-		}
-	}
-	return running
-}
-
-func (w *World) runningHosts() []*host {
-	var running []*host
-	for _, k := range w.containers {
-		for _, h := range k.hosts {
-			if h.process.Alive() {
-				running = append(running, h)
-			}
-		}
-	}
-	return running
 }

@@ -19,12 +19,19 @@ type hdfs struct {
 	chaos *rand.Rand
 	// away is until when calls get no answer. Then they are executed.
 	away time.Time
-	// unsure is until when some calls fail, before or after their effect.
-	unsure time.Time
+	// unsure is until when some calls fail, before or after their effect, and failed when a process is told of
+	// the last one of these.
+	unsure, failed time.Time
 }
 
 func newHDFS(w *World) *hdfs {
 	return &hdfs{w: w, space: dfsmodel.NewNamespace(epoch), chaos: w.stream("hdfs")}
+}
+
+// exists reports whether there is a file.
+func (h *hdfs) exists(path string) bool {
+	_, _, err := h.space.Read(h.w.engine.Now(), path)
+	return err == nil
 }
 
 // open is the access of a process. Its leases end some time after the process.
@@ -41,54 +48,68 @@ type caller struct {
 }
 
 // say writes a call into the transcript.
-func (c caller) say(op dfsmodel.Operation, err error, fate string) {
+func (c caller) say(op dfsmodel.Operation, err error, what fate) {
 	if c.w.traced {
-		c.w.logger.WithFields(logrus.Fields{"process": op.Client, "call": op, "fate": fate}).WithError(err).Debug("HDFS")
+		c.w.logger.WithFields(logrus.Fields{"process": op.Client, "call": op, "fate": string(what)}).WithError(err).Debug("HDFS")
 	}
 }
 
 // A process learns that a call has failed when its client has tried for long.
 const leastRetries, mostRetries = 10 * time.Second, time.Minute
 
-// failedShare is how many calls there are for one that fails while HDFS is unsure.
-const failedShare = 6
-
 // Call implements dfsmodel.Caller.
 func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now time.Time) error) error {
 	w := c.w
 	var result error
-	answered := false
+	ended := false
 	answer := func(err error) { // arrives at the process
-		w.engine.After(between(c.jitter, leastDelay, mostDelay), c.process, func() { result, answered = err, true })
+		w.engine.After(between(c.jitter, leastDelay, mostDelay), c.process, func() { result, ended = err, true })
 	}
-	arrival := w.engine.Now().Add(between(c.jitter, leastDelay, mostDelay))
-	if arrival.Before(c.away) {
-		w.facts.Calls["held "+string(op.Kind)]++
-		arrival = c.away
-	}
-	w.engine.At(arrival, nil, func() {
-		now := w.engine.Now()
-		if now.Before(c.unsure) && c.chaos.IntN(failedShare) == 0 {
-			executed := c.chaos.IntN(2) == 0
-			if executed {
-				w.facts.Calls["unanswered "+string(op.Kind)]++
-				c.say(op, c.change(op, now, effect), "its answer is lost")
-			} else {
-				w.facts.Calls["lost "+string(op.Kind)]++
-				c.say(op, nil, "it is lost")
-			}
-			w.engine.After(between(c.chaos, leastRetries, mostRetries), nil, func() { answer(dfsmodel.Unanswered(op, executed)) })
-			return
-		}
-		err := c.change(op, now, effect)
-		c.say(op, err, "")
-		answer(err)
-	})
-	sched.Until(ctx, func() bool { return answered || ctx.Err() != nil })
-	if !answered {
+	w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() { c.arrive(op, effect, answer) })
+	sched.Until(ctx, func() bool { return ended || ctx.Err() != nil })
+	if !ended {
 		return dfsmodel.Abandoned(ctx, op)
 	}
 	return result
+}
+
+// arrive has a call executed as it arrives, or when HDFS is back.
+func (c caller) arrive(op dfsmodel.Operation, effect func(now time.Time) error, answer func(error)) {
+	what := c.w.arrives(c.process.Name, op)
+	if now := c.w.engine.Now(); now.Before(c.away) {
+		c.w.meets(held, string(op.Kind))
+		c.w.engine.At(c.away, nil, func() { c.execute(what, op, effect, answer) })
+		return
+	}
+	c.execute(what, op, effect, answer)
+}
+
+// execute executes a call, unless it is lost.
+func (c caller) execute(what fate, op dfsmodel.Operation, effect func(now time.Time) error, answer func(error)) {
+	now := c.w.engine.Now()
+	if what == "" && now.Before(c.unsure) {
+		what = chance(c.chaos)
+	}
+	giveUp := func() {
+		c.w.meets(what, string(op.Kind))
+		told := now.Add(between(c.chaos, leastRetries, mostRetries))
+		if c.failed.Before(told) {
+			c.failed = told
+		}
+		c.w.engine.At(told, nil, func() { answer(dfsmodel.Unanswered(op, what == unanswered)) })
+	}
+	switch what {
+	case lost:
+		c.say(op, nil, what)
+		giveUp()
+	case unanswered:
+		c.say(op, c.change(op, now, effect), what)
+		giveUp()
+	default:
+		err := c.change(op, now, effect)
+		c.say(op, err, answered)
+		answer(err)
+	}
 }
 
 // change executes a call, and shows what it has changed to the rules.

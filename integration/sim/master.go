@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster"
@@ -32,6 +33,16 @@ type master struct {
 	exit    records.ExitStatus
 	fault   error
 	ended   time.Time // zero: it runs
+	broken  *node     // the first one on which a host of a job did not start; nil: none
+}
+
+// failedAt notes that a task host of the master's jobs has not started on a node, and reports whether
+// another one has failed on another node.
+func (m *master) failedAt(n *node) bool {
+	if m.broken == nil {
+		m.broken = n
+	}
+	return m.broken != n
 }
 
 func (m *master) kill() { m.process.Kill() }
@@ -41,6 +52,9 @@ func (m *master) address() string { return m.attempt.String() }
 
 // startMaster starts an ApplicationMaster in a container of a node.
 func (w *World) startMaster(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *master {
+	if slices.ContainsFunc(w.runningMasters(), func(m *master) bool { return m.attempt.Application == id.Attempt.Application }) {
+		w.facts.Beside++
+	}
 	m := &master{w: w, attempt: id.Attempt, exit: records.ExitForceKilled}
 	w.masters = append(w.masters, m)
 	w.facts.Masters++
@@ -55,6 +69,9 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 		}
 	}, func() {
 		m.ended = w.engine.Now()
+		if m.exit != records.ExitSuccess && int(m.attempt.Attempt) == w.attempts {
+			w.excuse(m.attempt.Application, "its last attempt has failed")
+		}
 		w.ended(m.process)
 		exited(m.exit, fmt.Sprint(m.fault))
 	})
@@ -76,7 +93,7 @@ func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 		Launch: description, Attempt: m.attempt, Config: w.config, Files: w.hdfs.open(m.process),
 		Access: launch.Access{Attempt: m.attempt.Attempt, Application: m.attempt.Application.String()},
 		Workers: appmaster.Workers{Address: m.address(), Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
-			calls := rpc{y: w.yarn, process: m.process, jitter: w.stream("calls of " + m.address())}
+			calls := rpc{y: w.yarn, process: m.process, node: n, jitter: w.stream("calls of " + m.address())}
 			return yarnworkers.New(yarnworkers.Config{
 				ResourceManager: amrm.New(amrm.Options{
 					Addresses: []string{"resourcemanager:8030"}, Attempt: m.attempt, Token: credentials.ByKind(creds.KindAMRM),

@@ -7,43 +7,70 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/sim"
 )
 
-// long is a seed whose first job has two workers and runs from 2.5 s to 66.6 s. The commit begins at
-// 66.525 s and renames _SUCCESS at 66.609 s. The master hears of its end at 66.614 s.
-const long = 20
+// The first jobs of these seeds have two workers. The one runs for 80 s, and the other for almost 5 min. The
+// tasks of the third exchange no data.
+const long, longer, apart = 34, 136, 20
 
-func one(at time.Duration, kind sim.FaultKind, victim int, lasts time.Duration) sim.Schedule {
-	return sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: at, Kind: kind, Victim: victim, Time: lasts}}}
+// halfway is in the middle of this job.
+const halfway = 30 * time.Second
+
+// one is the long job with one fault, which waits for a call unless the call is "".
+func one(at time.Duration, call string, kind sim.FaultKind, victim int, lasts time.Duration) sim.Schedule {
+	return sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: at, Call: call, Kind: kind, Victim: victim, Time: lasts}}}
+}
+
+// on is a schedule with the jobs of another seed.
+func on(seed uint64, s sim.Schedule) sim.Schedule {
+	s.Seed = seed
+	return s
 }
 
 // hit is a call that a fault must hit.
 func hit(call string) map[string]int { return map[string]int{call: 1} }
 
+const (
+	commits  = "rename2 .*/_SUCCESS$"
+	finishes = "finishApplicationMaster"
+	minute   = time.Minute
+)
+
 // named has a schedule for each failure of docs/reliability.md that the simulation can show, and the least
 // counts that show that it has met this failure. Without a fault the job has a master, two workers, two
-// task hosts and four streams.
+// task hosts and four streams. If most is set, it bounds the workers.
 var named = map[string]struct {
 	sim.Schedule
 	least sim.Facts
+	most  int
 }{
-	"task host killed":                   {one(30*time.Second, sim.KillHost, 0, 0), sim.Facts{Hosts: 3, Reruns: 1}},
-	"task host frozen":                   {one(30*time.Second, sim.FreezeHost, 0, time.Minute), sim.Facts{Hosts: 3, Reruns: 1}},
-	"worker killed":                      {one(30*time.Second, sim.KillWorker, 0, 0), sim.Facts{Workers: 3, Reruns: 1}},
-	"worker frozen":                      {one(30*time.Second, sim.FreezeWorker, 0, time.Minute), sim.Facts{Workers: 3, Reruns: 1}},
-	"machine lost":                       {one(30*time.Second, sim.LoseWorker, 0, 0), sim.Facts{Workers: 3, Reruns: 1}},
-	"node of a worker stops":             {one(30*time.Second, sim.StopNode, 1, 150*time.Second), sim.Facts{Workers: 3, Reruns: 1}},
-	"node of the master stops":           {one(30*time.Second, sim.StopNode, 0, 150*time.Second), sim.Facts{Masters: 2}},
-	"streams cut":                        {one(30*time.Second, sim.CutStreams, 0, 0), sim.Facts{Streams: 6, Reruns: 1}},
-	"streams stall":                      {one(30*time.Second, sim.StallStreams, 0, time.Minute), sim.Facts{Workers: 3, Streams: 6, Reruns: 1}},
-	"master killed":                      {one(30*time.Second, sim.KillMaster, 0, 0), sim.Facts{Masters: 2}},
-	"master killed after the commit":     {one(66612*time.Millisecond, sim.KillMaster, 0, 0), sim.Facts{Masters: 2}},
-	"master frozen":                      {one(30*time.Second, sim.FreezeMaster, 0, 4*time.Minute), sim.Facts{Masters: 2}},
-	"ResourceManager away":               {one(30*time.Second, sim.StopYARN, 0, 30*time.Second), sim.Facts{Calls: hit("refused allocate")}},
-	"ResourceManager away at the end":    {one(time.Minute, sim.StopYARN, 0, 40*time.Second), sim.Facts{Calls: hit("refused finishApplicationMaster")}},
-	"ResourceManager away at submission": {one(0, sim.StopYARN, 0, 30*time.Second), sim.Facts{Calls: hit("refused getNewApplication")}},
-	"answer to the submission lost":      {sim.Schedule{Seed: 38, Jobs: 1, Faults: []sim.Fault{{Kind: sim.ShakeYARN, Time: 2 * time.Second}}}, sim.Facts{Calls: hit("unanswered submitApplication")}},
-	"answer to the end lost":             {sim.Schedule{Seed: 14, Jobs: 1, Faults: []sim.Fault{{At: 2621 * time.Millisecond, Kind: sim.ShakeYARN, Time: 10 * time.Second}}}, sim.Facts{Calls: hit("unanswered finishApplicationMaster")}},
-	"HDFS away during the commit":        {one(66605*time.Millisecond, sim.StopHDFS, 0, time.Minute), sim.Facts{Calls: hit("held rename2")}},
-	"answer to the commit lost":          {sim.Schedule{Seed: 1, Jobs: 1, Faults: []sim.Fault{{At: 11558 * time.Millisecond, Kind: sim.ShakeHDFS, Time: time.Second}}}, sim.Facts{Calls: hit("unanswered rename2")}},
+	"task host killed":                          {one(halfway, "", sim.KillHost, 0, 0), sim.Facts{Hosts: 3, Reruns: 1}, 0},
+	"task host frozen":                          {one(halfway, "", sim.FreezeHost, 0, minute), sim.Facts{Hosts: 3, Reruns: 1}, 0},
+	"task hosts disconnected":                   {one(halfway, "", sim.CutData, 0, 0), sim.Facts{Reruns: 1}, 0},
+	"task hosts do not start":                   {one(0, "startContainers", sim.BreakNode, 1, minute), sim.Facts{Workers: 3, NoHosts: 1}, 0},
+	"worker killed":                             {one(halfway, "", sim.KillWorker, 0, 0), sim.Facts{Workers: 3, Reruns: 1}, 0},
+	"worker frozen":                             {one(halfway, "", sim.FreezeWorker, 0, minute), sim.Facts{Workers: 3, Reruns: 1}, 0},
+	"worker's container taken back":             {one(halfway, "", sim.TakeBack, 0, 0), sim.Facts{Workers: 3, Reruns: 1}, 0},
+	"machine lost":                              {one(halfway, "", sim.LoseWorker, 0, 0), sim.Facts{Workers: 3, Reruns: 1}, 0},
+	"node of a worker stops":                    {one(halfway, "", sim.StopNode, 0, 150*time.Second), sim.Facts{Workers: 3, Reruns: 1}, 0},
+	"node of the master stops":                  {one(halfway, "", sim.StopNode, 1, 150*time.Second), sim.Facts{Masters: 2}, 0},
+	"NodeManager answers nothing":               {one(0, "registerApplicationMaster", sim.HangNode, 1, 2*minute), sim.Facts{Calls: hit("held startContainers")}, 0},
+	"NodeManager answers nothing at the end":    {one(0, commits, sim.HangNode, 1, minute), sim.Facts{Calls: hit("held stopContainers")}, 0},
+	"NodeManager cut off":                       {on(longer, one(halfway, "", sim.CutManager, 0, 4*minute)), sim.Facts{Masters: 2}, 0},
+	"node cut off from YARN":                    {on(longer, one(halfway, "", sim.CutNode, 0, 6*minute)), sim.Facts{Masters: 2, Beside: 1}, 0},
+	"streams cut":                               {one(halfway, "", sim.CutStreams, 0, 0), sim.Facts{Streams: 6, Reruns: 1}, 0},
+	"streams stall":                             {one(halfway, "", sim.StallStreams, 0, minute), sim.Facts{Workers: 3, Streams: 6, Reruns: 1}, 0},
+	"master killed":                             {one(halfway, "", sim.KillMaster, 0, 0), sim.Facts{Masters: 2}, 0},
+	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{Masters: 2}, 0},
+	"master frozen":                             {one(halfway, "", sim.FreezeMaster, 0, 4*minute), sim.Facts{Masters: 2}, 0},
+	"ResourceManager away":                      {one(halfway, "", sim.StopYARN, 0, 30*time.Second), sim.Facts{Calls: hit("refused allocate")}, 0},
+	"ResourceManager away at the end":           {one(0, commits, sim.StopYARN, 0, 40*time.Second), sim.Facts{Calls: hit("refused finishApplicationMaster")}, 0},
+	"ResourceManager away at submission":        {one(0, "", sim.StopYARN, 0, 30*time.Second), sim.Facts{Calls: hit("refused getNewApplication")}, 0},
+	"answer to the submission lost":             {one(0, "submitApplication", sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered submitApplication")}, 0},
+	"answer to the request for containers lost": {one(0, "allocate", sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered allocate")}, 0},
+	"answer to a start lost":                    {one(0, "startContainers", sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered startContainers")}, 0},
+	"answer to the end lost":                    {one(0, finishes, sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered finishApplicationMaster")}, 0},
+	"HDFS away during the commit":               {one(0, commits, sim.StopHDFS, 0, minute), sim.Facts{Calls: hit("held rename2")}, 0},
+	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{Workers: 1}, 1},
+	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered rename2")}, 0},
 }
 
 // TestNamedSchedules would catch a failure of docs/reliability.md that breaks a rule, and a schedule that
@@ -60,8 +87,11 @@ func TestNamedSchedules(t *testing.T) {
 			report(t, n.Schedule, r)
 			got, least := r.Facts, n.least
 			if got.Masters < least.Masters || got.Workers < least.Workers || got.Hosts < least.Hosts || got.Streams < least.Streams ||
-				got.Reruns < least.Reruns {
+				got.Reruns < least.Reruns || got.Beside < least.Beside || got.NoHosts < least.NoHosts {
 				t.Errorf("the run has %+v, want at least %+v", got, least)
+			}
+			if n.most > 0 && got.Workers > n.most {
+				t.Errorf("the run has %d workers, want %d at most", got.Workers, n.most)
 			}
 			for call, times := range least.Calls {
 				if got.Calls[call] < times {

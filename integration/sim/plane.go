@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -62,13 +65,27 @@ func (s *station) Address() string { return s.address }
 func (s *station) Close() { s.died() }
 
 func (s *station) died() {
+	s.reset()
+	delete(s.plane.hosts, s.address)
+}
+
+// reset breaks the connections to consumers.
+func (s *station) reset() {
 	for _, f := range s.flows {
 		if !f.done {
-			s.later(f.gate.station.process, func() { f.fail(s.lost(errors.New("connection reset"))) })
+			s.later(f.gate.station.process, func() { f.fail(s.lost(syscall.ECONNRESET)) })
 		}
 	}
 	s.flows = nil
-	delete(s.plane.hosts, s.address)
+}
+
+// cut breaks the connections by which a process sends data.
+func (p *plane) cut(process *engine.Process) {
+	for _, address := range slices.Sorted(maps.Keys(p.hosts)) {
+		if s := p.hosts[address]; s.process == process {
+			s.reset()
+		}
+	}
 }
 
 func (s *station) lost(err error) error {

@@ -23,25 +23,36 @@ import (
 )
 
 // job is a job that a client submits: sources read splits, which takes time, and send a record for each
-// to sinks, which count and write. All but the sources is code of production.
+// to sinks, which count and write. All but the sources is code of production. A job has one or two such
+// parts, which exchange no data. A job without parts has only sources, which exchange no data either.
 type job struct {
 	id                     ids.JobID
 	at                     time.Duration // of its submission
-	sources, sinks, splits int
+	parts                  int
+	sources, sinks, splits int           // of each part
 	most                   time.Duration // to read a split
 	compiled               *dataflow.Compiled
 	graph                  jobgraph.JobGraph // with splits
 }
 
-// drawJobs draws n jobs, in the order of their submission.
-func drawJobs(w *World, n int) []*job {
-	shape := w.stream("jobs")
-	jobs := make([]*job, n)
+// drawJobs draws the jobs of a schedule, in the order of their submission.
+func drawJobs(w *World, s Schedule) []*job {
+	shape, parts := w.stream("jobs"), w.stream("parts")
+	jobs := make([]*job, s.Jobs)
 	var at time.Duration
 	for i := range jobs {
 		jobs[i] = &job{
 			id: ids.JobID(fmt.Sprint("job", i+1)), at: at,
-			sources: 1 + shape.IntN(4), sinks: 1 + shape.IntN(3), splits: shape.IntN(12), most: 3 * time.Second,
+			parts: 1, sources: 1 + shape.IntN(mostTasks), sinks: 1 + shape.IntN(3), splits: shape.IntN(12), most: 3 * time.Second,
+		}
+		switch parts.IntN(8) {
+		case 0:
+			jobs[i].parts = 0
+		case 1, 2:
+			jobs[i].parts = 2
+		}
+		if s.Tasks > 0 {
+			jobs[i].sources, jobs[i].sinks = min(jobs[i].sources, s.Tasks), min(jobs[i].sinks, s.Tasks)
 		}
 		if shape.IntN(4) == 0 {
 			jobs[i].most = time.Minute
@@ -51,33 +62,55 @@ func drawJobs(w *World, n int) []*job {
 	return jobs
 }
 
-const mostJobs = 4
+// mostJobs and mostTasks bound the jobs of a schedule and the tasks of a vertex.
+const mostJobs, mostTasks = 4, 4
 
 // readCounter counts the splits that sources have read.
 const readCounter = "read"
 
 // args are the arguments of the plan function.
 type args struct {
-	Output         string
+	Outputs        []string // one for each part
 	Sources, Sinks int
 }
 
 // countNames is the plan of all jobs: it counts names, each of which comes once.
 var countNames = dataflow.Job("count-names", func(p *dataflow.Plan, a args) error { //nolint:gochecknoglobals // as programs have it
-	names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, dataflow.Parallelism(a.Sources))
-	counts := dataflow.Count(dataflow.KeyBy(names, dataflow.Identity[[]byte]), dataflow.Parallelism(a.Sinks))
-	dataflow.WriteText(counts, a.Output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
-		return strconv.AppendInt(append(append(dst, kv.Key...), '='), kv.Value, 10)
-	}, dataflow.Parallelism(a.Sinks))
+	if len(a.Outputs) == 0 {
+		names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, dataflow.Parallelism(a.Sources))
+		dataflow.Print(names, func(dst, name []byte) []byte { return append(dst, name...) }, dataflow.Parallelism(a.Sources))
+	}
+	for _, output := range a.Outputs {
+		names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, dataflow.Parallelism(a.Sources))
+		counts := dataflow.Count(dataflow.KeyBy(names, dataflow.Identity[[]byte]), dataflow.Parallelism(a.Sinks))
+		dataflow.WriteText(counts, output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
+			return strconv.AppendInt(append(append(dst, kv.Key...), '='), kv.Value, 10)
+		}, dataflow.Parallelism(a.Sinks))
+	}
 	return nil
 })
 
-// output is the URI of the job's output.
-func (j *job) output() string { return "hdfs://" + dfsmodel.Authority + "/out/" + string(j.id) }
+// outputs are the directories of the job's outputs.
+func (j *job) outputs() []string {
+	var all []string
+	for i := range j.parts {
+		all = append(all, fmt.Sprintf("/out/%s-%d", j.id, i+1))
+	}
+	return all
+}
+
+// onHDFS makes URIs of paths.
+func onHDFS(paths []string) []string {
+	uris := slices.Clone(paths)
+	for i := range uris {
+		uris[i] = "hdfs://" + dfsmodel.Authority + uris[i]
+	}
+	return uris
+}
 
 // plan plans the job, as its driver does.
 func (j *job) plan() error {
-	encoded, err := json.Marshal(args{Output: j.output(), Sources: j.sources, Sinks: j.sinks})
+	encoded, err := json.Marshal(args{Outputs: onHDFS(j.outputs()), Sources: j.sources, Sinks: j.sinks})
 	if err != nil {
 		return fmt.Errorf("encode arguments of %s: %w", j.id, err)
 	}
@@ -93,15 +126,18 @@ func (j *job) plan() error {
 					Base: "hdfs://sim/in/", Parts: []jobgraph.Part{{Name: fmt.Sprint("name", split), Length: 1, FileLength: 1}},
 				})
 			}
-		} else if i == writers {
-			v.Outputs = []string{j.output()}
+		} else if part, step := i/steps, i%steps; step == writers {
+			v.Outputs = onHDFS(j.outputs()[part : part+1])
 		}
 	}
 	return nil
 }
 
-// writers is the vertex that writes, and commits the one behind it.
-const writers = 1
+// The vertices of each part: sources, writers, and the one that commits.
+const (
+	steps   = 3
+	writers = 1
+)
 
 // program is the user's program in a task host.
 type program struct{ host *host }
@@ -114,9 +150,11 @@ func (p program) Compile(_ string, encoded []byte, _ int, _ map[string]string) (
 	for _, j := range p.host.w.jobs {
 		if bytes.Equal(encoded, j.graph.Args) {
 			pace := p.host.w.stream("pace of " + string(p.host.id))
-			tasks := []operator.Task{source{j, pace}}
-			tasks = append(tasks, j.compiled.Tasks[1:]...)
+			tasks := slices.Clone(j.compiled.Tasks)
 			for i, t := range tasks {
+				if j.graph.Vertices[i].Source {
+					t = source{j, pace}
+				}
 				tasks[i] = shown{t, p.host}
 			}
 			return taskhost.Compiled{Graph: j.compiled.Graph, Tasks: tasks}, nil
@@ -163,6 +201,9 @@ func (s source) Run(ctx context.Context, t operator.Subtask) error {
 			return err
 		}
 		t.Counter(readCounter).Add(1)
+		if t.Outputs() == 0 {
+			continue
+		}
 		if err := s.emit(ctx, t, split.Parts[0].Name); err != nil {
 			return err
 		}

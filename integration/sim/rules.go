@@ -12,20 +12,28 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	dfs "github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // slotsServeOne models the slots of each worker by what the worker tells the ResourceManager.
 func slotsServeOne(w *watch) {
 	tables := make(map[*worker]map[int]ids.AllocationID)
+	registering := make(map[*worker]bool) // slots that become free meanwhile are told by the next report
 	w.said = append(w.said, func(k *worker, m msg.Message) error {
 		table := tables[k]
 		switch m := m.(type) {
 		case msg.RegisterTaskExecutor: // what was sent over an earlier stream may be lost
-			tables[k] = allocations(m.Slots)
+			tables[k], registering[k] = allocations(m.Slots), true
 		case msg.SlotReport:
-			if got := allocations(m.Slots); !maps.Equal(got, table) {
-				return fmt.Errorf("worker %s reports slots %v after it said %v", k.id, got, table)
+			told := allocations(m.Slots)
+			if registering[k] {
+				registering[k] = false
+				maps.DeleteFunc(table, func(i int, _ ids.AllocationID) bool { return told[i] == "" })
+			}
+			if !maps.Equal(told, table) {
+				return fmt.Errorf("worker %s reports slots %v after it said %v", k.id, told, table)
 			}
 		case msg.SlotRequestsAnswered:
 			for _, taken := range m.Taken {
@@ -97,49 +105,67 @@ func nothingIsLeft(w *watch) {
 }
 
 // outputsAreWhole reads what each job has left: one part for each sink with each name once, _SUCCESS, and
-// nothing else.
+// nothing else. Without success there is no _SUCCESS either.
 func outputsAreWhole(w *watch) {
 	w.rest = append(w.rest, func() error {
-		for _, j := range w.w.jobs {
-			var files, names []string
-			for _, s := range w.w.hdfs.space.Tree(w.w.engine.Now(), "/out/"+string(j.id)) {
-				if s.IsDir { // a late call of an attempt that was given up may make an empty _temporary again
-					continue
+		for _, c := range w.w.clients {
+			for _, j := range c.jobs {
+				for _, dir := range j.outputs() {
+					if w.w.excused[c.app] && !w.w.hdfs.exists(dir+"/_SUCCESS") {
+						continue
+					}
+					if err := w.w.isWhole(j, dir); err != nil {
+						return err
+					}
 				}
-				files = append(files, path.Base(s.Path))
-				content, _, err := w.w.hdfs.space.Read(w.w.engine.Now(), s.Path)
-				if err != nil {
-					return fmt.Errorf("read %s: %w", s.Path, err)
-				}
-				if path.Base(s.Path) != "_SUCCESS" {
-					names = append(names, strings.Fields(string(content))...)
-				}
-			}
-			want := []string{"_SUCCESS"}
-			for i := range j.sinks {
-				want = append(want, fmt.Sprintf("part-%05d", i))
-			}
-			if !slices.Equal(files, want) {
-				return fmt.Errorf("the output of %s has %v, want %v", j.id, files, want)
-			}
-			slices.Sort(names)
-			var each []string
-			for i := range j.splits {
-				each = append(each, fmt.Sprintf("name%d=1", i))
-			}
-			slices.Sort(each)
-			if !slices.Equal(names, each) {
-				return fmt.Errorf("the output of %s is %v, want %v", j.id, names, each)
 			}
 		}
 		return nil
 	})
 }
 
+// isWhole compares one output of a job with what it should be.
+func (w *World) isWhole(j *job, dir string) error {
+	var files, names []string
+	for _, s := range w.hdfs.space.Tree(w.engine.Now(), dir) {
+		if s.IsDir { // a late call of an attempt that was given up may make an empty _temporary again
+			continue
+		}
+		files = append(files, path.Base(s.Path))
+		content, _, err := w.hdfs.space.Read(w.engine.Now(), s.Path)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", s.Path, err)
+		}
+		if path.Base(s.Path) != "_SUCCESS" {
+			names = append(names, strings.Fields(string(content))...)
+		}
+	}
+	want := []string{"_SUCCESS"}
+	for i := range j.sinks {
+		want = append(want, fmt.Sprintf("part-%05d", i))
+	}
+	if !slices.Equal(files, want) {
+		return fmt.Errorf("the output %s has %v, want %v", dir, files, want)
+	}
+	slices.Sort(names)
+	var each []string
+	for i := range j.splits {
+		each = append(each, fmt.Sprintf("name%d=1", i))
+	}
+	slices.Sort(each)
+	if !slices.Equal(names, each) {
+		return fmt.Errorf("the output %s is %v, want %v", dir, names, each)
+	}
+	return nil
+}
+
 // applicationsSucceed asks YARN how each application has ended.
 func applicationsSucceed(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
+			if w.w.excused[c.app] {
+				continue
+			}
 			if c.fault != nil {
 				return fmt.Errorf("client of %s: %w", c.name, c.fault)
 			}
@@ -175,7 +201,8 @@ func outputsAreCommittedOnce(w *watch) {
 func mastersRemoveNothing(w *watch) {
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
 		// Known: access.json is removed and written again without a fence. See issue 15.
-		if op.Kind != dfsmodel.Delete || path.Base(op.Path) == "access.json" {
+		// A session gives up programs.
+		if op.Kind != dfsmodel.Delete || path.Base(op.Path) == "access.json" || strings.Contains(op.Path, "/refs.d/") || strings.Contains(op.Path, "/cache/") {
 			return nil
 		}
 		for _, m := range w.w.masters {
@@ -191,7 +218,8 @@ func mastersRemoveNothing(w *watch) {
 // HDFS fails while it starts: then YARN starts another one.
 func mastersStay(w *watch) {
 	w.masters = append(w.masters, func(m *master) error {
-		if w.w.engine.Now().Before(w.w.hdfs.unsure.Add(mostRetries + time.Second)) {
+		call, lost := errors.AsType[*yarnrpc.CallError](m.fault)
+		if lost && call.Address == dfsmodel.Authority || errors.Is(m.fault, dfs.ErrUnreachable) || errors.Is(m.fault, dfs.ErrPipeline) {
 			return nil
 		}
 		if app, attempt := w.w.yarn.look(m); attempt.Live && app.Final == records.FinalUndefined {
@@ -202,7 +230,7 @@ func mastersStay(w *watch) {
 }
 
 // unused is how long a container may be of no use to the master that has it.
-const unused = 3 * time.Minute
+const unused = 6 * time.Minute // longer than resourcemanager.taskmanager-registration.timeout
 
 // containersAreUsed looks at the containers of the masters when the faults are over: in each of them a
 // worker lives.
@@ -243,8 +271,8 @@ func (w *World) serves(id records.ContainerID) bool {
 func stagedFilesAreRemoved(w *watch) {
 	w.rest = append(w.rest, func() error {
 		disturbed := w.w.hdfs.away
-		if disturbed.Before(w.w.hdfs.unsure) {
-			disturbed = w.w.hdfs.unsure
+		if disturbed.Before(w.w.hdfs.failed) {
+			disturbed = w.w.hdfs.failed
 		}
 		for _, m := range w.w.masters {
 			if m.exit != records.ExitSuccess || m.ended.Before(disturbed.Add(time.Minute)) {

@@ -18,10 +18,13 @@ type Result struct {
 // Facts are plain counts, by which a named schedule shows that it has met its failure.
 type Facts struct {
 	Masters, Workers, Hosts int // processes that were started
+	Beside                  int // masters that were started while another one of their application ran
+	NoHosts                 int // hosts that could not be started
 	Streams                 int // that workers have opened to roles
 	Reruns                  int // runs of tasks after the first one of each in its job
 	// Calls counts the calls to HDFS and YARN that a fault has hit, by "fate name". A call is held
-	// until HDFS is back, refused, lost before its effect, or unanswered after its effect.
+	// because its server does not answer yet, refused because its server is away, lost before its
+	// effect, or unanswered after its effect.
 	Calls map[string]int
 }
 
@@ -61,13 +64,15 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 		return Result{}, fmt.Errorf("make world of seed %d: %w", s.Seed, err)
 	}
 	defer w.engine.Close()
-	w.plan(s.Faults)
+	if err := w.plan(s.Faults); err != nil {
+		return Result{}, err
+	}
 	w.watch.look()
 	if s.Session {
-		w.startClient("a session", w.session)
+		w.startClient("a session", w.jobs, w.session)
 	} else {
 		for _, j := range w.jobs {
-			w.startClient(string(j.id), j.perJob)
+			w.startClient(string(j.id), []*job{j}, j.perJob)
 		}
 	}
 	for w.busy() && w.since() < mostTime && w.goesOn() {
@@ -98,10 +103,5 @@ func (w *World) busy() bool {
 
 // running reports whether a process of an application runs.
 func (w *World) running() bool {
-	for _, m := range w.masters {
-		if m.process.Alive() {
-			return true
-		}
-	}
-	return len(w.runningWorkers())+len(w.runningHosts()) > 0
+	return len(w.runningMasters())+len(w.runningWorkers())+len(w.runningHosts()) > 0
 }

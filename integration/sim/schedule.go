@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -14,13 +15,30 @@ type Schedule struct {
 	Jobs int
 	// Session is true if the jobs share a session. Otherwise each is an application.
 	Session bool
+	// Attempts is how many attempts of an application YARN starts. 0: so many that each application succeeds.
+	Attempts int
+	// Tasks bounds the tasks of each vertex. 0: as many as the seed draws.
+	Tasks int
+	// Slots is slotmanager.number-of-slots.max. 0: 8, for which the jobs of a session compete.
+	Slots int
 	// Faults are what goes wrong, in the order of their times.
 	Faults []Fault
 }
 
 // Draw draws the schedule of a seed.
 func Draw(seed uint64) Schedule {
-	return Schedule{Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Session: stream(seed, "mode").IntN(3) == 0, Faults: drawFaults(stream(seed, "faults"))}
+	return Schedule{
+		Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Session: stream(seed, "mode").IntN(3) == 0,
+		Attempts: drawAttempts(stream(seed, "attempts")), Faults: drawFaults(stream(seed, "faults")),
+	}
+}
+
+// drawAttempts draws how many attempts an application may have: most may have as many as they need.
+func drawAttempts(r *rand.Rand) int {
+	if r.IntN(4) > 0 {
+		return 0
+	}
+	return 1 + r.IntN(2)
 }
 
 // String returns the schedule as Go text, for a named regression.
@@ -32,27 +50,12 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Session: %t, Faults: []sim.Fault{%s}}", s.Seed, s.Jobs, s.Session, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Session: %t, Attempts: %d, Tasks: %d, Slots: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Session, s.Attempts, s.Tasks, s.Slots, &faults)
 }
 
-// Fault is something that goes wrong at a time. It names its victim by a number among those that are
-// there at this time, so that it means something without the other faults, too.
-type Fault struct {
-	At     time.Duration // since the start
-	Kind   FaultKind
-	Victim int
-	Time   time.Duration // how long it takes; 0: for ever
-}
-
-func (f Fault) String() string {
-	if f.Time == 0 {
-		return fmt.Sprintf("%v %s %d", f.At, f.Kind, f.Victim)
-	}
-	return fmt.Sprintf("%v %s %d for %v", f.At, f.Kind, f.Victim, f.Time)
-}
-
-// Shrink returns a smaller schedule that breaks the same rule: it leaves out faults and jobs as long as
-// the rule stays broken. s must break the rule.
+// Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and
+// with these workers, as long as the rule stays broken. s must break the rule.
 func Shrink(s Schedule, rule string) (Schedule, error) {
 	for smaller := true; smaller; {
 		smaller = false
@@ -70,7 +73,8 @@ func Shrink(s Schedule, rule string) (Schedule, error) {
 	return s, nil
 }
 
-// smaller returns the schedules that lack one fault, or the last job, or take half the time for a fault.
+// smaller returns the schedules that lack one fault, the last job or tasks, or take half the time for a
+// fault.
 func (s Schedule) smaller() []Schedule {
 	var all []Schedule
 	for i := range s.Faults {
@@ -81,6 +85,11 @@ func (s Schedule) smaller() []Schedule {
 	if s.Jobs > 1 {
 		one := s
 		one.Jobs--
+		all = append(all, one)
+	}
+	for tasks := 1; tasks < mostTasks && (s.Tasks == 0 || tasks < s.Tasks); tasks++ {
+		one := s
+		one.Tasks = tasks
 		all = append(all, one)
 	}
 	for i, f := range s.Faults {

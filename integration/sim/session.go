@@ -68,10 +68,17 @@ func (c *client) request(ctx context.Context, do func(ctx context.Context, d *ap
 	return fault
 }
 
+// over asks YARN whether the application has ended.
+func (c *client) over(ctx context.Context) bool {
+	if report, err := c.rm.ApplicationReport(ctx, c.app); err == nil {
+		c.report = report
+	}
+	return c.report.State.Terminal()
+}
+
 // session deploys a session, runs all jobs in it, and shuts it down.
 func (w *World) session(ctx context.Context, c *client) error {
-	rm, err := c.deploy(ctx, launch.Session, nil)
-	if err != nil {
+	if err := c.deploy(ctx, launch.Session, nil); err != nil {
 		return err
 	}
 	var running sched.Group
@@ -80,10 +87,10 @@ func (w *World) session(ctx context.Context, c *client) error {
 		running.Go(ctx, func() { faults[i] = c.runJob(ctx, j) })
 	}
 	running.Wait(ctx)
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(faults...); err != nil && !w.excused[c.app] {
 		return err
 	}
-	return c.follow(ctx, rm, func() bool {
+	return c.follow(ctx, func() bool {
 		if c.report.State == records.ApplicationRunning { // again, because the answer or the attempt may be lost
 			_ = c.request(ctx, func(ctx context.Context, d *appmaster.Desk) error { return d.Gateway.ShutDown(ctx) })
 		}
@@ -124,6 +131,8 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 			return nil
 		case err == nil:
 			return fmt.Errorf("%s is %s: %w: %+v", j.id, ended.Status, errNotFinished, ended)
+		case c.over(ctx):
+			return fmt.Errorf("%s is lost: %w", j.id, errNotFinished)
 		}
 		if err := sched.Sleep(ctx, time.Second); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
@@ -24,6 +25,7 @@ type worker struct {
 	w         *World
 	id        ids.ResourceID
 	container records.ContainerID
+	node      *node
 	process   *engine.Process
 	master    *master // of the attempt that has started it
 	slots     int
@@ -34,13 +36,29 @@ type worker struct {
 
 func (k *worker) kill() { k.process.Kill() }
 
+// lose ends the worker's machine without a word to anybody.
+func (k *worker) lose() {
+	k.w.silent[k.process] = true
+	for _, h := range k.hosts {
+		k.w.silent[h.process] = true
+	}
+	k.kill()
+}
+
+// eachLink does something to all streams of the worker.
+func (k *worker) eachLink(do func(link)) {
+	for _, l := range k.w.links[k.process] {
+		do(l)
+	}
+}
+
 // startWorker starts a TaskExecutor in a container of a node.
 func (w *World) startWorker(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *worker {
-	k := &worker{w: w, container: id, id: ids.ResourceID(id.String()), exit: records.ExitForceKilled}
+	k := &worker{w: w, node: n, container: id, id: ids.ResourceID(id.String()), exit: records.ExitForceKilled}
 	w.containers = append(w.containers, k)
 	w.facts.Workers++
 	k.process = w.engine.Start(string(k.id), func(ctx context.Context) {
-		if k.fault = k.run(ctx, n, l); k.fault == nil {
+		if k.fault = k.run(ctx, l); k.fault == nil {
 			k.exit = records.ExitSuccess
 		} else {
 			k.exit = 1
@@ -55,7 +73,7 @@ func (w *World) startWorker(n *node, id records.ContainerID, l records.Container
 	return k
 }
 
-func (k *worker) run(ctx context.Context, n *node, l records.ContainerLaunchContext) error {
+func (k *worker) run(ctx context.Context, l records.ContainerLaunchContext) error {
 	description, err := launch.Decode[launch.TaskExecutor](l.Environment[launch.Variable])
 	if err != nil {
 		return err
@@ -67,13 +85,13 @@ func (k *worker) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 	}
 	k.slots = description.Slots
 	executor, err := taskexecutor.New(taskexecutor.Config{
-		Resource: k.id, Node: n.nm.ID().Host, Slots: description.Slots, VCores: description.VCores,
+		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Slots, VCores: description.VCores,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
 		IDs:      ids.Source{Reader: reader{k.w.stream(string(k.id))}}.Random(),
 		Options:  taskexecutor.OptionsFrom(k.w.config),
 	}, taskexecutor.Environment{
 		Roles: dialer{k}, Hosts: k,
-		Instructions: msg.StartHost{ListenHost: n.nm.ID().Host}, Logger: k.w.logger,
+		Instructions: msg.StartHost{ListenHost: k.node.nm.ID().Host}, Logger: k.w.logger,
 	})
 	if err != nil {
 		return err
@@ -83,6 +101,13 @@ func (k *worker) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 
 // Start implements taskexecutor.HostStarter.
 func (k *worker) Start(_ context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
+	if k.w.engine.Now().Before(k.node.broken) {
+		k.w.facts.NoHosts++
+		if k.master.failedAt(k.node) {
+			k.w.excuse(k.container.Attempt.Application, "its task hosts do not start on two nodes")
+		}
+		return nil, fmt.Errorf("start host %s: %w", spec.Host, syscall.ENOSPC)
+	}
 	h := &host{w: k.w, worker: k, id: spec.Host}
 	k.hosts = append(k.hosts, h)
 	k.w.facts.Hosts++

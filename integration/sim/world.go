@@ -1,21 +1,25 @@
 // Package sim runs a whole Bobbin cluster in one goroutine, in virtual time and from one seed: the
-// roles with their shells as they run in production, over a modelled network, modelled tasks and a
-// provider of workers. Faults are drawn from the seed. The same seed gives the same run, to the byte.
+// roles with their shells and the clients of YARN as they run in production, over models of YARN, of
+// HDFS, of the network and of the data plane. Faults are drawn from the seed. The same seed gives the
+// same run, to the byte.
 //
 // The roles run as fibers of package engine: they start work, wait and read the clock only through
 // package sched. A World is for one goroutine; different Worlds are independent.
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // World is a simulated cluster.
@@ -27,20 +31,35 @@ type World struct {
 	logger logrus.FieldLogger
 	traced bool // the log is read
 	config config.Config
-	jobs   []*job
-	plane  *plane
-	hdfs   *hdfs
-	end    map[*engine.Process][]func()
-	yarn   *yarn
-	facts  Facts
-	calm   time.Duration // since the start: the faults are over
-	done   bool          // everything has come to an end: NodeManagers need not beat any more
+	// attempts bounds those of an application. 0: nothing does.
+	attempts int
+	jobs     []*job
+	plane    *plane
+	hdfs     *hdfs
+	end      map[*engine.Process][]func()
+	yarn     *yarn
+	facts    Facts
+	calm     time.Duration // since the start: the faults that have struck are over
 
 	clients    []*client
 	masters    []*master                  // by age
 	containers []*worker                  // by age
 	links      map[*engine.Process][]link // of its streams
 	silent     map[*engine.Process]bool   // their ends are told to nobody
+	waiting    []waiting                  // faults, for calls
+	excused    map[records.ApplicationID]bool
+}
+
+// meets counts a call that a fault has hit.
+func (w *World) meets(what fate, call string) { w.facts.Calls[string(what)+" "+call]++ }
+
+// excuse says that an application need not succeed. Nobody else may see that: its outputs are whole or not
+// there, and nothing is left of it.
+func (w *World) excuse(app records.ApplicationID, why string) {
+	if !w.excused[app] {
+		w.excused[app] = true
+		w.logger.WithFields(logrus.Fields{"application": app, "reason": why}).Info("application need not succeed")
+	}
 }
 
 // link is a connection that faults can hit.
@@ -57,7 +76,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 	options, err := config.New(config.Layer{Source: "simulation", Values: map[string]string{
 		config.FixedDelayAttempts.Name():    "1000", // each job must finish, whatever fails
 		config.SlotRequestTimeout.Name():    "1 d",  // and may wait long for room on the nodes
-		config.SlotsMax.Name():              "8",    // jobs of a session compete for slots
+		config.SlotsMax.Name():              strconv.Itoa(cmp.Or(s.Slots, 8)),
 		config.TaskSlots.Name():             "2",
 		config.YarnHeartbeatInterval.Name(): "5 s",
 	}})
@@ -65,16 +84,17 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		return nil, err
 	}
 	w := &World{
-		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options,
-		end:   make(map[*engine.Process][]func()),
-		facts: Facts{Calls: make(map[string]int)}, links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
+		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options, attempts: s.Attempts,
+		end:     make(map[*engine.Process][]func()),
+		excused: make(map[records.ApplicationID]bool),
+		facts:   Facts{Calls: make(map[string]int)}, links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
 	}
 	w.codec = w.stream("codec")
 	w.logger, w.traced = newLogger(w, log), log != nil
 	w.watch = newWatch(w)
 	w.hdfs = newHDFS(w)
-	w.yarn = newYARN(w)
-	w.jobs = drawJobs(w, s.Jobs)
+	w.yarn = newYARN(w, s.Attempts)
+	w.jobs = drawJobs(w, s)
 	for _, j := range w.jobs {
 		if err := j.plan(); err != nil {
 			return nil, err

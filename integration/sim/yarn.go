@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -45,6 +46,9 @@ type node struct {
 	runs map[records.ContainerID]container
 	// ending has the containers that were told to end before they were started.
 	ending map[records.ContainerID]bool
+	// Until these times: the NodeManager answers no call, task hosts do not start, the NodeManager and the
+	// ResourceManager do not reach each other, and masters do not reach the ResourceManager.
+	silent, broken, cut, apart time.Time
 }
 
 // container is a process that a NodeManager runs.
@@ -53,11 +57,11 @@ type container interface {
 	kill()
 }
 
-func newYARN(w *World) *yarn {
+func newYARN(w *World, attempts int) *yarn {
 	y := &yarn{w: w, jitter: w.stream("YARN"), chaos: w.stream("lost calls to YARN")}
 	size := records.Resource{MemoryMB: 1024, VCores: 1}
 	y.rm = books.NewResourceManager(books.Settings{
-		Minimum: size, Maximum: records.Resource{MemoryMB: 16384, VCores: 16}, MaxAttempts: mostAttempts,
+		Minimum: size, Maximum: nodeSize, MaxAttempts: cmp.Or(attempts, mostAttempts),
 		MasterExpiry: masterExpiry, NodeExpiry: nodeExpiry, StoreDelay: 100 * time.Millisecond,
 	}, y.keys(), epoch)
 	for i := range 3 {
@@ -73,7 +77,7 @@ func newYARN(w *World) *yarn {
 // nodeSize is what each node has: room for all jobs at once.
 var nodeSize = records.Resource{MemoryMB: 16384, VCores: 16} //nolint:gochecknoglobals // a constant
 
-// mostAttempts is how many attempts of an application YARN starts.
+// mostAttempts is how many attempts of an application YARN starts, unless the schedule bounds them.
 const mostAttempts = 50
 
 func (y *yarn) keys() books.Keys {
@@ -95,7 +99,7 @@ func (y *yarn) later(f func()) {
 func (y *yarn) step(e books.Event) (answer books.Answer) {
 	for _, effect := range y.rm.Step(y.w.engine.Now(), e) {
 		if order, is := effect.(books.ToNode); is {
-			y.later(func() { y.node(order.To()).step(order) })
+			y.later(func() { y.node(order.To()).obey(order) })
 		} else if a, is := effect.(books.Answer); is {
 			answer = a
 		}
@@ -123,6 +127,30 @@ func (y *yarn) node(id records.NodeID) *node {
 	return nil
 }
 
+// stop takes the ResourceManager away for a time. Then another one recovers its state.
+func (y *yarn) stop(d time.Duration) {
+	y.away = y.w.after(d)
+	y.w.engine.After(d, nil, func() { y.step(books.Restarted{}) })
+}
+
+// takeBack takes a container from its application.
+func (y *yarn) takeBack(id records.ContainerID) {
+	y.step(books.ContainerTaken{ID: id, Exit: records.ExitPreempted, Reason: "taken back"})
+}
+
+// stop ends the NodeManager with its containers. It starts again after a time.
+func (n *node) stop(d time.Duration) {
+	n.step(books.Stop{})
+	n.w.engine.After(d, nil, func() { n.step(books.Start{}) })
+}
+
+// obey handles an order of the ResourceManager, which comes with the answer to a heartbeat.
+func (n *node) obey(order books.NodeEvent) {
+	if !n.w.engine.Now().Before(n.cut) {
+		n.step(order)
+	}
+}
+
 // step lets the NodeManager handle an event, and returns its answer if the event is a call.
 func (n *node) step(e books.NodeEvent) (answer books.Answer) {
 	for _, effect := range n.nm.Step(n.w.engine.Now(), e) {
@@ -143,10 +171,10 @@ func (n *node) step(e books.NodeEvent) (answer books.Answer) {
 	return answer
 }
 
-// report sends a message to the ResourceManager, which does not get it while it is away.
+// report sends a message to the ResourceManager, which does not get it while it is away or out of reach.
 func (n *node) report(m books.ToResourceManager) {
 	n.later(func() {
-		if !n.w.engine.Now().Before(n.away) {
+		if now := n.w.engine.Now(); !now.Before(n.away) && !now.Before(n.cut) {
 			n.yarn.step(m)
 		}
 	})
@@ -155,7 +183,7 @@ func (n *node) report(m books.ToResourceManager) {
 // beat sends a heartbeat, again and again.
 func (n *node) beat() {
 	n.w.engine.After(nodeBeat, nil, func() {
-		if n.nm.Up() && !n.w.done {
+		if n.nm.Up() {
 			n.step(books.Beat{})
 		}
 		n.beat()

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+)
+
+// FaultKind is what goes wrong.
+type FaultKind string
+
+// The kinds of Faults.
+const (
+	KillHost     FaultKind = "kill host"
+	HangHost     FaultKind = "hang host" // for ever
+	FreezeHost   FaultKind = "freeze host"
+	KillWorker   FaultKind = "kill worker"
+	HangWorker   FaultKind = "hang worker"   // for ever: the TaskExecutor, not its hosts
+	FreezeWorker FaultKind = "freeze worker" // likewise
+	LoseWorker   FaultKind = "lose worker"   // its machine loses power: nobody is told
+	TakeBack     FaultKind = "take back"     // YARN takes the container of a worker
+	KillMaster   FaultKind = "kill master"
+	FreezeMaster FaultKind = "freeze master"
+	CutStreams   FaultKind = "cut streams"   // all of one worker
+	StallStreams FaultKind = "stall streams" // likewise
+	CutData      FaultKind = "cut data"      // the connections of a task host to others
+	StopHDFS     FaultKind = "stop HDFS"     // calls wait
+	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
+	StopYARN     FaultKind = "stop YARN"     // the ResourceManager is away, and recovers afterwards
+	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
+	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
+	HangNode     FaultKind = "hang node"     // a NodeManager answers no calls
+	BreakNode    FaultKind = "break node"    // task hosts do not start there
+	CutManager   FaultKind = "cut manager"   // a NodeManager and the ResourceManager do not reach each other
+	CutNode      FaultKind = "cut node"      // likewise, and the masters on the node do not reach the ResourceManager
+	// LoseCall and LoseAnswer lose the call that they wait for, before or after its effect.
+	LoseCall   FaultKind = "lose call"
+	LoseAnswer FaultKind = "lose answer"
+)
+
+// kinds are all kinds of Faults.
+var kinds = []struct { //nolint:gochecknoglobals // a constant table
+	kind   FaultKind
+	most   time.Duration // the longest time; 0: it has no time
+	call   bool          // it needs a call
+	strike func(w *World, f Fault)
+}{
+	{KillHost, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.process.Kill() })},
+	{HangHost, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.process.Hang() })},
+	{FreezeHost, 2 * time.Minute, false, on((*World).runningHosts, func(h *host, d time.Duration) { h.w.freeze(h.process, d) })},
+	{CutData, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.w.plane.cut(h.process) })},
+	{KillWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.kill() })},
+	{HangWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.process.Hang() })},
+	{FreezeWorker, 2 * time.Minute, false, on((*World).runningWorkers, func(k *worker, d time.Duration) { k.w.freeze(k.process, d) })},
+	{LoseWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.lose() })},
+	{TakeBack, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.w.yarn.takeBack(k.container) })},
+	{CutStreams, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.eachLink(link.cut) })},
+	{StallStreams, 2 * time.Minute, false, on((*World).runningWorkers, func(k *worker, d time.Duration) {
+		k.eachLink(func(l link) { l.stall(k.w.after(d)) })
+	})},
+	{KillMaster, 0, false, on((*World).runningMasters, func(m *master, _ time.Duration) { m.kill() })},
+	{FreezeMaster, 6 * time.Minute, false, on((*World).runningMasters, func(m *master, d time.Duration) { m.w.freeze(m.process, d) })}, // longer than YARN waits
+	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.away = w.after(f.Time) }},
+	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.unsure = w.after(f.Time) }},
+	{StopYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.stop(f.Time) }},
+	{ShakeYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.unsure = w.after(f.Time) }},
+	{StopNode, 3 * time.Minute, false, on((*World).nodes, (*node).stop)},
+	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.silent = n.w.after(d) })},
+	{BreakNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.broken = n.w.after(d) })},
+	{CutManager, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.cut = n.w.after(d) })}, // longer than YARN waits
+	{CutNode, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.cut, n.apart = n.w.after(d), n.w.after(d) })},
+	{LoseCall, 0, true, nil},
+	{LoseAnswer, 0, true, nil},
+}
+
+// strike lets a fault happen. Without a victim nothing happens.
+func (w *World) strike(f Fault) {
+	w.logger.WithField("fault", f).Info("fault")
+	w.calm = max(w.calm, w.since()+f.Time)
+	for _, k := range kinds {
+		if k.kind == f.Kind {
+			k.strike(w, f)
+		}
+	}
+}
+
+// after is the end of a time that begins now.
+func (w *World) after(d time.Duration) time.Time { return w.engine.Now().Add(d) }
+
+// freeze stops a process for a time.
+func (w *World) freeze(p *engine.Process, d time.Duration) {
+	p.Freeze()
+	w.engine.After(d, nil, p.Thaw)
+}
+
+// on returns the strike of a fault that hits one of several.
+func on[T any](all func(*World) []T, hit func(T, time.Duration)) func(*World, Fault) {
+	return func(w *World, f Fault) {
+		if there := all(w); len(there) > 0 {
+			hit(there[f.Victim%len(there)], f.Time)
+		}
+	}
+}
+
+// alive returns those whose process has not ended, in their order.
+func alive[T any](all []T, process func(T) *engine.Process) []T {
+	var running []T
+	for _, one := range all {
+		if process(one).Alive() {
+			running = append(running, one)
+		}
+	}
+	return running
+}
+
+func (w *World) runningMasters() []*master {
+	return alive(w.masters, func(m *master) *engine.Process { return m.process })
+}
+
+// runningWorkers are the workers whose TaskExecutors live.
+func (w *World) runningWorkers() []*worker {
+	return alive(w.containers, func(k *worker) *engine.Process { return k.process })
+}
+
+func (w *World) runningHosts() []*host {
+	var all []*host
+	for _, k := range w.containers {
+		all = append(all, k.hosts...)
+	}
+	return alive(all, func(h *host) *engine.Process { return h.process })
+}
+
+func (w *World) nodes() []*node { return w.yarn.nodes }
