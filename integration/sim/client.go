@@ -6,14 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -27,14 +30,25 @@ type client struct {
 	jobs    []*job
 	rm      *yarnclient.Client
 	app     records.ApplicationID
-	staging string                    // of the application
+	staged  *staging.Application      // app
 	report  records.ApplicationReport // the last one
 	fault   error
-	uploads int // of the program, so far
+	areas   int // so far
 }
 
-// area is the staging area of the user.
-const area = "hdfs://" + dfsmodel.Authority + "/user/alice/.bobbin"
+// home is the home directory of the user.
+const home = "hdfs://" + dfsmodel.Authority + "/user/alice"
+
+// The files of the user's machine that applications use.
+var bobbinFile, programFile = content("bobbin", "b0"), content("program", programHash) //nolint:gochecknoglobals // constants
+
+// content makes a file of some bytes.
+func content(name, hash string) staging.File {
+	text := "ELF of " + name
+	return staging.File{Name: name, SHA256: hash, Size: int64(len(text)), Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(text)), nil
+	}}
+}
 
 // startClient starts a client.
 func (w *World) startClient(name string, jobs []*job, run func(ctx context.Context, c *client) error) {
@@ -60,26 +74,14 @@ func (j *job) perJob(ctx context.Context, c *client) error {
 	return c.follow(ctx, func() bool { return c.report.State.Terminal() })
 }
 
-// deploy stages and submits an application.
+// deploy stages and submits an application. If a step of staging fails, it discards what is staged, and
+// begins again with another application, as a patient user would.
 func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) error {
 	calls := rpc{y: c.w.yarn, process: c.process, jitter: c.w.stream("calls of " + c.process.Name), user: "alice"}
 	c.rm = yarnclient.New(yarnclient.Options{Addresses: []string{"resourcemanager:8032"}, RPC: yarnrpc.Options{Connect: calls.connect}})
-	created, err := again(ctx, func() (yarnclient.Application, error) { return c.rm.NewApplication(ctx) })
+	description, err := again(ctx, func() (string, error) { return c.prepare(ctx, mode, job) })
 	if err != nil {
-		return fmt.Errorf("new application: %w", err)
-	}
-	c.app, c.staging = created.ID, area+"/"+created.ID.String()
-	if _, err := again(ctx, func() (struct{}, error) { return struct{}{}, c.stage(ctx, job) }); err != nil {
 		return fmt.Errorf("stage: %w", err)
-	}
-	description, err := launch.Encode(launch.AppMaster{
-		Mode: mode, StagingDir: c.staging, User: "alice",
-		Bobbin:     launch.Resource{URI: area + "/cache/b0/bobbin"},
-		Program:    launch.Resource{URI: area + "/cache/" + programHash + "/program"},
-		ProgramRef: msg.Program{Name: "program", SHA256: programHash},
-	})
-	if err != nil {
-		return err
 	}
 	submission := records.SubmissionContext{
 		ID: c.app, Name: c.name, Resource: records.Resource{MemoryMB: 1024, VCores: 1}, MaxAttempts: cmp.Or(c.w.attempts, mostAttempts),
@@ -91,6 +93,64 @@ func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) 
 		return fmt.Errorf("submit: %w", err)
 	}
 	return nil
+}
+
+// prepare gets the id of a new application, stages its files, and returns the description of its
+// ApplicationMaster. After an error nothing is staged.
+func (c *client) prepare(ctx context.Context, mode launch.Mode, job *launch.Job) (string, error) {
+	created, err := c.rm.NewApplication(ctx)
+	if err != nil {
+		return "", fmt.Errorf("new application: %w", err)
+	}
+	c.app = created.ID
+	files := []staging.File{bobbinFile}
+	if mode != launch.Session {
+		files = append(files, programFile)
+	}
+	if c.staged, err = c.area().Begin(ctx, c.app.String(), files...); err != nil {
+		return "", err
+	}
+	master := launch.AppMaster{Mode: mode, StagingDir: c.staged.Dir, User: "alice", ProgramRef: msg.Program{Name: programFile.Name, SHA256: programHash}}
+	if err = c.stage(ctx, &master, job); err != nil {
+		_, discarded := again(ctx, func() (struct{}, error) { return struct{}{}, c.staged.Discard(ctx) })
+		return "", errors.Join(err, discarded)
+	}
+	return launch.Encode(master)
+}
+
+// area is the staging area of the user.
+func (c *client) area() *staging.Area {
+	c.areas++
+	area := staging.New(c.w.hdfs.open(c.process), home, 0)
+	area.Names = ids.Source{Reader: reader{c.w.stream(fmt.Sprintf("names of %s %d", c.process.Name, c.areas))}}
+	return area
+}
+
+// stage puts the files of the application on HDFS.
+func (c *client) stage(ctx context.Context, master *launch.AppMaster, job *launch.Job) error {
+	var err error
+	if master.Bobbin, _, err = c.staged.Cache(ctx, bobbinFile, func(int64) {}); err != nil {
+		return err
+	}
+	if master.Program, err = c.stageProgram(ctx); err != nil {
+		return err
+	}
+	staged := launch.Staged{Job: job}
+	for _, n := range c.w.yarn.nodes {
+		id := n.nm.ID()
+		staged.Nodes = append(staged.Nodes, launch.Node{Host: id.Host, Port: id.Port, MemoryMB: nodeSize.MemoryMB, VCores: nodeSize.VCores})
+	}
+	content, err := json.Marshal(staged)
+	if err != nil {
+		return fmt.Errorf("encode staged file: %w", err)
+	}
+	return c.staged.Put(ctx, launch.StagedFile, content)
+}
+
+// stageProgram puts the program into the cache, unless it is there.
+func (c *client) stageProgram(ctx context.Context) (launch.Resource, error) {
+	program, _, err := c.staged.Cache(ctx, programFile, func(int64) {})
+	return program, err
 }
 
 // follow asks for reports of the application until it is as it should be.
@@ -117,61 +177,4 @@ func again[T any](ctx context.Context, step func() (T, error)) (T, error) {
 			return result, err
 		}
 	}
-}
-
-// stage writes what the ApplicationMaster reads: the staged file, and the program in the cache. It may be
-// repeated.
-func (c *client) stage(ctx context.Context, job *launch.Job) error {
-	files := c.w.hdfs.open(c.process)
-	staged := launch.Staged{Job: job}
-	for _, n := range c.w.yarn.nodes {
-		id := n.nm.ID()
-		staged.Nodes = append(staged.Nodes, launch.Node{Host: id.Host, Port: id.Port, MemoryMB: nodeSize.MemoryMB, VCores: nodeSize.VCores})
-	}
-	content, err := json.Marshal(staged)
-	if err != nil {
-		return fmt.Errorf("encode staged file: %w", err)
-	}
-	for _, dir := range []string{area, c.staging} {
-		if err := files.MkdirMode(ctx, dir, 0o700); err != nil {
-			return err
-		}
-	}
-	if err := replace(ctx, files, c.staging+"/"+launch.StagedFile, content, 0o600); err != nil {
-		return err
-	}
-	return c.stageProgram(ctx)
-}
-
-// stageProgram puts the program into the cache, unless it is there, as package staging does: under another
-// name at first.
-func (c *client) stageProgram(ctx context.Context) error {
-	files := c.w.hdfs.open(c.process)
-	dir := area + "/cache/" + programHash
-	for _, dir := range []string{area + "/cache", dir} {
-		if err := files.MkdirMode(ctx, dir, 0o700); err != nil {
-			return err
-		}
-	}
-	if _, err := files.Stat(ctx, dir+"/program"); err == nil {
-		return nil
-	}
-	c.uploads++
-	temporary := fmt.Sprintf("%s/.%s-%d", dir, c.process.Name, c.uploads)
-	err := replace(ctx, files, temporary, []byte("ELF"), 0o500)
-	if err == nil {
-		err = files.Rename(ctx, temporary, dir+"/program")
-	}
-	if errors.Is(err, fs.ErrExist) { // another upload was faster
-		return files.RemoveAll(ctx, temporary)
-	}
-	return err
-}
-
-// replace writes a file, which may be there in part.
-func replace(ctx context.Context, files *dfsmodel.FileSystem, uri string, content []byte, mode fs.FileMode) error {
-	if err := files.RemoveAll(ctx, uri); err != nil {
-		return err
-	}
-	return files.WriteFile(ctx, uri, content, mode)
 }

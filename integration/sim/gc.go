@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -17,7 +16,7 @@ func (w *World) collect() error {
 	var p *engine.Process
 	var fault error
 	p = w.engine.Start("gc", func(ctx context.Context) {
-		area := staging.New(w.hdfs.open(p), "hdfs://"+dfsmodel.Authority+"/user/alice", 0)
+		area := staging.New(w.hdfs.open(p), home, 0)
 		area.Names = ids.Source{Reader: reader{w.stream("gc")}}
 		_, fault = again(ctx, func() ([]staging.Removed, error) {
 			return area.Collect(ctx, staging.Collection{

@@ -123,7 +123,7 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 		}
 		switch {
 		case errors.Is(err, msg.ErrProgramNotFound): // it went with a session that could not use it
-			_, err = again(ctx, func() (struct{}, error) { return struct{}{}, c.stageProgram(ctx) })
+			_, err = again(ctx, func() (launch.Resource, error) { return c.stageProgram(ctx) })
 			if err != nil {
 				return err
 			}

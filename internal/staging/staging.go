@@ -72,12 +72,21 @@ func areaOf(fsys FileSystem, dir string) *Area {
 	return &Area{fs: fsys, root: strings.TrimSuffix(dir, "/"+path.Base(dir))}
 }
 
-// File is a local file to stage by content.
+// File is a file to stage by content.
 type File struct {
-	Path   string
+	Path   string // on this machine
 	Name   string // in the cache
 	SHA256 string // lower-case hex
 	Size   int64
+	// Open opens the content. nil: that of the local file at Path.
+	Open func() (io.ReadCloser, error)
+}
+
+func (f File) open() (io.ReadCloser, error) {
+	if f.Open != nil {
+		return f.Open()
+	}
+	return os.Open(f.Path)
 }
 
 // Application is what one submission has staged. Several goroutines may call Cache at once, for
@@ -202,7 +211,7 @@ func plain(name string) string {
 // complete or missing. A file that a faster submission has put there stays, because its containers
 // know its modification time.
 func (app *Application) upload(ctx context.Context, f File, uri string, progress func(done int64)) error {
-	local, err := os.Open(f.Path)
+	local, err := f.open()
 	if err != nil {
 		return err
 	}

@@ -246,7 +246,7 @@ func TestSubmissionsAtTheSameMomentShareAnEntry(t *testing.T) {
 			}
 		}}, "file://"+home, 0)
 		got, _, err := begin(t, slow, "application_1_0002", slower).Cache(t.Context(), slower, func(int64) {})
-		if err != nil || slower == f && got != faster {
+		if err != nil || slower.Name == f.Name && got != faster {
 			t.Errorf("the slower one has %+v, %v; the faster one %+v", got, err, faster)
 		}
 		if again, cached, err := begin(t, a, "application_1_0003", f).Cache(t.Context(), f, func(int64) {}); !cached || err != nil || again != faster {
