@@ -138,7 +138,8 @@ func (c *connection) fate(method string) fate {
 func (c *connection) server(ctx context.Context, method string, request []byte) (func() (books.Answer, error), error) {
 	switch c.o.Protocol {
 	case yarnrpc.ApplicationClientProtocol:
-		return c.resourceManager(books.ClientCall{User: c.user, Method: method, Request: request}), nil //nolint:contextcheck // other processes
+		call := books.ClientCall{User: c.user, Method: method, Request: request}
+		return c.resourceManager(func() (books.Answer, error) { return c.y.step(call), nil }), nil //nolint:contextcheck // other processes
 	case yarnrpc.ApplicationMasterProtocol:
 		token, err := c.o.Token(ctx, c.address)
 		if err != nil {
@@ -148,16 +149,16 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 		if err != nil {
 			return nil, err
 		}
-		call := c.resourceManager(books.MasterCall{Attempt: id.Attempt, KeyID: id.KeyID, Method: method, Request: request}) //nolint:contextcheck // other processes
-		return func() (books.Answer, error) {
+		call := books.MasterCall{Attempt: id.Attempt, KeyID: id.KeyID, Method: method, Request: request}
+		return c.resourceManager(func() (books.Answer, error) { //nolint:contextcheck // other processes
 			if _, err := c.y.rm.AMRMPassword(token.Identifier); err != nil { // the login fails
 				if refused, is := errors.AsType[*books.Exception](err); is {
 					err = &yarnrpc.RemoteError{Address: c.address, Class: refused.Class, Message: refused.Message}
 				}
 				return books.Answer{}, err
 			}
-			return call()
-		}, nil
+			return c.y.step(call), nil
+		}), nil
 	default:
 		token, err := c.o.Token(ctx, c.address)
 		if err != nil {
@@ -179,13 +180,14 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 			case n.w.engine.Now().Before(n.silent):
 				return books.Answer{}, errSilent
 			}
+			c.y.w.watch.act(c.y.w.masterOf(c.process), method, on)
 			return n.step(books.NodeCall{Application: id.Attempt.Application, Method: method, Request: request}), nil
 		}, nil
 	}
 }
 
-// resourceManager returns what serves a call to the ResourceManager.
-func (c *connection) resourceManager(e books.Event) func() (books.Answer, error) {
+// resourceManager returns what serves a call to the ResourceManager, if the call reaches it.
+func (c *connection) resourceManager(serve func() (books.Answer, error)) func() (books.Answer, error) {
 	return func() (books.Answer, error) {
 		switch now := c.y.w.engine.Now(); {
 		case c.node != nil && now.Before(c.node.apart):
@@ -193,6 +195,6 @@ func (c *connection) resourceManager(e books.Event) func() (books.Answer, error)
 		case now.Before(c.y.away):
 			return books.Answer{}, errAway
 		}
-		return c.y.step(e), nil
+		return serve()
 	}
 }

@@ -32,6 +32,7 @@ type client struct {
 	app     records.ApplicationID
 	staged  *staging.Application      // app
 	report  records.ApplicationReport // the last one
+	unknown bool                      // YARN knows no such application
 	fault   error
 	areas   int // so far
 }
@@ -71,7 +72,7 @@ func (j *job) perJob(ctx context.Context, c *client) error {
 	if err := c.deploy(ctx, launch.PerJob, &launch.Job{ID: j.id, Graph: encoded}); err != nil {
 		return err
 	}
-	return c.follow(ctx, func() bool { return c.report.State.Terminal() })
+	return c.follow(ctx, c.over)
 }
 
 // deploy stages and submits an application. If a step of staging fails, it discards what is staged, and
@@ -159,12 +160,23 @@ func (c *client) follow(ctx context.Context, until func() bool) error {
 		if err := sched.Sleep(ctx, 5*time.Second); err != nil {
 			return err
 		}
-		if report, err := c.rm.ApplicationReport(ctx, c.app); err == nil {
-			c.report = report
-		}
+		c.look(ctx)
 	}
 	return nil
 }
+
+// look asks YARN for a report of the application, and reports whether the application has ended.
+func (c *client) look(ctx context.Context) bool {
+	report, err := c.rm.ApplicationReport(ctx, c.app)
+	if err == nil {
+		c.report = report
+	}
+	c.unknown = errors.Is(err, yarnrpc.ErrApplicationNotFound)
+	return c.over()
+}
+
+// over reports whether the application has ended, as far as the client knows.
+func (c *client) over() bool { return c.unknown || c.report.State.Terminal() }
 
 // again repeats a step of a user until it works, as a patient user would.
 func again[T any](ctx context.Context, step func() (T, error)) (T, error) {

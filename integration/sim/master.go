@@ -50,6 +50,12 @@ func (m *master) kill() { m.process.Kill() }
 // address is where workers find the master.
 func (m *master) address() string { return m.attempt.String() }
 
+// masterOf returns the master of a process.
+func (w *World) masterOf(p *engine.Process) *master {
+	i := slices.IndexFunc(w.masters, func(m *master) bool { return m.process == p })
+	return w.masters[i]
+}
+
 // startMaster starts an ApplicationMaster in a container of a node.
 func (w *World) startMaster(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *master {
 	if slices.ContainsFunc(w.runningMasters(), func(m *master) bool { return m.attempt.Application == id.Attempt.Application }) {

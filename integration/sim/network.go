@@ -62,10 +62,15 @@ func (e *end[T]) send(item T) bool {
 	if e.closed || e.shut {
 		return false
 	}
+	e.put(item)
+	return true
+}
+
+// put sends an item, also if the window is full.
+func (e *end[T]) put(item T) {
 	e.sent++
 	to := e.peer
 	e.pipe.w.engine.At(e.later(), to.process, func() { to.inbox = append(to.inbox, item) })
-	return true
 }
 
 // receive waits for an item. False means that the connection has ended.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	dfs "github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
@@ -200,9 +201,8 @@ func outputsAreCommittedOnce(w *watch) {
 // mastersRemoveNothing asks YARN at each removal by a master whether the application has ended.
 func mastersRemoveNothing(w *watch) {
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
-		// Known: access.json is removed and written again without a fence. See issue 15.
-		// A session gives up programs.
-		if op.Kind != dfsmodel.Delete || path.Base(op.Path) == "access.json" || strings.Contains(op.Path, "/refs.d/") || strings.Contains(op.Path, "/cache/") {
+		// Each attempt replaces access.json, and a session gives up programs.
+		if op.Kind != dfsmodel.Delete || path.Base(op.Path) == launch.AccessFile || strings.Contains(op.Path, "/refs.d/") || strings.Contains(op.Path, "/cache/") {
 			return nil
 		}
 		for _, m := range w.w.masters {

@@ -12,6 +12,8 @@ type Result struct {
 	Events int
 	Time   time.Duration // virtual
 	Broken *RuleError    // the first rule that was broken; nil: none
+	// Suspects are rules that the run has broken, too, as Bobbin is known to do. They are no findings.
+	Suspects map[string]error
 	Facts
 }
 
@@ -20,7 +22,9 @@ type Facts struct {
 	Masters, Workers, Hosts int // processes that were started
 	Beside                  int // masters that were started while another one of their application ran
 	NoHosts                 int // hosts that could not be started
+	Excused                 int // applications that need not succeed
 	Streams                 int // that workers have opened to roles
+	Outdated                int // messages that came as from a leader of an earlier grant
 	Reruns                  int // runs of tasks after the first one of each in its job
 	// Calls counts the calls to HDFS and YARN that a fault has hit, by "fate name". A call is held
 	// because its server does not answer yet, refused because its server is away, lost before its
@@ -85,7 +89,7 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	w.watch.atRest()
 	w.watch.note(nothingLeft, w.collect())
 	w.watch.note(noPanic, w.engine.Err())
-	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken, Facts: w.facts}, nil
+	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken, Suspects: w.watch.suspects, Facts: w.facts}, nil
 }
 
 // goesOn takes the next event; false: there is none, or a rule is broken.

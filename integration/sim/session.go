@@ -68,14 +68,6 @@ func (c *client) request(ctx context.Context, do func(ctx context.Context, d *ap
 	return fault
 }
 
-// over asks YARN whether the application has ended.
-func (c *client) over(ctx context.Context) bool {
-	if report, err := c.rm.ApplicationReport(ctx, c.app); err == nil {
-		c.report = report
-	}
-	return c.report.State.Terminal()
-}
-
 // session deploys a session, runs all jobs in it, and shuts it down.
 func (w *World) session(ctx context.Context, c *client) error {
 	if err := c.deploy(ctx, launch.Session, nil); err != nil {
@@ -90,12 +82,27 @@ func (w *World) session(ctx context.Context, c *client) error {
 	if err := errors.Join(faults...); err != nil && !w.excused[c.app] {
 		return err
 	}
+	for _, j := range w.jobs { // the session still knows it, unless it has started again
+		_, _ = c.result(ctx, j)
+	}
 	return c.follow(ctx, func() bool {
 		if c.report.State == records.ApplicationRunning { // again, because the answer or the attempt may be lost
 			_ = c.request(ctx, func(ctx context.Context, d *appmaster.Desk) error { return d.Gateway.ShutDown(ctx) })
 		}
-		return c.report.State.Terminal()
+		return c.over()
 	})
+}
+
+// result asks for the end of a job.
+func (c *client) result(ctx context.Context, j *job) (ended msg.JobEnded, err error) {
+	err = c.request(ctx, func(ctx context.Context, d *appmaster.Desk) (err error) {
+		ended, err = d.Gateway.JobResult(ctx, j.id, 10*time.Second)
+		return err
+	})
+	if err == nil && ended.Status.GloballyTerminal() {
+		c.w.watch.tell(j.id, ended.Status)
+	}
+	return ended, err
 }
 
 var errNotFinished = errors.New("job has not finished")
@@ -116,10 +123,7 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 			return err
 		})
 		for err == nil && !ended.Status.GloballyTerminal() {
-			err = c.request(ctx, func(ctx context.Context, d *appmaster.Desk) (err error) {
-				ended, err = d.Gateway.JobResult(ctx, j.id, 10*time.Second)
-				return err
-			})
+			ended, err = c.result(ctx, j)
 		}
 		switch {
 		case errors.Is(err, msg.ErrProgramNotFound): // it went with a session that could not use it
@@ -131,7 +135,7 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 			return nil
 		case err == nil:
 			return fmt.Errorf("%s is %s: %w: %+v", j.id, ended.Status, errNotFinished, ended)
-		case c.over(ctx):
+		case c.look(ctx):
 			return fmt.Errorf("%s is lost: %w", j.id, errNotFinished)
 		}
 		if err := sched.Sleep(ctx, time.Second); err != nil {

@@ -21,11 +21,15 @@ const (
 type wire struct {
 	*end[rolerpc.Frame]
 	worker *worker
+	past   []rolerpc.Frame // what was sent last, at most mostPast
 }
 
-var _ rolerpc.Wire = wire{}
+var _ rolerpc.Wire = (*wire)(nil)
 
-func (w wire) Send(f rolerpc.Frame) error {
+// mostPast bounds the messages that a stream repeats.
+const mostPast = 8
+
+func (w *wire) Send(f rolerpc.Frame) error {
 	f, err := w.pipe.w.copied(f)
 	if err != nil {
 		return err
@@ -33,16 +37,46 @@ func (w wire) Send(f rolerpc.Frame) error {
 	if !w.send(f) {
 		return rolerpc.ErrPeerGone
 	}
+	if w.past = append(w.past, f); len(w.past) > mostPast {
+		w.past = w.past[1:]
+	}
 	w.worker.w.watch.hear(w.worker, f.Message)
 	return nil
 }
 
-func (w wire) CloseSend() error {
+// repeat sends the last messages again, as if they were from or for the leader of an earlier grant. A
+// Disconnect is for all grants.
+func (w *wire) repeat() {
+	for _, f := range w.past {
+		if _, farewell := f.Message.(msg.Disconnect); farewell || w.closed || w.shut {
+			continue
+		}
+		w.worker.w.facts.Outdated++
+		w.put(rolerpc.Frame{Token: "an earlier grant", Message: f.Message})
+	}
+}
+
+// streamLink is the connection of a stream, for faults.
+type streamLink struct {
+	*pipe[rolerpc.Frame]
+	near, far *wire
+	opened    time.Time
+}
+
+// repeat sends the last messages of both ends again, if the worker knows its leader by now.
+func (s streamLink) repeat() {
+	if s.w.engine.Now().Sub(s.opened) > time.Second {
+		s.near.repeat()
+		s.far.repeat()
+	}
+}
+
+func (w *wire) CloseSend() error {
 	w.closeSend()
 	return nil
 }
 
-func (w wire) Receive(kinds msg.Kinds) (rolerpc.Frame, error) {
+func (w *wire) Receive(kinds msg.Kinds) (rolerpc.Frame, error) {
 	f, ok := w.receive()
 	switch {
 	case !ok:
@@ -53,7 +87,7 @@ func (w wire) Receive(kinds msg.Kinds) (rolerpc.Frame, error) {
 	return f, nil
 }
 
-func (w wire) Shut() { w.hangUp() }
+func (w *wire) Shut() { w.hangUp() }
 
 // codecShare is how many frames there are for one that goes through the real codec. The others are
 // shared by both ends, as in the minicluster.
@@ -78,9 +112,10 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 	if m == nil || m.mux == nil {
 		return nil, fmt.Errorf("open stream to %s: %w", target, errRefused)
 	}
-	near, far := connect[rolerpc.Frame](w, string(d.id)+" "+target, d.process, m.process, leastDelay, mostDelay)
+	local, remote := connect[rolerpc.Frame](w, string(d.id)+" "+target, d.process, m.process, leastDelay, mostDelay)
+	near, far := &wire{end: local, worker: d.worker}, &wire{end: remote, worker: d.worker}
 	w.facts.Streams++
-	w.links[d.process] = append(w.links[d.process], near.pipe)
+	w.links[d.process] = append(w.links[d.process], streamLink{local.pipe, near, far, w.engine.Now()})
 	var answered bool
 	var refusal error
 	answer := func(err error) {
@@ -92,7 +127,7 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 	w.atEnd(m.process, func() { answer(errRefused) })
 	w.engine.At(near.later(), m.process, func() {
 		m.process.Go(func() {
-			stream := rolerpc.NewStream(m.ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: d.id}}, target, wire{far, d.worker}, w.logger)
+			stream := rolerpc.NewStream(m.ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: d.id}}, target, far, w.logger)
 			handler, err := m.mux.Accept(stream)
 			if answer(err); err == nil {
 				stream.Run(handler)
@@ -107,7 +142,7 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 	case refusal != nil:
 		return nil, fmt.Errorf("open stream to %s: %w", target, refusal)
 	}
-	stream := rolerpc.NewStream(ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}}, target, wire{near, d.worker}, w.logger)
+	stream := rolerpc.NewStream(ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}}, target, near, w.logger)
 	sched.Go(ctx, func() { stream.Run(h) })
 	return stream, nil
 }

@@ -23,10 +23,12 @@ const (
 	FreezeMaster FaultKind = "freeze master"
 	CutStreams   FaultKind = "cut streams"   // all of one worker
 	StallStreams FaultKind = "stall streams" // likewise
+	OldLeader    FaultKind = "old leader"    // messages come again on these streams, as from or for an earlier leader
 	CutData      FaultKind = "cut data"      // the connections of a task host to others
 	StopHDFS     FaultKind = "stop HDFS"     // calls wait
 	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
 	StopYARN     FaultKind = "stop YARN"     // the ResourceManager is away, and recovers afterwards
+	ForgetYARN   FaultKind = "forget YARN"   // the ResourceManager starts again without its state
 	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
 	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
 	HangNode     FaultKind = "hang node"     // a NodeManager answers no calls
@@ -58,11 +60,13 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{StallStreams, 2 * time.Minute, false, on((*World).runningWorkers, func(k *worker, d time.Duration) {
 		k.eachLink(func(l link) { l.stall(k.w.after(d)) })
 	})},
+	{OldLeader, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.eachLink(link.repeat) })},
 	{KillMaster, 0, false, on((*World).runningMasters, func(m *master, _ time.Duration) { m.kill() })},
 	{FreezeMaster, 6 * time.Minute, false, on((*World).runningMasters, func(m *master, d time.Duration) { m.w.freeze(m.process, d) })}, // longer than YARN waits
 	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.away = w.after(f.Time) }},
 	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.unsure = w.after(f.Time) }},
 	{StopYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.stop(f.Time) }},
+	{ForgetYARN, 0, false, func(w *World, _ Fault) { w.yarn.forget() }},
 	{ShakeYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.unsure = w.after(f.Time) }},
 	{StopNode, 3 * time.Minute, false, on((*World).nodes, (*node).stop)},
 	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.silent = n.w.after(d) })},

@@ -58,6 +58,7 @@ func (w *World) meets(what fate, call string) { w.facts.Calls[string(what)+" "+c
 func (w *World) excuse(app records.ApplicationID, why string) {
 	if !w.excused[app] {
 		w.excused[app] = true
+		w.facts.Excused++
 		w.logger.WithFields(logrus.Fields{"application": app, "reason": why}).Info("application need not succeed")
 	}
 }
@@ -66,6 +67,7 @@ func (w *World) excuse(app records.ApplicationID, why string) {
 type link interface {
 	cut()
 	stall(until time.Time)
+	repeat()
 }
 
 // epoch is when virtual time begins.

@@ -30,6 +30,7 @@ type yarn struct {
 	w      *World
 	rm     *books.ResourceManager
 	nodes  []*node
+	starts int // of ResourceManagers without state
 	jitter *rand.Rand
 	chaos  *rand.Rand
 	tick   *engine.Event // of the ResourceManager's alarm; nil: none
@@ -80,8 +81,10 @@ var nodeSize = records.Resource{MemoryMB: 16384, VCores: 16} //nolint:gochecknog
 // mostAttempts is how many attempts of an application YARN starts, unless the schedule bounds them.
 const mostAttempts = 50
 
+// keys makes the keys of a new ResourceManager.
 func (y *yarn) keys() books.Keys {
-	r := y.w.stream("keys")
+	r := y.w.stream(fmt.Sprint("keys of ResourceManager ", y.starts))
+	y.starts++
 	key := func(id int32) books.Key {
 		secret := make([]byte, 20)
 		_, _ = reader{r}.Read(secret)
@@ -131,6 +134,14 @@ func (y *yarn) node(id records.NodeID) *node {
 func (y *yarn) stop(d time.Duration) {
 	y.away = y.w.after(d)
 	y.w.engine.After(d, nil, func() { y.step(books.Restarted{}) })
+}
+
+// forget starts another ResourceManager, which knows nothing of the first one. All applications are lost.
+func (y *yarn) forget() {
+	for _, app := range y.rm.Applications() {
+		y.w.excuse(app.ID, "YARN has lost its state")
+	}
+	y.step(books.StateLost{Keys: y.keys()})
 }
 
 // takeBack takes a container from its application.

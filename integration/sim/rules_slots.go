@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// slotsAreGrantedOnce models what each ResourceManager may believe of the slots of its workers: what it has
+// granted, until it could learn that the worker has refused or freed the slot. A grant is for a slot that
+// exists and that no other grant has.
+func slotsAreGrantedOnce(w *watch) {
+	tables := make(map[*worker]*grants)
+	w.said = append(w.said, func(k *worker, m msg.Message) error {
+		t := tables[k]
+		if t == nil {
+			t = new(grants)
+			tables[k] = t
+		}
+		switch m := m.(type) {
+		case msg.RegisterTaskExecutor:
+			t.announced = allocations(m.Slots)
+		case msg.TaskExecutorRegistered: // what was sent over an earlier stream does not count any more
+			t.granted = maps.Clone(t.announced)
+		case msg.SlotReport:
+			told := allocations(m.Slots)
+			for i, allocation := range t.announced { // that became free while the worker registered
+				if told[i] == "" && t.granted[i] == allocation {
+					delete(t.granted, i)
+				}
+			}
+			t.announced = nil
+		case msg.RequestSlots:
+			for _, grant := range m.Slots {
+				if grant.Index < 0 || grant.Index >= k.slots {
+					return fmt.Errorf("worker %s is asked for slot %d of %d", k.id, grant.Index, k.slots)
+				}
+				if other, taken := t.granted[grant.Index]; taken && other != grant.Allocation {
+					return fmt.Errorf("slot %d of worker %s is granted to %s and to %s", grant.Index, k.id, other, grant.Allocation)
+				}
+				t.granted[grant.Index] = grant.Allocation
+			}
+		case msg.SlotRequestsAnswered:
+			for _, refused := range m.Refused {
+				t.free(refused.SlotOffer)
+			}
+		case msg.SlotsFreed:
+			for _, freed := range m.Slots {
+				t.free(freed)
+			}
+		}
+		return nil
+	})
+}
+
+// grants are the slots of a worker, by index.
+type grants struct {
+	granted   map[int]ids.AllocationID
+	announced map[int]ids.AllocationID // by the last registration, until the report after it
+}
+
+func (g *grants) free(slot msg.SlotOffer) {
+	if g.granted[slot.Index] == slot.Allocation {
+		delete(g.granted, slot.Index)
+	}
+}

@@ -1,0 +1,59 @@
+package sim_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/sim"
+)
+
+// allocates is a call of an ApplicationMaster to YARN.
+const allocates = "appattempt.* allocate"
+
+// suspects has a schedule for each rule that Bobbin is known to break without high availability, and what it
+// does then. In each of them the master freezes until another attempt has begun, and continues because its
+// NodeManager does not hear of that.
+var suspects = map[string]struct {
+	rule, does string
+	faults     []sim.Fault
+}{
+	"an answer of YARN counts from its receipt": {
+		"only the current attempt starts and stops containers", "stopContainers", []sim.Fault{
+			{At: halfway, Call: allocates, Kind: sim.FreezeMaster, Time: 170 * time.Second},
+			{At: halfway + 6*time.Second, Kind: sim.CutNode, Victim: 1, Time: 5 * minute},
+		},
+	},
+	"a start of a container waits for no answer of YARN": {
+		"only the current attempt starts and stops containers", "startContainers", []sim.Fault{
+			{At: 2 * time.Second, Call: allocates, Kind: sim.FreezeMaster, Time: 3 * minute},
+			{At: 2 * time.Second, Call: allocates, Kind: sim.CutManager, Victim: 1, Time: 5 * minute},
+		},
+	},
+	"access.json has no fence": {
+		"an old attempt leaves access.json alone", "delete", []sim.Fault{
+			{Call: "appattempt.* load", Kind: sim.FreezeMaster, Time: 3 * minute},
+			{Call: "appattempt.* load", Kind: sim.CutManager, Victim: 1, Time: 5 * minute},
+		},
+	},
+}
+
+// TestKnownSuspects would catch a mend of one of these faults: then its rule must hold for all schedules.
+func TestKnownSuspects(t *testing.T) {
+	t.Parallel()
+	for name, s := range suspects {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schedule := sim.Schedule{Seed: long, Jobs: 1, Faults: s.faults}
+			r, err := schedule.Run(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report(t, schedule, r)
+			if found := r.Suspects[s.rule]; found == nil || !strings.Contains(found.Error(), s.does) {
+				t.Errorf("the rule %q is broken by %v, want one that does %s: move the rule from suspected to rules in watch.go if this is mended, and delete this schedule",
+					s.rule, found, s.does)
+			}
+		})
+	}
+}
