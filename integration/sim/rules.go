@@ -219,7 +219,7 @@ func mastersRemoveNothing(w *watch) {
 func mastersStay(w *watch) {
 	w.masters = append(w.masters, func(m *master) error {
 		call, lost := errors.AsType[*yarnrpc.CallError](m.fault)
-		if lost && call.Address == dfsmodel.Authority || errors.Is(m.fault, dfs.ErrUnreachable) || errors.Is(m.fault, dfs.ErrPipeline) {
+		if m.mux == nil && (lost && call.Address == dfsmodel.Authority || errors.Is(m.fault, dfs.ErrUnreachable) || errors.Is(m.fault, dfs.ErrPipeline)) {
 			return nil
 		}
 		if app, attempt := w.w.yarn.look(m); attempt.Live && app.Final == records.FinalUndefined {
