@@ -151,6 +151,9 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 		}
 		call := books.MasterCall{Attempt: id.Attempt, KeyID: id.KeyID, Method: method, Request: request}
 		return c.resourceManager(func() (books.Answer, error) { //nolint:contextcheck // other processes
+			if id.KeyID == rolledKey {
+				c.y.w.facts.Rekeyed++
+			}
 			if _, err := c.y.rm.AMRMPassword(token.Identifier); err != nil { // the login fails
 				if refused, is := errors.AsType[*books.Exception](err); is {
 					err = &yarnrpc.RemoteError{Address: c.address, Class: refused.Class, Message: refused.Message}

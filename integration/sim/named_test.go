@@ -62,6 +62,7 @@ var named = map[string]struct {
 	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{Masters: 2}, 0},
 	"master frozen":                             {one(halfway, "", sim.FreezeMaster, 0, 4*minute), sim.Facts{Masters: 2}, 0},
 	"message of an old leader":                  {one(halfway, "", sim.OldLeader, 0, 0), sim.Facts{Outdated: 16}, 0},
+	"ResourceManager rolls its key":             {one(halfway, "", sim.RollKey, 0, 0), sim.Facts{Rekeyed: 1}, 0},
 	"ResourceManager loses its state":           {one(halfway, "", sim.ForgetYARN, 0, 0), sim.Facts{Excused: 1}, 0},
 	"ResourceManager away":                      {one(halfway, "", sim.StopYARN, 0, 30*time.Second), sim.Facts{Calls: hit("refused allocate")}, 0},
 	"ResourceManager away at the end":           {one(0, commits, sim.StopYARN, 0, 40*time.Second), sim.Facts{Calls: hit("refused finishApplicationMaster")}, 0},
@@ -89,7 +90,7 @@ func TestNamedSchedules(t *testing.T) {
 			report(t, n.Schedule, r)
 			got, least := r.Facts, n.least
 			if got.Masters < least.Masters || got.Workers < least.Workers || got.Hosts < least.Hosts || got.Streams < least.Streams ||
-				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Excused < least.Excused {
+				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Excused < least.Excused || got.Rekeyed < least.Rekeyed {
 				t.Errorf("the run has %+v, want at least %+v", got, least)
 			}
 			if n.most > 0 && got.Workers > n.most {

@@ -24,6 +24,7 @@ type Facts struct {
 	NoHosts                 int // hosts that could not be started
 	Excused                 int // applications that need not succeed
 	Streams                 int // that workers have opened to roles
+	Rekeyed                 int // calls of masters with a token of a rolled key
 	Outdated                int // messages that came as from a leader of an earlier grant
 	Reruns                  int // runs of tasks after the first one of each in its job
 	// Calls counts the calls to HDFS and YARN that a fault has hit, by "fate name". A call is held

@@ -29,6 +29,7 @@ const (
 	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
 	StopYARN     FaultKind = "stop YARN"     // the ResourceManager is away, and recovers afterwards
 	ForgetYARN   FaultKind = "forget YARN"   // the ResourceManager starts again without its state
+	RollKey      FaultKind = "roll key"      // the ResourceManager signs the tokens of masters with another key; once in a run
 	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
 	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
 	HangNode     FaultKind = "hang node"     // a NodeManager answers no calls
@@ -67,6 +68,7 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.unsure = w.after(f.Time) }},
 	{StopYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.stop(f.Time) }},
 	{ForgetYARN, 0, false, func(w *World, _ Fault) { w.yarn.forget() }},
+	{RollKey, 0, false, func(w *World, _ Fault) { w.yarn.roll() }},
 	{ShakeYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.unsure = w.after(f.Time) }},
 	{StopNode, 3 * time.Minute, false, on((*World).nodes, (*node).stop)},
 	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.silent = n.w.after(d) })},

@@ -85,12 +85,24 @@ const mostAttempts = 50
 func (y *yarn) keys() books.Keys {
 	r := y.w.stream(fmt.Sprint("keys of ResourceManager ", y.starts))
 	y.starts++
-	key := func(id int32) books.Key {
-		secret := make([]byte, 20)
-		_, _ = reader{r}.Read(secret)
-		return books.Key{ID: id, Secret: secret}
+	return books.Keys{AMRM: key(r, 1), NM: key(r, 2), Container: key(r, 3), Client: key(r, 4), Delegation: key(r, 5)}
+}
+
+func key(r *rand.Rand, id int32) books.Key {
+	secret := make([]byte, 20)
+	_, _ = reader{r}.Read(secret)
+	return books.Key{ID: id, Secret: secret}
+}
+
+// rolledKey is the id of the key of roll.
+const rolledKey = 6
+
+// roll gives the ResourceManager another key for the tokens of masters. It accepts the last key, too, for a
+// day in a real cluster, which no run takes: so a key rolls once.
+func (y *yarn) roll() {
+	if y.rm.AMRMKeyID() != rolledKey {
+		y.step(books.KeyRolled{Key: key(y.w.stream("rolled key"), rolledKey)})
 	}
-	return books.Keys{AMRM: key(1), NM: key(2), Container: key(3), Client: key(4), Delegation: key(5)}
 }
 
 // later does something after the time that a message takes.
