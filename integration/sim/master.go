@@ -28,6 +28,7 @@ type master struct {
 	process *engine.Process
 	ctx     context.Context //nolint:containedctx // what its fibers run under
 	mux     *rolerpc.Mux    // nil before its start
+	demand  *demand         // nil before its start
 	desk    *appmaster.Desk // while it serves clients
 	serving context.Context //nolint:containedctx // of its front
 	exit    records.ExitStatus
@@ -100,7 +101,7 @@ func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 		Access: launch.Access{Attempt: m.attempt.Attempt, Application: m.attempt.Application.String()},
 		Workers: appmaster.Workers{Address: m.address(), Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
 			calls := rpc{y: w.yarn, process: m.process, node: n, jitter: w.stream("calls of " + m.address())}
-			return yarnworkers.New(yarnworkers.Config{
+			provider, err := yarnworkers.New(yarnworkers.Config{
 				ResourceManager: amrm.New(amrm.Options{
 					Addresses: []string{"resourcemanager:8030"}, Attempt: m.attempt, Token: credentials.ByKind(creds.KindAMRM),
 					RPC: yarnrpc.Options{Connect: calls.connect},
@@ -111,6 +112,11 @@ func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 				Heartbeat:       w.config.Duration(config.YarnHeartbeatInterval),
 				RequestInterval: w.config.Duration(config.YarnContainerRequestInterval),
 			}, logger)
+			if err != nil {
+				return nil, err
+			}
+			m.demand = newDemand(provider)
+			return m.demand, nil
 		}},
 		Front:   func(d appmaster.Desk) appmaster.Front { return front{m, d} },
 		Entropy: ids.Source{Reader: reader{w.stream("ids of " + m.address())}},

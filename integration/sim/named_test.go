@@ -72,6 +72,7 @@ var named = map[string]struct {
 	"answer to a start lost":                    {one(0, "startContainers", sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered startContainers")}, 0},
 	"answer to the end lost":                    {one(0, finishes, sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered finishApplicationMaster")}, 0},
 	"HDFS away during the commit":               {one(0, commits, sim.StopHDFS, 0, minute), sim.Facts{Calls: hit("held rename2")}, 0},
+	"no room at first":                          {one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Facts{Waited: minute / 2}, 0},
 	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{Workers: 1}, 1},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered rename2")}, 0},
 }
@@ -90,7 +91,7 @@ func TestNamedSchedules(t *testing.T) {
 			report(t, n.Schedule, r)
 			got, least := r.Facts, n.least
 			if got.Masters < least.Masters || got.Workers < least.Workers || got.Hosts < least.Hosts || got.Streams < least.Streams ||
-				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Excused < least.Excused || got.Rekeyed < least.Rekeyed {
+				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Excused < least.Excused || got.Rekeyed < least.Rekeyed || got.Waited < least.Waited {
 				t.Errorf("the run has %+v, want at least %+v", got, least)
 			}
 			if n.most > 0 && got.Workers > n.most {

@@ -19,14 +19,15 @@ type Result struct {
 
 // Facts are plain counts, by which a named schedule shows that it has met its failure.
 type Facts struct {
-	Masters, Workers, Hosts int // processes that were started
-	Beside                  int // masters that were started while another one of their application ran
-	NoHosts                 int // hosts that could not be started
-	Excused                 int // applications that need not succeed
-	Streams                 int // that workers have opened to roles
-	Rekeyed                 int // calls of masters with a token of a rolled key
-	Outdated                int // messages that came as from a leader of an earlier grant
-	Reruns                  int // runs of tasks after the first one of each in its job
+	Masters, Workers, Hosts int           // processes that were started
+	Beside                  int           // masters that were started while another one of their application ran
+	NoHosts                 int           // hosts that could not be started
+	Excused                 int           // applications that need not succeed
+	Waited                  time.Duration // for containers, of all masters
+	Streams                 int           // that workers have opened to roles
+	Rekeyed                 int           // calls of masters with a token of a rolled key
+	Outdated                int           // messages that came as from a leader of an earlier grant
+	Reruns                  int           // runs of tasks after the first one of each in its job
 	// Calls counts the calls to HDFS and YARN that a fault has hit, by "fate name". A call is held
 	// because its server does not answer yet, refused because its server is away, lost before its
 	// effect, or unanswered after its effect.
@@ -59,7 +60,13 @@ const (
 	restTime = 10 * time.Minute
 )
 
-var errLate = errors.New("the jobs have not ended")
+// mostEvents is how many events a run may have. A role that never comes to rest has more.
+const mostEvents = 500_000
+
+var (
+	errLate = errors.New("the jobs have not ended")
+	errBusy = errors.New("something never comes to rest")
+)
 
 // Run runs a schedule. The log gets the transcript; it may be nil. The error says that the run could not
 // begin.
@@ -94,7 +101,12 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 }
 
 // goesOn takes the next event; false: there is none, or a rule is broken.
-func (w *World) goesOn() bool { return w.watch.broken == nil && w.engine.Step() }
+func (w *World) goesOn() bool {
+	if w.engine.Events() >= mostEvents {
+		w.watch.note(allEnds, errBusy)
+	}
+	return w.watch.broken == nil && w.engine.Step()
+}
 
 // busy reports whether a client waits.
 func (w *World) busy() bool {

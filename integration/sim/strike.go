@@ -31,6 +31,7 @@ const (
 	ForgetYARN   FaultKind = "forget YARN"   // the ResourceManager starts again without its state
 	RollKey      FaultKind = "roll key"      // the ResourceManager signs the tokens of masters with another key; once in a run
 	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
+	FillNodes    FaultKind = "fill nodes"    // other tenants of the cluster take all room
 	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
 	HangNode     FaultKind = "hang node"     // a NodeManager answers no calls
 	BreakNode    FaultKind = "break node"    // task hosts do not start there
@@ -70,6 +71,7 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{ForgetYARN, 0, false, func(w *World, _ Fault) { w.yarn.forget() }},
 	{RollKey, 0, false, func(w *World, _ Fault) { w.yarn.roll() }},
 	{ShakeYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.unsure = w.after(f.Time) }},
+	{FillNodes, 3 * time.Minute, false, func(w *World, f Fault) { w.yarn.full = w.after(f.Time) }},
 	{StopNode, 3 * time.Minute, false, on((*World).nodes, (*node).stop)},
 	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.silent = n.w.after(d) })},
 	{BreakNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.broken = n.w.after(d) })},
@@ -82,7 +84,9 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 // strike lets a fault happen. Without a victim nothing happens.
 func (w *World) strike(f Fault) {
 	w.logger.WithField("fault", f).Info("fault")
-	w.calm = max(w.calm, w.since()+f.Time)
+	if f.Kind != FillNodes { // which nobody but YARN notices
+		w.calm = max(w.calm, w.since()+f.Time)
+	}
 	for _, k := range kinds {
 		if k.kind == f.Kind {
 			k.strike(w, f)

@@ -52,6 +52,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"each container is used or given back", containersAreUsed},
 	{"an ended application removes its staged files", stagedFilesAreRemoved},
 	{"slots are granted once", slotsAreGrantedOnce},
+	{"YARN knows what a master wants", yarnKnowsTheDemand},
 	{"a job ends in one state", jobsEndOnce},
 	{"an old attempt changes nothing", oldMastersChangeNothing},
 }

@@ -38,6 +38,8 @@ type yarn struct {
 	// away is until when the ResourceManager answers nobody, and unsure until when calls to YARN are lost
 	// at times.
 	away, unsure time.Time
+	// full is until when other tenants of the cluster take all room.
+	full time.Time
 }
 
 // node is a machine with a NodeManager.
@@ -197,7 +199,12 @@ func (n *node) step(e books.NodeEvent) (answer books.Answer) {
 // report sends a message to the ResourceManager, which does not get it while it is away or out of reach.
 func (n *node) report(m books.ToResourceManager) {
 	n.later(func() {
-		if now := n.w.engine.Now(); !now.Before(n.away) && !now.Before(n.cut) {
+		now := n.w.engine.Now()
+		if beat, is := m.(books.NodeReport); is && now.Before(n.full) {
+			beat.Beat = false // so the node gets no containers
+			m = beat
+		}
+		if !now.Before(n.away) && !now.Before(n.cut) {
 			n.yarn.step(m)
 		}
 	})
