@@ -138,8 +138,9 @@ func describePrograms(o Outside, shares budget.Shares, limits userdriver.Limits,
 		Application: o.Attempt.Application.String(),
 		Options:     o.forOthers(),
 		Environment: o.Programs.Environment,
-		LogDir:      o.Programs.LogDir,
+		Machine:     o.Programs.Machine,
 		Limits:      limits,
+		Entropy:     o.Entropy,
 		Reach: func() *msg.Reach {
 			current := creds.Credentials{Tokens: tokens.Current().Tokens}
 			return &msg.Reach{HadoopConf: o.Launch.HadoopConf, User: o.Launch.User, Tokens: current.Marshal()}

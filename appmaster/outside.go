@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -107,8 +108,8 @@ type Desk struct {
 // Programs describes the process beside which users' programs run.
 type Programs struct {
 	Environment []string // all variables of the process
-	LogDir      string   // for programs' logs
 	WorkDir     string   // of the container; "": the process' working directory
+	Machine     userdriver.Machine
 }
 
 // forOthers returns the options for workers and users' programs: without the variables that are only for

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -81,7 +82,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 			endpoint.Session, endpoint.Room, endpoint.AnswersMemory = d.Session, d.Room, d.AnswersMemory
 			return restPort{rest.New(endpoint, d.Gateway, logger), p.ports.rest}
 		},
-		Programs:   &Programs{Environment: env.variables, LogDir: env.logDir, WorkDir: env.workDir},
+		Programs:   &Programs{Environment: env.variables, WorkDir: env.workDir, Machine: userdriver.Local(env.logDir)},
 		FreeMemory: debug.FreeOSMemory,
 	}, logger)
 	if err != nil {

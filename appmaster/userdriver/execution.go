@@ -1,22 +1,25 @@
 package userdriver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // execution runs the jobs that a program executes.
 type execution struct {
 	*Process
-	words chan said
-	some  bool         // whether the cluster has accepted a job
-	last  msg.JobEnded // the end of the last job for which the program waited, or which the cluster refused
+	word  said          // the newest; listen changes it before heard, and not again before taken
+	heard chan struct{} // has room for one element: word is new
+	taken chan struct{} // likewise: listen may receive the next
+	some  bool          // whether the cluster has accepted a job
+	last  msg.JobEnded  // the end of the last job for which the program waited, or which the cluster refused
 }
 
 // said is what a program has sent: a job, or the reason why no other follows.
@@ -30,56 +33,67 @@ type said struct {
 // has succeeded. last is the end of the last job for which the program waited, or which the cluster
 // refused. Serve closes the program's connection. Jobs that still run continue. Call it once.
 func (p *Process) Serve(ctx context.Context) (last msg.JobEnded, err error) {
-	x := execution{Process: p, words: make(chan said)}
+	x := execution{Process: p, heard: make(chan struct{}, 1), taken: make(chan struct{}, 1)}
 	err = x.serve(ctx)
 	return x.last, err
 }
 
 func (x *execution) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var listening sync.WaitGroup
-	defer listening.Wait()
-	defer cancel(nil)
+	var listening sched.Group
+	defer func() {
+		cancel(nil)
+		listening.Wait(ctx)
+		if len(x.heard) > 0 { // nobody has taken the word
+			x.word.leave()
+		}
+	}()
 	// This ends all sending and receiving with ctx.
-	context.AfterFunc(ctx, func() { _ = x.driver.HangUp() })
-	listening.Go(func() { x.listen(ctx) }) // ends with the program, at the latest with ctx
+	sched.OnEnd(ctx, func() { _ = x.child.HangUp() })
+	listening.Go(ctx, func() { x.listen(ctx) }) // ends with the program, at the latest with ctx
 	for {
-		var next said
-		select {
-		case next = <-x.words:
-		case tokens := <-x.tokens:
-			x.tell(msg.UpdateTokens{Tokens: tokens})
-			continue
-		case <-ctx.Done():
+		switch sched.First(ctx, x.heard, x.renewed) {
+		case 0:
+			next := x.take()
+			if next.err != nil {
+				return next.err
+			}
+			if err := x.execute(ctx, &next); err != nil {
+				return err
+			}
+		case 1:
+			x.renew()
+		default:
 			return context.Cause(ctx)
-		}
-		if next.err != nil {
-			return next.err
-		}
-		if err := x.execute(ctx, &next); err != nil {
-			return err
 		}
 	}
 }
 
-// listen receives jobs from the program, until no other follows.
+// listen receives jobs from the program, until no other follows. It is one job ahead at most, because a job
+// takes memory.
 func (x *execution) listen(ctx context.Context) {
 	for {
-		graph, leave, err := x.driver.Next(ctx)
-		select {
-		case x.words <- said{graph, leave, err}:
-		case <-ctx.Done():
-			leave()
-			return
-		}
-		if err != nil {
+		graph, leave, err := x.child.Next(ctx)
+		x.word = said{graph, leave, err}
+		x.heard <- struct{}{} // never blocks
+		if err != nil || sched.First(ctx, x.taken) < 0 {
 			return
 		}
 	}
+}
+
+// take returns the word that was heard, and lets listen continue.
+func (x *execution) take() said {
+	word := x.word
+	x.taken <- struct{}{} // never blocks
+	return word
 }
 
 // tell sends a message to the program. It ignores errors, because Next reports how the program ended.
-func (x *execution) tell(m msg.Message) { _ = x.driver.Tell(m) }
+func (x *execution) tell(m msg.Message) { _ = x.child.Tell(m) }
+
+// renew sends the newest tokens to the program.
+func (x *execution) renew() { x.tell(msg.UpdateTokens{Tokens: x.drivers.tokensOf(x.Process)}) }
 
 // execute runs one job. It returns an error if the program ends meanwhile, or executes a second job:
 // messages about two jobs could not be told apart.
@@ -109,7 +123,7 @@ func (x *execution) execute(ctx context.Context, next *said) error {
 func (x *execution) submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
 	job := x.program.Job
 	if job == "" || x.some {
-		job = ids.JobID(ids.Random())
+		job = ids.JobID(x.drivers.config.Entropy.Random())
 	}
 	err := x.drivers.cluster.Submit(ctx, x.program, job, graph)
 	if x.program.submitted != nil {
@@ -122,45 +136,44 @@ func (x *execution) submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.J
 func (x *execution) follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph) error {
 	following, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	type outcome struct {
-		ended msg.JobEnded
-		err   error
-	}
-	outcomes := make(chan outcome, 1)
-	var followed sync.WaitGroup
-	defer followed.Wait()
+	var ended msg.JobEnded // it and err are read after over
+	var err error
+	over := make(chan struct{}, 1)
+	var followed sched.Group
+	defer followed.Wait(ctx)
 	defer stop(nil)
-	followed.Go(func() {
-		ended, err := x.drivers.cluster.Follow(following, job, graph, func(name string, epoch int, records []byte) error {
-			if err := x.driver.Tell(msg.CollectedRecords{Name: name, Epoch: epoch, Records: records}); err != nil {
+	followed.Go(ctx, func() {
+		ended, err = x.drivers.cluster.Follow(following, job, graph, func(name string, epoch int, records []byte) error {
+			if err := x.child.Tell(msg.CollectedRecords{Name: name, Epoch: epoch, Records: records}); err != nil {
 				return fmt.Errorf("%w: %w", errNotHeard, err)
 			}
 			return nil
 		})
-		outcomes <- outcome{ended, err}
+		over <- struct{}{}
 	})
 	for {
-		select {
-		case o := <-outcomes:
-			if errors.Is(o.err, errNotHeard) {
+		switch sched.First(ctx, over, x.heard, x.renewed) {
+		case 0:
+			if errors.Is(err, errNotHeard) {
 				continue // the program has ended, and listen receives the reason
 			}
-			if o.err != nil {
-				return o.err
+			if err != nil {
+				return err
 			}
-			x.last = o.ended
-			x.tell(o.ended)
+			x.last = ended
+			x.tell(ended)
 			return nil
-		case tokens := <-x.tokens:
-			x.tell(msg.UpdateTokens{Tokens: tokens})
-		case next := <-x.words:
+		case 1:
+			next := x.take()
 			next.leave()
-			_ = x.driver.HangUp() // the follower may be sending to a program that does not receive
+			_ = x.child.HangUp() // the follower may be sending to a program that does not receive
 			if next.err != nil {
 				return next.err
 			}
-			return errSeveralJobs
-		case <-ctx.Done():
+			return cmp.Or(context.Cause(ctx), errSeveralJobs)
+		case 2:
+			x.renew()
+		default:
 			return context.Cause(ctx)
 		}
 	}

@@ -76,16 +76,23 @@ func (c *fakeCluster) Follow(ctx context.Context, job ids.JobID, graph *jobgraph
 	}
 }
 
-func newDrivers(t *testing.T, c Cluster, limits Limits) *Drivers {
+// testDrivers are Drivers whose programs have their logs in a folder.
+type testDrivers struct {
+	*Drivers
+	logDir string
+}
+
+func newDrivers(t *testing.T, c Cluster, limits Limits) testDrivers {
 	t.Helper()
-	return New(Config{
-		Application: "application_1_0001", Environment: os.Environ(), LogDir: t.TempDir(), Limits: limits,
+	logs := t.TempDir()
+	return testDrivers{New(Config{
+		Application: "application_1_0001", Environment: os.Environ(), Machine: Local(logs), Limits: limits,
 		Reach: func() *msg.Reach { return new(msg.Reach) },
-	}, c, quiet())
+	}, c, quiet()), logs}
 }
 
 // start starts the tests' program, attached.
-func start(t *testing.T, c Cluster, limits Limits, words ...string) (*Drivers, *Process) {
+func start(t *testing.T, c Cluster, limits Limits, words ...string) (testDrivers, *Process) {
 	t.Helper()
 	d := newDrivers(t, c, limits)
 	p, err := d.Start(t.Context(), Program{File: os.Args[0], Arguments: words, Log: Log})
@@ -101,9 +108,9 @@ func start(t *testing.T, c Cluster, limits Limits, words ...string) (*Drivers, *
 }
 
 // logged returns the content of a program's log.
-func logged(t *testing.T, d *Drivers, suffix string) string {
+func logged(t *testing.T, d testDrivers, suffix string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(d.config.LogDir, Log+suffix))
+	text, err := os.ReadFile(filepath.Join(d.logDir, Log+suffix))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,11 @@ package userdriver
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // sampleInterval is how often the package measures the memory of programs. It is short because a plan of
@@ -15,17 +15,14 @@ import (
 // ApplicationMaster too.
 const sampleInterval = 200 * time.Millisecond
 
-// Watch ends programs that hold too much memory, until ctx ends.
+// Watch ends programs that hold too much memory, until ctx ends. If nothing measures memory, it returns at
+// once.
 func (d *Drivers) Watch(ctx context.Context) {
-	ticker := time.NewTicker(sampleInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			d.relieve()
-		case <-ctx.Done():
-			return
-		}
+	if d.config.Machine.Measure == nil {
+		return
+	}
+	for sched.Sleep(ctx, sampleInterval) == nil {
+		d.relieve()
 	}
 }
 
@@ -35,19 +32,24 @@ func (d *Drivers) relieve() {
 	containerMB, shareMB := d.config.Limits.ContainerMB, d.config.Limits.EachMB+memory.Overhead
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var usages []memory.Usage[int]
+	var pids []int
 	byPID := make(map[int]*Process)
 	for p := range d.running {
-		if p.driver != nil {
-			pid := p.driver.PID()
+		if p.child != nil {
+			pid := p.child.PID()
 			byPID[pid] = p
-			usages = append(usages, memory.Usage[int]{ID: pid, Resident: memory.OfTree(pid), Share: config.Bytes(shareMB) * config.Mebibyte})
+			pids = append(pids, pid)
 		}
 	}
-	if len(usages) == 0 {
+	if len(pids) == 0 {
 		return
 	}
-	victim, found := memory.Victim(containerMB, memory.OfProcess(os.Getpid()), usages)
+	own, trees := d.config.Machine.Measure(pids)
+	var usages []memory.Usage[int]
+	for i, pid := range pids {
+		usages = append(usages, memory.Usage[int]{ID: pid, Resident: trees[i], Share: config.Bytes(shareMB) * config.Mebibyte})
+	}
+	victim, found := memory.Victim(containerMB, own, usages)
 	if !found {
 		return
 	}
@@ -55,5 +57,5 @@ func (d *Drivers) relieve() {
 		victim.Resident.Megabytes(), shareMB, config.JobManagerProcessSize, containerMB)
 	p := byPID[victim.ID]
 	p.killed.CompareAndSwap(nil, &why)
-	p.driver.Kill()
+	p.child.Kill()
 }

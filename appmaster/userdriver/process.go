@@ -43,8 +43,9 @@ type Program struct {
 type Process struct {
 	drivers *Drivers
 	program Program
-	driver  *driver.Driver
-	tokens  chan msg.Secret        // to be sent to the program; only the newest tokens wait, so it has room for one
+	child   Child                  // nil before its process runs
+	tokens  msg.Secret             // the newest; nil: those with which it was started
+	renewed chan struct{}          // has room for one element: tokens are new
 	tail    logging.Tail           // the end of what it has printed on stderr
 	killed  atomic.Pointer[string] // why this process has killed it, or nil
 	logs    []io.Closer
@@ -53,7 +54,7 @@ type Process struct {
 
 // Start starts a program.
 func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err error) {
-	p := &Process{drivers: d, program: program, tokens: make(chan msg.Secret, 1)}
+	p := &Process{drivers: d, program: program, renewed: make(chan struct{}, 1)}
 	d.add(p) // before Reach is called, so that the program misses no tokens
 	defer func() {
 		if err != nil {
@@ -64,7 +65,7 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 	p.after = []func() error{func() error { d.remove(p); return nil }}
 	var streams []io.Writer
 	for _, suffix := range []string{".stdout", suffixStderr} {
-		file, err := logging.OpenFile(d.config.LogDir, program.Log+suffix)
+		file, err := d.config.Machine.OpenLog(program.Log + suffix)
 		if err != nil {
 			return nil, err
 		}
@@ -72,15 +73,14 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 		streams = append(streams, file)
 	}
 	limits := d.config.Limits
-	_, err = driver.Start(ctx, program.File, program.Arguments, driver.Options{
+	err = d.config.Machine.Start(ctx, program.File, program.Arguments, driver.Options{
 		Config: program.Options.Set(), Detached: program.Detached, Reach: d.config.Reach(), Env: environment(d.config.Environment, limits.EachMB),
 		MaxJob: limits.Job, Hold: limits.Hold,
 		Stdout: streams[0], Stderr: io.MultiWriter(p.tail.Source(), streams[1]),
-		Begun: func(begun *driver.Driver) { d.begun(p, begun) },
 		LeftBehind: func(processes int) {
 			d.logger.WithFields(logrus.Fields{"program": program.Log, "processes": processes}).Warn("program left children behind, which are killed")
 		},
-	})
+	}, func(child Child) { d.begun(p, child) })
 	return p, err
 }
 
@@ -119,7 +119,7 @@ func (p *Process) Reason(err error) error {
 
 // Close ends the program, if it has not ended, and waits for its end.
 func (p *Process) Close() error {
-	return errors.Join(p.driver.Close(), p.closeLogs(), runAll(p.after))
+	return errors.Join(p.child.Close(), p.closeLogs(), runAll(p.after))
 }
 
 func (p *Process) closeLogs() error {

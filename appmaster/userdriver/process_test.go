@@ -47,10 +47,10 @@ func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
 			}
 		}
 	}
-	childOf := func(t *testing.T, d *Drivers) (pid int) {
+	childOf := func(t *testing.T, d testDrivers) (pid int) {
 		t.Helper()
 		await(t, func() bool {
-			text, _ := os.ReadFile(filepath.Join(d.config.LogDir, Log+".stdout")) // it may not be there yet
+			text, _ := os.ReadFile(filepath.Join(d.logDir, Log+".stdout")) // it may not be there yet
 			n, _ := fmt.Sscanf(string(text), "child %d\n", &pid)
 			return n == 1
 		})

@@ -99,7 +99,7 @@ func (p *Programs) Plan(ctx context.Context, run Run) (graph jobgraph.JobGraph, 
 		err = errors.Join(err, started.Close())
 		leave()
 	}()
-	graph, leave, err = started.driver.Next(ctx)
+	graph, leave, err = started.child.Next(ctx)
 	return graph, badProgram(ctx, started.Explain(err))
 }
 
@@ -199,7 +199,7 @@ func (p *Programs) start(ctx context.Context, at *place, run Run, program Progra
 	if err != nil {
 		return nil, badProgram(ctx, err)
 	}
-	at.begun(started.driver.PID())
+	at.begun(started.child.PID())
 	started.after = append(after, started.after...)
 	return started, nil
 }

@@ -2,14 +2,14 @@
 // program, and those that a session's users run.
 //
 // Each program is a child process, with a control connection (package driver), an environment without the
-// ApplicationMaster's own variables, and two logs. The program plans jobs. The package submits them to its
+// ApplicationMaster's own variables, and two logs; Machine starts it. The program plans jobs. The package submits them to its
 // Cluster, and tells the program what becomes of them. All programs share the ApplicationMaster's
 // container: if the container is about to exceed its memory, the package ends the program furthest above
 // its share.
 //
 // A program has one goroutine that receives from it and one that follows its job, for as long as Serve
-// runs. Programs owns one goroutine for each program that continues after its first job. The package must
-// never import a role.
+// runs. Programs owns one goroutine for each program that continues after its first job. All but Programs
+// also runs in the simulation. The package must never import a role.
 package userdriver
 
 import (
@@ -23,9 +23,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -43,10 +41,12 @@ type Config struct {
 	Application string        // its id, which programs get
 	Options     config.Config // of the cluster; programs plan with them
 	Environment []string      // of this process; programs get it without the process' own variables
-	LogDir      string        // for programs' logs
+	Machine     Machine
 	Limits      Limits
 	// Reach returns how programs reach files from now on. It may be called from any goroutine.
 	Reach func() *msg.Reach
+	// Entropy makes the ids of jobs.
+	Entropy ids.Source
 }
 
 // Limits bound what programs take of the ApplicationMaster's container.
@@ -66,7 +66,7 @@ type Drivers struct {
 	cluster Cluster
 	logger  logrus.FieldLogger
 
-	mu      sync.Mutex // guards running, and the field driver of each
+	mu      sync.Mutex // guards running, and the fields child and tokens of each
 	running map[*Process]struct{}
 }
 
@@ -81,18 +81,25 @@ func (d *Drivers) UpdateTokens(tokens msg.Secret) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for p := range d.running {
+		p.tokens = tokens
 		select {
-		case <-p.tokens:
+		case p.renewed <- struct{}{}:
 		default:
 		}
-		p.tokens <- tokens
 	}
+}
+
+// tokensOf returns the newest tokens for a program.
+func (d *Drivers) tokensOf(p *Process) msg.Secret {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return p.tokens
 }
 
 // Note appends a line to the standard error log with the given name: why its program failed, or what may be
 // wrong with a job. The program has reported this only to the ApplicationMaster, and users look in the log.
 func (d *Drivers) Note(log, what string) {
-	file, err := logging.OpenFile(d.config.LogDir, log+suffixStderr)
+	file, err := d.config.Machine.OpenLog(log + suffixStderr)
 	if err == nil {
 		_, err = fmt.Fprintf(file, "bobbin: %s\n", strings.TrimRight(what, "\n"))
 		err = errors.Join(err, file.Close())
@@ -115,8 +122,8 @@ func (d *Drivers) remove(p *Process) {
 }
 
 // begun notes that a program's process runs.
-func (d *Drivers) begun(p *Process, begun *driver.Driver) {
+func (d *Drivers) begun(p *Process, child Child) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.driver = begun
+	p.child = child
 }
