@@ -111,7 +111,10 @@ func (c *client) prepare(ctx context.Context, mode launch.Mode, job *launch.Job)
 	if c.staged, err = c.area().Begin(ctx, c.app.String(), files...); err != nil {
 		return "", err
 	}
-	master := launch.AppMaster{Mode: mode, StagingDir: c.staged.Dir, User: "alice", ProgramRef: msg.Program{Name: programFile.Name, SHA256: programHash}}
+	master := launch.AppMaster{
+		Mode: mode, Attached: mode == launch.Application, StagingDir: c.staged.Dir, User: "alice",
+		ProgramRef: msg.Program{Name: programFile.Name, SHA256: programHash},
+	}
 	if err = c.stage(ctx, &master, job); err != nil {
 		_, discarded := again(ctx, func() (struct{}, error) { return struct{}{}, c.staged.Discard(ctx) })
 		return "", errors.Join(err, discarded)

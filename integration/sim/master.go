@@ -76,6 +76,11 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 		}
 	}, func() {
 		m.ended = w.engine.Now()
+		for _, p := range w.planners { // the NodeManager kills the process group
+			if p.master == m {
+				p.process.Kill()
+			}
+		}
 		if m.exit != records.ExitSuccess && int(m.attempt.Attempt) == w.attempts {
 			w.excuse(m.attempt.Application, "its last attempt has failed")
 		}
@@ -118,8 +123,9 @@ func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 			m.demand = newDemand(provider)
 			return m.demand, nil
 		}},
-		Front:   func(d appmaster.Desk) appmaster.Front { return front{m, d} },
-		Entropy: ids.Source{Reader: reader{w.stream("ids of " + m.address())}},
+		Front:    func(d appmaster.Desk) appmaster.Front { return front{m, d} },
+		Programs: m.programs(description.Mode),
+		Entropy:  ids.Source{Reader: reader{w.stream("ids of " + m.address())}},
 	}, logger)
 	if err != nil {
 		return err

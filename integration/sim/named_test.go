@@ -25,6 +25,12 @@ func on(seed uint64, s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// program is a schedule whose jobs are executed by the program of one application.
+func program(s sim.Schedule) sim.Schedule {
+	s.Mode = sim.Application
+	return s
+}
+
 // hit is a call that a fault must hit.
 func hit(call string) map[string]int { return map[string]int{call: 1} }
 
@@ -75,6 +81,8 @@ var named = map[string]struct {
 	"no room at first":                          {one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Facts{Waited: minute / 2}, 0},
 	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{Workers: 1}, 1},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered rename2")}, 0},
+	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{Failed: 1}, 0},
+	"program starts again":                      {program(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{Masters: 2, Programs: 2}, 0},
 }
 
 // TestNamedSchedules would catch a failure of docs/reliability.md that breaks a rule, and a schedule that
@@ -91,7 +99,8 @@ func TestNamedSchedules(t *testing.T) {
 			report(t, n.Schedule, r)
 			got, least := r.Facts, n.least
 			if got.Masters < least.Masters || got.Workers < least.Workers || got.Hosts < least.Hosts || got.Streams < least.Streams ||
-				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Excused < least.Excused || got.Rekeyed < least.Rekeyed || got.Waited < least.Waited {
+				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Excused < least.Excused || got.Rekeyed < least.Rekeyed || got.Waited < least.Waited ||
+				got.Programs < least.Programs || got.Failed < least.Failed {
 				t.Errorf("the run has %+v, want at least %+v", got, least)
 			}
 			if n.most > 0 && got.Workers > n.most {

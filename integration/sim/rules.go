@@ -95,6 +95,9 @@ func nothingIsLeft(w *watch) {
 				left = append(left, fmt.Errorf("master %s runs", m.address()))
 			}
 		}
+		for _, p := range w.w.runningPrograms() {
+			left = append(left, fmt.Errorf("%s runs", p.process.Name))
+		}
 		for _, k := range w.w.runningWorkers() {
 			left = append(left, fmt.Errorf("worker %s runs", k.id))
 		}
@@ -106,13 +109,15 @@ func nothingIsLeft(w *watch) {
 }
 
 // outputsAreWhole reads what each job has left: one part for each sink with each name once, _SUCCESS, and
-// nothing else. Without success there is no _SUCCESS either.
+// nothing else. An output without _SUCCESS belongs to an application that need not succeed, and has not succeeded.
 func outputsAreWhole(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
+			// A session may succeed without its jobs.
+			excused := w.w.excused[c.app] && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
 			for _, j := range c.jobs {
 				for _, dir := range j.outputs() {
-					if w.w.excused[c.app] && !w.w.hdfs.exists(dir+"/_SUCCESS") {
+					if excused && !w.w.hdfs.exists(dir+"/_SUCCESS") {
 						continue
 					}
 					if err := w.w.isWhole(j, dir); err != nil {
@@ -203,6 +208,10 @@ func mastersRemoveNothing(w *watch) {
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
 		// Each attempt replaces access.json, and a session gives up programs.
 		if op.Kind != dfsmodel.Delete || path.Base(op.Path) == launch.AccessFile || strings.Contains(op.Path, "/refs.d/") || strings.Contains(op.Path, "/cache/") {
+			return nil
+		}
+		// A job that fails before its application ends leaves nothing.
+		if w.w.mode == Application && (strings.Contains(op.Path, "/_temporary/discarded-") || path.Base(op.Path) == "_temporary" && !op.Recursive) {
 			return nil
 		}
 		for _, m := range w.w.masters {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Result is what a run has shown.
@@ -28,6 +30,8 @@ type Facts struct {
 	Rekeyed                 int           // calls of masters with a token of a rolled key
 	Outdated                int           // messages that came as from a leader of an earlier grant
 	Reruns                  int           // runs of tasks after the first one of each in its job
+	Programs                int           // of applications, that were started
+	Failed                  int           // applications that have failed
 	// Calls counts the calls to HDFS and YARN that a fault has hit, by "fate name". A call is held
 	// because its server does not answer yet, refused because its server is away, lost before its
 	// effect, or unanswered after its effect.
@@ -53,8 +57,8 @@ const (
 )
 
 const (
-	// mostTime is how long the jobs may take. Faults end long before.
-	mostTime = time.Hour
+	// mostTime is how long the jobs may take, also one after the other. Faults end long before.
+	mostTime = 2 * time.Hour
 	// restTime is the time in which everything comes to rest after the end of the last master. YARN ends
 	// what is left of an application; a lost machine is noticed late.
 	restTime = 10 * time.Minute
@@ -80,9 +84,12 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 		return Result{}, err
 	}
 	w.watch.look()
-	if s.Session {
+	switch s.Mode {
+	case Session:
 		w.startClient("a session", w.jobs, w.session)
-	} else {
+	case Application:
+		w.startClient("an application", w.jobs, w.application)
+	default:
 		for _, j := range w.jobs {
 			w.startClient(string(j.id), []*job{j}, j.perJob)
 		}
@@ -95,6 +102,11 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	for end := w.engine.Now().Add(restTime); w.running() && w.engine.Now().Before(end) && w.goesOn(); {
 	}
 	w.watch.atRest()
+	for _, c := range w.clients {
+		if c.report.FinalStatus == records.FinalFailed {
+			w.facts.Failed++
+		}
+	}
 	w.watch.note(nothingLeft, w.collect())
 	w.watch.note(noPanic, w.engine.Err())
 	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken, Suspects: w.watch.suspects, Facts: w.facts}, nil
@@ -120,5 +132,5 @@ func (w *World) busy() bool {
 
 // running reports whether a process of an application runs.
 func (w *World) running() bool {
-	return len(w.runningMasters())+len(w.runningWorkers())+len(w.runningHosts()) > 0
+	return len(w.runningMasters())+len(w.runningPrograms())+len(w.runningWorkers())+len(w.runningHosts()) > 0
 }

@@ -8,13 +8,30 @@ import (
 	"time"
 )
 
+// Mode is how the jobs of a schedule run.
+type Mode int
+
+// The modes.
+const (
+	PerJob      Mode = iota // each job is an application
+	Session                 // the jobs share a session
+	Application             // the program of one application executes the jobs, one after the other
+)
+
+// GoString returns the mode as Go text.
+func (m Mode) GoString() string {
+	return [...]string{"sim.PerJob", "sim.Session", "sim.Application"}[m]
+}
+
+// drawMode draws a mode: most jobs have an application each.
+func drawMode(r *rand.Rand) Mode { return [...]Mode{PerJob, PerJob, Session, Application}[r.IntN(4)] }
+
 // Schedule is a run: jobs, and what goes wrong meanwhile. Draw makes one from a seed.
 type Schedule struct {
 	Seed uint64
 	// Jobs is how many of the seed's jobs run.
 	Jobs int
-	// Session is true if the jobs share a session. Otherwise each is an application.
-	Session bool
+	Mode Mode
 	// Attempts is how many attempts of an application YARN starts. 0: so many that each application succeeds.
 	Attempts int
 	// Tasks bounds the tasks of each vertex. 0: as many as the seed draws.
@@ -28,7 +45,7 @@ type Schedule struct {
 // Draw draws the schedule of a seed.
 func Draw(seed uint64) Schedule {
 	return Schedule{
-		Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Session: stream(seed, "mode").IntN(3) == 0,
+		Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Mode: drawMode(stream(seed, "mode")),
 		Attempts: drawAttempts(stream(seed, "attempts")), Faults: drawFaults(stream(seed, "faults")),
 	}
 }
@@ -50,8 +67,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Session: %t, Attempts: %d, Tasks: %d, Slots: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Session, s.Attempts, s.Tasks, s.Slots, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Tasks: %d, Slots: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Tasks, s.Slots, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and

@@ -21,6 +21,7 @@ const (
 	TakeBack     FaultKind = "take back"     // YARN takes the container of a worker
 	KillMaster   FaultKind = "kill master"
 	FreezeMaster FaultKind = "freeze master"
+	KillProgram  FaultKind = "kill program"  // of an application
 	CutStreams   FaultKind = "cut streams"   // all of one worker
 	StallStreams FaultKind = "stall streams" // likewise
 	OldLeader    FaultKind = "old leader"    // messages come again on these streams, as from or for an earlier leader
@@ -65,6 +66,10 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{OldLeader, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.eachLink(link.repeat) })},
 	{KillMaster, 0, false, on((*World).runningMasters, func(m *master, _ time.Duration) { m.kill() })},
 	{FreezeMaster, 6 * time.Minute, false, on((*World).runningMasters, func(m *master, d time.Duration) { m.w.freeze(m.process, d) })}, // longer than YARN waits
+	{KillProgram, 0, false, on((*World).runningPrograms, func(p *planner, _ time.Duration) {
+		p.w.excuse(p.master.attempt.Application, "its program is killed")
+		p.process.Kill()
+	})},
 	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.away = w.after(f.Time) }},
 	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.unsure = w.after(f.Time) }},
 	{StopYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.stop(f.Time) }},
@@ -125,6 +130,10 @@ func alive[T any](all []T, process func(T) *engine.Process) []T {
 
 func (w *World) runningMasters() []*master {
 	return alive(w.masters, func(m *master) *engine.Process { return m.process })
+}
+
+func (w *World) runningPrograms() []*planner {
+	return alive(w.planners, func(p *planner) *engine.Process { return p.process })
 }
 
 // runningWorkers are the workers whose TaskExecutors live.

@@ -12,28 +12,34 @@ import (
 const allocates = "appattempt.* allocate"
 
 // suspects has a schedule for each rule that Bobbin is known to break without high availability, and what it
-// does then. In each of them the master freezes until another attempt has begun, and continues because its
+// does then. In most of them the master freezes until another attempt has begun, and continues because its
 // NodeManager does not hear of that.
 var suspects = map[string]struct {
+	mode       sim.Mode
 	rule, does string
 	faults     []sim.Fault
 }{
 	"an answer of YARN counts from its receipt": {
-		"only the current attempt starts and stops containers", "stopContainers", []sim.Fault{
+		sim.PerJob, "only the current attempt starts and stops containers", "stopContainers", []sim.Fault{
 			{At: halfway, Call: allocates, Kind: sim.FreezeMaster, Time: 170 * time.Second},
 			{At: halfway + 6*time.Second, Kind: sim.CutNode, Victim: 1, Time: 5 * minute},
 		},
 	},
 	"a start of a container waits for no answer of YARN": {
-		"only the current attempt starts and stops containers", "startContainers", []sim.Fault{
+		sim.PerJob, "only the current attempt starts and stops containers", "startContainers", []sim.Fault{
 			{At: 2 * time.Second, Call: allocates, Kind: sim.FreezeMaster, Time: 3 * minute},
 			{At: 2 * time.Second, Call: allocates, Kind: sim.CutManager, Victim: 1, Time: 5 * minute},
 		},
 	},
 	"access.json has no fence": {
-		"an old attempt leaves access.json alone", "delete", []sim.Fault{
+		sim.PerJob, "an old attempt leaves access.json alone", "delete", []sim.Fault{
 			{Call: "appattempt.* load", Kind: sim.FreezeMaster, Time: 3 * minute},
 			{Call: "appattempt.* load", Kind: sim.CutManager, Victim: 1, Time: 5 * minute},
+		},
+	},
+	"a program starts again after a commit": {
+		sim.Application, "a later attempt does not write an output again", "output exists already", []sim.Fault{
+			{Call: commits, Kind: sim.KillMaster},
 		},
 	},
 }
@@ -44,7 +50,7 @@ func TestKnownSuspects(t *testing.T) {
 	for name, s := range suspects {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			schedule := sim.Schedule{Seed: long, Jobs: 1, Faults: s.faults}
+			schedule := sim.Schedule{Seed: long, Jobs: 1, Mode: s.mode, Faults: s.faults}
 			r, err := schedule.Run(nil)
 			if err != nil {
 				t.Fatal(err)

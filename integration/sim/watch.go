@@ -16,6 +16,7 @@ type watch struct {
 	w       *World
 	said    []func(worker *worker, m msg.Message) error // by a worker, or to it
 	tasks   []func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error
+	answers []func(p *planner, j *job, m msg.Message) error           // to a program, of its job
 	changes []func(op dfsmodel.Operation) error                       // of HDFS, after it has happened
 	masters []func(m *master) error                                   // that end by themselves
 	acts    []func(m *master, method string, on records.NodeID) error // of masters, as the call arrives
@@ -44,6 +45,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"a slot serves one allocation", slotsServeOne},
 	{"an attempt of a task runs once", attemptsRunOnce},
 	{nothingLeft, nothingIsLeft},
+	{"a program is told of its jobs", programsAreTold},
 	{"each application succeeds", applicationsSucceed},
 	{"outputs are whole", outputsAreWhole},
 	{"an output is committed once", outputsAreCommittedOnce},
@@ -64,6 +66,7 @@ var suspected = []struct { //nolint:gochecknoglobals // a constant table
 }{
 	{"only the current attempt starts and stops containers", mastersActInTime},
 	{"an old attempt leaves access.json alone", mastersKeepAccess},
+	{"a later attempt does not write an output again", attemptsShareOutputs},
 }
 
 func newWatch(w *World) *watch {
@@ -107,6 +110,15 @@ func (w *watch) begin(h *host, job ids.JobID, e ids.ExecutionAttemptID) {
 	for _, rule := range w.each {
 		for _, look := range rule.tasks {
 			w.check(rule, look(h, job, e))
+		}
+	}
+}
+
+// answer shows what a program is told of its job to the rules.
+func (w *watch) answer(p *planner, j *job, m msg.Message) {
+	for _, rule := range w.each {
+		for _, look := range rule.answers {
+			w.check(rule, look(p, j, m))
 		}
 	}
 }

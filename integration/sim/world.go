@@ -31,6 +31,7 @@ type World struct {
 	logger logrus.FieldLogger
 	traced bool // the log is read
 	config config.Config
+	mode   Mode
 	// attempts bounds those of an application. 0: nothing does.
 	attempts int
 	jobs     []*job
@@ -43,6 +44,7 @@ type World struct {
 
 	clients    []*client
 	masters    []*master                  // by age
+	planners   []*planner                 // by age
 	containers []*worker                  // by age
 	links      map[*engine.Process][]link // of its streams
 	silent     map[*engine.Process]bool   // their ends are told to nobody
@@ -86,7 +88,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		return nil, err
 	}
 	w := &World{
-		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options, attempts: s.Attempts,
+		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options, mode: s.Mode, attempts: s.Attempts,
 		end:     make(map[*engine.Process][]func()),
 		excused: make(map[records.ApplicationID]bool),
 		facts:   Facts{Calls: make(map[string]int)}, links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
