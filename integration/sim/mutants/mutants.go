@@ -70,6 +70,16 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "",
 	},
 	{
+		name: "program's second job not heard", file: "appmaster/userdriver/execution.go",
+		old: "sched.First(ctx, x.taken) < 0",
+		new: "sched.First(ctx, x.taken) <= 0",
+	},
+	{
+		name: "failed program counts as a success", file: "appmaster/application.go",
+		old: "case !errors.Is(why, io.EOF):",
+		new: "case errors.Is(why, io.ErrUnexpectedEOF):",
+	},
+	{
 		name: "ResourceManager's alarm not moved", file: "appmaster/resourcemanager/core.go",
 		old: "c.alarm = c.nextDue()\n",
 		new: "",
