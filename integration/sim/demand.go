@@ -2,8 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 )
@@ -44,46 +42,4 @@ func (d *demand) missing() int {
 		sum += total
 	}
 	return max(sum, 0)
-}
-
-const (
-	// settled is how long after the last fault YARN and masters have told each other what they missed.
-	settled = time.Minute
-	// untold is how long YARN may not know what a master wants.
-	untold = 30 * time.Second
-)
-
-// yarnKnowsTheDemand compares the outstanding asks of each master with what its ResourceManager has ordered.
-func yarnKnowsTheDemand(w *watch) {
-	since := make(map[*master]time.Duration)
-	w.turns = append(w.turns, func() error {
-		for _, m := range w.w.runningMasters() {
-			asked, knows := w.w.yarn.asked(m)
-			if asked > 0 {
-				w.w.facts.Waited += lookEvery
-			}
-			if w.w.since() < w.w.calm+settled {
-				delete(since, m)
-				continue
-			}
-			switch begin, differs := since[m]; {
-			case !knows || m.demand == nil || m.process.Frozen() || asked == m.demand.missing():
-				delete(since, m)
-			case !differs:
-				since[m] = w.w.since()
-			case w.w.since()-begin > untold:
-				return fmt.Errorf("%s asks YARN for %d containers, and wants %d", m.address(), asked, m.demand.missing())
-			}
-		}
-		return nil
-	})
-}
-
-// asked is the number of containers that YARN is to grant to a master, if it counts on the master.
-func (y *yarn) asked(m *master) (count int, knows bool) {
-	_, attempt := y.look(m)
-	for _, ask := range attempt.Asks {
-		count += ask.Count
-	}
-	return count, attempt.Live && attempt.Registered && !attempt.Finishing
 }

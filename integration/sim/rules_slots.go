@@ -8,6 +8,56 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
+// slotsServeOne models the slots of each worker by what the worker tells the ResourceManager.
+func slotsServeOne(w *watch) {
+	tables := make(map[*worker]map[int]ids.AllocationID)
+	registering := make(map[*worker]bool) // slots that become free meanwhile are told by the next report
+	w.said = append(w.said, func(k *worker, m msg.Message) error {
+		table := tables[k]
+		switch m := m.(type) {
+		case msg.RegisterTaskExecutor: // what was sent over an earlier stream may be lost
+			tables[k], registering[k] = allocations(m.Slots), true
+		case msg.SlotReport:
+			told := allocations(m.Slots)
+			if registering[k] {
+				registering[k] = false
+				maps.DeleteFunc(table, func(i int, _ ids.AllocationID) bool { return told[i] == "" })
+			}
+			if !maps.Equal(told, table) {
+				return fmt.Errorf("worker %s reports slots %v after it said %v", k.id, told, table)
+			}
+		case msg.SlotRequestsAnswered:
+			for _, taken := range m.Taken {
+				if held, occupied := table[taken.Index]; occupied && held != taken.Allocation {
+					return fmt.Errorf("worker %s takes %s for slot %d, which serves %s", k.id, taken.Allocation, taken.Index, held)
+				}
+				if taken.Index < 0 || taken.Index >= k.slots {
+					return fmt.Errorf("worker %s takes %s for slot %d of %d", k.id, taken.Allocation, taken.Index, k.slots)
+				}
+				table[taken.Index] = taken.Allocation
+			}
+		case msg.SlotsFreed:
+			for _, freed := range m.Slots {
+				if table[freed.Index] != freed.Allocation {
+					return fmt.Errorf("worker %s frees %s of slot %d, which serves %q", k.id, freed.Allocation, freed.Index, table[freed.Index])
+				}
+				delete(table, freed.Index)
+			}
+		}
+		return nil
+	})
+}
+
+func allocations(slots []msg.SlotStatus) map[int]ids.AllocationID {
+	table := make(map[int]ids.AllocationID)
+	for _, s := range slots {
+		if s.Allocation != "" {
+			table[s.Index] = s.Allocation
+		}
+	}
+	return table
+}
+
 // slotsAreGrantedOnce models what each ResourceManager may believe of the slots of its workers: what it has
 // granted, until it could learn that the worker has refused or freed the slot. A grant is for a slot that
 // exists and that no other grant has.

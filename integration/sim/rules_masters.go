@@ -1,16 +1,52 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	dfs "github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
+
+// mastersRemoveNothing asks YARN at each removal by a master whether the application has ended.
+func mastersRemoveNothing(w *watch) {
+	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		// Each attempt replaces access.json, and a session gives up programs.
+		if op.Kind != dfsmodel.Delete || path.Base(op.Path) == launch.AccessFile || strings.Contains(op.Path, "/refs.d/") || strings.Contains(op.Path, "/cache/") {
+			return nil
+		}
+		// A job that fails before its application ends leaves nothing.
+		if w.w.mode == Application && (strings.Contains(op.Path, "/_temporary/discarded-") || path.Base(op.Path) == "_temporary" && !op.Recursive) {
+			return nil
+		}
+		for _, m := range w.w.masters {
+			if app, _ := w.w.yarn.look(m); m.address() == op.Client && app.Final == records.FinalUndefined {
+				return fmt.Errorf("%s: %s, while its application runs", op.Client, op)
+			}
+		}
+		return nil
+	})
+}
+
+// mastersStay asks YARN at each end of a master whether it counts on this attempt. A master may end because
+// HDFS fails while it starts: then YARN starts another one.
+func mastersStay(w *watch) {
+	w.masters = append(w.masters, func(m *master) error {
+		call, lost := errors.AsType[*yarnrpc.CallError](m.fault)
+		if m.mux == nil && (lost && call.Address == dfsmodel.Authority || errors.Is(m.fault, dfs.ErrUnreachable) || errors.Is(m.fault, dfs.ErrPipeline)) {
+			return nil
+		}
+		if app, attempt := w.w.yarn.look(m); attempt.Live && app.Final == records.FinalUndefined {
+			return fmt.Errorf("%s ends: %w", m.address(), m.fault)
+		}
+		return nil
+	})
+}
 
 // replaced reports whether YARN has started another attempt after this master's.
 func (y *yarn) replaced(m *master) bool {
@@ -56,18 +92,6 @@ func mastersActInTime(w *watch) {
 		if (method == "startContainers" || method == "stopContainers") && w.w.yarn.replaced(m) {
 			return fmt.Errorf("%s: %s on %s, after another attempt has begun", m.address(), method, on)
 		}
-		return nil
-	})
-}
-
-// jobsEndOnce compares what clients learn of the end of a job.
-func jobsEndOnce(w *watch) {
-	ends := make(map[ids.JobID]msg.JobStatus)
-	w.told = append(w.told, func(job ids.JobID, end msg.JobStatus) error {
-		if before := ends[job]; before != "" && before != end {
-			return fmt.Errorf("%s has ended as %s, and then as %s", job, before, end)
-		}
-		ends[job] = end
 		return nil
 	})
 }

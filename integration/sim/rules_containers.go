@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// unused is how long a container may be of no use to the master that has it.
+const unused = 6 * time.Minute // longer than resourcemanager.taskmanager-registration.timeout
+
+// containersAreUsed looks at the containers of the masters when the faults are over: in each of them a
+// worker lives.
+func containersAreUsed(w *watch) {
+	since := make(map[records.ContainerID]time.Duration)
+	w.turns = append(w.turns, func() error {
+		if w.w.since() < w.w.calm {
+			return nil
+		}
+		for _, m := range w.w.runningMasters() {
+			app, attempt := w.w.yarn.look(m)
+			if !attempt.Live || !attempt.Registered || attempt.Finishing {
+				continue
+			}
+			for _, c := range app.Containers {
+				if c.Owner != m.attempt || c.Master || c.State == records.ContainerComplete || w.w.serves(c.ID) {
+					delete(since, c.ID)
+				} else if begin, known := since[c.ID]; !known {
+					since[c.ID] = w.w.since()
+				} else if w.w.since()-begin > unused {
+					return fmt.Errorf("%s of %s has served nobody for %v", c.ID, m.address(), w.w.since()-begin)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// serves reports whether a worker lives in a container.
+func (w *World) serves(id records.ContainerID) bool {
+	return slices.ContainsFunc(w.containers, func(k *worker) bool {
+		return k.container == id && k.process.Alive() && !k.process.Frozen()
+	})
+}
+
+const (
+	// settled is how long after the last fault YARN and masters have told each other what they missed.
+	settled = time.Minute
+	// untold is how long YARN may not know what a master wants.
+	untold = 30 * time.Second
+)
+
+// yarnKnowsTheDemand compares the outstanding asks of each master with what its ResourceManager has ordered.
+func yarnKnowsTheDemand(w *watch) {
+	since := make(map[*master]time.Duration)
+	w.turns = append(w.turns, func() error {
+		for _, m := range w.w.runningMasters() {
+			asked, knows := w.w.yarn.asked(m)
+			if asked > 0 {
+				w.w.facts.Waited += lookEvery
+			}
+			if w.w.since() < w.w.calm+settled {
+				delete(since, m)
+				continue
+			}
+			switch begin, differs := since[m]; {
+			case !knows || m.demand == nil || m.process.Frozen() || asked == m.demand.missing():
+				delete(since, m)
+			case !differs:
+				since[m] = w.w.since()
+			case w.w.since()-begin > untold:
+				return fmt.Errorf("%s asks YARN for %d containers, and wants %d", m.address(), asked, m.demand.missing())
+			}
+		}
+		return nil
+	})
+}
+
+// asked is the number of containers that YARN is to grant to a master, if it counts on the master.
+func (y *yarn) asked(m *master) (count int, knows bool) {
+	_, attempt := y.look(m)
+	for _, ask := range attempt.Asks {
+		count += ask.Count
+	}
+	return count, attempt.Live && attempt.Registered && !attempt.Finishing
+}

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// outputsAreWhole reads what each job has left: one part for each sink with each name once, _SUCCESS, and
+// nothing else. An output without _SUCCESS belongs to an application that need not succeed, and has not succeeded.
+func outputsAreWhole(w *watch) {
+	w.rest = append(w.rest, func() error {
+		for _, c := range w.w.clients {
+			// A session may succeed without its jobs.
+			excused := w.w.excused[c.app] && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
+			for _, j := range c.jobs {
+				for _, dir := range j.outputs() {
+					if excused && !w.w.hdfs.exists(dir+"/_SUCCESS") {
+						continue
+					}
+					if err := w.w.isWhole(j, dir); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// isWhole compares one output of a job with what it should be.
+func (w *World) isWhole(j *job, dir string) error {
+	var files, names []string
+	for _, s := range w.hdfs.space.Tree(w.engine.Now(), dir) {
+		if s.IsDir { // a late call of an attempt that was given up may make an empty _temporary again
+			continue
+		}
+		files = append(files, path.Base(s.Path))
+		content, _, err := w.hdfs.space.Read(w.engine.Now(), s.Path)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", s.Path, err)
+		}
+		if path.Base(s.Path) != "_SUCCESS" {
+			names = append(names, strings.Fields(string(content))...)
+		}
+	}
+	want := []string{"_SUCCESS"}
+	for i := range j.sinks {
+		want = append(want, fmt.Sprintf("part-%05d", i))
+	}
+	if !slices.Equal(files, want) {
+		return fmt.Errorf("the output %s has %v, want %v", dir, files, want)
+	}
+	slices.Sort(names)
+	var each []string
+	for i := range j.splits {
+		each = append(each, fmt.Sprintf("name%d=1", i))
+	}
+	slices.Sort(each)
+	if !slices.Equal(names, each) {
+		return fmt.Errorf("the output %s is %v, want %v", dir, names, each)
+	}
+	return nil
+}
+
+// outputsAreCommittedOnce watches each output after its _SUCCESS: nobody changes it.
+func outputsAreCommittedOnce(w *watch) {
+	done := make(map[string]bool) // the folders with a _SUCCESS
+	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		if op.Kind != dfsmodel.Rename && op.Kind != dfsmodel.Delete && op.Kind != dfsmodel.Create {
+			return nil
+		}
+		for _, changed := range []string{op.Path, op.Target} {
+			dir, name := path.Split(changed)
+			if done[path.Clean(dir)] && name != "_temporary" || done[changed] {
+				return fmt.Errorf("%s: %s, after _SUCCESS", op.Client, op)
+			}
+		}
+		if op.Kind == dfsmodel.Rename && path.Base(op.Target) == "_SUCCESS" {
+			done[path.Dir(op.Target)] = true
+		}
+		return nil
+	})
+}
