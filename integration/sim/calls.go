@@ -54,13 +54,17 @@ func (c *connection) Reset() {}
 // Close implements yarnrpc.Connection.
 func (c *connection) Close() error { return nil }
 
-// A process gets errAway if a server is away, and errLost if a connection breaks. After errSilent it gets
-// nothing.
+// A process gets errAway if a server is away, and errLost if a connection breaks.
 var (
-	errAway   = fmt.Errorf("connect: %w", syscall.ECONNREFUSED)
-	errLost   = fmt.Errorf("read: %w", syscall.ECONNRESET)
-	errSilent = errors.New("server does not answer")
+	errAway = fmt.Errorf("connect: %w", syscall.ECONNREFUSED)
+	errLost = fmt.Errorf("read: %w", syscall.ECONNRESET)
 )
+
+// heldError says that a call does not reach its server before a time. It waits on its way, as TCP repeats
+// what is not acknowledged, also after the caller has given it up.
+type heldError struct{ until time.Time }
+
+func (e heldError) Error() string { return "server does not answer" }
 
 // name is the name of a call.
 type name string
@@ -86,7 +90,8 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 	failed := func(maybeSent bool, err error) error {
 		return &yarnrpc.CallError{Address: c.address, Method: method, MaybeSent: maybeSent, Err: err}
 	}
-	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() {
+	var arrive func()
+	arrive = func() {
 		what := c.fate(method)
 		if what == lost {
 			c.y.w.meets(what, method)
@@ -94,9 +99,11 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 			return
 		}
 		a, err := serve()
+		var wait heldError
 		switch {
-		case errors.Is(err, errSilent):
+		case errors.As(err, &wait):
 			c.y.w.meets(held, method)
+			c.y.w.engine.At(wait.until, nil, arrive)
 		case errors.As(err, new(*yarnrpc.RemoteError)): // the server refuses the connection
 			answer(a, err)
 		case err != nil:
@@ -108,7 +115,8 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 		default:
 			answer(a, nil)
 		}
-	})
+	}
+	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, arrive)
 	limited, cancel := sched.WithTimeoutCause(ctx, callTimeout, yarnrpc.ErrTimeout)
 	defer cancel()
 	sched.Until(limited, func() bool { return answered || limited.Err() != nil })
@@ -181,7 +189,7 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 			case !n.nm.Up():
 				return books.Answer{}, errAway
 			case n.w.engine.Now().Before(n.silent):
-				return books.Answer{}, errSilent
+				return books.Answer{}, heldError{n.silent}
 			}
 			c.y.w.watch.act(c.y.w.masterOf(c.process), method, on)
 			return n.step(books.NodeCall{Application: id.Attempt.Application, Method: method, Request: request}), nil
@@ -194,7 +202,7 @@ func (c *connection) resourceManager(serve func() (books.Answer, error)) func() 
 	return func() (books.Answer, error) {
 		switch now := c.y.w.engine.Now(); {
 		case c.node != nil && now.Before(c.node.apart):
-			return books.Answer{}, errSilent
+			return books.Answer{}, heldError{c.node.apart}
 		case now.Before(c.y.away):
 			return books.Answer{}, errAway
 		}

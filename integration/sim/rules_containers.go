@@ -8,11 +8,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// unused is how long a container may be of no use to the master that has it.
-const unused = 6 * time.Minute // longer than resourcemanager.taskmanager-registration.timeout
+// How long a container may be of no use to the master that has it.
+const (
+	unstarted = 90 * time.Second // before its worker starts: longer than three starts that get no answer
+	unused    = 6 * time.Minute  // afterwards: longer than resourcemanager.taskmanager-registration.timeout
+)
 
 // containersAreUsed looks at the containers of the masters when the faults are over: in each of them a
-// worker lives.
+// worker lives. A master gives back those that it does not use.
 func containersAreUsed(w *watch) {
 	since := make(map[records.ContainerID]time.Duration)
 	w.turns = append(w.turns, func() error {
@@ -25,11 +28,17 @@ func containersAreUsed(w *watch) {
 				continue
 			}
 			for _, c := range app.Containers {
-				if c.Owner != m.attempt || c.Master || c.State == records.ContainerComplete || w.w.serves(c.ID) {
+				started, serves := w.w.workerIn(c.ID)
+				most := unused
+				if !started {
+					most = unstarted
+				}
+				switch begin, known := since[c.ID]; {
+				case c.Owner != m.attempt || c.Master || c.State == records.ContainerComplete || serves:
 					delete(since, c.ID)
-				} else if begin, known := since[c.ID]; !known {
+				case !known:
 					since[c.ID] = w.w.since()
-				} else if w.w.since()-begin > unused {
+				case w.w.since()-begin > most:
 					return fmt.Errorf("%s of %s has served nobody for %v", c.ID, m.address(), w.w.since()-begin)
 				}
 			}
@@ -38,11 +47,14 @@ func containersAreUsed(w *watch) {
 	})
 }
 
-// serves reports whether a worker lives in a container.
-func (w *World) serves(id records.ContainerID) bool {
-	return slices.ContainsFunc(w.containers, func(k *worker) bool {
-		return k.container == id && k.process.Alive() && !k.process.Frozen()
-	})
+// workerIn reports whether a worker has started in a container, and whether it lives.
+func (w *World) workerIn(id records.ContainerID) (started, lives bool) {
+	i := slices.IndexFunc(w.containers, func(k *worker) bool { return k.container == id })
+	if i < 0 {
+		return false, false
+	}
+	p := w.containers[i].process
+	return true, p.Alive() && !p.Frozen()
 }
 
 const (
