@@ -27,6 +27,7 @@ type client struct {
 	w       *World
 	name    string
 	process *engine.Process
+	ctx     context.Context //nolint:containedctx // what its fibers run under
 	jobs    []*job
 	rm      *yarnclient.Client
 	app     records.ApplicationID
@@ -56,7 +57,8 @@ func (w *World) startClient(name string, jobs []*job, run func(ctx context.Conte
 	c := &client{w: w, name: name, jobs: jobs}
 	w.clients = append(w.clients, c)
 	c.process = w.engine.Start("client of "+name, func(ctx context.Context) {
-		c.fault = run(yarnrpc.WithClock(ctx, clock{c.process}), c)
+		c.ctx = yarnrpc.WithClock(ctx, clock{c.process})
+		c.fault = run(c.ctx, c)
 	}, func() { w.ended(c.process) })
 }
 

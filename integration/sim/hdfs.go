@@ -28,6 +28,14 @@ func newHDFS(w *World) *hdfs {
 	return &hdfs{w: w, space: dfsmodel.NewNamespace(epoch), chaos: w.stream("hdfs")}
 }
 
+// disturbed is until when something went wrong.
+func (h *hdfs) disturbed() time.Time {
+	if h.away.Before(h.failed) {
+		return h.failed
+	}
+	return h.away
+}
+
 // exists reports whether there is a file.
 func (h *hdfs) exists(path string) bool {
 	_, _, err := h.space.Read(h.w.engine.Now(), path)

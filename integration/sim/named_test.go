@@ -31,6 +31,12 @@ func program(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// inSession is a schedule whose jobs share a session.
+func inSession(s sim.Schedule) sim.Schedule {
+	s.Mode = sim.Session
+	return s
+}
+
 // hit is a call that a fault must hit.
 func hit(call string) map[string]int { return map[string]int{call: 1} }
 
@@ -81,6 +87,7 @@ var named = map[string]struct {
 	"no room at first":                          {one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Facts{Waited: minute / 2}, 0},
 	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{Workers: 1}, 1},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{Calls: hit("unanswered rename2")}, 0},
+	"job of a session cancelled":                {inSession(one(halfway, "", sim.CancelJob, 0, 0)), sim.Facts{Canceled: 1}, 0},
 	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{Failed: 1}, 0},
 	"program starts again":                      {program(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{Masters: 2, Programs: 2}, 0},
 }
@@ -100,7 +107,7 @@ func TestNamedSchedules(t *testing.T) {
 			got, least := r.Facts, n.least
 			if got.Masters < least.Masters || got.Workers < least.Workers || got.Hosts < least.Hosts || got.Streams < least.Streams ||
 				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Excused < least.Excused || got.Rekeyed < least.Rekeyed || got.Waited < least.Waited ||
-				got.Programs < least.Programs || got.Failed < least.Failed {
+				got.Programs < least.Programs || got.Failed < least.Failed || got.Canceled < least.Canceled {
 				t.Errorf("the run has %+v, want at least %+v", got, least)
 			}
 			if n.most > 0 && got.Workers > n.most {

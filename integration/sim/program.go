@@ -33,6 +33,7 @@ type job struct {
 	most                   time.Duration // to read a split
 	compiled               *dataflow.Compiled
 	graph                  jobgraph.JobGraph // with splits
+	canceled               bool              // by its user
 }
 
 // drawJobs draws the jobs of a schedule, in the order of their submission.

@@ -34,7 +34,7 @@ func nothingIsLeft(w *watch) {
 func applicationsSucceed(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
-			if w.w.excused[c.app] {
+			if !c.mustSucceed() {
 				continue
 			}
 			if c.fault != nil {
@@ -52,12 +52,8 @@ func applicationsSucceed(w *watch) {
 // while HDFS was there.
 func stagedFilesAreRemoved(w *watch) {
 	w.rest = append(w.rest, func() error {
-		disturbed := w.w.hdfs.away
-		if disturbed.Before(w.w.hdfs.failed) {
-			disturbed = w.w.hdfs.failed
-		}
 		for _, m := range w.w.masters {
-			if m.exit != records.ExitSuccess || m.ended.Before(disturbed.Add(time.Minute)) {
+			if m.exit != records.ExitSuccess || m.ended.Before(w.w.hdfs.disturbed().Add(time.Minute)) {
 				continue
 			}
 			left := "/user/alice/.bobbin/" + m.attempt.Application.String()

@@ -21,7 +21,7 @@ func mastersRemoveNothing(w *watch) {
 			return nil
 		}
 		// A job that fails before its application ends leaves nothing.
-		if w.w.mode == Application && (strings.Contains(op.Path, "/_temporary/discarded-") || path.Base(op.Path) == "_temporary" && !op.Recursive) {
+		if w.w.mode != PerJob && (strings.Contains(op.Path, "/_temporary/discarded-") || path.Base(op.Path) == "_temporary" && !op.Recursive) {
 			return nil
 		}
 		for _, m := range w.w.masters {

@@ -5,13 +5,17 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // outputsAreWhole reads what each job has left: one part for each sink with each name once, _SUCCESS, and
-// nothing else. An output without _SUCCESS belongs to an application that need not succeed, and has not succeeded.
+// nothing else. An output without _SUCCESS belongs to a job that was cancelled, or to an application that need not
+// succeed, and has not succeeded.
 func outputsAreWhole(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
@@ -19,7 +23,7 @@ func outputsAreWhole(w *watch) {
 			excused := w.w.excused[c.app] && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
 			for _, j := range c.jobs {
 				for _, dir := range j.outputs() {
-					if excused && !w.w.hdfs.exists(dir+"/_SUCCESS") {
+					if (excused || j.canceled) && !w.w.hdfs.exists(dir+"/_SUCCESS") {
 						continue
 					}
 					if err := w.w.isWhole(j, dir); err != nil {
@@ -82,6 +86,40 @@ func outputsAreCommittedOnce(w *watch) {
 		}
 		if op.Kind == dfsmodel.Rename && path.Base(op.Target) == "_SUCCESS" {
 			done[path.Dir(op.Target)] = true
+		}
+		return nil
+	})
+}
+
+// canceledJobsLeaveNothing looks for files of jobs that a session has told to be CANCELED. If the commit has
+// begun, all files stay.
+func canceledJobsLeaveNothing(w *watch) {
+	began := make(map[string]bool) // outputs whose commit has begun
+	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		if dir, name := path.Split(op.Target); op.Kind == dfsmodel.Rename && strings.HasPrefix(name, "_committing-") {
+			began[path.Clean(dir)] = true
+		}
+		return nil
+	})
+	canceled := make(map[ids.JobID]time.Time)
+	w.told = append(w.told, func(job ids.JobID, end msg.JobStatus) error {
+		if end == msg.JobCanceled {
+			canceled[job] = w.w.engine.Now()
+		}
+		return nil
+	})
+	w.rest = append(w.rest, func() error {
+		for _, j := range w.w.jobs {
+			if canceled[j.id].Before(w.w.hdfs.disturbed().Add(time.Minute)) { // also if it was not cancelled
+				continue
+			}
+			for _, dir := range j.outputs() {
+				for _, s := range w.w.hdfs.space.Tree(w.w.engine.Now(), dir) {
+					if !s.IsDir && !began[dir] {
+						return fmt.Errorf("%s is CANCELED and leaves %s", j.id, s.Path)
+					}
+				}
+			}
 		}
 		return nil
 	})

@@ -29,6 +29,7 @@ type Facts struct {
 	Streams                 int           // that workers have opened to roles
 	Rekeyed                 int           // calls of masters with a token of a rolled key
 	Outdated                int           // messages that came as from a leader of an earlier grant
+	Canceled                int           // jobs that clients have learned to be CANCELED
 	Reruns                  int           // runs of tasks after the first one of each in its job
 	Programs                int           // of applications, that were started
 	Failed                  int           // applications that have failed

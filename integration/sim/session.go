@@ -101,8 +101,16 @@ func (c *client) result(ctx context.Context, j *job) (ended msg.JobEnded, err er
 	})
 	if err == nil && ended.Status.GloballyTerminal() {
 		c.w.watch.tell(j.id, ended.Status)
+		if ended.Status == msg.JobCanceled {
+			c.w.facts.Canceled++
+		}
 	}
 	return ended, err
+}
+
+// gone reports whether a job that its user has cancelled does not run any more, or has never run.
+func gone(ended msg.JobEnded, err error) bool {
+	return err == nil && ended.Status == msg.JobCanceled || errors.Is(err, msg.ErrJobWithdrawn) || errors.Is(err, msg.ErrJobNotFound)
 }
 
 var errNotFinished = errors.New("job has not finished")
@@ -131,7 +139,7 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 			if err != nil {
 				return err
 			}
-		case err == nil && ended.Status == msg.JobFinished:
+		case err == nil && ended.Status == msg.JobFinished, j.canceled && gone(ended, err):
 			return nil
 		case err == nil:
 			return fmt.Errorf("%s is %s: %w: %+v", j.id, ended.Status, errNotFinished, ended)

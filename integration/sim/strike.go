@@ -22,6 +22,7 @@ const (
 	KillMaster   FaultKind = "kill master"
 	FreezeMaster FaultKind = "freeze master"
 	KillProgram  FaultKind = "kill program"  // of an application
+	CancelJob    FaultKind = "cancel job"    // by its user; a job of a program runs on
 	CutStreams   FaultKind = "cut streams"   // all of one worker
 	StallStreams FaultKind = "stall streams" // likewise
 	OldLeader    FaultKind = "old leader"    // messages come again on these streams, as from or for an earlier leader
@@ -70,6 +71,7 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 		p.w.excuse(p.master.attempt.Application, "its program is killed")
 		p.process.Kill()
 	})},
+	{CancelJob, 0, false, on((*World).cancellable, func(s submitted, _ time.Duration) { s.cancel() })},
 	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.away = w.after(f.Time) }},
 	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.unsure = w.after(f.Time) }},
 	{StopYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.stop(f.Time) }},

@@ -48,6 +48,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"a program is told of its jobs", programsAreTold},
 	{"each application succeeds", applicationsSucceed},
 	{"outputs are whole", outputsAreWhole},
+	{"a cancelled job leaves nothing", canceledJobsLeaveNothing},
 	{"an output is committed once", outputsAreCommittedOnce},
 	{"a master removes nothing while its application runs", mastersRemoveNothing},
 	{"a master ends only with its attempt", mastersStay},

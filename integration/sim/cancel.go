@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster"
+	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
+
+// submitted is a job that a client has submitted, or will.
+type submitted struct {
+	*client
+	job *job
+}
+
+// cancellable are the jobs that their users can cancel. The jobs of a program have ids that users do not
+// know.
+func (w *World) cancellable() []submitted {
+	if w.mode == Application {
+		return nil
+	}
+	var all []submitted
+	for _, c := range alive(w.clients, func(c *client) *engine.Process { return c.process }) {
+		for _, j := range c.jobs {
+			all = append(all, submitted{c, j})
+		}
+	}
+	return all
+}
+
+// cancel has the user cancel the job. Without an answer the user tries again.
+func (s submitted) cancel() {
+	s.job.canceled = true
+	s.w.engine.After(0, s.process, func() {
+		s.process.Go(func() {
+			for !s.over() && !s.answered() && sched.Sleep(s.ctx, time.Second) == nil {
+			}
+		})
+	})
+}
+
+// answered asks the master to cancel the job, and reports whether there was an answer that counts.
+func (s submitted) answered() bool {
+	err := s.request(s.ctx, func(ctx context.Context, d *appmaster.Desk) error { return d.Gateway.CancelJob(ctx, s.job.id) })
+	if errors.Is(err, msg.ErrJobNotFound) {
+		return s.w.mode == Session // which refuses the job then; another master will take its job soon
+	}
+	return err == nil || errors.Is(err, msg.ErrJobEnded)
+}
+
+// mustSucceed reports whether the client's application must succeed.
+func (c *client) mustSucceed() bool {
+	return !c.w.excused[c.app] && (c.w.mode != PerJob || !c.jobs[0].canceled)
+}
