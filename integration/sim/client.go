@@ -57,8 +57,9 @@ func (w *World) startClient(name string, jobs []*job, run func(ctx context.Conte
 	c := &client{w: w, name: name, jobs: jobs}
 	w.clients = append(w.clients, c)
 	c.process = w.engine.Start("client of "+name, func(ctx context.Context) {
-		c.ctx = yarnrpc.WithClock(ctx, clock{c.process})
-		c.fault = run(c.ctx, c)
+		ctx = yarnrpc.WithClock(ctx, clock{c.process})
+		c.ctx = ctx
+		c.fault = run(ctx, c)
 	}, func() { w.ended(c.process) })
 }
 
