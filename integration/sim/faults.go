@@ -65,6 +65,9 @@ func drawFaults(r *rand.Rand) []Fault {
 		}
 		faults[i] = f
 	}
+	if r.IntN(4) == 0 { // users change their minds more often than machines fail
+		faults = append(faults, Fault{At: between(r, 0, faultTime/2), Kind: CancelJob, Victim: r.IntN(16)})
+	}
 	slices.SortFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return faults
 }

@@ -59,9 +59,9 @@ func (w *World) workerIn(id records.ContainerID) (started, lives bool) {
 
 const (
 	// settled is how long after the last fault YARN and masters have told each other what they missed.
-	settled = time.Minute
+	settled = 20 * time.Second
 	// untold is how long YARN may not know what a master wants.
-	untold = 30 * time.Second
+	untold = 20 * time.Second
 )
 
 // yarnKnowsTheDemand compares the outstanding asks of each master with what its ResourceManager has ordered.
