@@ -87,10 +87,14 @@ func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) 
 	if err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
+	tokens, err := c.submissionTokens(ctx)
+	if err != nil {
+		return err
+	}
 	submission := records.SubmissionContext{
 		ID: c.app, Name: c.name, Resource: records.Resource{MemoryMB: 1024, VCores: 1}, MaxAttempts: cmp.Or(c.w.attempts, mostAttempts),
 		Container: records.ContainerLaunchContext{
-			Commands: []string{masterCommand}, Environment: map[string]string{launch.Variable: description},
+			Commands: []string{masterCommand}, Environment: map[string]string{launch.Variable: description}, Tokens: tokens,
 		},
 	}
 	if _, err = again(ctx, func() (records.ApplicationReport, error) { return c.rm.Submit(ctx, submission) }); err != nil {
@@ -115,7 +119,7 @@ func (c *client) prepare(ctx context.Context, mode launch.Mode, job *launch.Job)
 		return "", err
 	}
 	master := launch.AppMaster{
-		Mode: mode, Attached: mode == launch.Application, StagingDir: c.staged.Dir, User: "alice",
+		Mode: mode, Attached: mode == launch.Application, StagingDir: c.staged.Dir, User: "alice", Security: c.w.hdfs.tokens.security(),
 		ProgramRef: msg.Program{Name: programFile.Name, SHA256: programHash},
 	}
 	if err = c.stage(ctx, &master, job); err != nil {

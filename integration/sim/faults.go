@@ -43,6 +43,7 @@ const faultTime = 2 * time.Minute
 var drawnCalls = []string{ //nolint:gochecknoglobals // a constant table
 	"submitApplication", "registerApplicationMaster", "allocate", "finishApplicationMaster", "startContainers", "stopContainers",
 	"create .*/access.json", "rename2 .*/_temporary/", "rename2 .*/_SUCCESS", "delete",
+	"renewDelegationToken",
 }
 
 // drawFaults draws the faults of a run, in the order of their times.
@@ -104,6 +105,7 @@ const (
 	refused    fate = "refused"    // because its server is away
 	lost       fate = "lost"       // before its effect
 	unanswered fate = "unanswered" // after its effect
+	expired    fate = "expired"    // its token has ended
 )
 
 // arrives shows a call to the faults that wait for it, as the call arrives at its server. It returns a fate

@@ -14,9 +14,10 @@ import (
 
 // hdfs is the file system of the cluster: a namespace, and what goes wrong on the way to it.
 type hdfs struct {
-	w     *World
-	space *dfsmodel.Namespace
-	chaos *rand.Rand
+	w      *World
+	space  *dfsmodel.Namespace
+	chaos  *rand.Rand
+	tokens *tokens
 	// away is until when calls get no answer. Then they are executed.
 	away time.Time
 	// unsure is until when some calls fail, before or after their effect, and failed when a process is told of
@@ -24,8 +25,8 @@ type hdfs struct {
 	unsure, failed time.Time
 }
 
-func newHDFS(w *World) *hdfs {
-	return &hdfs{w: w, space: dfsmodel.NewNamespace(epoch), chaos: w.stream("hdfs")}
+func newHDFS(w *World, s Schedule) *hdfs {
+	return &hdfs{w: w, space: dfsmodel.NewNamespace(epoch), chaos: w.stream("hdfs"), tokens: newTokens(w, s)}
 }
 
 // disturbed is until when something went wrong.
@@ -42,10 +43,13 @@ func (h *hdfs) exists(path string) bool {
 	return err == nil
 }
 
-// open is the access of a process. Its leases end some time after the process.
-func (h *hdfs) open(p *engine.Process) *dfsmodel.FileSystem {
+// open is the access of a process with a ticket of the user.
+func (h *hdfs) open(p *engine.Process) *dfsmodel.FileSystem { return h.openAs(p, login{}) }
+
+// openAs is the access of a process. Its leases end some time after the process.
+func (h *hdfs) openAs(p *engine.Process, l login) *dfsmodel.FileSystem {
 	h.w.atEnd(p, func() { h.space.Crash(h.w.engine.Now(), p.Name) })
-	return dfsmodel.New(dfsmodel.Options{Namespace: h.space, Caller: caller{h, p, h.w.stream("hdfs " + p.Name)}, Client: p.Name, User: "alice"})
+	return dfsmodel.New(dfsmodel.Options{Namespace: h.space, Caller: caller{h, p, h.w.stream("hdfs " + p.Name), l}, Client: p.Name, User: "alice"})
 }
 
 // caller is the way of one process to HDFS.
@@ -53,6 +57,7 @@ type caller struct {
 	*hdfs
 	process *engine.Process
 	jitter  *rand.Rand
+	login   login
 }
 
 // say writes a call into the transcript.
@@ -67,6 +72,9 @@ const leastRetries, mostRetries = 10 * time.Second, time.Minute
 
 // Call implements dfsmodel.Caller.
 func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now time.Time) error) error {
+	if err := c.getTicket(ctx, op); err != nil {
+		return err
+	}
 	w := c.w
 	var result error
 	ended := false
@@ -120,8 +128,11 @@ func (c caller) execute(what fate, op dfsmodel.Operation, effect func(now time.T
 	}
 }
 
-// change executes a call, and shows what it has changed to the rules.
+// change executes a call, unless its login fails, and shows what it has changed to the rules.
 func (c caller) change(op dfsmodel.Operation, now time.Time, effect func(now time.Time) error) error {
+	if err := c.checkToken(op, now); err != nil {
+		return err
+	}
 	err := effect(now)
 	if err == nil && op.Changes() {
 		c.w.watch.changed(op)

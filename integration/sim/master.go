@@ -34,6 +34,7 @@ type master struct {
 	exit    records.ExitStatus
 	fault   error
 	ended   time.Time // zero: it runs
+	again   time.Time // when it tries again to get new tokens, at the latest
 	broken  *node     // the first one on which a host of a job did not start; nil: none
 }
 
@@ -101,8 +102,9 @@ func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 		return err
 	}
 	logger := w.logger.WithField("process", m.address())
+	access, tokens := m.access(description.Security, credentials)
 	made, err := appmaster.New(ctx, appmaster.Outside{
-		Launch: description, Attempt: m.attempt, Config: w.config, Files: w.hdfs.open(m.process),
+		Launch: description, Attempt: m.attempt, Config: w.config, Files: w.hdfs.openAs(m.process, access), Tokens: tokens,
 		Access: launch.Access{Attempt: m.attempt.Attempt, Application: m.attempt.Application.String()},
 		Workers: appmaster.Workers{Address: m.address(), Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
 			calls := rpc{y: w.yarn, process: m.process, node: n, jitter: w.stream("calls of " + m.address())}

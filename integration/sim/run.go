@@ -33,9 +33,10 @@ type Facts struct {
 	Reruns                  int           // runs of tasks after the first one of each in its job
 	Programs                int           // of applications, that were started
 	Failed                  int           // applications that have failed
+	Tokens                  int           // delegation tokens that masters have got
 	// Calls counts the calls to HDFS and YARN that a fault has hit, by "fate name". A call is held
 	// because its server does not answer yet, refused because its server is away, lost before its
-	// effect, or unanswered after its effect.
+	// effect, unanswered after its effect, or expired because its token has ended.
 	Calls map[string]int
 }
 

@@ -38,6 +38,8 @@ type Schedule struct {
 	Tasks int
 	// Slots is slotmanager.number-of-slots.max. 0: 8, for which the jobs of a session compete.
 	Slots int
+	// Interval is how long delegation tokens last. 0: as long as the seed draws.
+	Interval time.Duration
 	// Faults are what goes wrong, in the order of their times.
 	Faults []Fault
 }
@@ -67,8 +69,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Tasks: %d, Slots: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Tasks, s.Slots, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Tasks: %d, Slots: %d, Interval: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Tasks, s.Slots, s.Interval, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and

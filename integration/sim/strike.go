@@ -29,6 +29,7 @@ const (
 	CutData      FaultKind = "cut data"      // the connections of a task host to others
 	StopHDFS     FaultKind = "stop HDFS"     // calls wait
 	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
+	StopKDC      FaultKind = "stop KDC"      // no process gets a new ticket
 	StopYARN     FaultKind = "stop YARN"     // the ResourceManager is away, and recovers afterwards
 	ForgetYARN   FaultKind = "forget YARN"   // the ResourceManager starts again without its state
 	RollKey      FaultKind = "roll key"      // the ResourceManager signs the tokens of masters with another key; once in a run
@@ -60,8 +61,12 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{FreezeWorker, 2 * time.Minute, false, on((*World).runningWorkers, func(k *worker, d time.Duration) { k.w.freeze(k.process, d) })},
 	{LoseWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.lose() })},
 	{TakeBack, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.w.yarn.takeBack(k.container) })},
-	{CutStreams, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.eachLink(link.cut) })},
+	{CutStreams, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) {
+		k.w.disturb(k.process, 0)
+		k.eachLink(link.cut)
+	})},
 	{StallStreams, 2 * time.Minute, false, on((*World).runningWorkers, func(k *worker, d time.Duration) {
+		k.w.disturb(k.process, d)
 		k.eachLink(func(l link) { l.stall(k.w.after(d)) })
 	})},
 	{OldLeader, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.eachLink(link.repeat) })},
@@ -74,6 +79,9 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{CancelJob, 0, false, on((*World).cancellable, func(s submitted, _ time.Duration) { s.cancel() })},
 	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.away = w.after(f.Time) }},
 	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.unsure = w.after(f.Time) }},
+	// Tokens may end meanwhile. The tasks then fail at HDFS and restart, once a second and in the simulation up
+	// to 1000 times, until the master has new tokens: longestPause after the KDC is back, at the latest.
+	{StopKDC, 5 * time.Minute, false, func(w *World, f Fault) { w.hdfs.tokens.away = w.after(f.Time) }},
 	{StopYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.stop(f.Time) }},
 	{ForgetYARN, 0, false, func(w *World, _ Fault) { w.yarn.forget() }},
 	{RollKey, 0, false, func(w *World, _ Fault) { w.yarn.roll() }},
@@ -106,8 +114,16 @@ func (w *World) after(d time.Duration) time.Time { return w.engine.Now().Add(d) 
 
 // freeze stops a process for a time.
 func (w *World) freeze(p *engine.Process, d time.Duration) {
+	w.disturb(p, d)
 	p.Freeze()
 	w.engine.After(d, nil, p.Thaw)
+}
+
+// disturb notes that a fault keeps a process, or its streams, from working for a time.
+func (w *World) disturb(p *engine.Process, d time.Duration) {
+	if until := w.after(d); w.disturbed[p].Before(until) {
+		w.disturbed[p] = until
+	}
 }
 
 // on returns the strike of a fault that hits one of several.

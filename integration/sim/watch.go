@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
+	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -19,6 +20,7 @@ type watch struct {
 	answers []func(p *planner, j *job, m msg.Message) error           // to a program, of its job
 	changes []func(op dfsmodel.Operation) error                       // of HDFS, after it has happened
 	masters []func(m *master) error                                   // that end by themselves
+	refused []refusal                                                 // of calls to HDFS
 	acts    []func(m *master, method string, on records.NodeID) error // of masters, as the call arrives
 	told    []func(job ids.JobID, end msg.JobStatus) error            // to a client
 	turns   []func() error                                            // every lookEvery
@@ -37,6 +39,9 @@ type named struct {
 	*watch
 }
 
+// refusal sees a call that HDFS refuses because the process' token has ended; nil: the process has none.
+type refusal func(p *engine.Process, op dfsmodel.Operation, ended *time.Time) error
+
 // rules are what must hold in each run.
 var rules = []struct { //nolint:gochecknoglobals // a constant table
 	name string
@@ -53,6 +58,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"a master removes nothing while its application runs", mastersRemoveNothing},
 	{"a master ends only with its attempt", mastersStay},
 	{"each container is used or given back", containersAreUsed},
+	{"processes get new tokens before the old ones end", tokensComeInTime},
 	{"an ended application removes its staged files", stagedFilesAreRemoved},
 	{"slots are granted once", slotsAreGrantedOnce},
 	{"YARN knows what a master wants", yarnKnowsTheDemand},
@@ -156,6 +162,15 @@ func (w *watch) ends(m *master) {
 	for _, rule := range w.each {
 		for _, look := range rule.masters {
 			w.check(rule, look(m))
+		}
+	}
+}
+
+// refuse shows a call that HDFS refuses to the rules.
+func (w *watch) refuse(p *engine.Process, op dfsmodel.Operation, ended *time.Time) {
+	for _, rule := range w.each {
+		for _, look := range rule.refused {
+			w.note(rule.name, look(p, op, ended))
 		}
 	}
 }

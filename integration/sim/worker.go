@@ -87,6 +87,7 @@ func (k *worker) run(ctx context.Context, l records.ContainerLaunchContext) erro
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Slots, VCores: description.VCores,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
+		Tokens:   l.Tokens,
 		IDs:      ids.Source{Reader: reader{k.w.stream(string(k.id))}}.Random(),
 		Options:  taskexecutor.OptionsFrom(k.w.config),
 	}, taskexecutor.Environment{
@@ -134,8 +135,15 @@ type host struct {
 func (h *host) run(ctx context.Context) {
 	h.fault = taskhost.Run(ctx, h.far, taskhost.Options{
 		Program: program{h}, Stdout: io.Discard,
-		Open: func(msg.StartHost) (taskhost.Surroundings, error) {
-			return taskhost.Surroundings{Files: h.w.hdfs.open(h.process), CloseFiles: func() error { return nil }, Logger: h.w.logger.WithField("host", h.id)}, nil
+		Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
+			var tokens heldTokens
+			if err := tokens.update(start.Tokens); err != nil {
+				return taskhost.Surroundings{}, err
+			}
+			return taskhost.Surroundings{
+				Files: h.w.hdfs.openAs(h.process, login{tokens: tokens.load}), CloseFiles: func() error { return nil },
+				UpdateTokens: tokens.update, Logger: h.w.logger.WithField("host", h.id),
+			}, nil
 		},
 		DataPlane: h.w.plane.open(h.process),
 	})

@@ -50,6 +50,7 @@ type World struct {
 	silent     map[*engine.Process]bool   // their ends are told to nobody
 	waiting    []waiting                  // faults, for calls
 	excused    map[records.ApplicationID]bool
+	disturbed  map[*engine.Process]time.Time // until when a fault has kept it or its streams from working
 }
 
 // meets counts a call that a fault has hit.
@@ -92,11 +93,12 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		end:     make(map[*engine.Process][]func()),
 		excused: make(map[records.ApplicationID]bool),
 		facts:   Facts{Calls: make(map[string]int)}, links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
+		disturbed: make(map[*engine.Process]time.Time),
 	}
 	w.codec = w.stream("codec")
 	w.logger, w.traced = newLogger(w, log), log != nil
 	w.watch = newWatch(w)
-	w.hdfs = newHDFS(w)
+	w.hdfs = newHDFS(w, s)
 	w.yarn = newYARN(w, s.Attempts)
 	w.jobs = drawJobs(w, s)
 	for _, j := range w.jobs {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // Authority is the HDFS of the model, in URIs: hdfs://sim/path.
@@ -32,6 +33,9 @@ func exception(method Kind, class, format string, args ...any) error {
 
 // answer turns the error of a call into the error that internal/dfs returns, without the operation and the place.
 func answer(user string, err error) error {
+	if errors.Is(err, yarnrpc.ErrInvalidToken) || errors.Is(err, kerberos.ErrKDC) { // the login has failed
+		return err
+	}
 	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered {
 		return fmt.Errorf("NameNode %s did not answer: %w", Authority, err)
 	}
