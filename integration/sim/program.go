@@ -201,6 +201,9 @@ func (s source) Run(ctx context.Context, t operator.Subtask) error {
 		if err := sched.Sleep(ctx, between(s.pace, time.Millisecond, s.most)); err != nil {
 			return err
 		}
+		if _, err := t.FileSystem().Stat(ctx, root); err != nil { // the real source opens the file of the split
+			return err
+		}
 		t.Counter(readCounter).Add(1)
 		if t.Outputs() == 0 {
 			continue

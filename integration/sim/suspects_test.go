@@ -27,8 +27,8 @@ var suspects = map[string]struct {
 	},
 	"a start of a container waits for no answer of YARN": {
 		sim.PerJob, "only the current attempt starts and stops containers", "startContainers", []sim.Fault{
-			{At: 2 * time.Second, Call: allocates, Kind: sim.FreezeMaster, Time: 3 * minute},
-			{At: 2 * time.Second, Call: allocates, Kind: sim.CutManager, Victim: 1, Time: 5 * minute},
+			{At: 8 * time.Second, Call: allocates, Kind: sim.FreezeMaster, Time: 3 * minute},
+			{At: 8 * time.Second, Call: allocates, Kind: sim.CutManager, Victim: 1, Time: 5 * minute},
 		},
 	},
 	"access.json has no fence": {

@@ -20,8 +20,8 @@ const (
 	nodeExpiry   = 2 * time.Minute
 	// stopGrace is how long a container may run after its NodeManager was told to end it.
 	stopGrace = 250 * time.Millisecond
-	// startTime is how long a NodeManager takes to start a container.
-	startTime = 400 * time.Millisecond
+	// A NodeManager takes so long to start a container: it may have to fetch files from HDFS.
+	leastStart, mostStart = 400 * time.Millisecond, 8 * time.Second
 )
 
 // yarn is the model of YARN: the books of its ResourceManager and of its NodeManagers, and the messages
@@ -33,6 +33,7 @@ type yarn struct {
 	starts int // of ResourceManagers without state
 	jitter *rand.Rand
 	chaos  *rand.Rand
+	pace   *rand.Rand    // of the starts of containers
 	tick   *engine.Event // of the ResourceManager's alarm; nil: none
 	rings  time.Time
 	// away is until when the ResourceManager answers nobody, and unsure until when calls to YARN are lost
@@ -61,7 +62,7 @@ type container interface {
 }
 
 func newYARN(w *World, attempts int) *yarn {
-	y := &yarn{w: w, jitter: w.stream("YARN"), chaos: w.stream("lost calls to YARN")}
+	y := &yarn{w: w, jitter: w.stream("YARN"), chaos: w.stream("lost calls to YARN"), pace: w.stream("starts of containers")}
 	size := records.Resource{MemoryMB: 1024, VCores: 1}
 	y.rm = books.NewResourceManager(books.Settings{
 		Minimum: size, Maximum: nodeSize, MaxAttempts: cmp.Or(attempts, mostAttempts),
@@ -183,7 +184,7 @@ func (n *node) step(e books.NodeEvent) (answer books.Answer) {
 		case books.Answer:
 			answer = effect
 		case books.Run:
-			n.w.engine.After(startTime, nil, func() { n.run(effect) })
+			n.w.engine.After(n.startTime(), nil, func() { n.run(effect) })
 		case books.End:
 			n.w.engine.After(stopGrace, nil, func() { n.end(effect.ID) })
 		case books.NodeReport:
@@ -194,6 +195,11 @@ func (n *node) step(e books.NodeEvent) (answer books.Answer) {
 		}
 	}
 	return answer
+}
+
+// startTime draws how long the start of a container takes.
+func (n *node) startTime() time.Duration {
+	return max(0, n.w.hdfs.away.Sub(n.w.engine.Now())) + between(n.pace, leastStart, mostStart)
 }
 
 // report sends a message to the ResourceManager, which does not get it while it is away or out of reach.
