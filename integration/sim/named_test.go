@@ -37,6 +37,11 @@ func inSession(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// brief is the longer job with tokens that last so long.
+func brief(interval time.Duration, faults ...sim.Fault) sim.Schedule {
+	return sim.Schedule{Seed: longer, Jobs: 1, Interval: interval, Faults: faults}
+}
+
 // hit is a call that a fault must hit.
 func hit(call string) map[string]int { return map[string]int{call: 1} }
 
@@ -90,6 +95,9 @@ var named = map[string]struct {
 	"job of a session cancelled":                {inSession(one(halfway, "", sim.CancelJob, 0, 0)), sim.Facts{Canceled: 1}, 0},
 	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{Failed: 1}, 0},
 	"program starts again":                      {program(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{Masters: 2, Programs: 2}, 0},
+	"tokens end during the job":                 {brief(minute), sim.Facts{Tokens: 6}, 0},
+	"KDC away when tokens are due":              {brief(4*minute, sim.Fault{At: 170 * time.Second, Kind: sim.StopKDC, Time: minute}), sim.Facts{Tokens: 2, Calls: hit("refused getDelegationToken")}, 0},
+	"KDC away until tokens end":                 {brief(minute, sim.Fault{At: halfway, Kind: sim.StopKDC, Time: 4 * minute}), sim.Facts{Reruns: 1, Calls: hit("expired getFileInfo")}, 0},
 }
 
 // TestNamedSchedules would catch a failure of docs/reliability.md that breaks a rule, and a schedule that
@@ -106,7 +114,7 @@ func TestNamedSchedules(t *testing.T) {
 			report(t, n.Schedule, r)
 			got, least := r.Facts, n.least
 			if got.Masters < least.Masters || got.Workers < least.Workers || got.Hosts < least.Hosts || got.Streams < least.Streams ||
-				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Excused < least.Excused || got.Rekeyed < least.Rekeyed || got.Waited < least.Waited ||
+				got.Reruns < least.Reruns || got.Outdated < least.Outdated || got.Beside < least.Beside || got.NoHosts < least.NoHosts || got.Tokens < least.Tokens || got.Excused < least.Excused || got.Rekeyed < least.Rekeyed || got.Waited < least.Waited ||
 				got.Programs < least.Programs || got.Failed < least.Failed || got.Canceled < least.Canceled {
 				t.Errorf("the run has %+v, want at least %+v", got, least)
 			}
