@@ -84,4 +84,34 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "c.alarm = c.nextDue()\n",
 		new: "",
 	},
+	{
+		name: "new tokens not sent to workers that register later", file: "appmaster/resourcemanager/core_workers.go",
+		old: "if c.tokens != nil {",
+		new: "if c.tokens != nil && false {",
+	},
+	{
+		name: "tokens not passed to running hosts", file: "taskrunner/taskexecutor/core_hosts.go",
+		old: "if h := c.hosts[id].host; h.instructed && !h.stopping {\n\t\t\tc.emit(sendHost{id, m})",
+		new: "if h := c.hosts[id].host; h.instructed && !h.stopping {\n\t\t\t_ = m",
+	},
+	{
+		name: "hosts start with the tokens of the launch", file: "taskrunner/taskexecutor/core_hosts.go",
+		old: "c.tokens = m.Tokens",
+		new: "",
+	},
+	{
+		name: "token manager's alarm not set after a success", file: "appmaster/tokenmanager/core.go",
+		old: "c.alarm = c.now.Add(max(left, leastPause))",
+		new: "_ = left",
+	},
+	{
+		name: "token manager's alarm not set after a failure", file: "appmaster/tokenmanager/core.go",
+		old: "c.alarm = again",
+		new: "",
+	},
+	{
+		name: "new tokens not sent to connected workers", file: "appmaster/resourcemanager/core_workers.go",
+		old: "if w := c.workers[id]; w.state == connected {\n\t\t\tc.emit(sendTaskExecutor{To: w.connection, Message: msg.UpdateTokens{Tokens: tokens}})",
+		new: "if w := c.workers[id]; w.state == connected && false {\n\t\t\tc.emit(sendTaskExecutor{To: w.connection, Message: msg.UpdateTokens{Tokens: tokens}})",
+	},
 }
