@@ -263,17 +263,19 @@ func (c *core) fail(w *worker, cause string) {
 	c.terminate(w, cause)
 }
 
-// terminate gives up a worker that may still run: the worker is told, and the provider ends it.
+// terminate gives up a worker that may still run, and the provider ends it.
 func (c *core) terminate(w *worker, cause string) {
-	if w.state == connected {
-		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
-	}
 	c.release = append(c.release, Release{Worker: w.id, Cause: cause})
 	c.forget(w, cause)
 }
 
-// forget removes a worker from all tables, and tells the jobs that had slots of it.
+// forget removes a worker from all tables, and tells the worker and the jobs that had slots of it. The worker
+// may run although YARN says that its container has ended: YARN has then lost only the NodeManager. Such a
+// worker must end before it offers slots to jobs, because nothing counts these slots any more.
 func (c *core) forget(w *worker, cause string) {
+	if w.state == connected {
+		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
+	}
 	for _, id := range c.slots.Holders(w.id) {
 		if job := c.jobs[id]; job != nil {
 			c.emit(sendJobMaster{To: job.id, Message: msg.TaskExecutorTerminated{Resource: w.id, Cause: cause}})
