@@ -82,7 +82,8 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 				p.process.Kill()
 			}
 		}
-		if m.exit != records.ExitSuccess && int(m.attempt.Attempt) == w.attempts {
+		// YARN does not count an attempt that it has lost with its node, so that a later one may be the last.
+		if m.exit != records.ExitSuccess && w.attempts > 0 && int(m.attempt.Attempt) >= w.attempts {
 			w.excuse(m.attempt.Application, "its last attempt has failed")
 		}
 		w.ended(m.process)
