@@ -69,7 +69,7 @@ func (programLog) Close() error { return nil }
 func (m *master) startProgram(ctx context.Context, _ string, _ []string, o driver.Options, begun func(userdriver.Child)) error {
 	p := &planner{w: m.w, master: m, fault: errKilled}
 	m.w.planners = append(m.w.planners, p)
-	m.w.facts.Programs++
+	m.w.facts[Programs]++
 	name := "program of " + m.address()
 	p.process = m.w.engine.Start(name, func(ctx context.Context) { p.fault = p.run(ctx) }, func() { //nolint:contextcheck // another process
 		m.w.ended(p.process)

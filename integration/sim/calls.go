@@ -160,7 +160,7 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 		call := books.MasterCall{Attempt: id.Attempt, KeyID: id.KeyID, Method: method, Request: request}
 		return c.resourceManager(func() (books.Answer, error) { //nolint:contextcheck // other processes
 			if id.KeyID == rolledKey {
-				c.y.w.facts.Rekeyed++
+				c.y.w.facts[Rekeyed]++
 			}
 			if _, err := c.y.rm.AMRMPassword(token.Identifier); err != nil { // the login fails
 				if refused, is := errors.AsType[*books.Exception](err); is {

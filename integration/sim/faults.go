@@ -95,19 +95,6 @@ func (w *World) plan(faults []Fault) error {
 	return nil
 }
 
-// fate is what becomes of a call.
-type fate string
-
-// The fates of calls, as Facts.Calls names them.
-const (
-	answered   fate = "answered"
-	held       fate = "held"       // its server does not answer yet
-	refused    fate = "refused"    // because its server is away
-	lost       fate = "lost"       // before its effect
-	unanswered fate = "unanswered" // after its effect
-	expired    fate = "expired"    // its token has ended
-)
-
 // arrives shows a call to the faults that wait for it, as the call arrives at its server. It returns a fate
 // that one of them has for the call; "": none has.
 func (w *World) arrives(process string, call fmt.Stringer) (special fate) {

@@ -61,11 +61,11 @@ func (w *World) masterOf(p *engine.Process) *master {
 // startMaster starts an ApplicationMaster in a container of a node.
 func (w *World) startMaster(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *master {
 	if slices.ContainsFunc(w.runningMasters(), func(m *master) bool { return m.attempt.Application == id.Attempt.Application }) {
-		w.facts.Beside++
+		w.facts[Beside]++
 	}
 	m := &master{w: w, attempt: id.Attempt, exit: records.ExitForceKilled}
 	w.masters = append(w.masters, m)
-	w.facts.Masters++
+	w.facts[Masters]++
 	m.process = w.engine.Start(m.address(), func(ctx context.Context) {
 		m.ctx = ctx
 		if m.fault = m.run(yarnrpc.WithClock(ctx, clock{m.process}), n, l); m.fault == nil {

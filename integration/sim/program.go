@@ -177,7 +177,7 @@ func (s shown) Run(ctx context.Context, t operator.Subtask) error {
 		return fmt.Errorf("name of attempt %q: %w", t.Attempt(), err)
 	}
 	if e.Attempt > 0 {
-		s.host.w.facts.Reruns++
+		s.host.w.facts[Reruns]++
 	}
 	s.host.w.watch.begin(s.host, ids.JobID(t.Job()), e)
 	return s.Task.Run(ctx, t)

@@ -71,7 +71,7 @@ func yarnKnowsTheDemand(w *watch) {
 		for _, m := range w.w.runningMasters() {
 			asked, knows := w.w.yarn.asked(m)
 			if asked > 0 {
-				w.w.facts.Waited += lookEvery
+				w.w.facts[Waited] += int(lookEvery / time.Second)
 			}
 			if w.w.since() < w.w.calm+settled {
 				delete(since, m)

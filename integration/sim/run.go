@@ -16,28 +16,7 @@ type Result struct {
 	Broken *RuleError    // the first rule that was broken; nil: none
 	// Suspects are rules that the run has broken, too, as Bobbin is known to do. They are no findings.
 	Suspects map[string]error
-	Facts
-}
-
-// Facts are plain counts, by which a named schedule shows that it has met its failure.
-type Facts struct {
-	Masters, Workers, Hosts int           // processes that were started
-	Beside                  int           // masters that were started while another one of their application ran
-	NoHosts                 int           // hosts that could not be started
-	Excused                 int           // applications that need not succeed
-	Waited                  time.Duration // for containers, of all masters
-	Streams                 int           // that workers have opened to roles
-	Rekeyed                 int           // calls of masters with a token of a rolled key
-	Outdated                int           // messages that came as from a leader of an earlier grant
-	Canceled                int           // jobs that clients have learned to be CANCELED
-	Reruns                  int           // runs of tasks after the first one of each in its job
-	Programs                int           // of applications, that were started
-	Failed                  int           // applications that have failed
-	Tokens                  int           // delegation tokens that masters have got
-	// Calls counts the calls to HDFS and YARN that a fault has hit, by "fate name". A call is held
-	// because its server does not answer yet, refused because its server is away, lost before its
-	// effect, unanswered after its effect, or expired because its token has ended.
-	Calls map[string]int
+	Facts    Facts
 }
 
 // RuleError says that a run has broken a rule.
@@ -106,7 +85,7 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	w.watch.atRest()
 	for _, c := range w.clients {
 		if c.report.FinalStatus == records.FinalFailed {
-			w.facts.Failed++
+			w.facts[Failed]++
 		}
 	}
 	w.watch.note(nothingLeft, w.collect())

@@ -102,7 +102,7 @@ func (c *client) result(ctx context.Context, j *job) (ended msg.JobEnded, err er
 	if err == nil && ended.Status.GloballyTerminal() {
 		c.w.watch.tell(j.id, ended.Status)
 		if ended.Status == msg.JobCanceled {
-			c.w.facts.Canceled++
+			c.w.facts[Canceled]++
 		}
 	}
 	return ended, err

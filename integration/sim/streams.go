@@ -51,7 +51,7 @@ func (w *wire) repeat() {
 		if _, farewell := f.Message.(msg.Disconnect); farewell || w.closed || w.shut {
 			continue
 		}
-		w.worker.w.facts.Outdated++
+		w.worker.w.facts[Outdated]++
 		w.put(rolerpc.Frame{Token: "an earlier grant", Message: f.Message})
 	}
 }
@@ -114,7 +114,7 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 	}
 	local, remote := connect[rolerpc.Frame](w, string(d.id)+" "+target, d.process, m.process, leastDelay, mostDelay)
 	near, far := &wire{end: local, worker: d.worker}, &wire{end: remote, worker: d.worker}
-	w.facts.Streams++
+	w.facts[Streams]++
 	w.links[d.process] = append(w.links[d.process], streamLink{local.pipe, near, far, w.engine.Now()})
 	var answered bool
 	var refusal error

@@ -173,7 +173,7 @@ func (i issuer) DelegationToken(ctx context.Context, _, renewer string) (token *
 	err = i.Call(ctx, dfsmodel.Operation{Client: i.process.Name, Kind: getToken, Path: "/"}, func(now time.Time) error {
 		token = i.hdfs.tokens.issue(now, renewer)
 		if renewer != yarnPrincipal {
-			i.w.facts.Tokens++
+			i.w.facts[Tokens]++
 		}
 		return nil
 	})

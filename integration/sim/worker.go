@@ -56,7 +56,7 @@ func (k *worker) eachLink(do func(link)) {
 func (w *World) startWorker(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *worker {
 	k := &worker{w: w, node: n, container: id, id: ids.ResourceID(id.String()), exit: records.ExitForceKilled}
 	w.containers = append(w.containers, k)
-	w.facts.Workers++
+	w.facts[Workers]++
 	k.process = w.engine.Start(string(k.id), func(ctx context.Context) {
 		if k.fault = k.run(ctx, l); k.fault == nil {
 			k.exit = records.ExitSuccess
@@ -103,7 +103,7 @@ func (k *worker) run(ctx context.Context, l records.ContainerLaunchContext) erro
 // Start implements taskexecutor.HostStarter.
 func (k *worker) Start(_ context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
 	if k.w.engine.Now().Before(k.node.broken) {
-		k.w.facts.NoHosts++
+		k.w.facts[NoHosts]++
 		if k.master.failedAt(k.node) {
 			k.w.excuse(k.container.Attempt.Application, "its task hosts do not start on two nodes")
 		}
@@ -111,7 +111,7 @@ func (k *worker) Start(_ context.Context, spec taskexecutor.HostSpec) (taskexecu
 	}
 	h := &host{w: k.w, worker: k, id: spec.Host}
 	k.hosts = append(k.hosts, h)
-	k.w.facts.Hosts++
+	k.w.facts[Hosts]++
 	h.process = k.w.engine.Start(string(k.id)+" "+string(spec.Host), h.run, func() { //nolint:contextcheck // another process
 		k.w.ended(h.process)
 		k.w.engine.After(time.Millisecond, k.process, func() { h.exited = true })

@@ -53,15 +53,12 @@ type World struct {
 	disturbed  map[*engine.Process]time.Time // until when a fault has kept it or its streams from working
 }
 
-// meets counts a call that a fault has hit.
-func (w *World) meets(what fate, call string) { w.facts.Calls[string(what)+" "+call]++ }
-
 // excuse says that an application need not succeed. Nobody else may see that: its outputs are whole or not
 // there, and nothing is left of it.
 func (w *World) excuse(app records.ApplicationID, why string) {
 	if !w.excused[app] {
 		w.excused[app] = true
-		w.facts.Excused++
+		w.facts[Excused]++
 		w.logger.WithFields(logrus.Fields{"application": app, "reason": why}).Info("application need not succeed")
 	}
 }
@@ -92,7 +89,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options, mode: s.Mode, attempts: s.Attempts,
 		end:     make(map[*engine.Process][]func()),
 		excused: make(map[records.ApplicationID]bool),
-		facts:   Facts{Calls: make(map[string]int)}, links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
+		facts:   make(Facts), links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
 		disturbed: make(map[*engine.Process]time.Time),
 	}
 	w.codec = w.stream("codec")

@@ -1,0 +1,43 @@
+package sim
+
+// Facts are counts, by which a named schedule shows that it has met its failure. They also count the calls
+// to HDFS and YARN that a fault has hit, by "fate call", as in "lost allocate".
+type Facts map[Fact]int
+
+// Fact is what is counted.
+type Fact string
+
+// The Facts beside the calls.
+const (
+	Masters  Fact = "masters"  // processes that were started
+	Beside   Fact = "beside"   // masters that were started while another one of their application ran
+	Workers  Fact = "workers"  // processes that were started
+	Hosts    Fact = "hosts"    // likewise
+	NoHosts  Fact = "no hosts" // task hosts that could not be started
+	Programs Fact = "programs" // of applications, that were started
+	Streams  Fact = "streams"  // that workers have opened to roles
+	Outdated Fact = "outdated" // messages that came as from a leader of an earlier grant
+	Reruns   Fact = "reruns"   // runs of tasks after the first one of each in its job
+	Waited   Fact = "waited"   // seconds in which a master has waited for containers
+	Rekeyed  Fact = "rekeyed"  // calls of masters with a token of a rolled key
+	Tokens   Fact = "tokens"   // delegation tokens that masters have got
+	Excused  Fact = "excused"  // applications that need not succeed
+	Failed   Fact = "failed"   // applications that have failed
+	Canceled Fact = "canceled" // jobs that clients have learned to be CANCELED
+)
+
+// fate is what becomes of a call.
+type fate string
+
+// The fates of calls, as Facts name them.
+const (
+	answered   fate = "answered"
+	held       fate = "held"       // its server does not answer yet
+	refused    fate = "refused"    // because its server is away
+	lost       fate = "lost"       // before its effect
+	unanswered fate = "unanswered" // after its effect
+	expired    fate = "expired"    // its token has ended
+)
+
+// meets counts a call that a fault has hit.
+func (w *World) meets(what fate, call string) { w.facts[Fact(string(what)+" "+call)]++ }
