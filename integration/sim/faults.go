@@ -48,8 +48,8 @@ var drawnCalls = []string{ //nolint:gochecknoglobals // a constant table
 
 // drawFaults draws the faults of a run, in the order of their times.
 func drawFaults(r *rand.Rand) []Fault {
-	faults := make([]Fault, r.IntN(8))
-	for i := range faults {
+	faults := drawHabits(r)
+	for range r.IntN(8) {
 		kind := kinds[r.IntN(len(kinds))]
 		f := Fault{At: between(r, 0, faultTime), Kind: kind.kind, Victim: r.IntN(16)}
 		if r.IntN(3) > 0 { // most jobs are short
@@ -64,13 +64,22 @@ func drawFaults(r *rand.Rand) []Fault {
 		if kind.call || r.IntN(4) == 0 {
 			f.Call = drawnCalls[r.IntN(len(drawnCalls))]
 		}
-		faults[i] = f
-	}
-	if r.IntN(4) == 0 { // users change their minds more often than machines fail
-		faults = append(faults, Fault{At: between(r, 0, faultTime/2), Kind: CancelJob, Victim: r.IntN(16)})
+		faults = append(faults, f)
 	}
 	slices.SortFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return faults
+}
+
+// drawHabits draws what happens more often than that something fails: clusters are full, and users change
+// their minds.
+func drawHabits(r *rand.Rand) (habits []Fault) {
+	if r.IntN(6) == 0 {
+		habits = append(habits, Fault{At: between(r, 0, 5*time.Second), Kind: FillNodes, Time: between(r, 10*time.Second, 3*time.Minute)})
+	}
+	for r.IntN(3) == 0 {
+		habits = append(habits, Fault{At: between(r, 0, faultTime/2), Kind: CancelJob, Victim: r.IntN(16)})
+	}
+	return habits
 }
 
 // waiting is a fault that waits for a call.

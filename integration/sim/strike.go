@@ -77,21 +77,24 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 		p.process.Kill()
 	})},
 	{CancelJob, 0, false, on((*World).cancellable, func(s submitted, _ time.Duration) { s.cancel() })},
-	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.away = w.after(f.Time) }},
-	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.hdfs.unsure = w.after(f.Time) }},
+	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.last(&w.hdfs.away, f.Time) }},
+	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.last(&w.hdfs.unsure, f.Time) }},
 	// Tokens may end meanwhile. The tasks then fail at HDFS and restart, once a second and in the simulation up
 	// to 1000 times, until the master has new tokens: longestPause after the KDC is back, at the latest.
-	{StopKDC, 5 * time.Minute, false, func(w *World, f Fault) { w.hdfs.tokens.away = w.after(f.Time) }},
+	{StopKDC, 5 * time.Minute, false, func(w *World, f Fault) { w.last(&w.hdfs.tokens.away, f.Time) }},
 	{StopYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.stop(f.Time) }},
 	{ForgetYARN, 0, false, func(w *World, _ Fault) { w.yarn.forget() }},
 	{RollKey, 0, false, func(w *World, _ Fault) { w.yarn.roll() }},
-	{ShakeYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.unsure = w.after(f.Time) }},
-	{FillNodes, 3 * time.Minute, false, func(w *World, f Fault) { w.yarn.full = w.after(f.Time) }},
+	{ShakeYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.last(&w.yarn.unsure, f.Time) }},
+	{FillNodes, 3 * time.Minute, false, func(w *World, f Fault) { w.last(&w.yarn.full, f.Time) }},
 	{StopNode, 3 * time.Minute, false, on((*World).nodes, (*node).stop)},
-	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.silent = n.w.after(d) })},
-	{BreakNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.broken = n.w.after(d) })},
-	{CutManager, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.cut = n.w.after(d) })}, // longer than YARN waits
-	{CutNode, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.cut, n.apart = n.w.after(d), n.w.after(d) })},
+	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.last(&n.silent, d) })},
+	{BreakNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.last(&n.broken, d) })},
+	{CutManager, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.last(&n.cut, d) })}, // longer than YARN waits
+	{CutNode, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) {
+		n.w.last(&n.cut, d)
+		n.w.last(&n.apart, d)
+	})},
 	{LoseCall, 0, true, nil},
 	{LoseAnswer, 0, true, nil},
 }
@@ -111,6 +114,13 @@ func (w *World) strike(f Fault) {
 
 // after is the end of a time that begins now.
 func (w *World) after(d time.Duration) time.Time { return w.engine.Now().Add(d) }
+
+// last makes a state last for a time from now on. One that already lasts longer stays.
+func (w *World) last(until *time.Time, d time.Duration) {
+	if end := w.after(d); until.Before(end) {
+		*until = end
+	}
+}
 
 // freeze stops a process for a time.
 func (w *World) freeze(p *engine.Process, d time.Duration) {

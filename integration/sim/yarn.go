@@ -147,8 +147,12 @@ func (y *yarn) node(id records.NodeID) *node {
 
 // stop takes the ResourceManager away for a time. Then another one recovers its state.
 func (y *yarn) stop(d time.Duration) {
-	y.away = y.w.after(d)
-	y.w.engine.After(d, nil, func() { y.step(books.Restarted{}) })
+	y.w.last(&y.away, d)
+	y.w.engine.After(d, nil, func() {
+		if !y.w.engine.Now().Before(y.away) {
+			y.step(books.Restarted{})
+		}
+	})
 }
 
 // forget starts another ResourceManager, which knows nothing of the first one. All applications are lost.
