@@ -95,7 +95,9 @@ func (m *NodeManager) Step(now time.Time, e NodeEvent) []NodeEffect {
 		_, effects := m.kill(e.ID, e.Exit, e.Reason)
 		return effects
 	case Forget:
-		if r := m.find(e.ID); r != nil {
+		// The end of a container that still runs is news to a ResourceManager that has restarted since
+		// (NodeStatusUpdaterImpl#removeOrTrackCompletedContainersFromContext).
+		if r := m.find(e.ID); r != nil && r.state == records.ContainerComplete {
 			r.known = true
 		}
 		return nil

@@ -266,3 +266,33 @@ func TestFinishIsConfirmedWhenItIsRecorded(t *testing.T) {
 		})
 	}
 }
+
+// It would catch a node that keeps the end of a container to itself because an earlier ResourceManager knew
+// that it would end: the next one would count on the container for ever.
+func TestAContainerThatStillEndsIsReportedToTheNextResourceManager(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	granted := c.work(a)
+	c.transcript()
+	c.cut["b"] = true // it does not hear that it must end the container
+	c.allocate(a, &yarnpb.AllocateRequestProto{Release: []*yarnpb.ContainerIdProto{pbconv.ContainerIDProto(granted[1].ID)}})
+	c.allocate(a, nothing())
+	c.cut["b"] = false
+	c.tell("b", books.Forget{ID: granted[1].ID})
+	c.step(books.Restarted{})
+	c.register(a)
+	c.beat()
+	c.exit("b", granted[1].ID, 7)
+	c.allocate(a, nothing())
+	c.expect(`
+		RM to b: kill 1.1.3 as ABORTED
+		1.1 allocates: ended 1.1.3 as ABORTED
+		RM to b: forget 1.1.3
+		1.1 allocates:
+		1.1 registers:
+		RM to a: resync
+		RM to b: resync
+		1.1 allocates: ended 1.1.3 as 7`)
+}
