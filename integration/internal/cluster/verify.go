@@ -37,6 +37,7 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 	if d.Kind == nameNode || d.Kind == resourceManager {
 		delete(given, "hadoop.http.filter.initializers") // the daemons add a filter that accepts their tokens
 	}
+	maps.DeleteFunc(given, func(_, value string) bool { return value == "" }) // removed by Reconfigure; it has its default
 	if diff := differences(given, effective); len(diff) > 0 {
 		return fmt.Errorf("%s runs with wrong settings: %s", d.Name, strings.Join(diff, "; "))
 	}
