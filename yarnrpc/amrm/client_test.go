@@ -494,6 +494,9 @@ func TestFinish(t *testing.T) {
 		"an attempt that was gone before is not": {want: ErrAttemptGone, script: []exchange{
 			{method: finish, err: gone},
 		}},
+		"the exception of an attempt that was replaced while it was connected": {want: ErrAttemptGone, script: []exchange{
+			{method: finish, err: exception("InvalidApplicationMasterRequestException", "Application doesn't exist in cache appattempt_1_0001_000001")},
+		}},
 		"a refusal is final": {want: yarnrpc.ErrAccessControl, script: []exchange{
 			{method: finish, err: &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.AccessControlException"}},
 		}},

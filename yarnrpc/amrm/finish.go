@@ -39,6 +39,11 @@ func (c *Client) Finish(ctx context.Context, status records.FinalApplicationStat
 			if _, err := c.register(ctx); err != nil && yarnrpc.Classify(err) == yarnrpc.Permanent {
 				return fmt.Errorf("finish %s: %w", c.attempt, err)
 			}
+		case errors.Is(err, yarnrpc.ErrInvalidApplicationMasterRequest):
+			// Unlike allocate, this call has no exception of its own for an attempt that YARN has given up
+			// (ApplicationMasterService#throwApplicationDoesNotExistInCacheException).
+			c.gone = fmt.Errorf("%w: %w", ErrAttemptGone, err)
+			return fmt.Errorf("finish %s: %w", c.attempt, c.gone)
 		case yarnrpc.Classify(err) == yarnrpc.FailOver || yarnrpc.Classify(err) == yarnrpc.RetrySame:
 			wait = min(2*wait, maxUnregisterWait)
 		default:
