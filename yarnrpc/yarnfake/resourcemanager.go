@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha1"
 	"errors"
+	random "math/rand/v2"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -90,6 +91,10 @@ func newKey(id int32) books.Key {
 	return books.Key{ID: id, Secret: secret}
 }
 
+// newKeys makes the keys of a ResourceManager without a state. Their ids are others than those of the one before.
 func newKeys() books.Keys {
-	return books.Keys{AMRM: newKey(1), NM: newKey(2), Container: newKey(3), Client: newKey(4), Delegation: newKey(5)}
+	first := 1000 * random.Int32N(1<<20)
+	return books.Keys{
+		AMRM: newKey(first + 1), NM: newKey(first + 2), Container: newKey(first + 3), Client: newKey(first + 4), Delegation: newKey(first + 5),
+	}
 }

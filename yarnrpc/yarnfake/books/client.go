@@ -46,7 +46,7 @@ func (b *ResourceManager) client(now time.Time, user string, request proto.Messa
 			return nil, nil, err
 		}
 		var effects []Effect
-		if a.live() {
+		if a.live() && !a.finishing { // RMAppAttemptImpl ignores it in FINISHING
 			effects = b.failAttempt(now, a, 1, "Attempt failed by user.")
 		}
 		return &yarnpb.FailApplicationAttemptResponseProto{}, effects, nil

@@ -237,6 +237,15 @@ func (c *cluster) finish(a records.ApplicationAttemptID) {
 	c.note("%d.%d finishes: %s", a.Application.ID, a.Attempt, class)
 }
 
+// fail gives an attempt up for the user.
+func (c *cluster) fail(a records.ApplicationAttemptID) {
+	c.t.Helper()
+	request := c.encode(&yarnpb.FailApplicationAttemptRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(a)})
+	if class := c.class(c.step(books.ClientCall{User: "alice", Method: "failApplicationAttempt", Request: request}), new(yarnpb.FailApplicationAttemptResponseProto)); class != "" {
+		c.t.Fatal(class)
+	}
+}
+
 // allocate makes a heartbeat of a master and notes the answer.
 func (c *cluster) allocate(a records.ApplicationAttemptID, r *yarnpb.AllocateRequestProto) []records.Container {
 	c.t.Helper()

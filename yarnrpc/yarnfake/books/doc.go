@@ -22,12 +22,12 @@
 // Calls of clients, ApplicationMasters and for NodeManagers carry their requests and answers as
 // encoded messages, so that no memory is shared between the processes of a simulation.
 //
-// The model follows Hadoop 3.4. It differs from it here:
+// The model follows Hadoop 3.4; integration/rpc/yarn holds it to real daemons, also when attempts fail,
+// nodes are silent, and the ResourceManager restarts. It differs from it here:
 //   - The ResourceManager handles what YARN spreads over its dispatchers in one step. Only the
 //     recording of an application's end can take time (Settings.StoreDelay).
-//   - A container that has ended in the books, because its node was silent for too long, stays
-//     ended if the node returns with it: the node gets a Kill.
-//   - Container tokens have one key each, which does not roll.
+//   - The keys of tokens for nodes and of containers roll only when a ResourceManager starts without
+//     its state (StateLost).
 //
 // The package starts no goroutine. Only yarnfake and tests may import it, and it imports no server
 // and nothing of Bobbin outside yarnrpc and hadoopproto.

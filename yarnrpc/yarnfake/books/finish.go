@@ -22,13 +22,13 @@ type finalRecord struct {
 // true as soon as it is. Every attempt of an application that has ended gets true, also an old one
 // that has not ended the application (ApplicationMasterService#finishApplicationMaster asks the
 // application first, and the attempt second). Before the record, an old attempt gets an exception.
-func (b *ResourceManager) finish(now time.Time, id records.ApplicationAttemptID, r *yarnpb.FinishApplicationMasterRequestProto) (proto.Message, []Effect, error) {
-	app, a := b.app(id.Application), b.attempt(id)
+func (b *ResourceManager) finish(now time.Time, call MasterCall, r *yarnpb.FinishApplicationMasterRequestProto) (proto.Message, []Effect, error) {
+	app, a := b.app(call.Attempt.Application), b.attempt(call.Attempt)
 	switch {
 	case app != nil && app.state.Terminal():
 		return &yarnpb.FinishApplicationMasterResponseProto{IsUnregistered: proto.Bool(true)}, nil, nil
 	case a == nil || !a.live():
-		return nil, nil, exception("ApplicationAttemptNotFoundException", "Application attempt %s doesn't exist in ApplicationMasterService cache.", id)
+		return nil, nil, gone(call)
 	case !a.registered:
 		return nil, nil, exception("ApplicationMasterNotRegisteredException",
 			"Application Master is trying to unregister before registering for: %s", a.app.id)

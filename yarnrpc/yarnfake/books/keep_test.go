@@ -5,6 +5,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
@@ -73,6 +75,81 @@ func TestContainersEndWithTheirAttempt(t *testing.T) {
 		a runs 1.2.1
 		1.2 registers:
 		1.2 allocates:`)
+}
+
+// It would catch the master of a given-up attempt that ends although YARN keeps it like any container, an end of it that
+// ends the next attempt, and a blacklist that the next attempt does not inherit.
+func TestAGivenUpMasterIsKept(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a")
+	a := c.submit(keeping())
+	c.beat()
+	c.register(a)
+	c.allocate(a, &yarnpb.AllocateRequestProto{BlacklistRequest: &yarnpb.ResourceBlacklistRequestProto{BlacklistAdditions: []string{"a"}}})
+	c.transcript()
+	c.fail(a)
+	a.Attempt = 2
+	c.beat()
+	c.register(a)
+	c.allocate(a, asks(1))
+	c.beat()
+	c.exit("a", c.runs[0], 3)
+	c.allocate(a, nothing())
+	c.note("%s", c.state(a))
+	c.expect(`
+		a runs 1.2.1
+		1.2 registers: has 1.1.1
+		1.2 allocates:
+		1.2 allocates: ended 1.1.1 as 3
+		RUNNING, attempt 2 is RUNNING`)
+}
+
+// It would catch a list of containers that depends on the attempt in the question, and the address of a master that
+// has failed.
+func TestAnOldAttemptIsAskedFor(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.fail(a)
+	c.beat()
+	var containers yarnpb.GetContainersResponseProto
+	request := c.encode(&yarnpb.GetContainersRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(a)})
+	c.class(c.step(books.ClientCall{User: "alice", Method: "getContainers", Request: request}), &containers)
+	list := containers.GetContainers()
+	if len(list) != 1 || pbconv.ContainerID(list[0].GetContainerId()).Attempt.Attempt != 2 {
+		t.Errorf("containers are %v", list)
+	}
+	var attempt yarnpb.GetApplicationAttemptReportResponseProto
+	request = c.encode(&yarnpb.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(a)})
+	c.class(c.step(books.ClientCall{User: "alice", Method: "getApplicationAttemptReport", Request: request}), &attempt)
+	if r := attempt.GetApplicationAttemptReport(); r.GetHost() != "N/A" || r.GetRpcPort() != -1 {
+		t.Errorf("the failed master is at %s:%d", r.GetHost(), r.GetRpcPort())
+	}
+}
+
+// It would catch an old attempt that is told, like the current one, to try again or that it has ended the application.
+func TestAnOldAttemptIsRefused(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.fail(a)
+	c.beat()
+	next := a
+	next.Attempt = 2
+	c.register(next)
+	c.transcript()
+	c.allocate(a, nothing())
+	c.register(a)
+	c.finish(a)
+	c.finish(next)
+	c.finish(a)
+	c.expect(`
+		1.1 allocates: ApplicationAttemptNotFoundException
+		1.1 registers:InvalidApplicationMasterRequestException
+		1.1 finishes: InvalidApplicationMasterRequestException
+		1.2 finishes: false
+		1.1 finishes: true`)
 }
 
 // It would catch an order that is lost for good: the link of a node fails while its container is

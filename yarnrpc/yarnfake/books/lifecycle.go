@@ -93,6 +93,7 @@ func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.Ex
 	app := a.app
 	a.diagnostics = why
 	a.counts, a.ended = exit.Countable(), now
+	a.unreachable()
 	failures, most := app.failures(now), b.settings.MaxAttempts
 	if n := app.context.MaxAttempts; n > 0 {
 		most = min(n, most)
@@ -105,11 +106,10 @@ func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.Ex
 	}
 	a.state = records.AttemptFailed
 	var effects []Effect
-	if a.master != nil {
-		if exit == records.ExitUnknown { // YARN stops it as a master stops a container (AMLauncher#cleanup)
-			exit = records.ExitKilledByAppMaster
-		}
-		effects = b.stop(now, a.master, exit, why)
+	if a.master != nil && exit == records.ExitUnknown {
+		// YARN stops a silent master as a master stops a container (AMLauncher#cleanup). One that the user gives up is a
+		// container like the others.
+		effects = b.stop(now, a.master, records.ExitKilledByAppMaster, why)
 	}
 	b.begin(now, app)
 	keep, next := app.context.KeepContainers, app.attempt()
@@ -119,6 +119,7 @@ func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.Ex
 		next.completed, a.completed = a.completed, nil
 		next.sent, a.sent = a.sent, nil
 		next.release = a.release
+		next.blacklist = a.blacklist // AppSchedulingInfo#transferStateFromPreviousAppSchedulingInfo
 	}
 	for _, c := range slices.Concat(a.completed, a.sent) {
 		effects = append(effects, c.forget())
@@ -126,7 +127,7 @@ func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.Ex
 	a.completed, a.sent = nil, nil
 	for _, c := range slices.Clone(app.containers) {
 		if keep && c.state != records.ContainerComplete {
-			c.owner = next
+			c.owner, c.master = next, false
 		}
 		if !keep || c.state == records.ContainerNew {
 			effects = append(effects, b.stop(now, c, records.ExitAborted, "Container released: its application attempt has failed")...)
@@ -134,6 +135,10 @@ func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.Ex
 	}
 	return effects
 }
+
+// unreachable removes the address of a master that has failed or was killed
+// (RMAppAttemptImpl#invalidateAMHostAndPort).
+func (a *attempt) unreachable() { a.host, a.rpcPort = notAvailable, -1 }
 
 // failures returns how many failed attempts count towards the limit.
 func (app *application) failures(now time.Time) int {
@@ -167,6 +172,7 @@ func (b *ResourceManager) kill(now time.Time, app *application, reason string) (
 		return true, nil
 	}
 	app.state, app.final, app.finished = records.ApplicationKilled, records.FinalKilled, now
+	app.attempt().unreachable()
 	app.diagnostics = "Application " + app.id.String() + " was killed by user " + app.user
 	if reason != "" {
 		app.diagnostics = reason

@@ -62,8 +62,8 @@ func (b *ResourceManager) look(user string, request proto.Message) (proto.Messag
 			return nil, err
 		}
 		response := new(yarnpb.GetContainersResponseProto)
-		for _, c := range a.app.containers {
-			if c.owner == a && c.state != records.ContainerComplete {
+		for _, c := range a.app.containers { // YARN asks only for the application (AbstractYarnScheduler#getApplicationAttempt)
+			if c.state != records.ContainerComplete {
 				response.Containers = append(response.Containers, containerReport(c))
 			}
 		}

@@ -19,11 +19,11 @@ func (b *ResourceManager) masterCall(now time.Time, call MasterCall) []Effect {
 	}
 	a := b.attempt(call.Attempt)
 	if r, is := request.(*yarnpb.FinishApplicationMasterRequestProto); is {
-		message, effects, err := b.finish(now, call.Attempt, r)
+		message, effects, err := b.finish(now, call, r)
 		return append(effects, answer(message, err))
 	}
 	if a == nil || !a.live() {
-		return []Effect{answer(nil, exception("ApplicationAttemptNotFoundException", "Application attempt %s doesn't exist in ApplicationMasterService cache.", call.Attempt))}
+		return []Effect{answer(nil, gone(call))}
 	}
 	switch r := request.(type) {
 	case *yarnpb.RegisterApplicationMasterRequestProto:
@@ -38,6 +38,15 @@ func (b *ResourceManager) masterCall(now time.Time, call MasterCall) []Effect {
 	default:
 		return []Effect{answer(nil, fmt.Errorf("no such request: %T", request))}
 	}
+}
+
+// gone returns what a master is told whose attempt has ended. Only allocate has an exception of its own
+// for that (ApplicationMasterService#throwApplicationDoesNotExistInCacheException).
+func gone(call MasterCall) error {
+	if call.Method == "allocate" {
+		return exception("ApplicationAttemptNotFoundException", "Application attempt %s doesn't exist in ApplicationMasterService cache.", call.Attempt)
+	}
+	return exception("InvalidApplicationMasterRequestException", "Application doesn't exist in cache %s", call.Attempt)
 }
 
 func (b *ResourceManager) register(now time.Time, a *attempt, r *yarnpb.RegisterApplicationMasterRequestProto) (proto.Message, error) {
@@ -192,7 +201,7 @@ func (b *ResourceManager) response(now time.Time, a *attempt, keyID int32) *yarn
 	}
 	r.AllocatedContainers = tell(a.granted)
 	r.ContainersFromPreviousAttempts = tell(a.recovered)
-	for _, n := range a.changed {
+	for _, n := range a.app.changed {
 		report := b.nodeReport(n)
 		report.NodeUpdateType = yarnpb.NodeUpdateTypeProto_NODE_USABLE.Enum()
 		if n.lost {
@@ -204,7 +213,7 @@ func (b *ResourceManager) response(now time.Time, a *attempt, keyID int32) *yarn
 		r.AmRmToken = pbconv.TokenProto(b.keys.amrmToken(a.id))
 	}
 	a.sent = a.completed
-	a.granted, a.recovered, a.completed, a.changed = nil, nil, nil, nil
+	a.granted, a.recovered, a.completed, a.app.changed = nil, nil, nil, nil
 	return r
 }
 

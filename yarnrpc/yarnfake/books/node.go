@@ -21,8 +21,8 @@ type NodeManager struct {
 	up          bool // its process runs
 	registered  bool // false: each heartbeat registers
 	rm          int64
-	nm          Key
-	container   Key
+	nm          keyring
+	container   keyring
 	containers  []*run // by their start, also ended ones
 }
 
@@ -84,7 +84,9 @@ func (m *NodeManager) Step(now time.Time, e NodeEvent) []NodeEffect {
 	case Exited:
 		return m.exited(e)
 	case Registered:
-		m.registered, m.rm, m.nm, m.container = true, e.ResourceManager, e.NM, e.Container
+		m.registered, m.rm = true, e.ResourceManager
+		m.nm.take(e.NM)
+		m.container.take(e.Container)
 		return nil
 	case Resync:
 		m.registered = false
@@ -240,7 +242,11 @@ func (m *NodeManager) Password(id []byte) ([]byte, error) {
 	if parsed.Node != m.id {
 		return nil, invalidToken("Given NMToken for application : " + parsed.Attempt.String() + " is not valid for current node manager.")
 	}
-	return m.nm.Password(id), nil
+	key, known := m.nm.key(parsed.KeyID)
+	if !known {
+		return nil, invalidToken("Given NMToken for application : " + parsed.Attempt.String() + " seems to have been generated illegally.")
+	}
+	return key.Password(id), nil
 }
 
 // containerToken is the content of a container's token.
@@ -253,12 +259,16 @@ type containerToken struct {
 
 // verify reads a container's token and checks its signature.
 func (m *NodeManager) verify(token *creds.Token) (containerToken, error) {
-	if token == nil || !m.container.signed(token) {
-		return containerToken{}, invalidToken("Given Container is not signed by this cluster's key.")
+	forged := invalidToken("Given Container seems to have an illegally generated token.")
+	if token == nil {
+		return containerToken{}, forged
 	}
 	var p yarnpb.ContainerTokenIdentifierProto
 	if err := proto.Unmarshal(token.Identifier, &p); err != nil {
 		return containerToken{}, fmt.Errorf("decode container token: %w", err)
+	}
+	if key, known := m.container.key(p.GetMasterKeyId()); !known || !key.signed(token) {
+		return containerToken{}, forged
 	}
 	return containerToken{
 		Container: Container{

@@ -134,11 +134,12 @@ func (b *ResourceManager) limit() {
 	}
 }
 
-// tellOf reports a node's change to every registered master.
+// tellOf reports a node's change to the current or next master of every application
+// (NodesListManager#sendRMAppNodeUpdateEventToNonFinalizedApps).
 func (b *ResourceManager) tellOf(n *node) {
 	for _, app := range b.apps {
-		if a := app.attempt(); a.registered && a.live() {
-			a.changed = append(a.changed, n)
+		if !app.state.Terminal() && !slices.Contains(app.changed, n) {
+			app.changed = append(app.changed, n)
 		}
 	}
 }

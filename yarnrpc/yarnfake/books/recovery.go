@@ -18,7 +18,7 @@ func (b *ResourceManager) restart(now time.Time) {
 		for _, c := range app.containers {
 			c.counted = false // with its node
 		}
-		app.containers = nil
+		app.containers, app.changed = nil, nil
 		if len(app.attempts) > 0 {
 			app.attempt().restart(now)
 		}
@@ -38,7 +38,7 @@ func (a *attempt) restart(now time.Time) {
 	}
 	a.registered, a.finishing, a.unrecorded, a.responseID, a.last = false, false, finalRecord{}, 0, nil
 	a.asks, a.blacklist, a.sequence, a.heard = nil, nil, 0, now
-	a.granted, a.recovered, a.completed, a.changed, a.sent, a.release = nil, nil, nil, nil, nil, nil
+	a.granted, a.recovered, a.completed, a.sent, a.release = nil, nil, nil, nil, nil
 	a.told = make(map[records.NodeID]bool)
 }
 
@@ -54,7 +54,7 @@ func (b *ResourceManager) recover(now time.Time, n *node, s ContainerStatus) []E
 	c := &container{
 		id: s.ID, app: app, resource: s.Resource, priority: s.Priority, requestID: s.RequestID, created: s.Created,
 	}
-	if s.Master {
+	if a.master != nil && s.ID == a.master.id {
 		c = a.master
 	}
 	c.owner, c.node, c.state, c.exit = a, n, records.ContainerRunning, records.ExitUnknown
@@ -80,7 +80,7 @@ func (app *application) takesBack(s ContainerStatus) bool {
 	switch {
 	case app.state.Terminal() || !a.live():
 		return false
-	case s.Master:
+	case s.Master && s.ID.Attempt == a.id:
 		return a.master != nil && a.master.id == s.ID
 	default:
 		return s.ID.Attempt == a.id || app.context.KeepContainers

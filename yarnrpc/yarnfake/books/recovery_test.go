@@ -1,6 +1,7 @@
 package books_test
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -135,7 +136,7 @@ func TestAResourceManagerThatHasLostItsState(t *testing.T) {
 	c.note("its id is another: %t", again.Application != a.Application)
 	c.expect(`
 		1.1 allocates: ApplicationAttemptNotFoundException
-		1.1 finishes: ApplicationAttemptNotFoundException
+		1.1 finishes: InvalidApplicationMasterRequestException
 		RM to a: resync
 		RM to a: kill 1.1.1 as KILLED_BY_RESOURCEMANAGER
 		a ends 1.1.1
@@ -147,9 +148,37 @@ func TestAResourceManagerThatHasLostItsState(t *testing.T) {
 		RM to b: kill 1.1.3 as KILLED_BY_RESOURCEMANAGER
 		b ends 1.1.3
 		RM to b: forget 1.1.3
-		start of an old container: SecretManager$InvalidToken
+		start of an old container: InvalidContainerException: Container container_1000_0001_01_000002 rejected as it is allocated by a previous RM
 		a runs 1.1.1
 		its id is another: true`)
+}
+
+// It would catch a node that refuses its masters as soon as a ResourceManager with other keys has taken over, and one
+// that accepts their tokens for ever.
+func TestANodeAcceptsTokensOfTheResourceManagerBefore(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	var response yarnpb.AllocateResponseProto
+	c.master(a, "allocate", asks(1), &response)
+	c.beat()
+	again := nothing()
+	again.ResponseId = response.ResponseId
+	if class := c.master(a, "allocate", again, &response); class != "" || len(response.GetNmTokens()) != 1 {
+		t.Fatal(class, response.GetNmTokens())
+	}
+	token := response.GetNmTokens()[0].GetToken()
+	for generation, accepted := range []bool{true, true, false} {
+		if generation > 0 {
+			c.step(books.StateLost{Keys: keys(byte(20 * generation))})
+			c.beat()
+		}
+		password, err := c.node("a").Password(token.GetIdentifier())
+		if is := err == nil && bytes.Equal(password, token.GetPassword()); is != accepted {
+			t.Errorf("after %d ResourceManagers the token is accepted: %t, %v", generation, is, err)
+		}
+	}
 }
 
 // It would catch a master that starts a container of the previous ResourceManager and waits for it.
@@ -183,6 +212,25 @@ func TestAStartAroundARestart(t *testing.T) {
 		1.1 allocates:
 		1.1.2 is known: true
 		1.1.3 is known: false`)
+}
+
+// It would catch a master that is not told of the nodes which have come back while it was not registered.
+func TestAMasterLearnsOfNodesThatCameBackBeforeIt(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a", "b")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.step(books.Restarted{})
+	c.tell("b", books.Beat{})
+	c.register(a)
+	var response yarnpb.AllocateResponseProto
+	if class := c.master(a, "allocate", nothing(), &response); class != "" {
+		t.Fatal(class)
+	}
+	nodes := response.GetUpdatedNodes()
+	if len(nodes) != 1 || nodes[0].GetNodeId().GetHost() != "b" || nodes[0].GetNodeUpdateType() != yarnpb.NodeUpdateTypeProto_NODE_USABLE {
+		t.Errorf("nodes are %v", nodes)
+	}
 }
 
 // It would catch an answer that a master repeats because it was lost, and then takes for another
@@ -230,27 +278,24 @@ func TestFinishIsConfirmedWhenItIsRecorded(t *testing.T) {
 		1.1 finishes: false
 		1.1 finishes: true
 		FINISHED, attempt 1 is FINISHING`},
-		{"the attempt fails instead", time.Hour, func(c *cluster, a records.ApplicationAttemptID) {
-			request := c.encode(&yarnpb.FailApplicationAttemptRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(a)})
-			c.step(books.ClientCall{User: "alice", Method: "failApplicationAttempt", Request: request})
-			c.finish(a)
-			a.Attempt = 2
-			c.beat()
-			c.register(a)
+		{"the user gives the attempt up before the record", time.Hour, func(c *cluster, a records.ApplicationAttemptID) {
+			c.fail(a)
 			c.finish(a)
 			c.exit("a", c.runs[0], 0)
 		}, `
 		1.1 finishes: false
-		RM to a: kill 1.1.1 as 1
-		a ends 1.1.1
+		1.1 finishes: false
 		RM to a: forget 1.1.1
-		1.1 finishes: ApplicationAttemptNotFoundException
-		a runs 1.2.1
-		1.2 registers:
-		1.2 finishes: false
-		RM to a: forget 1.2.1
 		1.1 finishes: true
-		FINISHED, attempt 2 is FINISHED`},
+		FINISHED, attempt 1 is FINISHED`},
+		{"the user gives the attempt up after the record", 0, func(c *cluster, a records.ApplicationAttemptID) {
+			c.fail(a)
+			c.exit("a", c.runs[0], 1)
+		}, `
+		1.1 finishes: false
+		RM to a: forget 1.1.1
+		1.1 finishes: true
+		FINISHED, attempt 1 is FINISHED`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newCluster(t, books.Settings{StoreDelay: test.delay}, "a")

@@ -30,6 +30,7 @@ type application struct {
 	finished    time.Time
 	attempts    []*attempt
 	containers  []*container // of all attempts, by age, also ended ones
+	changed     []*node      // for the next response to the current attempt
 }
 
 // attempt returns the last attempt. A rejected application has none; for it, attempt
@@ -74,7 +75,6 @@ type attempt struct {
 	granted   []*container
 	recovered []*container // of earlier attempts, reported by nodes since the registration
 	completed []*container
-	changed   []*node
 	told      map[records.NodeID]bool // nodes whose token it has received
 
 	sent    []*container          // the ended ones of the last response; the next request confirms them

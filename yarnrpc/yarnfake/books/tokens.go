@@ -40,6 +40,26 @@ func (k Key) token(kind, service string, id proto.Message) *creds.Token {
 // signed reports whether a token was made with the key.
 func (k Key) signed(t *creds.Token) bool { return hmac.Equal(t.Password, k.Password(t.Identifier)) }
 
+// keyring holds a node's key for tokens of one kind and the key before. A node accepts tokens of both
+// (NMTokenSecretManagerInNM, NMContainerTokenSecretManager).
+type keyring struct{ current, previous Key }
+
+// take adds a key, which the ResourceManager repeats in each registration.
+func (r *keyring) take(k Key) {
+	if k.ID != r.current.ID {
+		r.current, r.previous = k, r.current
+	}
+}
+
+func (r *keyring) key(id int32) (k Key, known bool) {
+	for _, k := range []Key{r.current, r.previous} {
+		if k.ID == id && k.Secret != nil {
+			return k, true
+		}
+	}
+	return Key{}, false
+}
+
 // Keys are the keys of a cluster, each with another ID.
 type Keys struct {
 	AMRM       Key
