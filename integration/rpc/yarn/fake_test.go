@@ -1,103 +1,31 @@
 package yarn
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
-	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
-// The fake cluster must behave like a real one: the same calls, byte for byte, give the same
-// states, response ids and exceptions.
+// It would catch other states, response ids or exceptions of the fake in a life without failures.
 func TestTheFakeClusterAnswersAsARealOne(t *testing.T) {
 	t.Parallel()
-	c := clusters.Use(t, clusters.Open)
-	fake, err := yarnfake.Start(yarnfake.Config{
-		Nodes: len(c.NodeManagers()), Node: records.Resource{MemoryMB: 8192, VCores: 32}, Heartbeat: 100 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := fake.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	genuine, imitated := converse(t, rpctest.Conf(t, c)), converse(t, fake.Conf())
-	if diff := cmp.Diff(genuine, imitated); diff != "" {
-		t.Errorf("the fake cluster differs (-real +fake):\n%s", diff)
-	}
+	compare(t, (*conversation).whole)
 }
 
-// conversation records the answers of a cluster.
-type conversation struct {
-	t      *testing.T
-	ctx    context.Context //nolint:containedctx // of one test
-	lines  []string
-	client *yarnrpc.Proxy
-	master *yarnrpc.Proxy
-	conf   *hadoopconf.Conf
-	app    *yarnpb.ApplicationIdProto
-}
-
-func (c *conversation) note(format string, args ...any) {
-	c.lines = append(c.lines, fmt.Sprintf(format, args...))
-}
-
-// ask makes a call and records the kind of its exception, or else the answer.
-func (c *conversation) ask(of *yarnrpc.Proxy, what, method string, request, response proto.Message, told func() string) {
-	c.t.Helper()
-	err := of.Call(c.ctx, method, request, response)
-	remote, refused := errors.AsType[*yarnrpc.RemoteError](err)
-	switch {
-	case refused:
-		c.note("%s: %s", what, remote.Class)
-	case err != nil:
-		c.t.Fatalf("%s: %v", what, err)
-	default:
-		c.note("%s: %s", what, told())
-	}
-}
-
-func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarnrpc.Proxy {
-	o, err := yarnrpc.OptionsFrom(c.conf)
+// whole has a conversation as a client and a master without failures.
+func (c *conversation) whole() {
+	rms, err := c.conf.ResourceManagers()
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	o.Protocol, o.User = protocol, yarnrpc.UserInformation{Effective: rpctest.Me(c.t)}
-	o.MaxIdle = -1 // an idle connection would log in again, with a token of an ended application
-	if token != nil {
-		o.Token = creds.Fixed(token)
-	}
-	p := yarnrpc.NewProxy([]string{address}, o, yarnrpc.Policy{})
-	c.t.Cleanup(func() { p.Close() })
-	return p
-}
-
-// converse has a whole conversation with a cluster, as client and as master.
-func converse(t *testing.T, conf *hadoopconf.Conf) []string {
-	t.Helper()
-	rms, err := conf.ResourceManagers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &conversation{t: t, ctx: t.Context(), conf: conf}
-	c.client = c.proxy(rms[0].Client, yarnrpc.ApplicationClientProtocol, nil)
 	c.strangers()
 	token := c.submit()
 	c.master = c.proxy(rms[0].Scheduler, yarnrpc.ApplicationMasterProtocol, token)
@@ -105,23 +33,7 @@ func converse(t *testing.T, conf *hadoopconf.Conf) []string {
 	response, id := c.allocate()
 	c.contain(response, id)
 	c.finish()
-	return c.lines
 }
-
-// typed is a client that waits.
-func (c *conversation) typed() *yarnclient.Client {
-	o, err := yarnclient.FromConf(c.conf, rpctest.Me(c.t))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return yarnclient.New(o)
-}
-
-func idOf(p *yarnpb.ApplicationIdProto) records.ApplicationID {
-	return records.ApplicationID{ClusterTimestamp: p.GetClusterTimestamp(), ID: p.GetId()}
-}
-
-func nothing() string { return "done" }
 
 // strangers requests unknown objects.
 func (c *conversation) strangers() {
@@ -193,14 +105,6 @@ func (c *conversation) beat(what string, id int32, request *yarnpb.AllocateReque
 	response := new(yarnpb.AllocateResponseProto)
 	c.ask(c.master, what, "allocate", request, response, func() string { return fmt.Sprint("response ", response.GetResponseId()) })
 	return response
-}
-
-func askFor(memory int64) *yarnpb.AllocateRequestProto {
-	return &yarnpb.AllocateRequestProto{Ask: []*yarnpb.ResourceRequestProto{{
-		Priority: &yarnpb.PriorityProto{Priority: proto.Int32(3)}, ResourceName: proto.String("*"), NumContainers: proto.Int32(1),
-		Capability: &yarnpb.ResourceProto{Memory: proto.Int64(memory), VirtualCores: proto.Int32(1)}, RelaxLocality: proto.Bool(true),
-		AllocationRequestId: proto.Int64(5),
-	}}}
 }
 
 // allocate tests the rules of response ids and asks, and gets a container.
@@ -295,14 +199,6 @@ func (c *conversation) contain(response *yarnpb.AllocateResponseProto, id int32)
 	c.note("completed: %d as %v %d", ended.GetContainerId().GetId(), ended.GetState(), ended.GetExitStatus())
 	again, _ := c.heartbeat(id, func(*yarnpb.AllocateResponseProto) bool { return true })
 	c.note("then: %d completed, %d granted", len(again.GetCompletedContainerStatuses()), len(again.GetAllocatedContainers()))
-}
-
-func refusals(list []*yarnpb.ContainerExceptionMapProto) string {
-	classes := []string{}
-	for _, one := range list {
-		classes = append(classes, one.GetException().GetClassName())
-	}
-	return fmt.Sprint(classes)
 }
 
 // finish ends the application, and calls again.

@@ -103,8 +103,8 @@ func TestAGivenUpMasterIsKept(t *testing.T) {
 		RUNNING, attempt 2 is RUNNING`)
 }
 
-// It would catch a list of containers that depends on the attempt in the question, and the address of a master that
-// has failed.
+// It would catch a list of containers that depends on the attempt in the question, a container that the client is told
+// has a state of its own before it runs, and the address of a master that has failed.
 func TestAnOldAttemptIsAskedFor(t *testing.T) {
 	c := newCluster(t, books.Settings{}, "a")
 	a := c.submit(managed())
@@ -112,12 +112,22 @@ func TestAnOldAttemptIsAskedFor(t *testing.T) {
 	c.register(a)
 	c.fail(a)
 	c.beat()
+	next := a
+	next.Attempt = 2
+	c.register(next)
+	c.allocate(next, asks(1))
+	c.beat()
 	var containers yarnpb.GetContainersResponseProto
 	request := c.encode(&yarnpb.GetContainersRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(a)})
 	c.class(c.step(books.ClientCall{User: "alice", Method: "getContainers", Request: request}), &containers)
 	list := containers.GetContainers()
-	if len(list) != 1 || pbconv.ContainerID(list[0].GetContainerId()).Attempt.Attempt != 2 {
+	if len(list) != 2 {
 		t.Errorf("containers are %v", list)
+	}
+	for _, one := range list {
+		if one.GetContainerId().GetAppAttemptId().GetAttemptId() != 2 || one.GetContainerState() != yarnpb.ContainerStateProto_C_RUNNING || one.GetContainerExitStatus() != 0 {
+			t.Errorf("a container is %v", one)
+		}
 	}
 	var attempt yarnpb.GetApplicationAttemptReportResponseProto
 	request = c.encode(&yarnpb.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(a)})

@@ -133,6 +133,8 @@ func attemptReport(a *attempt) *yarnpb.ApplicationAttemptReportProto {
 	return r
 }
 
+// containerReport describes a container that has not ended. YARN says of it that it runs, with the exit status 0, also
+// before it is started (RMContainerImpl#createContainerReport).
 func containerReport(c *container) *yarnpb.ContainerReportProto {
 	return &yarnpb.ContainerReportProto{
 		ContainerId:         pbconv.ContainerIDProto(c.id),
@@ -143,8 +145,8 @@ func containerReport(c *container) *yarnpb.ContainerReportProto {
 		CreationTime:        millis(c.created),
 		FinishTime:          millis(c.finished),
 		DiagnosticsInfo:     proto.String(c.diagnostics),
-		ContainerExitStatus: proto.Int32(int32(c.exit)),
-		ContainerState:      yarnpb.ContainerStateProto(yarnpb.ContainerStateProto_value["C_"+string(c.state)]).Enum(),
+		ContainerExitStatus: proto.Int32(0),
+		ContainerState:      yarnpb.ContainerStateProto_C_RUNNING.Enum(),
 		ExecutionType:       yarnpb.ExecutionTypeProto_GUARANTEED.Enum(),
 	}
 }
