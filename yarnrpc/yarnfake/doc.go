@@ -27,8 +27,8 @@
 //   - Expiry of silent masters and nodes, and an end that takes time to be recorded, if the Config
 //     says so.
 //   - Faults on request of a test: see Fake.Refuse, Drop, Delay, Standby, RestartResourceManager,
-//     RestartResourceManagerAlone, LoseResourceManager, RollAMRMKey, LoseNode, RestartNode, Freeze,
-//     Preempt and FailContainer.
+//     RestartResourceManagerAlone, LoseResourceManager, RollAMRMKey, LoseNode, RestartNode, CrashNode,
+//     Freeze, Preempt and FailContainer.
 //
 // The fake grants containers in a fixed order: node after node at each heartbeat, applications by
 // age, asks by priority and request id. Two runs with the same calls and heartbeats (Fake.Beat)

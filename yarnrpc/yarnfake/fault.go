@@ -131,6 +131,17 @@ func (f *Fake) RestartNode(id records.NodeID, capability records.Resource) {
 	}
 }
 
+// CrashNode ends a node's process, and starts it again at once, before the node counts as lost. When
+// the node registers, YARN learns that its containers are gone: they end with ExitAborted. Masters are
+// not told of the node.
+func (f *Fake) CrashNode(id records.NodeID) {
+	if m := f.manager(id); m != nil {
+		f.tell(m, books.Stop{})
+		m.server.Disconnect()
+		f.tell(m, books.Start{})
+	}
+}
+
 // gone ends a node's process and tells the ResourceManager.
 func (f *Fake) gone(m *nodeManager) {
 	f.mu.Lock()

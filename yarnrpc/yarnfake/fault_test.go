@@ -171,6 +171,23 @@ func TestARestartedNodeBoundsContainers(t *testing.T) {
 	}
 }
 
+// It would catch a crashed node whose containers stay in the books, and one that takes no further containers.
+func TestACrashedNodeComesBackEmpty(t *testing.T) {
+	fake := start(t, yarnfake.Config{})
+	_, _, m := unmanaged(t, fake)
+	m.ask(2)
+	m.run(t, "sleep 1000", func() bool { return len(m.running) == 2 })
+	fake.CrashNode(fake.Nodes()[0])
+	m.run(t, "", func() bool { return len(m.completed) == 2 })
+	for id, s := range m.completed {
+		if s.ExitStatus != records.ExitAborted {
+			t.Errorf("%s ended as %s", id, s.ExitStatus)
+		}
+	}
+	m.ask(1)
+	m.run(t, "sleep 1000", func() bool { return len(m.running) == 1 })
+}
+
 // A frozen node answers the calls that came meanwhile when it thaws.
 func TestAFrozenNodeAnswersWhenItThaws(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 // It would catch a second attempt that waits for a container which ended between the attempts. The
 // end of 1.1.3 is known and in no answer; that of 1.1.4 comes later; that of 1.1.2 was in the last
-// answer to the first attempt, and YARN does not repeat it. 1.1.5 was granted and not started.
+// answer to the first attempt, which may be lost. 1.1.5 was granted and not started.
 func TestTheNextAttemptLearnsOfEnds(t *testing.T) {
 	c := newCluster(t, books.Settings{}, "a", "b", "c", "d")
 	a := c.submit(keeping())
@@ -42,9 +42,9 @@ func TestTheNextAttemptLearnsOfEnds(t *testing.T) {
 		RM to a: forget 1.1.1
 		a runs 1.2.1
 		1.2 registers:
-		RM to a: forget 1.1.2
-		1.2 allocates: ended 1.1.3 as 3 ended 1.1.5 as ABORTED ended 1.1.4 as 4
+		1.2 allocates: ended 1.1.3 as 3 ended 1.1.2 as 2 ended 1.1.5 as ABORTED ended 1.1.4 as 4
 		RM to b: forget 1.1.3
+		RM to a: forget 1.1.2
 		RM to d: forget 1.1.5
 		RM to c: forget 1.1.4
 		1.2 allocates:`)

@@ -114,10 +114,10 @@ func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.Ex
 	b.begin(now, app)
 	keep, next := app.context.KeepContainers, app.attempt()
 	if keep {
-		// Only statuses that no answer has carried yet go to the next attempt. Those of the last answer
-		// count as received (RMAppAttemptImpl#transferStateFromAttempt).
-		next.completed, a.completed = a.completed, nil
-		next.sent, a.sent = a.sent, nil
+		// The last answer may be lost, so the next attempt gets its statuses again
+		// (RMAppAttemptImpl#transferStateFromAttempt).
+		next.completed = slices.Concat(a.completed, a.sent)
+		a.completed, a.sent = nil, nil
 		next.release = a.release
 		next.blacklist = a.blacklist // AppSchedulingInfo#transferStateFromPreviousAppSchedulingInfo
 	}

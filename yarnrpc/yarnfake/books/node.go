@@ -192,6 +192,14 @@ func (m *NodeManager) find(id records.ContainerID) *run {
 	return nil
 }
 
+// known finds a container for a caller. A process knows only the containers that it has started.
+func (m *NodeManager) known(id records.ContainerID) *run {
+	if r := m.find(id); r != nil && r.since == m.incarnation {
+		return r
+	}
+	return nil
+}
+
 func (r *run) status() ContainerStatus {
 	s := ContainerStatus{Container: r.Container, State: r.state, Exit: records.ExitUnknown}
 	if r.state == records.ContainerComplete {

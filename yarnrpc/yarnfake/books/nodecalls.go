@@ -65,7 +65,7 @@ func (m *NodeManager) judge(now time.Time, app records.ApplicationID, id contain
 		return refusal(id.ID, "InvalidContainerException", "Container %s rejected as it is allocated by a previous RM", id.ID)
 	case now.After(id.expires):
 		return refusal(id.ID, "YarnException", "Unauthorized request to start container. This token is expired.")
-	case m.find(id.ID) != nil:
+	case m.find(id.ID) != nil: // also one of an earlier process: no id runs twice
 		return refusal(id.ID, "YarnException", "Container %s already is running on this node !!", id.ID)
 	default:
 		return nil
@@ -77,7 +77,7 @@ func (m *NodeManager) stopContainers(app records.ApplicationID, r *yarnpb.StopCo
 	var effects []NodeEffect
 	for _, id := range pbconv.ContainerIDs(r.GetContainerId()) {
 		is := false
-		if id.Attempt.Application == app {
+		if id.Attempt.Application == app && m.known(id) != nil {
 			var some []NodeEffect
 			is, some = m.kill(id, records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.")
 			effects = append(effects, some...)
@@ -94,7 +94,7 @@ func (m *NodeManager) stopContainers(app records.ApplicationID, r *yarnpb.StopCo
 func (m *NodeManager) containerStatuses(app records.ApplicationID, r *yarnpb.GetContainerStatusesRequestProto) proto.Message {
 	response := new(yarnpb.GetContainerStatusesResponseProto)
 	for _, id := range pbconv.ContainerIDs(r.GetContainerId()) {
-		c := m.find(id)
+		c := m.known(id)
 		if c == nil || id.Attempt.Application != app {
 			response.FailedRequests = append(response.FailedRequests, unknown(id))
 			continue
@@ -114,7 +114,7 @@ func (m *NodeManager) containerStatuses(app records.ApplicationID, r *yarnpb.Get
 func (m *NodeManager) signal(app records.ApplicationID, r *yarnpb.SignalContainerRequestProto) (proto.Message, []NodeEffect) {
 	id := pbconv.ContainerID(r.GetContainerId())
 	var effects []NodeEffect
-	if c := m.find(id); c != nil && c.state != records.ContainerComplete && id.Attempt.Application == app {
+	if c := m.known(id); c != nil && c.state != records.ContainerComplete && id.Attempt.Application == app {
 		effects = []NodeEffect{Signal{ID: id, Signal: pbconv.ContainerSignal(r.GetCommand().Enum())}}
 	}
 	return new(yarnpb.SignalContainerResponseProto), effects

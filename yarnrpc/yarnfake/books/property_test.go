@@ -25,10 +25,11 @@ type world struct {
 	told    map[told]bool
 }
 
-// told is the report of a container's end by one ResourceManager.
+// told is the report of a container's end by one ResourceManager to one attempt. The next attempt may get it again.
 type told struct {
 	id records.ContainerID
 	by int64
+	to records.ApplicationAttemptID
 }
 
 func (w *world) app() books.ApplicationView { return w.rm.Applications()[0] }
@@ -61,7 +62,7 @@ func (w *world) call(t *rapid.T, r *yarnpb.AllocateRequestProto) {
 		w.granted[id] = true
 	}
 	for _, id := range w.ended {
-		one := told{id, w.rm.Identifier()}
+		one := told{id, w.rm.Identifier(), a}
 		if w.told[one] {
 			t.Fatalf("the end of %s was told twice", id)
 		}

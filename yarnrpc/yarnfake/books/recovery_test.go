@@ -153,6 +153,29 @@ func TestAResourceManagerThatHasLostItsState(t *testing.T) {
 		its id is another: true`)
 }
 
+// It would catch a NodeManager that tells of containers which only the process before it had.
+func TestANodeManagerKnowsOnlyItsOwnContainers(t *testing.T) {
+	c := newCluster(t, books.Settings{}, "a")
+	a := c.submit(managed())
+	c.beat()
+	c.register(a)
+	c.allocate(a, asks(1))
+	c.beat()
+	one := c.allocate(a, nothing())[0]
+	c.start(one)
+	stops := func() (stopped, refused int) {
+		var response yarnpb.StopContainersResponseProto
+		request := c.encode(&yarnpb.StopContainersRequestProto{ContainerId: []*yarnpb.ContainerIdProto{pbconv.ContainerIDProto(one.ID)}})
+		c.class(c.tell("a", books.NodeCall{Application: a.Application, Method: "stopContainers", Request: request}), &response)
+		return len(response.GetSucceededRequests()), len(response.GetFailedRequests())
+	}
+	c.tell("a", books.Stop{})
+	c.tell("a", books.Start{})
+	if stopped, refused := stops(); stopped != 0 || refused != 1 {
+		t.Errorf("%d are stopped, %d refused", stopped, refused)
+	}
+}
+
 // It would catch a node that refuses its masters as soon as a ResourceManager with other keys has taken over, and one
 // that accepts their tokens for ever.
 func TestANodeAcceptsTokensOfTheResourceManagerBefore(t *testing.T) {
