@@ -24,15 +24,15 @@ func TestTheFakeClusterReplacesAttemptsAsARealOne(t *testing.T) {
 }
 
 // replaces gives an attempt up and lets the next one fail. Containers end before the last heartbeat of the first
-// attempt, after it, between the attempts, and after the registration of the second one.
+// attempt, with it, after it, between the attempts, and after the registration of the second one.
 func (c *conversation) replaces(keeps bool) {
 	a := c.apply(func(s *records.SubmissionContext) { s.KeepContainers = keeps })
 	first := a.lead(1)
 	first.register("registers")
-	first.grant("told", "untold", "between", "kept", "unused")
+	first.grant("told", "last", "untold", "between", "kept", "unused")
 	a.reports("unused")
-	first.start("told", "untold", "between", "kept")
-	a.runs("told", "untold", "between", "kept")
+	first.start("told", "last", "untold", "between", "kept")
+	a.runs("told", "last", "untold", "between", "kept")
 	first.stop(nodeOf(first.grantOf("told")), "told")
 	first.learns(1, 0, 0)
 	first.quiet()
@@ -40,6 +40,9 @@ func (c *conversation) replaces(keeps bool) {
 	inVain := askFor(128)
 	inVain.Ask[0].Priority.Priority, inVain.Ask[0].NumContainers = proto.Int32(4), proto.Int32(2)
 	first.allocate("asks in vain", inVain)
+	first.stop(nodeOf(first.grantOf("last")), "last")
+	a.listed(1, "master1", "untold", "between", "kept", "unused")
+	first.learns(1, 0, 0) // with its last heartbeat
 	first.stop(nodeOf(first.grantOf("untold")), "untold")
 	a.listed(1, "master1", "between", "kept", "unused")
 	a.fail(1)
@@ -57,7 +60,7 @@ func (c *conversation) replaces(keeps bool) {
 	second.register("registers")
 	second.allocate("allocates", new(yarnpb.AllocateRequestProto))
 	if keeps {
-		second.learns(3, 0, 0)
+		second.learns(4, 0, 0)
 	}
 	second.quiet()
 	if keeps {

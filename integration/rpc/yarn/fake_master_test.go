@@ -171,6 +171,7 @@ func (l *leader) grantOn(node records.NodeID, name string) {
 	}
 	l.completed = nil
 	l.until("others have ended", &yarnpb.AllocateRequestProto{Release: surplus}, func() bool { return len(l.completed) >= len(surplus) })
+	l.until("YARN knows that the master knows", new(yarnpb.AllocateRequestProto), func() bool { return true })
 	l.completed, l.grants = nil, 0
 }
 

@@ -5,12 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
@@ -22,6 +25,10 @@ type daemons interface {
 	// restart restarts the ResourceManager with its state, and lose without.
 	restart()
 	lose()
+	// crash starts a NodeManager again without its state. command is that of its containers.
+	crash(node records.NodeID, command string)
+	// hurry makes masters that are silent for seconds fail.
+	hurry()
 }
 
 const resourceManager = "resourcemanager"
@@ -62,6 +69,21 @@ func (g genuine) lose() {
 	g.must(g.c.Reconfigure(g.t.Context(), resourceManager, map[string]string{nodeExpiry: ""}))
 }
 
+func (g genuine) crash(node records.NodeID, command string) {
+	g.t.Helper()
+	g.must(g.c.Reconfigure(g.t.Context(), g.name(node), map[string]string{"yarn.nodemanager.recovery.enabled": "false"}))
+	for _, process := range rpctest.Processes(g.t, command) { // the NodeManager has left them to the next one, which knows none
+		pid, err := strconv.Atoi(process)
+		g.must(err)
+		g.must(syscall.Kill(pid, syscall.SIGKILL))
+	}
+}
+
+func (g genuine) hurry() {
+	g.t.Helper()
+	g.must(g.c.Reconfigure(g.t.Context(), resourceManager, map[string]string{"yarn.am.liveness-monitor.expiry-interval-ms": "8000"}))
+}
+
 // nodeExpiry is how many milliseconds a NodeManager may be silent.
 const nodeExpiry = "yarn.nm.liveness-monitor.expiry-interval-ms"
 
@@ -72,6 +94,9 @@ func (i imitated) freeze(node records.NodeID) { i.Freeze(node) }
 func (i imitated) thaw(node records.NodeID)   { i.Thaw(node) }
 func (i imitated) restart()                   { i.RestartResourceManagerAlone() }
 func (i imitated) lose()                      { i.LoseResourceManager() }
+
+func (i imitated) crash(node records.NodeID, _ string) { i.CrashNode(node) }
+func (i imitated) hurry()                              {} // it does from the beginning
 
 // It would catch a fake that forgets, keeps or reports otherwise than YARN when the ResourceManager restarts with and
 // without its state, and when a node is silent.
@@ -123,6 +148,7 @@ func (c *conversation) stage(d daemons) *stage {
 		}
 	}
 	m.register("registers")
+	m.quiet()
 	m.grantOn(s.far, "newFar")
 	m.grantOn(s.far, "dropped")
 	m.grantOn(s.near, "newNear")
