@@ -86,9 +86,9 @@ const mostAttempts = 50
 
 // keys makes the keys of a new ResourceManager.
 func (y *yarn) keys() books.Keys {
-	r := y.w.stream(fmt.Sprint("keys of ResourceManager ", y.starts))
+	r, first := y.w.stream(fmt.Sprint("keys of ResourceManager ", y.starts)), int32(10*y.starts)
 	y.starts++
-	return books.Keys{AMRM: key(r, 1), NM: key(r, 2), Container: key(r, 3), Client: key(r, 4), Delegation: key(r, 5)}
+	return books.Keys{AMRM: key(r, first+1), NM: key(r, first+2), Container: key(r, first+3), Client: key(r, first+4), Delegation: key(r, first+5)}
 }
 
 func key(r *rand.Rand, id int32) books.Key {
