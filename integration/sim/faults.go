@@ -73,8 +73,12 @@ func drawFaults(r *rand.Rand) []Fault {
 // drawHabits draws what happens more often than that something fails: clusters are full, and users change
 // their minds.
 func drawHabits(r *rand.Rand) (habits []Fault) {
-	if r.IntN(6) == 0 {
-		habits = append(habits, Fault{At: between(r, 0, 5*time.Second), Kind: FillNodes, Time: between(r, 10*time.Second, 3*time.Minute)})
+	if r.IntN(4) == 0 {
+		full := Fault{At: between(r, 0, 5*time.Second), Kind: FillNodes, Time: between(r, 10*time.Second, 3*time.Minute)}
+		if r.IntN(3) > 0 {
+			full.At, full.Call = 0, "registerApplicationMaster" // before the first workers
+		}
+		habits = append(habits, full)
 	}
 	for r.IntN(3) == 0 {
 		habits = append(habits, Fault{At: between(r, 0, faultTime/2), Kind: CancelJob, Victim: r.IntN(16)})

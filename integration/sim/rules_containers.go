@@ -5,21 +5,31 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // How long a container may be of no use to the master that has it.
 const (
-	unstarted = 90 * time.Second // before its worker starts: longer than three starts that get no answer
-	unused    = 6 * time.Minute  // afterwards: longer than resourcemanager.taskmanager-registration.timeout
+	unstarted    = 90 * time.Second // before its worker starts: longer than three starts that get no answer
+	unregistered = 6 * time.Minute  // before it registers: longer than resourcemanager.taskmanager-registration.timeout
+	unused       = 2 * time.Minute  // afterwards: longer than heartbeat.timeout
 )
 
 // containersAreUsed looks at the containers of the masters when the faults are over: in each of them a
 // worker lives. A master gives back those that it does not use.
 func containersAreUsed(w *watch) {
+	registered := make(map[records.ContainerID]bool)
+	w.said = append(w.said, func(k *worker, m msg.Message) error {
+		if _, is := m.(msg.TaskExecutorRegistered); is {
+			registered[k.container] = true
+		}
+		return nil
+	})
 	since := make(map[records.ContainerID]time.Duration)
 	w.turns = append(w.turns, func() error {
 		if w.w.since() < w.w.calm {
+			clear(since)
 			return nil
 		}
 		for _, m := range w.w.runningMasters() {
@@ -29,9 +39,12 @@ func containersAreUsed(w *watch) {
 			}
 			for _, c := range app.Containers {
 				started, serves := w.w.workerIn(c.ID)
-				most := unused
-				if !started {
+				most := unregistered
+				switch {
+				case !started:
 					most = unstarted
+				case registered[c.ID]:
+					most = unused
 				}
 				switch begin, known := since[c.ID]; {
 				case c.Owner != m.attempt || c.Master || c.State == records.ContainerComplete || serves:
