@@ -97,6 +97,9 @@ func (a *application) drive(ctx context.Context) (dispatcher.Outcome, error) {
 		Options: a.outside.forOthers(), Detached: detached, Log: userdriver.Log,
 	})
 	if cause := context.Cause(ctx); cause != nil {
+		if err == nil {
+			_ = process.Close() // the cluster ends for another reason
+		}
 		return dispatcher.Outcome{}, cause
 	}
 	if err != nil {

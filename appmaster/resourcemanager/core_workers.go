@@ -263,15 +263,15 @@ func (c *core) fail(w *worker, cause string) {
 	c.terminate(w, cause)
 }
 
-// terminate gives up a worker that may still run, and the provider ends it.
+// terminate gives up a worker that may still run, and has the provider end it.
 func (c *core) terminate(w *worker, cause string) {
 	c.release = append(c.release, Release{Worker: w.id, Cause: cause})
 	c.forget(w, cause)
 }
 
-// forget removes a worker from all tables, and tells the worker and the jobs that had slots of it. The worker
-// may run although YARN says that its container has ended: YARN has then lost only the NodeManager. Such a
-// worker must end before it offers slots to jobs, because nothing counts these slots any more.
+// forget removes a worker from all tables, and tells the jobs that had slots of it. A connected worker is told
+// to end: its process may run although YARN says that its container has ended, because YARN has lost only the
+// NodeManager. Nothing would count the slots that it goes on to offer.
 func (c *core) forget(w *worker, cause string) {
 	if w.state == connected {
 		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})

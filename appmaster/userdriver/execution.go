@@ -15,9 +15,9 @@ import (
 // execution runs the jobs that a program executes.
 type execution struct {
 	*Process
-	word  said          // the newest; listen changes it before heard, and not again before taken
-	heard chan struct{} // has room for one element: word is new
-	taken chan struct{} // likewise: listen may receive the next
+	word  said          // the newest; listen writes it, sends to heard, and writes again only after taken
+	heard chan struct{} // capacity 1, so that nobody blocks; an element means that word is new
+	taken chan struct{} // likewise; an element means that word is read
 	some  bool          // whether the cluster has accepted a job
 	last  msg.JobEnded  // the end of the last job for which the program waited, or which the cluster refused
 }
@@ -85,6 +85,7 @@ func (x *execution) listen(ctx context.Context) {
 // take returns the word that was heard, and lets listen continue.
 func (x *execution) take() said {
 	word := x.word
+	x.word = said{}       // its room is given back before the next word comes
 	x.taken <- struct{}{} // never blocks
 	return word
 }

@@ -111,3 +111,12 @@ func TestAJobThatIsTooLargeIsToldSo(t *testing.T) {
 		t.Errorf("served to %v with jobs %q", why, c.jobs)
 	}
 }
+
+// TestATakenJobIsForgotten would catch a job that stays in memory, uncounted, after its room was given back.
+func TestATakenJobIsForgotten(t *testing.T) {
+	x := execution{taken: make(chan struct{}, 1)}
+	x.word.graph.Name = "job"
+	if word := x.take(); word.graph.Name != "job" || x.word.graph.Name != "" {
+		t.Errorf("takes %q, and keeps %q", word.graph.Name, x.word.graph.Name)
+	}
+}

@@ -3,17 +3,14 @@ package userdriver
 import (
 	"context"
 	"io"
-	"os"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
-	"github.com/bobbin-yarn/bobbin/internal/logging"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Machine is where programs run: that of this process, or a model of one. Its functions are called from any
+// Machine starts programs, on this process' machine or in a model. Its functions are called from any
 // goroutine.
 type Machine struct {
 	// Start starts a program and exchanges hellos with it, as driver.Start does. It passes the process to
@@ -38,25 +35,3 @@ type Child interface {
 }
 
 var _ Child = (*driver.Driver)(nil)
-
-// Local is the machine of this process. It keeps programs' logs in a folder.
-func Local(logDir string) Machine {
-	return Machine{
-		Start:   startLocal,
-		OpenLog: func(name string) (io.WriteCloser, error) { return logging.OpenFile(logDir, name) },
-		Measure: measureLocal,
-	}
-}
-
-func startLocal(ctx context.Context, file string, arguments []string, o driver.Options, begun func(Child)) error {
-	o.Begun = func(d *driver.Driver) { begun(d) }
-	_, err := driver.Start(ctx, file, arguments, o)
-	return err
-}
-
-func measureLocal(pids []int) (own config.Bytes, trees []config.Bytes) {
-	for _, pid := range pids {
-		trees = append(trees, memory.OfTree(pid))
-	}
-	return memory.OfProcess(os.Getpid()), trees
-}

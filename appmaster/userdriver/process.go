@@ -81,7 +81,10 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 			d.logger.WithFields(logrus.Fields{"program": program.Log, "processes": processes}).Warn("program left children behind, which are killed")
 		},
 	}, func(child Child) { d.begun(p, child) })
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // environment is a program's environment: that of this process without its own variables, and with the

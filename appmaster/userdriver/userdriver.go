@@ -1,15 +1,15 @@
 // Package userdriver runs users' programs that plan jobs, beside the ApplicationMaster: an application's
 // program, and those that a session's users run.
 //
-// Each program is a child process, with a control connection (package driver), an environment without the
-// ApplicationMaster's own variables, and two logs; Machine starts it. The program plans jobs. The package submits them to its
-// Cluster, and tells the program what becomes of them. All programs share the ApplicationMaster's
-// container: if the container is about to exceed its memory, the package ends the program furthest above
-// its share.
+// A Machine starts each program as a child process, with a control connection (package driver), an
+// environment without the ApplicationMaster's own variables, and two logs. The program plans jobs. The
+// package submits them to its Cluster, and tells the program what becomes of them. All programs share the
+// ApplicationMaster's container: if the container is about to exceed its memory, the package ends the
+// program furthest above its share.
 //
 // A program has one goroutine that receives from it and one that follows its job, for as long as Serve
-// runs. Programs owns one goroutine for each program that continues after its first job. All but Programs
-// also runs in the simulation. The package must never import a role.
+// runs. Programs owns one goroutine for each program that continues after its first job. The simulation
+// runs everything here except Programs. The package must never import a role.
 package userdriver
 
 import (
@@ -66,7 +66,7 @@ type Drivers struct {
 	cluster Cluster
 	logger  logrus.FieldLogger
 
-	mu      sync.Mutex // guards running, and the fields child and tokens of each
+	mu      sync.Mutex // guards running, and the fields child and tokens of each Process in it
 	running map[*Process]struct{}
 }
 

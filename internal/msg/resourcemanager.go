@@ -76,7 +76,8 @@ type SlotRefusal struct {
 // SlotsFreed says that slots are free again.
 type SlotsFreed struct{ Slots []SlotOffer }
 
-// ReleaseTaskExecutor tells an idle or unwanted TaskExecutor to end itself.
+// ReleaseTaskExecutor tells a TaskExecutor to end: it is idle or given up, or YARN says that its container
+// has ended.
 type ReleaseTaskExecutor struct{ Cause string }
 
 func (RegisterTaskExecutor) isMessage()   {}
