@@ -78,5 +78,7 @@ func (r *ResourceManager) logSent(event event, e sendTaskExecutor) {
 		r.logger.WithFields(logrus.Fields{"job": m.Job, "slots": len(m.Slots), "connection": e.To}).Debug("slots granted")
 	case msg.UpdateTokens:
 		r.logger.WithField("connection", e.To).Debug("delegation tokens sent")
+	case msg.ReleaseTaskExecutor:
+		r.logger.WithFields(logrus.Fields{"connection": e.To, "cause": m.Cause}).Info("task executor is told to end")
 	}
 }

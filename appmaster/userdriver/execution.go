@@ -52,8 +52,10 @@ func (x *execution) serve(ctx context.Context) error {
 	sched.OnEnd(ctx, func() { _ = x.child.HangUp() })
 	listening.Go(ctx, func() { x.listen(ctx) }) // ends with the program, at the latest with ctx
 	for {
-		switch sched.First(ctx, x.heard, x.renewed) {
+		switch sched.First(ctx, x.renewed, x.heard) { // a program with many jobs must not keep its tokens waiting
 		case 0:
+			x.renew()
+		case 1:
 			next := x.take()
 			if next.err != nil {
 				return next.err
@@ -61,8 +63,6 @@ func (x *execution) serve(ctx context.Context) error {
 			if err := x.execute(ctx, &next); err != nil {
 				return err
 			}
-		case 1:
-			x.renew()
 		default:
 			return context.Cause(ctx)
 		}

@@ -172,6 +172,9 @@ func (p *planner) execute(j *job) error {
 		if err != nil {
 			return err
 		}
+		if p.writtenBefore(j, m) > 0 {
+			p.w.excuse(p.master.attempt.Application, "an earlier attempt has written its output")
+		}
 		p.w.watch.answer(p, j, m)
 		if ended, is := m.(msg.JobEnded); is {
 			if ended.Status != msg.JobFinished {
@@ -180,4 +183,20 @@ func (p *planner) execute(j *job) error {
 			return nil
 		}
 	}
+}
+
+// writtenBefore returns the earlier attempt of the application that has written an output of a job, or has begun
+// to, if the job has failed for that reason; 0: it has not. A later attempt runs the program from its start,
+// and its jobs have other ids.
+func (p *planner) writtenBefore(j *job, m msg.Message) int32 {
+	ended, is := m.(msg.JobEnded)
+	if !is || ended.Failure == nil || !strings.Contains(ended.Failure.Message, "output exists already") {
+		return 0
+	}
+	for _, dir := range j.outputs() {
+		if attempt := p.w.commits[dir]; attempt > 0 && attempt < p.master.attempt.Attempt {
+			return attempt
+		}
+	}
+	return 0
 }

@@ -60,8 +60,8 @@ var (
 	errLost = fmt.Errorf("read: %w", syscall.ECONNRESET)
 )
 
-// heldError says that a call does not reach its server before a time. It waits on its way, as TCP repeats
-// what is not acknowledged, also after the caller has given it up.
+// heldError says that a call does not reach its server before a time. TCP repeats it until then, also if the
+// caller has given up.
 type heldError struct{ until time.Time }
 
 func (e heldError) Error() string { return "server does not answer" }
@@ -90,33 +90,8 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 	failed := func(maybeSent bool, err error) error {
 		return &yarnrpc.CallError{Address: c.address, Method: method, MaybeSent: maybeSent, Err: err}
 	}
-	var arrive func()
-	arrive = func() {
-		what := c.fate(method)
-		if what == lost {
-			c.y.w.meets(what, method)
-			answer(books.Answer{}, failed(true, errLost))
-			return
-		}
-		a, err := serve()
-		var wait heldError
-		switch {
-		case errors.As(err, &wait):
-			c.y.w.meets(held, method)
-			c.y.w.engine.At(wait.until, nil, arrive)
-		case errors.As(err, new(*yarnrpc.RemoteError)): // the server refuses the connection
-			answer(a, err)
-		case err != nil:
-			c.y.w.meets(refused, method)
-			answer(a, failed(false, err))
-		case what == unanswered:
-			c.y.w.meets(what, method)
-			answer(a, failed(true, errLost))
-		default:
-			answer(a, nil)
-		}
-	}
-	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, arrive)
+	p := passage{c, method, serve, answer, failed}
+	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() { p.arrive(c.y.w.arrives(c.process.Name, name(method))) })
 	limited, cancel := sched.WithTimeoutCause(ctx, callTimeout, yarnrpc.ErrTimeout)
 	defer cancel()
 	sched.Until(limited, func() bool { return answered || limited.Err() != nil })
@@ -131,15 +106,45 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 	return proto.Unmarshal(result.Response, response)
 }
 
-// fate returns what becomes of a call that arrives.
-func (c *connection) fate(method string) fate {
-	if special := c.y.w.arrives(c.process.Name, name(method)); special != "" {
-		return special
+// passage is a call on its way to its server and back.
+type passage struct {
+	*connection
+	method string
+	serve  func() (books.Answer, error)
+	answer func(books.Answer, error) // brings it to the process
+	failed func(maybeSent bool, err error) error
+}
+
+// arrive has the server execute the call as soon as the call reaches it. special is the fate that a fault has
+// for the call; "": none has.
+func (p passage) arrive(special fate) {
+	w := p.y.w
+	what := special
+	if what == "" && w.engine.Now().Before(p.y.unsure) {
+		what = chance(p.y.chaos)
 	}
-	if c.y.w.engine.Now().Before(c.y.unsure) {
-		return chance(c.y.chaos)
+	if what == lost {
+		w.meets(what, p.method)
+		p.answer(books.Answer{}, p.failed(true, errLost))
+		return
 	}
-	return answered
+	a, err := p.serve()
+	var wait heldError
+	switch {
+	case errors.As(err, &wait):
+		w.meets(held, p.method)
+		w.engine.At(wait.until, nil, func() { p.arrive(special) })
+	case errors.As(err, new(*yarnrpc.RemoteError)): // the server refuses the connection
+		p.answer(a, err)
+	case err != nil:
+		w.meets(refused, p.method)
+		p.answer(a, p.failed(false, err))
+	case what == unanswered:
+		w.meets(what, p.method)
+		p.answer(a, p.failed(true, errLost))
+	default:
+		p.answer(a, nil)
+	}
 }
 
 // server returns what serves a call. The error says that the connection cannot log in.

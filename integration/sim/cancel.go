@@ -9,9 +9,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// submitted is a job that a client has submitted, or will.
+// submitted is a job and the client that submits it.
 type submitted struct {
 	*client
 	job *job
@@ -47,12 +48,16 @@ func (s submitted) cancel() {
 func (s submitted) answered() bool {
 	err := s.request(s.ctx, func(ctx context.Context, d *appmaster.Desk) error { return d.Gateway.CancelJob(ctx, s.job.id) })
 	if errors.Is(err, msg.ErrJobNotFound) {
-		return s.w.mode == Session // which refuses the job then; another master will take its job soon
+		return s.w.mode == Session // which refuses the job when it comes; otherwise the master will take it soon
 	}
 	return err == nil || errors.Is(err, msg.ErrJobEnded)
 }
 
-// mustSucceed reports whether the client's application must succeed.
-func (c *client) mustSucceed() bool {
-	return !c.w.excused[c.app] && (c.w.mode != PerJob || !c.jobs[0].canceled)
+// withdrawn reports whether the user has cancelled the job of the client's application.
+func (c *client) withdrawn() bool { return c.w.mode == PerJob && c.jobs[0].canceled }
+
+// excused reports whether the client's application need not succeed: a fault has made that impossible, or
+// YARN starts no other attempt.
+func (c *client) excused() bool {
+	return c.w.excused[c.app] || c.w.attempts > 0 && c.report.State == records.ApplicationFailed
 }

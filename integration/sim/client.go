@@ -181,7 +181,10 @@ func (c *client) look(ctx context.Context) bool {
 	if err == nil {
 		c.report = report
 	}
-	c.unknown = errors.Is(err, yarnrpc.ErrApplicationNotFound)
+	if !c.unknown && errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		c.unknown = true
+		c.w.facts[Unknown]++
+	}
 	return c.over()
 }
 

@@ -1,7 +1,7 @@
 package sim
 
 // Facts are counts, by which a named schedule shows that it has met its failure. They also count the calls
-// to HDFS and YARN that a fault has hit, by "fate call", as in "lost allocate".
+// to HDFS and YARN that a fault has hit, named by fate and call, for example "lost allocate".
 type Facts map[Fact]int
 
 // Fact is what is counted.
@@ -16,12 +16,13 @@ const (
 	NoHosts  Fact = "no hosts" // task hosts that could not be started
 	Programs Fact = "programs" // of applications, that were started
 	Streams  Fact = "streams"  // that workers have opened to roles
-	Outdated Fact = "outdated" // messages that came as from a leader of an earlier grant
+	Outdated Fact = "outdated" // messages that a fault has sent again, under an earlier grant
 	Reruns   Fact = "reruns"   // runs of tasks after the first one of each in its job
 	Waited   Fact = "waited"   // seconds in which a master has waited for containers
 	Rekeyed  Fact = "rekeyed"  // calls of masters with a token of a rolled key
 	Tokens   Fact = "tokens"   // delegation tokens that masters have got
 	Excused  Fact = "excused"  // applications that need not succeed
+	Unknown  Fact = "unknown"  // applications that YARN has told their clients not to know
 	Failed   Fact = "failed"   // applications that have failed
 	Canceled Fact = "canceled" // jobs that clients have learned to be CANCELED
 )

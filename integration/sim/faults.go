@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -50,18 +51,18 @@ var drawnCalls = []string{ //nolint:gochecknoglobals // a constant table
 func drawFaults(r *rand.Rand) []Fault {
 	faults := drawHabits(r)
 	for range r.IntN(8) {
-		kind := kinds[r.IntN(len(kinds))]
-		f := Fault{At: between(r, 0, faultTime), Kind: kind.kind, Victim: r.IntN(16)}
+		drawn := kinds[r.IntN(len(kinds))]
+		f := Fault{At: between(r, 0, faultTime), Kind: drawn.kind, Victim: r.IntN(16)}
 		if r.IntN(3) > 0 { // most jobs are short
 			f.At /= 10
 		}
-		if kind.most > 0 {
-			f.Time = between(r, 10*time.Millisecond, kind.most)
+		if drawn.most > 0 {
+			f.Time = between(r, 10*time.Millisecond, drawn.most)
 			if r.IntN(2) > 0 {
 				f.Time /= 20
 			}
 		}
-		if kind.call || r.IntN(4) == 0 {
+		if drawn.call || r.IntN(4) == 0 {
 			f.Call = drawnCalls[r.IntN(len(drawnCalls))]
 		}
 		faults = append(faults, f)
@@ -92,9 +93,20 @@ type waiting struct {
 	call *regexp.Regexp
 }
 
-// plan makes the events of faults. The error says that a Call is not a regular expression.
+var (
+	errKind   = errors.New("there is no such kind")
+	errNoCall = errors.New("this kind needs a call")
+)
+
+// plan makes the events of faults. The error says that a fault is wrong.
 func (w *World) plan(faults []Fault) error {
 	for _, f := range faults {
+		switch i := slices.IndexFunc(kinds, func(k kind) bool { return k.kind == f.Kind }); {
+		case i < 0:
+			return fmt.Errorf("plan fault %s: %w", f, errKind)
+		case kinds[i].call && f.Call == "":
+			return fmt.Errorf("plan fault %s: %w", f, errNoCall)
+		}
 		if f.Call == "" {
 			w.engine.At(epoch.Add(f.At), nil, func() { w.strike(f) })
 			continue

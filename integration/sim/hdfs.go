@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"math/rand/v2"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -89,12 +91,16 @@ func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now
 	return result
 }
 
-// arrive has a call executed as it arrives, or when HDFS is back.
+// arrive shows a call that arrives to the faults that wait for it, and has it executed.
 func (c caller) arrive(op dfsmodel.Operation, effect func(now time.Time) error, answer func(error)) {
-	what := c.w.arrives(c.process.Name, op)
-	if now := c.w.engine.Now(); now.Before(c.away) {
+	c.await(c.w.arrives(c.process.Name, op), op, effect, answer)
+}
+
+// await has a call executed as soon as HDFS is there.
+func (c caller) await(what fate, op dfsmodel.Operation, effect func(now time.Time) error, answer func(error)) {
+	if c.w.engine.Now().Before(c.away) {
 		c.w.meets(held, string(op.Kind))
-		c.w.engine.At(c.away, nil, func() { c.execute(what, op, effect, answer) })
+		c.w.engine.At(c.away, nil, func() { c.await(what, op, effect, answer) })
 		return
 	}
 	c.execute(what, op, effect, answer)
@@ -135,7 +141,23 @@ func (c caller) change(op dfsmodel.Operation, now time.Time, effect func(now tim
 	}
 	err := effect(now)
 	if err == nil && op.Changes() {
+		c.w.committing(op)
 		c.w.watch.changed(op)
 	}
 	return err
+}
+
+// committing notes which attempt begins to commit an output. A later attempt takes over its marker.
+func (w *World) committing(op dfsmodel.Operation) {
+	dir, name := path.Split(op.Target)
+	if dir = path.Clean(dir); op.Kind != dfsmodel.Rename || !strings.HasPrefix(name, "_committing-") || w.commits[dir] > 0 {
+		return
+	}
+	for _, k := range w.containers {
+		for _, h := range k.hosts {
+			if h.process.Name == op.Client {
+				w.commits[dir] = k.container.Attempt.Attempt
+			}
+		}
+	}
 }

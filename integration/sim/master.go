@@ -25,6 +25,7 @@ import (
 type master struct {
 	w       *World
 	attempt records.ApplicationAttemptID
+	node    *node
 	process *engine.Process
 	ctx     context.Context //nolint:containedctx // what its fibers run under
 	mux     *rolerpc.Mux    // nil before its start
@@ -49,6 +50,8 @@ func (m *master) failedAt(n *node) bool {
 
 func (m *master) kill() { m.process.Kill() }
 
+func (m *master) silence() { m.w.silent[m.process] = true }
+
 // address is where workers find the master.
 func (m *master) address() string { return m.attempt.String() }
 
@@ -63,7 +66,7 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 	if slices.ContainsFunc(w.runningMasters(), func(m *master) bool { return m.attempt.Application == id.Attempt.Application }) {
 		w.facts[Beside]++
 	}
-	m := &master{w: w, attempt: id.Attempt, exit: records.ExitForceKilled}
+	m := &master{w: w, attempt: id.Attempt, node: n, exit: records.ExitForceKilled}
 	w.masters = append(w.masters, m)
 	w.facts[Masters]++
 	m.process = w.engine.Start(m.address(), func(ctx context.Context) {
@@ -73,18 +76,14 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 		} else {
 			m.exit = 1
 			w.logger.WithField("process", m.address()).WithError(m.fault).Warn("master ends")
-			w.watch.ends(m)
 		}
+		w.watch.ends(m)
 	}, func() {
 		m.ended = w.engine.Now()
 		for _, p := range w.planners { // the NodeManager kills the process group
 			if p.master == m {
 				p.process.Kill()
 			}
-		}
-		// YARN does not count an attempt that it has lost with its node, so that a later one may be the last.
-		if m.exit != records.ExitSuccess && w.attempts > 0 && int(m.attempt.Attempt) >= w.attempts {
-			w.excuse(m.attempt.Application, "its last attempt has failed")
 		}
 		w.ended(m.process)
 		exited(m.exit, fmt.Sprint(m.fault))

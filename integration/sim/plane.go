@@ -72,8 +72,14 @@ func (s *station) died() {
 // reset breaks the connections to consumers.
 func (s *station) reset() {
 	for _, f := range s.flows {
-		if !f.done {
-			s.later(f.gate.station.process, func() { f.fail(s.lost(syscall.ECONNRESET)) })
+		if f.done {
+			continue
+		}
+		lost := func() { f.fail(s.lost(syscall.ECONNRESET)) }
+		if s.plane.w.silent[s.process] {
+			s.plane.w.engine.After(unreachable, f.gate.station.process, lost)
+		} else {
+			s.later(f.gate.station.process, lost)
 		}
 	}
 	s.flows = nil

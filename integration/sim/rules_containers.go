@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
 // How long a container may be of no use to the master that has it.
@@ -77,12 +78,13 @@ const (
 	untold = 20 * time.Second
 )
 
-// yarnKnowsTheDemand compares the outstanding asks of each master with what its ResourceManager has ordered.
+// yarnKnowsTheDemand compares the outstanding asks of each master with what its ResourceManager has ordered. A
+// master that YARN counts on registers.
 func yarnKnowsTheDemand(w *watch) {
 	since := make(map[*master]time.Duration)
 	w.turns = append(w.turns, func() error {
 		for _, m := range w.w.runningMasters() {
-			asked, knows := w.w.yarn.asked(m)
+			asked, attempt := w.w.yarn.asked(m)
 			if asked > 0 {
 				w.w.facts[Waited] += int(lookEvery / time.Second)
 			}
@@ -90,12 +92,16 @@ func yarnKnowsTheDemand(w *watch) {
 				delete(since, m)
 				continue
 			}
+			counts := attempt.Live && !attempt.Finishing && m.demand != nil && !m.process.Frozen()
 			switch begin, differs := since[m]; {
-			case !knows || m.demand == nil || m.process.Frozen() || asked == m.demand.missing():
+			case !counts || attempt.Registered && asked == m.demand.missing():
 				delete(since, m)
 			case !differs:
 				since[m] = w.w.since()
-			case w.w.since()-begin > untold:
+			case w.w.since()-begin <= untold:
+			case !attempt.Registered:
+				return fmt.Errorf("%s does not register with YARN", m.address())
+			default:
 				return fmt.Errorf("%s asks YARN for %d containers, and wants %d", m.address(), asked, m.demand.missing())
 			}
 		}
@@ -103,11 +109,11 @@ func yarnKnowsTheDemand(w *watch) {
 	})
 }
 
-// asked is the number of containers that YARN is to grant to a master, if it counts on the master.
-func (y *yarn) asked(m *master) (count int, knows bool) {
-	_, attempt := y.look(m)
+// asked is the number of containers that YARN is to grant to a master, and what YARN knows of its attempt.
+func (y *yarn) asked(m *master) (count int, attempt books.AttemptView) {
+	_, attempt = y.look(m)
 	for _, ask := range attempt.Asks {
 		count += ask.Count
 	}
-	return count, attempt.Live && attempt.Registered && !attempt.Finishing
+	return count, attempt
 }

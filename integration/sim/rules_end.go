@@ -34,11 +34,14 @@ func nothingIsLeft(w *watch) {
 func applicationsSucceed(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
-			if !c.mustSucceed() {
+			if c.excused() {
 				continue
 			}
 			if c.fault != nil {
 				return fmt.Errorf("client of %s: %w", c.name, c.fault)
+			}
+			if c.withdrawn() && c.report.FinalStatus == records.FinalKilled {
+				continue
 			}
 			if c.report.FinalStatus != records.FinalSucceeded {
 				return fmt.Errorf("%s is %s, %s: %s", c.name, c.report.State, c.report.FinalStatus, c.report.Diagnostics)
@@ -48,7 +51,7 @@ func applicationsSucceed(w *watch) {
 	})
 }
 
-// stagedFilesAreRemoved looks for the staged files of applications whose last master has ended as it should,
+// stagedFilesAreRemoved looks for the staged files of applications of which a master has ended with success,
 // while HDFS was there.
 func stagedFilesAreRemoved(w *watch) {
 	w.rest = append(w.rest, func() error {

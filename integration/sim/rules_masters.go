@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -42,7 +43,7 @@ func mastersStay(w *watch) {
 			return nil
 		}
 		if app, attempt := w.w.yarn.look(m); attempt.Live && app.Final == records.FinalUndefined {
-			return fmt.Errorf("%s ends: %w", m.address(), m.fault)
+			return fmt.Errorf("%s ends, with error %v", m.address(), m.fault) //nolint:errorlint // it may be nil
 		}
 		return nil
 	})
@@ -55,7 +56,7 @@ func (y *yarn) replaced(m *master) bool {
 }
 
 // oldMastersChangeNothing asks YARN at each change by a master whether another attempt has replaced it.
-// A master that was frozen may add a program to its session's, or take one away, as a client asked it to.
+// A master that was frozen may still add or remove a program of its session, because a client asked for that.
 func oldMastersChangeNothing(w *watch) {
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
 		if path.Base(op.Path) == launch.AccessFile || strings.Contains(op.Path, "/refs.d/") || strings.Contains(op.Path, "/cache/") {
@@ -86,11 +87,41 @@ func (w *World) oldMasterChanges(op dfsmodel.Operation) error {
 }
 
 // mastersActInTime looks for old masters that start or stop containers. A master trusts an answer of YARN
-// from its receipt on, which may be long after YARN has sent it, and a start waits for no such answer.
+// from its receipt on, which may be long after YARN has sent it. A start does not wait for such an answer.
 func mastersActInTime(w *watch) {
 	w.acts = append(w.acts, func(m *master, method string, on records.NodeID) error {
-		if (method == "startContainers" || method == "stopContainers") && w.w.yarn.replaced(m) {
+		if changesContainers(method) && w.w.yarn.replaced(m) {
 			return fmt.Errorf("%s: %s on %s, after another attempt has begun", m.address(), method, on)
+		}
+		return nil
+	})
+}
+
+// changesContainers reports whether a method of a NodeManager changes containers.
+func changesContainers(method string) bool {
+	return method == "startContainers" || method == "stopContainers"
+}
+
+// oldMastersLearn looks for old masters that start or stop containers although YARN could tell them for long
+// that they have been replaced: at the latest with the answer to their second heartbeat. Neither they were
+// frozen, nor their node was cut off.
+func oldMastersLearn(w *watch) {
+	since := make(map[*master]time.Duration) // when they were replaced and undisturbed
+	w.turns = append(w.turns, func() error {
+		for _, m := range w.w.runningMasters() {
+			now := w.w.engine.Now()
+			switch _, known := since[m]; {
+			case !w.w.yarn.replaced(m) || m.process.Frozen() || now.Before(m.node.apart) || now.Before(w.w.yarn.away):
+				delete(since, m)
+			case !known:
+				since[m] = w.w.since()
+			}
+		}
+		return nil
+	})
+	w.acts = append(w.acts, func(m *master, method string, on records.NodeID) error {
+		if begin, known := since[m]; known && changesContainers(method) && w.w.since()-begin > settled {
+			return fmt.Errorf("%s: %s on %s, %v after another attempt has begun", m.address(), method, on, w.w.since()-begin)
 		}
 		return nil
 	})

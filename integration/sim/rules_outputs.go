@@ -14,13 +14,13 @@ import (
 )
 
 // outputsAreWhole reads what each job has left: one part for each sink with each name once, _SUCCESS, and
-// nothing else. An output without _SUCCESS belongs to a job that was cancelled, or to an application that need not
-// succeed, and has not succeeded.
+// nothing else. Two kinds of jobs may have an output without _SUCCESS: cancelled ones, and those of an application that
+// need not succeed and has not succeeded.
 func outputsAreWhole(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
 			// A session may succeed without its jobs.
-			excused := w.w.excused[c.app] && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
+			excused := c.excused() && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
 			for _, j := range c.jobs {
 				for _, dir := range j.outputs() {
 					if (excused || j.canceled) && !w.w.hdfs.exists(dir+"/_SUCCESS") {
@@ -94,13 +94,6 @@ func outputsAreCommittedOnce(w *watch) {
 // canceledJobsLeaveNothing looks for files of jobs that a session has told to be CANCELED. If the commit has
 // begun, all files stay.
 func canceledJobsLeaveNothing(w *watch) {
-	began := make(map[string]bool) // outputs whose commit has begun
-	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
-		if dir, name := path.Split(op.Target); op.Kind == dfsmodel.Rename && strings.HasPrefix(name, "_committing-") {
-			began[path.Clean(dir)] = true
-		}
-		return nil
-	})
 	canceled := make(map[ids.JobID]time.Time)
 	w.told = append(w.told, func(job ids.JobID, end msg.JobStatus) error {
 		if end == msg.JobCanceled {
@@ -115,7 +108,7 @@ func canceledJobsLeaveNothing(w *watch) {
 			}
 			for _, dir := range j.outputs() {
 				for _, s := range w.w.hdfs.space.Tree(w.w.engine.Now(), dir) {
-					if !s.IsDir && !began[dir] {
+					if !s.IsDir && w.w.commits[dir] == 0 {
 						return fmt.Errorf("%s is CANCELED and leaves %s", j.id, s.Path)
 					}
 				}
@@ -123,4 +116,26 @@ func canceledJobsLeaveNothing(w *watch) {
 		}
 		return nil
 	})
+}
+
+// finishedJobsHaveOutputs looks for the outputs of jobs of which a session has said that they are FINISHED.
+func finishedJobsHaveOutputs(w *watch) {
+	w.told = append(w.told, func(job ids.JobID, end msg.JobStatus) error {
+		for _, j := range w.w.jobs {
+			if j.id == job && end == msg.JobFinished {
+				return w.w.hasOutputs(j)
+			}
+		}
+		return nil
+	})
+}
+
+// hasOutputs looks for the _SUCCESS of each output of a FINISHED job.
+func (w *World) hasOutputs(j *job) error {
+	for _, dir := range j.outputs() {
+		if !w.hdfs.exists(dir + "/_SUCCESS") {
+			return fmt.Errorf("%s is FINISHED without %s", j.id, dir)
+		}
+	}
+	return nil
 }

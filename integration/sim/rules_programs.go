@@ -2,10 +2,7 @@ package sim
 
 import (
 	"fmt"
-	"path"
-	"strings"
 
-	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -38,10 +35,8 @@ func programsAreTold(w *watch) {
 
 // hasFinished compares what a program is told of a FINISHED job with what the job should have done.
 func (w *World) hasFinished(j *job, ended msg.JobEnded) error {
-	for _, dir := range j.outputs() {
-		if !w.hdfs.exists(dir + "/_SUCCESS") {
-			return fmt.Errorf("%s is FINISHED without %s", j.id, dir)
-		}
+	if err := w.hasOutputs(j); err != nil {
+		return err
 	}
 	if read, want := ended.Counters[readCounter], int64(max(1, j.parts)*j.splits); read != want {
 		return fmt.Errorf("%s has read %d splits, want %d", j.id, read, want)
@@ -50,40 +45,12 @@ func (w *World) hasFinished(j *job, ended msg.JobEnded) error {
 }
 
 // attemptsShareOutputs looks for jobs that fail because an earlier attempt of their application has written
-// their output, or has begun to. A later attempt runs the program from its start, and its jobs have other ids.
-// Such an application need not succeed.
+// their output: see writtenBefore.
 func attemptsShareOutputs(w *watch) {
-	began := make(map[string]int32) // the attempt that has begun to commit an output
-	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
-		dir, name := path.Split(op.Target)
-		if dir = path.Clean(dir); op.Kind == dfsmodel.Rename && strings.HasPrefix(name, "_committing-") && began[dir] == 0 {
-			began[dir] = w.w.attemptOf(op.Client)
-		}
-		return nil
-	})
 	w.answers = append(w.answers, func(p *planner, j *job, m msg.Message) error {
-		ended, is := m.(msg.JobEnded)
-		if !is || ended.Failure == nil || !strings.Contains(ended.Failure.Message, "output exists already") {
-			return nil
-		}
-		for _, dir := range j.outputs() {
-			if attempt := began[dir]; attempt > 0 && attempt < p.master.attempt.Attempt {
-				w.w.excuse(p.master.attempt.Application, "an earlier attempt has written its output")
-				return fmt.Errorf("%s of %s fails after attempt %d has written %s: %s", j.id, p.process.Name, attempt, dir, ended.Failure.Message)
-			}
+		if attempt := p.writtenBefore(j, m); attempt > 0 {
+			return fmt.Errorf("%s of %s fails after attempt %d has written: %+v", j.id, p.process.Name, attempt, m)
 		}
 		return nil
 	})
-}
-
-// attemptOf returns the number of the attempt to which a task host belongs; 0: it is none.
-func (w *World) attemptOf(process string) int32 {
-	for _, k := range w.containers {
-		for _, h := range k.hosts {
-			if h.process.Name == process {
-				return k.container.Attempt.Attempt
-			}
-		}
-	}
-	return 0
 }

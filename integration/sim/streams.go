@@ -121,10 +121,11 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 	answer := func(err error) {
 		w.engine.At(far.later(), d.process, func() { answered, refusal = true, err })
 	}
-	if !m.process.Alive() {
-		answer(errRefused)
-	}
-	w.atEnd(m.process, func() { answer(errRefused) })
+	w.atEnd(m.process, func() {
+		if !w.silent[m.process] {
+			answer(errRefused)
+		}
+	})
 	w.engine.At(near.later(), m.process, func() {
 		m.process.Go(func() {
 			stream := rolerpc.NewStream(m.ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: d.id}}, target, far, w.logger)

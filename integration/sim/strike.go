@@ -17,7 +17,6 @@ const (
 	KillWorker   FaultKind = "kill worker"
 	HangWorker   FaultKind = "hang worker"   // for ever: the TaskExecutor, not its hosts
 	FreezeWorker FaultKind = "freeze worker" // likewise
-	LoseWorker   FaultKind = "lose worker"   // its machine loses power: nobody is told
 	TakeBack     FaultKind = "take back"     // YARN takes the container of a worker
 	KillMaster   FaultKind = "kill master"
 	FreezeMaster FaultKind = "freeze master"
@@ -25,7 +24,7 @@ const (
 	CancelJob    FaultKind = "cancel job"    // by its user; a job of a program runs on
 	CutStreams   FaultKind = "cut streams"   // all of one worker
 	StallStreams FaultKind = "stall streams" // likewise
-	OldLeader    FaultKind = "old leader"    // messages come again on these streams, as from or for an earlier leader
+	OldLeader    FaultKind = "old leader"    // messages of a worker's streams come again, as from or for an earlier leader
 	CutData      FaultKind = "cut data"      // the connections of a task host to others
 	StopHDFS     FaultKind = "stop HDFS"     // calls wait
 	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
@@ -36,6 +35,7 @@ const (
 	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
 	FillNodes    FaultKind = "fill nodes"    // other tenants of the cluster take all room
 	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
+	LoseNode     FaultKind = "lose node"     // likewise, and no peer is told: its machine loses power
 	HangNode     FaultKind = "hang node"     // a NodeManager answers no calls
 	BreakNode    FaultKind = "break node"    // task hosts do not start there
 	CutManager   FaultKind = "cut manager"   // a NodeManager and the ResourceManager do not reach each other
@@ -45,13 +45,16 @@ const (
 	LoseAnswer FaultKind = "lose answer"
 )
 
-// kinds are all kinds of Faults.
-var kinds = []struct { //nolint:gochecknoglobals // a constant table
+// kind describes a FaultKind.
+type kind struct {
 	kind   FaultKind
 	most   time.Duration // the longest time; 0: it has no time
 	call   bool          // it needs a call
 	strike func(w *World, f Fault)
-}{
+}
+
+// kinds are all kinds of Faults.
+var kinds = []kind{ //nolint:gochecknoglobals // a constant table
 	{KillHost, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.process.Kill() })},
 	{HangHost, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.process.Hang() })},
 	{FreezeHost, 2 * time.Minute, false, on((*World).runningHosts, func(h *host, d time.Duration) { h.w.freeze(h.process, d) })},
@@ -59,7 +62,6 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 	{KillWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.kill() })},
 	{HangWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.process.Hang() })},
 	{FreezeWorker, 2 * time.Minute, false, on((*World).runningWorkers, func(k *worker, d time.Duration) { k.w.freeze(k.process, d) })},
-	{LoseWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.lose() })},
 	{TakeBack, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.w.yarn.takeBack(k.container) })},
 	{CutStreams, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) {
 		k.w.disturb(k.process, 0)
@@ -77,23 +79,24 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 		p.process.Kill()
 	})},
 	{CancelJob, 0, false, on((*World).cancellable, func(s submitted, _ time.Duration) { s.cancel() })},
-	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.last(&w.hdfs.away, f.Time) }},
-	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.last(&w.hdfs.unsure, f.Time) }},
+	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.prolong(&w.hdfs.away, f.Time) }},
+	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.prolong(&w.hdfs.unsure, f.Time) }},
 	// Tokens may end meanwhile. The tasks then fail at HDFS and restart, once a second and in the simulation up
 	// to 1000 times, until the master has new tokens: longestPause after the KDC is back, at the latest.
-	{StopKDC, 5 * time.Minute, false, func(w *World, f Fault) { w.last(&w.hdfs.tokens.away, f.Time) }},
+	{StopKDC, 5 * time.Minute, false, func(w *World, f Fault) { w.prolong(&w.hdfs.tokens.away, f.Time) }},
 	{StopYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.yarn.stop(f.Time) }},
 	{ForgetYARN, 0, false, func(w *World, _ Fault) { w.yarn.forget() }},
 	{RollKey, 0, false, func(w *World, _ Fault) { w.yarn.roll() }},
-	{ShakeYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.last(&w.yarn.unsure, f.Time) }},
-	{FillNodes, 3 * time.Minute, false, func(w *World, f Fault) { w.last(&w.yarn.full, f.Time) }},
+	{ShakeYARN, 2 * time.Minute, false, func(w *World, f Fault) { w.prolong(&w.yarn.unsure, f.Time) }},
+	{FillNodes, 3 * time.Minute, false, func(w *World, f Fault) { w.prolong(&w.yarn.full, f.Time) }},
 	{StopNode, 3 * time.Minute, false, on((*World).nodes, (*node).stop)},
-	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.last(&n.silent, d) })},
-	{BreakNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.last(&n.broken, d) })},
-	{CutManager, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.last(&n.cut, d) })}, // longer than YARN waits
+	{LoseNode, 3 * time.Minute, false, on((*World).nodes, (*node).lose)},
+	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.prolong(&n.silent, d) })},
+	{BreakNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.prolong(&n.broken, d) })},
+	{CutManager, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.prolong(&n.cut, d) })}, // longer than YARN waits
 	{CutNode, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) {
-		n.w.last(&n.cut, d)
-		n.w.last(&n.apart, d)
+		n.w.prolong(&n.cut, d)
+		n.w.prolong(&n.apart, d)
 	})},
 	{LoseCall, 0, true, nil},
 	{LoseAnswer, 0, true, nil},
@@ -102,7 +105,7 @@ var kinds = []struct { //nolint:gochecknoglobals // a constant table
 // strike lets a fault happen. Without a victim nothing happens.
 func (w *World) strike(f Fault) {
 	w.logger.WithField("fault", f).Info("fault")
-	if f.Kind != FillNodes { // which nobody but YARN notices
+	if f.Kind != FillNodes { // which disturbs no process
 		w.calm = max(w.calm, w.since()+f.Time)
 	}
 	for _, k := range kinds {
@@ -115,8 +118,8 @@ func (w *World) strike(f Fault) {
 // after is the end of a time that begins now.
 func (w *World) after(d time.Duration) time.Time { return w.engine.Now().Add(d) }
 
-// last makes a state last for a time from now on. One that already lasts longer stays.
-func (w *World) last(until *time.Time, d time.Duration) {
+// prolong makes a state last for a time from now on. One that already lasts longer stays.
+func (w *World) prolong(until *time.Time, d time.Duration) {
 	if end := w.after(d); until.Before(end) {
 		*until = end
 	}
@@ -125,8 +128,15 @@ func (w *World) last(until *time.Time, d time.Duration) {
 // freeze stops a process for a time.
 func (w *World) freeze(p *engine.Process, d time.Duration) {
 	w.disturb(p, d)
+	if until := w.after(d); w.frozen[p].Before(until) {
+		w.frozen[p] = until
+	}
 	p.Freeze()
-	w.engine.After(d, nil, p.Thaw)
+	w.engine.After(d, nil, func() {
+		if !w.engine.Now().Before(w.frozen[p]) {
+			p.Thaw()
+		}
+	})
 }
 
 // disturb notes that a fault keeps a process, or its streams, from working for a time.

@@ -11,7 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// watch holds what the rules want to see of a run. A rule is a function that adds its looks to a watch.
+// watch holds the functions by which rules look at a run. A rule is a function that adds its looks to a watch.
 // It keeps a model of its own, and never asks the roles what is right.
 type watch struct {
 	w       *World
@@ -19,7 +19,7 @@ type watch struct {
 	tasks   []func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error
 	answers []func(p *planner, j *job, m msg.Message) error           // to a program, of its job
 	changes []func(op dfsmodel.Operation) error                       // of HDFS, after it has happened
-	masters []func(m *master) error                                   // that end by themselves
+	masters []func(m *master) error                                   // that end by themselves, with an error or without
 	refused []refusal                                                 // of calls to HDFS
 	acts    []func(m *master, method string, on records.NodeID) error // of masters, as the call arrives
 	told    []func(job ids.JobID, end msg.JobStatus) error            // to a client
@@ -39,7 +39,8 @@ type named struct {
 	*watch
 }
 
-// refusal sees a call that HDFS refuses because the process' token has ended; nil: the process has none.
+// refusal looks at a call that HDFS refuses. ended is when the token of the process has ended; nil: the process
+// has none.
 type refusal func(p *engine.Process, op dfsmodel.Operation, ended *time.Time) error
 
 // rules are what must hold in each run.
@@ -63,7 +64,9 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"slots are granted once", slotsAreGrantedOnce},
 	{"YARN knows what a master wants", yarnKnowsTheDemand},
 	{"a job ends in one state", jobsEndOnce},
+	{"a FINISHED job has its outputs", finishedJobsHaveOutputs},
 	{"an old attempt changes nothing", oldMastersChangeNothing},
+	{"an old attempt learns that it is old", oldMastersLearn},
 }
 
 // suspected are rules that Bobbin is known to break, until it has high availability. They are no findings.
@@ -170,7 +173,7 @@ func (w *watch) ends(m *master) {
 func (w *watch) refuse(p *engine.Process, op dfsmodel.Operation, ended *time.Time) {
 	for _, rule := range w.each {
 		for _, look := range rule.refused {
-			w.note(rule.name, look(p, op, ended))
+			w.check(rule, look(p, op, ended))
 		}
 	}
 }

@@ -36,13 +36,12 @@ type worker struct {
 
 func (k *worker) kill() { k.process.Kill() }
 
-// lose ends the worker's machine without a word to anybody.
-func (k *worker) lose() {
+// silence keeps the ends of the worker's processes from their peers.
+func (k *worker) silence() {
 	k.w.silent[k.process] = true
 	for _, h := range k.hosts {
 		k.w.silent[h.process] = true
 	}
-	k.kill()
 }
 
 // eachLink does something to all streams of the worker.

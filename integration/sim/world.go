@@ -43,13 +43,15 @@ type World struct {
 	calm     time.Duration // since the start: the faults that have struck are over
 
 	clients    []*client
-	masters    []*master                  // by age
-	planners   []*planner                 // by age
-	containers []*worker                  // by age
-	links      map[*engine.Process][]link // of its streams
-	silent     map[*engine.Process]bool   // their ends are told to nobody
-	waiting    []waiting                  // faults, for calls
+	masters    []*master                     // by age
+	planners   []*planner                    // by age
+	containers []*worker                     // by age
+	links      map[*engine.Process][]link    // of its streams
+	silent     map[*engine.Process]bool      // their ends are told to nobody
+	frozen     map[*engine.Process]time.Time // until when
+	waiting    []waiting                     // faults, for calls
 	excused    map[records.ApplicationID]bool
+	commits    map[string]int32              // the attempt that has begun to commit an output, by directory
 	disturbed  map[*engine.Process]time.Time // until when a fault has kept it or its streams from working
 }
 
@@ -88,8 +90,8 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 	w := &World{
 		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options, mode: s.Mode, attempts: s.Attempts,
 		end:     make(map[*engine.Process][]func()),
-		excused: make(map[records.ApplicationID]bool),
-		facts:   make(Facts), links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool),
+		excused: make(map[records.ApplicationID]bool), commits: make(map[string]int32),
+		facts: make(Facts), links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool), frozen: make(map[*engine.Process]time.Time),
 		disturbed: make(map[*engine.Process]time.Time),
 	}
 	w.codec = w.stream("codec")

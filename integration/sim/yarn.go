@@ -50,15 +50,17 @@ type node struct {
 	runs map[records.ContainerID]container
 	// ending has the containers that were told to end before they were started.
 	ending map[records.ContainerID]bool
-	// Until these times: the NodeManager answers no call, task hosts do not start, the NodeManager and the
+	// Until these times: the NodeManager does not run, it answers no call, task hosts do not start, the NodeManager and the
 	// ResourceManager do not reach each other, and masters do not reach the ResourceManager.
-	silent, broken, cut, apart time.Time
+	down, silent, broken, cut, apart time.Time
 }
 
 // container is a process that a NodeManager runs.
 type container interface {
 	// kill ends it. Only events call it.
 	kill()
+	// silence keeps its end from its peers.
+	silence()
 }
 
 func newYARN(w *World, attempts int) *yarn {
@@ -147,7 +149,7 @@ func (y *yarn) node(id records.NodeID) *node {
 
 // stop takes the ResourceManager away for a time. Then another one recovers its state.
 func (y *yarn) stop(d time.Duration) {
-	y.w.last(&y.away, d)
+	y.w.prolong(&y.away, d)
 	y.w.engine.After(d, nil, func() {
 		if !y.w.engine.Now().Before(y.away) {
 			y.step(books.Restarted{})
@@ -170,8 +172,21 @@ func (y *yarn) takeBack(id records.ContainerID) {
 
 // stop ends the NodeManager with its containers. It starts again after a time.
 func (n *node) stop(d time.Duration) {
+	n.w.prolong(&n.down, d)
 	n.step(books.Stop{})
-	n.w.engine.After(d, nil, func() { n.step(books.Start{}) })
+	n.w.engine.After(d, nil, func() {
+		if !n.nm.Up() && !n.w.engine.Now().Before(n.down) {
+			n.step(books.Start{})
+		}
+	})
+}
+
+// lose ends the machine of the node. Its peers notice late. It starts again after a time.
+func (n *node) lose(d time.Duration) {
+	for _, c := range n.runs {
+		c.silence()
+	}
+	n.stop(d)
 }
 
 // obey handles an order of the ResourceManager, which comes with the answer to a heartbeat.

@@ -116,9 +116,10 @@ func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	c.instructHost(j)
 }
 
-// offer offers slots to the JobMaster, once it has admitted this worker.
+// offer offers slots to the JobMaster, once it has admitted this worker. A worker that ends offers none: the
+// JobMaster would count on them until the link closes.
 func (c *core) offer(j *job, slots []*slot) {
-	if j.link.state != linkAdmitted {
+	if j.link.state != linkAdmitted || c.ending != nil {
 		return
 	}
 	for _, s := range slots {

@@ -66,6 +66,9 @@ func (m *NodeManager) Step(now time.Time, e NodeEvent) []NodeEffect {
 	}
 	switch e := e.(type) {
 	case Start:
+		if m.up {
+			return nil
+		}
 		m.incarnation++
 		m.up, m.registered = true, false
 		if e.Capability != (records.Resource{}) {
