@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -34,8 +35,10 @@ type client struct {
 	staged  *staging.Application      // app
 	report  records.ApplicationReport // the last one
 	unknown bool                      // YARN knows no such application
+	killed  bool
 	fault   error
-	areas   int // so far
+	jitter  *rand.Rand // of requests to masters
+	areas   int        // so far
 }
 
 // home is the home directory of the user.
@@ -54,7 +57,7 @@ func content(name, hash string) staging.File {
 
 // startClient starts a client.
 func (w *World) startClient(name string, jobs []*job, run func(ctx context.Context, c *client) error) {
-	c := &client{w: w, name: name, jobs: jobs}
+	c := &client{w: w, name: name, jobs: jobs, jitter: w.stream("requests of " + name)}
 	w.clients = append(w.clients, c)
 	c.process = w.engine.Start("client of "+name, func(ctx context.Context) {
 		ctx = yarnrpc.WithClock(ctx, clock{c.process})
@@ -201,5 +204,22 @@ func again[T any](ctx context.Context, step func() (T, error)) (T, error) {
 		if err := sched.Sleep(ctx, time.Second); err != nil {
 			return result, err
 		}
+	}
+}
+
+// conclude notes how the application has ended. YARN knows it better than a client that has died.
+func (c *client) conclude() {
+	for _, app := range c.w.yarn.rm.Applications() {
+		if app.ID == c.app {
+			c.report.State, c.report.FinalStatus, c.report.Diagnostics = app.State, app.Final, app.Diagnostics
+		}
+	}
+	switch {
+	case c.killed && c.report.State == "":
+		c.w.excuse(c.app, "its client has died before it submitted it")
+	case c.killed && c.report.FinalStatus == records.FinalSucceeded:
+		c.w.facts[Orphaned]++
+	case c.report.FinalStatus == records.FinalFailed:
+		c.w.facts[Failed]++
 	}
 }

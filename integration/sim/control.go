@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
 const (
@@ -14,13 +15,18 @@ const (
 	mostLocal  = 200 * time.Microsecond
 )
 
-// channel is one end of the control connection between a TaskExecutor and a task host.
+// channel is one end of the control connection between a TaskExecutor and a task host, or between a master and
+// its program.
 type channel struct{ *end[msg.Message] }
 
 var _ control.Channel = channel{}
 
 func (c channel) Send(m msg.Message) error {
-	if !c.send(m) {
+	f, err := c.pipe.w.copied(rolerpc.Frame{Message: m})
+	if err != nil {
+		return err
+	}
+	if !c.send(f.Message) {
 		return net.ErrClosed
 	}
 	return nil

@@ -9,22 +9,24 @@ type Fact string
 
 // The Facts beside the calls.
 const (
-	Masters  Fact = "masters"  // processes that were started
-	Beside   Fact = "beside"   // masters that were started while another one of their application ran
-	Workers  Fact = "workers"  // processes that were started
-	Hosts    Fact = "hosts"    // likewise
-	NoHosts  Fact = "no hosts" // task hosts that could not be started
-	Programs Fact = "programs" // of applications, that were started
-	Streams  Fact = "streams"  // that workers have opened to roles
-	Outdated Fact = "outdated" // messages that a fault has sent again, under an earlier grant
-	Reruns   Fact = "reruns"   // runs of tasks after the first one of each in its job
-	Waited   Fact = "waited"   // seconds in which a master has waited for containers
-	Rekeyed  Fact = "rekeyed"  // calls of masters with a token of a rolled key
-	Tokens   Fact = "tokens"   // delegation tokens that masters have got
-	Excused  Fact = "excused"  // applications that need not succeed
-	Unknown  Fact = "unknown"  // applications that YARN has told their clients not to know
-	Failed   Fact = "failed"   // applications that have failed
-	Canceled Fact = "canceled" // jobs that clients have learned to be CANCELED
+	Masters    Fact = "masters"     // processes that were started
+	Beside     Fact = "beside"      // masters that were started while another one of their application ran
+	Workers    Fact = "workers"     // processes that were started
+	Hosts      Fact = "hosts"       // likewise
+	NoHosts    Fact = "no hosts"    // task hosts that could not be started
+	Programs   Fact = "programs"    // of applications, that were started
+	Streams    Fact = "streams"     // that workers have opened to roles
+	Outdated   Fact = "outdated"    // messages that a fault has sent again, under an earlier grant
+	Reruns     Fact = "reruns"      // runs of tasks after the first one of each in its job
+	Waited     Fact = "waited"      // seconds in which a master has waited for containers
+	Rekeyed    Fact = "rekeyed"     // calls of masters with a token of a rolled key
+	Tokens     Fact = "tokens"      // delegation tokens that masters have got
+	Excused    Fact = "excused"     // applications that need not succeed
+	Unknown    Fact = "unknown"     // applications that YARN has told their clients not to know
+	Orphaned   Fact = "orphaned"    // applications that have succeeded after their client had died
+	FailedJobs Fact = "failed jobs" // of sessions
+	Failed     Fact = "failed"      // applications that have failed
+	Canceled   Fact = "canceled"    // jobs that clients have learned to be CANCELED
 )
 
 // fate is what becomes of a call.

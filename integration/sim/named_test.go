@@ -19,6 +19,18 @@ func one(at time.Duration, call string, kind sim.FaultKind, victim int, lasts ti
 	return sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: at, Call: call, Kind: kind, Victim: victim, Time: lasts}}}
 }
 
+// onlyOnce is a schedule whose applications have one attempt.
+func onlyOnce(s sim.Schedule) sim.Schedule {
+	s.Attempts = 1
+	return s
+}
+
+// free is a schedule whose failures must use up no restart.
+func free(s sim.Schedule) sim.Schedule {
+	s.Restarts = sim.NoRestarts
+	return s
+}
+
 // on is a schedule with the jobs of another seed.
 func on(seed uint64, s sim.Schedule) sim.Schedule {
 	s.Seed = seed
@@ -59,22 +71,25 @@ var named = map[string]struct {
 	"task host killed":                          {one(halfway, "", sim.KillHost, 0, 0), sim.Facts{sim.Hosts: 3, sim.Reruns: 1}, 0},
 	"task host frozen":                          {one(halfway, "", sim.FreezeHost, 0, minute), sim.Facts{sim.Hosts: 3, sim.Reruns: 1}, 0},
 	"task hosts disconnected":                   {one(halfway, "", sim.CutData, 0, 0), sim.Facts{sim.Reruns: 1}, 0},
-	"task hosts do not start":                   {one(0, "startContainers", sim.BreakNode, 1, minute), sim.Facts{sim.Workers: 3, sim.NoHosts: 1}, 0},
-	"worker killed":                             {one(halfway, "", sim.KillWorker, 0, 0), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
-	"worker frozen":                             {one(halfway, "", sim.FreezeWorker, 0, minute), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
-	"worker's container taken back":             {one(halfway, "", sim.TakeBack, 0, 0), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
-	"machine lost":                              {one(halfway, "", sim.LoseNode, 0, 150*time.Second), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
-	"node of a worker stops":                    {one(halfway, "", sim.StopNode, 0, 150*time.Second), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
+	"task hosts do not start":                   {free(one(0, "startContainers", sim.BreakNode, 1, minute)), sim.Facts{sim.Workers: 3, sim.NoHosts: 1}, 0},
+	"worker killed":                             {free(one(halfway, "", sim.KillWorker, 0, 0)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
+	"worker frozen":                             {free(one(halfway, "", sim.FreezeWorker, 0, minute)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
+	"worker's container taken back":             {free(one(halfway, "", sim.TakeBack, 0, 0)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
+	"machine lost":                              {free(one(halfway, "", sim.LoseNode, 0, 150*time.Second)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
+	"node of a worker stops":                    {free(one(halfway, "", sim.StopNode, 0, 150*time.Second)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
 	"node of the master stops":                  {one(halfway, "", sim.StopNode, 1, 150*time.Second), sim.Facts{sim.Masters: 2}, 0},
 	"NodeManager answers nothing":               {one(0, "registerApplicationMaster", sim.HangNode, 1, 2*minute), sim.Facts{"held startContainers": 1}, 0},
 	"NodeManager answers nothing at the end":    {one(0, commits, sim.HangNode, 1, minute), sim.Facts{"held stopContainers": 1}, 0},
 	"NodeManager cut off":                       {on(longer, one(halfway, "", sim.CutManager, 0, 4*minute)), sim.Facts{sim.Masters: 2}, 0},
 	"node cut off from YARN":                    {on(longer, one(halfway, "", sim.CutNode, 0, 6*minute)), sim.Facts{sim.Masters: 2, sim.Beside: 1}, 0},
-	"streams cut":                               {one(halfway, "", sim.CutStreams, 0, 0), sim.Facts{sim.Streams: 6, sim.Reruns: 1}, 0},
-	"streams stall":                             {one(halfway, "", sim.StallStreams, 0, minute), sim.Facts{sim.Workers: 3, sim.Streams: 6, sim.Reruns: 1}, 0},
+	"streams cut":                               {free(one(halfway, "", sim.CutStreams, 0, 0)), sim.Facts{sim.Streams: 6, sim.Reruns: 1}, 0},
+	"streams stall":                             {free(one(halfway, "", sim.StallStreams, 0, minute)), sim.Facts{sim.Workers: 3, sim.Streams: 6, sim.Reruns: 1}, 0},
 	"master killed":                             {one(halfway, "", sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen":                             {one(halfway, "", sim.FreezeMaster, 0, 4*minute), sim.Facts{sim.Masters: 2}, 0},
+	"master killed for good":                    {onlyOnce(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Failed: 1}, 0},
+	"master cut off from YARN at its end":       {one(0, commits, sim.CutNode, 1, 6*minute), sim.Facts{sim.Masters: 2, sim.Beside: 1, "held finishApplicationMaster": 1}, 0},
+	"client killed":                             {one(halfway, "", sim.KillClient, 0, 0), sim.Facts{sim.Orphaned: 1}, 0},
 	"message of an old leader":                  {one(halfway, "", sim.OldLeader, 0, 0), sim.Facts{sim.Outdated: 16}, 0},
 	"ResourceManager rolls its key":             {one(halfway, "", sim.RollKey, 0, 0), sim.Facts{sim.Rekeyed: 1}, 0},
 	"ResourceManager loses its state":           {one(halfway, "", sim.ForgetYARN, 0, 0), sim.Facts{sim.Unknown: 1}, 0},
@@ -89,6 +104,7 @@ var named = map[string]struct {
 	"no room at first":                          {one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Facts{sim.Waited: 30}, 0},
 	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{sim.Workers: 1}, 1},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{"unanswered rename2": 1}, 0},
+	"job of a session fails":                    {free(inSession(sim.Schedule{Seed: long, Jobs: 2, Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}})), sim.Facts{sim.FailedJobs: 1}, 0},
 	"job of a session cancelled":                {inSession(one(halfway, "", sim.CancelJob, 0, 0)), sim.Facts{sim.Canceled: 1}, 0},
 	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{sim.Failed: 1}, 0},
 	"program starts again":                      {program(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Programs: 2}, 0},

@@ -160,7 +160,7 @@ func (p *partition) end(f *flow) {
 	err := p.failed
 	p.station.plane.w.engine.After(leastDelay, f.gate.station.process, func() {
 		if err != nil {
-			f.fail(err)
+			f.fail(p.station.lost(err))
 		} else {
 			f.finish()
 		}
@@ -201,7 +201,7 @@ func (p *partition) Finish(context.Context) error {
 
 // Fail implements taskhost.ResultPartition.
 func (p *partition) Fail(err error) {
-	if !p.finished {
+	if !p.finished && p.station.process.Alive() { // a task of a killed process still unwinds
 		p.failed = err
 		p.endAll()
 	}

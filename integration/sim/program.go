@@ -34,6 +34,7 @@ type job struct {
 	compiled               *dataflow.Compiled
 	graph                  jobgraph.JobGraph // with splits
 	canceled               bool              // by its user
+	failed                 bool              // because it may not restart
 }
 
 // drawJobs draws the jobs of a schedule, in the order of their submission.

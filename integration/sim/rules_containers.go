@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
@@ -69,6 +70,57 @@ func (w *World) workerIn(id records.ContainerID) (started, lives bool) {
 	}
 	p := w.containers[i].process
 	return true, p.Alive() && !p.Frozen()
+}
+
+// idleWorkersEnd models which workers have slots that their ResourceManager has granted. In calm time the others
+// end.
+func idleWorkersEnd(w *watch) {
+	held := make(map[*worker]map[int]bool)
+	since := make(map[*worker]time.Duration) // when they became idle
+	w.said = append(w.said, func(k *worker, m msg.Message) error {
+		switch m := m.(type) {
+		case msg.RegisterTaskExecutor:
+			held[k] = make(map[int]bool)
+			for i := range allocations(m.Slots) {
+				held[k][i] = true
+			}
+		case msg.RequestSlots:
+			for _, granted := range m.Slots {
+				held[k][granted.Index] = true
+			}
+		case msg.SlotRequestsAnswered:
+			for _, refused := range m.Refused {
+				delete(held[k], refused.Index)
+			}
+		case msg.SlotsFreed:
+			for _, freed := range m.Slots {
+				delete(held[k], freed.Index)
+			}
+		default:
+			return nil
+		}
+		if len(held[k]) > 0 {
+			delete(since, k)
+		} else if _, idle := since[k]; !idle {
+			since[k] = w.w.since()
+		}
+		return nil
+	})
+	w.turns = append(w.turns, func() error {
+		for _, k := range w.w.runningWorkers() {
+			begin, idle := since[k]
+			if !idle || k.process.Frozen() || k.master == nil || k.master.process.Frozen() {
+				continue
+			}
+			if _, attempt := w.w.yarn.look(k.master); !attempt.Live || attempt.Finishing {
+				continue
+			}
+			if lasts := w.w.since() - max(begin, w.w.calm); lasts > w.w.config.Duration(config.WorkerIdleTimeout)+unused {
+				return fmt.Errorf("worker %s is idle for %v", k.id, lasts)
+			}
+		}
+		return nil
+	})
 }
 
 const (

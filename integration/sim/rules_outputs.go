@@ -14,8 +14,8 @@ import (
 )
 
 // outputsAreWhole reads what each job has left: one part for each sink with each name once, _SUCCESS, and
-// nothing else. Two kinds of jobs may have an output without _SUCCESS: cancelled ones, and those of an application that
-// need not succeed and has not succeeded.
+// nothing else. These jobs may have an output without _SUCCESS: cancelled ones, those that may not restart, and those of
+// an application that need not succeed and has not succeeded.
 func outputsAreWhole(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
@@ -23,7 +23,8 @@ func outputsAreWhole(w *watch) {
 			excused := c.excused() && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
 			for _, j := range c.jobs {
 				for _, dir := range j.outputs() {
-					if (excused || j.canceled) && !w.w.hdfs.exists(dir+"/_SUCCESS") {
+					withdrawn := j.canceled && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
+					if (excused || withdrawn || j.failed) && !w.w.hdfs.exists(dir+"/_SUCCESS") {
 						continue
 					}
 					if err := w.w.isWhole(j, dir); err != nil {
@@ -91,25 +92,34 @@ func outputsAreCommittedOnce(w *watch) {
 	})
 }
 
-// canceledJobsLeaveNothing looks for files of jobs that a session has told to be CANCELED. If the commit has
-// begun, all files stay.
-func canceledJobsLeaveNothing(w *watch) {
-	canceled := make(map[ids.JobID]time.Time)
+// lostJobsLeaveNothing looks for files of jobs that a session has told to be CANCELED or FAILED, and of cancelled
+// jobs whose application has ended. If the commit has begun, all files stay. So does what a worker writes at the
+// very end of an application.
+func lostJobsLeaveNothing(w *watch) {
+	ended := make(map[ids.JobID]time.Time)
 	w.told = append(w.told, func(job ids.JobID, end msg.JobStatus) error {
-		if end == msg.JobCanceled {
-			canceled[job] = w.w.engine.Now()
+		if end != msg.JobFinished {
+			ended[job] = w.w.engine.Now()
 		}
 		return nil
 	})
 	w.rest = append(w.rest, func() error {
+		for _, m := range w.w.masters {
+			for _, c := range w.w.clients {
+				if c.app == m.attempt.Application && c.withdrawn() && c.report.FinalStatus == records.FinalKilled && m.exit == records.ExitSuccess {
+					ended[c.jobs[0].id] = m.ended.Add(-time.Second)
+				}
+			}
+		}
 		for _, j := range w.w.jobs {
-			if canceled[j.id].Before(w.w.hdfs.disturbed().Add(time.Minute)) { // also if it was not cancelled
+			end, lost := ended[j.id]
+			if !lost || end.Before(w.w.hdfs.disturbed().Add(time.Minute)) {
 				continue
 			}
 			for _, dir := range j.outputs() {
 				for _, s := range w.w.hdfs.space.Tree(w.w.engine.Now(), dir) {
-					if !s.IsDir && w.w.commits[dir] == 0 {
-						return fmt.Errorf("%s is CANCELED and leaves %s", j.id, s.Path)
+					if !s.IsDir && w.w.commits[dir] == 0 && s.ModTime.Before(end) {
+						return fmt.Errorf("%s leaves %s", j.id, s.Path)
 					}
 				}
 			}

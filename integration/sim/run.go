@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
-
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Result is what a run has shown.
@@ -82,12 +81,10 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	}
 	for end := w.engine.Now().Add(restTime); w.running() && w.engine.Now().Before(end) && w.goesOn(); {
 	}
-	w.watch.atRest()
 	for _, c := range w.clients {
-		if c.report.FinalStatus == records.FinalFailed {
-			w.facts[Failed]++
-		}
+		c.conclude()
 	}
+	w.watch.atRest()
 	w.watch.note(nothingLeft, w.collect())
 	w.watch.note(noPanic, w.engine.Err())
 	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken, Suspects: w.watch.suspects, Facts: w.facts}, nil
@@ -101,14 +98,9 @@ func (w *World) goesOn() bool {
 	return w.watch.broken == nil && w.engine.Step()
 }
 
-// busy reports whether a client waits.
+// busy reports whether a client waits, or would wait if it lived.
 func (w *World) busy() bool {
-	for _, c := range w.clients {
-		if c.process.Alive() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.clients, func(c *client) bool { return c.process.Alive() || c.killed && w.yarn.runs(c.app) })
 }
 
 // running reports whether a process of an application runs.

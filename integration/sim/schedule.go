@@ -34,6 +34,8 @@ type Schedule struct {
 	Mode Mode
 	// Attempts is how many attempts of an application YARN starts. 0: so many that each application succeeds.
 	Attempts int
+	// Restarts is restart-strategy.fixed-delay.attempts. 0: so many that each job finishes; NoRestarts: none.
+	Restarts int
 	// Tasks bounds the tasks of each vertex. 0: as many as the seed draws.
 	Tasks int
 	// Slots is slotmanager.number-of-slots.max. 0: 8, for which the jobs of a session compete.
@@ -43,6 +45,9 @@ type Schedule struct {
 	// Faults are what goes wrong, in the order of their times.
 	Faults []Fault
 }
+
+// NoRestarts is a value of Schedule.Restarts.
+const NoRestarts = -1
 
 // Draw draws the schedule of a seed.
 func Draw(seed uint64) Schedule {
@@ -69,8 +74,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Tasks: %d, Slots: %d, Interval: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Tasks, s.Slots, s.Interval, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Restarts: %d, Tasks: %d, Slots: %d, Interval: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Restarts, s.Tasks, s.Slots, s.Interval, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and

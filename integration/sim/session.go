@@ -48,9 +48,9 @@ func (c *client) request(ctx context.Context, do func(ctx context.Context, d *ap
 	var fault error
 	answered := false
 	answer := func(err error) {
-		w.engine.After(between(w.codec, leastDelay, mostDelay), c.process, func() { fault, answered = err, true })
+		w.engine.After(between(c.jitter, leastDelay, mostDelay), c.process, func() { fault, answered = err, true })
 	}
-	w.engine.After(between(w.codec, leastDelay, mostDelay), m.process, func() {
+	w.engine.After(between(c.jitter, leastDelay, mostDelay), m.process, func() {
 		m.process.Go(func() {
 			if m.desk == nil {
 				answer(errAway)
@@ -140,6 +140,10 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 				return err
 			}
 		case err == nil && ended.Status == msg.JobFinished, j.canceled && gone(ended, err):
+			return nil
+		case err == nil && ended.Status == msg.JobFailed && c.w.restarts == NoRestarts:
+			j.failed = true
+			c.w.facts[FailedJobs]++
 			return nil
 		case err == nil:
 			return fmt.Errorf("%s is %s: %w: %+v", j.id, ended.Status, errNotFinished, ended)

@@ -22,6 +22,7 @@ const (
 	FreezeMaster FaultKind = "freeze master"
 	KillProgram  FaultKind = "kill program"  // of an application
 	CancelJob    FaultKind = "cancel job"    // by its user; a job of a program runs on
+	KillClient   FaultKind = "kill client"   // of an application
 	CutStreams   FaultKind = "cut streams"   // all of one worker
 	StallStreams FaultKind = "stall streams" // likewise
 	OldLeader    FaultKind = "old leader"    // messages of a worker's streams come again, as from or for an earlier leader
@@ -56,11 +57,11 @@ type kind struct {
 // kinds are all kinds of Faults.
 var kinds = []kind{ //nolint:gochecknoglobals // a constant table
 	{KillHost, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.process.Kill() })},
-	{HangHost, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.process.Hang() })},
+	{HangHost, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.w.hang(h.process) })},
 	{FreezeHost, 2 * time.Minute, false, on((*World).runningHosts, func(h *host, d time.Duration) { h.w.freeze(h.process, d) })},
 	{CutData, 0, false, on((*World).runningHosts, func(h *host, _ time.Duration) { h.w.plane.cut(h.process) })},
 	{KillWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.kill() })},
-	{HangWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.process.Hang() })},
+	{HangWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.w.hang(k.process) })},
 	{FreezeWorker, 2 * time.Minute, false, on((*World).runningWorkers, func(k *worker, d time.Duration) { k.w.freeze(k.process, d) })},
 	{TakeBack, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.w.yarn.takeBack(k.container) })},
 	{CutStreams, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) {
@@ -79,6 +80,10 @@ var kinds = []kind{ //nolint:gochecknoglobals // a constant table
 		p.process.Kill()
 	})},
 	{CancelJob, 0, false, on((*World).cancellable, func(s submitted, _ time.Duration) { s.cancel() })},
+	{KillClient, 0, false, on((*World).runningClients, func(c *client, _ time.Duration) {
+		c.killed = true
+		c.process.Kill()
+	})},
 	{StopHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.prolong(&w.hdfs.away, f.Time) }},
 	{ShakeHDFS, 2 * time.Minute, false, func(w *World, f Fault) { w.prolong(&w.hdfs.unsure, f.Time) }},
 	// Tokens may end meanwhile. The tasks then fail at HDFS and restart, once a second and in the simulation up
@@ -132,11 +137,21 @@ func (w *World) freeze(p *engine.Process, d time.Duration) {
 		w.frozen[p] = until
 	}
 	p.Freeze()
+	w.hdfs.space.Freeze(w.engine.Now(), p.Name) // it renews no leases
 	w.engine.After(d, nil, func() {
-		if !w.engine.Now().Before(w.frozen[p]) {
-			p.Thaw()
+		if w.engine.Now().Before(w.frozen[p]) || !p.Alive() {
+			return
+		}
+		if p.Thaw(); !p.Frozen() {
+			w.hdfs.space.Wake(w.engine.Now(), p.Name)
 		}
 	})
+}
+
+// hang stops a process for ever.
+func (w *World) hang(p *engine.Process) {
+	p.Hang()
+	w.hdfs.space.Freeze(w.engine.Now(), p.Name)
 }
 
 // disturb notes that a fault keeps a process, or its streams, from working for a time.
@@ -168,6 +183,14 @@ func alive[T any](all []T, process func(T) *engine.Process) []T {
 
 func (w *World) runningMasters() []*master {
 	return alive(w.masters, func(m *master) *engine.Process { return m.process })
+}
+
+// runningClients are the clients whose end changes nothing: without its client, a session runs for ever.
+func (w *World) runningClients() []*client {
+	if w.mode == Session {
+		return nil
+	}
+	return alive(w.clients, func(c *client) *engine.Process { return c.process })
 }
 
 func (w *World) runningPrograms() []*planner {

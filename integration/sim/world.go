@@ -34,6 +34,7 @@ type World struct {
 	mode   Mode
 	// attempts bounds those of an application. 0: nothing does.
 	attempts int
+	restarts int // Schedule.Restarts
 	jobs     []*job
 	plane    *plane
 	hdfs     *hdfs
@@ -78,8 +79,8 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobal
 // newWorld makes a cluster without processes. The log gets what the processes log, with virtual times.
 func newWorld(s Schedule, log io.Writer) (*World, error) {
 	options, err := config.New(config.Layer{Source: "simulation", Values: map[string]string{
-		config.FixedDelayAttempts.Name():    "1000", // each job must finish, whatever fails
-		config.SlotRequestTimeout.Name():    "1 d",  // and may wait long for room on the nodes
+		config.FixedDelayAttempts.Name():    strconv.Itoa(max(0, cmp.Or(s.Restarts, 1000))), // each job must finish, whatever fails
+		config.SlotRequestTimeout.Name():    "1 d",                                          // and may wait long for room on the nodes
 		config.SlotsMax.Name():              strconv.Itoa(cmp.Or(s.Slots, 8)),
 		config.TaskSlots.Name():             "2",
 		config.YarnHeartbeatInterval.Name(): "5 s",
@@ -88,7 +89,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		return nil, err
 	}
 	w := &World{
-		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options, mode: s.Mode, attempts: s.Attempts,
+		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options, mode: s.Mode, attempts: s.Attempts, restarts: s.Restarts,
 		end:     make(map[*engine.Process][]func()),
 		excused: make(map[records.ApplicationID]bool), commits: make(map[string]int32),
 		facts: make(Facts), links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool), frozen: make(map[*engine.Process]time.Time),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -291,4 +292,9 @@ func (y *yarn) look(m *master) (app books.ApplicationView, attempt books.Attempt
 		}
 	}
 	return app, attempt
+}
+
+// runs reports whether YARN has an application that has not ended.
+func (y *yarn) runs(id records.ApplicationID) bool {
+	return slices.ContainsFunc(y.rm.Applications(), func(app books.ApplicationView) bool { return app.ID == id && !app.State.Terminal() })
 }
