@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -18,6 +19,9 @@ func (w *World) collect() error {
 	p = w.engine.Start("gc", func(ctx context.Context) {
 		area := staging.New(w.hdfs.open(p), home, 0)
 		area.Names = ids.Source{Reader: reader{w.stream("gc")}}
+		if fault = sched.Sleep(ctx, time.Minute); fault != nil { // late calls of processes that have died arrive
+			return
+		}
 		_, fault = again(ctx, func() ([]staging.Removed, error) {
 			return area.Collect(ctx, staging.Collection{
 				Over: func(context.Context, string) (bool, error) { return true, nil }, Now: sched.Now(ctx),
