@@ -62,6 +62,21 @@ func TestALostResourceManagerTakesApplicationsAlong(t *testing.T) {
 	})
 }
 
+// If the new keys had the ids of the old ones, nodes would keep the old keys, and refuse all later masters.
+func TestNodesTakeTheKeysAfterALostResourceManager(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := start(t, yarnfake.Config{InMemory: true, Heartbeat: time.Second, Run: wait})
+		for range 3 {
+			_, _, m := unmanaged(t, fake)
+			m.ask(1)
+			m.run(t, "x", func() bool { return len(m.running) == 1 })
+			fake.LoseResourceManager()
+			fake.Beat()
+			synctest.Wait()
+		}
+	})
+}
+
 // If the new ResourceManager knew all containers at once, no test would meet a list with gaps.
 func TestNodesReportAfterTheMasterRegisters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

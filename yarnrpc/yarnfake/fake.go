@@ -35,8 +35,9 @@ type Fake struct {
 
 	moved chan struct{} // has an element after a step: the alarm may be another
 
-	mu sync.Mutex // guards what follows, the cores of the nodes, and the order of effects
-	rm *books.ResourceManager
+	mu         sync.Mutex // guards what follows, the cores of the nodes, and the order of effects
+	rm         *books.ResourceManager
+	generation int32 // of the ResourceManager's keys
 }
 
 // Start starts a cluster. Its owner stops it.
@@ -47,7 +48,7 @@ func Start(c Config) (*Fake, error) {
 	}
 	f := &Fake{
 		cluster: full, stopping: make(chan struct{}), servers: make(map[string]*rpctest.Server), moved: make(chan struct{}, 1),
-		rm: books.NewResourceManager(full.settings, newKeys(), time.Now()),
+		rm: books.NewResourceManager(full.settings, newKeys(0), time.Now()),
 	}
 	dir, remove, err := full.workplace()
 	if err != nil {

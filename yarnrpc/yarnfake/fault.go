@@ -87,7 +87,10 @@ func (f *Fake) RestartResourceManagerAlone() {
 // LoseResourceManager restarts the ResourceManager without recovery. It knows no applications, no
 // tokens and no keys of the previous one, and ends their containers when the nodes report them.
 func (f *Fake) LoseResourceManager() {
-	f.step(books.StateLost{Keys: newKeys()})
+	f.mu.Lock()
+	f.generation++
+	f.stepLocked(books.StateLost{Keys: newKeys(f.generation)})
+	f.mu.Unlock()
 	f.disconnect()
 }
 
@@ -106,7 +109,7 @@ func (f *Fake) RollAMRMKey() {
 }
 
 // firstRolled is the difference between the id of a key and that of its successor. It
-// keeps the ids of rolled keys apart from those of other keys.
+// keeps the id of a rolled key apart from those of the other keys, and of the next generation.
 const firstRolled = 100
 
 // LoseNode removes a node for good. Its containers end with ExitAborted, its server ends,

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/sha1"
 	"errors"
-	random "math/rand/v2"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -91,9 +90,10 @@ func newKey(id int32) books.Key {
 	return books.Key{ID: id, Secret: secret}
 }
 
-// newKeys makes the keys of a ResourceManager without a state. Their ids are others than those of the one before.
-func newKeys() books.Keys {
-	first := 1000 * random.Int32N(1<<20)
+// newKeys makes the keys of a ResourceManager that starts without a state. Each generation has other ids: a node
+// takes a key only if its id is not that of the key which it has.
+func newKeys(generation int32) books.Keys {
+	first := 10 * generation
 	return books.Keys{
 		AMRM: newKey(first + 1), NM: newKey(first + 2), Container: newKey(first + 3), Client: newKey(first + 4), Delegation: newKey(first + 5),
 	}
