@@ -28,6 +28,8 @@
 //     recording of an application's end can take time (Settings.StoreDelay).
 //   - The keys of tokens for nodes and of containers roll only when a ResourceManager starts without
 //     its state (StateLost).
+//   - A node accepts only tokens of its last two keys. Hadoop's node also keeps an older key for an attempt
+//     that has started a container with it (NMTokenSecretManagerInNM#oldMasterKeys).
 //
 // The package starts no goroutine. Only yarnfake and tests may import it, and it imports no server
 // and nothing of Bobbin outside yarnrpc and hadoopproto.

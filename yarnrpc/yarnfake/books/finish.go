@@ -45,7 +45,7 @@ func (b *ResourceManager) finish(now time.Time, call MasterCall, r *yarnpb.Finis
 			effects = b.record(now, a)
 		}
 	}
-	// A master that YARN has not started is not told to ask again.
+	// YARN confirms an unmanaged master at once.
 	return &yarnpb.FinishApplicationMasterResponseProto{IsUnregistered: proto.Bool(app.context.Unmanaged)}, effects, nil
 }
 

@@ -107,8 +107,8 @@ func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.Ex
 	a.state = records.AttemptFailed
 	var effects []Effect
 	if a.master != nil && exit == records.ExitUnknown {
-		// YARN stops a silent master as a master stops a container (AMLauncher#cleanup). One that the user gives up is a
-		// container like the others.
+		// YARN stops a silent master as a master stops a container (AMLauncher#cleanup). If the user fails the attempt,
+		// YARN treats the master's container like any other.
 		effects = b.stop(now, a.master, records.ExitKilledByAppMaster, why)
 	}
 	b.begin(now, app)
