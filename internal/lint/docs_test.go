@@ -107,37 +107,53 @@ func TestMessageRules(t *testing.T) {
 	}
 }
 
-// TestFailuresAndTheirSchedules would catch a failure in the guarantees that no schedule of the simulation
-// shows and for which the page gives no reason, and a schedule that the page does not know.
+// TestFailuresAndTheirSchedules would catch a failure in a table that no schedule of the simulation shows and for
+// which the page gives no reason, a schedule that does not exist, and one that the guarantees do not name.
 func TestFailuresAndTheirSchedules(t *testing.T) {
 	files := trackedFiles(t)
-	unnamed := make(map[string]bool)
+	names := make(map[string]bool)
 	for _, found := range regexp.MustCompile(`(?m)^\t"([^"]+)": +\{`).FindAllStringSubmatch(string(files["integration/sim/named_test.go"]), -1) {
-		unnamed[found[1]] = true
+		names[found[1]] = true
 	}
-	names := maps.Clone(unnamed)
-	_, failures, _ := strings.Cut(string(files["docs/reliability.md"]), "\n## Failures\n")
-	failures, _, _ = strings.Cut(failures, "\n## ")
-	for line := range strings.Lines(failures) {
-		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) < 3 || strings.HasPrefix(cells[1], " failure ") || strings.HasPrefix(cells[1], " ---") {
-			continue
-		}
-		last := cells[len(cells)-2]
-		if strings.HasPrefix(last, " outside: ") {
-			continue
-		}
-		shown := codeSpan.FindAllStringSubmatch(last, -1)
-		if len(cells) != 5 || len(shown) == 0 {
-			t.Errorf("no schedule and no reason: %s", line)
-		}
-		for _, s := range shown {
-			if delete(unnamed, s[1]); !names[s[1]] {
-				t.Errorf("%q is not a schedule of integration/sim/named_test.go", s[1])
-			}
-		}
+	unnamed := maps.Clone(names)
+	for _, name := range shownIn(t, string(files["docs/reliability.md"]), "Failures", 3, names) {
+		delete(unnamed, name)
 	}
 	if len(names) == 0 || len(unnamed) > 0 {
 		t.Errorf("docs/reliability.md does not name %q of %d schedules", slices.Sorted(maps.Keys(unnamed)), len(names))
 	}
+	shownIn(t, string(files["docs/ARCHITECTURE.md"]), "Detection of failures", 4, names)
+}
+
+// shownIn returns the schedules in the last column of a section's tables of failures.
+func shownIn(t *testing.T, page, heading string, columns int, names map[string]bool) (shown []string) {
+	t.Helper()
+	_, section, _ := strings.Cut(page, "\n## "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := 0
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) < 3 || strings.HasPrefix(cells[1], " failure ") || strings.HasPrefix(cells[1], " ---") {
+			continue
+		}
+		rows++
+		last := cells[len(cells)-2]
+		outside, named := strings.HasPrefix(last, " outside: "), codeSpan.FindAllStringSubmatch(last, -1)
+		switch {
+		case len(cells) != columns+2, len(named) == 0 && !outside:
+			t.Errorf("no schedule and no reason: %s", line)
+			continue
+		case outside:
+			continue
+		}
+		for _, name := range named {
+			if shown = append(shown, name[1]); !names[name[1]] {
+				t.Errorf("%q is not a schedule of integration/sim/named_test.go", name[1])
+			}
+		}
+	}
+	if rows == 0 {
+		t.Errorf("no table of failures below %q", heading)
+	}
+	return shown
 }
