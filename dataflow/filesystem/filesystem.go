@@ -72,9 +72,10 @@ type FileSystem interface {
 	// fs.ErrExist if the file exists. With ExistingParents it is fs.ErrNotExist if a parent is
 	// missing. A late attempt learns from this error that its directory was removed.
 	Create(ctx context.Context, uri string, parents Parents) (io.WriteCloser, error)
-	// Rename moves a file or directory. The error is fs.ErrExist if the target exists, and
-	// fs.ErrNotExist if the source or the target's parent is missing. On HDFS a rename is
-	// atomic: if several callers rename to one target, one succeeds.
+	// Rename moves a file or directory, and fails if the target exists. The error is then
+	// fs.ErrExist if both are files or both are directories; otherwise HDFS gives another error.
+	// The error is fs.ErrNotExist if the source or the target's parent is missing. On HDFS a
+	// rename is atomic: if several callers rename to one target, one succeeds.
 	Rename(ctx context.Context, from, to string) error
 	// MkdirAll makes a directory and its parents. It is no error if the directory exists.
 	MkdirAll(ctx context.Context, dir string) error
