@@ -6,7 +6,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 )
 
-// demand is what the ResourceManager of a master orders from its provider of workers. It passes all calls on.
+// demand is what the ResourceManager of a master orders from its provider of workers. It counts
+// orders and starts, and passes all calls on.
 type demand struct {
 	resourcemanager.WorkerProvider
 	totals map[resourcemanager.WorkerResourceSpec]int // of workers to start in all

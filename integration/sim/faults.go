@@ -120,8 +120,8 @@ func (w *World) plan(faults []Fault) error {
 	return nil
 }
 
-// arrives shows a call to the faults that wait for it, as the call arrives at its server. It returns a fate
-// that one of them has for the call; "": none has.
+// arrives shows a call that arrives at its server to the faults that wait for it. It returns the fate that one
+// of them has for the call; "": none has.
 func (w *World) arrives(process string, call fmt.Stringer) (special fate) {
 	if len(w.waiting) == 0 {
 		return ""

@@ -35,12 +35,12 @@ type master struct {
 	exit    records.ExitStatus
 	fault   error
 	ended   time.Time // zero: it runs
-	again   time.Time // when it tries again to get new tokens, at the latest
-	broken  *node     // the first one on which a host of a job did not start; nil: none
+	retryBy time.Time // when it tries again to get new tokens, at the latest
+	broken  *node     // the first node on which a task host did not start; nil: none
 }
 
 // failedAt notes that a task host of the master's jobs has not started on a node, and reports whether
-// another one has failed on another node.
+// another one has failed on another node. Bobbin counts less: the nodes of one job, for 10 min.
 func (m *master) failedAt(n *node) bool {
 	if m.broken == nil {
 		m.broken = n

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// stream returns a generator of random numbers that depends only on the seed and the name. Each link,
-// process and kind of fault has a stream of its own, so that to leave out one fault changes nothing else.
+// stream returns a generator of random numbers that depends only on the seed and the name. Each link and each
+// process has a stream of its own, and so has the plan of faults: without one fault, the others still strike when
+// and where they did.
 func stream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	_ = binary.Write(h, binary.BigEndian, seed) // never fails, by hash.Hash

@@ -40,7 +40,7 @@ func (w *World) cutOff(h *host) bool {
 		return true
 	}
 	for _, over := range []time.Time{
-		w.hdfs.away, w.hdfs.failed, w.hdfs.tokens.away, master.again,
+		w.hdfs.away, w.hdfs.failed, w.hdfs.tokens.away, master.retryBy,
 		w.disturbed[master.process], w.disturbed[worker], w.disturbed[h.process],
 	} {
 		if w.engine.Now().Before(over.Add(delivery)) {

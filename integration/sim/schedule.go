@@ -32,7 +32,7 @@ type Schedule struct {
 	// Jobs is how many of the seed's jobs run.
 	Jobs int
 	Mode Mode
-	// Attempts is how many attempts of an application YARN starts. 0: so many that each application succeeds.
+	// Attempts is how many attempts of an application YARN starts. 0: 50, enough for each application to succeed.
 	Attempts int
 	// Restarts is restart-strategy.fixed-delay.attempts. 0: so many that each job finishes; NoRestarts: none.
 	Restarts int

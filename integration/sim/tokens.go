@@ -36,12 +36,15 @@ const (
 	longInterval, longLife = 24 * time.Hour, 7 * 24 * time.Hour
 )
 
-// newTokens draws how long tokens last: a quarter of the schedules has a NameNode with Hadoop's defaults. Half
-// of these applications have no keytab, and keep the tokens of their submission.
+// newTokens draws how long tokens last. In a quarter of the schedules the NameNode has Hadoop's defaults. In half of
+// these the applications have no keytab, and keep the tokens of their submission.
 func newTokens(w *World, s Schedule) *tokens {
 	r := w.stream("tokens")
 	t := &tokens{keytab: true, tickets: make(map[*engine.Process]bool)}
-	long, keytab, interval, renewals := r.IntN(4) == 0, r.IntN(2) == 0, leastInterval<<r.IntN(doublings+1), max(1, r.IntN(4))
+	long := r.IntN(4) == 0
+	keytab := r.IntN(2) == 0
+	interval := leastInterval << r.IntN(doublings+1)
+	renewals := max(1, r.IntN(4))
 	switch {
 	case s.Interval > 0:
 		t.interval, t.most = s.Interval, s.Interval
@@ -122,9 +125,9 @@ type login struct {
 	tokens func() *creds.Credentials // what it holds now; nil: it has no tokens, but tickets
 }
 
-// getTicket gets a ticket for a call, if there is none. Without an answer the process tries for some time. A
-// token lasts longer than a ticket on real clusters, so each call for a new token needs a new ticket. The
-// other calls of a master need only its first one.
+// getTicket gets a ticket from the KDC for a call that needs one. A call for a new token always does, because on
+// real clusters the last ticket has ended by then. The other calls need only the process' first ticket. While the
+// KDC is away, the process tries for some time.
 func (c caller) getTicket(ctx context.Context, op dfsmodel.Operation) error {
 	t := c.hdfs.tokens
 	if !c.login.keytab || op.Kind != getToken && t.tickets[c.process] {
@@ -244,9 +247,9 @@ func (p *provider) Obtain(ctx context.Context) (tokenmanager.Obtained, error) {
 	case err == nil:
 		p.ends = obtained.Ends
 	case left > 0:
-		p.master.again = now.Add(max(left/2, leastPause))
+		p.master.retryBy = now.Add(max(left/2, leastPause))
 	default:
-		p.master.again = now.Add(longestPause)
+		p.master.retryBy = now.Add(longestPause)
 	}
 	return obtained, err
 }
