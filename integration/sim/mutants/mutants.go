@@ -114,4 +114,69 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "if w := c.workers[id]; w.state == connected {\n\t\t\tc.emit(sendTaskExecutor{To: w.connection, Message: msg.UpdateTokens{Tokens: tokens}})",
 		new: "if w := c.workers[id]; w.state == connected && false {\n\t\t\tc.emit(sendTaskExecutor{To: w.connection, Message: msg.UpdateTokens{Tokens: tokens}})",
 	},
+	{
+		name: "fence left out", file: "internal/actor/fence.go",
+		old: "if own == \"\" || token == own {",
+		new: "if own == own || token == own {",
+	},
+	{
+		name: "token of a registration not compared", file: "internal/actor/fence.go",
+		old: "return token == \"\"",
+		new: "return true",
+	},
+	{
+		name: "worker taken twice", file: "appmaster/resourcemanager/yarnworkers/core_containers.go",
+		old: "p.starts++",
+		new: "",
+	},
+	{
+		name: "ask not lowered", file: "appmaster/resourcemanager/yarnworkers/core.go",
+		old: "if want := p.wanted(); want != p.asked || elsewhere && want > 0 {",
+		new: "if want := p.wanted(); want > p.asked || elsewhere && want > 0 {",
+	},
+	{
+		name: "asks forgotten by a resync", file: "yarnrpc/amrm/asks.go",
+		old: "a.changed = a.outstanding > 0",
+		new: "a.changed = false",
+	},
+	{
+		name: "end not awaited", file: "yarnrpc/amrm/finish.go",
+		old: "case err == nil && response.GetIsUnregistered():",
+		new: "case err == nil:\n\t\t\treturn nil\n\t\tcase err == nil:",
+	},
+	{
+		name: "staged files removed before the end", file: "appmaster/master.go",
+		old: "if err := m.component.ResourceManager.Shutdown(ctx, outcome.Status",
+		new: "_ = m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir)\n\tif err := m.component.ResourceManager.Shutdown(ctx, outcome.Status",
+	},
+	{
+		name: "staged files left", file: "appmaster/master.go",
+		old: "m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir); err",
+		new: "error(nil); err",
+	},
+	{
+		name: "commit does not take over parts", file: "dataflow/internal/output/commit.go",
+		old: "if err := c.clear(ctx); err != nil {\n\t\treturn err\n\t}",
+		new: "",
+	},
+	{
+		name: "commit does not see its success", file: "dataflow/internal/output/commit.go",
+		old: "return string(content) == c.signature(), nil",
+		new: "return false, nil",
+	},
+	{
+		name: "success before the parts", file: "dataflow/internal/output/commit.go",
+		old: "for index, winner := range c.winners {\n",
+		new: "_ = c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success))\n\tc.marker = success\n\tfor index, winner := range c.winners {\n",
+	},
+	{
+		name: "cancelled job ends as FINISHED", file: "appmaster/jobmaster/core.go",
+		old: "c.end(msg.JobCanceled)",
+		new: "c.end(msg.JobFinished)",
+	},
+	{
+		name: "idle workers not released", file: "appmaster/resourcemanager/slotmanager/slotmanager.go",
+		old: "m.releaseIdle(now, short, &plan)",
+		new: "",
+	},
 }
