@@ -80,6 +80,7 @@ var named = map[string]struct {
 	"node of the master stops":                  {one(halfway, "", sim.StopNode, 1, 150*time.Second), sim.Facts{sim.Masters: 2}, 0},
 	"NodeManager answers nothing":               {one(0, "registerApplicationMaster", sim.HangNode, 1, 2*minute), sim.Facts{"held startContainers": 1}, 0},
 	"NodeManager answers nothing at the end":    {one(0, commits, sim.HangNode, 1, minute), sim.Facts{"held stopContainers": 1}, 0},
+	"NodeManager of a worker cut off":           {on(longer, free(one(halfway, "", sim.CutManager, 1, 3*minute))), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
 	"NodeManager cut off":                       {on(longer, one(halfway, "", sim.CutManager, 0, 4*minute)), sim.Facts{sim.Masters: 2}, 0},
 	"node cut off from YARN":                    {on(longer, one(halfway, "", sim.CutNode, 0, 6*minute)), sim.Facts{sim.Masters: 2, sim.Beside: 1}, 0},
 	"streams cut":                               {free(one(halfway, "", sim.CutStreams, 0, 0)), sim.Facts{sim.Streams: 6, sim.Reruns: 1}, 0},

@@ -123,6 +123,40 @@ func idleWorkersEnd(w *watch) {
 	})
 }
 
+// endedWorkersEnd looks for workers that run although YARN has told their master that their containers have
+// ended: YARN has lost only the NodeManager. The master tells them to end.
+func endedWorkersEnd(w *watch) {
+	since := make(map[*worker]time.Duration)
+	w.turns = append(w.turns, func() error {
+		for _, k := range w.w.runningWorkers() {
+			c, known := w.w.yarn.rm.Container(k.container)
+			switch begin, ended := since[k]; {
+			case !known || c.State != records.ContainerComplete || k.w.unheard(k):
+				delete(since, k)
+			case !ended:
+				since[k] = w.w.since()
+			case w.w.since()-begin > settled:
+				return fmt.Errorf("worker %s runs for %v after YARN has reported its end", k.id, w.w.since()-begin)
+			}
+		}
+		return nil
+	})
+}
+
+// unheard reports whether a worker need not hear of what YARN has told its master.
+func (w *World) unheard(k *worker) bool {
+	m := k.master
+	if m == nil || !m.process.Alive() || m.process.Frozen() || k.process.Frozen() || w.yarn.replaced(m) {
+		return true
+	}
+	for _, over := range []time.Time{w.yarn.away, w.yarn.unsure, m.node.apart, w.disturbed[m.process], w.disturbed[k.process]} {
+		if w.engine.Now().Before(over.Add(delivery)) {
+			return true
+		}
+	}
+	return false
+}
+
 const (
 	// settled is how long after the last fault YARN and masters have told each other what they missed.
 	settled = 20 * time.Second

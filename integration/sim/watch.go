@@ -60,6 +60,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"a master ends only with its attempt", mastersStay},
 	{"each container is used or given back", containersAreUsed},
 	{"an idle worker ends", idleWorkersEnd},
+	{"a worker ends with its container", endedWorkersEnd},
 	{"processes get new tokens before the old ones end", tokensComeInTime},
 	{"an ended application removes its staged files", stagedFilesAreRemoved},
 	{"slots are granted once", slotsAreGrantedOnce},

@@ -179,4 +179,9 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "m.releaseIdle(now, short, &plan)",
 		new: "",
 	},
+	{
+		name: "lost worker not told to end", file: "appmaster/resourcemanager/core_workers.go",
+		old: "if w.state == connected {\n\t\tc.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})\n\t}",
+		new: "",
+	},
 }
