@@ -137,7 +137,7 @@ func (b *ResourceManager) failAttempt(now time.Time, a *attempt, exit records.Ex
 }
 
 // unreachable removes the address of a master that has failed or was killed
-// (RMAppAttemptImpl#invalidateAMHostAndPort).
+// (RMAppAttemptImpl#invalidateAMHostAndPort), or that has registered at an earlier ResourceManager.
 func (a *attempt) unreachable() { a.host, a.rpcPort = notAvailable, -1 }
 
 // failures returns how many failed attempts count towards the limit.

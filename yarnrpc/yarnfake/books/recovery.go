@@ -25,17 +25,18 @@ func (b *ResourceManager) restart(now time.Time) {
 	}
 }
 
-// restart forgets what a ResourceManager keeps only in memory. An attempt whose end is recorded is
-// over.
+// restart forgets what a ResourceManager keeps only in memory, such as the master's address. An attempt
+// whose end is recorded is over.
 func (a *attempt) restart(now time.Time) {
 	switch a.state {
 	case records.AttemptFinishing:
 		a.state, a.ended = records.AttemptFinished, now
 	case records.AttemptRunning:
 		a.state, a.app.state = records.AttemptLaunched, records.ApplicationAccepted
-		a.host, a.rpcPort, a.trackingURL = notAvailable, -1, notAvailable
+		a.trackingURL = notAvailable
 	default:
 	}
+	a.unreachable()
 	a.registered, a.finishing, a.unrecorded, a.responseID, a.last = false, false, finalRecord{}, 0, nil
 	a.asks, a.blacklist, a.sequence, a.heard = nil, nil, 0, now
 	a.granted, a.recovered, a.completed, a.sent, a.release = nil, nil, nil, nil, nil

@@ -2,6 +2,7 @@ package books_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -252,6 +253,34 @@ func TestAMasterLearnsOfNodesThatCameBackBeforeIt(t *testing.T) {
 	nodes := response.GetUpdatedNodes()
 	if len(nodes) != 1 || nodes[0].GetNodeId().GetHost() != "b" || nodes[0].GetNodeUpdateType() != yarnpb.NodeUpdateTypeProto_NODE_USABLE {
 		t.Errorf("nodes are %v", nodes)
+	}
+}
+
+// It would catch a client that takes the address of a master for recorded: a ResourceManager that has restarted does
+// not know it, also if the application has finished.
+func TestTheAddressOfAMasterIsNotRecovered(t *testing.T) {
+	for _, finished := range []bool{false, true} {
+		c := newCluster(t, books.Settings{}, "a")
+		a := c.submit(managed())
+		c.beat()
+		c.register(a)
+		if finished {
+			c.finish(a)
+		}
+		address := func() string {
+			response := new(yarnpb.GetApplicationReportResponseProto)
+			c.class(c.step(books.ClientCall{User: "alice", Method: "getApplicationReport", Request: c.encode(&yarnpb.GetApplicationReportRequestProto{
+				ApplicationId: pbconv.ApplicationIDProto(a.Application),
+			})}), response)
+			return fmt.Sprintf("%s:%d", response.GetApplicationReport().GetHost(), response.GetApplicationReport().GetRpcPort())
+		}
+		if got := address(); got == "N/A:-1" {
+			t.Errorf("finished %t: the master that has registered is at %s", finished, got)
+		}
+		c.step(books.Restarted{})
+		if got := address(); got != "N/A:-1" {
+			t.Errorf("finished %t: after a restart the master is at %s", finished, got)
+		}
 	}
 }
 
