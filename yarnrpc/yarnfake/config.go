@@ -24,6 +24,8 @@ type Config struct {
 	// multiple of Minimum (yarn.scheduler.minimum- and maximum-allocation-mb and -vcores). Zero:
 	// 128 MiB and 1 core, and the whole of Node.
 	Minimum, Maximum records.Resource
+	// HighAvailability makes two ResourceManagers, of which the first is active. See Fake.FailOver.
+	HighAvailability bool
 	// MaxAttempts bounds the starts of an ApplicationMaster
 	// (yarn.resourcemanager.am.max-attempts). 0: 2.
 	MaxAttempts int

@@ -26,9 +26,10 @@
 //     NodeManager writes it, or calls of Config.Run.
 //   - Expiry of silent masters and nodes, and an end that takes time to be recorded, if the Config
 //     says so.
-//   - Faults on request of a test: see Fake.Refuse, Drop, Delay, Standby, RestartResourceManager,
-//     RestartResourceManagerAlone, LoseResourceManager, RollAMRMKey, LoseNode, RestartNode, CrashNode,
-//     Freeze, Preempt and FailContainer.
+//   - Two ResourceManagers, of which one is active, if the Config says so.
+//   - Faults on request of a test: see Fake.Refuse, Drop, Delay, Standby, FailOver,
+//     RestartResourceManager, RestartResourceManagerAlone, LoseResourceManager, RollAMRMKey, LoseNode,
+//     RestartNode, CrashNode, Freeze, Preempt and FailContainer.
 //
 // The fake grants containers in a fixed order: node after node at each heartbeat, applications by
 // age, asks by priority and request id. Two runs with the same calls and heartbeats (Fake.Beat)
@@ -39,7 +40,7 @@
 // constraints, places of masters, opportunistic containers and updates of
 // containers; moves, priorities and lifetimes; localization from anywhere but file: (and archives are not
 // unpacked); reinitialization of containers, auxiliary services, logs on HDFS, web
-// pages and REST; high availability beyond Standby; the limits that a real NodeManager
+// pages and REST; the administration of ResourceManagers; the limits that a real NodeManager
 // sets to processes. Calls that are left out
 // answer RpcNoSuchMethodException. NodeManagers and ResourceManager talk to each
 // other by plain calls, not over ResourceTracker.

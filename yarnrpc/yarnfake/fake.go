@@ -21,8 +21,7 @@ import (
 type Fake struct {
 	cluster  cluster
 	conf     *hadoopconf.Conf
-	client   *rpctest.Server // of ApplicationClientProtocol
-	masters  *rpctest.Server // of ApplicationMasterProtocol
+	fronts   []front // of the ResourceManagers
 	managers []*nodeManager
 	servers  map[string]*rpctest.Server // by address
 	remove   func() error
@@ -38,6 +37,8 @@ type Fake struct {
 	mu         sync.Mutex // guards what follows, the cores of the nodes, and the order of effects
 	rm         *books.ResourceManager
 	generation int32 // of the ResourceManager's keys
+	active     int   // index of the active ResourceManager's front
+	standby    bool  // not even that one is active
 }
 
 // Start starts a cluster. Its owner stops it.
@@ -67,15 +68,7 @@ func Start(c Config) (*Fake, error) {
 
 // open makes the servers and starts them.
 func (f *Fake) open(dir string) error {
-	f.client = &rpctest.Server{
-		Handler: f.clientCall, Passwords: f.delegationPassword, Trusts: true, QOPs: f.cluster.qops,
-	}
-	f.masters = &rpctest.Server{Handler: f.masterCall, Passwords: f.amrmPassword, QOPs: f.cluster.qops}
-	clientAddress, err := f.listen(f.client, "resourcemanager:8032")
-	if err != nil {
-		return err
-	}
-	schedulerAddress, err := f.listen(f.masters, "resourcemanager:8030")
+	addresses, err := f.openFronts()
 	if err != nil {
 		return err
 	}
@@ -93,9 +86,6 @@ func (f *Fake) open(dir string) error {
 		f.tell(m, books.Start{})
 	}
 	f.conf = new(hadoopconf.Conf).With("yarnfake", map[string]string{
-		"yarn.resourcemanager.address":             clientAddress,
-		"yarn.resourcemanager.scheduler.address":   schedulerAddress,
-		"yarn.resourcemanager.hostname":            "127.0.0.1",
 		"hadoop.rpc.protection":                    f.cluster.Protection,
 		"yarn.scheduler.minimum-allocation-mb":     strconv.FormatInt(f.cluster.Minimum.MemoryMB, 10),
 		"yarn.scheduler.maximum-allocation-mb":     strconv.FormatInt(f.cluster.Maximum.MemoryMB, 10),
@@ -104,7 +94,7 @@ func (f *Fake) open(dir string) error {
 		// Hadoop's 30 s and 10 s are too long for tests.
 		"yarn.resourcemanager.connect.retry-interval.ms":    "50",
 		"yarn.client.nodemanager-connect.retry-interval-ms": "50",
-	})
+	}).With("yarnfake", addresses)
 	return nil
 }
 
@@ -134,10 +124,10 @@ func (f *Fake) Nodes() []records.NodeID {
 }
 
 // Dial opens a connection to a server of the cluster without a socket, for
-// yarnrpc.Options.Dial. It refuses unknown addresses and those of lost nodes.
+// yarnrpc.Options.Dial. It refuses unknown addresses and those of lost nodes and standbys.
 func (f *Fake) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	server := f.servers[address]
-	if server == nil || f.lost(address) || ctx.Err() != nil {
+	if server == nil || f.lost(address) || f.refuses(server) || ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("%s: %w", address, syscall.ECONNREFUSED)})
 	}
 	ours, theirs := net.Pipe()

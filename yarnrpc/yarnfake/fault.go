@@ -24,9 +24,8 @@ const (
 
 // faults holds the faults that tests have ordered and that no call has met yet.
 type faults struct {
-	mu      sync.Mutex // guards what follows
-	next    []fault
-	standby bool
+	mu   sync.Mutex // guards what follows
+	next []fault
 }
 
 type fault struct {
@@ -52,14 +51,6 @@ func (f *Fake) Drop(method string, when When) {
 
 // Delay keeps the next call of a method waiting before it is executed.
 func (f *Fake) Delay(method string, d time.Duration) { f.faults.add(fault{method: method, delay: d}) }
-
-// Standby makes the ResourceManager answer every call with a StandbyException until
-// Standby(false).
-func (f *Fake) Standby(on bool) {
-	f.faults.mu.Lock()
-	defer f.faults.mu.Unlock()
-	f.faults.standby = on
-}
 
 // RestartResourceManager makes a work-preserving restart. Connections break. Applications
 // and running containers are recovered. Registrations, response ids, asks and containers
@@ -92,12 +83,6 @@ func (f *Fake) LoseResourceManager() {
 	f.stepLocked(books.StateLost{Keys: newKeys(f.generation)})
 	f.mu.Unlock()
 	f.disconnect()
-}
-
-// disconnect breaks the connections to the ResourceManager.
-func (f *Fake) disconnect() {
-	f.client.Disconnect()
-	f.masters.Disconnect()
 }
 
 // RollAMRMKey makes a new key for AMRM tokens. Masters that have logged in with the
@@ -189,12 +174,9 @@ func (s *faults) add(one fault) {
 }
 
 // take returns the fault for a call, if there is one.
-func (s *faults) take(method string, resourceManager bool) (fault, bool) {
+func (s *faults) take(method string) (fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.standby && resourceManager {
-		return fault{err: rpctest.Exception("org.apache.hadoop.ipc.StandbyException", "ResourceManager is not active")}, true
-	}
 	i := slices.IndexFunc(s.next, func(one fault) bool { return one.method == method })
 	if i < 0 {
 		return fault{}, false
@@ -205,7 +187,7 @@ func (s *faults) take(method string, resourceManager bool) (fault, bool) {
 }
 
 // answer takes a call's request and executes it, unless a fault prevents it.
-func (f *Fake) answer(call *rpctest.Call, resourceManager bool, step func(request []byte) books.Answer) (proto.Message, error) {
+func (f *Fake) answer(call *rpctest.Call, step func(request []byte) books.Answer) (proto.Message, error) {
 	request := raw(nil)
 	if err := call.Decode(request); err != nil {
 		return nil, err
@@ -217,7 +199,7 @@ func (f *Fake) answer(call *rpctest.Call, resourceManager bool, step func(reques
 		}
 		return raw(reply.Response), nil
 	}
-	fault, struck := f.faults.take(call.Call.Method, resourceManager)
+	fault, struck := f.faults.take(call.Call.Method)
 	if !struck {
 		return execute()
 	}

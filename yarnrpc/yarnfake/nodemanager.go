@@ -63,7 +63,7 @@ func (m *nodeManager) call(call *rpctest.Call) (proto.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.fake.answer(call, false, func(request []byte) books.Answer {
+	return m.fake.answer(call, func(request []byte) books.Answer {
 		return m.fake.tell(m, books.NodeCall{Application: id.Attempt.Application, Method: call.Call.Method, Request: request})
 	})
 }

@@ -32,7 +32,7 @@ func (f *Fake) clientCall(call *rpctest.Call) (proto.Message, error) {
 		}
 		user = d.Owner
 	}
-	return f.answer(call, true, func(request []byte) books.Answer {
+	return f.answer(call, func(request []byte) books.Answer {
 		return f.step(books.ClientCall{User: user, Method: call.Call.Method, Request: request})
 	})
 }
@@ -49,7 +49,7 @@ func (f *Fake) masterCall(call *rpctest.Call) (proto.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.answer(call, true, func(request []byte) books.Answer {
+	return f.answer(call, func(request []byte) books.Answer {
 		return f.step(books.MasterCall{Attempt: id.Attempt, KeyID: id.KeyID, Method: call.Call.Method, Request: request})
 	})
 }
