@@ -52,18 +52,23 @@ func (c *conversation) apply(change func(*records.SubmissionContext)) *applicati
 		c.t.Fatal(err)
 	}
 	s.ID = created.ID
-	c.t.Cleanup(func() {
-		err := a.client.Kill(wait.Context(c.t), s.ID, "the test has ended")
-		if err != nil && !errors.Is(err, yarnrpc.ErrApplicationNotFound) { // the ResourceManager may have lost its state
-			c.t.Error(err)
-		}
-	})
+	c.kills(a.client, s.ID)
 	report, err := a.client.Submit(c.ctx, s)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	a.id = report.ID
 	return a
+}
+
+// kills kills an application at the end of the test, if YARN knows it.
+func (c *conversation) kills(client *yarnclient.Client, id records.ApplicationID) {
+	c.t.Cleanup(func() {
+		err := client.Kill(wait.Context(c.t), id, "the test has ended")
+		if err != nil && !errors.Is(err, yarnrpc.ErrApplicationNotFound) { // the ResourceManager may have lost its state
+			c.t.Error(err)
+		}
+	})
 }
 
 // exit makes the container of a master exit.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"testing"
 	"time"
@@ -68,7 +69,9 @@ type conversation struct {
 	client *yarnrpc.Proxy
 	master *yarnrpc.Proxy
 	conf   *hadoopconf.Conf
-	log    string // the ResourceManager's; "": it is the fake's
+	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
+	rm     int                                                                  // index of the ResourceManager that it calls
+	log    string                                                               // the ResourceManager's; "": it is the fake's
 	app    *yarnpb.ApplicationIdProto
 }
 
@@ -103,6 +106,7 @@ func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarn
 		c.t.Fatal(err)
 	}
 	o.Protocol, o.User = protocol, yarnrpc.UserInformation{Effective: rpctest.Me(c.t)}
+	o.Dial = c.dial
 	o.MaxIdle = -1 // an idle connection would log in again, with a token of an ended application
 	if token != nil {
 		o.Token = creds.Fixed(token)
@@ -123,13 +127,25 @@ func beginWith(t *testing.T, c *cluster.Cluster) *conversation {
 // begin connects a client.
 func begin(t *testing.T, conf *hadoopconf.Conf) *conversation {
 	t.Helper()
-	rms, err := conf.ResourceManagers()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := &conversation{t: t, ctx: t.Context(), conf: conf}
-	c.client = c.proxy(rms[0].Client, yarnrpc.ApplicationClientProtocol, nil)
+	c.connect()
 	return c
+}
+
+// connect makes the client of its ResourceManager.
+func (c *conversation) connect() {
+	c.t.Helper()
+	c.client = c.proxy(c.resourceManager().Client, yarnrpc.ApplicationClientProtocol, nil)
+}
+
+// resourceManager returns the addresses of the ResourceManager that it calls.
+func (c *conversation) resourceManager() hadoopconf.ResourceManager {
+	c.t.Helper()
+	rms, err := c.conf.ResourceManagers()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return rms[c.rm]
 }
 
 // typed is a client that waits.
@@ -138,6 +154,7 @@ func (c *conversation) typed() *yarnclient.Client {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	o.RPC.Dial = c.dial
 	return yarnclient.New(o)
 }
 

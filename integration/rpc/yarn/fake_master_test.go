@@ -31,11 +31,7 @@ type leader struct {
 
 func (l *leader) connect() {
 	l.t.Helper()
-	rms, err := l.conf.ResourceManagers()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.proxy = l.conversation.proxy(rms[0].Scheduler, yarnrpc.ApplicationMasterProtocol, l.token)
+	l.proxy = l.conversation.proxy(l.resourceManager().Scheduler, yarnrpc.ApplicationMasterProtocol, l.token)
 }
 
 func (l *leader) says(what string) string {

@@ -22,13 +22,9 @@ func TestTheFakeClusterAnswersAsARealOne(t *testing.T) {
 
 // whole has a conversation as a client and a master without failures.
 func (c *conversation) whole() {
-	rms, err := c.conf.ResourceManagers()
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	c.strangers()
 	token := c.submit()
-	c.master = c.proxy(rms[0].Scheduler, yarnrpc.ApplicationMasterProtocol, token)
+	c.master = c.proxy(c.resourceManager().Scheduler, yarnrpc.ApplicationMasterProtocol, token)
 	c.register()
 	response, id := c.allocate()
 	c.contain(response, id)
@@ -54,30 +50,42 @@ func (c *conversation) strangers() {
 
 // submit submits an application with an unmanaged master twice, and one to an unknown queue.
 func (c *conversation) submit() *creds.Token {
-	created := new(yarnpb.GetNewApplicationResponseProto)
-	submission := func(queue string) *yarnpb.SubmitApplicationRequestProto {
-		if err := c.client.Call(c.ctx, "getNewApplication", &yarnpb.GetNewApplicationRequestProto{}, created); err != nil {
-			c.t.Fatal(err)
-		}
-		return &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: &yarnpb.ApplicationSubmissionContextProto{
-			ApplicationId: created.GetApplicationId(), ApplicationName: proto.String("conversation"), Queue: proto.String(queue),
-			AmContainerSpec: &yarnpb.ContainerLaunchContextProto{}, UnmanagedAm: proto.Bool(true),
-			Resource: &yarnpb.ResourceProto{Memory: proto.Int64(128), VirtualCores: proto.Int32(1)},
-		}}
-	}
-	c.ask(c.client, "submission to an unknown queue", "submitApplication", submission("nowhere"), new(yarnpb.SubmitApplicationResponseProto), nothing)
+	bad := c.submission("nowhere")
+	c.ask(c.client, "submission to an unknown queue", "submitApplication", bad, new(yarnpb.SubmitApplicationResponseProto), nothing)
 	client := c.typed()
 	defer client.Close()
-	lost := rpctest.Await(c.t, client, idOf(created.GetApplicationId()), "rejected", rpctest.Ended)
+	lost := rpctest.Await(c.t, client, idOf(bad.GetApplicationSubmissionContext().GetApplicationId()), "rejected", rpctest.Ended)
 	c.note("rejected: %s %s, after an attempt: %t", lost.State, lost.FinalStatus, lost.Attempt.Attempt > 0)
-	good := submission("default")
-	c.app = created.GetApplicationId()
+	good := c.submission("default")
 	for range 2 {
 		c.ask(c.client, "submission", "submitApplication", good, new(yarnpb.SubmitApplicationResponseProto), nothing)
 	}
-	report := rpctest.Await(c.t, client, idOf(c.app), "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
+	report := c.launched(good)
 	c.note("launched: %s %s attempt %d, host %q, unmanaged %t", report.State, report.FinalStatus, report.Attempt.Attempt, report.Host, report.Unmanaged)
 	return report.AMRMToken
+}
+
+// submission requests a new id, and makes the submission of an application with an unmanaged master.
+func (c *conversation) submission(queue string) *yarnpb.SubmitApplicationRequestProto {
+	c.t.Helper()
+	created := new(yarnpb.GetNewApplicationResponseProto)
+	if err := c.client.Call(c.ctx, "getNewApplication", &yarnpb.GetNewApplicationRequestProto{}, created); err != nil {
+		c.t.Fatal(err)
+	}
+	return &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: &yarnpb.ApplicationSubmissionContextProto{
+		ApplicationId: created.GetApplicationId(), ApplicationName: proto.String("conversation"), Queue: proto.String(queue),
+		AmContainerSpec: &yarnpb.ContainerLaunchContextProto{}, UnmanagedAm: proto.Bool(true),
+		Resource: &yarnpb.ResourceProto{Memory: proto.Int64(128), VirtualCores: proto.Int32(1)},
+	}}
+}
+
+// launched waits until the master of a submitted application may register. report is then about this application.
+func (c *conversation) launched(s *yarnpb.SubmitApplicationRequestProto) records.ApplicationReport {
+	c.t.Helper()
+	client := c.typed()
+	defer client.Close()
+	c.app = s.GetApplicationSubmissionContext().GetApplicationId()
+	return rpctest.Await(c.t, client, idOf(c.app), "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
 }
 
 // register makes a master's first calls in a wrong order, and then in the right one.
