@@ -101,6 +101,7 @@ func (i imitated) hurry()                              {} // it does from the be
 // It would catch a fake that forgets, keeps or reports otherwise than YARN when the ResourceManager restarts with and
 // without its state, and when a node is silent.
 func TestTheFakeClusterRestartsAsARealOne(t *testing.T) {
+	cluster.Long(t)
 	f := startFake(t, yarnfake.Config{Nodes: 2, NodeExpiry: 3 * time.Second})
 	fake := begin(t, f.Conf())
 	fake.restarts(imitated{f})
