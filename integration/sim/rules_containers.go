@@ -109,7 +109,7 @@ func idleWorkersEnd(w *watch) {
 	w.turns = append(w.turns, func() error {
 		for _, k := range w.w.runningWorkers() {
 			begin, idle := since[k]
-			if !idle || k.process.Frozen() || k.master == nil || k.master.process.Frozen() {
+			if !idle || k.process.Frozen() || k.master == nil || !k.master.process.Alive() || k.master.process.Frozen() {
 				continue
 			}
 			if _, attempt := w.w.yarn.look(k.master); !attempt.Live || attempt.Finishing {
@@ -178,7 +178,8 @@ func yarnKnowsTheDemand(w *watch) {
 				delete(since, m)
 				continue
 			}
-			counts := attempt.Live && !attempt.Finishing && m.demand != nil && !m.process.Frozen()
+			counts := attempt.Live && !attempt.Finishing && m.demand != nil && !m.process.Frozen() &&
+				w.w.engine.Now().After(m.retryBy.Add(delivery)) // without tokens it does not register
 			switch begin, differs := since[m]; {
 			case !counts || attempt.Registered && asked == m.demand.missing():
 				delete(since, m)
