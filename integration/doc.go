@@ -7,7 +7,7 @@
 //
 //	suite             clusters                    min  question
 //	rpc/conformance   features                    0.1  are our messages, files and tokens Hadoop's own, field by field and byte by byte?
-//	rpc/yarn          open, features, victim, pair, hasty  3.3  does each call of the three YARN protocols have the effect of its Java twin?
+//	rpc/yarn          open, features, victim, pair, hasty  3.9  does each call of the three YARN protocols have the effect of its Java twin?
 //	rpc/hdfs          features, victim, pair      1.1  are files complete after broken connections, lost answers and dead servers?
 //	rpc/failover      open, pair                  1.2  does a client continue when the active one of two servers dies or hangs under load?
 //	rpc/kerberos      secure, securepair          0.5  which logins does Kerberos allow, and is each byte protected as negotiated?
