@@ -12,6 +12,7 @@ type demand struct {
 	resourcemanager.WorkerProvider
 	totals map[resourcemanager.WorkerResourceSpec]int // of workers to start in all
 	starts int                                        // so far
+	runs   bool                                       // the provider: it waits for the first tokens
 }
 
 func newDemand(p resourcemanager.WorkerProvider) *demand {
@@ -26,6 +27,7 @@ func (d *demand) Order(ctx context.Context, o resourcemanager.Orders) {
 
 // Run implements resourcemanager.WorkerProvider.
 func (d *demand) Run(ctx context.Context, report resourcemanager.Report) error {
+	d.runs = true
 	return d.WorkerProvider.Run(ctx, func(ctx context.Context, events ...resourcemanager.WorkerEvent) error {
 		for _, e := range events {
 			if _, is := e.(resourcemanager.WorkerStarting); is {

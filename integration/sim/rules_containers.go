@@ -178,8 +178,7 @@ func yarnKnowsTheDemand(w *watch) {
 				delete(since, m)
 				continue
 			}
-			counts := attempt.Live && !attempt.Finishing && m.demand != nil && !m.process.Frozen() &&
-				w.w.engine.Now().After(m.retryBy.Add(delivery)) // without tokens it does not register
+			counts := attempt.Live && !attempt.Finishing && m.demand != nil && m.demand.runs && !m.process.Frozen()
 			switch begin, differs := since[m]; {
 			case !counts || attempt.Registered && asked == m.demand.missing():
 				delete(since, m)
