@@ -196,7 +196,7 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 			case n.w.engine.Now().Before(n.silent):
 				return books.Answer{}, heldError{n.silent}
 			}
-			c.y.w.watch.act(c.y.w.masterOf(c.process), method, on)
+			c.y.w.watch.act(c.y.w.masterAt(c.process.Name), method, on)
 			return n.step(books.NodeCall{Application: id.Attempt.Application, Method: method, Request: request}), nil
 		}, nil
 	}

@@ -209,10 +209,8 @@ func again[T any](ctx context.Context, step func() (T, error)) (T, error) {
 
 // conclude notes how the application has ended. YARN knows it better than a client that has died.
 func (c *client) conclude() {
-	for _, app := range c.w.yarn.rm.Applications() {
-		if app.ID == c.app {
-			c.report.State, c.report.FinalStatus, c.report.Diagnostics = app.State, app.Final, app.Diagnostics
-		}
+	if app, known := c.w.yarn.application(c.app); known {
+		c.report.State, c.report.FinalStatus, c.report.Diagnostics = app.State, app.Final, app.Diagnostics
 	}
 	switch {
 	case c.killed && c.report.State == "":

@@ -33,10 +33,7 @@ func newHDFS(w *World, s Schedule) *hdfs {
 
 // disturbed is until when something went wrong.
 func (h *hdfs) disturbed() time.Time {
-	if h.away.Before(h.failed) {
-		return h.failed
-	}
-	return h.away
+	return latest(h.away, h.failed)
 }
 
 // exists reports whether there is a file.
@@ -115,9 +112,7 @@ func (c caller) execute(what fate, op dfsmodel.Operation, effect func(now time.T
 	giveUp := func() {
 		c.w.meets(what, string(op.Kind))
 		told := now.Add(between(c.chaos, leastRetries, mostRetries))
-		if c.failed.Before(told) {
-			c.failed = told
-		}
+		c.hdfs.failed = latest(c.failed, told)
 		c.w.engine.At(told, nil, func() { answer(dfsmodel.Unanswered(op, what == unanswered)) })
 	}
 	switch what {
@@ -153,11 +148,7 @@ func (w *World) committing(op dfsmodel.Operation) {
 	if dir = path.Clean(dir); op.Kind != dfsmodel.Rename || !strings.HasPrefix(name, "_committing-") || w.commits[dir] > 0 {
 		return
 	}
-	for _, k := range w.containers {
-		for _, h := range k.hosts {
-			if h.process.Name == op.Client {
-				w.commits[dir] = k.container.Attempt.Attempt
-			}
-		}
+	if h := w.hostNamed(op.Client); h != nil {
+		w.commits[dir] = h.worker.container.Attempt.Attempt
 	}
 }

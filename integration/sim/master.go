@@ -55,10 +55,12 @@ func (m *master) silence() { m.w.silent[m.process] = true }
 // address is where workers find the master.
 func (m *master) address() string { return m.attempt.String() }
 
-// masterOf returns the master of a process.
-func (w *World) masterOf(p *engine.Process) *master {
-	i := slices.IndexFunc(w.masters, func(m *master) bool { return m.process == p })
-	return w.masters[i]
+// masterAt returns the master with this address, which is also the name of its process; nil: there is none.
+func (w *World) masterAt(address string) *master {
+	if i := slices.IndexFunc(w.masters, func(m *master) bool { return m.address() == address }); i >= 0 {
+		return w.masters[i]
+	}
+	return nil
 }
 
 // startMaster starts an ApplicationMaster in a container of a node.
@@ -71,7 +73,7 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 	w.facts[Masters]++
 	m.process = w.engine.Start(m.address(), func(ctx context.Context) {
 		m.ctx = ctx
-		if m.fault = m.run(yarnrpc.WithClock(ctx, clock{m.process}), n, l); m.fault == nil {
+		if m.fault = m.run(yarnrpc.WithClock(ctx, clock{m.process}), l); m.fault == nil {
 			m.exit = records.ExitSuccess
 		} else {
 			m.exit = 1
@@ -91,7 +93,7 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 	return m
 }
 
-func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchContext) error {
+func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) error {
 	w := m.w
 	description, err := launch.Decode[launch.AppMaster](l.Environment[launch.Variable])
 	if err != nil {
@@ -107,14 +109,14 @@ func (m *master) run(ctx context.Context, n *node, l records.ContainerLaunchCont
 		Launch: description, Attempt: m.attempt, Config: w.config, Files: w.hdfs.openAs(m.process, access), Tokens: tokens,
 		Access: launch.Access{Attempt: m.attempt.Attempt, Application: m.attempt.Application.String()},
 		Workers: appmaster.Workers{Address: m.address(), Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
-			calls := rpc{y: w.yarn, process: m.process, node: n, jitter: w.stream("calls of " + m.address())}
+			calls := rpc{y: w.yarn, process: m.process, node: m.node, jitter: w.stream("calls of " + m.address())}
 			provider, err := yarnworkers.New(yarnworkers.Config{
 				ResourceManager: amrm.New(amrm.Options{
 					Addresses: []string{"resourcemanager:8030"}, Attempt: m.attempt, Token: credentials.ByKind(creds.KindAMRM),
 					RPC: yarnrpc.Options{Connect: calls.connect},
 				}),
 				NodeManagers: nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Connect: calls.connect}}),
-				Registration: yarnworkers.RegistrationAt(n.nm.ID().Host, 8081),
+				Registration: yarnworkers.RegistrationAt(m.node.nm.ID().Host, 8081),
 				Nodes:        s.Nodes, Launch: s.Launch, Progress: s.Progress,
 				Heartbeat:       w.config.Duration(config.YarnHeartbeatInterval),
 				RequestInterval: w.config.Duration(config.YarnContainerRequestInterval),

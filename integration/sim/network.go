@@ -47,13 +47,8 @@ func connect[T any](w *World, name string, a, b *engine.Process, least, most tim
 // later returns when something that is sent now arrives: never before what was sent earlier.
 func (e *end[T]) later() time.Time {
 	at := e.pipe.w.engine.Now().Add(between(e.pipe.jitter, e.pipe.least, e.pipe.most))
-	for _, earliest := range []time.Time{e.arrival, e.pipe.stalled} {
-		if at.Before(earliest) {
-			at = earliest
-		}
-	}
-	e.arrival = at
-	return at
+	e.arrival = latest(at, latest(e.arrival, e.pipe.stalled))
+	return e.arrival
 }
 
 // send sends an item, and waits while the window is full. False means that the connection has ended.
@@ -115,9 +110,7 @@ func (e *end[T]) died() {
 
 // stall holds everything that is sent from now on back until a time.
 func (p *pipe[T]) stall(until time.Time) {
-	if until.After(p.stalled) {
-		p.stalled = until
-	}
+	p.stalled = latest(p.stalled, until)
 }
 
 // cut ends the connection from outside: both ends notice.

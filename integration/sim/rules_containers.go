@@ -28,10 +28,10 @@ func containersAreUsed(w *watch) {
 		}
 		return nil
 	})
-	since := make(map[records.ContainerID]time.Duration)
+	useless := make(lasting[records.ContainerID])
 	w.turns = append(w.turns, func() error {
 		if w.w.since() < w.w.calm {
-			clear(since)
+			clear(useless)
 			return nil
 		}
 		for _, m := range w.w.runningMasters() {
@@ -48,13 +48,9 @@ func containersAreUsed(w *watch) {
 				case registered[c.ID]:
 					most = unused
 				}
-				switch begin, known := since[c.ID]; {
-				case c.Owner != m.attempt || c.Master || c.State == records.ContainerComplete || serves:
-					delete(since, c.ID)
-				case !known:
-					since[c.ID] = w.w.since()
-				case w.w.since()-begin > most:
-					return fmt.Errorf("%s of %s has served nobody for %v", c.ID, m.address(), w.w.since()-begin)
+				counts := c.Owner == m.attempt && !c.Master && c.State != records.ContainerComplete && !serves
+				if lasts := useless.note(c.ID, counts, w.w.since()); lasts > most {
+					return fmt.Errorf("%s of %s has served nobody for %v", c.ID, m.address(), lasts)
 				}
 			}
 		}
@@ -75,41 +71,18 @@ func (w *World) workerIn(id records.ContainerID) (started, lives bool) {
 // idleWorkersEnd models which workers have slots that their ResourceManager has granted. In calm time the others
 // end.
 func idleWorkersEnd(w *watch) {
-	held := make(map[*worker]map[int]bool)
-	since := make(map[*worker]time.Duration) // when they became idle
+	tables := make(map[*worker]*grants)
+	idle := make(lasting[*worker])
 	w.said = append(w.said, func(k *worker, m msg.Message) error {
-		switch m := m.(type) {
-		case msg.RegisterTaskExecutor:
-			held[k] = make(map[int]bool)
-			for i := range allocations(m.Slots) {
-				held[k][i] = true
-			}
-		case msg.RequestSlots:
-			for _, granted := range m.Slots {
-				held[k][granted.Index] = true
-			}
-		case msg.SlotRequestsAnswered:
-			for _, refused := range m.Refused {
-				delete(held[k], refused.Index)
-			}
-		case msg.SlotsFreed:
-			for _, freed := range m.Slots {
-				delete(held[k], freed.Index)
-			}
-		default:
-			return nil
-		}
-		if len(held[k]) > 0 {
-			delete(since, k)
-		} else if _, idle := since[k]; !idle {
-			since[k] = w.w.since()
-		}
+		t := grantsOf(tables, k)
+		t.hear(m)
+		idle.note(k, len(t.granted) == 0, w.w.since())
 		return nil
 	})
 	w.turns = append(w.turns, func() error {
 		for _, k := range w.w.runningWorkers() {
-			begin, idle := since[k]
-			if !idle || k.process.Frozen() || k.master == nil || !k.master.process.Alive() || k.master.process.Frozen() {
+			begin, known := idle[k]
+			if !known || k.process.Frozen() || k.master == nil || !k.master.process.Alive() || k.master.process.Frozen() {
 				continue
 			}
 			if _, attempt := w.w.yarn.look(k.master); !attempt.Live || attempt.Finishing {
@@ -126,17 +99,13 @@ func idleWorkersEnd(w *watch) {
 // endedWorkersEnd looks for workers that run although YARN has told their master that their containers have
 // ended: YARN has lost only the NodeManager. The master tells them to end.
 func endedWorkersEnd(w *watch) {
-	since := make(map[*worker]time.Duration)
+	ended := make(lasting[*worker])
 	w.turns = append(w.turns, func() error {
 		for _, k := range w.w.runningWorkers() {
 			c, known := w.w.yarn.rm.Container(k.container)
-			switch begin, ended := since[k]; {
-			case !known || c.State != records.ContainerComplete || k.w.unheard(k):
-				delete(since, k)
-			case !ended:
-				since[k] = w.w.since()
-			case w.w.since()-begin > settled:
-				return fmt.Errorf("worker %s runs for %v after YARN has reported its end", k.id, w.w.since()-begin)
+			counts := known && c.State == records.ContainerComplete && !w.w.unheard(k)
+			if lasts := ended.note(k, counts, w.w.since()); lasts > settled {
+				return fmt.Errorf("worker %s runs for %v after YARN has reported its end", k.id, lasts)
 			}
 		}
 		return nil
@@ -167,24 +136,18 @@ const (
 // yarnKnowsTheDemand compares the outstanding asks of each master with what its ResourceManager has ordered. A
 // master that YARN counts on registers.
 func yarnKnowsTheDemand(w *watch) {
-	since := make(map[*master]time.Duration)
+	differs := make(lasting[*master])
 	w.turns = append(w.turns, func() error {
 		for _, m := range w.w.runningMasters() {
 			asked, attempt := w.w.yarn.asked(m)
 			if asked > 0 {
 				w.w.facts[Waited] += int(lookEvery / time.Second)
 			}
-			if w.w.since() < w.w.calm+settled {
-				delete(since, m)
-				continue
-			}
-			counts := attempt.Live && !attempt.Finishing && m.demand != nil && m.demand.runs && !m.process.Frozen()
-			switch begin, differs := since[m]; {
-			case !counts || attempt.Registered && asked == m.demand.missing():
-				delete(since, m)
-			case !differs:
-				since[m] = w.w.since()
-			case w.w.since()-begin <= untold:
+			counts := w.w.since() >= w.w.calm+settled &&
+				attempt.Live && !attempt.Finishing && m.demand != nil && m.demand.runs && !m.process.Frozen()
+			wrong := counts && (!attempt.Registered || asked != m.demand.missing())
+			switch lasts := differs.note(m, wrong, w.w.since()); {
+			case lasts <= untold:
 			case !attempt.Registered:
 				return fmt.Errorf("%s does not register with YARN", m.address())
 			default:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -17,21 +16,26 @@ import (
 // mastersRemoveNothing asks YARN at each removal by a master whether the application has ended.
 func mastersRemoveNothing(w *watch) {
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
-		// Each attempt replaces access.json, and a session gives up programs.
-		if op.Kind != dfsmodel.Delete || path.Base(op.Path) == launch.AccessFile || strings.Contains(op.Path, "/refs.d/") || strings.Contains(op.Path, "/cache/") {
+		if op.Kind != dfsmodel.Delete || changesOften(op.Path) {
 			return nil
 		}
 		// A job that fails before its application ends leaves nothing.
 		if w.w.mode != PerJob && (strings.Contains(op.Path, "/_temporary/discarded-") || path.Base(op.Path) == "_temporary" && !op.Recursive) {
 			return nil
 		}
-		for _, m := range w.w.masters {
-			if app, _ := w.w.yarn.look(m); m.address() == op.Client && app.Final == records.FinalUndefined {
+		if m := w.w.masterAt(op.Client); m != nil {
+			if app, _ := w.w.yarn.look(m); app.Final == records.FinalUndefined {
 				return fmt.Errorf("%s: %s, while its application runs", op.Client, op)
 			}
 		}
 		return nil
 	})
+}
+
+// changesOften reports whether a path is that of a file which masters may replace at any time: each attempt
+// replaces access.json, and a session takes programs and gives them up.
+func changesOften(at string) bool {
+	return path.Base(at) == launch.AccessFile || strings.Contains(at, "/refs.d/") || strings.Contains(at, "/cache/")
 }
 
 // mastersStay asks YARN at each end of a master whether it counts on this attempt. A master may end because
@@ -59,8 +63,8 @@ func (y *yarn) replaced(m *master) bool {
 // A master that was frozen may still add or remove a program of its session, because a client asked for that.
 func oldMastersChangeNothing(w *watch) {
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
-		if path.Base(op.Path) == launch.AccessFile || strings.Contains(op.Path, "/refs.d/") || strings.Contains(op.Path, "/cache/") {
-			return nil // see mastersKeepAccess
+		if changesOften(op.Path) {
+			return nil // for access.json see mastersKeepAccess
 		}
 		return w.w.oldMasterChanges(op)
 	})
@@ -78,10 +82,8 @@ func mastersKeepAccess(w *watch) {
 }
 
 func (w *World) oldMasterChanges(op dfsmodel.Operation) error {
-	for _, m := range w.masters {
-		if m.address() == op.Client && w.yarn.replaced(m) {
-			return fmt.Errorf("%s: %s, after another attempt has begun", op.Client, op)
-		}
+	if m := w.masterAt(op.Client); m != nil && w.yarn.replaced(m) {
+		return fmt.Errorf("%s: %s, after another attempt has begun", op.Client, op)
 	}
 	return nil
 }
@@ -106,21 +108,17 @@ func changesContainers(method string) bool {
 // that they have been replaced: at the latest with the answer to their second heartbeat. Neither they were
 // frozen, nor their node was cut off.
 func oldMastersLearn(w *watch) {
-	since := make(map[*master]time.Duration) // when they were replaced and undisturbed
+	replaced := make(lasting[*master]) // and undisturbed
 	w.turns = append(w.turns, func() error {
+		now := w.w.engine.Now()
 		for _, m := range w.w.runningMasters() {
-			now := w.w.engine.Now()
-			switch _, known := since[m]; {
-			case !w.w.yarn.replaced(m) || m.process.Frozen() || now.Before(m.node.apart) || now.Before(w.w.yarn.away):
-				delete(since, m)
-			case !known:
-				since[m] = w.w.since()
-			}
+			counts := w.w.yarn.replaced(m) && !m.process.Frozen() && !now.Before(m.node.apart) && !now.Before(w.w.yarn.away)
+			replaced.note(m, counts, w.w.since())
 		}
 		return nil
 	})
 	w.acts = append(w.acts, func(m *master, method string, on records.NodeID) error {
-		if begin, known := since[m]; known && changesContainers(method) && w.w.since()-begin > settled {
+		if begin, known := replaced[m]; known && changesContainers(method) && w.w.since()-begin > settled {
 			return fmt.Errorf("%s: %s on %s, %v after another attempt has begun", m.address(), method, on, w.w.since()-begin)
 		}
 		return nil

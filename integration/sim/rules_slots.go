@@ -64,51 +64,64 @@ func allocations(slots []msg.SlotStatus) map[int]ids.AllocationID {
 func slotsAreGrantedOnce(w *watch) {
 	tables := make(map[*worker]*grants)
 	w.said = append(w.said, func(k *worker, m msg.Message) error {
-		t := tables[k]
-		if t == nil {
-			t = new(grants)
-			tables[k] = t
-		}
-		switch m := m.(type) {
-		case msg.RegisterTaskExecutor:
-			t.announced = allocations(m.Slots)
-		case msg.TaskExecutorRegistered: // what was sent over an earlier stream does not count any more
-			t.granted = maps.Clone(t.announced)
-		case msg.SlotReport:
-			told := allocations(m.Slots)
-			for i, allocation := range t.announced { // that became free while the worker registered
-				if told[i] == "" && t.granted[i] == allocation {
-					delete(t.granted, i)
-				}
-			}
-			t.announced = nil
-		case msg.RequestSlots:
-			for _, grant := range m.Slots {
+		t := grantsOf(tables, k)
+		if request, is := m.(msg.RequestSlots); is {
+			for _, grant := range request.Slots {
 				if grant.Index < 0 || grant.Index >= k.slots {
 					return fmt.Errorf("worker %s is asked for slot %d of %d", k.id, grant.Index, k.slots)
 				}
 				if other, taken := t.granted[grant.Index]; taken && other != grant.Allocation {
 					return fmt.Errorf("slot %d of worker %s is granted to %s and to %s", grant.Index, k.id, other, grant.Allocation)
 				}
-				t.granted[grant.Index] = grant.Allocation
-			}
-		case msg.SlotRequestsAnswered:
-			for _, refused := range m.Refused {
-				t.free(refused.SlotOffer)
-			}
-		case msg.SlotsFreed:
-			for _, freed := range m.Slots {
-				t.free(freed)
 			}
 		}
+		t.hear(m)
 		return nil
 	})
 }
 
-// grants are the slots of a worker, by index.
+// grants are the slots of a worker, by index, as its ResourceManager may know them.
 type grants struct {
 	granted   map[int]ids.AllocationID
 	announced map[int]ids.AllocationID // by the last registration, until the report after it
+}
+
+// grantsOf returns the grants of a worker.
+func grantsOf(tables map[*worker]*grants, k *worker) *grants {
+	if tables[k] == nil {
+		tables[k] = new(grants)
+	}
+	return tables[k]
+}
+
+// hear follows a message between the worker and its ResourceManager.
+func (g *grants) hear(m msg.Message) {
+	switch m := m.(type) {
+	case msg.RegisterTaskExecutor:
+		g.announced = allocations(m.Slots)
+	case msg.TaskExecutorRegistered: // what was sent over an earlier stream does not count any more
+		g.granted = maps.Clone(g.announced)
+	case msg.SlotReport:
+		told := allocations(m.Slots)
+		for i, allocation := range g.announced { // that became free while the worker registered
+			if told[i] == "" && g.granted[i] == allocation {
+				delete(g.granted, i)
+			}
+		}
+		g.announced = nil
+	case msg.RequestSlots:
+		for _, grant := range m.Slots {
+			g.granted[grant.Index] = grant.Allocation
+		}
+	case msg.SlotRequestsAnswered:
+		for _, refused := range m.Refused {
+			g.free(refused.SlotOffer)
+		}
+	case msg.SlotsFreed:
+		for _, freed := range m.Slots {
+			g.free(freed)
+		}
+	}
 }
 
 func (g *grants) free(slot msg.SlotOffer) {

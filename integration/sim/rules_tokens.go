@@ -20,12 +20,8 @@ func tokensComeInTime(w *watch) {
 		if ended == nil {
 			return fmt.Errorf("%s: %s, without a token", p.Name, op)
 		}
-		for _, k := range w.w.containers {
-			for _, h := range k.hosts {
-				if h.process == p && w.w.cutOff(h) {
-					return nil
-				}
-			}
+		if h := w.w.hostNamed(p.Name); h != nil && w.w.cutOff(h) {
+			return nil
 		}
 		return fmt.Errorf("%s: %s, with a token that has ended at %v", p.Name, op, ended.Sub(epoch))
 	})

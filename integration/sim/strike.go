@@ -125,17 +125,21 @@ func (w *World) after(d time.Duration) time.Time { return w.engine.Now().Add(d) 
 
 // prolong makes a state last for a time from now on. One that already lasts longer stays.
 func (w *World) prolong(until *time.Time, d time.Duration) {
-	if end := w.after(d); until.Before(end) {
-		*until = end
+	*until = latest(*until, w.after(d))
+}
+
+// latest returns the later one of two times.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
 	}
+	return a
 }
 
 // freeze stops a process for a time.
 func (w *World) freeze(p *engine.Process, d time.Duration) {
 	w.disturb(p, d)
-	if until := w.after(d); w.frozen[p].Before(until) {
-		w.frozen[p] = until
-	}
+	w.frozen[p] = latest(w.frozen[p], w.after(d))
 	p.Freeze()
 	w.hdfs.space.Freeze(w.engine.Now(), p.Name) // it renews no leases
 	w.engine.After(d, nil, func() {
@@ -156,9 +160,7 @@ func (w *World) hang(p *engine.Process) {
 
 // disturb notes that a fault keeps a process, or its streams, from working for a time.
 func (w *World) disturb(p *engine.Process, d time.Duration) {
-	if until := w.after(d); w.disturbed[p].Before(until) {
-		w.disturbed[p] = until
-	}
+	w.disturbed[p] = latest(w.disturbed[p], w.after(d))
 }
 
 // on returns the strike of a fault that hits one of several.

@@ -77,11 +77,7 @@ func (k *worker) run(ctx context.Context, l records.ContainerLaunchContext) erro
 	if err != nil {
 		return err
 	}
-	for _, m := range k.w.masters {
-		if m.address() == description.AMAddress {
-			k.master = m
-		}
-	}
+	k.master = k.w.masterAt(description.AMAddress)
 	k.slots = description.Slots
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Slots, VCores: description.VCores,
@@ -118,6 +114,18 @@ func (k *worker) Start(_ context.Context, spec taskexecutor.HostSpec) (taskexecu
 	near, far := connect[msg.Message](k.w, "control "+string(spec.Host), k.process, h.process, leastLocal, mostLocal)
 	h.near, h.far = channel{near}, channel{far}
 	return h, nil
+}
+
+// hostNamed returns the task host with a process of this name; nil: there is none.
+func (w *World) hostNamed(name string) *host {
+	for _, k := range w.containers {
+		for _, h := range k.hosts {
+			if h.process.Name == name {
+				return h
+			}
+		}
+	}
+	return nil
 }
 
 // host is the process of a task host.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -281,20 +280,27 @@ func (n *node) end(id records.ContainerID) {
 
 // look returns what the ResourceManager knows of the application and the attempt of a master.
 func (y *yarn) look(m *master) (app books.ApplicationView, attempt books.AttemptView) {
-	for _, app := range y.rm.Applications() {
-		if app.ID != m.attempt.Application {
-			continue
-		}
-		for _, attempt := range app.Attempts {
-			if attempt.ID == m.attempt {
-				return app, attempt
-			}
+	app, _ = y.application(m.attempt.Application)
+	for _, attempt := range app.Attempts {
+		if attempt.ID == m.attempt {
+			return app, attempt
 		}
 	}
-	return app, attempt
+	return books.ApplicationView{}, attempt
+}
+
+// application returns what the ResourceManager knows of an application.
+func (y *yarn) application(id records.ApplicationID) (app books.ApplicationView, known bool) {
+	for _, app := range y.rm.Applications() {
+		if app.ID == id {
+			return app, true
+		}
+	}
+	return app, false
 }
 
 // runs reports whether YARN has an application that has not ended.
 func (y *yarn) runs(id records.ApplicationID) bool {
-	return slices.ContainsFunc(y.rm.Applications(), func(app books.ApplicationView) bool { return app.ID == id && !app.State.Terminal() })
+	app, known := y.application(id)
+	return known && !app.State.Terminal()
 }
