@@ -21,7 +21,7 @@ type submitted struct {
 // cancellable are the jobs that their users can cancel. The jobs of a program have ids that users do not
 // know.
 func (w *World) cancellable() []submitted {
-	if w.mode == Application {
+	if w.schedule.Mode == Application {
 		return nil
 	}
 	var all []submitted
@@ -48,16 +48,16 @@ func (s submitted) cancel() {
 func (s submitted) answered() bool {
 	err := s.request(s.ctx, func(ctx context.Context, d *appmaster.Desk) error { return d.Gateway.CancelJob(ctx, s.job.id) })
 	if errors.Is(err, msg.ErrJobNotFound) {
-		return s.w.mode == Session // which refuses the job when it comes; otherwise the master will take it soon
+		return s.w.schedule.Mode == Session // which refuses the job when it comes; otherwise the master will take it soon
 	}
 	return err == nil || errors.Is(err, msg.ErrJobEnded)
 }
 
 // withdrawn reports whether the user has cancelled the job of the client's application.
-func (c *client) withdrawn() bool { return c.w.mode == PerJob && c.jobs[0].canceled }
+func (c *client) withdrawn() bool { return c.w.schedule.Mode == PerJob && c.jobs[0].canceled }
 
 // excused reports whether the client's application need not succeed: a fault has made that impossible, or
 // YARN starts no other attempt.
 func (c *client) excused() bool {
-	return c.w.excused[c.app] || c.w.attempts > 0 && c.report.State == records.ApplicationFailed
+	return c.w.excused[c.app] || c.w.schedule.Attempts > 0 && c.report.State == records.ApplicationFailed
 }

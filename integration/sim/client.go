@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,7 +94,7 @@ func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) 
 		return err
 	}
 	submission := records.SubmissionContext{
-		ID: c.app, Name: c.name, Resource: records.Resource{MemoryMB: 1024, VCores: 1}, MaxAttempts: cmp.Or(c.w.attempts, mostAttempts),
+		ID: c.app, Name: c.name, Resource: records.Resource{MemoryMB: 1024, VCores: 1}, MaxAttempts: c.w.schedule.mostAttempts(),
 		Container: records.ContainerLaunchContext{
 			Commands: []string{masterCommand}, Environment: map[string]string{launch.Variable: description}, Tokens: tokens,
 		},

@@ -101,10 +101,10 @@ var (
 // plan makes the events of faults. The error says that a fault is wrong.
 func (w *World) plan(faults []Fault) error {
 	for _, f := range faults {
-		switch i := slices.IndexFunc(kinds, func(k kind) bool { return k.kind == f.Kind }); {
-		case i < 0:
+		switch k, known := f.describe(); {
+		case !known:
 			return fmt.Errorf("plan fault %s: %w", f, errKind)
-		case kinds[i].call && f.Call == "":
+		case k.call && f.Call == "":
 			return fmt.Errorf("plan fault %s: %w", f, errNoCall)
 		}
 		if f.Call == "" {

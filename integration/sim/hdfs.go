@@ -27,8 +27,8 @@ type hdfs struct {
 	unsure, failed time.Time
 }
 
-func newHDFS(w *World, s Schedule) *hdfs {
-	return &hdfs{w: w, space: dfsmodel.NewNamespace(epoch), chaos: w.stream("hdfs"), tokens: newTokens(w, s)}
+func newHDFS(w *World) *hdfs {
+	return &hdfs{w: w, space: dfsmodel.NewNamespace(epoch), chaos: w.stream("hdfs"), tokens: newTokens(w)}
 }
 
 // disturbed is until when something went wrong.

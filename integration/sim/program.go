@@ -38,7 +38,8 @@ type job struct {
 }
 
 // drawJobs draws the jobs of a schedule, in the order of their submission.
-func drawJobs(w *World, s Schedule) []*job {
+func drawJobs(w *World) []*job {
+	s := w.schedule
 	shape, parts := w.stream("jobs"), w.stream("parts")
 	jobs := make([]*job, s.Jobs)
 	var at time.Duration

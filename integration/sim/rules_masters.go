@@ -20,7 +20,7 @@ func mastersRemoveNothing(w *watch) {
 			return nil
 		}
 		// A job that fails before its application ends leaves nothing.
-		if w.w.mode != PerJob && (strings.Contains(op.Path, "/_temporary/discarded-") || path.Base(op.Path) == "_temporary" && !op.Recursive) {
+		if w.w.schedule.Mode != PerJob && (strings.Contains(op.Path, "/_temporary/discarded-") || path.Base(op.Path) == "_temporary" && !op.Recursive) {
 			return nil
 		}
 		if m := w.w.masterAt(op.Client); m != nil {

@@ -14,17 +14,16 @@ import (
 )
 
 // outputsAreWhole reads what each job has left: one part for each sink with each name once, _SUCCESS, and
-// nothing else. These jobs may have an output without _SUCCESS: cancelled ones, those that may not restart, and those of
-// an application that need not succeed and has not succeeded.
+// nothing else. These jobs may have an output without _SUCCESS: cancelled ones, those that may not restart, and
+// those of an application that need not succeed and has not succeeded.
 func outputsAreWhole(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
 			// A session may succeed without its jobs.
-			excused := c.excused() && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
+			lacks := w.w.schedule.Mode == Session || c.report.FinalStatus != records.FinalSucceeded
 			for _, j := range c.jobs {
 				for _, dir := range j.outputs() {
-					withdrawn := j.canceled && (w.w.mode == Session || c.report.FinalStatus != records.FinalSucceeded)
-					if (excused || withdrawn || j.failed) && !w.w.hdfs.exists(dir+"/_SUCCESS") {
+					if (lacks && (c.excused() || j.canceled) || j.failed) && !w.w.hdfs.exists(dir+"/_SUCCESS") {
 						continue
 					}
 					if err := w.w.isWhole(j, dir); err != nil {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -64,6 +65,9 @@ func drawAttempts(r *rand.Rand) int {
 	}
 	return 1 + r.IntN(2)
 }
+
+// mostAttempts is how many attempts of an application YARN starts.
+func (s Schedule) mostAttempts() int { return cmp.Or(s.Attempts, 50) }
 
 // String returns the schedule as Go text, for a named regression.
 func (s Schedule) String() string {

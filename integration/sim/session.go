@@ -141,7 +141,7 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 			}
 		case err == nil && ended.Status == msg.JobFinished, j.canceled && gone(ended, err):
 			return nil
-		case err == nil && ended.Status == msg.JobFailed && c.w.restarts == NoRestarts:
+		case err == nil && ended.Status == msg.JobFailed && c.w.schedule.Restarts == NoRestarts:
 			j.failed = true
 			c.w.facts[FailedJobs]++
 			return nil

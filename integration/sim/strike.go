@@ -113,11 +113,18 @@ func (w *World) strike(f Fault) {
 	if f.Kind != FillNodes { // which disturbs no process
 		w.calm = max(w.calm, w.since()+f.Time)
 	}
+	k, _ := f.describe() // plan has looked
+	k.strike(w, f)
+}
+
+// describe returns what its kind is.
+func (f Fault) describe() (k kind, known bool) {
 	for _, k := range kinds {
 		if k.kind == f.Kind {
-			k.strike(w, f)
+			return k, true
 		}
 	}
+	return k, false
 }
 
 // after is the end of a time that begins now.
@@ -189,7 +196,7 @@ func (w *World) runningMasters() []*master {
 
 // runningClients are the clients whose end changes nothing: without its client, a session runs for ever.
 func (w *World) runningClients() []*client {
-	if w.mode == Session {
+	if w.schedule.Mode == Session {
 		return nil
 	}
 	return alive(w.clients, func(c *client) *engine.Process { return c.process })

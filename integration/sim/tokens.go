@@ -38,7 +38,7 @@ const (
 
 // newTokens draws how long tokens last. In a quarter of the schedules the NameNode has Hadoop's defaults. In half of
 // these the applications have no keytab, and keep the tokens of their submission.
-func newTokens(w *World, s Schedule) *tokens {
+func newTokens(w *World) *tokens {
 	r := w.stream("tokens")
 	t := &tokens{keytab: true, tickets: make(map[*engine.Process]bool)}
 	long := r.IntN(4) == 0
@@ -46,8 +46,8 @@ func newTokens(w *World, s Schedule) *tokens {
 	interval := leastInterval << r.IntN(doublings+1)
 	renewals := max(1, r.IntN(4))
 	switch {
-	case s.Interval > 0:
-		t.interval, t.most = s.Interval, s.Interval
+	case w.schedule.Interval > 0:
+		t.interval, t.most = w.schedule.Interval, w.schedule.Interval
 	case long:
 		t.interval, t.most, t.keytab = longInterval, longLife, keytab
 	default:

@@ -24,17 +24,13 @@ import (
 
 // World is a simulated cluster.
 type World struct {
-	seed   uint64
-	engine *engine.Engine
-	codec  *rand.Rand // which messages are encoded
-	watch  *watch
-	logger logrus.FieldLogger
-	traced bool // the log is read
-	config config.Config
-	mode   Mode
-	// attempts bounds those of an application. 0: nothing does.
-	attempts int
-	restarts int // Schedule.Restarts
+	schedule Schedule
+	engine   *engine.Engine
+	codec    *rand.Rand // which messages are encoded
+	watch    *watch
+	logger   logrus.FieldLogger
+	traced   bool // the log is read
+	config   config.Config
 	jobs     []*job
 	plane    *plane
 	hdfs     *hdfs
@@ -89,7 +85,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		return nil, err
 	}
 	w := &World{
-		seed: s.Seed, engine: engine.New(epoch, s.Seed), config: options, mode: s.Mode, attempts: s.Attempts, restarts: s.Restarts,
+		schedule: s, engine: engine.New(epoch, s.Seed), config: options,
 		end:     make(map[*engine.Process][]func()),
 		excused: make(map[records.ApplicationID]bool), commits: make(map[string]int32),
 		facts: make(Facts), links: make(map[*engine.Process][]link), silent: make(map[*engine.Process]bool), frozen: make(map[*engine.Process]time.Time),
@@ -98,9 +94,9 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 	w.codec = w.stream("codec")
 	w.logger, w.traced = newLogger(w, log), log != nil
 	w.watch = newWatch(w)
-	w.hdfs = newHDFS(w, s)
-	w.yarn = newYARN(w, s.Attempts)
-	w.jobs = drawJobs(w, s)
+	w.hdfs = newHDFS(w)
+	w.yarn = newYARN(w)
+	w.jobs = drawJobs(w)
 	for _, j := range w.jobs {
 		if err := j.plan(); err != nil {
 			return nil, err
@@ -110,7 +106,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 	return w, nil
 }
 
-func (w *World) stream(name string) *rand.Rand { return stream(w.seed, name) }
+func (w *World) stream(name string) *rand.Rand { return stream(w.schedule.Seed, name) }
 
 // since is how long the cluster has run.
 func (w *World) since() time.Duration { return w.engine.Now().Sub(epoch) }

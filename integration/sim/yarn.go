@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -63,11 +62,11 @@ type container interface {
 	silence()
 }
 
-func newYARN(w *World, attempts int) *yarn {
+func newYARN(w *World) *yarn {
 	y := &yarn{w: w, jitter: w.stream("YARN"), chaos: w.stream("lost calls to YARN"), pace: w.stream("starts of containers")}
 	size := records.Resource{MemoryMB: 1024, VCores: 1}
 	y.rm = books.NewResourceManager(books.Settings{
-		Minimum: size, Maximum: nodeSize, MaxAttempts: cmp.Or(attempts, mostAttempts),
+		Minimum: size, Maximum: nodeSize, MaxAttempts: w.schedule.mostAttempts(),
 		MasterExpiry: masterExpiry, NodeExpiry: nodeExpiry, StoreDelay: 100 * time.Millisecond,
 	}, y.keys(), epoch)
 	for i := range 3 {
@@ -82,9 +81,6 @@ func newYARN(w *World, attempts int) *yarn {
 
 // nodeSize is what each node has: room for all jobs at once.
 var nodeSize = records.Resource{MemoryMB: 16384, VCores: 16} //nolint:gochecknoglobals // a constant
-
-// mostAttempts is how many attempts of an application YARN starts, unless the schedule bounds them.
-const mostAttempts = 50
 
 // keys makes the keys of a new ResourceManager.
 func (y *yarn) keys() books.Keys {
