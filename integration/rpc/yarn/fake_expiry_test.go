@@ -6,7 +6,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
-	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
@@ -15,13 +14,8 @@ import (
 // It would catch a fake that ends silent masters, or the containers of a crashed NodeManager, otherwise than YARN.
 func TestTheFakeClusterExpiresMastersAsARealOne(t *testing.T) {
 	cluster.Long(t)
-	f := startFake(t, yarnfake.Config{Nodes: 2, MasterExpiry: 5 * time.Second})
-	fake := begin(t, f.Conf())
-	fake.expires(imitated{f})
-	c := clusters.Change(t, clusters.Victim, "restarts a NodeManager without its state, and loses silent masters soon")
-	talk := beginWith(t, c)
-	talk.expires(genuine{t, c})
-	fake.same(talk)
+	compareChanges(t, yarnfake.Config{Nodes: 2, MasterExpiry: 5 * time.Second},
+		"restarts a NodeManager without its state, and loses silent masters soon", (*conversation).expires)
 }
 
 func (c *conversation) expires(d daemons) {

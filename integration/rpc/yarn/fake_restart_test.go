@@ -102,12 +102,19 @@ func (i imitated) hurry()                              {} // it does from the be
 // without its state, and when a node is silent.
 func TestTheFakeClusterRestartsAsARealOne(t *testing.T) {
 	cluster.Long(t)
-	f := startFake(t, yarnfake.Config{Nodes: 2, NodeExpiry: 3 * time.Second})
+	compareChanges(t, yarnfake.Config{Nodes: 2, NodeExpiry: 3 * time.Second}, "kills the ResourceManager, and makes it lose its state", (*conversation).restarts)
+}
+
+// compareChanges has a conversation that changes daemons with a fake and with a real cluster. why is what it does to
+// the real one.
+func compareChanges(t *testing.T, config yarnfake.Config, why string, have func(*conversation, daemons)) {
+	t.Helper()
+	f := startFake(t, config)
 	fake := begin(t, f.Conf())
-	fake.restarts(imitated{f})
-	c := clusters.Change(t, clusters.Victim, "kills the ResourceManager, and makes it lose its state")
+	have(fake, imitated{f})
+	c := clusters.Change(t, clusters.Victim, why)
 	talk := beginWith(t, c)
-	talk.restarts(genuine{t, c})
+	have(talk, genuine{t, c})
 	fake.same(talk)
 }
 

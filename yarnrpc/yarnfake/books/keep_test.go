@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
@@ -103,18 +104,25 @@ func TestAGivenUpMasterIsKept(t *testing.T) {
 		RUNNING, attempt 2 is RUNNING`)
 }
 
+// secondAttempt makes a cluster whose user has failed the first attempt of an application. Both have registered.
+func secondAttempt(t *testing.T) (c *cluster, first, second records.ApplicationAttemptID) {
+	t.Helper()
+	c = newCluster(t, books.Settings{}, "a")
+	first = c.submit(managed())
+	c.beat()
+	c.register(first)
+	c.fail(first)
+	c.beat()
+	second = first
+	second.Attempt = 2
+	c.register(second)
+	return c, first, second
+}
+
 // It would catch a list of containers that depends on the attempt in the question, a container that the client is told
 // has a state of its own before it runs, and the address of a master that has failed.
 func TestAnOldAttemptIsAskedFor(t *testing.T) {
-	c := newCluster(t, books.Settings{}, "a")
-	a := c.submit(managed())
-	c.beat()
-	c.register(a)
-	c.fail(a)
-	c.beat()
-	next := a
-	next.Attempt = 2
-	c.register(next)
+	c, a, next := secondAttempt(t)
 	c.allocate(next, asks(1))
 	c.beat()
 	var containers yarnpb.GetContainersResponseProto
@@ -139,15 +147,7 @@ func TestAnOldAttemptIsAskedFor(t *testing.T) {
 
 // It would catch an old attempt that is told, like the current one, to try again or that it has ended the application.
 func TestAnOldAttemptIsRefused(t *testing.T) {
-	c := newCluster(t, books.Settings{}, "a")
-	a := c.submit(managed())
-	c.beat()
-	c.register(a)
-	c.fail(a)
-	c.beat()
-	next := a
-	next.Attempt = 2
-	c.register(next)
+	c, a, next := secondAttempt(t)
 	c.transcript()
 	c.allocate(a, nothing())
 	c.register(a)
