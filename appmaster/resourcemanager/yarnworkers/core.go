@@ -102,9 +102,13 @@ func newCore(heartbeat, requestInterval time.Duration, place launch.WorkerPlace,
 	return c
 }
 
-// Step handles one event and returns the effects to perform, in order.
+// Step handles one event and returns the effects to perform, in order. Once YARN has given up this
+// attempt, events change nothing: containers and application belong to the next attempt.
 func (c *core) Step(now time.Time, e event) []effect {
 	c.now, c.effects, c.events, c.starts = now, nil, nil, nil
+	if c.gone {
+		return nil
+	}
 	switch e := e.(type) {
 	case registered:
 		c.register(e.registration)

@@ -61,9 +61,9 @@ func TestCoreTranscripts(t *testing.T) {
 
 // script drives a core by commands, as its transcripts have them:
 //
-//	registered [maximum=MB]
+//	registered [maximum=MB] [previous=3@h1]  with containers of an earlier attempt
 //	order TOTAL [spec=large] [release=3,4] [check=5] [avoid=h1,h2]
-//	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1] [changed=h2] [resynced=yes]   to an allocate: containers by number
+//	answer [2@h1 …] [surplus=3@h2] [previous=4@h1] [done=4:EXIT] [lost=h1] [changed=h2] [resynced=yes]   to an allocate: containers by number
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
 //	finish STATUS TEXT, finished
@@ -110,6 +110,7 @@ func (s *script) event(args []string, options map[string]string) event {
 		if maximum, ok := options["maximum"]; ok {
 			r.Maximum = records.Resource{MemoryMB: int64(s.number(maximum)), VCores: 4}
 		}
+		r.PreviousContainers = s.containers(options["previous"])
 		return registered{r}
 	case "order":
 		return ordered{s.orders(args, options)}
@@ -173,9 +174,8 @@ func (s *script) response(args []string, options map[string]string) amrm.Respons
 	for _, word := range args[1:] {
 		r.Allocated = append(r.Allocated, s.container(word))
 	}
-	for _, word := range numbers(options["surplus"]) {
-		r.Surplus = append(r.Surplus, s.container(word))
-	}
+	r.Surplus = s.containers(options["surplus"])
+	r.PreviousContainers = s.containers(options["previous"])
 	for _, word := range numbers(options["done"]) {
 		number, status, _ := strings.Cut(word, ":")
 		r.Completed = append(r.Completed, s.completion(number, status))
@@ -190,6 +190,14 @@ func (s *script) response(args []string, options map[string]string) amrm.Respons
 	}
 	r.Resynced = options["resynced"] != ""
 	return r
+}
+
+// containers parses a list of containers.
+func (s *script) containers(list string) (all []records.Container) {
+	for _, word := range numbers(list) {
+		all = append(all, s.container(word))
+	}
+	return all
 }
 
 // container parses NUMBER@HOST, with :MB if the size is not that of small workers, and /PRIORITY if

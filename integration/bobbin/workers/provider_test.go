@@ -40,7 +40,7 @@ func (a *application) finished(t testing.TB, c *cluster.Cluster) (app cluster.RM
 
 // TestWorkersComeAndGo would catch a provider that YARN does not understand. One worker comes, then more, while the
 // order is lower for a moment. One dies, and the provider notices. All are released, and the application ends with its
-// status. testdata/surplus.txt of package yarnworkers tests the release of surplus containers; here YARN is left with
+// status. testdata/excess_containers.txt of package yarnworkers tests the release of excess containers; here YARN keeps
 // the last order.
 func TestWorkersComeAndGo(t *testing.T) {
 	t.Parallel()
