@@ -125,6 +125,30 @@ func TestFailuresAndTheirSchedules(t *testing.T) {
 	shownIn(t, string(files["docs/ARCHITECTURE.md"]), "Detection of failures", 4, names)
 }
 
+// TestStepsAndTheirTranscripts would catch a transcript on the page of Flink's steps that does not exist.
+func TestStepsAndTheirTranscripts(t *testing.T) {
+	files := trackedFiles(t)
+	folders := map[string]string{
+		"dispatcher": "appmaster/dispatcher", "jobmaster": "appmaster/jobmaster", "tokenmanager": "appmaster/tokenmanager",
+		"resourcemanager": "appmaster/resourcemanager", "yarnworkers": "appmaster/resourcemanager/yarnworkers",
+		"taskexecutor": "taskrunner/taskexecutor", "taskhost": "taskrunner/taskhost",
+	}
+	named := 0
+	for _, found := range regexp.MustCompile("`([a-z]+)/([a-z_]+)`").FindAllStringSubmatch(string(files["docs/flink-steps.md"]), -1) {
+		folder, isRole := folders[found[1]]
+		if !isRole {
+			continue
+		}
+		named++
+		if file := folder + "/testdata/" + found[2] + ".txt"; !hasPath(files, file) {
+			t.Errorf("docs/flink-steps.md names the transcript %s, and %s is not there", found[0], file)
+		}
+	}
+	if named < 40 {
+		t.Errorf("docs/flink-steps.md names %d transcripts, want at least 40", named)
+	}
+}
+
 // shownIn returns the schedules in the last column of a section's tables of failures.
 func shownIn(t *testing.T, page, heading string, columns int, names map[string]bool) (shown []string) {
 	t.Helper()
