@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -55,6 +56,7 @@ func (t *twin) active() (id, log string) { return t.now, "" }
 // It would catch a fake whose standby answers, or whose second ResourceManager knows, forgets or refuses other things
 // than YARN's after the first one was killed.
 func TestTheFakeClusterFailsOverAsARealOne(t *testing.T) {
+	cluster.Long(t)
 	f := startFake(t, yarnfake.Config{HighAvailability: true, InMemory: true})
 	fake := begin(t, f.Conf())
 	fake.dial = f.Dial
