@@ -51,6 +51,7 @@ const (
 	commandSection = "Commands of flink, and their flags"
 	clientSection  = "Options of the client"
 	yarnSection    = "Options of YARN"
+	taskSection    = "Options of slots, tasks and files"
 )
 
 // TestThePageHasEachWordOfFlinks would catch a word of Flink 1.20 that is missing on the page, whether Bobbin
@@ -84,6 +85,10 @@ func TestThePageHasEachWordOfFlinks(t *testing.T) {
 		{yarnSection, "", "yarn.rolled-logs.include-pattern yarn.rolled-logs.exclude-pattern flink.hadoop.* flink.yarn.*"},
 		{yarnSection, "", "external-resources external-resource.* amount yarn.config-key driver-factory.class param.*"},
 		{yarnSection, "", "containerized.master.env.* containerized.taskmanager.env.* env.java.opts.* jobmanager.memory.process.size taskmanager.memory.process.size"},
+		{taskSection, "", "taskmanager.slot.timeout taskmanager.registration.timeout taskmanager.resource-id taskmanager.jvm-exit-on-oom io.tmp.dirs classloader.*"},
+		{taskSection, "", "task.cancellation.interval task.cancellation.timeout task.cancellation.timers.timeout"},
+		{taskSection, "", "blob.server.port blob.client.connect.timeout blob.client.socket.timeout blob.service.ssl.enabled blob.storage.directory"},
+		{taskSection, "", "blob.fetch.retries blob.fetch.num-concurrent blob.fetch.backlog blob.service.cleanup.interval blob.offload.minsize"},
 	} {
 		rows := flinkRows(t, c.section)
 		for word := range strings.FieldsSeq(c.words) {
@@ -102,7 +107,7 @@ func TestThePageTellsWhatHoldsEachAnswer(t *testing.T) {
 	test, located := regexp.MustCompile("`Test\\w+`"), regexp.MustCompile("`Test\\w+` in `[a-z0-9_/]+_test\\.go`")
 	span := regexp.MustCompile("`[^`]+`")
 	var rows []flinkRow
-	for _, section := range []string{sessionSection, commandSection, clientSection, yarnSection} {
+	for _, section := range []string{sessionSection, commandSection, clientSection, yarnSection, taskSection} {
 		rows = append(rows, flinkRows(t, section)...)
 	}
 	for _, r := range rows {
@@ -145,7 +150,7 @@ func TestThePageOfFlinksFlagsHasEach(t *testing.T) {
 		}
 	}
 	for _, option := range config.Names() {
-		for _, prefix := range []string{"yarn.", "external-resource", "containerized.", "flink.", "execution.", "client.", "high-availability.", "parallelism."} {
+		for _, prefix := range []string{"yarn.", "external-resource", "containerized.", "flink.", "execution.", "client.", "high-availability.", "parallelism.", "task."} {
 			if strings.HasPrefix(option, prefix) && !strings.Contains(page, "`"+option+"`") {
 				t.Errorf("%s is not on the page", option)
 			}

@@ -132,6 +132,7 @@ const (
 	TaskSlots                      IntKey      = "taskmanager.numberOfTaskSlots"
 	TaskManagerSlotTimeout         DurationKey = "taskmanager.slot.timeout"
 	TaskManagerRegistrationTimeout DurationKey = "taskmanager.registration.timeout"
+	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
 	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
 )
 
@@ -274,5 +275,6 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: TaskSlots, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Slots of a TaskExecutor. The flag `-s`."},
 	{Key: TaskManagerSlotTimeout, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A slot that its job does not take within this time is free again."},
 	{Key: TaskManagerRegistrationTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A TaskExecutor that cannot register for this time ends itself."},
-	{Key: TaskCancellationTimeout, Default: "30 s", Range: Range{Above: "0"}, Origin: flink + ": 180 s", Doc: "If a cancelled task does not end within this time, its task host ends."},
+	{Key: TaskCancellationInterval, Default: "30 s", Range: Range{Above: "0"}, Origin: flink, Doc: "How often the log shows where a cancelled task still runs. Flink also interrupts its thread; a goroutine cannot be interrupted."},
+	{Key: TaskCancellationTimeout, Default: "30 s", Range: Range{Least: "0"}, Origin: flink + ": 180 s", Doc: "If a cancelled task does not end within this time, its task host ends, with all tasks of the job on this worker. 0: it may run for ever. Flink waits longer because it must then end the whole TaskExecutor; here the TaskExecutor and other jobs continue."},
 }

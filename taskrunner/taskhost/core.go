@@ -14,16 +14,15 @@ import (
 
 // core is the task table. Only Step changes it; one goroutine may use it.
 type core struct {
-	host  ids.HostID
-	graph *jobgraph.JobGraph
-	// grace is how long a cancelled task may take to end.
-	grace time.Duration
+	host         ids.HostID
+	graph        *jobgraph.JobGraph
+	cancellation Cancellation
 
 	tasks    map[ids.ExecutionAttemptID]*taskState
 	stopping bool // the host ends with its last task
 	turn     int  // where the next report of progress begins, if one report has not room for all tasks
-	// graces has the time at which each cancelled task must have ended.
-	graces actor.Deadlines[ids.ExecutionAttemptID]
+	// watchdogs has the next looks at the cancelled tasks.
+	watchdogs actor.Deadlines[watchdog]
 
 	now time.Time // of the step
 }
@@ -32,13 +31,14 @@ type core struct {
 // has ended, and its final state was sent.
 type taskState struct {
 	canceling bool
+	canceled  time.Time   // when, if it is canceling
 	reported  msg.Traffic // the traffic last sent
 	// batches and acknowledged count collected batches, and the acknowledged ones of them.
 	batches, acknowledged int64
 }
 
-func newCore(host ids.HostID, graph *jobgraph.JobGraph, grace time.Duration) *core {
-	return &core{host: host, graph: graph, grace: grace, tasks: make(map[ids.ExecutionAttemptID]*taskState)}
+func newCore(host ids.HostID, graph *jobgraph.JobGraph, cancellation Cancellation) *core {
+	return &core{host: host, graph: graph, cancellation: cancellation, tasks: make(map[ids.ExecutionAttemptID]*taskState)}
 }
 
 // Step handles one event and returns the effects to perform, in order.
@@ -58,15 +58,13 @@ func (c *core) Step(now time.Time, ev event) []effect {
 	case taskEnded:
 		return c.ended(e)
 	case woken:
-		if execution, over := c.graces.Due(now); over { // the process ends, and with it all other tasks
-			return []effect{giveUp{execution}}
-		}
+		return c.watch()
 	}
 	return nil
 }
 
-// Alarm is when a cancelled task must have ended; zero: none is cancelled.
-func (c *core) Alarm() time.Time { return c.graces.Next() }
+// Alarm is the time of the next look at a cancelled task; zero: no task is watched.
+func (c *core) Alarm() time.Time { return c.watchdogs.Next() }
 
 func (c *core) told(m msg.Message) []effect {
 	switch m := m.(type) {
@@ -141,8 +139,8 @@ func (c *core) cancel(execution ids.ExecutionAttemptID) []effect {
 	if t == nil || t.canceling {
 		return nil
 	}
-	t.canceling = true
-	c.graces.Set(execution, c.now.Add(c.grace))
+	t.canceling, t.canceled = true, c.now
+	c.guard(execution)
 	return []effect{cancelTask{execution}}
 }
 
@@ -169,7 +167,7 @@ func (c *core) ended(e taskEnded) []effect {
 		return nil
 	}
 	delete(c.tasks, e.Execution)
-	c.graces.Cancel(e.Execution)
+	c.unguard(e.Execution)
 	m := msg.TaskStateChange{Execution: e.Execution, Counters: e.Counters, Traffic: e.Traffic}
 	switch {
 	case t.canceling:

@@ -43,7 +43,7 @@ func testGraph() *jobgraph.JobGraph {
 // each step matters.
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
-		s := &script{t: t, core: newCore("h1", testGraph(), 30*time.Second), now: testEpoch}
+		s := &script{t: t, core: newCore("h1", testGraph(), Cancellation{30 * time.Second, 30 * time.Second}), now: testEpoch}
 		return s.command
 	})
 }
@@ -52,7 +52,8 @@ var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // script drives a core by commands, as parseEvent reads them, or
 //
-//	wait DURATION       then the core is woken, even without an alarm
+//	wait DURATION                  then the core is woken, even without an alarm
+//	cancellation INTERVAL TIMEOUT  are the options from now on
 type script struct {
 	t    *testing.T
 	core *core
@@ -62,32 +63,44 @@ type script struct {
 func (s *script) command(line string) []string {
 	s.t.Helper()
 	e := event(woken{})
+	if options, is := strings.CutPrefix(line, "cancellation "); is {
+		interval, timeout, _ := strings.Cut(options, " ")
+		s.core.cancellation = Cancellation{s.duration(interval), s.duration(timeout)}
+		return nil
+	}
 	if duration, is := strings.CutPrefix(line, "wait "); is {
-		d, err := time.ParseDuration(duration)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.now = s.now.Add(d)
+		s.now = s.now.Add(s.duration(duration))
 	} else {
 		e = parseEvent(s.t, line)
 	}
 	alarm, before := s.core.Alarm(), s.canceling()
 	var out []string
 	for _, ef := range s.core.Step(s.now, e) {
-		if _, is := ef.(giveUp); is && (alarm.IsZero() || alarm.After(s.now)) {
-			s.t.Errorf("%s: a task is given up at %s, and the alarm is set to %s", line, s.now, alarm)
+		switch ef.(type) {
+		case giveUp, reportStuck:
+			if alarm.IsZero() || alarm.After(s.now) {
+				s.t.Errorf("%s: %s at %s, and the alarm is set to %s", line, describe(ef), s.now, alarm)
+			}
 		}
 		out = append(out, describe(ef))
 	}
 	for _, execution := range s.canceling() {
 		if !slices.Contains(before, execution) {
-			out = append(out, fmt.Sprintf("timer for %s at +%s", execution, s.core.graces.Next().Sub(s.now)))
+			out = append(out, fmt.Sprintf("timer for %s at +%s", execution, s.core.watchdogs.Next().Sub(s.now)))
 		}
 	}
 	if len(out) == 0 {
 		out = []string{"nothing"}
 	}
 	return out
+}
+
+func (s *script) duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
 }
 
 // canceling lists the tasks that must end by a deadline.
@@ -256,6 +269,12 @@ func describe(ef effect) string {
 		return fmt.Sprintf("limit memory to %d MB", ef.MemoryMB)
 	case updateTokens:
 		return "use tokens " + string(ef.Tokens)
+	case reportStuck:
+		var lines []string
+		for _, t := range ef.Tasks {
+			lines = append(lines, fmt.Sprintf("report that %s still runs after %s", t.Execution, t.For))
+		}
+		return strings.Join(lines, "\n")
 	case giveUp:
 		return fmt.Sprintf("give up on %s", ef.Execution)
 	case end:
@@ -268,7 +287,7 @@ func describe(ef effect) string {
 // after which a task has no final state, or two, or the host does not end.
 func TestEveryTaskEndsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := newCore("h1", testGraph(), time.Second)
+		c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 		running := make(map[ids.ExecutionAttemptID]bool) // goroutines, by the effects
 		final := make(map[ids.ExecutionAttemptID]msg.ExecutionState)
 		deployed := make(map[ids.ExecutionAttemptID]bool)

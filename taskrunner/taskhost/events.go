@@ -1,6 +1,8 @@
 package taskhost
 
 import (
+	"time"
+
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -74,6 +76,8 @@ type (
 	limitMemory struct{ MemoryMB int }
 	// updateTokens replaces the tokens of the file systems.
 	updateTokens struct{ Tokens msg.Secret }
+	// reportStuck logs that cancelled tasks still run, and where.
+	reportStuck struct{ Tasks []stuckTask }
 	// giveUp ends the host because a cancelled task does not end. No effect follows.
 	giveUp struct{ Execution ids.ExecutionAttemptID }
 	// end ends the host. No effect follows.
@@ -87,6 +91,7 @@ func (assignSplit) isEffect()  {}
 func (acknowledge) isEffect()  {}
 func (limitMemory) isEffect()  {}
 func (updateTokens) isEffect() {}
+func (reportStuck) isEffect()  {}
 func (giveUp) isEffect()       {}
 func (end) isEffect()          {}
 
@@ -106,6 +111,12 @@ func (r endReason) String() string {
 		return "abandoned"
 	}
 	return "unknown"
+}
+
+// stuckTask is a task that still runs, some time after it was cancelled.
+type stuckTask struct {
+	Execution ids.ExecutionAttemptID
+	For       time.Duration
 }
 
 // deployment is one task to run, with its inputs and outputs.

@@ -74,17 +74,20 @@ const (
 	hostLabel = "host"
 )
 
-// stackOf gives the stacks of the goroutines of a task.
-func stackOf(host ids.HostID, execution ids.ExecutionAttemptID) string {
+// stacksOf gives the stacks of the goroutines of each task of a host, by the text of its execution.
+func stacksOf(host ids.HostID) map[string]string {
 	var profile bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
-		return ""
+		return nil
 	}
-	var stack strings.Builder
+	stacks := make(map[string]string)
 	for group := range strings.SplitSeq(profile.String(), "\n\n") {
-		if !strings.Contains(group, fmt.Sprintf("%q:%q", taskLabel, execution)) || !strings.Contains(group, fmt.Sprintf("%q:%q", hostLabel, host)) {
+		_, label, ours := strings.Cut(group, fmt.Sprintf("%q:\"", taskLabel))
+		execution, _, _ := strings.Cut(label, `"`)
+		if !ours || !strings.Contains(group, fmt.Sprintf("%q:%q", hostLabel, host)) {
 			continue
 		}
+		var stack strings.Builder
 		for line := range strings.Lines(group) {
 			// "#	0x4a1b2c	main.main+0x1d	/src/main.go:12"
 			if columns := strings.Fields(line); len(columns) == 4 && columns[0] == "#" {
@@ -92,6 +95,7 @@ func stackOf(host ids.HostID, execution ids.ExecutionAttemptID) string {
 				fmt.Fprintf(&stack, "%s\n\t%s\n", function, columns[3])
 			}
 		}
+		stacks[execution] += stack.String()
 	}
-	return stack.String()
+	return stacks
 }

@@ -40,7 +40,7 @@ func FuzzTold(f *testing.F) {
 	}
 	graph := testGraph()
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		c := newCore("h1", graph, 30*time.Second)
+		c := newCore("h1", graph, Cancellation{30 * time.Second, 30 * time.Second})
 		started := make(map[ids.ExecutionAttemptID]bool)
 		for _, data := range [][]byte{first, second, first} {
 			m, err := codec.Decode(data, msg.TaskExecutorToHost)

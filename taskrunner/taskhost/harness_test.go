@@ -65,6 +65,7 @@ type worker struct {
 	limits *limits
 	tokens chan string // the later tokens of the host's files
 	closed *bool
+	log    *logrus.Logger
 	result chan error // of Run
 
 	changes []msg.TaskStateChange // received, and not returned by change yet
@@ -122,7 +123,7 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	here, there := net.Pipe()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	w := &worker{TB: t, conn: control.New(here, msg.HostToTaskExecutor), stdout: new(buffer), limits: new(limits), closed: new(bool), result: make(chan error, 1), tokens: make(chan string, 8)}
+	w := &worker{TB: t, conn: control.New(here, msg.HostToTaskExecutor), stdout: new(buffer), limits: new(limits), closed: new(bool), log: log, result: make(chan error, 1), tokens: make(chan string, 8)}
 	t.Cleanup(func() { w.conn.Close() })
 	go func() { // ends with the host, which the test waits for
 		w.result <- taskhost.Run(ctx, control.New(there, msg.TaskExecutorToHost), taskhost.Options{

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -32,10 +31,10 @@ const (
 
 // host is the shell around the core: it performs effects, and posts events.
 type host struct {
-	start    msg.StartHost
-	options  Options
-	compiled Compiled
-	grace    time.Duration // for cancelled tasks
+	start        msg.StartHost
+	options      Options
+	compiled     Compiled
+	cancellation Cancellation
 	// counterRoom is the room for the counters of one task, in bytes (msg.TaskCounterRoom).
 	counterRoom int
 	exchange    DataPlane
@@ -60,7 +59,7 @@ func (h *host) run(ctx context.Context, conn control.Channel) error {
 	h.outbox = actor.NewOutbox[msg.Message](0, nil)
 	h.tasks = make(map[ids.ExecutionAttemptID]*task)
 	h.left = make(chan struct{}, 1)
-	h.loop = actor.New[event, effect](newCore(h.start.Host, &h.compiled.Graph, h.grace), woken{})
+	h.loop = actor.New[event, effect](newCore(h.start.Host, &h.compiled.Graph, h.cancellation), woken{})
 	h.loop.Observe(h.observe)
 
 	var reader, writer sched.Group // both outlive the loop
@@ -212,6 +211,8 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		}
 	case updateTokens:
 		h.updateTokens(ef.Tokens)
+	case reportStuck:
+		h.reportStuck(ef.Tasks)
 	case giveUp:
 		h.giveUp(ef.Execution)
 	case end:
@@ -296,14 +297,4 @@ func (h *host) awaitTasks(ctx context.Context, limit time.Duration) bool {
 		}
 	}
 	return true
-}
-
-// giveUp ends the host and its process, because nothing else can end code that ignores its context.
-func (h *host) giveUp(execution ids.ExecutionAttemptID) {
-	vertex := h.compiled.Graph.Vertices[execution.Vertex]
-	err := fmt.Errorf("task %s (%d/%d), execution %s, still runs %s after it was cancelled: %w",
-		vertex.Name, execution.Subtask+1, vertex.Parallelism, execution, h.grace, ErrTaskStuck)
-	failure := msg.NewFailure(err.Error(), stackOf(h.start.Host, execution))
-	h.outbox.Put(msg.HostLost{Host: h.start.Host, Failure: *failure}, "")
-	h.loop.Fail(err)
 }

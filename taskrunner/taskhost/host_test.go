@@ -23,7 +23,7 @@ func TestAMessageThatIsTooLongEndsTheHost(t *testing.T) {
 		conn, worker := control.New(near, msg.TaskExecutorToHost), control.New(far, msg.HostToTaskExecutor)
 		defer worker.Close()
 		h := &host{start: msg.StartHost{Host: "h1"}, outbox: actor.NewOutbox[msg.Message](0, nil)}
-		h.loop = actor.New[event, effect](newCore("h1", testGraph(), time.Second), woken{})
+		h.loop = actor.New[event, effect](newCore("h1", testGraph(), Cancellation{time.Second, time.Second}), woken{})
 		ended := make(chan error)
 		go func() { ended <- h.loop.Run(t.Context(), func(context.Context) actor.Shell[effect] { return h }) }()
 		written := make(chan struct{})

@@ -94,7 +94,7 @@ func TestHonestMessagesAreShortEnough(t *testing.T) {
 		c.Counters = s.counts()
 		return c
 	}
-	c := newCore("h1", testGraph(), time.Second)
+	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 	var all measured
 	for subtask := range 3 * maxProgress {
 		id := last
@@ -130,7 +130,7 @@ func TestHonestMessagesAreShortEnough(t *testing.T) {
 func TestProgressOfManyTasksTakesTurns(t *testing.T) {
 	t.Parallel()
 	const tasks = 5 * maxProgress / 2
-	c := newCore("h1", testGraph(), time.Second)
+	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 	var all measured
 	for subtask := range tasks {
 		id := ids.ExecutionAttemptID{Subtask: subtask}

@@ -171,9 +171,9 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 	}
 	return &host{
 		start: start, options: o, compiled: compiled,
-		grace:       settings.Duration(config.TaskCancellationTimeout),
-		counterRoom: msg.TaskCounterRoom(compiled.subtasks()),
-		exchange:    e, open: open,
+		cancellation: cancellationFrom(settings),
+		counterRoom:  msg.TaskCounterRoom(compiled.subtasks()),
+		exchange:     e, open: open,
 		stdout: &lines{to: o.Stdout},
 		log:    open.Logger.WithField("job", string(start.Job.ID)).WithField("host", string(start.Host)),
 	}, nil
@@ -182,7 +182,7 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 // settingsOf reads the job's options that concern a host.
 func settingsOf(job map[string]string) (config.Config, error) {
 	own := make(map[string]string)
-	for _, key := range []config.DurationKey{config.BufferTimeout, config.TaskCancellationTimeout} {
+	for _, key := range []config.DurationKey{config.BufferTimeout, config.TaskCancellationInterval, config.TaskCancellationTimeout} {
 		if text, set := job[key.Name()]; set {
 			own[key.Name()] = text
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -492,13 +493,59 @@ func TestStuckTaskEndsTheHost(t *testing.T) {
 	<-begun // RUNNING is reported before the task runs
 	w.send(msg.CancelTasks{Executions: []ids.ExecutionAttemptID{execution(0, 0)}})
 	lost := receive[msg.HostLost](w)
-	if !strings.Contains(lost.Failure.Message, "v0-s0-a0, still runs 1ms after it was cancelled") ||
+	if !strings.Contains(lost.Failure.Message, "task v (1/1), execution v0-s0-a0, still runs 1ms after it was cancelled (task.cancellation.timeout)") ||
 		!strings.Contains(lost.Failure.Stack, "TestStuckTaskEndsTheHost") {
 		t.Errorf("host is lost by %q, at\n%s", lost.Failure.Message, lost.Failure.Stack)
 	}
 	w.end(taskhost.ErrTaskStuck)
 	close(release)
 	<-released
+}
+
+// TestTheLogShowsAStuckTask would catch a cancelled task that runs on without a trace, and a
+// timeout of 0 that ends the host.
+func TestTheLogShowsAStuckTask(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	p := chain([]int{1}, func(context.Context, operator.Subtask) error {
+		close(begun)
+		<-release // ignores its context
+		return nil
+	})
+	w := newWorker(t, "h1", p, func(s *msg.StartHost) {
+		s.Job.Config = map[string]string{"task.cancellation.timeout": "0", "task.cancellation.interval": "1 ms"}
+	}).ready()
+	shown := make(chan *logrus.Entry, 1)
+	w.log.AddHook(warnings(shown))
+	deploy(p, w)
+	w.running(1)
+	<-begun
+	w.send(msg.CancelTasks{Executions: []ids.ExecutionAttemptID{execution(0, 0)}})
+	for range 3 {
+		entry := <-shown
+		stack, _ := entry.Data["stack"].(string)
+		if !strings.HasPrefix(entry.Message, "task v (1/1) still runs") || entry.Data["execution"] != "v0-s0-a0" || !strings.Contains(stack, "TestTheLogShowsAStuckTask") {
+			t.Errorf("log has %q %v", entry.Message, entry.Data)
+		}
+	}
+	close(release)
+	if m := w.final(); m.State != msg.ExecutionCanceled {
+		t.Errorf("task is %s, want CANCELED", m.State)
+	}
+	w.send(msg.StopHost{})
+	w.end(nil)
+}
+
+// warnings takes the warnings of a log; others are lost while it is full.
+type warnings chan *logrus.Entry
+
+func (warnings) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel} }
+
+func (c warnings) Fire(e *logrus.Entry) error {
+	select {
+	case c <- e:
+	default:
+	}
+	return nil
 }
 
 // TestStoppedHostReportsItsTasks would catch a slot that is freed while tasks run.
