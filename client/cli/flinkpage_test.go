@@ -52,6 +52,8 @@ const (
 	clientSection  = "Options of the client"
 	yarnSection    = "Options of YARN"
 	taskSection    = "Options of slots, tasks and files"
+
+	resourceManagerSection = "Options of the ResourceManager"
 )
 
 // TestThePageHasEachWordOfFlinks would catch a word of Flink 1.20 that is missing on the page, whether Bobbin
@@ -79,7 +81,8 @@ func TestThePageHasEachWordOfFlinks(t *testing.T) {
 		{yarnSection, "", "yarn.application.node-label yarn.taskmanager.node-label yarn.view.acls yarn.modify.acls yarn.ship-files yarn.ship-archives"},
 		{yarnSection, "", "yarn.provided.lib.dirs yarn.provided.usrlib.dir yarn.flink-dist-jar yarn.staging-directory yarn.file-replication"},
 		{yarnSection, "", "yarn.classpath.include-user-jar yarn.heartbeat.interval yarn.heartbeat.container-request-interval yarn.application-master.port"},
-		{yarnSection, "", "resourcemanager.taskmanager-timeout taskmanager.numberOfTaskSlots"},
+		{yarnSection, "", "taskmanager.numberOfTaskSlots"},
+		{resourceManagerSection, "", "resourcemanager.taskmanager-timeout"},
 		{yarnSection, "", "yarn.properties-file.location yarn.application.id yarn.security.kerberos.ship-local-keytab yarn.security.kerberos.localized-keytab-path"},
 		{yarnSection, "", "yarn.security.appmaster.delegation.token.services yarn.container-start-command-template"},
 		{yarnSection, "", "yarn.rolled-logs.include-pattern yarn.rolled-logs.exclude-pattern flink.hadoop.* flink.yarn.*"},
@@ -107,7 +110,7 @@ func TestThePageTellsWhatHoldsEachAnswer(t *testing.T) {
 	test, located := regexp.MustCompile("`Test\\w+`"), regexp.MustCompile("`Test\\w+` in `[a-z0-9_/]+_test\\.go`")
 	span := regexp.MustCompile("`[^`]+`")
 	var rows []flinkRow
-	for _, section := range []string{sessionSection, commandSection, clientSection, yarnSection, taskSection} {
+	for _, section := range []string{sessionSection, commandSection, clientSection, yarnSection, resourceManagerSection, taskSection} {
 		rows = append(rows, flinkRows(t, section)...)
 	}
 	for _, r := range rows {
