@@ -64,7 +64,7 @@ func aggregate[K, T, A any](
 	before.out = partialsPort(before, pairs.Name)
 
 	after := &node{
-		name: set.name, parallelism: set.parallelism, keepsState: true,
+		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
 		inputs: []connection{{from: before.out, exchange: true}},
 		attach: func(_ context.Context, c *chain, down any) any {
 			m := &merger[K, A]{

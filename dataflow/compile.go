@@ -95,6 +95,7 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 		c.Graph.Vertices = append(c.Graph.Vertices, v.describe())
 		c.Tasks = append(c.Tasks, task{v})
 	}
+	placeVertices(&c.Graph, vertices, of)
 	var err error
 	if c.Graph.Edges, err = connect(vertices, of); err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)

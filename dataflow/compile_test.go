@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
 type plan = func(p *dataflow.Plan) error
@@ -92,6 +93,41 @@ var plans = map[string]plan{
 		dataflow.Print(s, text)
 		dataflow.Collect(s, lineCollector)
 		dataflow.Print(dataflow.Map(s, parse, dataflow.Parallelism(5)), number, dataflow.Parallelism(5))
+		return nil
+	},
+
+	"groups": func(p *dataflow.Plan) error {
+		heavy := dataflow.SlotSharingGroup("heavy")
+		s := dataflow.Map(dataflow.ReadText(p, "/in"), parse)
+		counts := dataflow.Count(dataflow.KeyBy(dataflow.Map(s, double, dataflow.InGroup(heavy)), dataflow.Identity), dataflow.Named("sum"))
+		dataflow.WriteText(counts, "/out", func(d []byte, c dataflow.KV[int64, int64]) []byte { return number(d, c.Value) })
+		dataflow.Collect(dataflow.Union(s, dataflow.Map(s, double, dataflow.InGroup(heavy))), doubleCollector)
+		return nil
+	},
+	"co-located": func(p *dataflow.Plan) error {
+		a, b := dataflow.ReadText(p, "/a"), dataflow.ReadText(p, "/b")
+		dataflow.Print(a, text, dataflow.CoLocated(b), dataflow.CoLocated(a))
+		dataflow.Print(b, text)
+		return nil
+	},
+	"co-located across groups": func(p *dataflow.Plan) error {
+		a, b := dataflow.ReadText(p, "/a"), dataflow.ReadTextWith(p, []string{"/b"}, dataflow.InGroup(dataflow.SlotSharingGroup("heavy")), dataflow.Named("read b"))
+		dataflow.Print(a, text, dataflow.CoLocated(b))
+		dataflow.Print(b, text)
+		return nil
+	},
+	"co-located of other widths": func(p *dataflow.Plan) error {
+		a, b := dataflow.ReadText(p, "/a"), dataflow.ReadText(p, "/b")
+		dataflow.Print(a, text, dataflow.CoLocated(b), dataflow.Parallelism(7))
+		dataflow.Print(b, text)
+		return nil
+	},
+	"co-located with another plan": func(p *dataflow.Plan) error {
+		dataflow.Print(dataflow.ReadText(p, "/in"), text, dataflow.CoLocated(elsewhere))
+		return nil
+	},
+	"group without a name": func(p *dataflow.Plan) error {
+		dataflow.Print(dataflow.ReadText(p, "/in"), text, dataflow.InGroup(dataflow.Group{}))
 		return nil
 	},
 
@@ -179,8 +215,9 @@ var plans = map[string]plan{
 }
 
 var (
-	errOwn        = errors.New("no such customer")
-	lineCollector = dataflow.NewCollector[[]byte]("lines")
+	errOwn          = errors.New("no such customer")
+	lineCollector   = dataflow.NewCollector[[]byte]("lines")
+	doubleCollector = dataflow.NewCollector[int64]("doubles")
 )
 
 func firstOf(names []string) string { return names[0] }
@@ -196,10 +233,16 @@ func describe(c *dataflow.Compiled) string {
 		if v.Collect != "" {
 			b.WriteString(", collects " + v.Collect)
 		}
+		if group := c.Graph.SlotGroups()[v.Group].Name; group != jobgraph.DefaultGroup {
+			b.WriteString(", group " + group)
+		}
 		b.WriteString("\n")
 	}
 	for _, e := range c.Graph.Edges {
 		fmt.Fprintf(&b, "%d.%d -> %d.%d %s %s\n", e.From, e.Output, e.To, e.Input, e.Pattern, e.Type)
+	}
+	for _, pair := range c.Graph.CoLocations {
+		fmt.Fprintf(&b, "%d with %d\n", pair.A, pair.B)
 	}
 	return b.String()
 }
@@ -231,6 +274,25 @@ func TestOperatorsAreJoinedIntoVertices(t *testing.T) {
 2 x5 map -> print
 0.0 -> 1.0 all-to-all bytes
 0.1 -> 2.0 all-to-all bytes
+`,
+		"groups": `0 x3 read text -> map, source
+1 x3 map -> sum (combine), group heavy
+2 x3 sum -> write text, group heavy
+3 x1 write text (commit), group heavy
+4 x3 map, group heavy
+5 x3 union
+6 x1 collect doubles, collects doubles
+0.0 -> 1.0 pointwise int64
+1.0 -> 2.0 all-to-all kv(int64,int64)
+2.0 -> 3.0 all-to-all kv(int,string)
+0.1 -> 4.0 pointwise int64
+0.2 -> 5.0 pointwise int64
+4.0 -> 5.1 pointwise int64
+5.0 -> 6.0 all-to-all int64
+`,
+		"co-located": `0 x3 read text -> print, source
+1 x3 read text -> print, source
+0 with 1
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -332,9 +394,15 @@ func TestThePlannerRefusesMistakes(t *testing.T) {
 		"collected twice":           "collect lines: two streams are collected under this name",
 		"collector without a name":  "the collector needs a name",
 		"stream of another plan":    "union: its input is a stream of another plan",
-		"clock in a name":           dataflow.ErrNotDeterministic.Error(),
-		"clock in an output":        dataflow.ErrNotDeterministic.Error(),
-		"unstable":                  dataflow.ErrNotDeterministic.Error(),
+		"group without a name":      "print: its slot sharing group has no name",
+		"co-located across groups": "print cannot be co-located with read b: " +
+			`their slot sharing groups are "default" and "heavy": put both into one group with InGroup`,
+		"co-located of other widths": "print cannot be co-located with read text: " +
+			"their parallelism is 7 and 1: set the same Parallelism for both",
+		"co-located with another plan": "print cannot be co-located with read text: that is an operator of another plan",
+		"clock in a name":              dataflow.ErrNotDeterministic.Error(),
+		"clock in an output":           dataflow.ErrNotDeterministic.Error(),
+		"unstable":                     dataflow.ErrNotDeterministic.Error(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := compile(t, name, dataflow.PlanOptions{})

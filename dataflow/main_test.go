@@ -45,6 +45,8 @@ func text(dst, v []byte) []byte { return append(dst, v...) }
 
 func number(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
 
+func double(n int64) int64 { return 2 * n }
+
 func parse(line []byte) int64 {
 	n, err := strconv.ParseInt(string(line), 10, 64)
 	if err != nil {

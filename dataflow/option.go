@@ -29,9 +29,13 @@ const (
 	optionCounter
 	optionCodec
 	optionOverwrite
+	optionGroup
+	optionCoLocated
 
+	// forSinks are the options of every sink but Collect.
+	forSinks = optionName | optionParallelism | optionGroup | optionCoLocated
 	// forStreams are the options of every operator that returns a stream.
-	forStreams = optionName | optionParallelism | optionCounter | optionCodec
+	forStreams = forSinks | optionCounter | optionCodec
 )
 
 func (k optionKind) String() string {
@@ -46,6 +50,10 @@ func (k optionKind) String() string {
 		return "WithCodec"
 	case optionOverwrite:
 		return "Overwrite"
+	case optionGroup:
+		return "InGroup"
+	case optionCoLocated:
+		return "CoLocated"
 	default:
 		return fmt.Sprintf("optionKind(%d)", int(k))
 	}
@@ -58,6 +66,7 @@ type settings struct {
 	counter     string
 	codec       any // Codec of the operator's elements, or nil
 	overwrite   bool
+	placement
 }
 
 // Named sets the operator's name. Plans, job states and errors show this name.

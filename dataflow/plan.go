@@ -22,8 +22,9 @@ type node struct {
 	plan        *Plan
 	name        string
 	parallelism int
-	inputs      []connection
-	out         *port // nil for sinks
+	placement
+	inputs []connection
+	out    *port // nil for sinks
 	// attach makes the operator for one subtask. down is the function that takes
 	// the operator's elements. The result takes its input: a func(T), or for a
 	// source a func() error, which passes all elements to down and returns.
@@ -72,6 +73,7 @@ func (p *Plan) add(n *node) {
 		}
 		in.from.consumers++
 	}
+	n.inherit()
 }
 
 // check returns all mistakes of the plan.
@@ -85,7 +87,7 @@ func (p *Plan) check() error {
 			faults = append(faults, fmt.Errorf("no operator takes the elements of %q: connect it to a sink, or remove it", n.name))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, p.checkGroups()...)...)
 }
 
 // newStream makes the stream of n's elements. The codec is that of the option

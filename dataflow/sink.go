@@ -17,9 +17,9 @@ const printBuffer = 32 << 10
 // in local mode. Each line begins with the number of the subtask: "2> text".
 func Print[T any](s Stream[T], format Format[T], o ...Option) {
 	p := s.out.node.plan
-	set := p.settle("print", optionName|optionParallelism, o)
+	set := p.settle("print", forSinks, o)
 	p.add(&node{
-		name: set.name, parallelism: set.parallelism, inputs: []connection{{from: s.out}},
+		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
 		attach: func(_ context.Context, c *chain, _ any) any {
 			stdout := c.subtask.Stdout()
 			prefix := strconv.Itoa(c.subtask.Index()+1) + "> "

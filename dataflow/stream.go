@@ -85,7 +85,7 @@ func transform[T, U any](
 	p := s.out.node.plan
 	set := p.settle(kind, forStreams, o)
 	n := &node{
-		name: set.name, parallelism: set.parallelism, inputs: []connection{{from: s.out}},
+		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
 		attach: func(_ context.Context, c *chain, down any) any {
 			return build(c.subtask, down.(func(U)))
 		},

@@ -29,7 +29,7 @@ func ReadTextWith(p *Plan, uris []string, o ...Option) Stream[[]byte] {
 	if len(uris) == 0 {
 		p.fault(fmt.Errorf("%s: no input is named", set.name))
 	}
-	n := &node{name: set.name, parallelism: set.parallelism, input: append([]string{}, uris...)}
+	n := &node{name: set.name, parallelism: set.parallelism, placement: set.placement, input: append([]string{}, uris...)}
 	n.attach = func(ctx context.Context, c *chain, down any) any {
 		emit := down.(func([]byte))
 		reader := lines.NewReader(c.subtask.FileSystem(), lines.Options{})
@@ -75,7 +75,7 @@ type ready = KV[int, string] // subtask, attempt
 // unless the option Overwrite is set.
 func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	p := s.out.node.plan
-	set := p.settle("write text", optionName|optionParallelism|optionOverwrite, o)
+	set := p.settle("write text", forSinks|optionOverwrite, o)
 	target := &textOutput{uri: uri}
 	if set.overwrite {
 		target.mode = output.Replace
@@ -84,7 +84,8 @@ func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 		p.fault(fmt.Errorf("%s: no output is named", set.name))
 	}
 	writer := &node{
-		name: set.name, parallelism: set.parallelism, inputs: []connection{{from: s.out}}, output: target,
+		name: set.name, parallelism: set.parallelism, placement: set.placement,
+		inputs: []connection{{from: s.out}}, output: target,
 		attach: func(ctx context.Context, c *chain, down any) any {
 			w := &textWriter{chain: c}
 			c.atClose(w.abort)

@@ -47,6 +47,7 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 		ID:          c.config.Graph.PublicID(jobgraph.VertexID(v)),
 		Name:        vertex.Name,
 		Parallelism: vertex.Parallelism,
+		Group:       c.config.Graph.SlotGroups()[vertex.Group].Name,
 		Status:      c.graph.VertexState(v),
 		Tasks:       c.graph.Counts(v),
 	}

@@ -131,8 +131,27 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 		}
 		g.Vertices = append(g.Vertices, vertex)
 	}
+	randomGroups(t, g)
 	g.Digest = g.ComputeDigest()
 	return g
+}
+
+// randomGroups divides the vertices among slot sharing groups, and co-locates some of them.
+func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
+	groups := rapid.IntRange(1, 2).Draw(t, "groups")
+	for i := range g.Vertices {
+		v := &g.Vertices[i]
+		group := jobgraph.Group{Name: fmt.Sprint("g", rapid.IntRange(1, groups).Draw(t, "group"))}
+		if v.Group = slices.Index(g.Groups, group); v.Group < 0 {
+			v.Group = len(g.Groups)
+			g.Groups = append(g.Groups, group)
+		}
+		for a := range i {
+			if other := &g.Vertices[a]; other.Group == v.Group && other.Parallelism == v.Parallelism && rapid.Bool().Draw(t, "co-located") {
+				g.CoLocations = append(g.CoLocations, jobgraph.CoLocation{A: jobgraph.VertexID(a), B: jobgraph.VertexID(i)})
+			}
+		}
+	}
 }
 
 // act performs one random action.
@@ -534,14 +553,21 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 			m.t.Fatalf("%s is deployed into slot %s, which its worker does not hold", id, deployed.Allocation)
 		}
 		for other, task := range m.tasks {
-			if other.Vertex == id.Vertex && task.slot == deployed.Allocation && !task.told {
+			if task.slot != deployed.Allocation || task.told {
+				continue
+			}
+			if other.Vertex == id.Vertex {
 				m.t.Fatalf("%s is deployed into slot %s, where %s has not ended", id, task.slot, other)
+			}
+			if g := m.config.Graph; g.Vertices[other.Vertex].Group != g.Vertices[id.Vertex].Group {
+				m.t.Fatalf("%s is deployed into slot %s, where %s of another slot sharing group has not ended", id, task.slot, other)
 			}
 		}
 		m.attempts[subtask] = id.Attempt
 		// A host that died meanwhile never starts it.
 		m.tasks[id] = &modelTask{worker: w, host: d.Host, slot: deployed.Allocation, over: !w.alive || w.host != d.Host}
 	}
+	m.checkCoLocations(d)
 	for _, p := range d.Placements {
 		for s, h := range p.HostIndex {
 			if h < 0 {
@@ -550,6 +576,21 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 			task := m.tasks[ids.ExecutionAttemptID{Vertex: p.Vertex, Subtask: s, Attempt: p.Attempts[s]}]
 			if task != nil && task.host != d.Hosts[h].Host { // nil: its own message follows in this step
 				m.t.Fatalf("v%d-s%d is said to be in %s but is in %s", p.Vertex, s, d.Hosts[h].Host, task.host)
+			}
+		}
+	}
+}
+
+// checkCoLocations checks that co-located subtasks come together, and in one slot.
+func (m *model) checkCoLocations(d msg.DeployTasks) {
+	slots := make(map[[2]int]ids.AllocationID)
+	for _, task := range d.Tasks {
+		slots[[2]int{task.Execution.Vertex, task.Execution.Subtask}] = task.Allocation
+	}
+	for _, pair := range m.config.Graph.CoLocations {
+		for s := range m.config.Graph.Vertices[pair.A].Parallelism {
+			if a, b := slots[[2]int{int(pair.A), s}], slots[[2]int{int(pair.B), s}]; a != b {
+				m.t.Fatalf("subtask %d of co-located vertices %d and %d is deployed into slots %q and %q", s, pair.A, pair.B, a, b)
 			}
 		}
 	}

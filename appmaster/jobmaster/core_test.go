@@ -38,8 +38,9 @@ func TestCoreTranscripts(t *testing.T) {
 
 // script drives a core by commands, as its transcripts have them:
 //
-//	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME]
+//	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME] [group=NAME]
 //	edge FROM TO [pointwise]
+//	colocate VERTEX VERTEX
 //	option NAME=VALUE                         of the job; these commands come before start
 //	start
 //	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
@@ -91,6 +92,8 @@ func (s *script) command(line string) []string {
 		s.vertex(args[1], s.number(args[2]), options)
 	case "edge":
 		s.edge(args[1:])
+	case "colocate":
+		s.graph.CoLocations = append(s.graph.CoLocations, jobgraph.CoLocation{A: jobgraph.VertexID(s.number(args[1])), B: jobgraph.VertexID(s.number(args[2]))})
 	case "option":
 		s.graph.Config = options
 	case "start":
@@ -124,6 +127,14 @@ func (s *script) vertex(name string, parallelism int, options map[string]string)
 		for i, host := range strings.Split(hosts, ",") {
 			v.Splits = append(v.Splits, jobgraph.Split{Base: "split" + strconv.Itoa(i), Hosts: []string{host}})
 		}
+	}
+	group := jobgraph.Group{Name: options["group"]}
+	if group.Name == "" {
+		group.Name = jobgraph.DefaultGroup
+	}
+	if v.Group = slices.Index(s.graph.Groups, group); v.Group < 0 {
+		v.Group = len(s.graph.Groups)
+		s.graph.Groups = append(s.graph.Groups, group)
 	}
 	s.graph.Vertices = append(s.graph.Vertices, v)
 }

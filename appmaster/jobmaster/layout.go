@@ -8,9 +8,12 @@ import (
 )
 
 // layout holds values that the JobGraph alone decides and that the core looks up often.
+//
+// The shared slots of a slot sharing group follow those of the group before it.
 type layout struct {
 	graph      *jobgraph.JobGraph
-	slots      int      // shared slots
+	first      []int    // the first shared slot of each group
+	slots      []int    // shared slots of each group
 	tasks      []int    // tasks in each shared slot
 	producers  [][]int  // vertices that each vertex reads from, ascending
 	isProducer []bool   // whether any vertex reads from this one
@@ -20,14 +23,19 @@ type layout struct {
 func newLayout(g *jobgraph.JobGraph) layout {
 	l := layout{
 		graph:      g,
-		slots:      g.Slots(),
+		slots:      g.GroupSlots(),
 		tasks:      make([]int, g.Slots()),
 		producers:  make([][]int, len(g.Vertices)),
 		isProducer: make([]bool, len(g.Vertices)),
 	}
+	next := 0
+	for _, slots := range l.slots {
+		l.first = append(l.first, next)
+		next += slots
+	}
 	for v, vertex := range g.Vertices {
 		for s := range vertex.Parallelism {
-			l.tasks[spread(s, vertex.Parallelism, l.slots)]++
+			l.tasks[l.shared(v, s)]++
 		}
 		for _, edge := range g.Inputs(jobgraph.VertexID(v)) {
 			l.producers[v] = append(l.producers[v], int(edge.From))
@@ -44,10 +52,13 @@ func newLayout(g *jobgraph.JobGraph) layout {
 
 // sharedSlot is the shared slot of an execution.
 func (l *layout) sharedSlot(e *executiongraph.Execution) int {
-	return spread(e.ID.Subtask, l.graph.Vertices[e.ID.Vertex].Parallelism, l.slots)
+	return l.shared(e.ID.Vertex, e.ID.Subtask)
 }
 
-// spread gives the shared slot of a subtask. The subtasks of a vertex with fewer subtasks than
-// slots are spread over the slots, so that they run on different workers. Subtasks i of vertices
-// with equal parallelism share a slot.
-func spread(subtask, parallelism, slots int) int { return subtask * slots / parallelism }
+// shared is the shared slot of a subtask. The subtasks of a vertex with fewer subtasks than its
+// group has slots are spread over these slots, so that they run on different workers. Subtasks i of
+// vertices of one group with equal parallelism share a slot; co-location relies on this.
+func (l *layout) shared(vertex, subtask int) int {
+	v := &l.graph.Vertices[vertex]
+	return l.first[v.Group] + subtask*l.slots[v.Group]/v.Parallelism
+}

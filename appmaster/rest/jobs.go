@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -32,8 +34,11 @@ func jobStatuses() []msg.JobStatus {
 	}
 }
 
-// slotSharingGroup is the group of all vertices.
-const slotSharingGroup = "00000000000000000000000000000000"
+// slotSharingGroup returns the id of a slot sharing group. It depends only on the group's name.
+func slotSharingGroup(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
+}
 
 // jobID reads the path's job id.
 func jobID(r *http.Request) (ids.JobID, error) { return parseJobID(r.PathValue("job")) }
@@ -148,7 +153,7 @@ func jobDetailsOf(d msg.JobDetails, now time.Time) restapi.JobDetailsInfo {
 
 func vertexOf(v msg.VertexDetails, now time.Time) restapi.VertexInfo {
 	info := restapi.VertexInfo{
-		ID: v.ID, SlotSharingGroupID: slotSharingGroup, Name: v.Name,
+		ID: v.ID, SlotSharingGroupID: slotSharingGroup(v.Group), Name: v.Name,
 		MaxParallelism: v.Parallelism, Parallelism: v.Parallelism,
 		Status:    v.Status,
 		StartTime: millis(v.Start), EndTime: millis(v.End), Duration: elapsed(v.Start, v.End, now),

@@ -126,6 +126,9 @@ func picture(plan restapi.JobPlan, columns int) string {
 			fmt.Fprintf(&b, "%s%*s ▼\n", strings.Join(above, ""), width, "")
 		}
 		text := fmt.Sprintf("%s, parallelism %d", node.Description, node.Parallelism)
+		if node.SlotSharingGroup != "" {
+			text += ", slot sharing group " + node.SlotSharingGroup
+		}
 		if beside != nil {
 			text += ", reads " + strings.Join(beside, ", ")
 		}

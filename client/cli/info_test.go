@@ -37,6 +37,9 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
   ▼
 3 write, parallelism 3
 `},
+		"a slot sharing group": {[]restapi.PlanNode{{Description: "train", Parallelism: 2, SlotSharingGroup: "gpu"}}, `
+1 train, parallelism 2, slot sharing group gpu
+`},
 		"two inputs, one of them the neighbour": {[]restapi.PlanNode{
 			node("a", "read left", 1), node("b", "read right", 2), node("c", "count", 3, input("a", "HASH"), input("b", "FORWARD")),
 		}, `

@@ -23,22 +23,28 @@ func sortEdges(edges []Edge, end func(Edge) (VertexID, int)) {
 }
 
 // ComputeDigest returns the digest of the graph's shape: SHA-256 in lower-case hex. It
-// leaves out splits, outputs, config, arguments and the name shown to users.
+// leaves out splits, outputs, config, arguments, the name shown to users, and the resources of groups.
 func (g *JobGraph) ComputeDigest() string {
 	type vertex struct {
 		Operators   []string
 		Parallelism int
 		Source      bool
 		Collect     string
+		Group       string
 	}
+	groups := g.SlotGroups()
 	shape := struct {
 		ProtocolVersion int
 		Job             string
 		Vertices        []vertex
 		Edges           []Edge
-	}{g.ProtocolVersion, g.Job, make([]vertex, len(g.Vertices)), g.Edges}
+		CoLocations     []CoLocation
+	}{g.ProtocolVersion, g.Job, make([]vertex, len(g.Vertices)), g.Edges, g.CoLocations}
 	for i, v := range g.Vertices {
-		shape.Vertices[i] = vertex{v.Operators, v.Parallelism, v.Source, v.Collect}
+		shape.Vertices[i] = vertex{v.Operators, v.Parallelism, v.Source, v.Collect, ""}
+		if v.Group >= 0 && v.Group < len(groups) { // otherwise the graph is not valid
+			shape.Vertices[i].Group = groups[v.Group].Name
+		}
 	}
 	text, err := json.Marshal(shape)
 	if err != nil { // strings and numbers only: cannot fail
@@ -95,6 +101,9 @@ func (g *JobGraph) Validate() error {
 				}
 			}
 		}
+	}
+	if err := g.validateGroups(); err != nil {
+		return err
 	}
 	if digest := g.ComputeDigest(); digest != g.Digest {
 		return fmt.Errorf("%w: digest %s does not match the graph's %s", ErrInvalid, g.Digest, digest)

@@ -20,6 +20,9 @@ func FuzzValidate(f *testing.F) {
 	for _, change := range []func(*jobgraph.JobGraph){
 		func(*jobgraph.JobGraph) {},
 		func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 1 << 40 },
+		func(g *jobgraph.JobGraph) {
+			g.Groups, g.Vertices[2].Group = []jobgraph.Group{{Name: "a"}, {Name: "b"}}, 1
+		},
 		func(g *jobgraph.JobGraph) { g.Edges[1].From = -1 },
 		func(g *jobgraph.JobGraph) { g.Edges = append(g.Edges, g.Edges[0]) },
 	} {
@@ -85,7 +88,7 @@ func checkGraph(t *testing.T, g *jobgraph.JobGraph) {
 			}
 		}
 	}
-	if ends != 2*len(g.Edges) || g.Slots() < 1 || g.Slots() > jobgraph.MaxParallelism || subtasks > jobgraph.MaxSubtasks {
+	if ends != 2*len(g.Edges) || g.Slots() < 1 || g.Slots() > jobgraph.MaxSubtasks || subtasks > jobgraph.MaxSubtasks {
 		t.Errorf("%d of %d ends of edges, %d slots, %d subtasks", ends, 2*len(g.Edges), g.Slots(), subtasks)
 	}
 }

@@ -8,7 +8,7 @@ package jobgraph
 
 // ProtocolVersion is the version that client, AM, TaskExecutor and program must have in common.
 // Each sends it in its hello; the JobGraph and the handshake of the exchange hold it too.
-const ProtocolVersion = 2
+const ProtocolVersion = 3
 
 // Bounds of a job. The ApplicationMaster needs memory for each subtask.
 const (
@@ -29,10 +29,14 @@ type JobGraph struct {
 	Args            []byte   `json:"args"` // the plan function's arguments, JSON
 	Vertices        []Vertex `json:"vertices"`
 	Edges           []Edge   `json:"edges"`
+	// Groups are the slot sharing groups; see SlotGroups.
+	Groups []Group `json:"groups,omitempty"`
+	// CoLocations are the pairs of vertices whose subtasks share slots.
+	CoLocations []CoLocation `json:"coLocations,omitempty"`
 	// Config holds the options that were in force when the job was planned
 	// (restart-strategy.*, parallelism.default, …), as text under Flink's names.
 	Config map[string]string `json:"config,omitempty"`
-	// Digest identifies vertices, edges, types and parallelism; see ComputeDigest. From the same
+	// Digest identifies vertices, edges, types, groups and parallelism; see ComputeDigest. From the same
 	// arguments, two processes with the same digest build the same tasks.
 	Digest string `json:"digest"`
 }
@@ -46,6 +50,8 @@ type Vertex struct {
 	Name        string   `json:"name"`      // the operators' names joined by " -> "
 	Operators   []string `json:"operators"` // head first
 	Parallelism int      `json:"parallelism"`
+	// Group is the vertex's slot sharing group, an index in JobGraph.SlotGroups.
+	Group int `json:"group,omitempty"`
 	// Source is true if the vertex reads splits, and false if it reads edges.
 	Source bool `json:"source,omitempty"`
 	// Splits are the input of a source vertex, in the order in which the JobMaster hands them
@@ -150,14 +156,4 @@ func (g *JobGraph) edges(end func(Edge) (VertexID, int), v VertexID) []Edge {
 	}
 	sortEdges(found, end)
 	return found
-}
-
-// Slots returns the number of slots that the whole job needs to run at once. All vertices share
-// slots: a slot holds one subtask of each vertex.
-func (g *JobGraph) Slots() int {
-	most := 0
-	for _, v := range g.Vertices {
-		most = max(most, v.Parallelism)
-	}
-	return most
 }

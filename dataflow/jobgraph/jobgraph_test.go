@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
@@ -26,6 +29,29 @@ func wordCount() jobgraph.JobGraph {
 	return g
 }
 
+// inGroups puts the second vertex into the second group.
+func inGroups(g *jobgraph.JobGraph, names ...string) {
+	for _, name := range names {
+		g.Groups = append(g.Groups, jobgraph.Group{Name: name})
+	}
+	g.Vertices[1].Group = 1
+}
+
+// TestSlotsAreCountedByGroup would catch a job that waits for too few slots: groups share none.
+func TestSlotsAreCountedByGroup(t *testing.T) {
+	g := wordCount()
+	if n := g.Slots(); n != 4 {
+		t.Errorf("%d slots in one group, want 4", n)
+	}
+	inGroups(&g, "default", "heavy")
+	if diff := cmp.Diff([]int{4, 2}, g.GroupSlots()); diff != "" {
+		t.Errorf("slots of the groups (-want +got):\n%s", diff)
+	}
+	if n := g.Slots(); n != 6 {
+		t.Errorf("%d slots in two groups, want 6", n)
+	}
+}
+
 // TestDigestIsOfTheShape would catch a host that refuses its own job, or accepts
 // another job.
 func TestDigestIsOfTheShape(t *testing.T) {
@@ -41,6 +67,9 @@ func TestDigestIsOfTheShape(t *testing.T) {
 		{"parallelism counts", func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 3 }, false},
 		{"operators count", func(g *jobgraph.JobGraph) { g.Vertices[1].Operators[0] = "sum" }, false},
 		{"types count", func(g *jobgraph.JobGraph) { g.Edges[0].Type = "kv[bytes,int32]" }, false},
+		{"the group counts", func(g *jobgraph.JobGraph) { inGroups(g, "default", "heavy") }, false},
+		{"the name of the default group is implied", func(g *jobgraph.JobGraph) { g.Groups = []jobgraph.Group{{Name: jobgraph.DefaultGroup}} }, true},
+		{"co-location counts", func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 2}} }, false},
 		{"the plan function counts", func(g *jobgraph.JobGraph) { g.Job = "other" }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,15 +124,30 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		"a split beyond its file": func(g *jobgraph.JobGraph) {
 			g.Vertices[0].Splits = []jobgraph.Split{{Parts: []jobgraph.Part{{Offset: 1, Length: math.MaxInt64, FileLength: 2}}}}
 		},
-		"a vertex with no input":      func(g *jobgraph.JobGraph) { g.Edges = g.Edges[:1] },
-		"a source with an input":      func(g *jobgraph.JobGraph) { g.Vertices[1].Source = true },
-		"an edge backwards":           func(g *jobgraph.JobGraph) { g.Edges[1].From, g.Edges[1].To = 2, 1 },
-		"an edge to nowhere":          func(g *jobgraph.JobGraph) { g.Edges[1].To = 9 },
-		"an edge from below nowhere":  func(g *jobgraph.JobGraph) { g.Edges[0].From = -1 },
-		"ports with a gap":            func(g *jobgraph.JobGraph) { g.Edges[1].Output = 1 },
-		"pointwise of different size": func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = jobgraph.Pointwise },
-		"an unknown pattern":          func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = "star" },
-		"collecting in parallel":      func(g *jobgraph.JobGraph) { g.Vertices[1].Collect = "words" },
+		"a vertex with no input":       func(g *jobgraph.JobGraph) { g.Edges = g.Edges[:1] },
+		"a source with an input":       func(g *jobgraph.JobGraph) { g.Vertices[1].Source = true },
+		"an edge backwards":            func(g *jobgraph.JobGraph) { g.Edges[1].From, g.Edges[1].To = 2, 1 },
+		"an edge to nowhere":           func(g *jobgraph.JobGraph) { g.Edges[1].To = 9 },
+		"an edge from below nowhere":   func(g *jobgraph.JobGraph) { g.Edges[0].From = -1 },
+		"ports with a gap":             func(g *jobgraph.JobGraph) { g.Edges[1].Output = 1 },
+		"pointwise of different size":  func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = jobgraph.Pointwise },
+		"an unknown pattern":           func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = "star" },
+		"a group that does not exist":  func(g *jobgraph.JobGraph) { g.Vertices[1].Group = 1 },
+		"a group below none":           func(g *jobgraph.JobGraph) { g.Vertices[1].Group = -1 },
+		"a group without a name":       func(g *jobgraph.JobGraph) { inGroups(g, "default", "") },
+		"a group with an endless name": func(g *jobgraph.JobGraph) { inGroups(g, "default", strings.Repeat("x", 257)) },
+		"two groups of one name":       func(g *jobgraph.JobGraph) { inGroups(g, "a", "a") },
+		"a group without a vertex":     func(g *jobgraph.JobGraph) { inGroups(g, "a", "b", "c") },
+		"too many groups":              func(g *jobgraph.JobGraph) { inGroups(g, make([]string, jobgraph.MaxGroups+1)...) },
+		"co-location of other widths":  func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 0, B: 1}} },
+		"co-location across groups": func(g *jobgraph.JobGraph) {
+			g.Vertices[0].Parallelism = 2
+			inGroups(g, "a", "b")
+			g.CoLocations = []jobgraph.CoLocation{{A: 0, B: 1}}
+		},
+		"co-location with itself":  func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 1}} },
+		"co-location with nothing": func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 3}} },
+		"collecting in parallel":   func(g *jobgraph.JobGraph) { g.Vertices[1].Collect = "words" },
 		"collecting two as one": func(g *jobgraph.JobGraph) {
 			one := jobgraph.Vertex{Parallelism: 1, Source: true, Collect: "words"}
 			g.Vertices = append(g.Vertices, one, one)

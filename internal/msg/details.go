@@ -43,6 +43,7 @@ type VertexDetails struct {
 	ID          string // 32 hex digits, as Flink's vertex ids
 	Name        string
 	Parallelism int
+	Group       string         // its slot sharing group
 	Status      ExecutionState // the state that describes its tasks best
 	Start, End  time.Time
 	Tasks       map[ExecutionState]int

@@ -30,6 +30,9 @@ type PlanNode struct {
 	Description         string      `json:"description"`
 	Inputs              []PlanInput `json:"inputs,omitempty"`
 	OptimizerProperties struct{}    `json:"optimizer_properties"`
+	// SlotSharingGroup is the name of the vertex's slot sharing group, unless it is the default
+	// group.
+	SlotSharingGroup string `json:"slotSharingGroup,omitempty"`
 }
 
 // PlanInput is an input of a vertex of a plan.
@@ -47,9 +50,10 @@ const noJob ids.JobID = "00000000000000000000000000000000"
 func PlanOf(g *jobgraph.JobGraph) JobPlan {
 	details := msg.JobDetails{Vertices: make([]msg.VertexDetails, len(g.Vertices))}
 	details.ID, details.Name = noJob, g.Name
+	groups := g.SlotGroups()
 	for i, v := range g.Vertices {
 		id := jobgraph.VertexID(i)
-		vertex := msg.VertexDetails{ID: g.PublicID(id), Name: v.Name, Parallelism: v.Parallelism}
+		vertex := msg.VertexDetails{ID: g.PublicID(id), Name: v.Name, Parallelism: v.Parallelism, Group: groups[v.Group].Name}
 		for _, edge := range g.Inputs(id) {
 			vertex.Inputs = append(vertex.Inputs, msg.VertexInput{Vertex: g.PublicID(edge.From), Pattern: edge.Pattern})
 		}
@@ -63,6 +67,9 @@ func PlanOfJob(d msg.JobDetails) JobPlan {
 	plan := JobPlan{ID: d.ID, Name: d.Name, Type: JobTypeBatch, Nodes: make([]PlanNode, 0, len(d.Vertices))}
 	for _, v := range d.Vertices {
 		node := PlanNode{ID: v.ID, Parallelism: v.Parallelism, Description: v.Name}
+		if v.Group != jobgraph.DefaultGroup {
+			node.SlotSharingGroup = v.Group
+		}
 		for i, in := range v.Inputs {
 			strategy := "HASH"
 			if in.Pattern == jobgraph.Pointwise {

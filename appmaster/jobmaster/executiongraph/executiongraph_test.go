@@ -33,6 +33,11 @@ func pointwise(from, to jobgraph.VertexID) jobgraph.Edge {
 	return jobgraph.Edge{From: from, To: to, Pattern: jobgraph.Pointwise}
 }
 
+func coLocated(g *jobgraph.JobGraph, a, b jobgraph.VertexID) *jobgraph.JobGraph {
+	g.CoLocations = append(g.CoLocations, jobgraph.CoLocation{A: a, B: b})
+	return g
+}
+
 func members(g *Graph) [][]string {
 	regions := make([][]string, g.Regions())
 	for r := range regions {
@@ -63,6 +68,9 @@ func TestRegions(t *testing.T) {
 		"two jobs in one graph stay apart": {
 			job([]int{1, 1, 2, 2}, allToAll(0, 1), pointwise(2, 3)),
 			[][]string{{"0/0", "1/0"}, {"2/0", "3/0"}, {"2/1", "3/1"}},
+		},
+		"a co-location joins pairs": {
+			coLocated(job([]int{2, 2}), 0, 1), [][]string{{"0/0", "1/0"}, {"0/1", "1/1"}},
 		},
 		"a gather at the end joins what was apart": {
 			job([]int{2, 2, 1}, pointwise(0, 1), allToAll(1, 2)),

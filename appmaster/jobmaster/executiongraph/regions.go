@@ -7,9 +7,9 @@ import (
 )
 
 // A pipelined region is a set of executions that must run at the same time, because they read each
-// other's output. It is deployed as a whole. If one of its executions fails, the whole region
-// restarts. All edges are pipelined, so regions are the connected components of the graph, and no
-// edge leaves a region.
+// other's output, or in the same slots. It is deployed as a whole. If one of its executions fails,
+// the whole region restarts. All edges are pipelined, so regions are the connected components of the
+// graph, in which co-locations count as edges, and no edge leaves a region.
 
 // Regions is the number of pipelined regions. They are numbered by their first
 // execution.
@@ -50,6 +50,11 @@ func (g *Graph) divide() {
 			for s := range g.job.Vertices[edge.From].Parallelism {
 				sets.join(from+s, to+s)
 			}
+		}
+	}
+	for _, pair := range g.job.CoLocations {
+		for s := range g.job.Vertices[pair.A].Parallelism {
+			sets.join(g.first[pair.A]+s, g.first[pair.B]+s)
 		}
 	}
 	number := make(map[int]int) // of a set's representative
