@@ -250,7 +250,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: StartWorkerMaxFailureRate, Default: "10", Range: Range{Above: "0"}, Origin: flink, Doc: "If more starts of TaskExecutors than this fail in a minute, starts pause."},
 	{Key: StartWorkerRetryInterval, Default: "3 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Length of the pause after too many failed starts."},
 	{Key: SlotsMax, Default: unlimited, Range: Range{Least: "1"}, Origin: flink, Doc: "Most slots of the cluster."},
-	{Key: SlotRequestTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A job fails if it does not get its slots within this time."},
+	{Key: SlotRequestTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "If no part of a job gets its slots within this time, the waiting tasks fail, and the restart strategy decides. Flink uses this time for streaming and batch requests; a job of Bobbin waits as batch requests do, while another part of it runs."},
 	{Key: SlotIdleTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A job returns a slot that it does not use for this time."},
 
 	{Section: "Restarts", Key: RestartStrategy, Default: "fixed-delay", Choices: []string{"none", "fixed-delay", "failure-rate", "exponential-delay"}, Also: []string{"off=none", "disable=none", "fixeddelay=fixed-delay", "failurerate=failure-rate", "exponentialdelay=exponential-delay"}, Origin: flink + ": none without checkpoints", Doc: "Strategy for restarts after a task has failed."},
