@@ -22,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
 // runLocal runs the driver on a cluster in this process. given is the text of its options. parent is told when
@@ -90,7 +91,7 @@ type local struct {
 }
 
 // Execute runs one job on a cluster of its own.
-func (l *local) Execute(ctx context.Context, x dataflow.Execution) (result dataflow.ExecutionResult, err error) {
+func (l *local) Execute(ctx context.Context, x dataflow.Execution) (dataflow.ExecutionResult, error) {
 	l.parent.JobBegins()
 	defer l.parent.JobEnds()
 	for _, warning := range x.Graph.Warnings() {
@@ -98,24 +99,13 @@ func (l *local) Execute(ctx context.Context, x dataflow.Execution) (result dataf
 	}
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
-	cluster, err := minicluster.Start(ctx, minicluster.Options{
-		Config: l.options, Slots: x.Graph.Slots(), Program: ownProgram{}, FileSystem: l.files,
-		Stdout: l.say.Beside(os.Stdout), Logger: silent,
-	})
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, cluster.Close()) }()
+	workers, slots := minicluster.Sizes(l.options, x.Graph.Slots())
 	watch := watcher{say: l.say, input: progress.Input(&x.Graph)}
-	ended, err := cluster.Execute(ctx, &x.Graph, x.Collected, watch.show)
-	l.say.Finish()
-	if err != nil {
-		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, err)
-	}
-	if ended.Failure != nil {
-		return result, fmt.Errorf("job %s is %s: %w", x.Graph.Name, ended.Status, ended.Failure)
-	}
-	return dataflow.ExecutionResult{JobID: string(ended.Job), Duration: ended.Duration, Counters: ended.Counters}, nil
+	defer l.say.Finish()
+	return minicluster.Run(ctx, minicluster.Options{
+		Config: l.options, Workers: workers, Slots: slots, Program: taskhost.Registered{}, FileSystem: l.files,
+		Stdout: l.say.Beside(os.Stdout), Logger: silent,
+	}, x, watch.show)
 }
 
 // watcher shows the progress of one job.

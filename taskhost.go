@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
@@ -23,7 +22,7 @@ import (
 func runTaskHost(conn net.Conn) int {
 	var log io.Closer = io.NopCloser(nil)
 	err := taskhost.Run(context.Background(), control.New(conn, msg.TaskExecutorToHost), taskhost.Options{
-		Program: ownProgram{},
+		Program: taskhost.Registered{},
 		Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
 			logger, file, err := logging.Open(start.LogDir, "taskhost-"+string(start.Job.ID), start.LogLevel)
 			if err != nil {
@@ -71,16 +70,4 @@ func (h *heldTokens) update(marshalled msg.Secret) error {
 	}
 	h.Store(tokens)
 	return nil
-}
-
-// ownProgram builds the tasks of the jobs that are registered in this process.
-type ownProgram struct{}
-
-// Compile builds a job.
-func (ownProgram) Compile(job string, args []byte, parallelism int, config map[string]string) (taskhost.Compiled, error) {
-	compiled, err := dataflow.Compile(job, args, dataflow.PlanOptions{Parallelism: parallelism, Config: config})
-	if err != nil {
-		return taskhost.Compiled{}, err
-	}
-	return taskhost.Compiled{Graph: compiled.Graph, Tasks: compiled.Tasks}, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
 // TestAWorkerWithThousandsOfSlots would catch a lost worker because its slots are requested one by one, more
@@ -116,7 +117,7 @@ func countWith(t *testing.T, parallelism int) cost {
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
 	cluster, err := minicluster.Start(t.Context(), minicluster.Options{
-		Config: settings, Slots: parallelism, Program: program{}, FileSystem: files, Stdout: t.Output(), Logger: silent,
+		Config: settings, Workers: 1, Slots: parallelism, Program: taskhost.Registered{}, FileSystem: files, Stdout: t.Output(), Logger: silent,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package minicluster runs a whole cluster in one process: the ApplicationMaster's roles, a TaskExecutor and
-// its task hosts. All are goroutines, and exchange the same messages as processes do. It is for programs that a
+// Package minicluster runs a whole cluster in one process: the ApplicationMaster's roles, TaskExecutors and
+// their task hosts. All are goroutines, and exchange the same messages as processes do. It is for programs that a
 // user starts by hand, and for tests.
 //
 // A Cluster owns all these goroutines; Close ends them and waits. The only port that it opens is the data
@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -27,15 +28,30 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
-// Options describe a cluster. All fields are required.
+// Options describe a cluster. All fields except Process are required.
 type Options struct {
 	Config config.Config
-	// Slots is the number of slots of the only worker: the largest parallelism of a job.
-	Slots      int
-	Program    taskhost.Program
-	FileSystem filesystem.FileSystem // the caller closes it
-	Stdout     io.Writer             // of print sinks
-	Logger     logrus.FieldLogger
+	// Workers is the largest number of workers, and Slots the number of slots of each: see Sizes. Workers start
+	// when a job needs their slots.
+	Workers, Slots int
+	Program        taskhost.Program
+	FileSystem     filesystem.FileSystem // the caller closes it
+	Stdout         io.Writer             // of print sinks
+	Logger         logrus.FieldLogger
+	// Process is called for each worker that starts. The worker then has this Process in place of Program and
+	// FileSystem, and may be killed. It must not block.
+	Process func(*Worker) Process
+}
+
+// Sizes says how the options divide slots over workers, as those of Flink's MiniCluster do: there are
+// local.number-taskmanager workers of taskmanager.numberOfTaskSlots slots. If the slots are not set, each worker
+// has an equal part of these slots, rounded up.
+func Sizes(c config.Config, slots int) (workers, each int) {
+	workers = c.Int(config.LocalTaskManagers)
+	if c.IsSet(config.TaskSlots) {
+		return workers, c.Int(config.TaskSlots)
+	}
+	return workers, (max(slots, 1) + workers - 1) / workers
 }
 
 // Cluster is a running cluster. Its methods may be called from any goroutine.
@@ -70,6 +86,24 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		}
 	}()
 	return c, nil
+}
+
+// Run runs one job to its end on a cluster of its own, as Execute does. If the job does not finish, the error wraps
+// its *msg.Failure.
+func Run(ctx context.Context, o Options, x dataflow.Execution, watch func(msg.JobDetails)) (result dataflow.ExecutionResult, err error) {
+	cluster, err := Start(ctx, o)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	ended, err := cluster.Execute(ctx, &x.Graph, x.Collected, watch)
+	if err != nil {
+		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, err)
+	}
+	if ended.Failure != nil {
+		return result, fmt.Errorf("job %s is %s: %w", x.Graph.Name, ended.Status, ended.Failure)
+	}
+	return dataflow.ExecutionResult{JobID: string(ended.Job), Duration: ended.Duration, Counters: ended.Counters}, nil
 }
 
 // Close ends the cluster, with all running jobs.

@@ -73,16 +73,6 @@ var (
 	})
 )
 
-type program struct{}
-
-func (program) Compile(job string, args []byte, parallelism int, config map[string]string) (taskhost.Compiled, error) {
-	c, err := dataflow.Compile(job, args, dataflow.PlanOptions{Parallelism: parallelism, Config: config})
-	if err != nil {
-		return taskhost.Compiled{}, err
-	}
-	return taskhost.Compiled{Graph: c.Graph, Tasks: c.Tasks}, nil
-}
-
 func options(t *testing.T) config.Config {
 	t.Helper()
 	c, err := config.New(config.Layer{Source: "test", Values: map[string]string{
@@ -101,7 +91,7 @@ func start(t *testing.T, files *dataflowtest.Files) *minicluster.Cluster {
 	silent.SetOutput(io.Discard)
 	silent.SetLevel(logrus.DebugLevel) // so that the logging code runs
 	c, err := minicluster.Start(t.Context(), minicluster.Options{
-		Config: options(t), Slots: slots, Program: program{}, FileSystem: files, Stdout: t.Output(), Logger: silent,
+		Config: options(t), Workers: 1, Slots: slots, Program: taskhost.Registered{}, FileSystem: files, Stdout: t.Output(), Logger: silent,
 	})
 	if err != nil {
 		t.Fatal(err)

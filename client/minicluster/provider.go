@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
-	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
 // programHash stands for the program of this process, which every worker has.
@@ -24,16 +22,32 @@ const programHash = "local"
 // loopback is the address of the one node.
 const loopback = "127.0.0.1"
 
-// provider starts workers as goroutines.
+// provider starts workers as goroutines, at most Options.Workers at a time.
 type provider struct {
 	options Options
 	mux     *rolerpc.Mux
 	orders  chan resourcemanager.Orders // from Order to Run, which may start later; never closed
+	ended   chan completion             // from the workers to Run
 	workers sync.WaitGroup
+
+	// Only Run uses what follows.
+	running map[ids.ResourceID]*Worker // started, and neither ended nor released
+	ordered resourcemanager.Orders
+	started int
+	refused bool // the ResourceManager knows that there is no room for all ordered workers
+}
+
+// completion says that a worker has ended. Its goroutines may still run if it was killed.
+type completion struct {
+	worker ids.ResourceID
+	cause  string
 }
 
 func newProvider(o Options) *provider {
-	return &provider{options: o, orders: make(chan resourcemanager.Orders)}
+	return &provider{
+		options: o, orders: make(chan resourcemanager.Orders), ended: make(chan completion),
+		running: make(map[ids.ResourceID]*Worker),
+	}
 }
 
 // Order hands orders to Run.
@@ -50,105 +64,117 @@ func (d *provider) Deregister(context.Context, msg.ApplicationStatus, string) er
 // Run starts and ends workers as ordered, and ends them all when ctx ends.
 func (d *provider) Run(ctx context.Context, report resourcemanager.Report) error {
 	defer d.workers.Wait()
-	if err := report(ctx, resourcemanager.NodesChanged{Nodes: []string{loopback}}); err != nil {
-		return nil
-	}
-	started := 0
-	release := make(map[ids.ResourceID]context.CancelFunc)
+	events := []resourcemanager.WorkerEvent{resourcemanager.NodesChanged{Nodes: []string{loopback}}}
 	for {
-		var orders resourcemanager.Orders
+		if len(events) > 0 && report(ctx, events...) != nil {
+			return nil // the cluster has ended
+		}
+		events = nil
 		select {
-		case orders = <-d.orders:
+		case d.ordered = <-d.orders:
+			for _, r := range d.ordered.Release {
+				if w := d.running[r.Worker]; w != nil {
+					delete(d.running, r.Worker)
+					w.end(nil)
+				}
+			}
+		case e := <-d.ended:
+			if d.running[e.worker] != nil { // it was not released
+				delete(d.running, e.worker)
+				events = append(events, resourcemanager.WorkerCompleted{Worker: e.worker, Cause: e.cause})
+			}
 		case <-ctx.Done():
 			return nil
 		}
-		for _, r := range orders.Release {
-			if end, running := release[r.Worker]; running {
-				end()
-				delete(release, r.Worker)
-			}
-		}
-		for ; started < orders.Total; started++ {
-			id := ids.ResourceID("local-" + strconv.Itoa(started+1))
-			if err := report(ctx, resourcemanager.WorkerStarting{Worker: id, Host: loopback}); err != nil {
+		for d.started < d.ordered.Total && d.living() < d.options.Workers {
+			d.started++
+			id := ids.ResourceID("local-" + strconv.Itoa(d.started))
+			// A worker may register only after the ResourceManager knows it.
+			if report(ctx, append(events, resourcemanager.WorkerStarting{Worker: id, Host: loopback})...) != nil {
 				return nil
 			}
-			running, end := context.WithCancel(ctx)
-			release[id] = end
-			d.workers.Go(func() {
-				defer end()
-				cause := "ended"
-				if err := d.worker(running, id, orders.Spec); err != nil {
-					cause = err.Error()
-				}
-				if running.Err() == nil {
-					_ = report(ctx, resourcemanager.WorkerCompleted{Worker: id, Cause: cause}) // an error means that the cluster has ended
-				}
-			})
+			events = nil
+			d.running[id] = d.start(ctx, id)
 		}
+		events = append(events, d.refusal()...)
 	}
 }
 
-// worker is the life of one TaskExecutor.
-func (d *provider) worker(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec) error {
-	roles := rolerpc.NewLocal(d.mux, rolerpc.LocalConfig{
+// living counts the workers that have not been killed. The ResourceManager may miss a killed worker before its
+// end is reported, and order another one.
+func (d *provider) living() (n int) {
+	for _, w := range d.running {
+		if !w.dying.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// refusal tells the ResourceManager when there is no room for the ordered workers, and when there is some again.
+// Otherwise a job would wait for slots that never come, until slot.request.timeout.
+func (d *provider) refusal() []resourcemanager.WorkerEvent {
+	switch full := d.started < d.ordered.Total; {
+	case full && !d.refused:
+		d.refused = true
+		return []resourcemanager.WorkerEvent{resourcemanager.WorkersRefused{Reason: fmt.Sprintf(
+			"a local run has %d TaskExecutors (%s) with %d slots each (%s): raise one of these options, or lower the parallelism",
+			d.options.Workers, config.LocalTaskManagers.Name(), d.options.Slots, config.TaskSlots.Name())}}
+	case !full && d.refused:
+		d.refused = false
+		return []resourcemanager.WorkerEvent{resourcemanager.RefusalEnded{}, resourcemanager.OrdersTaken{}}
+	}
+	return nil
+}
+
+// start starts a worker. It reports its end to Run.
+func (d *provider) start(ctx context.Context, id ids.ResourceID) *Worker {
+	living, end := context.WithCancelCause(ctx)
+	w := &Worker{end: end, roles: rolerpc.NewLocal(d.mux, rolerpc.LocalConfig{
 		Dialer:   rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: id}},
 		Listener: rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}},
 		Logger:   d.options.Logger,
+	})}
+	process := Process{Program: d.options.Program, FileSystem: d.options.FileSystem}
+	if d.options.Process != nil {
+		w.wires = new(wires)
+		process = d.options.Process(w)
+	}
+	ended := func(err error) {
+		c := completion{id, "ended"}
+		if err != nil {
+			c.cause = err.Error()
+		}
+		select {
+		case d.ended <- c:
+		case <-ctx.Done():
+		}
+	}
+	d.workers.Go(func() {
+		<-living.Done()
+		if w.Killed() { // its goroutines may live longer
+			ended(ErrKilled)
+		}
 	})
+	d.workers.Go(func() {
+		err := errors.Join(d.execute(living, id, w.roles, hosts{process, d.options.Stdout, d.options.Logger, w.wires}), w.roles.Close())
+		end(nil)
+		ended(err)
+	})
+	return w
+}
+
+// execute runs a TaskExecutor.
+func (d *provider) execute(ctx context.Context, id ids.ResourceID, roles taskexecutor.Connector, hosts taskexecutor.HostStarter) error {
 	executor, err := taskexecutor.New(taskexecutor.Config{
-		Resource: id, Node: loopback, Slots: spec.Slots, VCores: spec.VCores,
+		Resource: id, Node: loopback, Slots: d.options.Slots, VCores: d.options.Slots,
 		Programs: map[string]string{programHash: ""},
 		IDs:      ids.Random(), Options: taskexecutor.OptionsFrom(d.options.Config),
 	}, taskexecutor.Environment{
-		Roles: roles, Hosts: hosts{d.options}, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
+		Roles: roles, Hosts: hosts, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
 	})
 	if err != nil {
-		return errors.Join(err, roles.Close())
+		return err
 	}
-	return errors.Join(executor.Run(ctx), roles.Close())
-}
-
-// hosts starts task hosts as goroutines.
-type hosts struct{ options Options }
-
-// Start starts a task host.
-func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
-	near, far := net.Pipe()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	started := &host{conn: near, cancel: cancel, ended: make(chan error, 1)}
-	go func() { // ends with its control connection, or by Kill
-		started.ended <- taskhost.Run(ctx, control.New(far, msg.TaskExecutorToHost), taskhost.Options{
-			Program: h.options.Program,
-			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
-				return taskhost.Surroundings{
-					Files: h.options.FileSystem, CloseFiles: func() error { return nil }, // the caller of the cluster closes them
-					Logger: h.options.Logger.WithField("host", spec.Host),
-				}, nil
-			},
-			Stdout: h.options.Stdout,
-		})
-	}()
-	return started, nil
-}
-
-// host is a task host in this process.
-type host struct {
-	conn   net.Conn
-	cancel context.CancelFunc
-	ended  chan error
-}
-
-func (h *host) Control() control.Channel { return taskexecutor.Controlling(h.conn) }
-func (h *host) PID() int                 { return 0 }
-func (h *host) Kill()                    { h.cancel() }
-
-// Wait waits for the host's goroutines.
-func (h *host) Wait() taskexecutor.Exit {
-	err := <-h.ended
-	h.cancel()
-	if err == nil {
-		return taskexecutor.Exit{How: "ended"}
-	}
-	return taskexecutor.Exit{How: fmt.Sprint(err)}
+	return executor.Run(ctx)
 }

@@ -130,6 +130,7 @@ const (
 	TaskManagerNetworkMax          MemoryKey   = "taskmanager.memory.network.max"
 	TaskManagerCores               FractionKey = "taskmanager.cpu.cores"
 	TaskSlots                      IntKey      = "taskmanager.numberOfTaskSlots"
+	LocalTaskManagers              IntKey      = "local.number-taskmanager"
 	TaskManagerSlotTimeout         DurationKey = "taskmanager.slot.timeout"
 	TaskManagerRegistrationTimeout DurationKey = "taskmanager.registration.timeout"
 	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
@@ -272,7 +273,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: TaskManagerNetworkMin, Default: "8m", Range: Range{Above: "0"}, Origin: flink + ": 64m", Doc: "Least memory of a task host for buffers between tasks."},
 	{Key: TaskManagerNetworkMax, Default: "1g", Range: Range{Above: "0"}, Origin: flink + ": unlimited", Doc: "Most memory of a task host for buffers between tasks."},
 	{Key: TaskManagerCores, Default: "0", Range: Range{Least: "0"}, Origin: flink + ": none", Doc: "Cores of a TaskExecutor, rounded up. 0: `yarn.containers.vcores` applies."},
-	{Key: TaskSlots, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Slots of a TaskExecutor. The flag `-s`."},
+	{Key: TaskSlots, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Slots of a TaskExecutor. The flag `-s`. In a local run without this option, the TaskExecutors have as many slots together as the job needs."},
+	{Key: LocalTaskManagers, Default: "1", Range: Range{Least: "1", Most: "1000"}, Origin: flink, Doc: "Most TaskExecutors of a local run. They start when the job needs their slots. If `taskmanager.numberOfTaskSlots` is not set, the job's slots are divided among them."},
 	{Key: TaskManagerSlotTimeout, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A slot that its job does not take within this time is free again."},
 	{Key: TaskManagerRegistrationTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A TaskExecutor that cannot register for this time ends itself."},
 	{Key: TaskCancellationInterval, Default: "30 s", Range: Range{Above: "0"}, Origin: flink, Doc: "How often the log shows where a cancelled task still runs. Flink also interrupts its thread; a goroutine cannot be interrupted."},
