@@ -96,6 +96,7 @@ func partialsPort(n *node, codecName string) *port {
 			}
 		},
 		receive: func(_ *chain, down any) func([]byte) { return down.(func([]byte)) },
+		watch:   watched[[]byte],
 	}
 }
 

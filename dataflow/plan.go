@@ -58,6 +58,8 @@ type port struct {
 	send func(ctx context.Context, c *chain, w operator.RecordWriter) any
 	// receive decodes records on the consumer's side.
 	receive func(c *chain, down any) func(record []byte)
+	// watch calls a function before each element that a consumer takes.
+	watch func(c *chain, before func() error, down any) any
 }
 
 // fault records a mistake in the plan. check reports it.
@@ -116,6 +118,7 @@ func newStream[T any](n *node, s settings, c func() (Codec[T], error)) Stream[T]
 		receive: func(ch *chain, down any) func([]byte) {
 			return decoded(ch, found, down.(func(T)))
 		},
+		watch: watched[T],
 	}
 	if s.counter != "" {
 		attach := n.attach
@@ -163,6 +166,21 @@ func counted[T any](c *chain, counter string, down func(T)) func(T) {
 	return func(v T) {
 		n++
 		down(v)
+	}
+}
+
+// watched calls before, and passes elements on while it returns no error.
+func watched[T any](c *chain, before func() error, down any) any {
+	take := down.(func(T))
+	return func(v T) {
+		if c.err != nil {
+			return
+		}
+		if err := before(); err != nil {
+			c.fail(err)
+			return
+		}
+		take(v)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
 // vertex is a chain of operators that run in one goroutine. Only its first operator
@@ -88,10 +89,26 @@ func (v *vertex) build(ctx context.Context, c *chain) any {
 				down = n.out.tee(takers[n.out])
 			}
 		}
-		head = n.attach(ctx, c, down)
+		head = n.observed(ctx, c, down)
 		for _, in := range n.inputs {
 			takers[in.from] = append(takers[in.from], head)
 		}
 	}
 	return head
+}
+
+// observed attaches an operator, and lets an observer of the subtask watch its elements.
+func (n *node) observed(ctx context.Context, c *chain, down any) any {
+	observer, watches := c.subtask.(operator.Observer)
+	if !watches {
+		return n.attach(ctx, c, down)
+	}
+	before := observer.Observe(ctx, n.name)
+	switch {
+	case before == nil:
+		return n.attach(ctx, c, down)
+	case len(n.inputs) == 0:
+		return n.attach(ctx, c, n.out.watch(c, before, down))
+	}
+	return n.inputs[0].from.watch(c, before, n.attach(ctx, c, down)) // all inputs have the same type
 }

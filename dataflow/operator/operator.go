@@ -66,6 +66,15 @@ type Subtask interface {
 	Memory() int64
 }
 
+// Observer is a Subtask that watches the elements of its operators. Only tests use one.
+type Observer interface {
+	Subtask
+	// Observe returns the function that the task calls before an operator takes an element, or before a
+	// source passes one on. The task fails with its error, and the operator does not get the element. nil
+	// means that the operator is not observed.
+	Observe(ctx context.Context, operator string) func() error
+}
+
 // MaxCollectBatch bounds one call of Subtask.Collect, in bytes.
 const MaxCollectBatch = 256 << 10
 

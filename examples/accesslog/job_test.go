@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest/clustertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,7 +31,27 @@ func TestReport(t *testing.T) {
 	files := dataflowtest.NewFiles(map[string]string{"/logs/1": log, "/logs/2": log})
 	result := dataflowtest.Run(t, Report, Args{Logs: []string{"/logs"}, Output: "/out"},
 		dataflowtest.Options{FileSystem: files, Parallelism: 2})
+	check(t, files, result)
+}
 
+// TestReportSurvivesAWorker would catch a state outside of the operators, such as
+// a package variable: the elements that a lost worker has processed come again.
+func TestReportSurvivesAWorker(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/logs/1": log, "/logs/2": log})
+	result := clustertest.Run(t, Report, Args{Logs: []string{"/logs"}, Output: "/out"}, clustertest.Options{
+		Files: files, Parallelism: 2, Workers: 2,
+		Faults: []clustertest.Fault{
+			clustertest.KillWorker("parse").After(6),
+			clustertest.SlowTask("sum", time.Millisecond).Subtask(0),
+		},
+	})
+	check(t, files, result)
+}
+
+// check checks all outputs of a job that has read the log twice.
+func check(t *testing.T, files *dataflowtest.Files, result *dataflow.Result) {
+	t.Helper()
 	for dir, want := range map[string][]string{
 		"/out/hosts": {"", "10.0.0.1\t700", "10.0.0.2\t14"},
 		"/out/paths": {"", "/a\t250", "/b\t7"},
