@@ -225,7 +225,7 @@ func (w *workers) serve(ctx context.Context, id ids.ResourceID, spec resourceman
 	defer roles.Close()
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: id, Node: "127.0.0.1", Slots: spec.Slots, VCores: spec.VCores,
-		Programs: map[string]string{w.program: "program"}, IDs: ids.Random(), Options: taskexecutor.OptionsFrom(config.Config{}),
+		Programs: map[string]string{w.program: "program"}, Options: taskexecutor.OptionsFrom(config.Config{}),
 	}, taskexecutor.Environment{
 		Roles: roles, Hosts: hosts{w.files, w.tokens}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
 	})

@@ -155,7 +155,6 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		VCores:   env.launch.VCores,
 		Programs: programs,
 		Tokens:   env.tokens,
-		IDs:      ids.Random(),
 		Options:  taskexecutor.OptionsFrom(env.config),
 	}, taskexecutor.Environment{
 		Roles: roles,

@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 )
 
 // deploy sends the tasks of every waiting region for which there are enough slots with a ready
@@ -16,12 +17,7 @@ func (c *core) deploy() {
 		return
 	}
 	c.supplied = false
-	d := deployment{
-		core:       c,
-		messages:   make(map[ids.ResourceID]*msg.DeployTasks),
-		hostIndex:  make(map[ids.HostID]int),
-		placements: make([]*msg.VertexPlacement, len(c.config.Graph.Vertices)),
-	}
+	d := deployment{core: c, messages: make(map[ids.ResourceID]*msg.DeployTasks)}
 	for _, r := range c.pool.Assign(c.takesTasks) {
 		c.regions[r].phase = deployed
 		c.reached(stepDeployed)
@@ -38,16 +34,15 @@ func (c *core) takesTasks(slot slotpool.Slot) bool {
 	return w != nil && w.ready()
 }
 
-// deployment gathers the messages of one deploy. The messages share placements and hosts, which
-// nobody changes after they are sent.
+// deployment gathers the messages of one deploy.
 type deployment struct {
-	core       *core
-	messages   map[ids.ResourceID]*msg.DeployTasks
-	hosts      []msg.HostAddress
-	hostIndex  map[ids.HostID]int
-	placements []*msg.VertexPlacement // of vertices that others read from
+	core      *core
+	messages  map[ids.ResourceID]*msg.DeployTasks
+	workers   []*worker // that get a message, in the order of their first task
+	producers placement.Table
 }
 
+// add adds a task. A task reads only from tasks of its own region, which are in the same deployment.
 func (d *deployment) add(e *executiongraph.Execution) {
 	c := d.core
 	shared := c.layout.sharedSlot(e)
@@ -59,8 +54,7 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	if m == nil {
 		m = &msg.DeployTasks{Host: w.host}
 		d.messages[w.resource] = m
-		d.hostIndex[w.host] = len(d.hosts)
-		d.hosts = append(d.hosts, msg.HostAddress{Host: w.host, DataAddress: w.dataAddress})
+		d.workers = append(d.workers, w)
 	}
 	m.Tasks = append(m.Tasks, msg.TaskDeployment{
 		Execution:  e.ID,
@@ -68,52 +62,23 @@ func (d *deployment) add(e *executiongraph.Execution) {
 		MemoryMB:   c.config.SlotMemoryMB / c.layout.tasks[shared],
 	})
 	if c.layout.isProducer[e.ID.Vertex] {
-		d.place(e, d.hostIndex[w.host])
+		d.producers.Add(e.ID, placement.Host{ID: w.host, Address: w.dataAddress})
 	}
 }
 
-// place notes where a producer runs. Subtasks that are not deployed now belong to other regions,
-// whose output no task of this deployment reads.
-func (d *deployment) place(e *executiongraph.Execution, host int) {
-	v := e.ID.Vertex
-	p := d.placements[v]
-	if p == nil {
-		parallelism := d.core.config.Graph.Vertices[v].Parallelism
-		p = &msg.VertexPlacement{
-			Vertex: v, Attempts: make([]int, parallelism), HostIndex: slices.Repeat([]int{-1}, parallelism),
-		}
-		d.placements[v] = p
-	}
-	p.Attempts[e.ID.Subtask] = e.ID.Attempt
-	p.HostIndex[e.ID.Subtask] = host
-}
-
+// send sends the messages. All of them share the bytes that say where the producers run.
 func (d *deployment) send() {
-	for _, w := range d.core.workers {
+	producers := d.producers.Encode()
+	for _, w := range d.workers {
 		m := d.messages[w.resource]
-		if m == nil {
-			continue
-		}
-		for _, v := range d.read(m.Tasks) {
-			m.Placements = append(m.Placements, *d.placements[v])
-		}
-		if len(m.Placements) > 0 {
-			m.Hosts = d.hosts
+		if slices.ContainsFunc(m.Tasks, d.reads) {
+			m.Producers = producers
 		}
 		d.core.send(w, *m)
 	}
 }
 
-// read lists the vertices from which any of these tasks reads, ascending.
-func (d *deployment) read(tasks []msg.TaskDeployment) []int {
-	var vertices []int
-	last := -1
-	for _, t := range tasks {
-		if v := t.Execution.Vertex; v != last {
-			vertices = append(vertices, d.core.layout.producers[v]...)
-			last = v
-		}
-	}
-	slices.Sort(vertices)
-	return slices.Compact(vertices)
+// reads tells whether a task has inputs.
+func (d *deployment) reads(t msg.TaskDeployment) bool {
+	return len(d.core.layout.producers[t.Execution.Vertex]) > 0
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 )
 
 // TestCoreProperties runs random jobs on a naive model of workers that come, end and fail, with
@@ -568,14 +569,20 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 		m.tasks[id] = &modelTask{worker: w, host: d.Host, slot: deployed.Allocation, over: !w.alive || w.host != d.Host}
 	}
 	m.checkCoLocations(d)
-	for _, p := range d.Placements {
-		for s, h := range p.HostIndex {
-			if h < 0 {
-				continue
-			}
-			task := m.tasks[ids.ExecutionAttemptID{Vertex: p.Vertex, Subtask: s, Attempt: p.Attempts[s]}]
-			if task != nil && task.host != d.Hosts[h].Host { // nil: its own message follows in this step
-				m.t.Fatalf("v%d-s%d is said to be in %s but is in %s", p.Vertex, s, d.Hosts[h].Host, task.host)
+	parallelism := make([]int, len(m.config.Graph.Vertices))
+	for v, vertex := range m.config.Graph.Vertices {
+		parallelism[v] = vertex.Parallelism
+	}
+	table, err := placement.Decode(d.Producers, parallelism)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for v, n := range parallelism {
+		for s := range n {
+			id, host, found := table.Find(v, s)
+			task := m.tasks[id]
+			if found && task != nil && task.host != host.ID { // nil: its own message follows in this step
+				m.t.Fatalf("%s is said to be in %s but is in %s", id, host.ID, task.host)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 )
@@ -396,20 +397,37 @@ func describeMessage(to string, m msg.Message) []string {
 			tasks = append(tasks, fmt.Sprintf("%s in %s with %d MB", task.Execution, task.Allocation, task.MemoryMB))
 		}
 		lines := line("deploy to %s: %s", m.Host, strings.Join(tasks, ", "))
-		for _, p := range m.Placements {
-			var at []string
-			for i, h := range p.HostIndex {
-				if h < 0 {
-					at = append(at, "-")
-					continue
-				}
-				at = append(at, fmt.Sprintf("a%d@%s", p.Attempts[i], m.Hosts[h].DataAddress))
-			}
-			lines = append(lines, fmt.Sprintf("%s  v%d at %s", to, p.Vertex, strings.Join(at, " ")))
-		}
-		return lines
+		return append(lines, describeProducers(to, m.Producers)...)
 	}
 	return line("%T", m)
+}
+
+// describeProducers lists the producers of each vertex, with "-" for those that the table does not
+// have.
+func describeProducers(to string, encoded []byte) []string {
+	parallelism := slices.Repeat([]int{100}, 10) // no test has a larger job
+	table, err := placement.Decode(encoded, parallelism)
+	if err != nil {
+		return []string{to + err.Error()}
+	}
+	var lines []string
+	for v, n := range parallelism {
+		var at []string
+		last := 0
+		for s := range n {
+			execution, host, found := table.Find(v, s)
+			if !found {
+				at = append(at, "-")
+				continue
+			}
+			at = append(at, fmt.Sprintf("a%d@%s", execution.Attempt, host.Address))
+			last = s + 1
+		}
+		if last > 0 {
+			lines = append(lines, fmt.Sprintf("%s  v%d at %s", to, v, strings.Join(at[:last], " ")))
+		}
+	}
+	return lines
 }
 
 func describeEntry(e msg.ExceptionEntry) string {

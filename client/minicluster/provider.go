@@ -169,7 +169,7 @@ func (d *provider) execute(ctx context.Context, id ids.ResourceID, roles taskexe
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: id, Node: loopback, Slots: d.options.Slots, VCores: d.options.Slots,
 		Programs: map[string]string{programHash: ""},
-		IDs:      ids.Random(), Options: taskexecutor.OptionsFrom(d.options.Config),
+		Options:  taskexecutor.OptionsFrom(d.options.Config),
 	}, taskexecutor.Environment{
 		Roles: roles, Hosts: hosts, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
 	})

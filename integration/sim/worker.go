@@ -83,7 +83,6 @@ func (k *worker) run(ctx context.Context, l records.ContainerLaunchContext) erro
 		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Slots, VCores: description.VCores,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
 		Tokens:   l.Tokens,
-		IDs:      ids.Source{Reader: reader{k.w.stream(string(k.id))}}.Random(),
 		Options:  taskexecutor.OptionsFrom(k.w.config),
 	}, taskexecutor.Environment{
 		Roles: dialer{k}, Hosts: k,

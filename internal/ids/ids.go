@@ -22,7 +22,8 @@ type (
 	InstanceID string
 	// AllocationID identifies one grant of a slot to a job.
 	AllocationID string
-	// HostID identifies one start of a task host. A host that is started again has a new one.
+	// HostID identifies one start of a task host: see NewHostID. A host that is started again has a
+	// new one.
 	HostID string
 )
 
@@ -53,6 +54,13 @@ type ExecutionAttemptID struct {
 // String returns a form that is valid in a path: "v2-s0-a1".
 func (e ExecutionAttemptID) String() string {
 	return fmt.Sprintf("v%d-s%d-a%d", e.Vertex, e.Subtask, e.Attempt)
+}
+
+// NewHostID makes the id of the n-th host that a worker starts: "<worker>-<n>". Workers of one
+// application have ids that differ in few characters. So a list of many hosts compresses well, which
+// an id with random digits would prevent.
+func NewHostID(worker ResourceID, n int) HostID {
+	return HostID(fmt.Sprintf("%s-%d", worker, n))
 }
 
 // Random returns 32 hex digits from the system's random source, for shells.

@@ -8,7 +8,7 @@ import (
 // purePackages are the packages of other modules that a core may use. They do no I/O, take no lock,
 // start no goroutine and read no clock.
 var purePackages = map[string]use{
-	"bytes": {}, "cmp": {}, "container/heap": {}, "container/list": {}, "crypto/hmac": {}, "crypto/sha1": {}, "crypto/sha256": {}, "encoding/binary": {}, "encoding/hex": {},
+	"bytes": {}, "cmp": {}, "compress/flate": {only: []string{"BestSpeed", "NewWriter"}}, "container/heap": {}, "container/list": {}, "crypto/hmac": {}, "crypto/sha1": {}, "crypto/sha256": {}, "encoding/binary": {}, "encoding/hex": {},
 	"encoding/json": {}, "errors": {}, "hash/fnv": {}, "iter": {}, "maps": {}, "math": {}, "math/big": {}, "math/bits": {}, "net/netip": {},
 	"path": {}, "slices": {}, "sort": {}, "strconv": {}, "strings": {}, "unicode": {}, "unicode/utf8": {},
 	// Encoding of messages. protoimpl and impl are what generated methods call.

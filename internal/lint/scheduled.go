@@ -43,6 +43,7 @@ var processFiles = map[string]string{
 	"internal/rolerpc/client.go":           "gRPC",
 	"internal/rolerpc/local.go":            "the minicluster's streams",
 	"internal/rolerpc/server.go":           "gRPC",
+	"taskrunner/taskexecutor/process.go":   "task hosts that are child processes",
 }
 
 // unscheduled are names of other packages that a Scheduler knows nothing of, each with its remedy.

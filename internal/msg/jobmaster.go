@@ -97,13 +97,13 @@ const (
 	HostUnavailable HostLostReason = "unavailable"
 )
 
-// DeployTasks starts tasks in a host. Placements lists the producers of every input of
-// these tasks.
+// DeployTasks starts tasks in a host.
 type DeployTasks struct {
-	Host       ids.HostID
-	Tasks      []TaskDeployment
-	Placements []VertexPlacement
-	Hosts      []HostAddress
+	Host  ids.HostID
+	Tasks []TaskDeployment
+	// Producers says where the producers of every input of these tasks run, as package placement
+	// encodes it. All messages of a deployment share these bytes. nil: the tasks have no inputs.
+	Producers []byte
 }
 
 // TaskDeployment is one subtask to start.
@@ -112,21 +112,6 @@ type TaskDeployment struct {
 	Allocation ids.AllocationID
 	// MemoryMB bounds the memory of the task's operators.
 	MemoryMB int
-}
-
-// HostAddress is a host and the address of its data plane.
-type HostAddress struct {
-	Host        ids.HostID
-	DataAddress string
-}
-
-// VertexPlacement says where the subtasks of a vertex run: subtask i is attempt
-// Attempts[i] in the host DeployTasks.Hosts[HostIndex[i]]. HostIndex[i] is -1 if none of
-// the tasks reads from subtask i.
-type VertexPlacement struct {
-	Vertex    int
-	Attempts  []int
-	HostIndex []int
 }
 
 // CancelTasks cancels tasks. Each task reports a final state.

@@ -25,8 +25,6 @@ type Config struct {
 	// Tokens are the delegation tokens of the launch (creds.Credentials.Marshal); nil: none. Hosts
 	// use them for HDFS, and this worker fetches programs with them.
 	Tokens msg.Secret
-	// IDs is a random prefix for the ids that the core makes (ids.Random).
-	IDs string
 	Options
 }
 
@@ -63,9 +61,6 @@ func (c Config) Validate() error {
 	var faults []error
 	if c.Resource == "" {
 		faults = append(faults, errors.New("resource id is missing"))
-	}
-	if c.IDs == "" {
-		faults = append(faults, errors.New("prefix for ids is missing"))
 	}
 	faults = append(faults, config.Check(
 		config.TaskSlots.Is(c.Slots),

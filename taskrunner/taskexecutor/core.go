@@ -27,7 +27,7 @@ type core struct {
 	untold   bool
 	links    map[linkID]*link // links that are opening or open
 	lastLink linkID
-	hostIDs  ids.Sequence
+	started  int        // hosts so far
 	tokens   msg.Secret // the newest tokens, for all hosts
 	timers   actor.Deadlines[timer]
 	terms    map[timer]term
@@ -81,7 +81,6 @@ func newCore(config Config) (*core, error) {
 		fetching: make(map[copyID]*heldProgram),
 		links:    make(map[linkID]*link),
 		terms:    make(map[timer]term),
-		hostIDs:  ids.NewSequence(config.IDs),
 		tokens:   config.Tokens,
 	}, nil
 }

@@ -59,7 +59,8 @@ func (c *core) ensureHost(j *job) {
 	case j.link.state != linkAdmitted && j.link.failures > 0:
 		return
 	}
-	j.host = &host{id: ids.HostID(c.hostIDs.Next())}
+	c.started++
+	j.host = &host{id: ids.NewHostID(c.config.Resource, c.started)}
 	c.hosts[j.host.id] = j
 	c.emit(startHost{Host: j.host.id, Job: j.id, Program: j.program.file, MemoryMB: c.slots.memoryMB(j.id)})
 	c.allow(timer{Kind: timerHostReady, Host: j.host.id}, hostReadyTimeout)

@@ -23,8 +23,8 @@ var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func testConfig(slots int) Config {
 	return Config{
 		Resource: "w1", Node: "n1", PID: 7, Slots: slots, MemoryMB: 1024, VCores: slots,
-		Programs: map[string]string{"5a": "program"}, IDs: "0123456789abcdef",
-		Options: OptionsFrom(config.Config{}),
+		Programs: map[string]string{"5a": "program"},
+		Options:  OptionsFrom(config.Config{}),
 	}
 }
 
@@ -232,28 +232,23 @@ func (s *script) number(text string) int {
 	return n
 }
 
-// hostID makes "h2" the second id of the core's sequence.
+// hostID makes "h2" the id of the core's second host.
 func hostID(name string) ids.HostID {
 	n, err := strconv.Atoi(strings.TrimPrefix(name, "h"))
 	if err != nil {
 		return ids.HostID(name)
 	}
-	sequence := ids.NewSequence(testConfig(1).IDs)
-	for range n - 1 {
-		sequence.Next()
-	}
-	return ids.HostID(sequence.Next())
+	return ids.NewHostID(testConfig(1).Resource, n)
 }
 
 func shortHost(id ids.HostID) string {
 	if id == "" {
 		return "no host"
 	}
-	n, err := strconv.ParseUint(string(id[len(id)-16:]), 16, 64)
-	if err != nil {
-		return string(id)
+	if n, ours := strings.CutPrefix(string(id), string(testConfig(1).Resource)+"-"); ours {
+		return "h" + n
 	}
-	return "h" + strconv.FormatUint(n, 10)
+	return string(id)
 }
 
 func (s *script) step(event event) []string {

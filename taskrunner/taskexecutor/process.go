@@ -50,7 +50,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 		return nil, fmt.Errorf("start task host %s: %w", spec.Program, err)
 	}
 	defer socket.Close()
-	h := &process{host: spec.Host, conn: conn, logger: p.Logger.WithField("host", spec.Host)}
+	h := &process{mark: ids.Random(), conn: conn, logger: p.Logger.WithField("host", spec.Host)}
 	stdout, stderr, err := h.output(p.LogDir, "taskhost-"+string(spec.Job))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close())
@@ -59,7 +59,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 	h.command = exec.CommandContext(context.WithoutCancel(ctx), spec.Program)
 	h.command.Env = append(slices.Clone(p.Environment),
 		control.Variable+"="+control.Value(control.RoleTaskHost, control.ChildFD),
-		orphans.Mark(string(spec.Host)),
+		orphans.Mark(h.mark),
 		"GOMAXPROCS="+strconv.Itoa(max(p.VCores, leastThreads)),
 		"GOMEMLIMIT="+strconv.Itoa(spec.MemoryMB)+"MiB")
 	h.command.Stdout, h.command.Stderr = stdout, stderr
@@ -73,7 +73,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 
 // process is a task host that is a child process.
 type process struct {
-	host    ids.HostID
+	mark    string // of its descendants
 	command *exec.Cmd
 	conn    net.Conn
 	tail    logging.Tail
@@ -136,7 +136,7 @@ func (h *process) Kill() {
 func (h *process) Wait() Exit {
 	// The process state has the error: a status other than 0, or output that stayed open.
 	_ = h.command.Wait()
-	if n := orphans.End(string(h.host)); n > 0 {
+	if n := orphans.End(h.mark); n > 0 {
 		h.logger.WithField("processes", n).Warn("task host left child processes behind; they are killed")
 	}
 	if err := h.closeLogs(); err != nil {

@@ -273,7 +273,6 @@ func processCluster(t *testing.T, behave string, change func(*Config)) *cluster 
 	t.Helper()
 	return startCluster(t, starter(t, behave), func(c *Config, _ *Environment) {
 		c.Programs = map[string]string{"5a": executable(t)}
-		c.IDs = ids.Random() // a host's id marks its processes, and other tests have hosts too
 		if change != nil {
 			change(c)
 		}

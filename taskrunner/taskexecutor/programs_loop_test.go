@@ -227,7 +227,6 @@ func TestFetchedProgramRunsAsAHost(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "programs")
 	c := startCluster(t, starter(t, ""), func(c *Config, env *Environment) {
-		c.IDs = ids.Random() // as in processCluster
 		env.Programs = Programs{Dir: dir, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }}
 	})
 	rm := c.admit()

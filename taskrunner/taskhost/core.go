@@ -47,6 +47,8 @@ func (c *core) Step(now time.Time, ev event) []effect {
 	switch e := ev.(type) {
 	case told:
 		return c.told(e.Message)
+	case tasksDeployed:
+		return c.deploy(e)
 	case controlLost:
 		return []effect{end{abandoned}}
 	case splitRequested:
@@ -68,8 +70,6 @@ func (c *core) Alarm() time.Time { return c.watchdogs.Next() }
 
 func (c *core) told(m msg.Message) []effect {
 	switch m := m.(type) {
-	case msg.DeployTasks:
-		return c.deploy(m)
 	case msg.CancelTasks:
 		var effects []effect
 		for _, execution := range m.Executions {
@@ -95,7 +95,7 @@ func (c *core) told(m msg.Message) []effect {
 }
 
 // deploy starts tasks. If a task cannot be started, it fails, and the others start.
-func (c *core) deploy(m msg.DeployTasks) []effect {
+func (c *core) deploy(m tasksDeployed) []effect {
 	if m.Host != c.host { // for an earlier host, whose end the JobMaster knows meanwhile
 		return nil
 	}

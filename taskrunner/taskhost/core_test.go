@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 )
 
@@ -141,7 +142,7 @@ func parseEvent(t *testing.T, line string) event {
 	}
 	switch words[0] {
 	case "deploy":
-		return told{deployMessage(keys["host"], keys["without"], executions)}
+		return read(deployMessage(keys["host"], keys["without"], executions), testGraph())
 	case "cancel":
 		return told{msg.CancelTasks{Executions: executions}}
 	case "assign":
@@ -183,25 +184,28 @@ func parseEvent(t *testing.T, line string) event {
 
 // deployMessage places subtask 0 of each vertex on h1 and subtask 1 on h2.
 func deployMessage(host, without string, executions []ids.ExecutionAttemptID) msg.DeployTasks {
-	m := msg.DeployTasks{
-		Host:  "h1",
-		Hosts: []msg.HostAddress{{Host: "h1", DataAddress: "n1:1"}, {Host: "h2", DataAddress: "n2:2"}},
-		Placements: []msg.VertexPlacement{
-			{Vertex: 0, Attempts: []int{0, 3}, HostIndex: []int{0, 1}},
-			{Vertex: 1, Attempts: []int{0, 0}, HostIndex: []int{0, 1}},
-			{Vertex: 2, Attempts: []int{0, 0}, HostIndex: []int{0, 1}},
-		},
+	var producers placement.Table
+	for v := range 3 {
+		if v > 0 || without != "vertex" {
+			producers.Add(subtaskOf(v, 0), placement.Host{ID: "h1", Address: "n1:1"})
+		}
+		if v > 0 || without == "" {
+			second := subtaskOf(v, 1)
+			if v == 0 {
+				second.Attempt = 3
+			}
+			producers.Add(second, placement.Host{ID: "h2", Address: "n2:2"})
+		}
 	}
+	m := msg.DeployTasks{Host: "h1", Producers: producers.Encode()}
 	if host != "" {
 		m.Host = ids.HostID(host)
 	}
 	switch without {
-	case "placement":
-		m.Placements = m.Placements[1:]
-	case "attempt":
-		m.Placements[0].Attempts = m.Placements[0].Attempts[:1]
-	case "host":
-		m.Placements[0].HostIndex[1] = -1
+	case "all":
+		m.Producers = nil
+	case "sense":
+		m.Producers = []byte("?")
 	}
 	for _, e := range executions {
 		m.Tasks = append(m.Tasks, msg.TaskDeployment{Execution: e, MemoryMB: 64})
@@ -357,7 +361,7 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 			case 0:
 				if !deployed[e] { // a JobMaster deploys an attempt once
 					deployed[e] = true
-					step(told{deployMessage("", "", []ids.ExecutionAttemptID{e})})
+					step(read(deployMessage("", "", []ids.ExecutionAttemptID{e}), testGraph()))
 				}
 			case 1:
 				step(told{msg.CancelTasks{Executions: []ids.ExecutionAttemptID{e}}})
@@ -391,4 +395,8 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+func subtaskOf(vertex, subtask int) ids.ExecutionAttemptID {
+	return ids.ExecutionAttemptID{Vertex: vertex, Subtask: subtask}
 }

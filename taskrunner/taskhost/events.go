@@ -6,6 +6,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
@@ -16,8 +17,14 @@ type event interface{ isEvent() }
 
 // The events.
 type (
-	// told brings a message of the TaskExecutor.
+	// told brings a message of the TaskExecutor other than DeployTasks.
 	told struct{ Message msg.Message }
+	// tasksDeployed brings DeployTasks. Its Producers are decoded, or Malformed says why not.
+	tasksDeployed struct {
+		msg.DeployTasks
+		Producers *placement.Table
+		Malformed error
+	}
 	// controlLost says that the control connection to the TaskExecutor has ended.
 	controlLost struct{}
 	// splitRequested says that a task has read its last split.
@@ -42,6 +49,7 @@ type (
 )
 
 func (told) isEvent()           {}
+func (tasksDeployed) isEvent()  {}
 func (controlLost) isEvent()    {}
 func (splitRequested) isEvent() {}
 func (collected) isEvent()      {}

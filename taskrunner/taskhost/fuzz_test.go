@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 )
 
 // FuzzTold sends messages of a TaskExecutor to a host. It would catch a deployment that crashes the
@@ -14,13 +15,15 @@ import (
 // not have, or that starts a task without a report.
 func FuzzTold(f *testing.F) {
 	count := ids.ExecutionAttemptID{Vertex: 1, Subtask: 1}
-	deploy := msg.DeployTasks{
+	var producers placement.Table
+	producers.Add(subtaskOf(0, 0), placement.Host{ID: "h1", Address: "n1:1"})
+	lost := msg.DeployTasks{
 		Host: "h1", Tasks: []msg.TaskDeployment{{Execution: count}, {Execution: ids.ExecutionAttemptID{Vertex: 0}}},
-		Placements: []msg.VertexPlacement{{Vertex: 0, Attempts: []int{0, 0}, HostIndex: []int{0, 0}}},
-		Hosts:      []msg.HostAddress{{Host: "h1", DataAddress: "n1:1"}},
+		Producers: producers.Encode(),
 	}
-	lost := deploy
-	lost.Placements = []msg.VertexPlacement{{Vertex: 0, Attempts: []int{0}, HostIndex: []int{0, 0}}}
+	producers.Add(subtaskOf(0, 1), placement.Host{ID: "h1", Address: "n1:1"})
+	deploy := lost
+	deploy.Producers = producers.Encode()
 	for _, messages := range [][2]msg.Message{
 		{deploy, msg.CancelTasks{Executions: []ids.ExecutionAttemptID{count, count}}},
 		{lost, msg.StopHost{}},
@@ -47,7 +50,7 @@ func FuzzTold(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			for _, ef := range c.Step(testEpoch, told{m}) {
+			for _, ef := range c.Step(testEpoch, read(m, graph)) {
 				start, is := ef.(startTasks)
 				if !is {
 					continue

@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
@@ -235,24 +236,18 @@ func execution(vertex, subtask int) ids.ExecutionAttemptID {
 // deploy starts all subtasks of the job, subtask i on host i modulo the number of
 // hosts.
 func deploy(p program, hosts ...*worker) {
-	var places []msg.VertexPlacement
+	var producers placement.Table
 	messages := make([]msg.DeployTasks, len(hosts))
 	for v, vertex := range p.graph.Vertices {
-		place := msg.VertexPlacement{Vertex: v}
 		for s := range vertex.Parallelism {
 			at := s % len(hosts)
-			place.Attempts = append(place.Attempts, 0)
-			place.HostIndex = append(place.HostIndex, at)
+			producers.Add(execution(v, s), placement.Host{ID: hosts[at].start.Host, Address: hosts[at].data})
 			messages[at].Tasks = append(messages[at].Tasks, msg.TaskDeployment{Execution: execution(v, s), MemoryMB: 10})
 		}
-		places = append(places, place)
 	}
-	var addresses []msg.HostAddress
-	for _, h := range hosts {
-		addresses = append(addresses, msg.HostAddress{Host: h.start.Host, DataAddress: h.data})
-	}
+	encoded := producers.Encode()
 	for i, m := range slices.Backward(messages) { // so consumers come first
-		m.Host, m.Placements, m.Hosts = hosts[i].start.Host, places, addresses
+		m.Host, m.Producers = hosts[i].start.Host, encoded
 		hosts[i].send(m)
 	}
 }

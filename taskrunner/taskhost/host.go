@@ -114,7 +114,7 @@ func (h *host) receive(ctx context.Context, conn control.Channel) {
 			h.loop.Tell(ctx, controlLost{})
 			return
 		}
-		h.loop.Tell(ctx, told{m})
+		h.loop.Tell(ctx, read(m, &h.compiled.Graph))
 	}
 }
 

@@ -6,20 +6,35 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
 // wiring connects the tasks of one message. Tasks that read an edge from all of its producers share
 // these producers.
 type wiring struct {
-	host    ids.HostID // of the tasks
-	graph   *jobgraph.JobGraph
-	message msg.DeployTasks
-	sources map[[2]int]*exchange.Sources // by vertex and output
+	host     ids.HostID // of the tasks
+	graph    *jobgraph.JobGraph
+	deployed tasksDeployed
+	sources  map[[2]int]*exchange.Sources // by vertex and output
 }
 
-func newWiring(host ids.HostID, graph *jobgraph.JobGraph, m msg.DeployTasks) *wiring {
-	return &wiring{host, graph, m, make(map[[2]int]*exchange.Sources)}
+func newWiring(host ids.HostID, graph *jobgraph.JobGraph, m tasksDeployed) *wiring {
+	return &wiring{host: host, graph: graph, deployed: m, sources: make(map[[2]int]*exchange.Sources)}
+}
+
+// read gives the event for a message of the TaskExecutor.
+func read(m msg.Message, graph *jobgraph.JobGraph) event {
+	deploy, is := m.(msg.DeployTasks)
+	if !is {
+		return told{m}
+	}
+	parallelism := make([]int, len(graph.Vertices))
+	for v, vertex := range graph.Vertices {
+		parallelism[v] = vertex.Parallelism
+	}
+	producers, err := placement.Decode(deploy.Producers, parallelism)
+	return tasksDeployed{DeployTasks: deploy, Producers: producers, Malformed: err}
 }
 
 // wire finds the inputs and outputs of a task: outputs from the graph, inputs from the placement of
@@ -49,12 +64,12 @@ func (w *wiring) wire(t msg.TaskDeployment) (deployment, error) {
 // input gives the input of a subtask from an edge.
 func (w *wiring) input(edge jobgraph.Edge, subtask int) (input, error) {
 	if edge.Pattern == jobgraph.Pointwise {
-		producers, err := w.producers(edge, subtask, 1)
+		producers, err := w.producersOf(edge, subtask, 1)
 		return input{One: producers}, err
 	}
 	key := [2]int{int(edge.From), edge.Output}
 	if w.sources[key] == nil {
-		producers, err := w.producers(edge, 0, w.graph.Producers(edge))
+		producers, err := w.producersOf(edge, 0, w.graph.Producers(edge))
 		if err != nil {
 			return input{}, err
 		}
@@ -63,40 +78,22 @@ func (w *wiring) input(edge jobgraph.Edge, subtask int) (input, error) {
 	return input{All: w.sources[key], Channel: subtask}, nil
 }
 
-// producers gives n producers of an edge, beginning with first.
-func (w *wiring) producers(edge jobgraph.Edge, first, n int) ([]exchange.Producer, error) {
-	m := w.message
-	placement, err := placementOf(m, int(edge.From), w.graph.Vertices[edge.From].Parallelism)
-	if err != nil {
-		return nil, err
+// producersOf gives n producers of an edge, beginning with first.
+func (w *wiring) producersOf(edge jobgraph.Edge, first, n int) ([]exchange.Producer, error) {
+	if w.deployed.Malformed != nil {
+		return nil, w.deployed.Malformed
 	}
 	producers := make([]exchange.Producer, n)
 	for i := range producers {
-		from := first + i
-		host := placement.HostIndex[from]
-		if host < 0 || host >= len(m.Hosts) {
-			return nil, fmt.Errorf("producer %d of vertex %d is placed on host %d of %d", from, edge.From, host, len(m.Hosts))
+		execution, host, found := w.deployed.Producers.Find(int(edge.From), first+i)
+		if !found {
+			return nil, fmt.Errorf("no placement of producer %d of vertex %d, which it reads from", first+i, edge.From)
 		}
-		execution := ids.ExecutionAttemptID{Vertex: int(edge.From), Subtask: from, Attempt: placement.Attempts[from]}
 		producers[i] = exchange.Producer{
 			Partition: exchange.PartitionID{Execution: execution, Output: edge.Output},
-			Host:      m.Hosts[host].Host,
-			Address:   m.Hosts[host].DataAddress,
+			Host:      host.ID,
+			Address:   host.Address,
 		}
 	}
 	return producers, nil
-}
-
-func placementOf(m msg.DeployTasks, vertex, parallelism int) (msg.VertexPlacement, error) {
-	for _, p := range m.Placements {
-		if p.Vertex != vertex {
-			continue
-		}
-		if len(p.Attempts) != parallelism || len(p.HostIndex) != parallelism {
-			return p, fmt.Errorf("placement of vertex %d has %d attempts on %d hosts, want %d of each",
-				vertex, len(p.Attempts), len(p.HostIndex), parallelism)
-		}
-		return p, nil
-	}
-	return msg.VertexPlacement{}, fmt.Errorf("no placement of vertex %d, which it reads from", vertex)
 }

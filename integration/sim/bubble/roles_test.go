@@ -162,7 +162,7 @@ func (c *cluster) worker(ctx context.Context, p *process, container yarnfake.Con
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: ids.ResourceID(container.ID.String()), Node: container.Node.Host,
 		Slots: description.Slots, VCores: description.VCores,
-		Programs: description.Programs, IDs: ids.Random(), Options: taskexecutor.OptionsFrom(c.config),
+		Programs: description.Programs, Options: taskexecutor.OptionsFrom(c.config),
 	}, taskexecutor.Environment{
 		Roles: conn, Hosts: hosts{p}, Identity: identity,
 		Instructions: msg.StartHost{ListenHost: container.Node.Host, Unreachable: c.unreachable()}, Logger: log,
