@@ -17,7 +17,7 @@ import (
 // workerSpec is the size of each worker of the cluster.
 func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
 	return resourcemanager.WorkerResourceSpec{
-		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: launch.WorkerVCores(c), Slots: c.Int(config.TaskSlots),
+		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: config.WorkerVCores(c), Slots: c.Int(config.TaskSlots),
 	}
 }
 

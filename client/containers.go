@@ -39,7 +39,7 @@ func ContainersOf(c config.Config) (Containers, error) {
 			MemoryMB: int64(c.Memory(config.JobManagerProcessSize).Megabytes()), VCores: c.Int(config.YarnAppMasterVCores),
 		},
 		Worker: records.Resource{
-			MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: launch.WorkerVCores(c),
+			MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: config.WorkerVCores(c),
 		},
 		Slots: c.Int(config.TaskSlots),
 	}

@@ -38,7 +38,10 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 		region.phase = failing
 		region.incident = failover.Incident{}
 	case region.phase == deployed:
-		c.beginFailover(r)
+		region.phase = failing
+		region.incident = failover.Incident{}
+		at, _ := slices.BinarySearch(c.failing, r)
+		c.failing = slices.Insert(c.failing, at, r)
 		c.cancelTasks(c.graph.Region(r))
 	}
 	if l := c.lossOf(cause.Failure.PeerLost); l != nil {
@@ -47,13 +50,6 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 		cause.Failure = brief(cause.Failure)
 	}
 	region.incident.Add(cause)
-}
-
-// beginFailover notes that a region has failed.
-func (c *core) beginFailover(r int) {
-	c.regions[r] = region{phase: failing}
-	at, _ := slices.BinarySearch(c.failing, r)
-	c.failing = slices.Insert(c.failing, at, r)
 }
 
 func (c *core) lossOf(host ids.HostID) *loss {
@@ -179,13 +175,8 @@ func (c *core) decide(r int, root failover.Cause) {
 		c.failAfter(root, decision)
 		return
 	}
-	c.delay(r, decision.Delay)
-}
-
-// delay lets a failed region restart after a delay, once its tasks have ended.
-func (c *core) delay(r int, delay time.Duration) {
 	c.regions[r].phase = delayed
-	c.regions[r].restartAt = c.now.Add(delay)
+	c.regions[r].restartAt = c.now.Add(decision.Delay)
 	c.setStatus(msg.JobRestarting)
 }
 

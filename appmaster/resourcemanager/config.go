@@ -19,8 +19,13 @@ type Config struct {
 	Worker WorkerResourceSpec
 	// SlotMemoryMB is the share of a worker's memory that a job gets with a slot.
 	SlotMemoryMB int
-	// MaxSlots is slotmanager.number-of-slots.max; 0: no limit.
-	MaxSlots int
+	// Floor and Ceiling are the limits of slotmanager.* for the registered and the expected workers
+	// together: number-of-slots.min and max, min-total-resource and max-total-resource.
+	Floor, Ceiling config.WorkerTotals
+	// Redundant is slotmanager.redundant-taskmanager-num.
+	Redundant int
+	// Spread says that taskmanager.load-balance.mode is SLOTS.
+	Spread bool
 	// IdleTimeout is resourcemanager.taskmanager-timeout.
 	IdleTimeout time.Duration
 	// RegistrationTimeout is resourcemanager.taskmanager-registration.timeout, counted from the
@@ -44,7 +49,10 @@ type Config struct {
 // Configured gives the part of a Config that options decide; the caller fills in ids and sizes.
 func Configured(c config.Config) Config {
 	return Config{
-		MaxSlots:            c.Int(config.SlotsMax),
+		Floor:               config.MinWorkers(c),
+		Ceiling:             config.MaxWorkers(c),
+		Redundant:           c.Int(config.RedundantWorkers),
+		Spread:              config.LoadBalance(c) != config.BalanceNone,
 		IdleTimeout:         c.Duration(config.WorkerIdleTimeout),
 		RegistrationTimeout: c.Duration(config.WorkerRegistrationTimeout),
 		ReconnectTimeout:    2 * time.Second,
@@ -67,10 +75,13 @@ func (c Config) Validate() error {
 	expect(c.IDs != "", "prefix for ids is missing")
 	expect(c.Worker.MemoryMB > 0, "worker memory is %d MB, and must be above 0", c.Worker.MemoryMB)
 	expect(c.Worker.VCores > 0, "worker has %d vcores, and needs at least 1", c.Worker.VCores)
-	expect(c.MaxSlots >= 0, "slotmanager.number-of-slots.max is %d, and must not be negative", c.MaxSlots)
 	expect(c.ReconnectTimeout >= 0, "reconnect timeout is %v, and must not be negative", c.ReconnectTimeout)
 	faults = append(faults, config.Check(
 		config.TaskSlots.Is(c.Worker.Slots),
+		config.SlotsMin.Is(c.Floor.Slots), config.SlotsMax.Is(c.Ceiling.Slots),
+		config.MinTotalCPU.Is(c.Floor.Cores), config.MaxTotalCPU.Is(c.Ceiling.Cores),
+		config.MinTotalMemory.Is(c.Floor.Memory), config.MaxTotalMemory.Is(c.Ceiling.Memory),
+		config.RedundantWorkers.Is(c.Redundant),
 		config.HeartbeatInterval.Is(c.HeartbeatInterval),
 		config.HeartbeatTimeout.Is(c.HeartbeatTimeout),
 		config.WorkerIdleTimeout.Is(c.IdleTimeout),
@@ -78,7 +89,11 @@ func (c Config) Validate() error {
 		config.StartWorkerMaxFailureRate.Is(c.MaxStartFailures),
 		config.StartWorkerRetryInterval.Is(c.StartRetryInterval),
 	))
-	if err := errors.Join(faults...); err != nil {
+	err := errors.Join(faults...)
+	if err == nil {
+		err = config.CheckWorkers(c.Worker.totals(), c.Floor, c.Ceiling)
+	}
+	if err != nil {
 		return fmt.Errorf("configure resource manager: %w", err)
 	}
 	return nil

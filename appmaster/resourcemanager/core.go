@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -82,9 +83,14 @@ func newCore(config Config) (*core, error) {
 		connections: make(map[actor.ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
 	}
+	most := config.Ceiling.Most(config.Worker.totals())
 	c.slots = slotmanager.New(slotmanager.Config{
 		SlotsPerWorker: config.Worker.Slots,
-		MaxSlots:       config.MaxSlots,
+		Least:          config.Floor.Fewest(config.Worker.totals()).Workers,
+		Most:           most.Workers,
+		MostBy:         fmt.Sprintf("%v (each TaskExecutor has %v)", most, config.Worker.totals()),
+		Redundant:      config.Redundant,
+		Spread:         config.Spread,
 		IdleTimeout:    config.IdleTimeout,
 		Blocklist:      blocks{c},
 	}, ids.NewSequence(config.IDs))
@@ -135,13 +141,8 @@ func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 // reconcile grants free slots to jobs and orders missing workers.
 func (c *core) reconcile() {
 	plan := c.slots.Reconcile(c.now)
-	for grants := plan.Grants; len(grants) > 0; {
-		n := 1
-		for n < len(grants) && grants[n].Slot.Resource == grants[0].Slot.Resource && grants[n].Job == grants[0].Job {
-			n++
-		}
-		c.request(grants[:n])
-		grants = grants[n:]
+	for _, grants := range together(plan.Grants) {
+		c.request(grants)
 	}
 	for _, r := range plan.Release {
 		c.terminate(c.workers[r.Worker], r.Cause)
@@ -159,8 +160,28 @@ func (c *core) reconcile() {
 		}
 	}
 	c.tellBlocked(plan.Short)
-	c.avoid = c.useless(plan.Short)
+	c.avoid = c.useless(plan.For)
 	c.order(c.permitted(plan.Workers))
+}
+
+// together groups the grants of each job on each worker, so that the worker starts one task host with
+// the memory of all slots.
+func together(grants []slotmanager.Grant) (groups [][]slotmanager.Grant) {
+	type place struct {
+		worker ids.ResourceID
+		job    ids.JobID
+	}
+	at := make(map[place]int)
+	for _, g := range grants {
+		key := place{g.Slot.Resource, g.Job}
+		i, known := at[key]
+		if !known {
+			i, at[key] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], g)
+	}
+	return groups
 }
 
 // request asks a worker for slots that were granted to one job.

@@ -15,6 +15,9 @@ func (b blocks) Blocks(job ids.JobID, worker ids.ResourceID) bool {
 	return w != nil && b.blocked.Blocks(job, w.host)
 }
 
+// Empty tells whether no job has blocked a node.
+func (b blocks) Empty() bool { return b.blocked.Empty() }
+
 // Exhausted tells whether a job has blocked all nodes.
 func (b blocks) Exhausted(job ids.JobID) bool { return b.blocked.Exhausted(job, b.nodes) }
 
@@ -47,17 +50,17 @@ func (c *core) tellBlocked(short []slotmanager.Shortage) {
 	}
 }
 
-// useless lists the nodes on which a worker could serve no waiting job. A node that only some of
-// these jobs have blocked is not avoided: YARN has one blacklist for the application, and the other
-// jobs would wait for ever.
-func (c *core) useless(short []slotmanager.Shortage) []string {
+// useless lists the nodes on which a new worker could serve none of these jobs. A node that only some
+// of them have blocked is not avoided: YARN has one blacklist for the application, and the other jobs
+// would wait for ever.
+func (c *core) useless(jobs []ids.JobID) []string {
 	if c.blocked.Empty() {
 		return nil
 	}
 	var waiting []ids.JobID
-	for _, s := range short {
-		if !c.blocked.Exhausted(s.Job, c.nodes) {
-			waiting = append(waiting, s.Job)
+	for _, job := range jobs {
+		if !c.blocked.Exhausted(job, c.nodes) {
+			waiting = append(waiting, job)
 		}
 	}
 	return c.blocked.Common(waiting)

@@ -43,7 +43,8 @@ func TestCoreTranscripts(t *testing.T) {
 
 // script drives a core by commands, as its transcripts have them:
 //
-//	config max-slots=N max-start-failures=N     before anything else
+//	config max-slots=N max-start-failures=N     before anything else; also min-slots=N
+//	  max-memory=MB max-cpu=N redundant=N spread=true
 //	starting|failed|completed WORKER [CAUSE]    the provider's reports
 //	refused REASON, admitted, taken
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item per slot
@@ -111,7 +112,17 @@ func (s *script) command(line string) []string {
 func (s *script) configure(name, value string) {
 	switch name {
 	case "max-slots":
-		s.config.MaxSlots = s.number(value)
+		s.config.Ceiling.Slots = s.number(value)
+	case "min-slots":
+		s.config.Floor.Slots = s.number(value)
+	case "max-memory":
+		s.config.Ceiling.Memory = config.Bytes(s.number(value)) * config.Mebibyte
+	case "max-cpu":
+		s.config.Ceiling.Cores = float64(s.number(value))
+	case "redundant":
+		s.config.Redundant = s.number(value)
+	case "spread":
+		s.config.Spread = value == "true"
 	case "max-start-failures":
 		rate, err := strconv.ParseFloat(value, 64)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -60,6 +61,10 @@ type WorkerResourceSpec struct {
 	MemoryMB int // of the whole process tree
 	VCores   int
 	Slots    int
+}
+
+func (s WorkerResourceSpec) totals() config.WorkerTotals {
+	return config.WorkerTotals{Slots: s.Slots, Cores: float64(s.VCores), Memory: config.Bytes(s.MemoryMB) * config.Mebibyte}
 }
 
 func (s WorkerResourceSpec) String() string {

@@ -67,6 +67,7 @@ func New(config Config, provider WorkerProvider, logger logrus.FieldLogger) (*Re
 func (r *ResourceManager) Run(ctx context.Context) error { return r.loop.Run(ctx, r.start) }
 
 func (r *ResourceManager) runProvider(ctx context.Context) {
+	r.loop.Tell(ctx, woken{}) // orders the floor of workers at the start
 	if err := r.provider.Run(ctx, r.report); err != nil && ctx.Err() == nil {
 		r.loop.Fail(fmt.Errorf("run worker provider: %w", err))
 	}

@@ -28,6 +28,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
+// cluster is the prefix of options that limit the workers of a cluster, and order spare ones.
+const cluster config.PrefixKey = "slotmanager."
+
 // Options describe a cluster. All fields except Process are required.
 type Options struct {
 	Config config.Config
@@ -66,7 +69,7 @@ type Cluster struct {
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	provider := newProvider(o)
 	component, err := appmaster.NewComponent(appmaster.ComponentConfig{
-		Config: o.Config,
+		Config: o.Config.Without(cluster), // Workers and Slots are its limits
 		Worker: resourcemanager.WorkerResourceSpec{
 			MemoryMB: o.Slots * o.Config.Memory(config.TaskManagerProcessSize).Megabytes(),
 			VCores:   o.Slots, Slots: o.Slots,

@@ -106,7 +106,15 @@ const (
 	WorkerRegistrationTimeout DurationKey = "resourcemanager.taskmanager-registration.timeout"
 	StartWorkerMaxFailureRate FractionKey = "resourcemanager.start-worker.max-failure-rate"
 	StartWorkerRetryInterval  DurationKey = "resourcemanager.start-worker.retry-interval"
+	SlotsMin                  IntKey      = "slotmanager.number-of-slots.min"
 	SlotsMax                  IntKey      = "slotmanager.number-of-slots.max"
+	MinTotalCPU               FractionKey = "slotmanager.min-total-resource.cpu"
+	MaxTotalCPU               FractionKey = "slotmanager.max-total-resource.cpu"
+	MinTotalMemory            MemoryKey   = "slotmanager.min-total-resource.memory"
+	MaxTotalMemory            MemoryKey   = "slotmanager.max-total-resource.memory"
+	RedundantWorkers          IntKey      = "slotmanager.redundant-taskmanager-num"
+	LoadBalanceMode           StringKey   = "taskmanager.load-balance.mode"
+	EvenlySpreadOutSlots      BoolKey     = "cluster.evenly-spread-out-slots"
 	SlotRequestTimeout        DurationKey = "slot.request.timeout"
 	SlotIdleTimeout           DurationKey = "slot.idle.timeout"
 
@@ -152,10 +160,19 @@ const (
 	TargetApplication = "yarn-application"
 )
 
+// The values of LoadBalanceMode.
+const (
+	BalanceNone  = "NONE"
+	BalanceSlots = "SLOTS"
+)
+
 // TokensOfHDFS names HDFS in YarnTokenServices.
 const TokensOfHDFS = "hadoopfs"
 
-const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
+const (
+	unlimited       = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
+	unlimitedMemory = "8388607t"   // the most that Bytes can count
+)
 
 // table is every option, in the order of the reference.
 var table = []Definition{ //nolint:gochecknoglobals // a constant table
@@ -250,8 +267,14 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: WorkerRegistrationTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A container whose TaskExecutor does not register within this time is released."},
 	{Key: StartWorkerMaxFailureRate, Default: "10", Range: Range{Above: "0"}, Origin: flink, Doc: "If more starts of TaskExecutors than this fail in a minute, starts pause."},
 	{Key: StartWorkerRetryInterval, Default: "3 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Length of the pause after too many failed starts."},
-	{Key: SlotsMax, Default: unlimited, Range: Range{Least: "1"}, Origin: flink, Doc: "Most slots of the cluster."},
-	{Key: SlotRequestTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "If no part of a job gets its slots within this time, the waiting tasks fail, and the restart strategy decides. Flink uses this time for streaming and batch requests; a job of Bobbin waits as batch requests do, while another part of it runs."},
+	{Key: SlotsMin, Default: "0", Range: Range{Least: "0"}, Origin: flink, Doc: "Least slots of the cluster, from its start to its end, also without a job and in a cluster for one job. Bobbin requests and keeps as many TaskExecutors as have these slots."},
+	{Key: SlotsMax, Default: unlimited, Range: Range{Least: "1"}, Origin: flink, Doc: "Most slots of the cluster, with those of TaskExecutors that are starting."},
+	{Key: MinTotalCPU, Default: "0", Range: Range{Least: "0"}, Origin: flink + ": none", Doc: "Least cores of all TaskExecutors together, as `slotmanager.number-of-slots.min`."},
+	{Key: MaxTotalCPU, Default: unlimited, Range: Range{Above: "0"}, Origin: flink + ": none", Doc: "Most cores of all TaskExecutors together, at least those of one."},
+	{Key: MinTotalMemory, Default: "0b", Range: Range{Least: "0b"}, Origin: flink + ": none", Doc: "Least memory of all TaskExecutors together, as `slotmanager.number-of-slots.min`."},
+	{Key: MaxTotalMemory, Default: unlimitedMemory, Range: Range{Above: "0b"}, Origin: flink + ": none", Doc: "Most memory of all TaskExecutors together."},
+	{Key: RedundantWorkers, Default: "0", Range: Range{Least: "0"}, Origin: flink, Doc: "While a job runs, the cluster has the slots of this number of TaskExecutors free, to replace lost TaskExecutors at once. The limits above go first."},
+	{Key: SlotRequestTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A job fails if it does not get its slots within this time."},
 	{Key: SlotIdleTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A job returns a slot that it does not use for this time."},
 
 	{Section: "Restarts", Key: RestartStrategy, Default: "fixed-delay", Choices: []string{"none", "fixed-delay", "failure-rate", "exponential-delay"}, Also: []string{"off=none", "disable=none", "fixeddelay=fixed-delay", "failurerate=failure-rate", "exponentialdelay=exponential-delay"}, Origin: flink + ": none without checkpoints", Doc: "Strategy for restarts after a task has failed."},
@@ -275,6 +298,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: TaskManagerCores, Default: "0", Range: Range{Least: "0"}, Origin: flink + ": none", Doc: "Cores of a TaskExecutor, rounded up. 0: `yarn.containers.vcores` applies."},
 	{Key: TaskSlots, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Slots of a TaskExecutor. The flag `-s`. In a local run without this option, the TaskExecutors have as many slots together as the job needs."},
 	{Key: LocalTaskManagers, Default: "1", Range: Range{Least: "1", Most: "1000"}, Origin: flink, Doc: "Most TaskExecutors of a local run. They start when the job needs their slots. If `taskmanager.numberOfTaskSlots` is not set, the job's slots are divided among them."},
+	{Key: LoadBalanceMode, Default: BalanceNone, Choices: []string{BalanceNone, BalanceSlots}, Origin: flink, Doc: "How slots are chosen. `NONE`: TaskExecutors with used slots come first, so that unused ones can be released. `SLOTS`: the TaskExecutor with the smallest part of its slots in use comes first."},
+	{Key: EvenlySpreadOutSlots, Default: "false", Origin: flink, Doc: "Deprecated. `true` means `taskmanager.load-balance.mode: SLOTS`, if that option is not set."},
 	{Key: TaskManagerSlotTimeout, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A slot that its job does not take within this time is free again."},
 	{Key: TaskManagerRegistrationTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A TaskExecutor that cannot register for this time ends itself."},
 	{Key: TaskCancellationInterval, Default: "30 s", Range: Range{Above: "0"}, Origin: flink, Doc: "How often the log shows where a cancelled task still runs. Flink also interrupts its thread; a goroutine cannot be interrupted."},

@@ -20,6 +20,10 @@ var relations = []relation{ //nolint:gochecknoglobals // a constant table
 	{lesser: YarnContainerRequestInterval, greater: YarnHeartbeatInterval, equal: true},
 	{lesser: RegistrationInitialTimeout, greater: RegistrationMaxTimeout, equal: true},
 	{lesser: TaskSlots, greater: SlotsMax, equal: true}, // otherwise no TaskExecutor fits
+	{lesser: TaskManagerProcessSize, greater: MaxTotalMemory, equal: true},
+	{lesser: SlotsMin, greater: SlotsMax, equal: true},
+	{lesser: MinTotalCPU, greater: MaxTotalCPU, equal: true},
+	{lesser: MinTotalMemory, greater: MaxTotalMemory, equal: true},
 	{lesser: ExponentialInitialBackoff, greater: ExponentialMaxBackoff, equal: true},
 	{lesser: TaskManagerNetworkMin, greater: TaskManagerNetworkMax, equal: true},
 }
@@ -27,7 +31,10 @@ var relations = []relation{ //nolint:gochecknoglobals // a constant table
 // Validate checks whether options contradict each other. The error is a *Fault, or several joined.
 // New has checked each value by itself.
 func Validate(c Config) error {
-	return errors.Join(contradictions(func(key Key) (held, bool) { return c.held(key), true })...)
+	if err := errors.Join(contradictions(func(key Key) (held, bool) { return c.held(key), true })...); err != nil {
+		return err
+	}
+	return CheckWorkers(WorkerOf(c), MinWorkers(c), MaxWorkers(c))
 }
 
 // ValidateAmong is Validate for a process that reads only these options. It ignores contradictions

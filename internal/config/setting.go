@@ -23,6 +23,9 @@ func (k FractionKey) Is(x float64) Setting { return Setting{k, x, fmt.Sprint(x)}
 // Is returns a Setting of the option with this value.
 func (k DurationKey) Is(d time.Duration) Setting { return Setting{k, d, FormatDuration(d)} }
 
+// Is returns a Setting of the option with this value.
+func (k MemoryKey) Is(b Bytes) Setting { return Setting{k, b, b.String()} }
+
 // Check checks settings that may not come from a Config against the tables: each by itself, and
 // beside the others. The error is a *Fault, or several joined. Roles check their Configs with it.
 func Check(settings ...Setting) error {

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -59,16 +58,4 @@ func PlaceOf(c config.Config) (WorkerPlace, error) {
 	}
 	place.Constraint = constraint
 	return place, nil
-}
-
-// WorkerVCores returns the vcores of a TaskExecutor's container: taskmanager.cpu.cores, or else
-// yarn.containers.vcores, or else one for each slot.
-func WorkerVCores(c config.Config) int {
-	if cores := c.Fraction(config.TaskManagerCores); cores > 0 {
-		return int(math.Ceil(min(cores, math.MaxInt32)))
-	}
-	if vcores := c.Int(config.YarnContainersVCores); vcores > 0 {
-		return vcores
-	}
-	return c.Int(config.TaskSlots)
 }

@@ -59,9 +59,9 @@ func (m *Manager) reason(j *job, asked int) string {
 	if j.refusals >= refusalLimit && m.held[j.id] < j.least && !m.coming(j, asked) {
 		return "workers refuse to give slots to the job: " + j.refusal
 	}
-	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.least > limit {
-		return fmt.Sprintf("it needs at least %d slots, and slotmanager.number-of-slots.max %d with %d slots per worker allows %d; raise that option or lower the parallelism",
-			j.least, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
+	if limit := m.config.Most * m.config.SlotsPerWorker; m.config.Most > 0 && j.least > limit {
+		return fmt.Sprintf("it needs at least %d slots, and %s allows %d; raise that option or lower the parallelism",
+			j.least, m.config.MostBy, limit)
 	}
 	if m.refusal != "" && !m.suffices(j) {
 		return m.refusal

@@ -9,7 +9,6 @@
 package slotmanager
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -21,9 +20,18 @@ import (
 type Config struct {
 	// SlotsPerWorker is taskmanager.numberOfTaskSlots: the slots of every worker.
 	SlotsPerWorker int
-	// MaxSlots is slotmanager.number-of-slots.max: the most slots of registered and expected
-	// workers together; 0 means no limit.
-	MaxSlots int
+	// Least and Most bound the registered and expected workers together. Least are kept even if no
+	// job needs them. Most wins over all other wishes; 0 means no limit.
+	Least int
+	Most  int
+	// MostBy is the option that gives Most, with its value and the size of a worker, for users.
+	MostBy string
+	// Redundant is slotmanager.redundant-taskmanager-num: while a job has requirements, as many
+	// slots as this number of workers have are free, so that they can replace lost ones at once.
+	Redundant int
+	// Spread says that the worker with the fewest used slots gives the next slot
+	// (taskmanager.load-balance.mode SLOTS). If not, used workers give their slots first.
+	Spread bool
 	// IdleTimeout is resourcemanager.taskmanager-timeout: a worker without a used slot is released
 	// after it.
 	IdleTimeout time.Duration
@@ -38,6 +46,8 @@ type Blocklist interface {
 	Blocks(job ids.JobID, worker ids.ResourceID) bool
 	// Exhausted tells whether a job would take no slot of any worker that could come.
 	Exhausted(job ids.JobID) bool
+	// Empty tells whether all jobs take slots of all workers.
+	Empty() bool
 }
 
 // After its worker refused a slot, the Manager does not grant it for refusalPause. Otherwise grants
@@ -61,20 +71,24 @@ type Manager struct {
 	holders map[ids.AllocationID]ids.SlotID // the slot of each grant
 
 	registered int // workers registered or suspended
-	// expected, suspended and open are the workers by state and sequence. Open ones are registered
-	// and have a free slot.
-	expected, suspended, open []*worker
+	// expected and suspended are the workers in these states, by sequence.
+	expected, suspended []*worker
+	open                shelf // registered workers with a free slot
 
 	sequence int // of workers
-	// Expected workers up to screened may serve some job that is short of slots. releaseUseless has
-	// already looked at those up to looked.
+	// Expected workers up to screened may serve some job of last.For. releaseUseless has already
+	// looked at those up to looked.
 	screened, looked int
 	refusal          string // why no more workers can come; "" while they can
 	sparing          bool   // true from Refuse until Taken: see releaseUseless
 	dirty            bool
 	last             Plan      // of the last Reconcile
 	next             time.Time // when time alone gives Reconcile something to do; zero: never
-	nextIdle         time.Time // not after the first IdleTimeout of an idle worker; zero: no worker is idle
+	// nextIdle is not after the first IdleTimeout of an idle worker; zero: no worker is idle. It is
+	// in the past while such workers are kept.
+	nextIdle    time.Time
+	spares      bool      // were kept at the last Reconcile
+	sparedUntil time.Time // when spares were last kept: IdleTimeout does not begin before
 }
 
 type job struct {
@@ -91,6 +105,8 @@ func New(config Config, allocations ids.Sequence) *Manager {
 	return &Manager{
 		config:      config,
 		allocations: allocations,
+		open:        newShelf(config.Spread, config.SlotsPerWorker),
+		dirty:       true, // the floor is missing
 		held:        make(map[ids.JobID]int),
 		workers:     make(map[ids.ResourceID]*worker),
 		holders:     make(map[ids.AllocationID]ids.SlotID),
@@ -106,8 +122,11 @@ type Plan struct {
 	// Release lists workers that are not needed, or can serve no job. The Manager has already
 	// removed them.
 	Release []Release
-	// Strayed says that some released workers are new and can serve no waiting job.
+	// Strayed says that some released workers are new and can serve no job of For.
 	Strayed bool
+	// For lists the jobs that new workers are to serve: those that are short of slots, or all jobs
+	// while only spares are missing.
+	For []ids.JobID
 	// Workers is the number of workers needed beside the expected and registered ones.
 	Workers int
 	// Short lists the jobs that have fewer slots than they declared.
@@ -186,6 +205,9 @@ func (m *Manager) blocks(job ids.JobID, worker ids.ResourceID) bool {
 	return m.config.Blocklist != nil && m.config.Blocklist.Blocks(job, worker)
 }
 
+// acceptsAll tells whether all jobs take slots of all workers.
+func (m *Manager) acceptsAll() bool { return m.config.Blocklist == nil || m.config.Blocklist.Empty() }
+
 func (m *Manager) exhausted(job ids.JobID) bool {
 	return m.config.Blocklist != nil && m.config.Blocklist.Exhausted(job)
 }
@@ -218,13 +240,14 @@ func (m *Manager) Next() (time.Time, bool) { return m.next, !m.next.IsZero() }
 // Reconcile decides what to do now.
 func (m *Manager) Reconcile(now time.Time) Plan {
 	if due := !m.next.IsZero() && !now.Before(m.next); !m.dirty && !due {
-		return Plan{Workers: m.last.Workers, Short: m.last.Short}
+		return Plan{Workers: m.last.Workers, Short: m.last.Short, For: m.last.For}
 	}
 	var plan Plan
 	missing, short := m.grant(now, &plan)
+	m.watchSpares(now)
 	spared := m.releaseUseless(missing, short, &plan)
-	m.resize(now, missing, spared, short, &plan)
 	m.releaseIdle(now, short, &plan)
+	m.resize(now, missing, spared, short, &plan)
 	for _, j := range short {
 		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j, plan.Workers)})
 	}
@@ -242,27 +265,10 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 // grant gives free slots to jobs, in the order in which the jobs came. It returns the jobs that
 // still lack slots, and the number of missing slots that new workers could provide.
 func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
-	var slots []ids.SlotID
 	for _, j := range m.jobs {
 		want := j.declared - m.held[j.id]
-		if want > 0 && slots == nil {
-			slots = m.grantable(now)
-		}
-		var blocked []ids.SlotID
-		for want > 0 && len(slots) > 0 {
-			g := Grant{Slot: slots[0], Job: j.id}
-			slots = slots[1:]
-			if m.blocks(j.id, g.Slot.Resource) {
-				blocked = append(blocked, g.Slot)
-				continue
-			}
-			want--
-			g.Allocation = ids.AllocationID(m.allocations.Next())
-			m.occupy(m.workers[g.Slot.Resource], g.Slot.Index, pending, g.Allocation, g.Job)
-			plan.Grants = append(plan.Grants, g)
-		}
-		if len(blocked) > 0 {
-			slots = append(blocked, slots...) // for the next jobs
+		if want > 0 {
+			want -= m.serve(now, j, want, plan)
 		}
 		j.lacks(want > 0, now)
 		if want > 0 {
@@ -272,34 +278,46 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
 			short = append(short, j)
 		}
 	}
-	if slots != nil {
-		m.open = slices.DeleteFunc(m.open, func(w *worker) bool { return w.used == len(w.slots) })
-	}
 	return missing, short
 }
 
-// grantable lists the free slots. Slots of used workers come first, so that unused workers can be
-// released; then older workers come before younger ones.
-func (m *Manager) grantable(now time.Time) []ids.SlotID {
-	slots := make([]ids.SlotID, 0, len(m.open))
-	for _, inUse := range []bool{true, false} {
-		for _, w := range m.open {
-			if (w.used > 0) != inUse {
-				continue
+// serve grants a job as many slots as it wants and open workers have, and returns their number.
+func (m *Manager) serve(now time.Time, j *job, want int, plan *Plan) (given int) {
+	for rank := range m.open.ranks {
+		for at := 0; at < len(m.open.ranks[rank]) && given < want; {
+			w, n := m.open.ranks[rank][at], 0
+			if !m.blocks(j.id, w.id) {
+				n = m.give(now, w, j.id, m.open.turn(want-given), plan)
 			}
-			for i, s := range w.slots {
-				if s.state == free && !now.Before(s.notBefore) {
-					slots = append(slots, ids.SlotID{Resource: w.id, Index: i})
-				}
+			if given += n; n == 0 {
+				at++ // otherwise the worker has another rank now, or gives no more the next time
 			}
 		}
 	}
-	return slots
+	return given
+}
+
+// give grants a job up to most slots of a worker, and returns their number.
+func (m *Manager) give(now time.Time, w *worker, to ids.JobID, most int, plan *Plan) (given int) {
+	for i, s := range w.slots {
+		if given == most {
+			break
+		}
+		if s.state != free || now.Before(s.notBefore) {
+			continue
+		}
+		g := Grant{Slot: ids.SlotID{Resource: w.id, Index: i}, Allocation: ids.AllocationID(m.allocations.Next()), Job: to}
+		m.occupy(w, i, pending, g.Allocation, to)
+		plan.Grants = append(plan.Grants, g)
+		given++
+	}
+	m.open.place(w)
+	return given
 }
 
 // nextRetry gives the first time at which a refused slot may be granted again.
 func (m *Manager) nextRetry(now time.Time) (next time.Time) {
-	for _, w := range m.open {
+	for w := range m.open.all() {
 		for _, s := range w.slots {
 			if now.Before(s.notBefore) {
 				next = actor.Earliest(next, s.notBefore)
@@ -307,21 +325,4 @@ func (m *Manager) nextRetry(now time.Time) (next time.Time) {
 		}
 	}
 	return next
-}
-
-// bySequence orders workers by the time at which they reached their state.
-func bySequence(a, b *worker) int { return cmp.Compare(a.sequence, b.sequence) }
-
-// add inserts a worker into a list that does not contain it. remove removes a worker from a list
-// that may contain it.
-func add(list []*worker, w *worker) []*worker {
-	at, _ := slices.BinarySearchFunc(list, w, bySequence)
-	return slices.Insert(list, at, w)
-}
-
-func remove(list []*worker, w *worker) []*worker {
-	if at, found := slices.BinarySearchFunc(list, w, bySequence); found {
-		return slices.Delete(list, at, at+1)
-	}
-	return list
 }

@@ -8,16 +8,27 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 )
 
-// releaseUseless gives up workers on nodes that all jobs short of slots have set aside. Such
-// workers would count as supply, and take the room of workers that could serve. But after a
-// refusal, until Taken, it keeps registered workers that are useless now and returns their number:
-// the jobs may try their nodes again, and no other workers may come. It looks at each expected
-// worker once, until the jobs or their blocks change.
+// releaseUseless gives up workers on nodes that all jobs of plan.For have set aside. Such workers
+// would count as supply, and take the room of workers that could serve. But after a refusal, until
+// Taken, it keeps registered workers that are useless now and returns their number: the jobs may try
+// their nodes again, and no other workers may come. It also keeps registered workers while only
+// spares are missing. It looks at each expected worker once, until the jobs or their blocks change.
 func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared int) {
-	if !slices.EqualFunc(short, m.last.Short, func(j *job, s Shortage) bool { return j.id == s.Job }) {
+	var served []*job
+	cause := "all jobs that wait for slots have set its node aside"
+	switch {
+	case missing > 0:
+		served = short
+	case m.missingSpares(0) > 0:
+		served, cause = m.jobs, "all jobs have set its node aside"
+	}
+	for _, j := range served {
+		plan.For = append(plan.For, j.id)
+	}
+	if !slices.Equal(plan.For, m.last.For) {
 		m.screened = 0
 	}
-	if missing == 0 {
+	if len(served) == 0 {
 		return 0
 	}
 	var useless []*worker
@@ -25,15 +36,15 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 		if w.sequence <= m.screened {
 			break
 		}
-		if !m.mayServe(w, short) {
+		if !m.mayServe(w, served) {
 			useless = append(useless, w)
 		}
 	}
 	plan.Strayed = slices.ContainsFunc(useless, func(w *worker) bool { return w.sequence > m.looked })
 	m.screened, m.looked = m.sequence, m.sequence
-	for _, w := range m.open {
+	for _, w := range m.open.unused() {
 		switch {
-		case w.used > 0 || m.mayServe(w, short):
+		case missing == 0, m.mayServe(w, served):
 		case m.sparing && !m.tooMany(len(useless)):
 			spared++
 		default:
@@ -41,22 +52,25 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 		}
 	}
 	for _, w := range useless {
-		plan.Release = append(plan.Release, Release{Worker: w.id, Cause: "all jobs that wait for slots have set its node aside"})
+		plan.Release = append(plan.Release, Release{Worker: w.id, Cause: cause})
 		m.forget(w)
 	}
 	return spared
 }
 
 // resize sets plan.Workers, and gives up the youngest starts if more workers are expected than
-// needed. spared is the number of registered workers that releaseUseless keeps although they are
-// useless now. They do not count against MaxSlots.
+// needed: for missing slots, for missing spares, and for the floor. spared is the number of registered
+// workers that releaseUseless keeps although they are useless now. They do not count against the
+// ceiling.
 func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan *Plan) {
+	returning := 0
 	if missing > 0 {
-		missing -= m.returning(now, short)
+		returning = min(m.returning(now, short), missing)
 	}
-	needed := (max(missing, 0) + m.config.SlotsPerWorker - 1) / m.config.SlotsPerWorker
-	if m.config.MaxSlots > 0 {
-		needed = min(needed, max(m.maxWorkers()-m.registered+spared, 0))
+	slots := missing - returning + m.missingSpares(returning)
+	needed := max((slots+m.config.SlotsPerWorker-1)/m.config.SlotsPerWorker, m.config.Least-m.registered)
+	if m.config.Most > 0 {
+		needed = max(min(needed, m.config.Most-m.registered+spared), 0)
 	}
 	for len(m.expected) > needed {
 		last := m.expected[len(m.expected)-1]
@@ -66,11 +80,9 @@ func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan 
 	plan.Workers = needed - len(m.expected)
 }
 
-func (m *Manager) maxWorkers() int { return m.config.MaxSlots / m.config.SlotsPerWorker }
-
-// tooMany tells whether there are more workers than MaxSlots allows, without this number of them.
+// tooMany tells whether there are more workers than Most allows, without this number of them.
 func (m *Manager) tooMany(without int) bool {
-	return m.config.MaxSlots > 0 && m.registered+len(m.expected)-without > m.maxWorkers()
+	return m.config.Most > 0 && m.registered+len(m.expected)-without > m.config.Most
 }
 
 // returning counts free slots that cannot be granted yet but would serve jobs that are short: slots
@@ -82,7 +94,7 @@ func (m *Manager) returning(now time.Time, short []*job) (slots int) {
 			slots += len(w.slots) - w.used
 		}
 	}
-	for _, w := range m.open {
+	for w := range m.open.all() {
 		refused := 0
 		for _, s := range w.slots {
 			if s.state == free && now.Before(s.notBefore) {
@@ -96,31 +108,42 @@ func (m *Manager) returning(now time.Time, short []*job) (slots int) {
 	return slots
 }
 
-// releaseIdle gives up workers that were idle for IdleTimeout. It keeps a worker if a job that is
-// short may take its slots later, because they were refused a moment ago, or because no other
-// workers may come (see releaseUseless). It does nothing until the first worker may be due.
+// releaseIdle gives up workers that were idle for IdleTimeout, the youngest first. It keeps a worker
+// if a job that is short may take its slots later, because they were refused a moment ago, or because
+// no other workers may come (see releaseUseless). It also keeps spares, and the floor. It does nothing
+// until the first worker may be due.
 func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 	if m.nextIdle.IsZero() || now.Before(m.nextIdle) {
 		return
 	}
+	left := m.surplus()
+	if left.none() {
+		return
+	}
 	m.nextIdle = time.Time{}
 	var idle []*worker
-	for _, w := range m.open {
-		switch {
-		case w.used > 0:
-		case now.Before(w.idleSince.Add(m.config.IdleTimeout)), m.mayServe(w, short), m.sparing && len(short) > 0:
-			m.nextIdle = actor.Earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
-		default:
-			idle = append(idle, w)
+	for _, w := range slices.Backward(m.open.unused()) {
+		due := latest(w.idleSince, m.sparedUntil).Add(m.config.IdleTimeout)
+		if now.Before(due) || m.mayServe(w, short) || m.sparing && len(short) > 0 || !left.spend(w) {
+			m.nextIdle = actor.Earliest(m.nextIdle, due)
+			continue
 		}
+		idle = append(idle, w)
 	}
-	for _, w := range idle {
+	for _, w := range slices.Backward(idle) {
 		plan.Release = append(plan.Release, Release{
 			Worker: w.id,
 			Cause:  fmt.Sprintf("idle for %v (resourcemanager.taskmanager-timeout)", m.config.IdleTimeout),
 		})
 		m.forget(w)
 	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // mayServe tells whether some job that is short accepts slots of a worker.

@@ -23,6 +23,7 @@ type worker struct {
 	state     workerState
 	slots     []slot    // none while expected
 	used      int       // slots that are not free
+	rank      int       // in Manager.open; noRank: it is not there
 	idleSince time.Time // only valid while used is 0
 }
 
@@ -49,7 +50,7 @@ func (m *Manager) Expect(id ids.ResourceID) {
 	}
 	m.dirty = true
 	m.sequence++
-	w := &worker{id: id, sequence: m.sequence, state: expected}
+	w := &worker{id: id, sequence: m.sequence, state: expected, rank: noRank}
 	m.workers[id] = w
 	m.expected = append(m.expected, w)
 }
@@ -69,7 +70,7 @@ func (m *Manager) Register(now time.Time, id ids.ResourceID, report []msg.SlotSt
 		m.forget(old)
 	}
 	m.sequence++
-	w := &worker{id: id, sequence: m.sequence, state: registered, slots: make([]slot, len(report)), idleSince: now}
+	w := &worker{id: id, sequence: m.sequence, state: registered, slots: make([]slot, len(report)), idleSince: now, rank: noRank}
 	m.workers[id] = w
 	m.registered++
 	for _, status := range report {
@@ -77,9 +78,7 @@ func (m *Manager) Register(now time.Time, id ids.ResourceID, report []msg.SlotSt
 			m.occupy(w, status.Index, occupied, status.Allocation, status.Job)
 		}
 	}
-	if w.used < len(w.slots) {
-		m.open = add(m.open, w)
-	}
+	m.open.place(w)
 	m.watchIdle(w)
 	return nil
 }
@@ -93,7 +92,7 @@ func (m *Manager) Suspend(id ids.ResourceID) {
 	}
 	m.dirty = true
 	w.state = suspended
-	m.open = remove(m.open, w)
+	m.open.place(w)
 	m.suspended = add(m.suspended, w)
 }
 
@@ -130,6 +129,7 @@ func (m *Manager) Report(now time.Time, id ids.ResourceID, report []msg.SlotStat
 		default:
 			m.vacate(now, w, status.Index)
 			m.occupy(w, status.Index, occupied, status.Allocation, status.Job)
+			m.open.place(w)
 		}
 	}
 	return nil
@@ -199,8 +199,7 @@ func (m *Manager) accept(s *slot) {
 	m.forgive(s.job)
 }
 
-// occupy gives a free slot to a job. If the worker is full now, it may stay in m.open until the
-// next grant; grant looks only at free slots.
+// occupy gives a free slot to a job. The caller then places the worker in m.open.
 func (m *Manager) occupy(w *worker, index int, state slotState, allocation ids.AllocationID, job ids.JobID) {
 	m.dirty = true
 	w.slots[index] = slot{state: state, allocation: allocation, job: job}
@@ -219,9 +218,7 @@ func (m *Manager) vacate(now time.Time, w *worker, index int) {
 	m.drop(s)
 	*s = slot{}
 	w.used--
-	if w.state == registered {
-		m.open = add(remove(m.open, w), w) // a full worker may still be in m.open
-	}
+	m.open.place(w)
 	if w.used == 0 {
 		w.idleSince = now
 		m.watchIdle(w)
@@ -258,5 +255,6 @@ func (m *Manager) forget(w *worker) {
 		m.registered--
 	}
 	delete(m.workers, w.id)
-	m.expected, m.suspended, m.open = remove(m.expected, w), remove(m.suspended, w), remove(m.open, w)
+	m.expected, m.suspended = remove(m.expected, w), remove(m.suspended, w)
+	m.open.remove(w)
 }
