@@ -38,7 +38,7 @@ func (c *call) optionsWith(list ...optionFlag) (config.Config, error) {
 
 // tellOthers prints which of Flink's options have no effect in Bobbin. From level info on it names those that
 // are not supported yet, because the user may rely on them. At level debug it also names those that only a JVM
-// needs.
+// needs. It also names a deprecated option, and its successor.
 func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []string) {
 	level := cfg.String(config.LoggingLevel)
 	var later, never []string
@@ -48,6 +48,10 @@ func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []st
 		} else {
 			never = append(never, name)
 		}
+	}
+	if cfg.IsSet(config.EvenlySpreadOutSlots) && level != "error" {
+		fmt.Fprintf(out, "%s: option %s is deprecated: set %s: %s\n",
+			cfg.Source(config.EvenlySpreadOutSlots), config.EvenlySpreadOutSlots, config.LoadBalanceMode, config.LoadBalance(cfg))
 	}
 	if len(later) > 0 && (level == "info" || level == "debug") {
 		fmt.Fprintf(out, "%s: not supported yet: %s\n", file.Source, strings.Join(later, ", "))

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
 // TestContradictionsAreRefusedBeforeAnythingRuns would catch options that are refused only in a container:
@@ -91,6 +94,25 @@ func TestDoctorChecksOptionsTogether(t *testing.T) {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("%v: %q is not in\n%s", c.definitions, want, stdout)
 			}
+		}
+	}
+}
+
+// TestDeprecatedOptionsAreTold would catch a user who never learns that an option has a successor, and a
+// line for an option that only has its default.
+func TestDeprecatedOptionsAreTold(t *testing.T) {
+	for _, c := range []struct {
+		values map[string]string
+		says   string
+	}{
+		{map[string]string{"cluster.evenly-spread-out-slots": "true"}, "-D: option cluster.evenly-spread-out-slots is deprecated: set taskmanager.load-balance.mode: SLOTS\n"},
+		{map[string]string{"cluster.evenly-spread-out-slots": "false"}, "-D: option cluster.evenly-spread-out-slots is deprecated: set taskmanager.load-balance.mode: NONE\n"},
+		{map[string]string{"cluster.evenly-spread-out-slots": "true", "logging.level": "error"}, ""},
+		{map[string]string{"taskmanager.load-balance.mode": "SLOTS"}, ""},
+	} {
+		var errs bytes.Buffer
+		if _, err := process(t, nil, nil, io.Discard, &errs).call(nil).options(config.Layer{Source: "-D", Values: c.values}); err != nil || errs.String() != c.says {
+			t.Errorf("%v: %v, stderr %q, want %q", c.values, err, errs.String(), c.says)
 		}
 	}
 }
