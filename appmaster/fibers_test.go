@@ -214,7 +214,7 @@ func (f *fibers) Run(ctx context.Context, _ resourcemanager.Report) error {
 
 // Order implements resourcemanager.WorkerProvider.
 func (f *fibers) Order(_ context.Context, o resourcemanager.Orders) {
-	f.note("%d workers are ordered", o.Total)
+	f.note("%d workers are ordered", o.Workers[0].Total)
 }
 
 // recorded is in the transcript once YARN has recorded the end.

@@ -169,12 +169,12 @@ func (w *workers) Run(ctx context.Context, report resourcemanager.Report) error 
 		for _, r := range o.Release {
 			w.kill(r.Worker)
 		}
-		for ; started < o.Total; started++ {
+		for ; started < o.Workers[0].Total; started++ {
 			id := ids.ResourceID(fmt.Sprintf("w%d", started+1))
 			if err := report(ctx, resourcemanager.WorkerStarting{Worker: id, Host: "127.0.0.1"}); err != nil {
 				return err
 			}
-			w.start(ctx, id, o.Spec, report)
+			w.start(ctx, id, o.Workers[0].Spec, report)
 		}
 	}
 }

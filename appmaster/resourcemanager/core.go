@@ -213,7 +213,8 @@ func (c *core) order(outstanding int) {
 	}
 	c.total, c.avoided = total, c.avoid
 	c.emit(orderWorkers{Orders: Orders{
-		Spec: c.config.Worker, Total: total, Release: c.release, Check: c.check, Avoid: c.avoid,
+		Workers: []WorkerOrder{{Spec: c.config.Worker, Total: total}},
+		Release: c.release, Check: c.check, Avoid: c.avoid,
 	}})
 }
 

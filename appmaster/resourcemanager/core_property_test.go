@@ -144,15 +144,16 @@ func (w *world) supply(job ids.JobID) int {
 const refusedFor = "refused "
 
 func (w *world) ordered(t *rapid.T, o Orders) {
-	if o.Total < w.starts {
-		t.Fatalf("%d workers ordered in all, and %d have started", o.Total, w.starts)
+	total := o.Workers[0].Total
+	if total < w.starts {
+		t.Fatalf("%d workers ordered in all, and %d have started", total, w.starts)
 	}
 	for _, node := range o.Avoid {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(w.blocked)), func(list []msg.BlockedNode) bool { return has(list, node) }) {
 			t.Fatalf("node %s is avoided, and no job has blocked it", node)
 		}
 	}
-	w.total, w.most = o.Total, max(w.most, o.Total)
+	w.total, w.most = total, max(w.most, total)
 	for _, r := range o.Release {
 		switch w.containers[r.Worker] {
 		case "running":

@@ -317,7 +317,10 @@ func (s *script) describe(effect effect) string {
 	case forgetJobMaster:
 		return fmt.Sprintf("forget %s", e.JobMaster)
 	case orderWorkers:
-		text := fmt.Sprintf("order total=%d", e.Orders.Total)
+		text := "order"
+		for _, w := range e.Orders.Workers {
+			text += fmt.Sprintf(" total=%d", w.Total)
+		}
 		for _, r := range e.Orders.Release {
 			text += " release=" + string(r.Worker)
 		}

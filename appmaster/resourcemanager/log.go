@@ -50,7 +50,7 @@ func (r *ResourceManager) logEffect(event event, effect effect) {
 		}
 	case orderWorkers:
 		r.logger.WithFields(logrus.Fields{
-			"spec": e.Orders.Spec, "total": e.Orders.Total, "release": len(e.Orders.Release), "check": len(e.Orders.Check), "avoid": e.Orders.Avoid,
+			"workers": e.Orders.Workers, "release": len(e.Orders.Release), "check": len(e.Orders.Check), "avoid": e.Orders.Avoid,
 		}).Info("workers ordered")
 	case workerGone:
 		r.logger.WithFields(logrus.Fields{"container": e.Worker, "cause": e.Cause}).Info("worker is gone")

@@ -84,10 +84,10 @@ func (d *fakeProvider) Order(ctx context.Context, o Orders) {
 	for _, id := range o.Check {
 		d.write("check %s", id)
 	}
-	for ; d.started < o.Total; d.started++ {
+	for ; d.started < o.Workers[0].Total; d.started++ {
 		id := ids.ResourceID(fmt.Sprintf("w%d", d.started+1))
 		d.write("start %s", id)
-		if err := report(ctx, WorkerStarting{Worker: id, Host: "h"}); err != nil {
+		if err := report(ctx, WorkerStarting{Worker: id, Spec: o.Workers[0].Spec, Host: "h"}); err != nil {
 			d.write("report: %v", err)
 		}
 	}

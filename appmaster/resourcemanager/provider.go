@@ -21,7 +21,7 @@ type WorkerProvider interface {
 	// register before the ResourceManager knows it.
 	Run(ctx context.Context, report Report) error
 	// Order sends new orders. Calls come one at a time, also before Run has started. A call may
-	// block until ctx ends, at most for HangTime. Orders that change only Total or Avoid are
+	// block until ctx ends, at most for HangTime. Orders that change only Workers or Avoid are
 	// skipped when newer ones are waiting.
 	Order(ctx context.Context, orders Orders)
 	// Deregister ends the application with its final status and diagnostics, after the released
@@ -35,13 +35,8 @@ type Report func(ctx context.Context, events ...WorkerEvent) error
 
 // Orders are the orders of the ResourceManager to a provider.
 type Orders struct {
-	// Spec describes the workers.
-	Spec WorkerResourceSpec
-	// Total is the number of workers to start in all since Run, including those that have ended.
-	// The provider starts workers until it has reported WorkerStarting this many times. When Total
-	// falls, it cancels starts that it has not reported yet. Because Total counts starts and not
-	// running workers, orders and reports may cross and the number of workers stays right.
-	Total int
+	// Workers lists the workers to start, by kind. A kind that was ordered once stays in the list.
+	Workers []WorkerOrder
 	// Release lists workers to end. A worker that the provider does not know has already ended. The
 	// provider reports no WorkerCompleted for these workers.
 	Release []Release
@@ -51,6 +46,16 @@ type Orders struct {
 	// Avoid names the nodes on which no worker should start now, sorted. It replaces the last list.
 	// The provider keeps a worker that starts there anyway.
 	Avoid []string
+}
+
+// WorkerOrder is an order of workers of one kind.
+type WorkerOrder struct {
+	Spec WorkerResourceSpec
+	// Total is the number of workers to start in all since Run, including those that have ended.
+	// The provider starts workers until it has reported WorkerStarting this many times. When Total
+	// falls, it cancels starts that it has not reported yet. Because Total counts starts and not
+	// running workers, orders and reports may cross and the number of workers stays right.
+	Total int
 }
 
 // Release names a worker to end, and the cause.
@@ -85,6 +90,7 @@ func (NodesChanged) isWorkerEvent() {}
 // WorkerStarting says that the provider has room for a worker and is about to start it.
 type WorkerStarting struct {
 	Worker ids.ResourceID
+	Spec   WorkerResourceSpec
 	Host   string
 }
 
@@ -100,17 +106,21 @@ type WorkerCompleted struct {
 	Cause  string
 }
 
-// WorkersRefused says that the provider can get no more workers of the ordered spec now, for
-// example because a worker would exceed the largest container. It holds until RefusalEnded; then
-// the provider tries the current orders again.
-type WorkersRefused struct{ Reason string }
+// WorkersRefused says that the provider can get no more workers of a kind now, for example because
+// a worker would exceed the largest container. It holds until RefusalEnded; then the provider tries
+// the current orders again.
+type WorkersRefused struct {
+	Spec   WorkerResourceSpec
+	Reason string
+}
 
-// RefusalEnded says that the provider tries to get workers again. They may be refused again.
-type RefusalEnded struct{}
+// RefusalEnded says that the provider tries to get workers of a kind again. They may be refused
+// again.
+type RefusalEnded struct{ Spec WorkerResourceSpec }
 
-// OrdersTaken says that the ordered workers are not refused any more: they come as soon as there is
-// room. It follows RefusalEnded, once workers are ordered.
-type OrdersTaken struct{}
+// OrdersTaken says that the ordered workers of a kind are not refused any more: they come as soon
+// as there is room. It follows RefusalEnded, once workers are ordered.
+type OrdersTaken struct{ Spec WorkerResourceSpec }
 
 func (WorkerStarting) isWorkerEvent()  {}
 func (WorkerFailed) isWorkerEvent()    {}

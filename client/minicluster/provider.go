@@ -22,7 +22,7 @@ const programHash = "local"
 // loopback is the address of the one node.
 const loopback = "127.0.0.1"
 
-// provider starts workers as goroutines, at most Options.Workers at a time.
+// provider starts workers as goroutines, at most Options.Workers of a kind at a time.
 type provider struct {
 	options Options
 	mux     *rolerpc.Mux
@@ -33,8 +33,10 @@ type provider struct {
 	// Only Run uses what follows.
 	running map[ids.ResourceID]*Worker // started, and neither ended nor released
 	ordered resourcemanager.Orders
-	started int
-	refused bool // the ResourceManager knows that there is no room for all ordered workers
+	started map[resourcemanager.WorkerResourceSpec]int
+	number  int // of the last worker
+	// refused are the kinds of which the ResourceManager knows that there is no room for all ordered workers.
+	refused map[resourcemanager.WorkerResourceSpec]bool
 }
 
 // completion says that a worker has ended. Its goroutines may still run if it was killed.
@@ -47,6 +49,7 @@ func newProvider(o Options) *provider {
 	return &provider{
 		options: o, orders: make(chan resourcemanager.Orders), ended: make(chan completion),
 		running: make(map[ids.ResourceID]*Worker),
+		started: make(map[resourcemanager.WorkerResourceSpec]int), refused: make(map[resourcemanager.WorkerResourceSpec]bool),
 	}
 }
 
@@ -86,51 +89,54 @@ func (d *provider) Run(ctx context.Context, report resourcemanager.Report) error
 		case <-ctx.Done():
 			return nil
 		}
-		for d.started < d.ordered.Total && d.living() < d.options.Workers {
-			d.started++
-			id := ids.ResourceID("local-" + strconv.Itoa(d.started))
-			// A worker may register only after the ResourceManager knows it.
-			if report(ctx, append(events, resourcemanager.WorkerStarting{Worker: id, Host: loopback})...) != nil {
-				return nil
+		for _, order := range d.ordered.Workers {
+			for d.started[order.Spec] < order.Total && d.living(order.Spec) < d.options.Workers {
+				d.started[order.Spec]++
+				d.number++
+				id := ids.ResourceID("local-" + strconv.Itoa(d.number))
+				// A worker may register only after the ResourceManager knows it.
+				if report(ctx, append(events, resourcemanager.WorkerStarting{Worker: id, Spec: order.Spec, Host: loopback})...) != nil {
+					return nil
+				}
+				events = nil
+				d.running[id] = d.start(ctx, id, order.Spec)
 			}
-			events = nil
-			d.running[id] = d.start(ctx, id)
+			events = append(events, d.refusal(order)...)
 		}
-		events = append(events, d.refusal()...)
 	}
 }
 
-// living counts the workers that have not been killed. The ResourceManager may miss a killed worker before its
-// end is reported, and order another one.
-func (d *provider) living() (n int) {
+// living counts the workers of a kind that have not been killed. The ResourceManager may miss a killed worker
+// before its end is reported, and order another one.
+func (d *provider) living(spec resourcemanager.WorkerResourceSpec) (n int) {
 	for _, w := range d.running {
-		if !w.dying.Load() {
+		if w.spec == spec && !w.dying.Load() {
 			n++
 		}
 	}
 	return n
 }
 
-// refusal tells the ResourceManager when there is no room for the ordered workers, and when there is some again.
-// Otherwise a job would wait for slots that never come, until slot.request.timeout.
-func (d *provider) refusal() []resourcemanager.WorkerEvent {
-	switch full := d.started < d.ordered.Total; {
-	case full && !d.refused:
-		d.refused = true
-		return []resourcemanager.WorkerEvent{resourcemanager.WorkersRefused{Reason: fmt.Sprintf(
+// refusal tells the ResourceManager when there is no room for the ordered workers of a kind, and when there is
+// some again. Otherwise a job would wait for slots that never come, until slot.request.timeout.
+func (d *provider) refusal(order resourcemanager.WorkerOrder) []resourcemanager.WorkerEvent {
+	switch full := d.started[order.Spec] < order.Total; {
+	case full && !d.refused[order.Spec]:
+		d.refused[order.Spec] = true
+		return []resourcemanager.WorkerEvent{resourcemanager.WorkersRefused{Spec: order.Spec, Reason: fmt.Sprintf(
 			"a local run has %d TaskExecutors (%s) with %d slots each (%s): raise one of these options, or lower the parallelism",
 			d.options.Workers, config.LocalTaskManagers.Name(), d.options.Slots, config.TaskSlots.Name())}}
-	case !full && d.refused:
-		d.refused = false
-		return []resourcemanager.WorkerEvent{resourcemanager.RefusalEnded{}, resourcemanager.OrdersTaken{}}
+	case !full && d.refused[order.Spec]:
+		delete(d.refused, order.Spec)
+		return []resourcemanager.WorkerEvent{resourcemanager.RefusalEnded{Spec: order.Spec}, resourcemanager.OrdersTaken{Spec: order.Spec}}
 	}
 	return nil
 }
 
 // start starts a worker. It reports its end to Run.
-func (d *provider) start(ctx context.Context, id ids.ResourceID) *Worker {
+func (d *provider) start(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec) *Worker {
 	living, end := context.WithCancelCause(ctx)
-	w := &Worker{end: end, roles: rolerpc.NewLocal(d.mux, rolerpc.LocalConfig{
+	w := &Worker{spec: spec, end: end, roles: rolerpc.NewLocal(d.mux, rolerpc.LocalConfig{
 		Dialer:   rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: id}},
 		Listener: rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}},
 		Logger:   d.options.Logger,
@@ -157,7 +163,7 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID) *Worker {
 		}
 	})
 	d.workers.Go(func() {
-		err := errors.Join(d.execute(living, id, w.roles, hosts{process, d.options.Stdout, d.options.Logger, w.wires}), w.roles.Close())
+		err := errors.Join(d.execute(living, id, spec, w.roles, hosts{process, d.options.Stdout, d.options.Logger, w.wires}), w.roles.Close())
 		end(nil)
 		ended(err)
 	})
@@ -165,9 +171,9 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID) *Worker {
 }
 
 // execute runs a TaskExecutor.
-func (d *provider) execute(ctx context.Context, id ids.ResourceID, roles taskexecutor.Connector, hosts taskexecutor.HostStarter) error {
+func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec, roles taskexecutor.Connector, hosts taskexecutor.HostStarter) error {
 	executor, err := taskexecutor.New(taskexecutor.Config{
-		Resource: id, Node: loopback, Slots: d.options.Slots, VCores: d.options.Slots,
+		Resource: id, Node: loopback, Slots: spec.Slots, VCores: spec.VCores,
 		Programs: map[string]string{programHash: ""},
 		Options:  taskexecutor.OptionsFrom(d.options.Config),
 	}, taskexecutor.Environment{

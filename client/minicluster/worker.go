@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
@@ -15,6 +16,7 @@ var ErrKilled = errors.New("worker was killed")
 
 // Worker is a TaskExecutor with its task hosts. Its methods may be called from any goroutine.
 type Worker struct {
+	spec   resourcemanager.WorkerResourceSpec
 	roles  *rolerpc.Local
 	wires  *wires
 	end    context.CancelCauseFunc

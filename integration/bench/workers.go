@@ -168,8 +168,9 @@ func (m *master) startAndRelease(ctx context.Context, n int) (took startTimes, e
 
 func (m *master) order(ctx context.Context, more int, release []resourcemanager.Release) {
 	m.ordered += more
+	small := resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}
 	m.provider.Order(ctx, resourcemanager.Orders{
-		Spec: resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}, Total: m.ordered, Release: release,
+		Workers: []resourcemanager.WorkerOrder{{Spec: small, Total: m.ordered}}, Release: release,
 	})
 }
 

@@ -21,7 +21,9 @@ func newDemand(p resourcemanager.WorkerProvider) *demand {
 
 // Order implements resourcemanager.WorkerProvider.
 func (d *demand) Order(ctx context.Context, o resourcemanager.Orders) {
-	d.totals[o.Spec] = o.Total
+	for _, w := range o.Workers {
+		d.totals[w.Spec] = w.Total
+	}
 	d.WorkerProvider.Order(ctx, o)
 }
 

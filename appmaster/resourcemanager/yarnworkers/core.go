@@ -32,6 +32,7 @@ type core struct {
 	queue      string
 	nodes      map[records.NodeID]amrm.Node
 	profiles   []*profile // the profile with priority p is at p-1
+	trial      []*profile // to be requested alone, one after the other: see asksRefused
 	containers map[ids.ResourceID]*container
 
 	nodesListed bool     // the client gave the whole list at the start
@@ -66,9 +67,12 @@ type core struct {
 type profile struct {
 	spec     resourcemanager.WorkerResourceSpec
 	priority records.Priority
-	total    int // Orders.Total
+	total    int // WorkerOrder.Total
 	starts   int // reported so far
 	asked    int // outstanding requests in amrm's table
+	// sent says that the number of requests went with the allocate that is in flight or has failed:
+	// YARN has not looked at it yet.
+	sent bool
 	// refusedUntil is when the refusal by YARN ends; zero: there is none.
 	refusedUntil time.Time
 	doubtful     bool      // YARN has refused it, and has accepted no request since
@@ -78,9 +82,9 @@ type profile struct {
 // missing is the number of containers that must still come.
 func (p *profile) missing() int { return max(p.total-p.starts, 0) }
 
-// wanted is the number of containers to request from YARN now.
-func (p *profile) wanted() int {
-	if p.refused() {
+// wanted is the number of containers of a profile to request from YARN now.
+func (c *core) wanted(p *profile) int {
+	if p.refused() || slices.Index(c.trial, p) > 0 {
 		return 0
 	}
 	return p.missing()
@@ -135,6 +139,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 	}
 	if c.registered && !c.gone {
 		c.expireRefusals()
+		c.skipTrials()
 		c.check()
 		c.tellNodes()
 		c.beat()
@@ -176,8 +181,9 @@ func (c *core) giveBack(containers []records.Container) {
 }
 
 func (c *core) order(o resourcemanager.Orders) {
-	p := c.profile(o.Spec)
-	p.total = o.Total
+	for _, w := range o.Workers {
+		c.profile(w.Spec).total = w.Total
+	}
 	for _, r := range o.Release {
 		c.releaseWorker(r.Worker)
 	}
@@ -218,6 +224,7 @@ func (c *core) allocateFailed(err error) {
 
 func (c *core) allocateAnswered(r amrm.Response) {
 	c.failures = 0
+	c.requestsTaken()
 	c.stand(r)
 	c.updateNodes(r.UpdatedNodes)
 	c.reconsider(r)
@@ -272,7 +279,7 @@ func (c *core) beat() {
 // news tells whether there is something to send that should not wait.
 func (c *core) news() bool {
 	return len(c.release) > 0 || len(c.stopQueue) > 0 || !slices.Equal(c.avoid, c.avoided) ||
-		slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.wanted() != p.asked })
+		slices.ContainsFunc(c.profiles, func(p *profile) bool { return c.wanted(p) != p.asked })
 }
 
 func (c *core) allocate() {
@@ -281,8 +288,8 @@ func (c *core) allocate() {
 	c.avoided = c.avoid
 	elsewhere := len(a.avoid) > 0 || len(a.dontAvoid) > 0
 	for _, p := range c.profiles {
-		if want := p.wanted(); want != p.asked || elsewhere && want > 0 {
-			p.asked = want
+		if want := c.wanted(p); want != p.asked || elsewhere && want > 0 {
+			p.asked, p.sent = want, true
 			c.ask(&a, p)
 		}
 	}

@@ -55,7 +55,7 @@ func (c *core) take(k records.Container) {
 	p.starts++
 	c.containers[worker(k.ID)] = &container{Container: k, state: starting}
 	c.occupy(k, true)
-	c.events = append(c.events, resourcemanager.WorkerStarting{Worker: worker(k.ID), Host: k.Node.Host})
+	c.events = append(c.events, resourcemanager.WorkerStarting{Worker: worker(k.ID), Spec: p.spec, Host: k.Node.Host})
 	c.starts = append(c.starts, start{container: k, spec: p.spec})
 }
 

@@ -18,7 +18,7 @@ import (
 func orderIn(place launch.WorkerPlace, nodes []records.NodeReport) (*core, []effect) {
 	c := newCore(defaultHeartbeat, defaultRequestInterval, place, nodes)
 	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default"}})
-	return c, c.Step(testEpoch, ordered{resourcemanager.Orders{Spec: testSpec, Total: 2}})
+	return c, c.Step(testEpoch, ordered{resourcemanager.Orders{Workers: workersOf(testSpec, 2)}})
 }
 
 // asked is the allocate among effects.
@@ -76,7 +76,7 @@ func TestWorkersAreAskedForWithWhatElseTheyNeed(t *testing.T) {
 	c := newCore(defaultHeartbeat, defaultRequestInterval, place, nodes)
 	largest := records.Resource{MemoryMB: 4096, VCores: 8}.With("disk", gigabytes(8))
 	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default", Maximum: largest}})
-	ask := asked(t, c.Step(testEpoch, ordered{resourcemanager.Orders{Spec: testSpec, Total: 2}})).asks[0]
+	ask := asked(t, c.Step(testEpoch, ordered{resourcemanager.Orders{Workers: workersOf(testSpec, 2)}})).asks[0]
 	if ask.Capability.Others.Amount("disk") != gigabytes(4) {
 		t.Errorf("asked for %s", ask.Capability)
 	}
@@ -141,7 +141,7 @@ func TestWhenOrdersAreTaken(t *testing.T) {
 	} {
 		c, _ := orderIn(test.place, testNodes())
 		taken := func(now time.Time, e event) bool {
-			return slices.Contains(reported(c.Step(now, e)), resourcemanager.WorkerEvent(resourcemanager.OrdersTaken{}))
+			return slices.Contains(reported(c.Step(now, e)), resourcemanager.WorkerEvent(resourcemanager.OrdersTaken{Spec: testSpec}))
 		}
 		if taken(testEpoch, allocated{err: yarnrpc.ErrInvalidResourceRequest}) {
 			t.Errorf("%s: taken as YARN refuses", name)
@@ -177,7 +177,7 @@ func TestAnAskThatStandsIsTaken(t *testing.T) {
 			return reported(c.Step(now, e))
 		}
 		taken := func(after time.Duration, r amrm.Response) bool {
-			return slices.Contains(step(after, allocated{response: r}), resourcemanager.WorkerEvent(resourcemanager.OrdersTaken{}))
+			return slices.Contains(step(after, allocated{response: r}), resourcemanager.WorkerEvent(resourcemanager.OrdersTaken{Spec: testSpec}))
 		}
 		for range 2 {
 			step(0, allocated{response: amrm.Response{Rejected: []amrm.Rejection{

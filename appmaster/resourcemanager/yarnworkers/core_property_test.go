@@ -243,8 +243,9 @@ func take[T any](t *rapid.T, what string, list *[]T) T {
 // order sends new orders like the ResourceManager: the total is never below the number of started
 // workers, and it releases only known workers.
 func (y *yarn) order(t *rapid.T) {
-	o := resourcemanager.Orders{Spec: testSpec, Total: len(y.reported) + rapid.IntRange(0, 5).Draw(t, "outstanding")}
-	y.total = o.Total
+	o := resourcemanager.Orders{}
+	y.total = len(y.reported) + rapid.IntRange(0, 5).Draw(t, "outstanding")
+	o.Workers = workersOf(testSpec, y.total)
 	for _, id := range slices.Sorted(maps.Keys(y.reported)) {
 		if y.reported[id] != "starting" {
 			continue

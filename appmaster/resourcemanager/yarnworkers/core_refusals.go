@@ -3,6 +3,7 @@ package yarnworkers
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
@@ -24,7 +25,7 @@ func (p *profile) refused() bool { return !p.refusedUntil.IsZero() }
 // refuse stops a profile's requests for a while, and reports the reason.
 func (c *core) refuse(p *profile, reason string) {
 	if !p.refused() {
-		c.events = append(c.events, resourcemanager.WorkersRefused{Reason: reason})
+		c.events = append(c.events, resourcemanager.WorkersRefused{Spec: p.spec, Reason: reason})
 	}
 	p.refusedUntil, p.doubtful, p.standing = c.now.Add(refusalTime), true, time.Time{}
 }
@@ -33,7 +34,7 @@ func (c *core) refuse(p *profile, reason string) {
 func (c *core) admit(p *profile) {
 	if p.refused() {
 		p.refusedUntil = time.Time{}
-		c.events = append(c.events, resourcemanager.RefusalEnded{})
+		c.events = append(c.events, resourcemanager.RefusalEnded{Spec: p.spec})
 	}
 }
 
@@ -41,7 +42,7 @@ func (c *core) admit(p *profile) {
 func (c *core) taken(p *profile) {
 	if p.doubtful && !p.refused() {
 		p.doubtful = false
-		c.events = append(c.events, resourcemanager.OrdersTaken{})
+		c.events = append(c.events, resourcemanager.OrdersTaken{Spec: p.spec})
 	}
 }
 
@@ -93,13 +94,60 @@ func (c *core) reconsider(r amrm.Response) {
 
 // asksRefused handles that YARN has refused a whole allocate because of its requests. YARN has used
 // no part of it. The next allocate withdraws the requests, so YARN accepts it.
+//
+// YARN does not say which of several profiles it refuses. Then they go on trial: the next allocates
+// request one of them after the other.
 func (c *core) asksRefused(err error) {
+	suspects := c.suspects()
+	if len(suspects) > 1 {
+		for _, p := range suspects {
+			if !slices.Contains(c.trial, p) {
+				c.trial = append(c.trial, p)
+			}
+		}
+		return
+	}
+	for _, p := range suspects {
+		c.trial = slices.DeleteFunc(c.trial, func(other *profile) bool { return other == p })
+		c.refuse(p, fmt.Sprintf("YARN refuses workers of %s in queue %s: %v; %s",
+			inWords(c.capability(p)), c.queue, err, c.remedy(err)))
+	}
+}
+
+// suspects lists the profiles that YARN may have refused: those whose requests it has not looked at
+// before. After a restart of YARN's ResourceManager, all requests are new to it.
+func (c *core) suspects() []*profile {
+	var unseen, all []*profile
 	for _, p := range c.profiles {
-		if p.asked > 0 {
-			c.refuse(p, fmt.Sprintf("YARN refuses workers of %s in queue %s: %v; %s",
-				inWords(c.capability(p)), c.queue, err, c.remedy(err)))
+		if p.asked == 0 {
+			continue
+		}
+		all = append(all, p)
+		if p.sent {
+			unseen = append(unseen, p)
 		}
 	}
+	if len(unseen) > 0 {
+		return unseen
+	}
+	return all
+}
+
+// requestsTaken handles that YARN has looked at all requests that were sent, and has refused none at
+// once.
+func (c *core) requestsTaken() {
+	for _, p := range c.profiles {
+		p.sent = false
+	}
+	if len(c.trial) > 0 && c.trial[0].asked > 0 {
+		c.trial = c.trial[1:]
+	}
+}
+
+// skipTrials ends the trial of profiles that need no workers any more, or are refused for another
+// reason.
+func (c *core) skipTrials() {
+	c.trial = slices.DeleteFunc(c.trial, func(p *profile) bool { return p.missing() == 0 || p.refused() })
 }
 
 // isRefusalOfAsks tells whether YARN has refused the requests themselves. YARN has no separate

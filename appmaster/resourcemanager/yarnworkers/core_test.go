@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,6 +74,8 @@ type script struct {
 	t     *testing.T
 	now   time.Time
 	alarm time.Time
+	// workers are the last orders.
+	workers []resourcemanager.WorkerOrder
 
 	stepper actortest.Stepper[event, effect]
 }
@@ -151,10 +154,17 @@ func (s *script) event(args []string, options map[string]string) event {
 }
 
 func (s *script) orders(args []string, options map[string]string) resourcemanager.Orders {
-	o := resourcemanager.Orders{Spec: testSpec, Total: s.number(args[1])}
+	spec := testSpec
 	if options["spec"] == "large" {
-		o.Spec = largeSpec
+		spec = largeSpec
 	}
+	at := slices.IndexFunc(s.workers, func(w resourcemanager.WorkerOrder) bool { return w.Spec == spec })
+	if at < 0 {
+		at = len(s.workers)
+		s.workers = append(s.workers, workersOf(spec, 0)...)
+	}
+	s.workers[at].Total = s.number(args[1])
+	o := resourcemanager.Orders{Workers: slices.Clone(s.workers)}
 	for _, n := range numbers(options["release"]) {
 		o.Release = append(o.Release, resourcemanager.Release{Worker: worker(containerID(s.number(n)))})
 	}
@@ -163,6 +173,11 @@ func (s *script) orders(args []string, options map[string]string) resourcemanage
 		o.Check = append(o.Check, worker(containerID(s.number(n))))
 	}
 	return o
+}
+
+// workersOf orders a total of workers of one kind.
+func workersOf(spec resourcemanager.WorkerResourceSpec, total int) []resourcemanager.WorkerOrder {
+	return []resourcemanager.WorkerOrder{{Spec: spec, Total: total}}
 }
 
 func numbers(list string) []string {

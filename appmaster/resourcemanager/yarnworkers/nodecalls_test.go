@@ -113,14 +113,14 @@ func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 		y := newFakeYARN()
 		y.hosts = []string{"h1", "h2"}
 		d, u, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 40)})
 		time.Sleep(2 * time.Second)
 		y.mu.Lock()
 		y.dead = []string{"h1"}
 		y.ended[containerID(42)] = records.ExitForceKilled // on h2, when it will have started
 		y.mu.Unlock()
 
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 240})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 240)})
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
 		if n := y.runningCount(); n != 40+100 || u.count("failed") != 0 {
@@ -130,7 +130,7 @@ func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 		for id := 1; id <= 40; id++ {
 			release = append(release, resourcemanager.Release{Worker: worker(containerID(id))})
 		}
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 240, Release: release, Check: []ids.ResourceID{worker(containerID(42))}})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 240), Release: release, Check: []ids.ResourceID{worker(containerID(42))}})
 		synctest.Wait()
 		if stopped := y.stopped("h2"); stopped != 20 || u.count("completed") != 1 {
 			t.Errorf("at once %d workers are stopped on the other node, and %d are found to have ended", stopped, u.count("completed"))
@@ -157,7 +157,7 @@ func TestManyNodesWithoutAnswersFailNoOther(t *testing.T) {
 		}
 		y.hosts = append(slices.Clone(y.dead), "h1")
 		d, u, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: each * len(y.hosts)})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, each*len(y.hosts))})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := u.count("failed: "); n != 0 {
@@ -183,7 +183,7 @@ func TestEachAnswerOfANodeEndsItsSilence(t *testing.T) {
 		y := newFakeYARN()
 		y.startTime = startTimeout / 4
 		d, u, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: all})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, all)})
 		time.Sleep(2*time.Second + all/callsPerNode*y.startTime)
 		synctest.Wait()
 		if n := y.runningCount(); n != all || u.count("failed: ") != 0 {
@@ -202,7 +202,7 @@ func TestThousandsOfStartsMayFailTogether(t *testing.T) {
 		y := newFakeYARN()
 		y.dead = []string{"h1"}
 		d, u, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: all})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, all)})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := u.count("starting"); n != all {
@@ -235,7 +235,7 @@ func TestRunEndsWhenTheResourceManagerTakesNoReports(t *testing.T) {
 		u.mu.Lock()
 		u.busy = make(chan struct{})
 		u.mu.Unlock()
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 1)})
 		time.Sleep(2*time.Second + resourcemanager.HangTime)
 		synctest.Wait()
 		if err := stop(); !errors.Is(err, errResourceManagerHangs) {
@@ -250,7 +250,7 @@ func TestAStartWithoutAnswerIsStopped(t *testing.T) {
 		y := newFakeYARN()
 		y.dead = []string{"h1"}
 		d, u, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 1)})
 		time.Sleep(2*time.Second + startTimeout)
 		synctest.Wait()
 		if u.count("failed: ") != 1 || y.stops[containerID(1)] != 1 {
@@ -272,7 +272,7 @@ func TestCallsToManyNodesAreBounded(t *testing.T) {
 		}
 		d, _, stop := run(t, y)
 		before := runtime.NumGoroutine()
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: nodes})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, nodes)})
 		time.Sleep(1100*time.Millisecond + y.startTime/2)
 		synctest.Wait()
 		const others = 10 // such as timers that fire

@@ -310,7 +310,7 @@ func TestWorkersStartAsSoonAsYARNHasThem(t *testing.T) {
 		y.hosts = []string{"h1", "h2", "h3", "h4"}
 		d, u, stop := run(t, y)
 		time.Sleep(7 * time.Second) // between two slow heartbeats
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 40)})
 		time.Sleep(1100*time.Millisecond + 5*y.startTime)
 		synctest.Wait()
 		if n := y.runningCount(); n != 40 || u.count("starting") != 40 {
@@ -343,9 +343,9 @@ func TestEndOfASilentWorkerIsFoundOutByItsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
 		d, u, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 1)})
 		time.Sleep(2 * time.Second)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1, Check: []ids.ResourceID{worker(containerID(1))}})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 1), Check: []ids.ResourceID{worker(containerID(1))}})
 		time.Sleep(250 * time.Millisecond)
 		y.mu.Lock()
 		y.ended[containerID(1)] = records.ExitForceKilled
@@ -365,7 +365,7 @@ func TestAnEndWaitsForADeadNodeOnlySoLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
 		d, _, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 40)})
 		time.Sleep(2 * time.Second)
 		y.mu.Lock()
 		y.dead = []string{"h1"}
@@ -374,7 +374,7 @@ func TestAnEndWaitsForADeadNodeOnlySoLong(t *testing.T) {
 		for id := 1; id <= 40; id++ {
 			release = append(release, resourcemanager.Release{Worker: worker(containerID(id))})
 		}
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40, Release: release})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 40), Release: release})
 		began := time.Now()
 		if err := d.Deregister(t.Context(), msg.ApplicationFailed, "why"); err != nil {
 			t.Error(err)
@@ -390,9 +390,9 @@ func TestDeregisterStopsReleasedWorkersFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
 		d, _, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 2})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 2)})
 		time.Sleep(2 * time.Second)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 2, Release: []resourcemanager.Release{
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 2), Release: []resourcemanager.Release{
 			{Worker: worker(containerID(1))}, {Worker: worker(containerID(2))},
 		}})
 		began := time.Now()
@@ -442,7 +442,7 @@ func TestRegistrationWaitsForYARN(t *testing.T) {
 		y := newFakeYARN()
 		y.awayFor = time.Minute
 		d, u, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 1)})
 		time.Sleep(y.awayFor)
 		if n := u.count("starting"); n != 0 {
 			t.Errorf("%d workers start while YARN is away", n)
@@ -487,7 +487,7 @@ func TestFailedStartIsReportedAndGivenBack(t *testing.T) {
 		y := newFakeYARN()
 		y.startAs = errors.New("no space left")
 		d, u, stop := run(t, y)
-		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 1)})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if u.count("failed: no space left") != 1 || u.count("completed") != 0 {

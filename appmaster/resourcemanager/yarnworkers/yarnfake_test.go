@@ -121,14 +121,14 @@ func TestAnApplicationEndsAfterItsNodeHasShrunk(t *testing.T) {
 		a := submit(t, fake)
 		u, stop := a.start(t)
 		defer stop()
-		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 1})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(largeSpec, 1)})
 		time.Sleep(3 * time.Second)
 		if u.count("starting") != 1 {
 			t.Fatalf("reported: %q", u.events)
 		}
 		fake.RestartNode(fake.Nodes()[0], smallNode)
 		time.Sleep(defaultHeartbeat)
-		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 2})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(largeSpec, 2)})
 		time.Sleep(time.Second)
 		if u.count("completed") != 1 || u.count("refused: YARN refuses workers of 4096 MB and 4 vcores in queue root.default") != 1 {
 			t.Errorf("reported: %q", u.events)
@@ -263,7 +263,7 @@ func TestAFrozenNodeManagerIsGivenUp(t *testing.T) {
 		u, stop := a.start(t)
 		const all = 10
 		for _, total := range []int{2, all} { // the second time over the connections of the first
-			a.provider.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: total})
+			a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, total)})
 			time.Sleep(3 * defaultRequestInterval / 2)
 			fake.Beat() // YARN gives the containers now, and the provider learns of them a moment later
 			if total == all {

@@ -131,11 +131,9 @@ func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options
 
 var errStopped = errors.New("stopped by the test")
 
-// order orders a total of small workers.
-func (a *application) order(t testing.TB, o resourcemanager.Orders) {
-	t.Helper()
-	o.Spec = small
-	a.provider.Order(t.Context(), o)
+// workersOf orders a total of workers of one kind.
+func workersOf(spec resourcemanager.WorkerResourceSpec, total int) []resourcemanager.WorkerOrder {
+	return []resourcemanager.WorkerOrder{{Spec: spec, Total: total}}
 }
 
 // releases names all running workers.

@@ -78,13 +78,13 @@ func TestRefusedWorkers(t *testing.T) {
 	large := resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 1, Slots: 1}
 	ending, staying := submit(t, c), submit(t, c)
 	for _, a := range []*application{ending, staying} {
-		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: large, Total: 1})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(large, 1)})
 		a.workers.await(t, 1)
 	}
 	before := rpctest.Conf(t, c).Get("yarn.nodemanager.resource.memory-mb")
 	resize(t, c, "2048")
 	for _, a := range []*application{ending, staying} {
-		a.provider.Order(t.Context(), resourcemanager.Orders{Spec: large, Total: 2})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(large, 2)})
 		wait.Until(t, "YARN refuses a second worker", func() bool { n, _ := said[resourcemanager.WorkersRefused](a); return n > 0 })
 		if _, refused := said[resourcemanager.WorkersRefused](a); !strings.Contains(refused.Reason, "4096 MB") || !strings.Contains(refused.Reason, "InvalidResourceRequestException") {
 			t.Errorf("the reason is %q", refused.Reason)
@@ -113,7 +113,7 @@ func TestAFrozenNodeManagerHoldsUpNoOther(t *testing.T) {
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "pauses a NodeManager")
 	a := submit(t, c)
 	const first, more = 8, 2
-	a.order(t, resourcemanager.Orders{Total: first})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, first)})
 	a.workers.await(t, first)
 	frozen := c.NodeManagers()[0]
 	there := 0
@@ -130,10 +130,10 @@ func TestAFrozenNodeManagerHoldsUpNoOther(t *testing.T) {
 	}
 
 	since := time.Now()
-	a.order(t, resourcemanager.Orders{Total: first, Release: a.releases()})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, first), Release: a.releases()})
 	a.workers.await(t, there)
 	t.Logf("%d workers on the other node have ended after %v", first-there, time.Since(since).Round(time.Millisecond))
-	a.order(t, resourcemanager.Orders{Total: first + more})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, first+more)})
 	a.workers.await(t, there+more)
 
 	if err := c.Resume("nodemanager1"); err != nil {
@@ -155,7 +155,7 @@ func TestNodesWithoutAnswersHoldUpNoOther(t *testing.T) {
 	a := submit(t, c)
 	total := each * (nodes + len(c.NodeManagers()))
 	since := time.Now()
-	a.order(t, resourcemanager.Orders{Total: total})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, total)})
 	wait.Until(t, "YARN has given all workers, and those run whose nodes answer", func() bool {
 		hosts, answering := a.hosts(), 0
 		for _, host := range hosts {

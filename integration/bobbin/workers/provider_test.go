@@ -46,17 +46,17 @@ func TestWorkersComeAndGo(t *testing.T) {
 	t.Parallel()
 	c := suite.Cluster(t)
 	a := submit(t, c)
-	a.order(t, resourcemanager.Orders{Total: 1})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, 1)})
 	a.workers.await(t, 1)
 	for _, wanted := range []int{total, 2, total} {
-		a.order(t, resourcemanager.Orders{Total: wanted})
+		a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, wanted)})
 	}
 	a.workers.await(t, total)
 	a.holds(t, c, total)
 
 	a.killOne(t)
 
-	a.order(t, resourcemanager.Orders{Total: total, Release: a.releases()})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, total), Release: a.releases()})
 	a.workers.await(t, 0)
 	a.holds(t, c, 0)
 	if starting, completed, _, others := a.reports.read(""); starting != total || completed != 1 || len(others) != 0 {
@@ -89,7 +89,7 @@ func (a *application) killOne(t *testing.T) {
 		}
 		break
 	}
-	a.order(t, resourcemanager.Orders{Total: total, Check: []ids.ResourceID{victim}})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, total), Check: []ids.ResourceID{victim}})
 	wait.Until(t, "the killed worker is reported", func() bool {
 		_, _, cause, _ := a.reports.read(victim)
 		return cause != ""
@@ -107,7 +107,7 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 	c := suite.Cluster(t)
 	a := submit(t, c)
 	a.workers.gate = make(chan struct{})
-	a.order(t, resourcemanager.Orders{Total: 1})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, 1)})
 	var id ids.ResourceID
 	wait.Until(t, "a worker starts", func() bool {
 		a.reports.mu.Lock()
@@ -117,10 +117,10 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 		}
 		return id != ""
 	})
-	a.order(t, resourcemanager.Orders{Total: 1, Release: []resourcemanager.Release{{Worker: id}}})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, 1), Release: []resourcemanager.Release{{Worker: id}}})
 	a.holds(t, c, 0)
 	// Both nodes have granted a container, and the provider knows it. All three have also learned of the end.
-	a.order(t, resourcemanager.Orders{Total: 3})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, 3)})
 	wait.Until(t, "two more workers start", func() bool {
 		starting, _, _, _ := a.reports.read("")
 		return starting == 3
@@ -154,7 +154,7 @@ func TestWorkersBeyondTheMaximumAreRefused(t *testing.T) {
 	a := submit(t, suite.Cluster(t))
 	spec := small
 	spec.MemoryMB = 1 << 20
-	a.provider.Order(t.Context(), resourcemanager.Orders{Spec: spec, Total: 1})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(spec, 1)})
 	var refused resourcemanager.WorkersRefused
 	wait.Until(t, "the order is refused", func() bool {
 		_, _, _, others := a.reports.read("")
@@ -168,6 +168,6 @@ func TestWorkersBeyondTheMaximumAreRefused(t *testing.T) {
 			t.Errorf("reason %q does not name %s", refused.Reason, want)
 		}
 	}
-	a.order(t, resourcemanager.Orders{Total: 1})
+	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(small, 1)})
 	a.workers.await(t, 1)
 }
