@@ -46,6 +46,7 @@ type core struct {
 	sick       failover.Cause    // of the last block of a node
 	slots      patience.Deadline // when the job stops waiting for slots: see slotDeadline
 	slotsSince time.Time         // the start of the time that slots bounds
+	waitsSince time.Time         // since when there are regions that wait for slots
 	supplied   bool              // since the last deploy a slot or host came or became free, or a region was scheduled
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
@@ -211,6 +212,9 @@ func (c *core) sharedSlots() [][]int {
 // schedule puts a region into the queue for slots.
 func (c *core) schedule(r int) {
 	c.regions[r].phase = waiting
+	if c.pool.Waiting() == 0 {
+		c.waitsSince = c.now
+	}
 	c.pool.Wait(r)
 	c.supplied = true
 	for e := range c.graph.Region(r) {
@@ -241,23 +245,6 @@ func (c *core) resourceManagerSaid(m msg.Message) {
 		}
 	default:
 		c.emit(dropped{Message: m, Why: "a ResourceManager does not send this message"})
-	}
-}
-
-// notEnough handles the message that the job cannot have all slots that it declared. While some of
-// its regions can run, the job continues: the other regions get their slots afterwards. If no
-// region can run, the restart strategy decides whether the job tries the nodes that it has set
-// aside. If none is set aside, the job fails.
-func (c *core) notEnough(m msg.NotEnoughResources) {
-	switch _, starved := c.pool.StarvedSince(); {
-	case !starved:
-		c.short = true
-	case m.NodesBlocked == c.blocklist.Empty():
-		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
-	case m.NodesBlocked:
-		c.noOtherNode("no other node gives slots: " + m.Reason)
-	default:
-		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
 	}
 }
 

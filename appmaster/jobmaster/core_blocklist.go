@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -82,31 +81,4 @@ func (c *core) noOtherNode(reason string) {
 	if c.blocklist.Expire(c.now) {
 		c.tellBlocked()
 	}
-}
-
-// slotDeadline is when the job stops waiting for slots, unless one comes; false while some region
-// can run in the slots that the job has. After blocks are lifted, the whole time starts again.
-func (c *core) slotDeadline() (*patience.Deadline, bool) {
-	since, starved := c.pool.StarvedSince()
-	if !starved || !c.active() {
-		return nil, false
-	}
-	if lifted := c.blocklist.Lifted(); lifted.After(since) {
-		since = lifted
-	}
-	if !since.Equal(c.slotsSince) { // otherwise keep the deadline, which excuse may have extended
-		c.slotsSince, c.slots = since, patience.After(since, c.config.SlotRequestTimeout)
-	}
-	return &c.slots, true
-}
-
-// slotsTimedOut ends the job. If nodes are set aside, the job tries these first.
-func (c *core) slotsTimedOut() {
-	if !c.blocklist.Empty() {
-		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
-		return
-	}
-	c.failJob(fmt.Sprintf(
-		"the job has %d of %d slots, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
-		c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
 }

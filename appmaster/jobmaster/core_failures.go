@@ -38,10 +38,7 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 		region.phase = failing
 		region.incident = failover.Incident{}
 	case region.phase == deployed:
-		region.phase = failing
-		region.incident = failover.Incident{}
-		at, _ := slices.BinarySearch(c.failing, r)
-		c.failing = slices.Insert(c.failing, at, r)
+		c.beginFailover(r)
 		c.cancelTasks(c.graph.Region(r))
 	}
 	if l := c.lossOf(cause.Failure.PeerLost); l != nil {
@@ -50,6 +47,13 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 		cause.Failure = brief(cause.Failure)
 	}
 	region.incident.Add(cause)
+}
+
+// beginFailover notes that a region has failed.
+func (c *core) beginFailover(r int) {
+	c.regions[r] = region{phase: failing}
+	at, _ := slices.BinarySearch(c.failing, r)
+	c.failing = slices.Insert(c.failing, at, r)
 }
 
 func (c *core) lossOf(host ids.HostID) *loss {
@@ -175,8 +179,13 @@ func (c *core) decide(r int, root failover.Cause) {
 		c.failAfter(root, decision)
 		return
 	}
+	c.delay(r, decision.Delay)
+}
+
+// delay lets a failed region restart after a delay, once its tasks have ended.
+func (c *core) delay(r int, delay time.Duration) {
 	c.regions[r].phase = delayed
-	c.regions[r].restartAt = c.now.Add(decision.Delay)
+	c.regions[r].restartAt = c.now.Add(delay)
 	c.setStatus(msg.JobRestarting)
 }
 

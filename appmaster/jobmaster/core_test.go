@@ -361,6 +361,8 @@ func describe(effect effect) []string {
 		return line("node %s blocked until %s: %s", e.Node, e.Until.Sub(testEpoch), e.Cause)
 	case noOtherNode:
 		return line("%s; tried again %t after %s: %s", e.Reason, e.Restart, e.Delay, describeEntry(e.Root))
+	case slotsTimedOut:
+		return line("%d regions got no slots; restart %t after %s: %s", e.Regions, e.Restart, e.Delay, describeEntry(e.Root))
 	case workerGone:
 		return line("worker %s gone: %s", e.Resource, e.Cause)
 	case dropped:

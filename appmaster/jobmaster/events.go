@@ -130,6 +130,14 @@ type (
 		Restart bool
 		Delay   time.Duration
 	}
+	// slotsTimedOut says that no region got its slots in time, how many wait, and what the restart
+	// strategy decided.
+	slotsTimedOut struct {
+		Root    msg.ExceptionEntry
+		Regions int
+		Restart bool
+		Delay   time.Duration
+	}
 	// workerGone says that a worker of the job is gone.
 	workerGone struct {
 		Resource ids.ResourceID
@@ -154,5 +162,6 @@ func (statusChanged) isEffect()       {}
 func (regionFailed) isEffect()        {}
 func (nodeBlocked) isEffect()         {}
 func (noOtherNode) isEffect()         {}
+func (slotsTimedOut) isEffect()       {}
 func (workerGone) isEffect()          {}
 func (dropped) isEffect()             {}

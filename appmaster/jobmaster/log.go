@@ -62,6 +62,10 @@ func (j *JobMaster) logEffect(effect effect) {
 		j.logger.WithFields(logrus.Fields{
 			"container": e.Root.Resource, "err": e.Root.Failure.Message, "why": e.Reason, "restart": e.Restart, "delay": e.Delay,
 		}).Warn("all nodes that could serve the job are set aside")
+	case slotsTimedOut:
+		j.logger.WithFields(logrus.Fields{
+			"regions": e.Regions, "err": e.Root.Failure.Message, "restart": e.Restart, "delay": e.Delay,
+		}).Warn("no region got its slots in time")
 	case workerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
 	case resultDropped:

@@ -164,7 +164,7 @@ func TestTransitions(t *testing.T) {
 	}
 	legal := map[msg.ExecutionState]string{
 		msg.ExecutionCreated:   "SCHEDULED CANCELED",
-		msg.ExecutionScheduled: "DEPLOYING CANCELED",
+		msg.ExecutionScheduled: "DEPLOYING CANCELED FAILED",
 		msg.ExecutionDeploying: "RUNNING FINISHED CANCELING FAILED",
 		msg.ExecutionRunning:   "FINISHED CANCELING FAILED",
 		msg.ExecutionCanceling: "CANCELED",

@@ -79,6 +79,26 @@ func TestStrategies(t *testing.T) {
 			[]int{0, 10},
 			[]time.Duration{s, no},
 		},
+		"exponential-delay has all its restarts again after a quiet hour": {
+			map[string]string{
+				"restart-strategy.type":                                            "exponential-delay",
+				"restart-strategy.exponential-delay.jitter-factor":                 "0",
+				"restart-strategy.exponential-delay.attempts-before-reset-backoff": "1",
+			},
+			[]int{0, 3601, 3610},
+			[]time.Duration{s, s, no},
+		},
+		"exponential-delay merges the failures of one delay": {
+			map[string]string{
+				"restart-strategy.type":                                            "exponential-delay",
+				"restart-strategy.exponential-delay.initial-backoff":               "10 s",
+				"restart-strategy.exponential-delay.backoff-multiplier":            "2",
+				"restart-strategy.exponential-delay.jitter-factor":                 "0",
+				"restart-strategy.exponential-delay.attempts-before-reset-backoff": "2",
+			},
+			[]int{0, 3, 9, 10, 29, 30},
+			[]time.Duration{10 * s, 7 * s, s, 20 * s, s, no},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,8 +126,8 @@ func TestJitterStaysInItsBoundsAndRepeats(t *testing.T) {
 	options := map[string]string{"restart-strategy.type": "exponential-delay", "restart-strategy.exponential-delay.backoff-multiplier": "1"}
 	run := func(seed uint64) (delays []time.Duration) {
 		strategy := New(settings(t, options), seed)
-		for range 100 {
-			d, _ := strategy.Restart(start)
+		for i := range 100 {
+			d, _ := strategy.Restart(start.Add(time.Duration(i) * time.Minute)) // after the last delay
 			if d < 900*time.Millisecond || d > 1100*time.Millisecond {
 				t.Errorf("delay %s is further than a tenth from 1 s", d)
 			}

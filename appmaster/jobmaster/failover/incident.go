@@ -18,6 +18,7 @@ const (
 	HostStopped
 	HostUnavailable // a worker cannot run a host of the job
 	WorkerLost
+	SlotsTimedOut // the job has too few slots for any region
 )
 
 // Cause is one failure and where it happened.

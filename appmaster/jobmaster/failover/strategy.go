@@ -81,17 +81,22 @@ func (f *failureRate) String() string {
 	return fmt.Sprintf("restart-strategy.type is %s, and it allows %d failures in %s", FailureRate, f.MaxFailures, f.Interval)
 }
 
-// exponentialDelay restarts with growing delays. It begins again with the initial delay if the job
-// ran long enough without a failure.
+// exponentialDelay restarts with growing delays. Failures during a delay belong to the failure that
+// caused the delay: they use up no restart, and their regions restart at its end. So the delay does
+// not grow because one fault hits many regions. It begins again with the initial delay if the job ran
+// long enough without a failure.
 type exponentialDelay struct {
 	ExponentialDelaySettings
 	jitter  jitter
 	current time.Duration
-	used    int
-	last    time.Time // when the last delay ended
+	used    int       // restarts since the delay was the initial one
+	last    time.Time // when the last delay ends
 }
 
 func (e *exponentialDelay) Restart(now time.Time) (time.Duration, bool) {
+	if now.Before(e.last) {
+		return e.last.Sub(now), true
+	}
 	if e.used > 0 && now.Sub(e.last) >= e.ResetThreshold {
 		e.used = 0
 	}

@@ -146,6 +146,16 @@ func (p *Pool) Wait(r int) {
 	}
 }
 
+// Waiting is the number of regions that wait for slots.
+func (p *Pool) Waiting() int { return len(p.waiting) }
+
+// StopWaiting takes all regions out of the queue, and lists them.
+func (p *Pool) StopWaiting() []int {
+	waiting := p.waiting
+	p.waiting = nil
+	return waiting
+}
+
 // Assign gives slots with a ready worker to waiting regions, in their order, and lists the regions
 // that can run now. A region gets all of its slots or none.
 func (p *Pool) Assign(ready func(Slot) bool) []int {

@@ -1,0 +1,79 @@
+package jobmaster
+
+import (
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// A job is starved while it has too few slots for any of its unfinished regions. It does not wait for
+// ever: the ResourceManager may say that no more slots come, or slot.request.timeout passes. A region
+// that does not fit while others run is not starved. It gets their slots afterwards, as Flink's batch
+// requests do.
+
+// notEnough handles the message that the job cannot have all slots that it declared. While some of
+// its regions can run, the job continues: the other regions get their slots afterwards. If no
+// region can run, the restart strategy decides whether the job tries the nodes that it has set
+// aside. If none is set aside, the job fails.
+func (c *core) notEnough(m msg.NotEnoughResources) {
+	switch _, starved := c.pool.StarvedSince(); {
+	case !starved:
+		c.short = true
+	case m.NodesBlocked == c.blocklist.Empty():
+		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
+	case m.NodesBlocked:
+		c.noOtherNode("no other node gives slots: " + m.Reason)
+	default:
+		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
+	}
+}
+
+// slotDeadline is when the regions that wait for slots time out, unless a slot comes; false while
+// some region can run in the slots that the job has, or while none waits. The whole time starts again
+// when blocks are lifted, and when regions wait again after all have stopped waiting.
+func (c *core) slotDeadline() (*patience.Deadline, bool) {
+	since, starved := c.pool.StarvedSince()
+	if !starved || !c.active() || c.pool.Waiting() == 0 {
+		return nil, false
+	}
+	if lifted := c.blocklist.Lifted(); lifted.After(since) {
+		since = lifted
+	}
+	if c.waitsSince.After(since) {
+		since = c.waitsSince
+	}
+	if !since.Equal(c.slotsSince) { // otherwise keep the deadline, which excuse may have extended
+		c.slotsSince, c.slots = since, patience.After(since, c.config.SlotRequestTimeout)
+	}
+	return &c.slots, true
+}
+
+// slotsTimedOut fails the regions that wait for slots. The restart strategy decides once for all of
+// them. If nodes are set aside, the job tries these first.
+func (c *core) slotsTimedOut() {
+	if !c.blocklist.Empty() {
+		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
+		return
+	}
+	text := fmt.Sprintf(
+		"the job has %d of %d slots, needs at least %d, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
+		c.pool.Held(), c.pool.Required(), c.pool.Least(), c.config.SlotRequestTimeout)
+	cause := failover.Cause{Kind: failover.SlotsTimedOut, Time: c.now, Failure: *msg.NewFailure(text, "")}
+	decision := c.restarts.Decide(c.now, cause, failover.WholeJob)
+	c.emit(slotsTimedOut{Root: cause.Entry(), Regions: c.pool.Waiting(), Restart: decision.Restart, Delay: decision.Delay})
+	if !decision.Restart {
+		c.failAfter(cause, decision)
+		return
+	}
+	c.remember(cause.Entry())
+	for _, r := range c.pool.StopWaiting() {
+		for e := range c.graph.Region(r) {
+			c.mustTransition(e, msg.ExecutionFailed)
+			c.noteFailed(e, cause)
+		}
+		c.beginFailover(r)
+		c.delay(r, decision.Delay)
+	}
+}
