@@ -23,8 +23,8 @@ type strict struct {
 	pending map[records.Priority]amrm.Ask // not looked at yet: the client sends them again
 	request bool
 	lastID  int
-	started map[int]int // by memory
-	refused map[int]bool
+	started map[int]int  // by memory
+	refused map[int]bool // once
 }
 
 func (y *strict) step(e event) {
@@ -42,8 +42,6 @@ func (y *strict) step(e event) {
 					y.started[event.Spec.MemoryMB]++
 				case resourcemanager.WorkersRefused:
 					y.refused[event.Spec.MemoryMB] = true
-				case resourcemanager.RefusalEnded:
-					delete(y.refused, event.Spec.MemoryMB)
 				}
 			}
 		}
@@ -95,7 +93,7 @@ func TestOnlyTheKindsThatYARNRefusesAreRefused(t *testing.T) {
 				y.pass()
 			}
 		}
-		for range 5 * len(orders) {
+		for range 100 * len(orders) { // the pauses after refusals grow
 			y.pass()
 		}
 		for _, o := range orders {
