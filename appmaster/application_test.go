@@ -289,7 +289,7 @@ func TestAProgramOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 			// This process holds more than 64 MB by itself.
 			s := applicationOf(t, nil, map[string]string{config.JobManagerProcessSize.Name(): "64m"}, true, word)
 			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed ||
-				!strings.Contains(s.outcome.Diagnostics, "and its share is 56 MB; raise jobmanager.memory.process.size (now 64m)") {
+				!strings.Contains(s.outcome.Diagnostics, "and its share is 56 MB; raise jobmanager.memory.process.size (the container has 64 MB)") {
 				t.Errorf("run = %+v, %v; want FAILED with the option to raise", s.outcome, err)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
@@ -28,7 +29,14 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	if err != nil {
 		return nil, err
 	}
-	shares := budget.Of(o.Launch.Mode, o.Config)
+	shares, err := budget.Of(o.Launch.Mode, o.Config)
+	if err != nil {
+		return nil, err
+	}
+	worker, err := memory.WorkerOf(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("divide a worker's memory: %w", err)
+	}
 	staged, err := readStaged(ctx, o.Files, o.Launch, shares.Staged)
 	if err != nil {
 		return nil, err
@@ -39,7 +47,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	if m.tokens, err = newTokenManager(o, m.distribute, logger); err != nil {
 		return nil, err
 	}
-	launcher, err := newWorkerLauncher(o, staged.Shipped, m.tokens.Current)
+	launcher, err := newWorkerLauncher(o, worker, staged.Shipped, m.tokens.Current)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +60,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 		return nil, err
 	}
 	settling := newSettling()
-	if m.component, err = NewComponent(describeCluster(o, ends, shares.Jobs, store, settling), workers, logger); err != nil {
+	if m.component, err = NewComponent(describeCluster(o, worker, ends, shares.Jobs, store, settling), workers, logger); err != nil {
 		return nil, err
 	}
 	desk := Desk{
@@ -120,8 +128,8 @@ func openStore(ctx context.Context, o Outside) (*programs.Store, error) {
 }
 
 // describeCluster configures the roles. store is a session's, or nil.
-func describeCluster(o Outside, ends dispatcher.Mode, memory int64, store *programs.Store, settling settling) ComponentConfig {
-	c := ComponentConfig{Config: o.Config, Worker: workerSpec(o.Config), Mode: ends, JobMemory: memory, Files: o.Files, Entropy: o.Entropy}
+func describeCluster(o Outside, worker memory.Worker, ends dispatcher.Mode, jobMemory int64, store *programs.Store, settling settling) ComponentConfig {
+	c := ComponentConfig{Config: o.Config, Worker: workerSpec(o.Config, worker), Memory: worker, Mode: ends, JobMemory: jobMemory, Files: o.Files, Entropy: o.Entropy}
 	if store != nil {
 		c.JobEnded = func(job dispatcher.Submission) {
 			store.Release(job.Program.SHA256)
@@ -133,7 +141,7 @@ func describeCluster(o Outside, ends dispatcher.Mode, memory int64, store *progr
 
 // describePrograms configures users' programs, which run beside this process.
 func describePrograms(o Outside, shares budget.Shares, limits userdriver.Limits, tokens *tokenmanager.Manager) userdriver.Config {
-	limits.ContainerMB, limits.EachMB = shares.ContainerMB, shares.ProgramMB
+	limits.Container, limits.Each, limits.Raise = shares.Process, shares.Program(), shares.By
 	return userdriver.Config{
 		Application: o.Attempt.Application.String(),
 		Options:     o.forOthers(),

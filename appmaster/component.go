@@ -31,18 +31,19 @@ type Component struct {
 	// Mux passes the streams of TaskExecutors to their roles.
 	Mux *rolerpc.Mux
 
-	config       config.Config
-	outputs      *outputs
-	slotMemoryMB int
-	entropy      ids.Source
-	ended        func(dispatcher.Submission)
-	logger       logrus.FieldLogger
+	config  config.Config
+	outputs *outputs
+	slot    memory.Slot
+	entropy ids.Source
+	ended   func(dispatcher.Submission)
+	logger  logrus.FieldLogger
 }
 
 // ComponentConfig describes a cluster.
 type ComponentConfig struct {
 	Config config.Config
 	Worker resourcemanager.WorkerResourceSpec
+	Memory memory.Worker // of each worker
 	Mode   dispatcher.Mode
 	// JobMemory is the part of this process' memory that all jobs together may take, in bytes: see
 	// dispatcher.Config. 0: no bound, for a process that belongs to its user.
@@ -64,13 +65,9 @@ const jobMasterTarget = "jobmaster/"
 
 // NewComponent makes and connects the roles. Workers come from the provider.
 func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, logger logrus.FieldLogger) (*Component, error) {
-	slotMemoryMB, err := memory.SlotMB(c.Worker.MemoryMB, c.Worker.Slots)
-	if err != nil {
-		return nil, fmt.Errorf("divide a worker's memory: %w", err)
-	}
 	grant := resourcemanager.Configured(c.Config)
 	grant.ResourceManager, grant.IDs = ids.ResourceManagerID(c.Entropy.Random()), c.Entropy.Random()
-	grant.Worker, grant.SlotMemoryMB = c.Worker, slotMemoryMB
+	grant.Worker, grant.SlotMemory = c.Worker, c.Memory.Slot()
 	rm, err := resourcemanager.New(grant, provider, logger)
 	if err != nil {
 		return nil, err
@@ -78,7 +75,7 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 	component := &Component{
 		ResourceManager: rm, Mux: new(rolerpc.Mux),
 		config: c.Config, outputs: newOutputs(c, logger),
-		slotMemoryMB: slotMemoryMB, entropy: c.Entropy, ended: c.JobEnded, logger: logger,
+		slot: c.Memory.Slot(), entropy: c.Entropy, ended: c.JobEnded, logger: logger,
 	}
 	if component.ended == nil {
 		component.ended = func(dispatcher.Submission) {}
@@ -129,7 +126,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
 	settings.ResultBytes = start.ResultBytes
-	settings.Seed, settings.SlotMemoryMB = c.entropy.Seed(), c.managedMB()
+	settings.Seed, settings.SlotMemoryMB = c.entropy.Seed(), int(c.slot.Managed/config.Mebibyte)
 	link := &resourceManagerLink{rm: c.ResourceManager}
 	master, err := jobmaster.New(settings, link, c.logger)
 	if err != nil {
@@ -159,11 +156,6 @@ func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Resu
 		m.component.outputs.end(context.WithoutCancel(ctx), m.Job(), details.Status)
 	}
 	return details, results, err
-}
-
-// managedMB is the memory that the operators in one slot may hold.
-func (c *Component) managedMB() int {
-	return memory.HostOf(c.slotMemoryMB, memory.OptionsFrom(c.config)).Managed.Megabytes()
 }
 
 // resourceManagerLink passes a JobMaster's messages to the ResourceManager.

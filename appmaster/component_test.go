@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,9 +41,12 @@ func startCluster(t *testing.T, mode dispatcher.Mode, files *dataflowtest.Files)
 func startClusterWith(t *testing.T, options config.Config, mode dispatcher.Mode, files *dataflowtest.Files) *cluster {
 	t.Helper()
 	c := &cluster{workers: newWorkers(t, files), ended: make(chan error, 1)}
-	var err error
+	w, err := memory.WorkerOf(options)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.Component, err = NewComponent(ComponentConfig{
-		Config: options, Mode: mode, Files: files,
+		Config: options, Mode: mode, Files: files, Memory: w,
 		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
 	}, c.workers, quiet())
 	if err != nil {
@@ -130,6 +134,29 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	want := []string{"release w1", "release w2", `deregister SUCCEEDED ""`}
 	if diff := cmp.Diff(want, c.workers.lines()); diff != "" {
 		t.Errorf("driver was told something else (-want +got):\n%s", diff)
+	}
+}
+
+// TestManagedMemoryBoundsOperators would catch an operator that takes more than taskmanager.memory.managed.size,
+// and a budget that no option changes.
+func TestManagedMemoryBoundsOperators(t *testing.T) {
+	t.Parallel()
+	var words strings.Builder
+	for n := range 100_000 {
+		fmt.Fprintf(&words, "word%d\n", n)
+	}
+	for size, want := range map[string]msg.JobStatus{"6m": msg.JobFailed, "400m": msg.JobFinished} {
+		files := dataflowtest.NewFiles(map[string]string{"/in": words.String()})
+		options, err := config.New(config.Layer{Values: map[string]string{config.TaskManagerManagedSize.Name(): size}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := startClusterWith(t, options, dispatcher.Detached, files)
+		c.submit(t, planned(t, files, "/in", nil))
+		ended := c.result(t)
+		if ended.Status != want || want == msg.JobFailed && !strings.Contains(ended.Failure.Message, config.TaskManagerManagedFraction.Name()) {
+			t.Errorf("with %s the job is %s, want %s: %v", size, ended.Status, want, ended.Failure)
+		}
 	}
 }
 
@@ -242,16 +269,5 @@ func TestADriverThatFailsEndsTheRoles(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string(nil), w.lines()); diff != "" {
 		t.Errorf("driver was told something (-want +got):\n%s", diff)
-	}
-}
-
-// TestWorkersTooSmallForTheirSlots would catch a cluster whose workers all fail at once.
-func TestWorkersTooSmallForTheirSlots(t *testing.T) {
-	t.Parallel()
-	_, err := NewComponent(ComponentConfig{
-		Mode: dispatcher.Session, Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 64, VCores: 1, Slots: 8},
-	}, newWorkers(t, nil), quiet())
-	if !errors.Is(err, memory.ErrTooSmall) {
-		t.Errorf("got %v, want memory.ErrTooSmall", err)
 	}
 }

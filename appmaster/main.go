@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
@@ -43,9 +41,6 @@ func Main(start time.Time, getenv func(string) string) int {
 		return exitStartup
 	}
 	env.variables = os.Environ()
-	if limit := budget.Of(env.launch.Mode, env.config).LimitMB; limit > 0 {
-		debug.SetMemoryLimit(int64(limit) << 20)
-	}
 	logger, file, err := logging.Open(env.logDir, "jobmanager", env.config.String(config.LoggingLevel))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "appmaster:", err)

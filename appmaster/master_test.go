@@ -390,7 +390,7 @@ func TestAStagedJobThatIsTooLargeIsFinal(t *testing.T) {
 	w := newWorkers(t, content)
 	s := runMaster(t, t.Context(), w, content, func(e *environment) {
 		var err error
-		if e.config, err = config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerProcessSize.Name(): "1m"}}); err != nil {
+		if e.config, err = config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerHeapSize.Name(): "1k"}}); err != nil {
 			t.Fatal(err)
 		}
 	}, nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -82,7 +83,12 @@ func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
 	for _, node := range s.Nodes {
 		have += node.MemoryMB
 	}
-	return launch.DemandOf(c, graph.Slots()).TooLarge(have)
+	worker, one := memory.WorkerOf(c)
+	master, other := memory.MasterOf(c, launch.Application.Programs())
+	if one != nil || other != nil { // New has refused such options
+		return ""
+	}
+	return launch.DemandOf(graph.Slots(), worker, master, c.Duration(config.SlotRequestTimeout)).TooLarge(have)
 }
 
 // announce writes the access file, which tells the owner how to reach REST, before YARN reports that the

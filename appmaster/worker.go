@@ -15,21 +15,20 @@ import (
 )
 
 // workerSpec is the size of each worker of the cluster.
-func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
-	return resourcemanager.WorkerResourceSpec{
-		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: config.WorkerVCores(c), Slots: c.Int(config.TaskSlots),
-	}
+func workerSpec(c config.Config, w memory.Worker) resourcemanager.WorkerResourceSpec {
+	return resourcemanager.WorkerResourceSpec{MemoryMB: w.ContainerMB(), VCores: config.WorkerVCores(c), Slots: w.Slots}
 }
 
 // workerLauncher makes the launch contexts of TaskExecutors.
 type workerLauncher struct {
 	outside   Outside
+	memory    memory.Worker
 	tokens    func() *creds.Credentials // what the worker's tasks need for HDFS
 	resources map[string]records.LocalResource
 }
 
-func newWorkerLauncher(o Outside, shipped []launch.Shipped, tokens func() *creds.Credentials) (*workerLauncher, error) {
-	l := &workerLauncher{outside: o, tokens: tokens, resources: make(map[string]records.LocalResource)}
+func newWorkerLauncher(o Outside, w memory.Worker, shipped []launch.Shipped, tokens func() *creds.Credentials) (*workerLauncher, error) {
+	l := &workerLauncher{outside: o, memory: w, tokens: tokens, resources: make(map[string]records.LocalResource)}
 	localized := map[string]launch.Resource{launch.BobbinLink: o.Launch.Bobbin}
 	if o.hasProgram() {
 		localized[launch.ProgramLink] = o.Launch.Program
@@ -58,7 +57,7 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 		Application: id.Attempt.Application.String(),
 		AMAddress:   l.outside.Workers.Address,
 		Host:        node.Host,
-		MemoryMB:    spec.MemoryMB, VCores: spec.VCores, Slots: spec.Slots,
+		Memory:      l.memory, VCores: spec.VCores,
 		User: l.outside.Launch.User, HadoopConf: l.outside.Launch.HadoopConf,
 		Config: l.outside.forOthers().Set(),
 	}
@@ -72,7 +71,7 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 	environment := map[string]string{
 		"HADOOP_USER_NAME": l.outside.Launch.User,
 		"GOMAXPROCS":       strconv.Itoa(max(2, spec.VCores)),
-		"GOMEMLIMIT":       strconv.Itoa(memory.TaskExecutorLimit) + "MiB",
+		"GOMEMLIMIT":       memory.GoLimit(l.memory.Framework),
 	}
 	maps.Copy(environment, l.outside.Config.Under(config.ContainerWorkerEnv))
 	environment[launch.Variable] = encoded

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -42,10 +43,14 @@ func launchWorker(t *testing.T, options map[string]string) records.ContainerLaun
 		{Link: "conf/site.properties", Resource: launch.Resource{URI: "hdfs://nn:8020/site.properties", Timestamp: 5}},
 		{Link: "model.zip", Resource: launch.Resource{URI: "hdfs://nn:8020/lib/model.zip", Timestamp: 6, Public: true}, Archive: true},
 	}
+	w, err := memory.WorkerOf(env.config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	launcher, err := newWorkerLauncher(Outside{
 		Launch: env.launch, Config: env.config,
 		Workers: Workers{Address: "127.0.0.1:4711", Identify: ports{authority: authority}.identify},
-	}, shipped, func() *creds.Credentials { return tokens })
+	}, w, shipped, func() *creds.Credentials { return tokens })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,6 +116,7 @@ func TestSecretsOfAWorkerAreInItsCredentialsOnly(t *testing.T) {
 func TestLaunchOfAWorker(t *testing.T) {
 	t.Parallel()
 	made := launchWorker(t, map[string]string{
+		"taskmanager.numberOfTaskSlots":               "2",
 		"containerized.taskmanager.env.TZ":            "UTC",
 		"containerized.taskmanager.env.GOMEMLIMIT":    "40MiB",
 		"containerized.taskmanager.env.BOBBIN_LAUNCH": "mine",
@@ -126,9 +132,13 @@ func TestLaunchOfAWorker(t *testing.T) {
 		t.Errorf("options of a worker are %v, want all but the master's variables", told.Config)
 	}
 	told.Config = nil
+	if err := told.Memory.Check(); err != nil || told.Memory.ContainerMB() != 1024 || told.Memory.Slots != 2 {
+		t.Errorf("memory of a worker is %+v, %v", told.Memory, err)
+	}
+	told.Memory = memory.Worker{}
 	want := launch.TaskExecutor{
 		Application: "application_1700000000000_0007", AMAddress: "127.0.0.1:4711", Host: "node2",
-		MemoryMB: 1024, VCores: 3, Slots: 2, User: "alice",
+		VCores: 3, User: "alice",
 		Programs: map[string]string{programHash: launch.ProgramLink},
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
@@ -182,7 +192,11 @@ func TestWorkerSpec(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := workerSpec(c); got != test.want {
+		w, err := memory.WorkerOf(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := workerSpec(c, w); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

@@ -40,13 +40,13 @@ func TestContainersTooSmallAreRefusedHere(t *testing.T) {
 		says    string
 	}{
 		{"the defaults fit", nil, nil, ""},
-		{"the least that fits", []string{"jobmanager.memory.process.size=64m", "taskmanager.memory.process.size=135m"}, nil, ""},
-		{"no room for a slot", []string{"taskmanager.memory.process.size=134m"}, memory.ErrTooSmall, "135m or more"},
+		{"the least that fits", []string{"jobmanager.memory.process.size=64m", "taskmanager.memory.process.size=138m"}, nil, ""},
+		{"no room for a slot", []string{"taskmanager.memory.process.size=137m"}, memory.ErrTooSmall, "138m or more"},
 		{"too many slots", []string{"taskmanager.numberOfTaskSlots=100"}, memory.ErrTooSmall, "-s"},
 		{"no room for the master", []string{"jobmanager.memory.process.size=63m"}, ErrMasterTooSmall, "-jm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ContainersOf(options(t, c.options...))
+			_, err := ContainersOf(options(t, c.options...), launch.PerJob)
 			if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %v with %q", err, c.want, c.says)
 			}
@@ -54,11 +54,39 @@ func TestContainersTooSmallAreRefusedHere(t *testing.T) {
 	}
 }
 
+// TestTheMastersLimitIsItsHeap would catch an ApplicationMaster with the limit of another mode, which leaves no
+// room for users' programs, and an option of the heap without an effect.
+func TestTheMastersLimitIsItsHeap(t *testing.T) {
+	for _, c := range []struct {
+		mode    launch.Mode
+		options []string
+		limit   string
+		size    int64
+	}{
+		{launch.PerJob, []string{"jobmanager.memory.process.size=500m"}, "400MiB", 500},
+		{launch.Session, []string{"jobmanager.memory.process.size=1000m"}, "500MiB", 1000},
+		{launch.Application, []string{"jobmanager.memory.heap.size=300m", "jobmanager.memory.off-heap.size=100m"}, "300MiB", 500},
+		{launch.PerJob, []string{"jobmanager.memory.flink.size=400m"}, "400MiB", 500},
+	} {
+		p, err := local(t).plan(Deployment{Mode: c.mode, Config: options(t, c.options...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.environment["GOMEMLIMIT"]; got != c.limit || p.submission.Resource.MemoryMB != c.size {
+			t.Errorf("%s, %v: limit %s in %d MB, want %s in %d", c.mode, c.options, got, p.submission.Resource.MemoryMB, c.limit, c.size)
+		}
+	}
+	if _, err := ContainersOf(options(t, "jobmanager.memory.heap.size=1g", "jobmanager.memory.process.size=512m", "taskmanager.memory.task.heap.size=2g"), launch.PerJob); !errors.Is(err, config.ErrInvalid) ||
+		!strings.Contains(err.Error(), "jobmanager.memory.heap.size: 1g") || !strings.Contains(err.Error(), "taskmanager.memory.task.heap.size: 2g") {
+		t.Errorf("contradictions of both containers: %v", err)
+	}
+}
+
 // within compares what options ask for with YARN's maximum.
 func within(t *testing.T, maximum records.Resource, pairs ...string) error {
 	t.Helper()
 	c := options(t, pairs...)
-	asked, err := ContainersOf(c)
+	asked, err := ContainersOf(c, launch.PerJob)
 	if err != nil {
 		t.Fatal(err)
 	}

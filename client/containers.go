@@ -25,32 +25,34 @@ var ErrMasterTooSmall = errors.New("container is too small for the ApplicationMa
 type Containers struct {
 	Master records.Resource // the ApplicationMaster's
 	Worker records.Resource // of each TaskExecutor
-	Slots  int              // of each TaskExecutor
+	// MasterMemory and WorkerMemory are how the processes divide their containers.
+	MasterMemory memory.Master
+	WorkerMemory memory.Worker
 }
 
 // leastMaster is the least memory of an ApplicationMaster, in MB.
 const leastMaster = 64
 
-// ContainersOf reads the options about containers. Its error names each container that is too
-// small for its process: ErrMasterTooSmall, memory.ErrTooSmall.
-func ContainersOf(c config.Config) (Containers, error) {
-	asked := Containers{
-		Master: records.Resource{
-			MemoryMB: int64(c.Memory(config.JobManagerProcessSize).Megabytes()), VCores: c.Int(config.YarnAppMasterVCores),
-		},
-		Worker: records.Resource{
-			MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: config.WorkerVCores(c),
-		},
-		Slots: c.Int(config.TaskSlots),
-	}
+// ContainersOf reads the options about containers of a cluster of this mode. Its error names each
+// container that is too small for its process (ErrMasterTooSmall, memory.ErrTooSmall), and options that
+// contradict each other (*config.Fault).
+func ContainersOf(c config.Config, mode launch.Mode) (Containers, error) {
+	var asked Containers
 	var faults []error
-	if asked.Master.MemoryMB < leastMaster {
+	var err error
+	if asked.MasterMemory, err = memory.MasterOf(c, mode.Programs()); err != nil {
+		faults = append(faults, err)
+	} else if size := asked.MasterMemory.ContainerMB(); size < leastMaster {
 		faults = append(faults, fmt.Errorf("%w: %d MB: set %s to %dm or more (-jm)",
-			ErrMasterTooSmall, asked.Master.MemoryMB, config.JobManagerProcessSize, leastMaster))
+			ErrMasterTooSmall, size, asked.MasterMemory.By, leastMaster))
 	}
-	if _, err := memory.SlotMB(int(asked.Worker.MemoryMB), asked.Slots); err != nil {
+	if asked.WorkerMemory, err = memory.WorkerOf(c); errors.Is(err, memory.ErrTooSmall) {
 		faults = append(faults, fmt.Errorf("TaskExecutor (-tm, -s): %w", err))
+	} else if err != nil {
+		faults = append(faults, err)
 	}
+	asked.Master = records.Resource{MemoryMB: int64(asked.MasterMemory.ContainerMB()), VCores: c.Int(config.YarnAppMasterVCores)}
+	asked.Worker = records.Resource{MemoryMB: int64(asked.WorkerMemory.ContainerMB()), VCores: config.WorkerVCores(c)}
 	return asked, errors.Join(faults...)
 }
 
@@ -65,8 +67,8 @@ func (c Containers) Within(maximum records.Resource, place launch.WorkerPlace) e
 		what, memory, vcores string
 		needs                records.Resource
 	}{
-		{"ApplicationMaster", "-jm, jobmanager.memory.process.size", "yarn.appmaster.vcores", c.Master},
-		{"TaskExecutor", "-tm, taskmanager.memory.process.size", "-s, yarn.containers.vcores, taskmanager.cpu.cores", c.Worker},
+		{"ApplicationMaster", "-jm, " + c.MasterMemory.By.Name(), "yarn.appmaster.vcores", c.Master},
+		{"TaskExecutor", "-tm, " + c.WorkerMemory.By.Name(), "-s, yarn.containers.vcores, taskmanager.cpu.cores", c.Worker},
 	} {
 		if container.needs.MemoryMB > maximum.MemoryMB {
 			refuse(fmt.Sprintf("the %s asks for %d MB, YARN's largest container has %d MB",

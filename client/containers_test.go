@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
@@ -34,7 +35,7 @@ func TestPeopleHearThatThereIsNoRoomNow(t *testing.T) {
 			for _, free := range c.free {
 				nodes = append(nodes, records.NodeReport{Capability: records.Resource{MemoryMB: 4096}, Used: records.Resource{MemoryMB: 4096 - free}})
 			}
-			asked, err := ContainersOf(options(t, c.options...))
+			asked, err := ContainersOf(options(t, c.options...), launch.PerJob)
 			if err != nil {
 				t.Fatal(err)
 			}

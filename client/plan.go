@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -68,7 +69,7 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	}
 	var unplaced, small, err error
 	p.place, unplaced = launch.PlaceOf(cfg)
-	p.containers, small = ContainersOf(cfg)
+	p.containers, small = ContainersOf(cfg, d.Mode)
 	if err = errors.Join(config.Validate(cfg), unplaced, small, CheckHeartbeats(cfg, c.Conf)); err != nil {
 		return nil, err
 	}
@@ -84,12 +85,9 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 		// Options for Hadoop have gone into its configuration, which leaves secrets out.
 		Config: cfg.Without(config.HadoopOptions, config.YarnOptions).Set(),
 	}
-	p.demand = launch.Demand{
-		Slots: d.Graph.Slots(), PerWorker: p.containers.Slots, Wait: cfg.Duration(config.SlotRequestTimeout),
-		WorkerMB: p.containers.Worker.MemoryMB, MasterMB: p.containers.Master.MemoryMB,
-	}
+	p.demand = launch.DemandOf(d.Graph.Slots(), p.containers.WorkerMemory, p.containers.MasterMemory, cfg.Duration(config.SlotRequestTimeout))
 	p.proof = proofOf(cfg, p.uses()...)
-	p.environment = masterEnvironment(cfg, p.containers.Master, c.User)
+	p.environment = masterEnvironment(cfg, p.containers, c.User)
 	p.submission = submissionOf(cfg, p.containers.Master, d.Name)
 	return p, nil
 }
@@ -110,11 +108,11 @@ func (p *plan) uses() []string {
 }
 
 // masterEnvironment is the environment of the ApplicationMaster's container, without launch.Variable.
-func masterEnvironment(c config.Config, size records.Resource, user string) map[string]string {
+func masterEnvironment(c config.Config, asked Containers, user string) map[string]string {
 	environment := map[string]string{
 		"HADOOP_USER_NAME": user,
-		"GOMAXPROCS":       fmt.Sprint(max(2, size.VCores)),
-		"GOMEMLIMIT":       fmt.Sprintf("%dMiB", size.MemoryMB*launch.MasterHeapShare/100),
+		"GOMAXPROCS":       fmt.Sprint(max(2, asked.Master.VCores)),
+		"GOMEMLIMIT":       memory.GoLimit(asked.MasterMemory.Heap),
 	}
 	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
 	return environment

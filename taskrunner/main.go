@@ -116,8 +116,8 @@ func run(start time.Time, env environment, logger *logrus.Logger) int {
 		return fail(logger, "task executor cannot start", err, exitStartup)
 	}
 	logger.WithFields(logrus.Fields{
-		"container": env.container, "node": env.launch.Host, "slots": env.launch.Slots,
-		"memory": env.launch.MemoryMB, "after": time.Since(start).Round(time.Millisecond),
+		"container": env.container, "node": env.launch.Host, "slots": env.launch.Memory.Slots,
+		"memory": env.launch.Memory.ContainerMB(), "after": time.Since(start).Round(time.Millisecond),
 	}).Info("task executor starts")
 	switch err := executor.Run(ctx); {
 	case err == nil:
@@ -150,8 +150,8 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		Resource: env.container,
 		Node:     env.launch.Host,
 		PID:      os.Getpid(),
-		Slots:    env.launch.Slots,
-		MemoryMB: env.launch.MemoryMB,
+		Slots:    env.launch.Memory.Slots,
+		Memory:   env.launch.Memory,
 		VCores:   env.launch.VCores,
 		Programs: programs,
 		Tokens:   env.tokens,

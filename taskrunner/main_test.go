@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -118,7 +119,7 @@ func TestEnvironment(t *testing.T) {
 		return file
 	}
 	encode := func(options map[string]string) string {
-		encoded, err := launch.Encode(launch.TaskExecutor{Slots: 2, Config: options})
+		encoded, err := launch.Encode(launch.TaskExecutor{Memory: memory.Worker{Slots: 2}, Config: options})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if env.logDir != "/logs/a" || len(env.localDirs) != 2 || env.launch.Slots != 2 || env.credential.Identity() != own.Identity() {
+	if env.logDir != "/logs/a" || len(env.localDirs) != 2 || env.launch.Memory.Slots != 2 || env.credential.Identity() != own.Identity() {
 		t.Errorf("environment %+v is not what it was given", env)
 	}
 	tokens, err := creds.Parse(env.tokens)

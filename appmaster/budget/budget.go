@@ -1,7 +1,7 @@
 // Package budget divides the memory of the ApplicationMaster's container, estimates how much of it jobs
 // take, and admits jobs and requests that fit.
 //
-//	container: jobmanager.memory.process.size
+//	container (memory.MasterOf)
 //	├─ this process' heap, Go's soft limit: 80 %, or 50 % where users' programs run beside it
 //	│   ├─ 40 % jobs: those that run, what they collect, and what is kept of those that have ended
 //	│   ├─ 25 % what is being read: requests, and jobs of users' programs, with what is decoded from them
@@ -10,7 +10,7 @@
 //	│      some 15 MB; 64 KB for each worker's stream; two views while they are composed, each of which
 //	│      takes some four times its answer's length; and garbage: Go's collector needs a third of the
 //	│      heap for it, or it only collects
-//	├─ users' programs: 25 %, for one in an application and for four in a session
+//	├─ users' programs: 30 %, for one in an application and for four in a session
 //	└─ program text, stacks, the kernel's share
 //
 // # Why a text counts by its length
@@ -37,32 +37,23 @@
 package budget
 
 import (
+	"fmt"
+
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
-// Parts of the container and of the heap, in percent.
+// Parts of the heap, in percent.
 const (
-	sharedHeapPart = 50 // of the container, beside users' programs
-	programsPart   = 25 // of the container
-	jobsPart       = 40 // of the heap
-	requestsPart   = 25 // of the heap
-	answersPart    = 5  // of the heap
-)
-
-const (
-	// sessionPrograms is how many users' programs a session runs at the same time; more wait.
-	sessionPrograms = 4
-	// leastProgramMB is the memory that a program needs to plan anything.
-	leastProgramMB = 24
+	jobsPart     = 40
+	requestsPart = 25
+	answersPart  = 5
 )
 
 // Shares is how an ApplicationMaster's memory is divided.
 type Shares struct {
-	ContainerMB int
-	LimitMB     int // Go's soft limit of this process; 0: the limit that it was started with
-	Programs    int // users' programs that run beside this process at the same time
-	ProgramMB   int // Go's soft limit of each
+	memory.Master
 	// Memory for all jobs, for requests that are being read, and for answers that are being written, in
 	// bytes.
 	Jobs, Requests, Answers int64
@@ -75,25 +66,14 @@ type Shares struct {
 	Staged int64
 }
 
-// Of divides the container of a cluster of the given mode.
-func Of(mode launch.Mode, options config.Config) Shares {
-	container := options.Memory(config.JobManagerProcessSize).Megabytes()
-	s := Shares{ContainerMB: container}
-	switch mode {
-	case launch.Application:
-		s.Programs = 1
-	case launch.Session:
-		s.Programs = sessionPrograms
-	case launch.PerJob: // the program has planned on the client's machine
+// Of divides the container of a cluster of the given mode. The error is that of memory.MasterOf.
+func Of(mode launch.Mode, options config.Config) (Shares, error) {
+	master, err := memory.MasterOf(options, mode.Programs())
+	if err != nil {
+		return Shares{}, fmt.Errorf("divide the ApplicationMaster's memory: %w", err)
 	}
-	heapMB := container * launch.MasterHeapShare / 100
-	if s.Programs > 0 {
-		heapMB = container * sharedHeapPart / 100
-		s.LimitMB = heapMB
-		s.ProgramMB = max(container*(programsPart/s.Programs)/100, leastProgramMB)
-	}
-	heap := int64(heapMB) << 20
-	s.Jobs, s.Requests, s.Answers = heap*jobsPart/100, heap*requestsPart/100, heap*answersPart/100
+	heap := int64(master.Heap)
+	s := Shares{Master: master, Jobs: heap * jobsPart / 100, Requests: heap * requestsPart / 100, Answers: heap * answersPart / 100}
 	s.JobText, s.Staged = s.Jobs/growth, heap/growth
-	return s
+	return s, nil
 }

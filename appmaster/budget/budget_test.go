@@ -8,6 +8,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
+func of(t *testing.T, mode launch.Mode, options config.Config) Shares {
+	t.Helper()
+	shares, err := Of(mode, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shares
+}
+
 // TestDriversFitBesideTheMaster would catch a container that YARN kills because its drivers take too much
 // memory, and a driver that gets memory meant for the ApplicationMaster.
 func TestDriversFitBesideTheMaster(t *testing.T) {
@@ -18,18 +27,18 @@ func TestDriversFitBesideTheMaster(t *testing.T) {
 		drivers        int
 		master, driver int
 	}{
-		"a job":                   {launch.PerJob, "512m", 0, 0, 0},
-		"an application":          {launch.Application, "512m", 1, 256, 128},
-		"a session":               {launch.Session, "512m", sessionPrograms, 256, 30},
-		"a large session":         {launch.Session, "4g", sessionPrograms, 2048, 245},
+		"a job":                   {launch.PerJob, "512m", 0, 409, 0},
+		"an application":          {launch.Application, "512m", 1, 256, 127},
+		"a session":               {launch.Session, "512m", 4, 256, 31},
+		"a large session":         {launch.Session, "4g", 4, 2048, 255},
 		"a small session, at all": {launch.Session, "256m", 1, 128, 24},
 	} {
 		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerProcessSize.Name(): test.size}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		shares := Of(test.mode, options)
-		master, driver := shares.LimitMB, shares.ProgramMB
+		shares := of(t, test.mode, options)
+		master, driver := int(shares.Heap>>20), int(shares.Program()>>20)
 		if master != test.master || driver != test.driver {
 			t.Errorf("%s: %d MB for the master and %d for a driver, want %d and %d", name, master, driver, test.master, test.driver)
 		}
@@ -42,15 +51,15 @@ func TestDriversFitBesideTheMaster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shares := Of(launch.Session, options)
+		shares := of(t, launch.Session, options)
 		jobs, bodies := shares.Jobs, shares.Requests
 		if got := [2]int64{jobs >> 20, bodies >> 20}; got != want {
 			t.Errorf("%s: %d MiB for jobs and for bodies, want %d", size, got, want)
 		}
-		if all, heap := jobs+bodies+shares.Answers, int64(shares.LimitMB)<<20; all <= jobs+bodies || all > heap*7/10 {
+		if all, heap := jobs+bodies+shares.Answers, int64(shares.Heap); all <= jobs+bodies || all > heap*7/10 {
 			t.Errorf("%s: jobs, bodies and answers take %d of %d bytes", size, all, heap)
 		}
-		if alone := Of(launch.PerJob, options).Jobs; alone <= jobs {
+		if alone := of(t, launch.PerJob, options).Jobs; alone <= jobs {
 			t.Errorf("%s: a job alone has %d bytes, beside drivers %d", size, alone, jobs)
 		}
 	}

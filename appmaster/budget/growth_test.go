@@ -26,8 +26,8 @@ func TestJobsTakeNoMoreThanTheirRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	application := Of(launch.Application, options)
-	largest := NewRoom(Of(launch.Session, options).Requests, options).Largest()
+	application := of(t, launch.Application, options)
+	largest := NewRoom(of(t, launch.Session, options).Requests, options).Largest()
 	jobs := map[string]jobgraph.JobGraph{
 		"10,000 files, one in a split": files(10_000, 1), "10,000 files, 16 in a split": files(10_000, 16), "10,000 files in 40 splits": files(10_000, 250),
 		"5,000 slots": files(1, 1), "3,000 vertices, edges and options": wide(3000),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 // Config describes a ResourceManager. Configured reads it from options.
@@ -17,8 +18,8 @@ type Config struct {
 	IDs string
 	// Worker describes every worker.
 	Worker WorkerResourceSpec
-	// SlotMemoryMB is the share of a worker's memory that a job gets with a slot.
-	SlotMemoryMB int
+	// SlotMemory is the share of a worker's memory that a job gets with a slot.
+	SlotMemory memory.Slot
 	// Floor and Ceiling are the limits of slotmanager.* for the registered and the expected workers
 	// together: number-of-slots.min and max, min-total-resource and max-total-resource.
 	Floor, Ceiling config.WorkerTotals

@@ -191,7 +191,7 @@ func (c *core) request(grants []slotmanager.Grant) {
 		Job:       grants[0].Job,
 		JobMaster: job.id,
 		Program:   job.program,
-		MemoryMB:  c.config.SlotMemoryMB,
+		Memory:    c.config.SlotMemory,
 	}
 	for _, g := range grants {
 		m.Slots = append(m.Slots, msg.SlotOffer{Index: g.Slot.Index, Allocation: g.Allocation})
@@ -311,7 +311,7 @@ func (c *core) status() Status {
 		total, free := c.slots.Usage(id)
 		s.TaskExecutors = append(s.TaskExecutors, msg.TaskExecutorDetails{
 			Resource: id, Host: w.host, SlotsTotal: total, SlotsFree: free,
-			MemoryMB: w.memoryMB, VCores: w.vcores, LastHeartbeat: w.lastSeen,
+			Memory: w.memory, VCores: w.vcores, Hardware: w.hardware, LastHeartbeat: w.lastSeen,
 		})
 	}
 	s.Blocked = c.blocked.Nodes()

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
@@ -30,7 +31,7 @@ func testConfig() Config {
 	c.ResourceManager = "rm1"
 	c.IDs = "#"
 	c.Worker = WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 2}
-	c.SlotMemoryMB = 400
+	c.SlotMemory = memory.Slot{Heap: 400 * config.Mebibyte}
 	return c
 }
 
@@ -215,13 +216,16 @@ func (s *script) said(args []string, options map[string]string, rest func(int) s
 	return e
 }
 
+// testMemory is the division of a worker's memory.
+var testMemory = memory.Worker{Process: 1 << 30, Slots: 2, Framework: 1 << 28, Overhead: 1 << 28, Tasks: memory.Slot{Heap: 1 << 29}}
+
 func (s *script) register(args []string, options map[string]string) event {
 	r := msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Resource:        ids.ResourceID(args[1]),
 		Host:            "host-" + args[1],
 		Slots:           s.statuses(args[3:]),
-		MemoryMB:        1024,
+		Memory:          testMemory,
 		VCores:          2,
 	}
 	if as, ok := options["as"]; ok {
@@ -369,7 +373,7 @@ func describeMessage(m msg.Message) string {
 		var slots []string
 		for _, o := range m.Slots {
 			slots = append(slots, fmt.Sprintf("request slot %d for %s of %s as %s, %s with %d MB",
-				o.Index, m.Job, m.JobMaster, short(string(o.Allocation)), m.Program.Name, m.MemoryMB))
+				o.Index, m.Job, m.JobMaster, short(string(o.Allocation)), m.Program.Name, m.Memory.Limit()/config.Mebibyte))
 		}
 		return strings.Join(slots, "\n")
 	case msg.UpdateTokens:

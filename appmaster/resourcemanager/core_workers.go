@@ -8,6 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -26,8 +27,9 @@ type worker struct {
 	state      workerState
 	host       string
 	connection actor.ConnectionID // while connected
-	memoryMB   int
+	memory     memory.Worker
 	vcores     int
+	hardware   msg.Hardware
 	lastSeen   time.Time
 	cause      string // of the loss, while lost
 	// deadline is when the ResourceManager gives the worker up: the end of its time to register, to
@@ -136,7 +138,11 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 		c.fail(w, "it speaks another protocol version")
 		return
 	}
-	if err := c.slots.Register(c.now, w.id, r.Slots); err != nil {
+	err := r.Check()
+	if err == nil {
+		err = c.slots.Register(c.now, w.id, r.Slots)
+	}
+	if err != nil {
 		reject("%v", err)
 		c.fail(w, err.Error())
 		return
@@ -147,7 +153,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	}
 	c.failures.hope()
 	w.state, w.connection, w.cause = connected, from.Connection, ""
-	w.host, w.memoryMB, w.vcores = r.Host, r.MemoryMB, r.VCores
+	w.host, w.memory, w.vcores, w.hardware = r.Host, r.Memory, r.VCores, r.Hardware
 	w.lastSeen = c.now
 	c.connections[from.Connection] = w
 	c.expect(w)

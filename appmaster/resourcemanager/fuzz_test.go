@@ -15,7 +15,7 @@ import (
 // worker that speaks for another.
 func FuzzTaskExecutorSays(f *testing.F) {
 	register := msg.RegisterTaskExecutor{
-		ProtocolVersion: jobgraph.ProtocolVersion, Resource: "w1", Host: "n1", Slots: []msg.SlotStatus{{}, {Index: 1}}, MemoryMB: 1024, VCores: 2,
+		ProtocolVersion: jobgraph.ProtocolVersion, Resource: "w1", Host: "n1", Slots: []msg.SlotStatus{{}, {Index: 1}}, Memory: testMemory, VCores: 2,
 	}
 	liar := register
 	liar.Resource, liar.Slots = "w2", []msg.SlotStatus{{Index: -1}, {Index: 1 << 40}}

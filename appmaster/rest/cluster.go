@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
@@ -64,21 +63,16 @@ func (s *Server) taskManagers(r *http.Request) (any, error) {
 		return nil, err
 	}
 	answer := restapi.TaskManagersInfo{TaskManagers: make([]restapi.TaskManagerInfo, 0, len(workers))}
-	parts := memory.OptionsFrom(s.config.Options)
 	for _, w := range workers {
-		answer.TaskManagers = append(answer.TaskManagers, taskManagerOf(w, parts))
+		answer.TaskManagers = append(answer.TaskManagers, taskManagerOf(w))
 	}
 	return answer, nil
 }
 
 // taskManagerOf leaves out what a worker does not have: ports of its own, and the parts of a JVM's memory,
 // which are 0.
-func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) restapi.TaskManagerInfo {
-	process := int64(w.MemoryMB) << 20
-	parts, err := memory.WorkerOf(w.MemoryMB, max(1, w.SlotsTotal), o)
-	if err != nil { // no worker starts with such a size, and its parts are unknown
-		parts = memory.Worker{Managed: config.Bytes(process)}
-	}
+func taskManagerOf(w msg.TaskExecutorDetails) restapi.TaskManagerInfo {
+	m := w.Memory
 	return restapi.TaskManagerInfo{
 		ID:            string(w.Resource),
 		Path:          w.Host,
@@ -87,32 +81,32 @@ func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) restapi.TaskMana
 		LastHeartbeat: millis(w.LastHeartbeat),
 		Slots:         w.SlotsTotal,
 		FreeSlots:     w.SlotsFree,
-		TotalResource: shareOf(w, parts, 1, 1),
-		FreeResource:  shareOf(w, parts, w.SlotsFree, w.SlotsTotal),
+		TotalResource: shareOf(w, 1, 1),
+		FreeResource:  shareOf(w, w.SlotsFree, w.SlotsTotal),
 		Hardware: restapi.Hardware{
-			CPUCores: w.VCores, PhysicalMemory: process, ManagedMemory: int64(parts.Managed),
-			FreeMemory: int64(parts.Framework + parts.Heap), // Flink's: the heap that the process may have
+			CPUCores: w.Hardware.Cores, PhysicalMemory: int64(w.Hardware.Memory), ManagedMemory: int64(m.Tasks.Managed),
+			FreeMemory: int64(m.Framework + m.Tasks.Heap), // Flink's: the heap that the process may have
 		},
 		Memory: restapi.MemoryConfiguration{
-			FrameworkHeap: int64(parts.Framework), TaskHeap: int64(parts.Heap),
-			NetworkMemory: int64(parts.Network), ManagedMemory: int64(parts.Managed), JVMOverhead: int64(parts.Overhead),
-			TotalFlinkMemory: process - int64(parts.Overhead), TotalProcessMemory: process,
+			FrameworkHeap: int64(m.Framework), TaskHeap: int64(m.Tasks.Heap), TaskOffHeap: int64(m.Tasks.OffHeap),
+			NetworkMemory: int64(m.Tasks.Network), ManagedMemory: int64(m.Tasks.Managed), JVMOverhead: int64(m.Overhead),
+			TotalFlinkMemory: int64(m.Flink()), TotalProcessMemory: int64(m.Process),
 		},
 	}
 }
 
 // shareOf returns what the given number of a worker's slots has of its resources. of is the number of all
 // its slots.
-func shareOf(w msg.TaskExecutorDetails, parts memory.Worker, slots, of int) restapi.ResourceProfile {
+func shareOf(w msg.TaskExecutorDetails, slots, of int) restapi.ResourceProfile {
 	profile := restapi.ResourceProfile{ExtendedResources: map[string]float64{}}
 	if of == 0 {
 		return profile
 	}
 	share := float64(slots) / float64(of)
+	megabytes := func(size config.Bytes) int { return int(float64(size/config.Mebibyte) * share) }
 	profile.CPUCores = float64(w.VCores) * share
-	profile.TaskHeapMemory = int(float64(parts.Heap.Megabytes()) * share)
-	profile.ManagedMemory = int(float64(parts.Managed.Megabytes()) * share)
-	profile.NetworkMemory = int(float64(parts.Network.Megabytes()) * share)
+	profile.TaskHeapMemory, profile.TaskOffHeapMemory = megabytes(w.Memory.Tasks.Heap), megabytes(w.Memory.Tasks.OffHeap)
+	profile.ManagedMemory, profile.NetworkMemory = megabytes(w.Memory.Tasks.Managed), megabytes(w.Memory.Tasks.Network)
 	return profile
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
@@ -155,8 +156,12 @@ func (g *fakeGateway) Blocklist(context.Context) ([]msg.BlockedNode, error) {
 }
 
 func (g *fakeGateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
+	worker := memory.Worker{
+		Process: 1 << 30, Slots: 4, Framework: 32 << 20, Overhead: 192 << 20,
+		Tasks: memory.Slot{Heap: 360 << 20, OffHeap: 40 << 20, Managed: 320 << 20, Network: 80 << 20},
+	}
 	return []msg.TaskExecutorDetails{{
-		Resource: "container_1_0001_01_000002", Host: "node1", SlotsTotal: 4, SlotsFree: 1, MemoryMB: 1024, VCores: 4,
+		Resource: "container_1_0001_01_000002", Host: "node1", SlotsTotal: 4, SlotsFree: 1, Memory: worker, VCores: 4, Hardware: msg.Hardware{Cores: 32, Memory: 64 << 30},
 		LastHeartbeat: g.start.Add(9 * time.Second),
 	}}, g.err
 }

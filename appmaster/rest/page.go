@@ -144,7 +144,7 @@ Jobs: {{.Overview.JobsRunning}} running, {{.Overview.JobsFinished}} finished, {{
 <h2>Task managers</h2>
 <table>
 <tr><th>Container</th><th>Host</th><th class="n">Slots free</th><th class="n">Slots</th><th class="n">Memory</th><th class="n">vcores</th><th>Last heartbeat</th></tr>
-{{range .Workers}}<tr><td>{{.Resource}}</td><td>{{.Host}}</td><td class="n">{{.SlotsFree}}</td><td class="n">{{.SlotsTotal}}</td><td class="n">{{.MemoryMB}} MB</td><td class="n">{{.VCores}}</td><td>{{time .LastHeartbeat}}</td></tr>
+{{range .Workers}}<tr><td>{{.Resource}}</td><td>{{.Host}}</td><td class="n">{{.SlotsFree}}</td><td class="n">{{.SlotsTotal}}</td><td class="n">{{.Memory.ContainerMB}} MB</td><td class="n">{{.VCores}}</td><td>{{time .LastHeartbeat}}</td></tr>
 {{end}}</table>
 </body>
 </html>

@@ -104,7 +104,7 @@ func (c *slowCluster) Submit(ctx context.Context, p Program, job ids.JobID, grap
 func TestAJobThatIsTooLargeIsToldSo(t *testing.T) {
 	t.Parallel()
 	c := &fakeCluster{}
-	_, p := start(t, c, Limits{Job: 512}, "count="+strings.Repeat("x", 1<<10))
+	_, p := start(t, c, Limits{Job: 512, Raise: config.JobManagerProcessSize}, "count="+strings.Repeat("x", 1<<10))
 	_, why := p.Serve(t.Context())
 	why = p.Explain(why)
 	if !errors.Is(why, msg.ErrJobTooLarge) || !strings.Contains(why.Error(), config.JobManagerProcessSize.Name()) || len(c.jobs) > 0 {

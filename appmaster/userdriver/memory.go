@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
@@ -29,7 +28,8 @@ func (d *Drivers) Watch(ctx context.Context) {
 // relieve kills the program that is furthest above its share, if the container is about to exceed its
 // memory.
 func (d *Drivers) relieve() {
-	containerMB, shareMB := d.config.Limits.ContainerMB, d.config.Limits.EachMB+memory.Overhead
+	limits := d.config.Limits
+	share := limits.Each + memory.ProcessOverhead
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var pids []int
@@ -47,14 +47,14 @@ func (d *Drivers) relieve() {
 	own, trees := d.config.Machine.Measure(pids)
 	var usages []memory.Usage[int]
 	for i, pid := range pids {
-		usages = append(usages, memory.Usage[int]{ID: pid, Resident: trees[i], Share: config.Bytes(shareMB) * config.Mebibyte})
+		usages = append(usages, memory.Usage[int]{ID: pid, Resident: trees[i], Share: share})
 	}
-	victim, found := memory.Victim(containerMB, own, usages)
+	victim, found := memory.Victim(limits.Container, own, usages)
 	if !found {
 		return
 	}
-	why := fmt.Sprintf("it was ended because the ApplicationMaster's container was about to exceed its memory: the program held %d MB, and its share is %d MB; raise %s (now %dm), or plan smaller jobs",
-		victim.Resident.Megabytes(), shareMB, config.JobManagerProcessSize, containerMB)
+	why := fmt.Sprintf("it was ended because the ApplicationMaster's container was about to exceed its memory: the program held %d MB, and its share is %d MB; raise %s (the container has %d MB), or plan smaller jobs",
+		victim.Resident.Megabytes(), share.Megabytes(), limits.Raise, limits.Container.Megabytes())
 	p := byPID[victim.ID]
 	p.killed.CompareAndSwap(nil, &why)
 	p.child.Kill()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
@@ -16,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -74,7 +74,7 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 	}
 	limits := d.config.Limits
 	err = d.config.Machine.Start(ctx, program.File, program.Arguments, driver.Options{
-		Config: program.Options.Set(), Detached: program.Detached, Reach: d.config.Reach(), Env: environment(d.config.Environment, limits.EachMB),
+		Config: program.Options.Set(), Detached: program.Detached, Reach: d.config.Reach(), Env: environment(d.config.Environment, limits.Each),
 		MaxJob: limits.Job, Hold: limits.Hold,
 		Stdout: streams[0], Stderr: io.MultiWriter(p.tail.Source(), streams[1]),
 		LeftBehind: func(processes int) {
@@ -89,8 +89,8 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 
 // environment is a program's environment: that of this process without its own variables, and with the
 // limit of the program's memory.
-func environment(own []string, limitMB int) []string {
-	return append(launch.ChildEnvironment(own), "GOMEMLIMIT="+strconv.Itoa(limitMB)+"MiB")
+func environment(own []string, limit config.Bytes) []string {
+	return append(launch.ChildEnvironment(own), "GOMEMLIMIT="+memory.GoLimit(limit))
 }
 
 // Explain adds the end of what a program has printed to an error that says only that the program has
@@ -112,7 +112,7 @@ func (p *Process) Reason(err error) error {
 	}
 	if errors.Is(err, msg.ErrJobTooLarge) {
 		return fmt.Errorf("%w: a program that runs in its container may submit jobs of at most %.1f MiB encoded: raise %s, or divide the job",
-			msg.ErrJobTooLarge, float64(p.drivers.config.Limits.Job)/(1<<20), config.JobManagerProcessSize)
+			msg.ErrJobTooLarge, float64(p.drivers.config.Limits.Job)/(1<<20), p.drivers.config.Limits.Raise)
 	}
 	if why := p.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {
 		return fmt.Errorf("%w: %s", err, *why)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -25,7 +26,7 @@ import (
 func TestAProgramsEnvironmentIsItsOwn(t *testing.T) {
 	t.Parallel()
 	own := []string{"PATH=/bin", launch.Variable + "=secret", launch.TokenFileVariable + "=/tokens", "GOMEMLIMIT=409MiB", "GOMAXPROCS=2", "X=" + launch.Variable}
-	got := environment(slices.Clone(own), 128)
+	got := environment(slices.Clone(own), 128<<20)
 	if want := "PATH=/bin X=" + launch.Variable + " GOMEMLIMIT=128MiB"; strings.Join(got, " ") != want {
 		t.Errorf("a driver's environment is %q, want %q", got, want)
 	}
@@ -58,7 +59,7 @@ func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
 	}
 	lives := func(pid int) bool { return memory.OfProcess(pid) > 0 }
 	// The test process itself fills the container.
-	limits := Limits{ContainerMB: 16, EachMB: 24}
+	limits := Limits{Container: 16 << 20, Each: 24 << 20, Raise: config.JobManagerProcessSize}
 	for name, end := range map[string]func(t *testing.T) (child int){
 		"its memory is needed": func(t *testing.T) int {
 			d, p := start(t, &fakeCluster{}, limits, "breed", "hog")

@@ -51,9 +51,10 @@ type Config struct {
 
 // Limits bound what programs take of the ApplicationMaster's container.
 type Limits struct {
-	ContainerMB int // the whole container
-	EachMB      int // Go's soft limit of a program's memory (GOMEMLIMIT)
-	Job         int // largest encoded job, in bytes; 0: the largest message
+	Container config.Bytes     // the whole container
+	Raise     config.MemoryKey // the option that decides the container's size
+	Each      config.Bytes     // Go's soft limit of a program's memory (GOMEMLIMIT)
+	Job       int              // largest encoded job, in bytes; 0: the largest message
 	// Hold waits for room for a job of the given number of bytes before the job is read; nil: there is
 	// always room.
 	Hold func(ctx context.Context, bytes int) (leave func(), err error)

@@ -52,6 +52,7 @@ const (
 	clientSection  = "Options of the client"
 	yarnSection    = "Options of YARN"
 	taskSection    = "Options of slots, tasks and files"
+	memorySection  = "Options of memory"
 
 	resourceManagerSection = "Options of the ResourceManager"
 )
@@ -72,6 +73,14 @@ func TestThePageHasEachWordOfFlinks(t *testing.T) {
 		{commandSection, "savepoint", "-type -detached -d --dispose -j"},
 		{commandSection, "checkpoint", "-full"},
 		{commandSection, "", "-t --target -D -z --zookeeperNamespace -m --jobmanager -h -v --version"},
+		{memorySection, "", "jobmanager.memory.process.size jobmanager.memory.flink.size jobmanager.memory.heap.size jobmanager.memory.off-heap.size"},
+		{memorySection, "", "jobmanager.memory.jvm-metaspace.size jobmanager.memory.enable-jvm-direct-memory-limit jobmanager.memory.jvm-overhead.fraction"},
+		{memorySection, "", "jobmanager.memory.jvm-overhead.min jobmanager.memory.jvm-overhead.max taskmanager.memory.jvm-metaspace.size"},
+		{memorySection, "", "taskmanager.memory.process.size taskmanager.memory.flink.size taskmanager.memory.framework.heap.size taskmanager.memory.task.heap.size"},
+		{memorySection, "", "taskmanager.memory.framework.off-heap.size taskmanager.memory.framework.off-heap.batch-shuffle.size taskmanager.memory.task.off-heap.size"},
+		{memorySection, "", "taskmanager.memory.managed.size taskmanager.memory.managed.fraction taskmanager.memory.managed.consumer-weights"},
+		{memorySection, "", "taskmanager.memory.network.min taskmanager.memory.network.max taskmanager.memory.network.fraction"},
+		{memorySection, "", "taskmanager.memory.jvm-overhead.fraction taskmanager.memory.jvm-overhead.min taskmanager.memory.jvm-overhead.max"},
 		{clientSection, "", "client.timeout client.retry-period client.heartbeat.interval client.heartbeat.timeout rest.retry.* rest.connection-timeout rest.idleness-timeout parallelism.default"},
 		{clientSection, "", "execution.target execution.attached execution.shutdown-on-attached-exit execution.shutdown-on-application-finish"},
 		{clientSection, "", "execution.submit-failed-job-on-application-error high-availability.cluster-id rest.await-leader-timeout"},

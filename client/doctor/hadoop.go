@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
@@ -25,7 +26,7 @@ func (v *visit) checkOptions(context.Context) []Finding {
 	if err != nil {
 		return optionFaults(err)
 	}
-	asked, small := client.ContainersOf(c)
+	asked, small := client.ContainersOf(c, launch.Session)
 	if small != nil {
 		var findings []Finding
 		for _, err := range separate(small) {

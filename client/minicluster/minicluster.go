@@ -24,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
@@ -67,14 +68,15 @@ type Cluster struct {
 
 // Start starts a cluster.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
+	worker, err := memoryOf(o)
+	if err != nil {
+		return nil, fmt.Errorf("start local cluster: %w", err)
+	}
 	provider := newProvider(o)
 	component, err := appmaster.NewComponent(appmaster.ComponentConfig{
 		Config: o.Config.Without(cluster), // Workers and Slots are its limits
-		Worker: resourcemanager.WorkerResourceSpec{
-			MemoryMB: o.Slots * o.Config.Memory(config.TaskManagerProcessSize).Megabytes(),
-			VCores:   o.Slots, Slots: o.Slots,
-		},
-		Mode: dispatcher.Session, Files: o.FileSystem,
+		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: worker.ContainerMB(), VCores: o.Slots, Slots: o.Slots},
+		Memory: worker, Mode: dispatcher.Session, Files: o.FileSystem,
 	}, provider, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("start local cluster: %w", err)
@@ -107,6 +109,17 @@ func Run(ctx context.Context, o Options, x dataflow.Execution, watch func(msg.Jo
 		return result, fmt.Errorf("job %s is %s: %w", x.Graph.Name, ended.Status, ended.Failure)
 	}
 	return dataflow.ExecutionResult{JobID: string(ended.Job), Duration: ended.Duration, Counters: ended.Counters}, nil
+}
+
+// memoryOf returns the memory of each worker: each slot has that of a container with one slot. Nothing
+// enforces it but the operators' own bound.
+func memoryOf(o Options) (memory.Worker, error) {
+	one, err := o.Config.With(config.Layer{Source: "local", Values: map[string]string{config.TaskSlots.Name(): "1"}})
+	if err != nil {
+		return memory.Worker{}, err
+	}
+	w, err := memory.WorkerOf(one)
+	return w.Times(o.Slots), err
 }
 
 // Close ends the cluster, with all running jobs.

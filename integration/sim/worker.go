@@ -78,9 +78,9 @@ func (k *worker) run(ctx context.Context, l records.ContainerLaunchContext) erro
 		return err
 	}
 	k.master = k.w.masterAt(description.AMAddress)
-	k.slots = description.Slots
+	k.slots = description.Memory.Slots
 	executor, err := taskexecutor.New(taskexecutor.Config{
-		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Slots, VCores: description.VCores,
+		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Memory.Slots, VCores: description.VCores,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
 		Tokens:   l.Tokens,
 		Options:  taskexecutor.OptionsFrom(k.w.config),

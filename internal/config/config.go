@@ -148,7 +148,7 @@ func (c Config) Bool(key BoolKey) bool { return get[bool](c, key) }
 // Duration returns the value of a duration option.
 func (c Config) Duration(key DurationKey) time.Duration { return get[time.Duration](c, key) }
 
-// Memory returns the value of an option that is a size.
+// Memory returns the value of an option that is a size; 0 if the option is not set and has no default.
 func (c Config) Memory(key MemoryKey) Bytes { return get[Bytes](c, key) }
 
 // Ports returns the value of an option that is a port, a range or a list of both.
@@ -159,6 +159,10 @@ func get[T any](c Config, key Key) T {
 		return s.value.(T)
 	}
 	d := mustFind(key)
+	if d.Default == "" {
+		var none T
+		return none
+	}
 	return d.mustParse(d.Default).(T)
 }
 

@@ -63,7 +63,14 @@ const (
 	HadoopOptions      PrefixKey = "flink.hadoop."
 	YarnOptions        PrefixKey = "flink.yarn."
 
-	JobManagerProcessSize   MemoryKey   = "jobmanager.memory.process.size"
+	JobManagerProcessSize      MemoryKey   = "jobmanager.memory.process.size"
+	JobManagerFlinkSize        MemoryKey   = "jobmanager.memory.flink.size"
+	JobManagerHeapSize         MemoryKey   = "jobmanager.memory.heap.size"
+	JobManagerOffHeapSize      MemoryKey   = "jobmanager.memory.off-heap.size"
+	JobManagerOverheadFraction FractionKey = "jobmanager.memory.jvm-overhead.fraction"
+	JobManagerOverheadMin      MemoryKey   = "jobmanager.memory.jvm-overhead.min"
+	JobManagerOverheadMax      MemoryKey   = "jobmanager.memory.jvm-overhead.max"
+
 	RESTBindPort            PortsKey    = "rest.bind-port"
 	RESTMaxContentLength    MemoryKey   = "rest.server.max-content-length"
 	RESTMaxProgramSize      MemoryKey   = "rest.programs.max-size"
@@ -132,10 +139,18 @@ const (
 	ExponentialMaxAttempts    IntKey      = "restart-strategy.exponential-delay.attempts-before-reset-backoff"
 
 	TaskManagerProcessSize         MemoryKey   = "taskmanager.memory.process.size"
+	TaskManagerFlinkSize           MemoryKey   = "taskmanager.memory.flink.size"
+	TaskManagerFrameworkHeapSize   MemoryKey   = "taskmanager.memory.framework.heap.size"
+	TaskManagerTaskHeapSize        MemoryKey   = "taskmanager.memory.task.heap.size"
+	TaskManagerTaskOffHeapSize     MemoryKey   = "taskmanager.memory.task.off-heap.size"
+	TaskManagerManagedSize         MemoryKey   = "taskmanager.memory.managed.size"
 	TaskManagerManagedFraction     FractionKey = "taskmanager.memory.managed.fraction"
 	TaskManagerNetworkFraction     FractionKey = "taskmanager.memory.network.fraction"
 	TaskManagerNetworkMin          MemoryKey   = "taskmanager.memory.network.min"
 	TaskManagerNetworkMax          MemoryKey   = "taskmanager.memory.network.max"
+	TaskManagerOverheadFraction    FractionKey = "taskmanager.memory.jvm-overhead.fraction"
+	TaskManagerOverheadMin         MemoryKey   = "taskmanager.memory.jvm-overhead.min"
+	TaskManagerOverheadMax         MemoryKey   = "taskmanager.memory.jvm-overhead.max"
 	TaskManagerCores               FractionKey = "taskmanager.cpu.cores"
 	TaskSlots                      IntKey      = "taskmanager.numberOfTaskSlots"
 	LocalTaskManagers              IntKey      = "local.number-taskmanager"
@@ -225,7 +240,13 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: HadoopOptions, Origin: flink, Doc: "Hadoop properties. They override those of `HADOOP_CONF_DIR`."},
 	{Key: YarnOptions, Origin: flink, Doc: "YARN properties, named without their `yarn.`. They override those of `HADOOP_CONF_DIR`."},
 
-	{Section: "ApplicationMaster and REST", Key: JobManagerProcessSize, Default: "512m", Origin: flink + ": 1600m", Doc: "Memory of the ApplicationMaster's container. The flag `-jm`. It limits the jobs of a session and their collected results."},
+	{Section: "ApplicationMaster and REST", Key: JobManagerProcessSize, Default: "512m", Origin: flink + ": 1600m", Doc: "Memory of the ApplicationMaster's container. The flag `-jm`. It limits the jobs of a session and their collected results. [Memory](memory.md) shows how it is divided."},
+	{Key: JobManagerFlinkSize, Origin: flink, Doc: "Heap and off-heap memory of the ApplicationMaster. If it is set and `jobmanager.memory.process.size` is not, the container has this size plus the overhead."},
+	{Key: JobManagerHeapSize, Origin: flink, Doc: "Memory of the ApplicationMaster's own process (its `GOMEMLIMIT`). If it is not set: the memory that the other parts leave."},
+	{Key: JobManagerOffHeapSize, Origin: flink + ": 128m", Doc: "Memory for users' programs, which run beside the ApplicationMaster as child processes. If it is not set: 3/8 of heap and off-heap memory in a session and in application mode, else 0."},
+	{Key: JobManagerOverheadFraction, Default: "0.2", Range: Range{Least: "0", Below: "1"}, Origin: flink + ": 0.1", Doc: "Part of the ApplicationMaster's container for its program text and stacks, and for the kernel."},
+	{Key: JobManagerOverheadMin, Origin: flink + ": 192m", Doc: "Least size of that part."},
+	{Key: JobManagerOverheadMax, Origin: flink + ": 1g", Doc: "Largest size of that part. Not set: no limit."},
 	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint. 0: any port."},
 	{Key: RESTMaxContentLength, Default: "100m", Range: Range{Above: "0"}, Origin: flink, Doc: "Largest body of a REST request, except for programs; mainly for submitted jobs. The ApplicationMaster's memory also limits it."},
 	{Key: RESTMaxProgramSize, Default: "1g", Range: Range{Above: "0"}, Origin: ours, Doc: "Largest program that can be uploaded to a session."},
@@ -290,12 +311,21 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExponentialJitter, Default: "0.1", Range: Range{Least: "0", Most: "1"}, Origin: flink, Doc: "Part of the pause by which it varies at random."},
 	{Key: ExponentialMaxAttempts, Default: unlimited, Range: Range{Least: "0"}, Origin: flink, Doc: "Restarts before the job fails."},
 
-	{Section: "TaskExecutors and tasks", Key: TaskManagerProcessSize, Default: "1g", Origin: flink + ": 1728m", Doc: "Memory of a TaskExecutor's container, with its task hosts. The flag `-tm`."},
-	{Key: TaskManagerManagedFraction, Default: "0.4", Range: Range{Least: "0", Most: "1"}, Origin: flink, Doc: "Part of a slot's memory for tables and buffers of operators."},
-	{Key: TaskManagerNetworkFraction, Default: "0.1", Range: Range{Least: "0", Most: "1"}, Origin: flink, Doc: "Part of a slot's memory for buffers between tasks."},
-	{Key: TaskManagerNetworkMin, Default: "8m", Range: Range{Above: "0"}, Origin: flink + ": 64m", Doc: "Least memory of a task host for buffers between tasks."},
-	{Key: TaskManagerNetworkMax, Default: "1g", Range: Range{Above: "0"}, Origin: flink + ": unlimited", Doc: "Most memory of a task host for buffers between tasks."},
-	{Key: TaskManagerCores, Default: "0", Range: Range{Least: "0"}, Origin: flink + ": none", Doc: "Cores of a TaskExecutor, rounded up. 0: `yarn.containers.vcores` applies."},
+	{Section: "Memory of TaskExecutors", Key: TaskManagerProcessSize, Default: "1g", Origin: flink + ": 1728m", Doc: "Memory of a TaskExecutor's container, with its task hosts. The flag `-tm`. [Memory](memory.md) shows how it is divided."},
+	{Key: TaskManagerFlinkSize, Origin: flink, Doc: "Memory of a container without the overhead. If it is set and `taskmanager.memory.process.size` is not, the container has this size plus the overhead."},
+	{Key: TaskManagerFrameworkHeapSize, Default: "32m", Range: Range{Least: "32m"}, Origin: flink + ": 128m", Doc: "Memory of the TaskExecutor's own process (its `GOMEMLIMIT`)."},
+	{Key: TaskManagerTaskHeapSize, Origin: flink, Doc: "Memory for the objects of tasks, of all slots together. If it is not set: the memory that the other parts leave. If this and `taskmanager.memory.managed.size` are set, and no total is, the container has the sum of all parts."},
+	{Key: TaskManagerTaskOffHeapSize, Default: "0b", Origin: flink, Doc: "Memory for tasks that Go does not manage, of all slots together: cgo, mapped files, child processes. It is part of the container, and of no `GOMEMLIMIT`."},
+	{Key: TaskManagerManagedSize, Origin: flink, Doc: "Memory for tables and buffers of operators, of all slots together. If it is not set, the fraction applies."},
+	{Key: TaskManagerManagedFraction, Default: "0.4", Range: Range{Least: "0", Most: "1"}, Origin: flink, Doc: "Part of the memory without overhead for tables and buffers of operators."},
+	{Key: TaskManagerNetworkFraction, Default: "0.1", Range: Range{Least: "0", Below: "1"}, Origin: flink, Doc: "Part of the memory without overhead for buffers between tasks. If `taskmanager.memory.task.heap.size` is set, buffers get the memory that the other parts leave."},
+	{Key: TaskManagerNetworkMin, Default: "8m", Range: Range{Above: "0"}, Origin: flink + ": 64m", Doc: "Least memory of a TaskExecutor for buffers between tasks."},
+	{Key: TaskManagerNetworkMax, Origin: flink, Doc: "Most memory of a TaskExecutor for buffers between tasks. Not set: no limit."},
+	{Key: TaskManagerOverheadFraction, Default: "0.05", Range: Range{Least: "0", Below: "1"}, Origin: flink + ": 0.1", Doc: "Part of the container that no process gets. The overhead is this part, and 32 MB of program text and stacks for the TaskExecutor and for each slot."},
+	{Key: TaskManagerOverheadMin, Origin: flink + ": 192m", Doc: "Least size of the overhead."},
+	{Key: TaskManagerOverheadMax, Origin: flink + ": 1g", Doc: "Largest size of the overhead. Not set: no limit."},
+
+	{Section: "TaskExecutors and tasks", Key: TaskManagerCores, Default: "0", Range: Range{Least: "0"}, Origin: flink + ": none", Doc: "Cores of a TaskExecutor, rounded up. 0: `yarn.containers.vcores` applies."},
 	{Key: TaskSlots, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Slots of a TaskExecutor. The flag `-s`. In a local run without this option, the TaskExecutors have as many slots together as the job needs."},
 	{Key: LocalTaskManagers, Default: "1", Range: Range{Least: "1", Most: "1000"}, Origin: flink, Doc: "Most TaskExecutors of a local run. They start when the job needs their slots. If `taskmanager.numberOfTaskSlots` is not set, the job's slots are divided among them."},
 	{Key: LoadBalanceMode, Default: BalanceNone, Choices: []string{BalanceNone, BalanceSlots}, Origin: flink, Doc: "How slots are chosen. `NONE`: TaskExecutors with used slots come first, so that unused ones can be released. `SLOTS`: the TaskExecutor with the smallest part of its slots in use comes first."},

@@ -20,21 +20,20 @@ var relations = []relation{ //nolint:gochecknoglobals // a constant table
 	{lesser: YarnContainerRequestInterval, greater: YarnHeartbeatInterval, equal: true},
 	{lesser: RegistrationInitialTimeout, greater: RegistrationMaxTimeout, equal: true},
 	{lesser: TaskSlots, greater: SlotsMax, equal: true}, // otherwise no TaskExecutor fits
-	{lesser: TaskManagerProcessSize, greater: MaxTotalMemory, equal: true},
 	{lesser: SlotsMin, greater: SlotsMax, equal: true},
 	{lesser: MinTotalCPU, greater: MaxTotalCPU, equal: true},
 	{lesser: MinTotalMemory, greater: MaxTotalMemory, equal: true},
 	{lesser: ExponentialInitialBackoff, greater: ExponentialMaxBackoff, equal: true},
 	{lesser: TaskManagerNetworkMin, greater: TaskManagerNetworkMax, equal: true},
+	{lesser: TaskManagerOverheadMin, greater: TaskManagerOverheadMax, equal: true},
+	{lesser: JobManagerOverheadMin, greater: JobManagerOverheadMax, equal: true},
 }
 
-// Validate checks whether options contradict each other. The error is a *Fault, or several joined.
+// Validate checks whether options contradict each other, except for those of memory: see
+// memory.WorkerOf. The error is a *Fault, or several joined.
 // New has checked each value by itself.
 func Validate(c Config) error {
-	if err := errors.Join(contradictions(func(key Key) (held, bool) { return c.held(key), true })...); err != nil {
-		return err
-	}
-	return CheckWorkers(WorkerOf(c), MinWorkers(c), MaxWorkers(c))
+	return errors.Join(contradictions(func(key Key) (held, bool) { return c.held(key), true })...)
 }
 
 // ValidateAmong is Validate for a process that reads only these options. It ignores contradictions
@@ -55,13 +54,14 @@ type held struct {
 	text  string
 }
 
-// contradictions checks the relations between the options that find returns.
+// contradictions checks the relations between the options that find returns. An option that has no value
+// contradicts none.
 func contradictions(find func(Key) (held, bool)) []error {
 	var faults []error
 	for _, r := range relations {
 		lesser, one := find(r.lesser)
 		greater, other := find(r.greater)
-		if !one || !other {
+		if !one || !other || lesser.value == nil || greater.value == nil {
 			continue
 		}
 		if order := compare(lesser.value, greater.value); order > 0 || order == 0 && !r.equal {

@@ -60,7 +60,7 @@ func TestContradictionsAreAllTold(t *testing.T) {
 	c := mustNew(t,
 		layer("conf/bobbin.yaml", "heartbeat.timeout", "10000", "taskmanager.memory.network.min", "2g"),
 		layer("-D", "client.heartbeat.timeout", "30 s", "cluster.registration.initial-timeout", "1 min", "yarn.heartbeat.interval", "90 ms"),
-		layer("-s", "taskmanager.numberOfTaskSlots", "4"), layer("-D", "slotmanager.number-of-slots.max", "3"))
+		layer("-s", "taskmanager.numberOfTaskSlots", "4", "taskmanager.memory.network.max", "1g"), layer("-D", "slotmanager.number-of-slots.max", "3"))
 	err := Validate(c)
 	want := []string{
 		"option heartbeat.interval: 10 s (default) is not less than heartbeat.timeout, 10000 (conf/bobbin.yaml), lower heartbeat.interval or raise heartbeat.timeout: invalid configuration",
@@ -68,7 +68,7 @@ func TestContradictionsAreAllTold(t *testing.T) {
 		"option yarn.heartbeat.container-request-interval: 100 ms (default) is more than yarn.heartbeat.interval, 90 ms (-D), lower",
 		"option cluster.registration.initial-timeout: 1 min (-D) is more than cluster.registration.max-timeout, 30 s (default), lower",
 		"option taskmanager.numberOfTaskSlots: 4 (-s) is more than slotmanager.number-of-slots.max, 3 (-D), lower",
-		"option taskmanager.memory.network.min: 2g (conf/bobbin.yaml) is more than taskmanager.memory.network.max, 1g (default), lower",
+		"option taskmanager.memory.network.min: 2g (conf/bobbin.yaml) is more than taskmanager.memory.network.max, 1g (-s), lower",
 	}
 	if err == nil || !errors.Is(err, ErrInvalid) {
 		t.Fatalf("got error %v, want ErrInvalid", err)

@@ -13,11 +13,6 @@ type WorkerTotals struct {
 	Memory Bytes
 }
 
-// WorkerOf returns the size of a TaskExecutor.
-func WorkerOf(c Config) WorkerTotals {
-	return WorkerTotals{c.Int(TaskSlots), float64(WorkerVCores(c)), Bytes(c.Memory(TaskManagerProcessSize).Megabytes()) * Mebibyte}
-}
-
 // MinWorkers returns the floor of slotmanager.*: the cluster has at least so much from its start to
 // its end.
 func MinWorkers(c Config) WorkerTotals {

@@ -30,7 +30,7 @@ func TestLimitsOfWorkersThatContradictEachOther(t *testing.T) {
 		},
 		{
 			[]string{"slotmanager.max-total-resource.memory", "1000m"},
-			"option taskmanager.memory.process.size: 1g (default) is more than slotmanager.max-total-resource.memory, 1000m (-D), lower",
+			"option slotmanager.max-total-resource.memory: 1000m is less than one TaskExecutor, which has 1 slots, 1 cores and 1g, raise slotmanager.max-total-resource.memory or make",
 		},
 		{
 			[]string{"slotmanager.max-total-resource.cpu", "3.5", "taskmanager.numberOfTaskSlots", "4"},
@@ -45,7 +45,11 @@ func TestLimitsOfWorkersThatContradictEachOther(t *testing.T) {
 			"option slotmanager.number-of-slots.min: 5 needs 5 TaskExecutors, and option slotmanager.max-total-resource.memory: 4g allows 4; each has 1 slots, 1 cores and 1g, lower slotmanager.number-of-slots.min or raise slotmanager.max-total-resource.memory",
 		},
 	} {
-		err := Validate(mustNew(t, layer("-D", test.pairs...)))
+		c := mustNew(t, layer("-D", test.pairs...))
+		err := Validate(c)
+		if err == nil {
+			err = CheckWorkers(WorkerTotals{c.Int(TaskSlots), float64(WorkerVCores(c)), Gibibyte}, MinWorkers(c), MaxWorkers(c))
+		}
 		if (err == nil) != (test.says == "") || err != nil && (!errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), test.says)) {
 			t.Errorf("%v:\ngot  %v\nwant %s", test.pairs, err, test.says)
 		}

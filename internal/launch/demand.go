@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 // Demand is the memory that a job needs from a cluster.
@@ -17,12 +18,11 @@ type Demand struct {
 	Wait time.Duration
 }
 
-// DemandOf returns the demand of a job on a cluster of its own with these options.
-func DemandOf(c config.Config, slots int) Demand {
+// DemandOf returns the demand of a job with this number of slots on a cluster of its own.
+func DemandOf(slots int, worker memory.Worker, master memory.Master, wait time.Duration) Demand {
 	return Demand{
-		Slots: slots, PerWorker: c.Int(config.TaskSlots), Wait: c.Duration(config.SlotRequestTimeout),
-		WorkerMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()),
-		MasterMB: int64(c.Memory(config.JobManagerProcessSize).Megabytes()),
+		Slots: slots, PerWorker: worker.Slots, Wait: wait,
+		WorkerMB: int64(worker.ContainerMB()), MasterMB: int64(master.ContainerMB()),
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -38,10 +39,6 @@ const (
 	// maxDecoded bounds the unpacked content of a variable, in bytes.
 	maxDecoded = 8 << 20
 )
-
-// MasterHeapShare is the share of the ApplicationMaster's container for its Go heap, in percent, if
-// no program runs beside it. The rest is for program text, stacks and the kernel.
-const MasterHeapShare = 80
 
 // KeytabFile is the keytab in an application's staging directory, 0400.
 const KeytabFile = "krb5.keytab"
@@ -71,6 +68,21 @@ const (
 	// Application runs the driver of its program, and ends with it.
 	Application Mode = "application"
 )
+
+// sessionPrograms is how many users' programs a session runs at the same time; more wait.
+const sessionPrograms = 4
+
+// Programs is the number of users' programs that run beside the ApplicationMaster at the same time.
+func (m Mode) Programs() int {
+	switch m {
+	case Application:
+		return 1
+	case Session:
+		return sessionPrograms
+	case PerJob: // the program has planned on the client's machine
+	}
+	return 0
+}
 
 // ChildEnvironment returns the environment for a child that runs a user's code: the parent's
 // environment without the launch settings, the path of the credentials, and the limits of Go's
@@ -200,11 +212,10 @@ type Access struct {
 // TaskExecutor holds the settings of a TaskExecutor, from the AM.
 type TaskExecutor struct {
 	Application string
-	AMAddress   string // host:port of the AM's role RPC
-	Host        string // the node's name in YARN
-	MemoryMB    int    // of the container
+	AMAddress   string        // host:port of the AM's role RPC
+	Host        string        // the node's name in YARN
+	Memory      memory.Worker // of the container, and the number of slots
 	VCores      int
-	Slots       int
 	User        string
 	HadoopConf  []byte
 	Config      map[string]string

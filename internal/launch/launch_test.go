@@ -10,12 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 // TestLaunchSurvivesTheLaunchScript would catch a value that bash expands.
 func TestLaunchSurvivesTheLaunchScript(t *testing.T) {
 	want := launch.TaskExecutor{
-		Application: "application_1_0001", AMAddress: "127.0.0.2:4711", MemoryMB: 1024, Slots: 2,
+		Application: "application_1_0001", AMAddress: "127.0.0.2:4711", Memory: memory.Worker{Process: 1 << 30, Slots: 2, By: "taskmanager.memory.process.size"},
 		HadoopConf: []byte(strings.Repeat(`<a b="$PWD">`, 1000)), Config: map[string]string{"k": "a,b=$x`"},
 	}
 	value, err := launch.Encode(want)

@@ -1,24 +1,17 @@
-// Package memory divides a worker's container among its processes, reads their memory from /proc
-// (resident.go), and chooses the process to end before YARN ends the whole container. All but
-// resident.go is pure functions. Of this module the package imports only config, for its units.
+// Package memory divides the containers of TaskExecutors (worker.go) and of the ApplicationMaster
+// (master.go) by the options, reads the memory of processes from /proc (resident.go), and chooses the
+// process to end before YARN ends the whole container (watch.go). All but resident.go is pure
+// functions. Of this module the package imports only config.
 //
-//	container ─┬─ reserve: 5 %, for memory that no limit covers
-//	           ├─ TaskExecutor: heap limit, text and stacks
-//	           └─ each slot: text and stacks of a host of its own, and the slot:
-//	               ├─ managed: tables and buffers of operators
-//	               ├─ network: buffers between tasks
-//	               └─ heap: the rest
-//
-// A host with several slots of its job has the limits of all of them. The limits are Go's soft ones
-// (GOMEMLIMIT). They count the heap and other memory of Go's runtime, but not the pages of the
-// program file, which YARN counts.
+// The model is Flink's (TaskExecutorProcessUtils, JobManagerProcessUtils) with Go's meaning. Heap,
+// managed and network memory of a slot are the limit of its task host (GOMEMLIMIT). This is a soft
+// limit: it counts the heap and other memory of Go's runtime, but not the pages of the program file,
+// which YARN counts. Off-heap memory and the overhead are in no limit.
 package memory
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
@@ -26,128 +19,121 @@ import (
 // ErrTooSmall says that a container has too little memory for its slots.
 var ErrTooSmall = errors.New("container is too small")
 
-// The fixed parts, in MB.
 const (
-	// TaskExecutorLimit is the limit of the TaskExecutor itself.
-	TaskExecutorLimit = 32
-	// Overhead is the memory of a process beside its limit: 11 to 13 MB of program text, and
+	// ProcessOverhead is the memory of a process beside its limit: 11 to 13 MB of program text, and
 	// stacks.
-	Overhead = 32
-	// leastSlot is the least memory of a slot in which a task can run.
-	leastSlot = 32
+	ProcessOverhead = 32 * config.Mebibyte
+	// leastSlot is the least limit of a slot in which a task can run.
+	leastSlot = 32 * config.Mebibyte
 )
 
-// reserveFraction is the part of the container that no process gets.
-const reserveFraction = 0.05
-
-// Options are the parameters that users set.
-type Options struct {
-	ManagedFraction float64
-	NetworkFraction float64
-	NetworkMin      config.Bytes
-	NetworkMax      config.Bytes
+// Slot is the memory of one or more slots of a TaskExecutor, in bytes. A task host with several slots
+// of its job has the memory of all of them.
+type Slot struct {
+	Heap    config.Bytes // objects of tasks
+	OffHeap config.Bytes // cgo, mapped files and child processes of tasks
+	Managed config.Bytes // tables and buffers of operators
+	Network config.Bytes // buffers between tasks
 }
 
-// OptionsFrom reads the Options.
-func OptionsFrom(c config.Config) Options {
-	return Options{
-		ManagedFraction: c.Fraction(config.TaskManagerManagedFraction),
-		NetworkFraction: c.Fraction(config.TaskManagerNetworkFraction),
-		NetworkMin:      c.Memory(config.TaskManagerNetworkMin),
-		NetworkMax:      c.Memory(config.TaskManagerNetworkMax),
-	}
+// Limit is the part that Go manages: the GOMEMLIMIT of a task host with this memory.
+func (s Slot) Limit() config.Bytes { return s.Heap + s.Managed + s.Network }
+
+// Share is the memory that a task host with its child processes may hold of the container.
+func (s Slot) Share() config.Bytes { return s.Limit() + s.OffHeap + ProcessOverhead }
+
+// String lists the parts.
+func (s Slot) String() string {
+	return fmt.Sprintf("heap %s, managed %s, network %s, off-heap %s, text and stacks %s",
+		Text(s.Heap), Text(s.Managed), Text(s.Network), Text(s.OffHeap), Text(ProcessOverhead))
 }
 
-// SlotMB returns the memory of each of a container's slots, in MB. If that is too little for a
-// task, the error wraps ErrTooSmall and names a sufficient size.
-func SlotMB(containerMB, slots int) (int, error) {
-	reserve := reserveMB(containerMB)
-	slot := (containerMB-reserve-TaskExecutorLimit-Overhead)/slots - Overhead
-	if slot < leastSlot {
-		need := TaskExecutorLimit + Overhead + slots*(Overhead+leastSlot)
-		return 0, fmt.Errorf("%d MB for %d slots, want %s of %dm or more: %w",
-			containerMB, slots, config.TaskManagerProcessSize, withReserve(need), ErrTooSmall)
-	}
-	return slot, nil
+// Plus returns the memory of both.
+func (s Slot) Plus(t Slot) Slot {
+	return Slot{s.Heap + t.Heap, s.OffHeap + t.OffHeap, s.Managed + t.Managed, s.Network + t.Network}
 }
 
-func reserveMB(containerMB int) int { return int(float64(containerMB)*reserveFraction) + 1 }
+// sum is the whole memory of the slots.
+func (s Slot) sum() config.Bytes { return s.Limit() + s.OffHeap }
 
-// withReserve returns the smallest container that has need MB beside its reserve.
-func withReserve(need int) int {
-	size := int(float64(need) / (1 - reserveFraction))
-	for size-reserveMB(size) < need {
-		size++
-	}
-	return size
-}
-
-// Host is the division of the memory of a host's slots.
-type Host struct {
-	Limit   config.Bytes // GOMEMLIMIT
-	Managed config.Bytes // for operators of all subtasks
-	Network config.Bytes // for buffers between tasks
-}
-
-// HostOf divides the memory of all slots of a host, in MB.
-func HostOf(slotsMB int, o Options) Host {
-	limit := config.Bytes(slotsMB) * config.Mebibyte
-	network := min(max(part(limit, o.NetworkFraction), o.NetworkMin), o.NetworkMax, limit/2)
-	managed := min(part(limit, o.ManagedFraction), limit-network)
-	return Host{Limit: limit, Managed: managed, Network: network}
-}
-
-// Worker is the division of a container, with all its hosts. Its parts add up to the whole.
-type Worker struct {
-	Framework config.Bytes // the limit of the TaskExecutor itself
-	Heap      config.Bytes // for the tasks' objects
-	Managed   config.Bytes // for operators
-	Network   config.Bytes // for buffers between tasks
-	Overhead  config.Bytes // text and stacks of all processes, and the reserve
-}
-
-// WorkerOf divides a container in which each slot is used. The error wraps ErrTooSmall.
-func WorkerOf(containerMB, slots int, o Options) (Worker, error) {
-	slot, err := SlotMB(containerMB, slots)
-	if err != nil {
-		return Worker{}, err
-	}
-	host := HostOf(slot*slots, o)
-	w := Worker{Framework: TaskExecutorLimit * config.Mebibyte, Managed: host.Managed, Network: host.Network}
-	w.Heap = host.Limit - host.Managed - host.Network
-	w.Overhead = config.Bytes(containerMB)*config.Mebibyte - w.Framework - host.Limit
-	return w, nil
-}
-
-// part returns a fraction of the whole, at most the whole.
+// part returns a fraction of the whole.
 func part(whole config.Bytes, fraction float64) config.Bytes {
-	return config.Bytes(float64(whole) * min(fraction, 1))
+	return config.Bytes(float64(whole) * fraction)
 }
 
-// Usage is the memory that a host's process tree uses, and its share.
-type Usage[ID cmp.Ordered] struct {
-	ID       ID
-	Resident config.Bytes // of its whole process tree
-	Share    config.Bytes // of its slots and its overhead
+// aside returns the part that has this fraction of itself and the rest together.
+func aside(rest config.Bytes, fraction float64) config.Bytes {
+	return config.Bytes(float64(rest) * fraction / (1 - fraction))
 }
 
-// criticalFraction is the part of the container's memory at which a host is ended. The NodeManager
-// checks every 3 s and ends the container at 100 %.
-const criticalFraction = 0.97
+// wholeMB rounds up to YARN's MB.
+func wholeMB(size config.Bytes) config.Bytes {
+	return config.Bytes(size.Megabytes()) * config.Mebibyte
+}
 
-// Victim returns the host to end if the container is about to exceed its memory: the host that is
-// furthest above its share. rest is the memory of all other processes in the container. It returns
-// false if the container is within its limit, or no host is above its share.
-func Victim[ID cmp.Ordered](containerMB int, rest config.Bytes, hosts []Usage[ID]) (Usage[ID], bool) {
-	total := rest
-	for _, h := range hosts {
-		total += h.Resident
+// Text formats a size for people: "876 MB", or exactly if it is less than 1 MB.
+func Text(size config.Bytes) string {
+	if size > -config.Mebibyte && size < config.Mebibyte {
+		return size.String()
 	}
-	if len(hosts) == 0 || float64(total) < float64(config.Bytes(containerMB)*config.Mebibyte)*criticalFraction {
-		return Usage[ID]{}, false
+	return fmt.Sprintf("%d MB", size/config.Mebibyte)
+}
+
+// GoLimit formats a size for GOMEMLIMIT.
+func GoLimit(size config.Bytes) string {
+	if size%config.Mebibyte == 0 {
+		return fmt.Sprintf("%dMiB", size/config.Mebibyte)
 	}
-	worst := slices.MaxFunc(hosts, func(a, b Usage[ID]) int {
-		return cmp.Or(cmp.Compare(a.Resident-a.Share, b.Resident-b.Share), cmp.Compare(b.ID, a.ID))
-	})
-	return worst, worst.Resident > worst.Share
+	return fmt.Sprintf("%dB", size)
+}
+
+// options reads sizes from a configuration.
+type options struct{ config.Config }
+
+// told is an option with its value and its source, for messages.
+func (o options) told(key config.Key) string {
+	return fmt.Sprintf("%s (%s)", o.Told(key), o.Source(key))
+}
+
+// largest bounds all sizes, so that sums of them do not overflow.
+const largest = 1 << 20 * config.Gibibyte
+
+// sane refuses sizes that no machine has.
+func (o options) sane(sizes ...config.MemoryKey) error {
+	for _, key := range sizes {
+		if o.Memory(key) > largest {
+			return &config.Fault{What: "option " + o.told(key) + " is out of range", Remedy: "want at most " + largest.String()}
+		}
+	}
+	return nil
+}
+
+// bounds are the least and the largest size of a part.
+type bounds struct{ least, most config.MemoryKey }
+
+// clamp keeps a size within the bounds.
+func (o options) clamp(size config.Bytes, b bounds) config.Bytes {
+	if o.IsSet(b.most) {
+		size = min(size, o.Memory(b.most))
+	}
+	return max(size, o.Memory(b.least))
+}
+
+// check refuses a size that other options give to a part, if it is outside of the part's bounds.
+// What names these options.
+func (o options) check(name string, size config.Bytes, b bounds, what string, remedy config.Key) error {
+	var bound config.MemoryKey
+	var how string
+	switch {
+	case size < o.Memory(b.least):
+		bound, how = b.least, "less than"
+	case o.IsSet(b.most) && size > o.Memory(b.most):
+		bound, how = b.most, "more than"
+	default:
+		return nil
+	}
+	return &config.Fault{
+		What:   fmt.Sprintf("%s: they leave %s for %s, %s %s", what, Text(size), name, how, o.told(bound)),
+		Remedy: fmt.Sprintf("change %s or %s", remedy.Name(), bound.Name()),
+	}
 }

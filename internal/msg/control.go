@@ -5,6 +5,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 // Messages of the control socket between a TaskExecutor and a task host, beside
@@ -15,19 +16,18 @@ type HostHello struct{ ProtocolVersion int }
 
 // StartHost gives a new host its job, and the means to reach files and other hosts.
 type StartHost struct {
-	Host          ids.HostID
-	Job           JobSpec
-	Resource      ids.ResourceID
-	ListenHost    string // address the data plane binds to
-	HadoopConf    []byte // hadoopconf's marshalled site settings, or nil
-	User          string // on an open cluster
-	Tokens        Secret // for HDFS, as creds.Credentials.Marshal gives them; nil: none. See UpdateTokens
-	Certificates  Certificates
-	MemoryMB      int
-	LocalDirs     []string
-	LogDir        string
-	LogLevel      string // of the host's own log
-	NetworkBuffer int    // bytes of network buffers
+	Host         ids.HostID
+	Job          JobSpec
+	Resource     ids.ResourceID
+	ListenHost   string // address the data plane binds to
+	HadoopConf   []byte // hadoopconf's marshalled site settings, or nil
+	User         string // on an open cluster
+	Tokens       Secret // for HDFS, as creds.Credentials.Marshal gives them; nil: none. See UpdateTokens
+	Certificates Certificates
+	Memory       memory.Slot // of all slots of the job on this worker
+	LocalDirs    []string
+	LogDir       string
+	LogLevel     string // of the host's own log
 	// Unreachable is the time after which another host is lost if its machine acknowledges
 	// nothing. 0: never.
 	Unreachable time.Duration
@@ -51,8 +51,8 @@ func (Secret) String() string { return "(secret)" }
 // GoString hides the bytes.
 func (Secret) GoString() string { return "(secret)" }
 
-// SetMemory changes the host's memory limit as slots come and go.
-type SetMemory struct{ MemoryMB int }
+// SetMemory changes the host's memory as slots come and go.
+type SetMemory struct{ Memory memory.Slot }
 
 // StopHost tells a host to cancel its tasks and end.
 type StopHost struct{ Cause string }

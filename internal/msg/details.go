@@ -5,6 +5,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 // JobDetails is the description of a job for users. REST returns it in Flink's shapes, and
@@ -83,8 +84,9 @@ type TaskExecutorDetails struct {
 	Host          string
 	SlotsTotal    int
 	SlotsFree     int
-	MemoryMB      int
-	VCores        int
+	Memory        memory.Worker
+	VCores        int // of the container
+	Hardware      Hardware
 	LastHeartbeat time.Time
 }
 

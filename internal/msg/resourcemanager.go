@@ -1,9 +1,13 @@
 package msg
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 // Messages between a TaskExecutor and the ResourceManager, over one stream.
@@ -16,9 +20,34 @@ type RegisterTaskExecutor struct {
 	Host            string // the node's name in YARN
 	PID             int    // for users, in logs and REST
 	Slots           []SlotStatus
-	MemoryMB        int // of the container
-	VCores          int
+	Memory          memory.Worker // the division of the container
+	VCores          int           // of the container
+	Hardware        Hardware
 }
+
+// Hardware is what the machine of a TaskExecutor has. Other containers use it too.
+type Hardware struct {
+	Cores  int
+	Memory config.Bytes
+}
+
+// mostCores bounds the cores of a machine, so that no page shows nonsense.
+const mostCores = 1 << 20
+
+// Check refuses values that no honest TaskExecutor sends.
+func (r RegisterTaskExecutor) Check() error {
+	h := r.Hardware
+	if r.VCores < 0 || r.VCores > mostCores || h.Cores < 0 || h.Cores > mostCores || h.Memory < 0 {
+		return fmt.Errorf("%d vcores on a machine with %d cores and %d bytes of memory: %w", r.VCores, h.Cores, h.Memory, errImplausible)
+	}
+	if err := r.Memory.Check(); err != nil {
+		return fmt.Errorf("%w: %w", err, errImplausible)
+	}
+	return nil
+}
+
+// errImplausible says that a TaskExecutor's description of itself cannot be true.
+var errImplausible = errors.New("the registration cannot be true")
 
 // TaskExecutorRegistered says that the ResourceManager has registered a TaskExecutor.
 type TaskExecutorRegistered struct {
@@ -49,8 +78,8 @@ type RequestSlots struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
 	Program   Program
-	// MemoryMB is the share of the container's memory that comes with each slot.
-	MemoryMB int
+	// Memory is the share of the container's memory that comes with each slot.
+	Memory memory.Slot
 }
 
 // Program names the executable of a job.

@@ -17,8 +17,10 @@ type Config struct {
 	Node     string         // the node's name as YARN knows it
 	PID      int            // for users
 	Slots    int
-	MemoryMB int // of the container
+	Memory   memory.Worker // of the container; Process 0: nothing limits it
 	VCores   int
+	// Hardware describes the machine, for users.
+	Hardware msg.Hardware
 	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized with the
 	// container to their files. Other programs are fetched (Environment.Programs).
 	Programs map[string]string
@@ -30,8 +32,6 @@ type Config struct {
 
 // Options are the parts of Config that users set.
 type Options struct {
-	// Memory divides a host's memory.
-	Memory memory.Options
 	// RegistrationInitial is cluster.registration.initial-timeout, 100 ms: the
 	// first pause between attempts to reach a role. It doubles up to
 	// RegistrationMax, cluster.registration.max-timeout, 30 s.
@@ -48,7 +48,6 @@ type Options struct {
 // OptionsFrom reads the Options from a configuration.
 func OptionsFrom(c config.Config) Options {
 	return Options{
-		Memory:              memory.OptionsFrom(c),
 		RegistrationInitial: c.Duration(config.RegistrationInitialTimeout),
 		RegistrationMax:     c.Duration(config.RegistrationMaxTimeout),
 		RegistrationTimeout: c.Duration(config.TaskManagerRegistrationTimeout),

@@ -10,9 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -62,7 +60,7 @@ func (c *core) ensureHost(j *job) {
 	c.started++
 	j.host = &host{id: ids.NewHostID(c.config.Resource, c.started)}
 	c.hosts[j.host.id] = j
-	c.emit(startHost{Host: j.host.id, Job: j.id, Program: j.program.file, MemoryMB: c.slots.memoryMB(j.id)})
+	c.emit(startHost{Host: j.host.id, Job: j.id, Program: j.program.file, Memory: c.slots.memory(j.id)})
 	c.allow(timer{Kind: timerHostReady, Host: j.host.id}, hostReadyTimeout)
 }
 
@@ -74,10 +72,8 @@ func (c *core) instructHost(j *job) {
 	}
 	h.instructed = true
 	h.watch = newWatch(c.now, j.link.watch.interval, j.link.watch.timeout)
-	memoryMB := c.slots.memoryMB(j.id)
 	c.emit(instructHost{
-		Host: h.id, Job: *j.spec, Tokens: c.tokens,
-		MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network,
+		Host: h.id, Job: *j.spec, Tokens: c.tokens, Memory: c.slots.memory(j.id),
 		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
 	})
 	c.allow(timer{Kind: timerHostReady, Host: h.id}, hostReadyTimeout)
@@ -124,10 +120,10 @@ func (c *core) setHostMemory(j *job) {
 	if j.host == nil || j.host.stopping {
 		return
 	}
-	memoryMB := c.slots.memoryMB(j.id)
-	c.emit(setHostMemory{Host: j.host.id, MemoryMB: memoryMB})
+	held := c.slots.memory(j.id)
+	c.emit(setHostMemory{Host: j.host.id, Memory: held})
 	if j.host.instructed {
-		c.emit(sendHost{j.host.id, msg.SetMemory{MemoryMB: memoryMB}})
+		c.emit(sendHost{j.host.id, msg.SetMemory{Memory: held}})
 	}
 }
 
@@ -236,8 +232,8 @@ func (c *core) hostOverMemory(e hostOverMemory) {
 		return
 	}
 	j.host.failure = msg.NewFailure(fmt.Sprintf(
-		"task host of job %s was ended because the container was about to exceed its memory: the host held %d MB, and its share is %d MB; raise %s (now %dm) or let the job hold less memory",
-		j.name(), e.Resident.Megabytes(), e.Share.Megabytes(), config.TaskManagerProcessSize, c.config.MemoryMB), "")
+		"task host of job %s was ended because the container was about to exceed its memory: the host held %d MB, and its share is %d MB (%s); raise %s (the container has %d MB) or let the job hold less memory",
+		j.name(), e.Resident.Megabytes(), e.Share.Megabytes(), c.slots.memory(j.id), c.config.Memory.By, c.config.Memory.ContainerMB()), "")
 	c.emit(killHost{e.Host})
 }
 

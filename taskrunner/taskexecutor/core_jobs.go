@@ -20,7 +20,7 @@ func (c *core) slotsRequested(m msg.RequestSlots) {
 		}
 		answer.Taken = append(answer.Taken, offer)
 		if s := &c.slots.slots[offer.Index]; s.state == slotFree { // otherwise the request is repeated
-			c.slots.occupy(slot{index: s.index, state: slotAllocated, allocation: offer.Allocation, job: m.Job, memoryMB: m.MemoryMB})
+			c.slots.occupy(slot{index: s.index, state: slotAllocated, allocation: offer.Allocation, job: m.Job, memory: m.Memory})
 			c.allow(timer{Kind: timerSlot, Allocation: offer.Allocation}, c.config.SlotTimeout)
 			taken = append(taken, s)
 		}

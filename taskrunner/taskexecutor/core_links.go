@@ -56,7 +56,7 @@ func (c *core) linkOpened(id linkID) {
 	c.emit(sendRole{id, msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Resource:        c.config.Resource, Host: c.config.Node, PID: c.config.PID,
-		Slots: c.slots.report(), MemoryMB: c.config.MemoryMB, VCores: c.config.VCores,
+		Slots: c.slots.report(), Memory: c.config.Memory, VCores: c.config.VCores, Hardware: c.config.Hardware,
 	}})
 }
 

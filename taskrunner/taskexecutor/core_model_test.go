@@ -406,7 +406,7 @@ func (w *world) slotsRequested(rm linkID, m msg.RequestSlots) {
 			at < 0 && w.slots[o.Index].allocation != "" || m.Program.SHA256 == nowhere
 		answer = append(answer, fmt.Sprintf("%d for %s, refused: %t", o.Index, o.Allocation, refused))
 		if !refused && at < 0 {
-			w.slots[o.Index] = modelSlot{allocation: o.Allocation, job: m.Job, memoryMB: m.MemoryMB}
+			w.slots[o.Index] = modelSlot{allocation: o.Allocation, job: m.Job, memoryMB: int(m.Memory.Limit() >> 20)}
 			taken = append(taken, o.Index)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -136,24 +137,24 @@ func (w *world) perform(effect effect) {
 		}
 		delete(w.copies, e.Copy)
 	case startHost:
-		w.does("start %s of %s with %d MB", e.Program, e.Job, e.MemoryMB)
+		w.does("start %s of %s with %d MB", e.Program, e.Job, e.Memory.Limit()>>20)
 		if w.ending {
 			w.t.Fatalf("%s, and it ends", show(effect))
 		}
-		h := &modelHost{id: e.Host, job: e.Job, program: e.Program, watched: e.MemoryMB}
+		h := &modelHost{id: e.Host, job: e.Job, program: e.Program, watched: int(e.Memory.Limit() >> 20)}
 		w.hosts[e.Host] = h
 		if j := w.jobs[e.Job]; j != nil {
 			j.host = h
 		}
 	case instructHost:
-		w.does("instruct %s for %s with %q and %d MB", shortHost(e.Host), e.Job.Name, string(e.Tokens), e.MemoryMB)
+		w.does("instruct %s for %s with %q and %d MB", shortHost(e.Host), e.Job.Name, string(e.Tokens), e.Memory.Limit()>>20)
 		if h := w.hosts[e.Host]; h != nil {
-			h.instructed, h.tokens, h.told = true, string(e.Tokens), e.MemoryMB
+			h.instructed, h.tokens, h.told = true, string(e.Tokens), int(e.Memory.Limit()>>20)
 		}
 	case sendHost:
 		w.sendHost(e)
 	case setHostMemory:
-		w.hosts[e.Host].watched = e.MemoryMB
+		w.hosts[e.Host].watched = int(e.Memory.Limit() >> 20)
 	case killHost:
 		w.does("kill %s", shortHost(e.Host))
 	case end:
@@ -226,7 +227,7 @@ func (w *world) sendHost(e sendHost) {
 	case msg.DeployTasks:
 		w.does("host %s: deploy", shortHost(e.Host))
 	case msg.SetMemory:
-		h.told = m.MemoryMB
+		h.told = int(m.Memory.Limit() >> 20)
 	case msg.Heartbeat:
 		w.does("host %s: heartbeat", shortHost(e.Host))
 		h.asked = true
@@ -517,7 +518,7 @@ func (w *world) jobPasses() {
 	allocation := ids.AllocationID(fmt.Sprintf("p%d", len(w.history)))
 	w.step(roleSaid{w.rm.link, msg.RequestSlots{
 		Slots: []msg.SlotOffer{{Index: slot, Allocation: allocation}}, Job: job, JobMaster: "m1",
-		Program: msg.Program{SHA256: programs[1+w.oneOf(6, "program")], URI: "u"}, MemoryMB: 100,
+		Program: msg.Program{SHA256: programs[1+w.oneOf(6, "program")], URI: "u"}, Memory: testSlot,
 	}})
 	j := w.jobs[job]
 	for _, id := range slices.Sorted(maps.Keys(w.copies)) {
@@ -547,7 +548,7 @@ func (w *world) requested(allocation ids.AllocationID) event {
 	m := msg.RequestSlots{
 		Slots: []msg.SlotOffer{{Index: w.oneOf(5, "slot") - 1, Allocation: allocation}}, Job: ids.JobID(fmt.Sprintf("j%d", 1+w.oneOf(3, "job"))),
 		JobMaster: ids.JobMasterID([]string{"m1", "m1", "m1", "m1", "m1", "m1", "m1", "m2"}[w.oneOf(8, "master")]),
-		Program:   msg.Program{SHA256: sha256, URI: "u"}, MemoryMB: 100 * (1 + w.oneOf(3, "memory")),
+		Program:   msg.Program{SHA256: sha256, URI: "u"}, Memory: memory.Slot{Heap: 100 << 20 * config.Bytes(1+w.oneOf(3, "memory"))},
 	}
 	if sha256 == nowhere {
 		m.Program.URI = ""

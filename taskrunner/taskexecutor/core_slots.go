@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -23,7 +24,7 @@ type slot struct {
 	state      slotState
 	allocation ids.AllocationID
 	job        ids.JobID
-	memoryMB   int
+	memory     memory.Slot
 	offered    time.Time // when it was last offered to the JobMaster; zero: never
 }
 
@@ -96,11 +97,11 @@ func (t slotTable) of(job ids.JobID, states ...slotState) []*slot {
 // held gives the slots that a job may use.
 func (t slotTable) held(job ids.JobID) []*slot { return t.of(job, slotAllocated, slotActive) }
 
-// memoryMB is the memory of all slots that a job may use.
-func (t slotTable) memoryMB(job ids.JobID) int {
-	total := 0
+// memory is the memory of all slots that a job may use.
+func (t slotTable) memory(job ids.JobID) memory.Slot {
+	var total memory.Slot
 	for _, s := range t.held(job) {
-		total += s.memoryMB
+		total = total.Plus(s.memory)
 	}
 	return total
 }

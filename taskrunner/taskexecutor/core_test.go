@@ -12,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 )
@@ -20,9 +21,13 @@ var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
 
 var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// testSlot is the memory that comes with each slot.
+var testSlot = memory.Slot{Heap: 50 << 20, Managed: 40 << 20, Network: 10 << 20, OffHeap: 5 << 20} //nolint:gochecknoglobals // a constant
+
 func testConfig(slots int) Config {
 	return Config{
-		Resource: "w1", Node: "n1", PID: 7, Slots: slots, MemoryMB: 1024, VCores: slots,
+		Resource: "w1", Node: "n1", PID: 7, Slots: slots, VCores: slots,
+		Memory:   memory.Worker{Process: 1 << 30, Slots: slots, By: config.TaskManagerProcessSize},
 		Programs: map[string]string{"5a": "program"},
 		Options:  OptionsFrom(config.Config{}),
 	}
@@ -156,14 +161,14 @@ func (s *script) event(words []string) event {
 		m := msg.RequestSlots{
 			Slots: []msg.SlotOffer{{Index: s.number(args[1]), Allocation: ids.AllocationID(args[2])}},
 			Job:   ids.JobID(args[3]), JobMaster: ids.JobMasterID(arg(4, "m1")),
-			Program: msg.Program{Name: "wordcount", SHA256: "5a"}, MemoryMB: 100,
+			Program: msg.Program{Name: "wordcount", SHA256: "5a"}, Memory: testSlot,
 		}
 		if sum, set := options["program"]; set {
 			m.Program.SHA256, m.Program.URI = sum, options["uri"]
 		}
 		return rm(m)
 	case "request-all":
-		m := msg.RequestSlots{Job: ids.JobID(args[1]), JobMaster: "m1", Program: msg.Program{Name: "wordcount", SHA256: "5a"}, MemoryMB: 100}
+		m := msg.RequestSlots{Job: ids.JobID(args[1]), JobMaster: "m1", Program: msg.Program{Name: "wordcount", SHA256: "5a"}, Memory: testSlot}
 		for _, slot := range args[2:] {
 			index, allocation, _ := strings.Cut(slot, ":")
 			m.Slots = append(m.Slots, msg.SlotOffer{Index: s.number(index), Allocation: ids.AllocationID(allocation)})
@@ -218,7 +223,7 @@ func (s *script) event(words []string) event {
 	case "unfetched":
 		return programFailed{Copy: copyID(s.number(args[1])), Cause: rest(2)}
 	case "over":
-		return hostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 132 * config.Mebibyte}
+		return hostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 137 * config.Mebibyte}
 	}
 	return nil
 }
@@ -345,15 +350,15 @@ func show(effect effect) string {
 	case dropProgram:
 		return fmt.Sprintf("drop %d", e.Copy)
 	case startHost:
-		return fmt.Sprintf("start %s for %s: %s with %d MB", shortHost(e.Host), e.Job, e.Program, e.MemoryMB)
+		return fmt.Sprintf("start %s for %s: %s with %d MB", shortHost(e.Host), e.Job, e.Program, e.Memory.Limit()>>20)
 	case instructHost:
-		text := fmt.Sprintf("instruct %s: %s with %d MB, %s of buffers", shortHost(e.Host), e.Job.Name, e.MemoryMB, e.Network)
+		text := fmt.Sprintf("instruct %s: %s with %d MB, %s of buffers", shortHost(e.Host), e.Job.Name, e.Memory.Limit()>>20, e.Memory.Network)
 		if e.Tokens != nil {
 			text += ", tokens " + string(e.Tokens)
 		}
 		return text
 	case setHostMemory:
-		return fmt.Sprintf("watch %s for %d MB", shortHost(e.Host), e.MemoryMB)
+		return fmt.Sprintf("watch %s for %d MB", shortHost(e.Host), e.Memory.Limit()>>20)
 	case sendHost:
 		return fmt.Sprintf("to %s: %s", shortHost(e.Host), showMessage(e.Message))
 	case killHost:
@@ -400,7 +405,7 @@ func showMessage(m msg.Message) string {
 	case msg.UpdateTokens:
 		return "tokens " + string(m.Tokens)
 	case msg.SetMemory:
-		return fmt.Sprintf("memory is %d MB", m.MemoryMB)
+		return fmt.Sprintf("memory is %d MB", m.Memory.Limit()>>20)
 	default:
 		return msg.Kind(m)
 	}

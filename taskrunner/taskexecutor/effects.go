@@ -34,8 +34,8 @@ func (t *TaskExecutor) start(context.Context) actor.Shell[effect] {
 		hosts:        make(map[ids.HostID]*hostControl),
 		copies:       make(map[copyID]context.CancelFunc),
 	}
-	if t.config.MemoryMB > 0 {
-		t.loop.Go(func(ctx context.Context) { s.sampleMemory(ctx, t.config.MemoryMB) })
+	if t.config.Memory.Process > 0 {
+		t.loop.Go(func(ctx context.Context) { s.sampleMemory(ctx, t.config.Memory.Process) })
 	}
 	return s
 }

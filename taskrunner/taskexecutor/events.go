@@ -5,6 +5,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -125,26 +126,25 @@ type (
 	dropProgram struct{ Copy copyID }
 	// startHost starts a job's program as a task host.
 	startHost struct {
-		Host     ids.HostID
-		Job      ids.JobID
-		Program  string // file
-		MemoryMB int
+		Host    ids.HostID
+		Job     ids.JobID
+		Program string // file
+		Memory  memory.Slot
 	}
 	// instructHost tells a host its job (msg.StartHost).
 	instructHost struct {
-		Host     ids.HostID
-		Job      msg.JobSpec
-		Tokens   msg.Secret
-		MemoryMB int
-		Network  config.Bytes
+		Host   ids.HostID
+		Job    msg.JobSpec
+		Tokens msg.Secret
+		Memory memory.Slot
 		// HeartbeatTimeout is how long a host tolerates the silence of another host.
 		HeartbeatTimeout time.Duration
 		Share            int // of the work, in tasks
 	}
 	// setHostMemory changes the share of a host for the sampler.
 	setHostMemory struct {
-		Host     ids.HostID
-		MemoryMB int
+		Host   ids.HostID
+		Memory memory.Slot
 	}
 	// sendHost sends a message to a host.
 	sendHost struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
@@ -20,7 +21,7 @@ func FuzzSaid(f *testing.F) {
 		{msg.HostReady{Host: "another"}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a1"}}, Job: "j2"}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1", "a1"}}},
 		{msg.HostLost{Failure: msg.Failure{Permanent: true}}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: -1}, {}, {}}}, msg.SlotOffersAnswered{Accepted: []ids.AllocationID{"a1"}, Rejected: []ids.AllocationID{"a1"}}},
 		{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{Execution: task}}}, msg.TaskExecutorRegistered{}, msg.DeployTasks{Host: "h"}},
-		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a2"}}, Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, MemoryMB: -1}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
+		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a2"}}, Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, Memory: memory.Slot{Heap: -1}}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
 		{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, msg.ReleaseTaskExecutor{Cause: "c"}, msg.Disconnect{}},
 		{msg.HostReady{}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a2"}}, Job: "j2", Program: msg.Program{Name: "../x", SHA256: "11", URI: "hdfs://ns/x"}}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}}},
 		{msg.UpdateTokens{Tokens: msg.Secret("a host's own")}, msg.UpdateTokens{Tokens: msg.Secret("new")}, msg.UpdateTokens{}},
@@ -75,7 +76,7 @@ func busyWorker(t *testing.T) *fuzzed {
 	w.step(started{})
 	w.step(linkOpened{1})
 	w.step(roleSaid{1, msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
-	w.step(roleSaid{1, msg.RequestSlots{Slots: []msg.SlotOffer{{Allocation: "a1"}}, Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, MemoryMB: 100}})
+	w.step(roleSaid{1, msg.RequestSlots{Slots: []msg.SlotOffer{{Allocation: "a1"}}, Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, Memory: testSlot}})
 	w.step(linkOpened{2})
 	w.step(roleSaid{2, msg.RegisteredAtJobMaster{JobMaster: "m1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
 	w.step(hostSaid{w.host, msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}})

@@ -32,10 +32,10 @@ const (
 type hostControl struct {
 	outbox *actor.Outbox[msg.Message] // from the loop to the writer; if it is full, the host is killed
 
-	mu       sync.Mutex // guards what follows
-	host     Host       // nil until it is started
-	killed   bool
-	memoryMB int // of its slots
+	mu     sync.Mutex // guards what follows
+	host   Host       // nil until it is started
+	killed bool
+	memory memory.Slot // of its slots
 }
 
 func (s *shell) host(id ids.HostID) *hostControl {
@@ -45,7 +45,7 @@ func (s *shell) host(id ids.HostID) *hostControl {
 }
 
 func (s *shell) startHost(e startHost) {
-	h := &hostControl{memoryMB: e.MemoryMB}
+	h := &hostControl{memory: e.Memory}
 	h.outbox = actor.NewOutbox[msg.Message](leastRoom, h.kill)
 	s.mu.Lock()
 	s.hosts[e.Host] = h
@@ -161,8 +161,7 @@ func (s *shell) instructHost(ctx context.Context, e instructHost) {
 	h.outbox.SetRoom(leastRoom + roomPerTask*max(e.Share, 0))
 	m := s.env.Instructions
 	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.config.Resource, e.Tokens
-	m.MemoryMB, m.NetworkBuffer = e.MemoryMB, int(e.Network)
-	m.HeartbeatTimeout = e.HeartbeatTimeout
+	m.Memory, m.HeartbeatTimeout = e.Memory, e.HeartbeatTimeout
 	if s.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID, sched.Now(ctx))
 		if err != nil {
@@ -186,7 +185,7 @@ func (s *shell) certify(job ids.JobID, now time.Time) (msg.Certificates, error) 
 func (s *shell) setHostMemory(e setHostMemory) {
 	if h := s.host(e.Host); h != nil {
 		h.mu.Lock()
-		h.memoryMB = e.MemoryMB
+		h.memory = e.Memory
 		h.mu.Unlock()
 	}
 }
@@ -194,13 +193,10 @@ func (s *shell) setHostMemory(e setHostMemory) {
 // usage is the memory of the host's process tree; false if the host is no process.
 func (h *hostControl) usage(id ids.HostID, resident func(pid int) config.Bytes) (memory.Usage[ids.HostID], bool) {
 	h.mu.Lock()
-	host, memoryMB := h.host, h.memoryMB
+	host, held := h.host, h.memory
 	h.mu.Unlock()
 	if host == nil || host.PID() == 0 {
 		return memory.Usage[ids.HostID]{}, false
 	}
-	return memory.Usage[ids.HostID]{
-		ID: id, Resident: resident(host.PID()),
-		Share: config.Bytes(memoryMB+memory.Overhead) * config.Mebibyte,
-	}, true
+	return memory.Usage[ids.HostID]{ID: id, Resident: resident(host.PID()), Share: held.Share()}, true
 }

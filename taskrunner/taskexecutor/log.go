@@ -65,7 +65,7 @@ func (t *TaskExecutor) logEffect(effect effect) {
 	case dropProgram:
 		t.logger.WithField("copy", e.Copy).Info("program dropped")
 	case startHost:
-		t.logger.WithFields(logrus.Fields{"host": e.Host, "job": e.Job, "memory_mb": e.MemoryMB}).Info("starting task host")
+		t.logger.WithFields(logrus.Fields{"host": e.Host, "job": e.Job, "memory": e.Memory}).Info("starting task host")
 	case killHost:
 		t.logger.WithField("host", e.Host).Warn("killing task host")
 	case sendHost:

@@ -21,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -126,7 +127,7 @@ func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environ
 	mux.Handle("jobmaster/", c.jm.accept)
 	c.local = rolerpc.NewLocal(&mux, rolerpc.LocalConfig{Logger: quiet(), Encode: true})
 	config := testConfig(1)
-	config.MemoryMB = 0 // nothing to sample
+	config.Memory = memory.Worker{} // nothing to sample
 	env := Environment{Roles: c.local, Hosts: hosts, Logger: quiet(), Instructions: msg.StartHost{ListenHost: "127.0.0.1", LogDir: "logs"}}
 	if change != nil {
 		change(&config, &env)
@@ -162,7 +163,7 @@ func (c *cluster) admit() *rolerpc.Stream {
 func (c *cluster) grant(rm *rolerpc.Stream, i int, job ids.JobID, program msg.Program) *rolerpc.Stream {
 	c.t.Helper()
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", i+1))
-	rm.Send(msg.RequestSlots{Slots: []msg.SlotOffer{{Index: i, Allocation: allocation}}, Job: job, JobMaster: "m1", Program: program, MemoryMB: 100})
+	rm.Send(msg.RequestSlots{Slots: []msg.SlotOffer{{Index: i, Allocation: allocation}}, Job: job, JobMaster: "m1", Program: program, Memory: testSlot})
 	if answer := next[msg.SlotRequestsAnswered](c.t, c.rm.in); len(answer.Refused) > 0 {
 		c.t.Fatal(answer.Refused)
 	}
@@ -236,7 +237,7 @@ func TestLifeOfAWorker(t *testing.T) {
 		c := startCluster(t, hosts, func(_ *Config, env *Environment) { env.Identity = identity })
 		rm, jm := c.register()
 		ready := next[msg.HostReady](t, c.jm.in)
-		if told.Host != ready.Host || told.Job.ID != "j1" || told.Resource != "w1" || told.MemoryMB != 100 || told.ListenHost != "127.0.0.1" || told.LogDir != "logs" || told.NetworkBuffer == 0 {
+		if told.Host != ready.Host || told.Job.ID != "j1" || told.Resource != "w1" || told.Memory != testSlot || told.ListenHost != "127.0.0.1" || told.LogDir != "logs" {
 			t.Errorf("host is told %+v", told)
 		}
 		credentials, err := pki.ParseCertificates(told.Certificates)

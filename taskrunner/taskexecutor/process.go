@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/orphans"
 )
 
@@ -61,7 +62,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 		control.Variable+"="+control.Value(control.RoleTaskHost, control.ChildFD),
 		orphans.Mark(h.mark),
 		"GOMAXPROCS="+strconv.Itoa(max(p.VCores, leastThreads)),
-		"GOMEMLIMIT="+strconv.Itoa(spec.MemoryMB)+"MiB")
+		"GOMEMLIMIT="+memory.GoLimit(spec.Memory.Limit()))
 	h.command.Stdout, h.command.Stderr = stdout, stderr
 	h.command.ExtraFiles = []*os.File{socket}
 	h.command.WaitDelay = outputGrace

@@ -143,7 +143,7 @@ func executable(t *testing.T) string {
 // test, because Wait kills all processes with the mark of this name.
 func direct(t *testing.T, p ProcessStarter) (Host, control.Channel) {
 	t.Helper()
-	h, err := p.Start(t.Context(), HostSpec{Host: ids.HostID(t.Name()), Job: "j1", Program: executable(t), MemoryMB: 77})
+	h, err := p.Start(t.Context(), HostSpec{Host: ids.HostID(t.Name()), Job: "j1", Program: executable(t), Memory: memory.Slot{Heap: 60 << 20, Managed: 10 << 20, Network: 7 << 20, OffHeap: 9 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestOutputHeldOpenIsNotWaitedFor(t *testing.T) {
 func TestChildrenEndWithTheirHost(t *testing.T) {
 	t.Parallel()
 	family := func(host ids.HostID) (Host, []int) {
-		h, err := starter(t, "family").Start(t.Context(), HostSpec{Host: host, Job: "j1", Program: executable(t), MemoryMB: 77})
+		h, err := starter(t, "family").Start(t.Context(), HostSpec{Host: host, Job: "j1", Program: executable(t), Memory: memory.Slot{Heap: 77 << 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,15 +332,32 @@ func TestHostThatLetsGoOfItsSocketIsKilled(t *testing.T) {
 // container with all its jobs.
 func TestHostOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 	t.Parallel()
-	own := memory.OfProcess(os.Getpid()).Megabytes()
-	c := processCluster(t, "hog", func(c *Config) { c.MemoryMB = own + 400 })
+	own := memory.OfProcess(os.Getpid())
+	c := processCluster(t, "hog", func(c *Config) { c.Memory = memory.Worker{Process: own + 400<<20, By: config.TaskManagerProcessSize} })
 	c.register()
 	lost := await[msg.HostLost](t, c.jm.in)
-	if !strings.Contains(lost.Failure.Message, config.TaskManagerProcessSize.Name()) || !strings.Contains(lost.Failure.Message, "132 MB") {
+	if !strings.Contains(lost.Failure.Message, config.TaskManagerProcessSize.Name()) || !strings.Contains(lost.Failure.Message, "137 MB") {
 		t.Errorf("the JobMaster is told %+v", lost)
 	}
 	c.stop(nil)
 	c.finish(context.Canceled)
+}
+
+// TestOffHeapMemoryIsOfTheShare would catch a host that is ended because of the child processes for which
+// taskmanager.memory.task.off-heap.size makes room. That its GOMEMLIMIT is without this memory, is in
+// TestHostProcessGetsItsSettingsAndItsOutputIsKept.
+func TestOffHeapMemoryIsOfTheShare(t *testing.T) {
+	t.Parallel()
+	h, _ := direct(t, starter(t, "work"))
+	defer func() { h.Kill(); h.Wait() }()
+	c := &hostControl{host: h, memory: memory.Slot{Heap: 60 << 20, Managed: 10 << 20, Network: 7 << 20, OffHeap: 9 << 20}}
+	usage, is := c.usage("h", func(int) config.Bytes { return 108 << 20 })
+	if !is || usage.Share != (60+10+7+9+32)<<20 {
+		t.Fatalf("usage is %+v, %t", usage, is)
+	}
+	if victim, found := memory.Victim(100<<20, 0, []memory.Usage[ids.HostID]{usage}); found {
+		t.Errorf("%+v is ended within its share", victim)
+	}
 }
 
 // parentProcess is a TaskExecutor for its hosts: it starts two, prints their process ids and waits
@@ -356,7 +373,7 @@ func parentProcess() int {
 	}
 	p := ProcessStarter{Environment: append(os.Environ(), behaviour+"="), LogDir: dir, Logger: quiet()}
 	for _, job := range []ids.JobID{"j1", "j2"} {
-		h, err := p.Start(context.Background(), HostSpec{Program: program, Job: job, MemoryMB: 64})
+		h, err := p.Start(context.Background(), HostSpec{Program: program, Job: job, Memory: memory.Slot{Heap: 64 << 20}})
 		if err != nil {
 			return 22
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -18,12 +19,12 @@ const sampleInterval = 200 * time.Millisecond
 
 // sampleMemory watches the memory of the container's process tree until ctx ends, and names each
 // host that must end to the loop, once.
-func (s *shell) sampleMemory(ctx context.Context, containerMB int) {
+func (s *shell) sampleMemory(ctx context.Context, container config.Bytes) {
 	told := make(map[ids.HostID]bool)
 	for sched.Sleep(ctx, sampleInterval) == nil {
 		hosts := s.hostUsage()
 		rest := memory.OfProcess(os.Getpid())
-		victim, found := memory.Victim(containerMB, rest, hosts)
+		victim, found := memory.Victim(container, rest, hosts)
 		if found && !told[victim.ID] {
 			told[victim.ID] = true
 			s.loop.Tell(ctx, hostOverMemory{Host: victim.ID, Resident: victim.Resident, Share: victim.Share})

@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -38,10 +39,10 @@ type HostStarter interface {
 
 // HostSpec has the values to start a host with. It gets the others in msg.StartHost.
 type HostSpec struct {
-	Host     ids.HostID
-	Job      ids.JobID
-	Program  string // file
-	MemoryMB int
+	Host    ids.HostID
+	Job     ids.JobID
+	Program string // file
+	Memory  memory.Slot
 }
 
 // Controlling makes a TaskExecutor's end of the control connection of a task host. It accepts

@@ -12,7 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
@@ -152,7 +154,7 @@ func parseEvent(t *testing.T, line string) event {
 	case "acknowledge":
 		return told{msg.CollectAcknowledged{Execution: executions[0], Sequence: number("sequence")}}
 	case "memory":
-		return told{msg.SetMemory{MemoryMB: int(number("mb"))}}
+		return told{msg.SetMemory{Memory: memory.Slot{Heap: config.Bytes(number("mb")) << 20}}}
 	case "tokens":
 		return told{msg.UpdateTokens{Tokens: msg.Secret(keys["new"])}}
 	case "heartbeat":
@@ -270,7 +272,7 @@ func describe(ef effect) string {
 	case acknowledge:
 		return fmt.Sprintf("acknowledge %d of %s", ef.Batches, ef.Execution)
 	case limitMemory:
-		return fmt.Sprintf("limit memory to %d MB", ef.MemoryMB)
+		return fmt.Sprintf("limit memory to %d MB", ef.Limit>>20)
 	case updateTokens:
 		return "use tokens " + string(ef.Tokens)
 	case reportStuck:

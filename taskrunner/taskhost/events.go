@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
@@ -81,7 +82,7 @@ type (
 		Batches   int
 	}
 	// limitMemory sets the memory limit of the host.
-	limitMemory struct{ MemoryMB int }
+	limitMemory struct{ Limit config.Bytes }
 	// updateTokens replaces the tokens of the file systems.
 	updateTokens struct{ Tokens msg.Secret }
 	// reportStuck logs that cancelled tasks still run, and where.

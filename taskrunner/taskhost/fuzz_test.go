@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
@@ -28,7 +29,7 @@ func FuzzTold(f *testing.F) {
 		{deploy, msg.CancelTasks{Executions: []ids.ExecutionAttemptID{count, count}}},
 		{lost, msg.StopHost{}},
 		{deploy, msg.CollectAcknowledged{Execution: count, Sequence: -1}},
-		{msg.SplitAssigned{Execution: count}, msg.SetMemory{MemoryMB: -1}},
+		{msg.SplitAssigned{Execution: count}, msg.SetMemory{Memory: memory.Slot{Heap: -1}}},
 		{msg.UpdateTokens{Tokens: msg.Secret("new")}, deploy},
 	} {
 		first, err := codec.Encode(messages[0])

@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
@@ -108,7 +109,7 @@ func newWorkerIn(ctx context.Context, t testing.TB, id ids.HostID, p program, ch
 	t.Helper()
 	w := greeted(ctx, t, p)
 	w.start = msg.StartHost{
-		Host: id, ListenHost: "127.0.0.1", MemoryMB: 100,
+		Host: id, ListenHost: "127.0.0.1", Memory: memory.Slot{Heap: 100 << 20},
 		Job: msg.JobSpec{ID: "j", Job: "test", Digest: p.graph.Digest, Parallelism: 1},
 	}
 	for _, c := range change {

@@ -207,7 +207,7 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		}
 	case limitMemory:
 		if h.options.SetMemoryLimit != nil {
-			h.options.SetMemoryLimit(int64(ef.MemoryMB) << 20)
+			h.options.SetMemoryLimit(int64(ef.Limit))
 		}
 	case updateTokens:
 		h.updateTokens(ef.Tokens)

@@ -133,7 +133,7 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		return nil, err
 	}
 	if o.SetMemoryLimit != nil {
-		o.SetMemoryLimit(int64(start.MemoryMB) << 20)
+		o.SetMemoryLimit(int64(start.Memory.Limit()))
 	}
 	compiled, err := compile(start.Job, o.Program)
 	if err != nil {
@@ -142,7 +142,7 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 	data := exchange.Config{
 		Job: start.Job.ID, Host: start.Host,
 		ListenHost:    start.ListenHost,
-		Memory:        start.NetworkBuffer,
+		Memory:        int(start.Memory.Network),
 		BufferTimeout: settings.Duration(config.BufferTimeout),
 		Unreachable:   start.Unreachable,
 		// The roles decide about a producer whose process is stopped, and about one that is not

@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
@@ -98,9 +99,9 @@ func untilCancelled(ctx context.Context, _ operator.Subtask) error {
 // TestJobRunsInAHost would catch any fault between a task and its host: splits, records, results,
 // print, counters, traffic, memory.
 func TestJobRunsInAHost(t *testing.T) {
-	memory := make(chan int64, 1)
+	limits := make(chan int64, 1)
 	p := chain([]int{1, 1, 1}, emitSplits, forward, func(ctx context.Context, s operator.Subtask) error {
-		memory <- s.Memory()
+		limits <- s.Memory()
 		return collectAll(ctx, s)
 	})
 	w := newWorker(t, "h1", p).ready()
@@ -159,12 +160,12 @@ func TestJobRunsInAHost(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "bb"}, collected); diff != "" {
 		t.Errorf("results differ (-want +got):\n%s", diff)
 	}
-	w.send(msg.SetMemory{MemoryMB: 300})
+	w.send(msg.SetMemory{Memory: memory.Slot{Heap: 300 << 20}})
 	w.stop()
 	if got, want := w.stdout.String(), "1> a\n1> bb\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
-	if got := <-memory; got != 10<<20 {
+	if got := <-limits; got != 10<<20 {
 		t.Errorf("task may hold %d bytes, want 10 MB", got)
 	}
 	if want := []int64{100 << 20, 300 << 20}; !slices.Equal(w.limits.seen, want) {

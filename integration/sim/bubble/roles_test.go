@@ -161,7 +161,7 @@ func (c *cluster) worker(ctx context.Context, p *process, container yarnfake.Con
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: ids.ResourceID(container.ID.String()), Node: container.Node.Host,
-		Slots: description.Slots, VCores: description.VCores,
+		Slots: description.Memory.Slots, VCores: description.VCores,
 		Programs: description.Programs, Options: taskexecutor.OptionsFrom(c.config),
 	}, taskexecutor.Environment{
 		Roles: conn, Hosts: hosts{p}, Identity: identity,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
@@ -30,7 +31,7 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		msg.SplitAssigned{Execution: execution, Split: &jobgraph.Split{Base: "hdfs://n/", Parts: []jobgraph.Part{{Name: "a", Length: 5, FileModTime: 1_700_000_000_123}}, Hosts: []string{"h"}}},
 		msg.SplitAssigned{Execution: execution},
 		msg.UpdateTokens{Tokens: msg.Secret{0, 1, 0xff}},
-		msg.StartHost{Host: "h", Tokens: msg.Secret{7}, MemoryMB: 100},
+		msg.StartHost{Host: "h", Tokens: msg.Secret{7}, Memory: memory.Slot{Heap: 100, OffHeap: 1, Managed: 2, Network: 3}},
 		msg.CollectBatch{Execution: execution, Sequence: 4, Records: []byte{1, 0}},
 		msg.ExecuteJob{Graph: jobgraph.JobGraph{ProtocolVersion: 1, Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 2}}}},
 	}
