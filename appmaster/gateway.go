@@ -30,6 +30,7 @@ func (g gateway) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
 		PerWorker: status.Worker.Slots, WorkerMemoryMB: status.Worker.MemoryMB,
 		Starting: status.Starting, Requested: status.Requested, RequestedSince: status.RequestedSince,
 		Refused: status.Refused, Jobs: status.Jobs,
+		Spares: status.Kept.Spares, Floor: status.Kept.Floor, FloorBy: status.Floor,
 	}
 	for _, worker := range status.TaskExecutors {
 		supply.Total += worker.SlotsTotal

@@ -83,7 +83,7 @@ func (g gateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, erro
 func supplyOf(started time.Time) msg.SlotSupply {
 	return msg.SlotSupply{
 		Total: 3, Free: 2, PerWorker: 2, WorkerMemoryMB: 1024, Starting: 1, Requested: 4, RequestedSince: started,
-		Refused: "too large", Jobs: []msg.SlotDemand{{Job: runningJob, Needed: 5, Held: 1, Since: started}, {Job: failedJob, Needed: 1, Held: 1}},
+		Refused: "too large", Spares: 1, Floor: 2, FloorBy: "slotmanager.number-of-slots.min: 8", Jobs: []msg.SlotDemand{{Job: runningJob, Needed: 5, Held: 1, Since: started}, {Job: failedJob, Needed: 1, Held: 1}},
 	}
 }
 

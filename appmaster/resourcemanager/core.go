@@ -298,7 +298,10 @@ func (c *core) deregistered(err error) {
 func (c *core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
 func (c *core) status() Status {
-	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.slots.Refusal()}
+	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.slots.Refusal(), Kept: c.slots.Kept()}
+	if least := c.config.Floor.Fewest(c.config.Worker.totals()); least.Workers > 0 {
+		s.Floor = least.String()
+	}
 	for _, d := range c.slots.Demands() {
 		s.Jobs = append(s.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Declared, Held: d.Held, Since: d.Since})
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -352,6 +353,9 @@ func (s *script) describe(effect effect) string {
 
 func describeStatus(status Status) string {
 	text := fmt.Sprintf("status starting=%d requested=%d", status.Starting, status.Requested)
+	if status.Kept != (slotmanager.Kept{}) {
+		text += fmt.Sprintf(" kept spares=%d floor=%d %s", status.Kept.Spares, status.Kept.Floor, status.Floor)
+	}
 	for _, d := range status.TaskExecutors {
 		text += fmt.Sprintf(" %s=%d/%d", d.Resource, d.SlotsFree, d.SlotsTotal)
 	}

@@ -3,6 +3,7 @@ package resourcemanager
 import (
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -141,6 +142,10 @@ type Status struct {
 	RequestedSince time.Time
 	// Refused is why the provider cannot get more workers; "" if it can.
 	Refused string
+	// Kept are the workers that stay without work, and Floor is the option for the floor, with its
+	// value; "" if there is no floor.
+	Kept  slotmanager.Kept
+	Floor string
 	// Jobs lists the jobs that need slots, in the order in which they came.
 	Jobs []msg.SlotDemand
 }

@@ -119,7 +119,7 @@ func (s *Server) slots(r *http.Request) (any, error) {
 	answer := restapi.Slots{
 		Total: supply.Total, Available: supply.Free, PerWorker: supply.PerWorker, WorkerMemoryMB: supply.WorkerMemoryMB,
 		Starting: supply.Starting, Requested: supply.Requested, RequestedSince: millis(supply.RequestedSince),
-		Refused: supply.Refused, Jobs: make([]restapi.SlotDemand, len(supply.Jobs)),
+		Refused: supply.Refused, Spares: supply.Spares, Floor: supply.Floor, FloorBy: supply.FloorBy, Jobs: make([]restapi.SlotDemand, len(supply.Jobs)),
 	}
 	for i, d := range supply.Jobs {
 		answer.Jobs[i] = restapi.SlotDemand{Job: d.Job, Needed: d.Needed, Held: d.Held, Since: millis(d.Since)}

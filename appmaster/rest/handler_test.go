@@ -169,6 +169,7 @@ func (g *fakeGateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails,
 func (g *fakeGateway) SlotSupply(context.Context) (msg.SlotSupply, error) {
 	return msg.SlotSupply{
 		Total: 4, Free: 1, PerWorker: 4, WorkerMemoryMB: 1024, Requested: 1, RequestedSince: g.start.Add(2 * time.Second),
+		Spares: 1, Floor: 2, FloorBy: "slotmanager.number-of-slots.min: 8",
 		Jobs: []msg.SlotDemand{{Job: runningID, Needed: 6, Held: 2, Since: g.start.Add(time.Second)}},
 	}, g.err
 }

@@ -110,6 +110,7 @@ func (s *fakeSession) SlotSupply(context.Context) (msg.SlotSupply, error) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	return msg.SlotSupply{
 		Total: 2, Free: 0, PerWorker: 2, WorkerMemoryMB: 1024, Requested: 2, RequestedSince: at.Add(time.Second),
+		Spares: 1, Floor: 2, FloorBy: "slotmanager.number-of-slots.min: 4",
 		Jobs: []msg.SlotDemand{{Job: runningJob, Needed: 2, Held: 2}, {Job: waitingJob, Needed: 4, Since: at}},
 	}, nil
 }

@@ -59,6 +59,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 			"application": master.Application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
 			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
 			"drivers": driversOf(programs), "containersRequested": supply.Requested, "containersStarting": supply.Starting, "waiting": waitingOf(supply),
+			"taskManagersSpare": supply.Spares, "taskManagersOfFloor": supply.Floor,
 		}
 		if err == nil {
 			maps.Copy(told, reportJSON(report))
@@ -78,6 +79,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 		{"slots", fmt.Sprintf("%d, %d of them free", o.Slots, o.FreeSlots)},
 		{"jobs", fmt.Sprintf("%d running, %d finished, %d canceled, %d failed", o.Running, o.Finished, o.Canceled, o.Failed)},
 	}...)
+	facts = append(facts, keptOf(supply)...)
 	facts = append(facts, waitsOf(supply)...)
 	for _, d := range programs {
 		facts = append(facts, [2]string{"program", fmt.Sprintf("%s (%s) since %s, %d MB, jobs submitted: %d", d.Name, d.ID, d.Started.Local().Format(time.DateTime), d.MemoryMB, d.Jobs)})

@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -25,6 +26,22 @@ func waitsOf(supply msg.SlotSupply) (facts terminal.Facts) {
 	for _, d := range supply.Jobs {
 		if d.Waits() {
 			facts = append(facts, [2]string{"waits", waitOf(supply, d)})
+		}
+	}
+	return facts
+}
+
+// keptOf lists the TaskExecutors that stay without work, for people who see idle ones.
+func keptOf(supply msg.SlotSupply) (facts terminal.Facts) {
+	for _, k := range []struct {
+		workers int
+		why     string
+	}{
+		{supply.Spares, config.RedundantWorkers.Name() + ", to replace lost ones"},
+		{supply.Floor, supply.FloorBy},
+	} {
+		if k.workers > 0 {
+			facts = append(facts, [2]string{"kept", fmt.Sprintf("%d TaskExecutors without work (%s)", k.workers, k.why)})
 		}
 	}
 	return facts

@@ -20,3 +20,20 @@ func TestStatusDoesWithoutYARN(t *testing.T) {
 		t.Errorf("stdout %q", stdout)
 	}
 }
+
+// TestStatusSaysWhyWorkersStayWithoutWork would catch a user who takes spare workers for a leak.
+func TestStatusSaysWhyWorkersStayWithoutWork(t *testing.T) {
+	s := startFakeSession(t)
+	_, stdout, stderr := command(t, s.env, "status", "-id", s.id.String())
+	for _, line := range []string{
+		"\nkept           1 TaskExecutors without work (slotmanager.redundant-taskmanager-num, to replace lost ones)\n",
+		"\nkept           2 TaskExecutors without work (slotmanager.number-of-slots.min: 4)\n",
+	} {
+		if !strings.Contains(stdout, line) {
+			t.Errorf("no line %q in %q (stderr %q)", line, stdout, stderr)
+		}
+	}
+	if _, stdout, _ := command(t, s.env, "status", "-id", s.id.String(), "-o", "json"); !strings.Contains(stdout, `"taskManagersSpare":1`) || !strings.Contains(stdout, `"taskManagersOfFloor":2`) {
+		t.Errorf("JSON %s", stdout)
+	}
+}

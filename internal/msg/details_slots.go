@@ -19,6 +19,9 @@ type SlotSupply struct {
 	Requested      int       // containers requested from YARN
 	RequestedSince time.Time // since when any are requested; zero: none
 	Refused        string    // why YARN gives no more; "" if it may give more
+	Spares         int       // workers without a used slot that stay to replace lost ones
+	Floor          int       // workers without a used slot that stay because of FloorBy
+	FloorBy        string    // the option that gives the least number of workers, with its value; "": none does
 	Jobs           []SlotDemand
 }
 

@@ -14,7 +14,10 @@ type Slots struct {
 	Starting       int          `json:"containersStarting"`
 	Requested      int          `json:"containersRequested"`
 	RequestedSince int64        `json:"requestedSince"`
-	Refused        string       `json:"refused"` // "": YARN may give more
+	Refused        string       `json:"refused"`             // "": YARN may give more
+	Spares         int          `json:"taskManagersSpare"`   // without work, to replace lost ones
+	Floor          int          `json:"taskManagersOfFloor"` // without work, because of floor
+	FloorBy        string       `json:"floor"`               // the option for the least number, with its value
 	Jobs           []SlotDemand `json:"jobs"`
 }
 
@@ -31,6 +34,7 @@ func (s Slots) Supply() msg.SlotSupply {
 	supply := msg.SlotSupply{
 		Total: s.Total, Free: s.Available, PerWorker: s.PerWorker, WorkerMemoryMB: s.WorkerMemoryMB,
 		Starting: s.Starting, Requested: s.Requested, RequestedSince: point(s.RequestedSince), Refused: s.Refused,
+		Spares: s.Spares, Floor: s.Floor, FloorBy: s.FloorBy,
 	}
 	for _, d := range s.Jobs {
 		supply.Jobs = append(supply.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Needed, Held: d.Held, Since: point(d.Since)})

@@ -53,6 +53,30 @@ func (m *Manager) watchSpares(now time.Time) {
 	m.spares = kept
 }
 
+// Kept are the numbers of registered workers without a used slot that stay, for users who ask why. A
+// worker may stay for both reasons.
+type Kept struct {
+	Spares int // because of Config.Redundant
+	Floor  int // because of Config.Least
+}
+
+// Kept returns them.
+func (m *Manager) Kept() (kept Kept) {
+	unused, useful := len(m.open.unused()), 0
+	for _, w := range m.open.unused() {
+		if m.mayServe(w, m.jobs) {
+			useful++
+		}
+	}
+	kept.Floor = min(unused, max(m.config.Least-(m.registered-unused), 0))
+	if wanted := m.spareSlots(); wanted > 0 {
+		per := m.config.SlotsPerWorker
+		others := m.freeSlots() - useful*per // on used workers
+		kept.Spares = min(useful, (max(wanted-others, 0)+per-1)/per)
+	}
+	return kept
+}
+
 // surplus is what the cluster can lose and still have its floor and its spares.
 type surplus struct {
 	*Manager
