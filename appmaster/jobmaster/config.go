@@ -21,7 +21,10 @@ type Config struct {
 	Graph     *jobgraph.JobGraph // valid; never changed
 	Program   msg.Program        // the program with the job's code
 	Restart   failover.Settings  // restart-strategy.*
-	Seed      uint64             // for jitter
+	// FailoverStrategy is jobmanager.execution.failover-strategy: failover.RestartRegion or
+	// failover.RestartAll.
+	FailoverStrategy string
+	Seed             uint64 // for jitter
 	// Parallelism is the default that the plan was made with.
 	Parallelism int
 	// SlotMemoryMB is the memory for the operators of all tasks in one slot.
@@ -61,6 +64,7 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 		Graph:              g,
 		ResultBytes:        collect.MaxBuffered,
 		Restart:            failover.Configured(c),
+		FailoverStrategy:   c.String(config.FailoverStrategy),
 		Parallelism:        c.Int(config.ParallelismDefault),
 		HeartbeatInterval:  c.Duration(config.HeartbeatInterval),
 		HeartbeatTimeout:   c.Duration(config.HeartbeatTimeout),

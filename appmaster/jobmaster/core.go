@@ -211,7 +211,7 @@ func (c *core) sharedSlots() [][]int {
 
 // schedule puts a region into the queue for slots.
 func (c *core) schedule(r int) {
-	c.regions[r].phase = waiting
+	c.regions[r] = region{phase: waiting}
 	if c.pool.Waiting() == 0 {
 		c.waitsSince = c.now
 	}

@@ -81,8 +81,8 @@ func (c *counters) use(name string) string {
 	return known.text
 }
 
-// settle moves the counters of a region into the sum of the job: the region has finished and never
-// restarts.
+// settle moves the counters of a region into the sum of the job: the region has finished, and never
+// restarts alone.
 func (c *counters) settle(region int) {
 	//bobbin:anyorder each name has its own sum
 	for name, n := range c.regions[region] {
@@ -107,6 +107,14 @@ func (c *counters) restart(region int) {
 		}
 	}
 	delete(c.regions, region)
+}
+
+// reset drops all counters: all regions restart, also those that have finished.
+func (c *counters) reset() {
+	c.bytes = 0
+	clear(c.names)
+	clear(c.settled)
+	clear(c.regions)
 }
 
 // sum gives the counters of the whole job.

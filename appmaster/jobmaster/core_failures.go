@@ -2,6 +2,7 @@ package jobmaster
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -25,9 +26,32 @@ type taskFailure struct {
 	entry  msg.ExceptionEntry
 }
 
-// regionFailed handles a failure among the tasks of a region and cancels the other tasks of the
-// region. They cannot continue without the failed task, whatever the root cause is.
+// restartsAll tells whether all regions restart together. Their failures are then collected in one
+// region, which stands for all: the only one in c.failing.
+func (c *core) restartsAll() bool { return c.config.FailoverStrategy == failover.RestartAll }
+
+// together gives the tasks that restart with a failed region.
+func (c *core) together(r int) iter.Seq[*executiongraph.Execution] {
+	if c.restartsAll() {
+		return c.graph.All()
+	}
+	return c.graph.Region(r)
+}
+
+// stopped tells whether all tasks that restart with a failed region have ended.
+func (c *core) stopped(r int) bool {
+	if c.restartsAll() {
+		return c.graph.Ended()
+	}
+	return c.graph.RegionEnded(r)
+}
+
+// regionFailed handles a failure among the tasks of a region and cancels the other tasks that restart
+// with them. The tasks of the region cannot continue without the failed task, whatever the root cause is.
 func (c *core) regionFailed(r int, cause failover.Cause) {
+	if c.restartsAll() && len(c.failing) > 0 {
+		r = c.failing[0]
+	}
 	region := &c.regions[r]
 	switch {
 	case !c.active() || region.phase == waiting:
@@ -39,7 +63,7 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 		region.incident = failover.Incident{}
 	case region.phase == deployed:
 		c.beginFailover(r)
-		c.cancelTasks(c.graph.Region(r))
+		c.cancelTasks(c.together(r))
 	}
 	if l := c.lossOf(cause.Failure.PeerLost); l != nil {
 		cause = l.cause
@@ -49,11 +73,15 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 	region.incident.Add(cause)
 }
 
-// beginFailover notes that a region has failed.
+// beginFailover notes that a region has failed. If all regions restart with it, none gets slots any
+// more.
 func (c *core) beginFailover(r int) {
 	c.regions[r] = region{phase: failing}
 	at, _ := slices.BinarySearch(c.failing, r)
 	c.failing = slices.Insert(c.failing, at, r)
+	if c.restartsAll() {
+		c.pool.StopWaiting()
+	}
 }
 
 func (c *core) lossOf(host ids.HostID) *loss {
@@ -117,7 +145,7 @@ func (c *core) tasksLost(w *worker, cause failover.Cause) {
 func (c *core) failOver() {
 	for _, r := range slices.Clone(c.failing) {
 		if c.graph.RegionEnded(r) && c.pool.Release(r) {
-			c.supplied = true
+			c.supplied = true // other regions may use its slots meanwhile
 		}
 		if c.regions[r].phase == failing {
 			if root, known := c.rootCause(r); known {
@@ -127,7 +155,7 @@ func (c *core) failOver() {
 		if !c.active() {
 			return // the failure ended the job
 		}
-		if region := &c.regions[r]; region.phase == delayed && c.graph.RegionEnded(r) && !c.now.Before(region.restartAt) {
+		if region := &c.regions[r]; region.phase == delayed && c.stopped(r) && !c.now.Before(region.restartAt) {
 			c.restart(r)
 		}
 	}
@@ -166,7 +194,7 @@ func (c *core) decide(r int, root failover.Cause) {
 	if l != nil && l.decision != nil {
 		decision = *l.decision
 	} else {
-		decision = c.restarts.Decide(c.now, root, r)
+		decision = c.restarts.Decide(c.now, root, c.accountOf(r))
 		if l != nil {
 			l.decision = &decision
 		}
@@ -189,6 +217,14 @@ func (c *core) delay(r int, delay time.Duration) {
 	c.setStatus(msg.JobRestarting)
 }
 
+// accountOf is the region to which the restart strategy counts a failure.
+func (c *core) accountOf(r int) int {
+	if c.restartsAll() {
+		return failover.WholeJob
+	}
+	return r
+}
+
 // failAfter ends the job with a root cause after which there is no restart.
 func (c *core) failAfter(root failover.Cause, decision failover.Decision) {
 	entry := root.Entry()
@@ -201,10 +237,11 @@ func (c *core) failAfter(root failover.Cause, decision failover.Decision) {
 	c.failWith(entry)
 }
 
-// restart starts a region again: its tasks get new attempts, its splits are handed out again, and
-// its collected records are dropped.
+// restart starts a failed region again, or all regions: their tasks get new attempts, their splits are
+// handed out again, and their collected records are dropped. The history has the texts of their
+// failures, if they fit.
 func (c *core) restart(r int) {
-	for e := range c.graph.Region(r) {
+	for e := range c.together(r) {
 		vertex := c.config.Graph.Vertices[e.ID.Vertex]
 		if vertex.Source {
 			c.splits[e.ID.Vertex].takeBack(e.ID.Subtask)
@@ -215,13 +252,21 @@ func (c *core) restart(r int) {
 		}
 		c.graph.Restart(e, c.now)
 	}
-	c.regions[r].incident = failover.Incident{} // the history has its texts, if they fit
-	c.counters.restart(r)
-	c.failed = slices.DeleteFunc(c.failed, func(f taskFailure) bool { return f.region == r })
 	c.restarted++
 	at, _ := slices.BinarySearch(c.failing, r)
 	c.failing = slices.Delete(c.failing, at, at+1)
-	c.schedule(r)
+	if c.restartsAll() {
+		c.counters.reset()
+		c.failed = nil
+		c.pool.Reopen(c.now)
+		for all := range c.regions {
+			c.schedule(all)
+		}
+	} else {
+		c.counters.restart(r)
+		c.failed = slices.DeleteFunc(c.failed, func(f taskFailure) bool { return f.region == r })
+		c.schedule(r)
+	}
 	if !slices.ContainsFunc(c.failing, func(r int) bool { return c.regions[r].phase == delayed }) {
 		c.setStatus(msg.JobRunning)
 	}

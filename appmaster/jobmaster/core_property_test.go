@@ -2,6 +2,7 @@ package jobmaster
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -21,8 +23,8 @@ import (
 // messages on their way that cross the core's orders. It would catch: a task sent to a host that is
 // gone or takes no tasks, or while its last attempt runs; a lost split, or one that two successful
 // attempts read; a job that ends twice or never; a slot that is kept, requested again after its
-// region has finished, or accepted from a node that is set aside; a step that a replay does not
-// repeat.
+// region has finished, or accepted from a node that is set aside; a task that does not restart with
+// all others, though the failover strategy is full; a step that a replay does not repeat.
 func TestCoreProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -98,6 +100,7 @@ func newModel(t *rapid.T) *model {
 	}
 	c.Job, c.JobMaster, c.SlotMemoryMB = "j1", "m1", 256
 	c.Restart.FixedDelay.Attempts = rapid.IntRange(0, 6).Draw(t, "restarts")
+	c.FailoverStrategy = rapid.SampledFrom([]string{failover.RestartRegion, failover.RestartAll}).Draw(t, "failover strategy")
 	core, err := newCore(c)
 	if err != nil {
 		t.Fatal(err)
@@ -485,7 +488,7 @@ func (m *model) take(effect effect) {
 	case tellResourceManager:
 		switch message := e.Message.(type) {
 		case msg.DeclareRequirements:
-			if m.required != 0 && message.Slots > m.required {
+			if m.required != 0 && message.Slots > m.required && m.config.FailoverStrategy == failover.RestartRegion {
 				m.t.Fatalf("%d slots are declared after %d", message.Slots, m.required)
 			}
 			m.required = message.Slots
@@ -631,6 +634,10 @@ func (m *model) checkEnd() {
 		return
 	}
 	var got, want []string
+	attempts := slices.Collect(maps.Values(m.attempts))
+	if m.config.FailoverStrategy == failover.RestartAll && slices.Min(attempts) < slices.Max(attempts) {
+		m.t.Errorf("all tasks restart together, and these attempts count: %v", m.attempts)
+	}
 	for subtask, attempt := range m.attempts {
 		got = append(got, m.tasks[ids.ExecutionAttemptID{Vertex: subtask[0], Subtask: subtask[1], Attempt: attempt}].splits...)
 	}

@@ -68,11 +68,18 @@ func (c *core) slotsTimedOut() {
 		return
 	}
 	c.remember(cause.Entry())
-	for _, r := range c.pool.StopWaiting() {
+	waiting := c.pool.StopWaiting()
+	for _, r := range waiting {
 		for e := range c.graph.Region(r) {
 			c.mustTransition(e, msg.ExecutionFailed)
 			c.noteFailed(e, cause)
 		}
+	}
+	if c.restartsAll() {
+		waiting = waiting[:1] // it stands for all
+		c.cancelTasks(c.graph.All())
+	}
+	for _, r := range waiting {
 		c.beginFailover(r)
 		c.delay(r, decision.Delay)
 	}

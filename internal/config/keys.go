@@ -125,6 +125,7 @@ const (
 	SlotRequestTimeout        DurationKey = "slot.request.timeout"
 	SlotIdleTimeout           DurationKey = "slot.idle.timeout"
 
+	FailoverStrategy          StringKey   = "jobmanager.execution.failover-strategy"
 	RestartStrategy           StringKey   = "restart-strategy.type"
 	FixedDelayAttempts        IntKey      = "restart-strategy.fixed-delay.attempts"
 	FixedDelayDelay           DurationKey = "restart-strategy.fixed-delay.delay"
@@ -298,9 +299,10 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: SlotRequestTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "If no part of a job gets its slots within this time, the waiting tasks fail, and the restart strategy decides. Flink uses this time for streaming and batch requests; a job of Bobbin waits as batch requests do, while another part of it runs."},
 	{Key: SlotIdleTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A job returns a slot that it does not use for this time."},
 
-	{Section: "Restarts", Key: RestartStrategy, Default: "fixed-delay", Choices: []string{"none", "fixed-delay", "failure-rate", "exponential-delay"}, Also: []string{"off=none", "disable=none", "fixeddelay=fixed-delay", "failurerate=failure-rate", "exponentialdelay=exponential-delay"}, Origin: flink + ": none without checkpoints", Doc: "Strategy for restarts after a task has failed."},
+	{Section: "Restarts", Key: FailoverStrategy, Default: "region", Choices: []string{"region", "full"}, Origin: flink, Doc: "What restarts after a failure: the region of the failed task, or all tasks of the job (`full`), also those that have finished."},
+	{Key: RestartStrategy, Default: "fixed-delay", Choices: []string{"none", "fixed-delay", "failure-rate", "exponential-delay"}, Also: []string{"off=none", "disable=none", "fixeddelay=fixed-delay", "failurerate=failure-rate", "exponentialdelay=exponential-delay"}, Origin: flink + ": none without checkpoints", Doc: "Strategy for restarts after a task has failed."},
 	{Key: FixedDelayAttempts, Default: "3", Range: Range{Least: "0"}, Origin: flink + ": 1", Doc: "Restarts before the job fails."},
-	{Key: FixedDelayDelay, Default: "1 s", Origin: flink, Doc: "Pause before a restart. A region's first restart comes at once."},
+	{Key: FixedDelayDelay, Default: "1 s", Origin: flink, Doc: "Pause before a restart. The first restart of a region comes at once; with `full` that is the first restart of the job."},
 	{Key: FailureRateMaxFailures, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Failures in an interval before the job fails."},
 	{Key: FailureRateInterval, Default: "1 min", Range: Range{Above: "0"}, Origin: flink, Doc: "Interval in which failures count."},
 	{Key: FailureRateDelay, Default: "1 s", Origin: flink, Doc: "Pause before a restart."},

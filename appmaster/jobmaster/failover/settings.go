@@ -6,6 +6,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
+// The failover strategies, by the values of jobmanager.execution.failover-strategy.
+const (
+	RestartRegion = "region" // the region of the failed task restarts
+	RestartAll    = "full"   // all tasks of the job restart, also those that have finished
+)
+
 // The restart strategies, by the values of restart-strategy.type.
 const (
 	None             = "none"

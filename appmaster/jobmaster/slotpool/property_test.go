@@ -35,7 +35,7 @@ const (
 	resting  state = iota // created or failed, and not waiting yet
 	waits                 // for slots
 	running               // or ending, in its slots
-	finished              // for good
+	finished              // until all regions start again
 )
 
 // TestPoolAgainstSets gives slots to random regions, takes slots away, and loses workers. It would
@@ -52,6 +52,7 @@ func TestPoolAgainstSets(t *testing.T) {
 			"assign":       m.assign,
 			"release":      m.release,
 			"finish":       m.finish,
+			"reopen":       m.reopen,
 			"lose worker":  m.loseWorker,
 			"host changes": m.hostChanges,
 			"give up":      m.giveUp,
@@ -217,6 +218,18 @@ func (m *model) finish(t *rapid.T) {
 	r := m.in(t, running)
 	m.pool.Finish(r, m.now)
 	m.state[r], m.runs[r] = finished, nil
+}
+
+// reopen lets all regions start again. No task runs then.
+func (m *model) reopen(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
+		t.Skip("not now")
+	}
+	m.pool.Reopen(m.now)
+	for r := range m.regions {
+		m.state[r], m.runs[r] = resting, nil
+	}
+	m.required = len(m.pool.shared)
 }
 
 func (m *model) loseWorker(t *rapid.T) {

@@ -70,19 +70,42 @@ func New(regions [][]int, now time.Time) *Pool {
 	p := &Pool{regions: make([]region, len(regions)), held: make(map[ids.AllocationID]*slot)}
 	for r, shared := range regions {
 		p.regions[r].shared = shared
-		p.bySize = append(p.bySize, r)
 		for _, i := range shared {
 			for i >= len(p.shared) {
 				p.shared = append(p.shared, sharedSlot{})
 			}
+		}
+	}
+	p.open(now)
+	return p
+}
+
+// open makes all regions unfinished. None runs.
+func (p *Pool) open(now time.Time) {
+	p.needed, p.bySize = len(p.shared), nil
+	for i := range p.shared {
+		p.shared[i].open = 0
+	}
+	for r := range p.regions {
+		p.regions[r].finished = false
+		p.bySize = append(p.bySize, r)
+		for _, i := range p.regions[r].shared {
 			p.shared[i].open++
 			p.overlaps = p.overlaps || p.shared[i].open > 1
 		}
 	}
-	p.needed = len(p.shared)
-	slices.SortStableFunc(p.bySize, func(a, b int) int { return len(regions[a]) - len(regions[b]) })
+	slices.SortStableFunc(p.bySize, func(a, b int) int { return len(p.regions[a].shared) - len(p.regions[b].shared) })
 	p.watch(now)
-	return p
+}
+
+// Reopen says that all regions start again, also those that have finished. No task may run in a slot.
+// No region waits or holds slots afterwards; the job keeps its slots.
+func (p *Pool) Reopen(now time.Time) {
+	p.waiting = nil
+	for r := range p.regions {
+		p.Release(r)
+	}
+	p.open(now)
 }
 
 // Required is the number of slots that all unfinished regions need. The job declares it to the

@@ -36,7 +36,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "region restarts too early", file: "appmaster/jobmaster/core_failures.go",
-		old: "region.phase == delayed && c.graph.RegionEnded(r) &&",
+		old: "region.phase == delayed && c.stopped(r) &&",
 		new: "region.phase == delayed &&",
 	},
 	{
@@ -51,7 +51,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "region's other tasks not cancelled", file: "appmaster/jobmaster/core_failures.go",
-		old: "c.cancelTasks(c.graph.Region(r))",
+		old: "c.cancelTasks(c.together(r))",
 		new: "",
 	},
 	{
