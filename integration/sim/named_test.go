@@ -104,6 +104,7 @@ var named = map[string]struct {
 	"HDFS away during the commit":               {one(0, commits, sim.StopHDFS, 0, minute), sim.Facts{"held rename2": 1}, 0},
 	"no room at first":                          {one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Facts{sim.Waited: 30}, 0},
 	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{sim.Workers: 1}, 1},
+	"task host killed, and all tasks restart":   {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2, Failover: "full", Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}}, sim.Facts{sim.Hosts: 2, sim.Reruns: 2}, 0},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{"unanswered rename2": 1}, 0},
 	"job of a session fails":                    {free(inSession(sim.Schedule{Seed: long, Jobs: 2, Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}})), sim.Facts{sim.FailedJobs: 1}, 0},
 	"job of a session cancelled":                {inSession(one(halfway, "", sim.CancelJob, 0, 0)), sim.Facts{sim.Canceled: 1}, 0},

@@ -2,9 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // attemptsRunOnce counts the starts of each attempt that a master has made.
@@ -33,6 +35,64 @@ func jobsEndOnce(w *watch) {
 			return fmt.Errorf("%s has ended as %s, and then as %s", job, before, end)
 		}
 		ends[job] = end
+		return nil
+	})
+}
+
+// fullRestartsAll counts the attempts of the tasks of each job that has finished. If all tasks restart
+// together, the last attempts of all tasks have the same number.
+func fullRestartsAll(w *watch) {
+	if w.w.schedule.Failover != full {
+		return
+	}
+	type run struct {
+		m *master
+		j ids.JobID
+	}
+	last := make(map[run]map[[2]int]int) // attempt of each task
+	w.tasks = append(w.tasks, func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error {
+		r := run{h.worker.master, job}
+		if last[r] == nil {
+			last[r] = make(map[[2]int]int)
+		}
+		task := [2]int{e.Vertex, e.Subtask}
+		last[r][task] = max(last[r][task], e.Attempt) // a lost worker may begin an earlier attempt late
+		return nil
+	})
+	check := func(j *job) error {
+		for _, m := range slices.Backward(w.w.masters) { // a later master has begun the job from its start
+			attempts := last[run{m, j.id}]
+			if attempts == nil {
+				continue
+			}
+			for v, vertex := range j.graph.Vertices {
+				for s := range vertex.Parallelism {
+					if attempt, ran := attempts[[2]int{v, s}]; !ran || attempt != attempts[[2]int{}] {
+						return fmt.Errorf("%s is FINISHED, and the last attempts of its tasks are %v", j.id, attempts)
+					}
+				}
+			}
+			return nil
+		}
+		return nil
+	}
+	w.told = append(w.told, func(job ids.JobID, end msg.JobStatus) error {
+		for _, j := range w.w.jobs {
+			if j.id == job && end == msg.JobFinished {
+				return check(j)
+			}
+		}
+		return nil
+	})
+	w.rest = append(w.rest, func() error {
+		for _, c := range w.w.clients {
+			if w.w.schedule.Mode != PerJob || c.report.FinalStatus != records.FinalSucceeded {
+				continue
+			}
+			if err := check(c.jobs[0]); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 }

@@ -37,6 +37,10 @@ type Schedule struct {
 	Attempts int
 	// Restarts is restart-strategy.fixed-delay.attempts. 0: so many that each job finishes; NoRestarts: none.
 	Restarts int
+	// Strategy is restart-strategy.type, with as many restarts as each job needs. "": fixed-delay.
+	Strategy string
+	// Failover is jobmanager.execution.failover-strategy. "": region.
+	Failover string
 	// Tasks bounds the tasks of each vertex. 0: as many as the seed draws.
 	Tasks int
 	// Slots is slotmanager.number-of-slots.max. 0: 8, for which the jobs of a session compete.
@@ -55,8 +59,20 @@ func Draw(seed uint64) Schedule {
 	return Schedule{
 		Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Mode: drawMode(stream(seed, "mode")),
 		Attempts: drawAttempts(stream(seed, "attempts")), Faults: drawFaults(stream(seed, "faults")),
+		Strategy: drawStrategy(stream(seed, "restart strategy")), Failover: drawFailover(stream(seed, "failover strategy")),
 	}
 }
+
+// drawStrategy draws a restart strategy.
+func drawStrategy(r *rand.Rand) string {
+	return [...]string{"", "", "exponential-delay", "failure-rate"}[r.IntN(4)]
+}
+
+// drawFailover draws a failover strategy: all tasks restart in every third schedule.
+func drawFailover(r *rand.Rand) string { return [...]string{"", "", full}[r.IntN(3)] }
+
+// full is a value of Schedule.Failover.
+const full = "full"
 
 // drawAttempts draws how many attempts an application may have: most may have as many as they need.
 func drawAttempts(r *rand.Rand) int {
@@ -78,8 +94,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Restarts: %d, Tasks: %d, Slots: %d, Interval: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Restarts, s.Tasks, s.Slots, s.Interval, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Restarts: %d, Strategy: %q, Failover: %q, Tasks: %d, Slots: %d, Interval: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Restarts, s.Strategy, s.Failover, s.Tasks, s.Slots, s.Interval, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and

@@ -64,6 +64,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"processes get new tokens before the old ones end", tokensComeInTime},
 	{"an ended application removes its staged files", stagedFilesAreRemoved},
 	{"slots are granted once", slotsAreGrantedOnce},
+	{"a full restart restarts all tasks", fullRestartsAll},
 	{"YARN knows what a master wants", yarnKnowsTheDemand},
 	{"a job ends in one state", jobsEndOnce},
 	{"a FINISHED job has its outputs", finishedJobsHaveOutputs},

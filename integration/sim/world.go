@@ -75,11 +75,14 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobal
 // newWorld makes a cluster without processes. The log gets what the processes log, with virtual times.
 func newWorld(s Schedule, log io.Writer) (*World, error) {
 	options, err := config.New(config.Layer{Source: "simulation", Values: map[string]string{
-		config.FixedDelayAttempts.Name():    strconv.Itoa(max(0, cmp.Or(s.Restarts, 1000))), // each job must finish, whatever fails
-		config.SlotRequestTimeout.Name():    "1 d",                                          // and may wait long for room on the nodes
-		config.SlotsMax.Name():              strconv.Itoa(cmp.Or(s.Slots, 8)),
-		config.TaskSlots.Name():             "2",
-		config.YarnHeartbeatInterval.Name(): "5 s",
+		config.RestartStrategy.Name():        cmp.Or(s.Strategy, "fixed-delay"),
+		config.FixedDelayAttempts.Name():     strconv.Itoa(max(0, cmp.Or(s.Restarts, 1000))), // each job must finish, whatever fails
+		config.FailureRateMaxFailures.Name(): "1000",
+		config.FailoverStrategy.Name():       cmp.Or(s.Failover, "region"),
+		config.SlotRequestTimeout.Name():     "1 d", // and may wait long for room on the nodes
+		config.SlotsMax.Name():               strconv.Itoa(cmp.Or(s.Slots, 8)),
+		config.TaskSlots.Name():              "2",
+		config.YarnHeartbeatInterval.Name():  "5 s",
 	}})
 	if err != nil {
 		return nil, err

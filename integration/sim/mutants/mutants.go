@@ -25,6 +25,21 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "",
 	},
 	{
+		name: "full failover restarts only a region", file: "appmaster/jobmaster/core_failures.go",
+		old: "return c.config.FailoverStrategy == failover.RestartAll",
+		new: "return false && c.config.FailoverStrategy == failover.RestartAll",
+	},
+	{
+		name: "counters of a full restart", file: "appmaster/jobmaster/core_failures.go",
+		old: "c.counters.reset()",
+		new: "",
+	},
+	{
+		name: "full failover restarts too early", file: "appmaster/jobmaster/core_failures.go",
+		old: "return c.graph.Ended()",
+		new: "return true",
+	},
+	{
 		name: "outbox drops", file: "internal/actor/outbox.go",
 		old: "element := o.items.PushBack(waiting[T]{item, name})",
 		new: "if o.items.Len() >= 2 && name == \"\" {\n\t\treturn true, false\n\t}\n\telement := o.items.PushBack(waiting[T]{item, name})",
