@@ -39,6 +39,7 @@ type core struct {
 
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
+	byHost     map[ids.HostID]*worker
 	declared   int  // slots last declared to the ResourceManager; -1: not registered there yet
 	least      int  // slots with which at least one region can run
 	short      bool // the ResourceManager has said that it cannot get all declared slots
@@ -105,6 +106,7 @@ func newCore(config Config) (*core, error) {
 		results:    make(collect.Results),
 		counters:   newCounters(tasks),
 		byResource: make(map[ids.ResourceID]*worker),
+		byHost:     make(map[ids.HostID]*worker),
 		declared:   -1,
 	}
 	for v, vertex := range config.Graph.Vertices {

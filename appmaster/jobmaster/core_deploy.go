@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
-	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 )
@@ -17,8 +15,8 @@ func (c *core) deploy() {
 		return
 	}
 	c.supplied = false
-	d := deployment{core: c, messages: make(map[ids.ResourceID]*msg.DeployTasks)}
-	for _, r := range c.pool.Assign(c.takesTasks) {
+	d := deployment{core: c}
+	for _, r := range c.pool.Assign() {
 		c.regions[r].phase = deployed
 		c.reached(stepDeployed)
 		for e := range c.graph.Region(r) {
@@ -28,17 +26,10 @@ func (c *core) deploy() {
 	d.send()
 }
 
-// takesTasks tells whether a slot's worker has a host that takes tasks.
-func (c *core) takesTasks(slot slotpool.Slot) bool {
-	w := c.byResource[slot.Resource]
-	return w != nil && w.ready()
-}
-
 // deployment gathers the messages of one deploy.
 type deployment struct {
 	core      *core
-	messages  map[ids.ResourceID]*msg.DeployTasks
-	workers   []*worker // that get a message, in the order of their first task
+	tasks     byWorker[msg.TaskDeployment]
 	producers placement.Table
 }
 
@@ -50,13 +41,7 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	w := c.byResource[slot.Resource]
 	c.graph.Deploy(e, w.resource, w.host, c.now)
 
-	m := d.messages[w.resource]
-	if m == nil {
-		m = &msg.DeployTasks{Host: w.host}
-		d.messages[w.resource] = m
-		d.workers = append(d.workers, w)
-	}
-	m.Tasks = append(m.Tasks, msg.TaskDeployment{
+	d.tasks.add(w, msg.TaskDeployment{
 		Execution:  e.ID,
 		Allocation: slot.Allocation,
 		MemoryMB:   c.config.SlotMemoryMB / c.layout.tasks[shared],
@@ -69,12 +54,12 @@ func (d *deployment) add(e *executiongraph.Execution) {
 // send sends the messages. All of them share the bytes that say where the producers run.
 func (d *deployment) send() {
 	producers := d.producers.Encode()
-	for _, w := range d.workers {
-		m := d.messages[w.resource]
+	for _, w := range d.tasks.workers {
+		m := msg.DeployTasks{Host: w.host, Tasks: d.tasks.parts[w]}
 		if slices.ContainsFunc(m.Tasks, d.reads) {
 			m.Producers = producers
 		}
-		d.core.send(w, *m)
+		d.core.send(w, m)
 	}
 }
 

@@ -98,7 +98,7 @@ func (c *core) lossOf(host ids.HostID) *loss {
 // loseHost handles that the job's host on a worker takes no more tasks.
 func (c *core) loseHost(w *worker, kind failover.Kind, f msg.Failure) {
 	c.tasksLost(w, failover.Cause{Kind: kind, Failure: clipped(f)})
-	w.host, w.dataAddress = "", ""
+	c.setHost(w, "", "")
 }
 
 // loseWorker handles that a worker has ended, and with it the job's host.
@@ -117,10 +117,7 @@ func (c *core) tasksLost(w *worker, cause failover.Cause) {
 	c.losses = append(c.losses, &loss{cause: cause})
 	c.boundLosses()
 	var regions []int
-	for e := range c.graph.All() {
-		if e.Host != w.host || e.State.Final() {
-			continue
-		}
+	for _, e := range c.graph.In(w.host) {
 		if e.State == msg.ExecutionCanceling {
 			c.mustTransition(e, msg.ExecutionCanceled)
 		} else {
@@ -168,10 +165,8 @@ func (c *core) failOver() {
 func (c *core) rootCause(r int) (failover.Cause, bool) {
 	incident := &c.regions[r].incident
 	if suspect, since := incident.Suspect(); suspect != "" {
-		for _, w := range c.workers {
-			if w.host == suspect && (w.connection == 0 || !w.heard.After(since)) {
-				return failover.Cause{}, false
-			}
+		if w := c.byHost[suspect]; w != nil && (w.connection == 0 || !w.heard.After(since)) {
+			return failover.Cause{}, false
 		}
 	}
 	return incident.Root(c.now)

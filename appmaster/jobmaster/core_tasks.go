@@ -29,16 +29,14 @@ func (c *core) task(w *worker, id ids.ExecutionAttemptID, about taskExecutorSaid
 
 // cancelTasks cancels the tasks that have not ended, and tells the hosts that run them.
 func (c *core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
-	orders := make(map[ids.ResourceID][]ids.ExecutionAttemptID)
+	var orders byWorker[ids.ExecutionAttemptID]
 	for e := range tasks {
-		if c.graph.Cancel(e, c.now) {
-			orders[e.Resource] = append(orders[e.Resource], e.ID)
+		if w := c.byHost[e.Host]; c.graph.Cancel(e, c.now) && w != nil {
+			orders.add(w, e.ID)
 		}
 	}
-	for _, w := range c.workers {
-		if executions := orders[w.resource]; len(executions) > 0 {
-			c.send(w, msg.CancelTasks{Executions: executions})
-		}
+	for _, w := range orders.workers {
+		c.send(w, msg.CancelTasks{Executions: orders.parts[w]})
 	}
 }
 

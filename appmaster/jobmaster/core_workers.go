@@ -30,6 +30,33 @@ type worker struct {
 // ready tells whether the worker can take tasks.
 func (w *worker) ready() bool { return w.connection != 0 && w.host != "" }
 
+// setHost notes the job's host on a worker, or that none is ready.
+func (c *core) setHost(w *worker, host ids.HostID, dataAddress string) {
+	delete(c.byHost, w.host)
+	w.host, w.dataAddress = host, dataAddress
+	if host != "" {
+		c.byHost[host] = w
+	}
+	c.pool.SetReady(w.resource, w.ready())
+}
+
+// byWorker gathers the parts of messages, so that each worker gets one message. The workers are in
+// the order of their first part.
+type byWorker[T any] struct {
+	workers []*worker
+	parts   map[*worker][]T
+}
+
+func (b *byWorker[T]) add(w *worker, part T) {
+	if b.parts == nil {
+		b.parts = make(map[*worker][]T)
+	}
+	if b.parts[w] == nil {
+		b.workers = append(b.workers, w)
+	}
+	b.parts[w] = append(b.parts[w], part)
+}
+
 func (c *core) send(w *worker, m msg.Message) {
 	if w.connection != 0 {
 		c.emit(sendTaskExecutor{To: w.connection, Message: m})
@@ -135,14 +162,12 @@ func (c *core) slotsOffered(w *worker, offers []msg.SlotOffer) {
 
 // freeSlots gives slots back to their workers.
 func (c *core) freeSlots(slots []slotpool.Slot, cause string) {
-	allocations := make(map[ids.ResourceID][]ids.AllocationID)
+	var freed byWorker[ids.AllocationID]
 	for _, s := range slots {
-		allocations[s.Resource] = append(allocations[s.Resource], s.Allocation)
+		freed.add(c.byResource[s.Resource], s.Allocation) // the slots of a lost worker are gone with it
 	}
-	for _, w := range c.workers {
-		if freed := allocations[w.resource]; len(freed) > 0 {
-			c.send(w, msg.FreeSlots{Allocations: freed, Cause: cause})
-		}
+	for _, w := range freed.workers {
+		c.send(w, msg.FreeSlots{Allocations: freed.parts[w], Cause: cause})
 	}
 }
 
@@ -160,7 +185,8 @@ func (c *core) hostReady(w *worker, m msg.HostReady) {
 	if w.host != "" && w.host != m.Host {
 		c.loseHost(w, failover.HostLost, msg.Failure{Message: fmt.Sprintf("host %s was replaced", w.host)})
 	}
-	w.host, w.dataAddress, w.proven = m.Host, m.DataAddress, true
+	c.setHost(w, m.Host, m.DataAddress)
+	w.proven = true
 	c.supplied = true
 	c.reached(stepHost)
 }
@@ -194,6 +220,7 @@ func (c *core) disconnected(from actor.Peer, cause string) {
 		return // it disconnected before, or the JobMaster closed the connection
 	}
 	w.connection = 0
+	c.pool.SetReady(w.resource, false)
 	w.broken = cause
 	w.deadline = patience.After(c.now, lossGrace)
 	c.expireBy(w.deadline.At())
@@ -207,9 +234,11 @@ func (c *core) lose(w *worker, cause string) {
 		w.connection = 0
 	}
 	delete(c.byResource, w.resource)
-	c.workers = slices.DeleteFunc(c.workers, func(other *worker) bool { return other == w })
+	at := slices.Index(c.workers, w)
+	c.workers = slices.Delete(c.workers, at, at+1)
 	c.pool.RemoveWorker(w.resource, c.now)
 	c.loseWorker(w, cause)
+	c.setHost(w, "", "")
 }
 
 // expireBy makes sure that expire looks at the workers when this deadline passes.

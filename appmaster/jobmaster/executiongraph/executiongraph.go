@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -40,6 +41,8 @@ type Execution struct {
 	Ended   time.Time // when it reached a final state, or zero
 
 	Traffic msg.Traffic // as last reported
+
+	at int // its index in Graph.running[Host], from its deployment to its end
 }
 
 // Graph holds the executions of a job.
@@ -48,6 +51,7 @@ type Graph struct {
 	executions []Execution // by vertex, then by subtask
 	first      []int       // index of each vertex's subtask 0 in executions
 	regions    []region
+	running    map[ids.HostID][]int         // indexes of the executions in a host that have not ended
 	counts     []map[msg.ExecutionState]int // tasks of each vertex by state
 	finished   int
 	final      int
@@ -66,6 +70,8 @@ func New(job *jobgraph.JobGraph) *Graph {
 		job:    job,
 		first:  make([]int, len(job.Vertices)),
 		counts: make([]map[msg.ExecutionState]int, len(job.Vertices)),
+
+		running: make(map[ids.HostID][]int),
 	}
 	total := 0
 	for v, vertex := range job.Vertices {
@@ -109,6 +115,16 @@ func (g *Graph) All() iter.Seq[*Execution] {
 	}
 }
 
+// In gives the executions in a host that have not ended, by vertex and subtask.
+func (g *Graph) In(host ids.HostID) []*Execution {
+	running := slices.Sorted(slices.Values(g.running[host]))
+	executions := make([]*Execution, len(running))
+	for i, index := range running {
+		executions[i] = &g.executions[index]
+	}
+	return executions
+}
+
 // Vertex gives the executions of one vertex, by subtask.
 func (g *Graph) Vertex(v int) []Execution {
 	return g.executions[g.first[v] : g.first[v]+g.job.Vertices[v].Parallelism]
@@ -140,6 +156,25 @@ func (g *Graph) TaskName(e *Execution) string {
 func (g *Graph) Deploy(e *Execution, resource ids.ResourceID, host ids.HostID, now time.Time) {
 	g.mustTransition(e, msg.ExecutionDeploying, now)
 	e.Resource, e.Host, e.Started = resource, host, now
+	e.at = len(g.running[host])
+	g.running[host] = append(g.running[host], g.first[e.ID.Vertex]+e.ID.Subtask)
+}
+
+// leave takes an execution that ends out of its host.
+func (g *Graph) leave(e *Execution) {
+	running := g.running[e.Host]
+	last := len(running) - 1
+	if last < 0 { // it ends before its deployment
+		return
+	}
+	moved := running[last]
+	running[e.at] = moved
+	g.executions[moved].at = e.at
+	if last == 0 {
+		delete(g.running, e.Host)
+	} else {
+		g.running[e.Host] = running[:last]
+	}
 }
 
 // Restart replaces an execution that has ended by its next attempt, which is CREATED and keeps

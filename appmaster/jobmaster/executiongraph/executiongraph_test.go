@@ -255,7 +255,7 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 	}
 	g.Restart(e, now)
 	want := Execution{ID: ids.ExecutionAttemptID{Subtask: 1, Attempt: 1}, State: msg.ExecutionCreated, Region: 1}
-	if diff := cmp.Diff(want, *e); diff != "" {
+	if diff := cmp.Diff(want, *e, cmp.AllowUnexported(Execution{})); diff != "" {
 		t.Errorf("restarted execution differs (-want +got):\n%s", diff)
 	}
 	if _, err := g.Current(old); !errors.Is(err, errStale) {
@@ -266,6 +266,48 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 			t.Errorf("%s: got error %v", id, err)
 		}
 	}
+}
+
+// TestExecutionsOfAHost would catch a task that is lost with a host in which it does not run, or that
+// outlives its host.
+func TestExecutionsOfAHost(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		g := New(job([]int{3, 2}))
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			e := &g.executions[rapid.IntRange(0, g.Total()-1).Draw(t, "execution")]
+			host := ids.HostID(rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host"))
+			switch e.State {
+			case msg.ExecutionCreated:
+				g.mustTransition(e, msg.ExecutionScheduled, now)
+			case msg.ExecutionScheduled:
+				if rapid.Bool().Draw(t, "cancel") {
+					g.Cancel(e, now)
+				} else {
+					g.Deploy(e, "w", host, now)
+				}
+			case msg.ExecutionDeploying:
+				g.mustTransition(e, rapid.SampledFrom(next(e.State)).Draw(t, "state"), now)
+			default:
+				if e.State.Final() {
+					g.Restart(e, now)
+				} else {
+					g.mustTransition(e, next(e.State)[0], now)
+				}
+			}
+			for _, host := range []ids.HostID{"h1", "h2"} {
+				var want []*Execution
+				for e := range g.All() {
+					if e.Host == host && !e.State.Final() {
+						want = append(want, e)
+					}
+				}
+				if got := g.In(host); !slices.Equal(got, want) {
+					t.Fatalf("in %s run %v, want %v", host, got, want)
+				}
+			}
+		}
+	})
 }
 
 func TestVertexState(t *testing.T) {

@@ -52,6 +52,7 @@ func (g *Graph) move(e *Execution, to msg.ExecutionState, now time.Time) {
 	g.count(e, +1)
 	if to.Final() {
 		e.Ended = now
+		g.leave(e)
 	}
 	g.modified = now
 }

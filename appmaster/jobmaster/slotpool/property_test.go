@@ -86,7 +86,7 @@ func newModel(t *rapid.T) *model {
 	return &model{
 		pool: New(regions, start), now: start, came: start, regions: regions, required: n,
 		state: make([]state, len(regions)), runs: make([]map[int]ids.AllocationID, len(regions)),
-		held: make(map[ids.AllocationID]ids.ResourceID), ready: map[ids.ResourceID]bool{"w0": true, "w1": true, "w2": true},
+		held: make(map[ids.AllocationID]ids.ResourceID), ready: make(map[ids.ResourceID]bool),
 	}
 }
 
@@ -187,7 +187,7 @@ func (m *model) assign(t *rapid.T) {
 			}
 		}
 	}
-	got := m.pool.Assign(func(s Slot) bool { return m.ready[s.Resource] })
+	got := m.pool.Assign()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("regions that start differ (-model +pool):\n%s", diff)
 	}
@@ -255,6 +255,10 @@ func (m *model) loseWorker(t *rapid.T) {
 func (m *model) hostChanges(t *rapid.T) {
 	worker := m.worker(t)
 	m.ready[worker] = !m.ready[worker]
+	m.pool.SetReady(worker, m.ready[worker])
+	if len(m.pool.workers) > 3 {
+		t.Fatalf("the pool knows %d workers", len(m.pool.workers))
+	}
 }
 
 func (m *model) giveUp(t *rapid.T) {

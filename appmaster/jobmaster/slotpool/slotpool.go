@@ -35,9 +35,11 @@ type Pool struct {
 	overlaps bool
 
 	held     map[ids.AllocationID]*slot
-	slots    []*slot // the same slots, in the order in which they were offered
-	free     []*slot // slots in which no region runs, in the same order
-	sequence int     // of the last slot
+	workers  map[ids.ResourceID]*worker
+	slots    queue // the held slots
+	free     queue // slots in which no region runs
+	usable   queue // free slots of ready workers
+	sequence int   // of the last slot
 
 	needed  int         // shared slots of regions that have not finished
 	surplus []time.Time // since when each slot beyond needed is idle, the oldest first
@@ -56,8 +58,15 @@ type sharedSlot struct {
 	open int   // its regions that have not finished
 }
 
+// worker is a worker that is ready, or whose slots the job holds.
+type worker struct {
+	ready bool // it has a host that takes tasks
+	slots queue
+}
+
 type slot struct {
 	Slot
+	worker   *worker
 	sequence int
 	shared   int // the shared slot that it stands for while users is above 0
 	users    int // regions that run in it
@@ -67,7 +76,7 @@ type slot struct {
 // without a gap. Regions are in topological order and are served in this order. No region waits
 // yet.
 func New(regions [][]int, now time.Time) *Pool {
-	p := &Pool{regions: make([]region, len(regions)), held: make(map[ids.AllocationID]*slot)}
+	p := &Pool{regions: make([]region, len(regions)), held: make(map[ids.AllocationID]*slot), workers: make(map[ids.ResourceID]*worker)}
 	for r, shared := range regions {
 		p.regions[r].shared = shared
 		for _, i := range shared {
@@ -125,13 +134,7 @@ func (p *Pool) Least() int {
 func (p *Pool) Held() int { return len(p.slots) }
 
 // Slots gives the slots that the job has, in the order in which they were offered.
-func (p *Pool) Slots() []Slot {
-	held := make([]Slot, len(p.slots))
-	for i, s := range p.slots {
-		held[i] = s.Slot
-	}
-	return held
-}
+func (p *Pool) Slots() []Slot { return p.slots.list() }
 
 // At gives the slot that stands for a shared slot; false while no region runs in it.
 func (p *Pool) At(shared int) (Slot, bool) {
@@ -151,10 +154,11 @@ func (p *Pool) Offer(offered Slot, now time.Time) bool {
 		return false
 	}
 	p.sequence++
-	s := &slot{Slot: offered, sequence: p.sequence}
+	s := &slot{Slot: offered, worker: p.worker(offered.Resource), sequence: p.sequence}
 	p.held[offered.Allocation] = s
-	p.slots = append(p.slots, s)
-	p.free = append(p.free, s)
+	p.slots.add(s)
+	s.worker.slots.add(s)
+	p.vacate(s)
 	if !p.starved.IsZero() {
 		p.starved = now // slots still come
 	}
@@ -179,82 +183,89 @@ func (p *Pool) StopWaiting() []int {
 	return waiting
 }
 
+// SetReady says whether a worker has a host that takes tasks. A worker is not ready before.
+func (p *Pool) SetReady(resource ids.ResourceID, ready bool) {
+	w := p.worker(resource)
+	if w.ready == ready {
+		p.dropIfUnknown(resource)
+		return
+	}
+	w.ready = ready
+	for _, s := range w.slots {
+		switch {
+		case s.users > 0:
+		case ready:
+			p.usable.add(s)
+		default:
+			p.usable.remove(s)
+		}
+	}
+	p.dropIfUnknown(resource)
+}
+
 // Assign gives slots with a ready worker to waiting regions, in their order, and lists the regions
 // that can run now. A region gets all of its slots or none.
-func (p *Pool) Assign(ready func(Slot) bool) []int {
+func (p *Pool) Assign() []int {
 	if !p.starved.IsZero() {
 		return nil
 	}
-	usable := p.usable(ready)
 	var started []int
-	waiting := p.waiting[:0]
+	kept := p.waiting[:0]
 	for i, r := range p.waiting {
-		if len(usable) == 0 && !p.overlaps {
-			waiting = append(waiting, p.waiting[i:]...)
+		if len(p.usable) == 0 && !p.overlaps { // no other region can start
+			if len(kept) == 0 {
+				p.waiting = p.waiting[i:]
+				return started
+			}
+			kept = append(kept, p.waiting[i:]...)
 			break
 		}
-		if p.fits(r, len(usable), ready) {
-			usable = p.start(r, usable)
+		if p.fits(r) {
+			p.start(r)
 			started = append(started, r)
 		} else {
-			waiting = append(waiting, r)
+			kept = append(kept, r)
 		}
 	}
-	p.waiting = waiting
-	if len(started) > 0 {
-		p.free = slices.DeleteFunc(p.free, func(s *slot) bool { return s.users > 0 })
-	}
+	p.waiting = kept
 	return started
 }
 
-// usable lists the free slots whose worker is ready. It asks once for each run of slots of one
-// worker.
-func (p *Pool) usable(ready func(Slot) bool) []*slot {
-	var usable []*slot
-	var last ids.ResourceID
-	can := false
-	for _, s := range p.free {
-		if s.Resource != last {
-			last, can = s.Resource, ready(s.Slot)
-		}
-		if can {
-			usable = append(usable, s)
-		}
+// fits tells whether the usable slots are enough for a region. Other slots of the region may already
+// run other regions; their workers must be ready, too.
+func (p *Pool) fits(r int) bool {
+	shared, usable := p.regions[r].shared, len(p.usable)
+	if !p.overlaps {
+		return len(shared) <= usable
 	}
-	return usable
-}
-
-// fits tells whether this number of free slots is enough for a region. Other slots of the region
-// may already run other regions; their workers must be ready, too.
-func (p *Pool) fits(r, free int, ready func(Slot) bool) bool {
-	for _, i := range p.regions[r].shared {
+	for _, i := range shared {
 		switch s := p.shared[i].slot; {
 		case s == nil:
-			if free--; free < 0 {
+			if usable--; usable < 0 {
 				return false
 			}
-		case !ready(s.Slot):
+		case !s.worker.ready:
 			return false
 		}
 	}
 	return true
 }
 
-// start lets a region run. It uses as many of the usable slots as the region lacks, and gives the
-// rest.
-func (p *Pool) start(r int, usable []*slot) []*slot {
+// start lets a region run. It uses as many of the usable slots as the region lacks.
+func (p *Pool) start(r int) {
 	region := &p.regions[r]
 	region.slots = make([]*slot, len(region.shared))
 	for at, i := range region.shared {
-		if p.shared[i].slot == nil {
-			usable[0].shared = i
-			p.shared[i].slot, usable = usable[0], usable[1:]
-		}
 		s := p.shared[i].slot
+		if s == nil {
+			s = p.usable[0]
+			p.usable.remove(s)
+			p.free.remove(s)
+			s.shared, p.shared[i].slot = i, s
+		}
 		s.users++
 		region.slots[at] = s
 	}
-	return usable
 }
 
 // Release frees the slots of a region that has not finished but runs no task any more. False means
@@ -269,8 +280,7 @@ func (p *Pool) Release(r int) bool {
 			continue // others run there, or its worker is gone
 		}
 		p.shared[s.shared].slot = nil
-		at, _ := slices.BinarySearchFunc(p.free, s, bySequence)
-		p.free = slices.Insert(p.free, at, s)
+		p.vacate(s)
 	}
 	region.slots = nil
 	return true
@@ -291,22 +301,20 @@ func (p *Pool) Finish(r int, now time.Time) {
 // RemoveWorker removes the slots of a worker that is gone, and returns them. The job still needs as
 // many slots.
 func (p *Pool) RemoveWorker(resource ids.ResourceID, now time.Time) []Slot {
-	var removed []Slot
-	gone := func(s *slot) bool { return s.Resource == resource }
-	for _, s := range p.slots {
-		if !gone(s) {
-			continue
-		}
-		removed = append(removed, s.Slot)
-		delete(p.held, s.Allocation)
+	w := p.workers[resource]
+	if w == nil || len(w.slots) == 0 {
+		return nil
+	}
+	removed := w.slots.list()
+	for _, s := range w.slots {
 		if s.users > 0 {
 			p.shared[s.shared].slot = nil
 		}
+		p.drop(s)
 	}
-	if len(removed) > 0 {
-		p.slots, p.free = slices.DeleteFunc(p.slots, gone), slices.DeleteFunc(p.free, gone)
-		p.watch(now)
-	}
+	w.slots = nil
+	p.dropIfUnknown(resource)
+	p.watch(now)
 	return removed
 }
 
@@ -329,10 +337,10 @@ func (p *Pool) GiveUp(now time.Time, timeout time.Duration) []Slot {
 	var freed []Slot
 	for len(p.surplus) > 0 && now.Sub(p.surplus[0]) >= timeout {
 		s := p.free[len(p.free)-1] // Assign takes the first ones
-		p.surplus, p.free = p.surplus[1:], p.free[:len(p.free)-1]
-		at, _ := slices.BinarySearchFunc(p.slots, s, bySequence)
-		p.slots = slices.Delete(p.slots, at, at+1)
-		delete(p.held, s.Allocation)
+		p.surplus = p.surplus[1:]
+		p.drop(s)
+		s.worker.slots.remove(s)
+		p.dropIfUnknown(s.Resource)
 		freed = append(freed, s.Slot)
 	}
 	return freed
@@ -355,5 +363,3 @@ func (p *Pool) watch(now time.Time) {
 		p.starved = now
 	}
 }
-
-func bySequence(a, b *slot) int { return a.sequence - b.sequence }

@@ -12,20 +12,20 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 
-func always(Slot) bool { return true }
-
-// waiting makes a pool whose regions all wait.
+// waiting makes a pool whose regions all wait, and for which two workers are ready.
 func waiting(regions ...[]int) *Pool {
 	p := New(regions, start)
 	for r := range regions {
 		p.Wait(r)
 	}
+	p.SetReady("w1", true)
+	p.SetReady("w2", true)
 	return p
 }
 
-func expectStarted(t *testing.T, p *Pool, ready func(Slot) bool, want ...int) {
+func expectStarted(t *testing.T, p *Pool, want ...int) {
 	t.Helper()
-	if diff := cmp.Diff(want, p.Assign(ready), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, p.Assign(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("regions that can run differ (-want +got):\n%s", diff)
 	}
 }
@@ -46,7 +46,7 @@ func TestSlotsAreTakenInTheOrderOfTheirOffers(t *testing.T) {
 	if p.Offer(Slot{"a", "w9"}, at(3)) {
 		t.Error("a slot that one worker holds was taken from another")
 	}
-	expectStarted(t, p, always, 0)
+	expectStarted(t, p, 0)
 	for i, want := range []Slot{a, b} {
 		if got, runs := p.At(i); !runs || got != want {
 			t.Errorf("shared slot %d is %v (%t), want %v", i, got, runs, want)
@@ -60,13 +60,13 @@ func TestNoRegionHoldsWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0, 1}, []int{2, 3}, []int{4})
 	p.Offer(Slot{"a", "w1"}, start)
-	expectStarted(t, p, always, 2)
+	expectStarted(t, p, 2)
 	p.Offer(Slot{"b", "w1"}, start)
-	expectStarted(t, p, always)
+	expectStarted(t, p)
 	p.Finish(2, start)
-	expectStarted(t, p, always, 0)
+	expectStarted(t, p, 0)
 	p.Finish(0, start)
-	expectStarted(t, p, always, 1)
+	expectStarted(t, p, 1)
 	if p.Required() != 2 {
 		t.Errorf("%d slots are required for the last region, want 2", p.Required())
 	}
@@ -79,9 +79,11 @@ func TestAFreeSlotNeedsAHost(t *testing.T) {
 	p := waiting([]int{0}, []int{1})
 	p.Offer(Slot{"a", "w1"}, start)
 	p.Offer(Slot{"b", "w2"}, start)
-	expectStarted(t, p, func(s Slot) bool { return s.Resource == "w2" }, 0)
-	expectStarted(t, p, func(s Slot) bool { return s.Resource == "w2" })
-	expectStarted(t, p, always, 1)
+	p.SetReady("w1", false)
+	expectStarted(t, p, 0)
+	expectStarted(t, p)
+	p.SetReady("w1", true)
+	expectStarted(t, p, 1)
 }
 
 // Two regions share one slot until the last of them has left it.
@@ -89,18 +91,20 @@ func TestRegionsShareASlot(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{0}, []int{1})
 	p.Offer(Slot{"a", "w1"}, start)
-	expectStarted(t, p, always, 0, 1)
+	expectStarted(t, p, 0, 1)
 	p.Release(1)
 	p.Wait(1)
-	expectStarted(t, p, func(Slot) bool { return false }) // its host has ended
-	expectStarted(t, p, always, 1)
+	p.SetReady("w1", false) // its host has ended
+	expectStarted(t, p)
+	p.SetReady("w1", true)
+	expectStarted(t, p, 1)
 	p.Finish(0, start)
-	expectStarted(t, p, always)
+	expectStarted(t, p)
 	if p.Required() != 2 {
 		t.Errorf("%d slots are required, want 2: one region of the first is left", p.Required())
 	}
 	p.Finish(1, start)
-	expectStarted(t, p, always, 2)
+	expectStarted(t, p, 2)
 }
 
 // The slots of a lost worker are needed again, except those of regions that have finished.
@@ -110,7 +114,7 @@ func TestALostWorkersSlotsAreNeededAgain(t *testing.T) {
 	for i, a := range []Slot{{"a", "w1"}, {"b", "w2"}, {"c", "w1"}} {
 		p.Offer(a, at(i))
 	}
-	expectStarted(t, p, always, 0, 1, 2)
+	expectStarted(t, p, 0, 1, 2)
 	p.Finish(2, at(9))
 	if diff := cmp.Diff([]Slot{{"a", "w1"}, {"c", "w1"}}, p.RemoveWorker("w1", at(10))); diff != "" {
 		t.Errorf("slots that are gone differ (-want +got):\n%s", diff)
@@ -121,7 +125,7 @@ func TestALostWorkersSlotsAreNeededAgain(t *testing.T) {
 	p.Release(0)
 	p.Wait(0)
 	p.Offer(Slot{"a", "w1"}, at(11)) // the worker is back, and offers its slots
-	expectStarted(t, p, always, 0)
+	expectStarted(t, p, 0)
 	p.Release(0)
 	if diff := cmp.Diff([]Slot{{"b", "w2"}, {"a", "w1"}}, p.Slots()); diff != "" {
 		t.Errorf("slots differ (-want +got):\n%s", diff)
@@ -134,7 +138,7 @@ func TestAnIdleSlotIsUsedAgain(t *testing.T) {
 	p := waiting([]int{0}, []int{1})
 	p.Offer(Slot{"a", "w1"}, start)
 	p.Offer(Slot{"b", "w2"}, start)
-	expectStarted(t, p, always, 0, 1)
+	expectStarted(t, p, 0, 1)
 	p.Finish(0, at(5))
 	if since, idle := p.IdleSince(); !idle || !since.Equal(at(5)) {
 		t.Errorf("idle since %s (%t), want %s", since, idle, at(5))
@@ -145,7 +149,7 @@ func TestAnIdleSlotIsUsedAgain(t *testing.T) {
 	}
 	p.Release(1)
 	p.Wait(1)
-	expectStarted(t, p, always, 1)
+	expectStarted(t, p, 1)
 }
 
 func TestIdleSlotsAreGivenUp(t *testing.T) {
@@ -154,7 +158,7 @@ func TestIdleSlotsAreGivenUp(t *testing.T) {
 	for i, s := range []Slot{{"a", "w1"}, {"b", "w1"}, {"c", "w1"}} {
 		p.Offer(s, at(i))
 	}
-	expectStarted(t, p, always, 0, 1, 2)
+	expectStarted(t, p, 0, 1, 2)
 	p.Finish(1, at(5))
 	p.Release(2) // it fails, and will need a slot
 	if freed := p.GiveUp(at(54), 50*time.Second); freed != nil {
@@ -170,7 +174,7 @@ func TestIdleSlotsAreGivenUp(t *testing.T) {
 		t.Error("a slot was taken that nobody needs")
 	}
 	p.Wait(2)
-	expectStarted(t, p, always, 2)
+	expectStarted(t, p, 2)
 }
 
 // TestTheClockRunsWhileNoSlotCirculates would catch a job that fails for lack of slots while its
@@ -188,23 +192,23 @@ func TestTheClockRunsWhileNoSlotCirculates(t *testing.T) {
 	expect("at the beginning", start)
 	p.Offer(Slot{"a", "w1"}, at(1))
 	expect("one slot is enough for a region", time.Time{})
-	expectStarted(t, p, always, 0)
+	expectStarted(t, p, 0)
 	p.Finish(0, at(2))
-	expectStarted(t, p, always, 1)
+	expectStarted(t, p, 1)
 	expect("the second one has it", time.Time{})
 	p.RemoveWorker("w1", at(3))
 	expect("its worker is lost", at(3))
 	p.Release(1)
 	p.Wait(1)
 	p.Offer(Slot{"b", "w2"}, at(4))
-	expectStarted(t, p, always, 1)
+	expectStarted(t, p, 1)
 	p.Finish(1, at(5))
 	expect("the last region needs more", at(5))
 	p.Offer(Slot{"c", "w2"}, at(6))
 	expect("another slot has come", at(6))
 	p.Offer(Slot{"d", "w2"}, at(7))
 	expect("all are there", time.Time{})
-	expectStarted(t, p, always, 2)
+	expectStarted(t, p, 2)
 	p.Finish(2, at(8))
 	expect("all is done", time.Time{})
 }

@@ -2,7 +2,6 @@ package yarnworkers
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -32,18 +31,15 @@ func (c *core) suits(r records.NodeReport) bool {
 	return len(r.Labels) == 0
 }
 
-// nodeList gives the nodes that requests may name, in an order that does not depend on the map's.
+// nodeList gives the nodes that requests may name, in any order. The core asks up to ten times in a
+// second, and a cluster may have ten thousand nodes, so the list is not sorted.
 func (c *core) nodeList() []amrm.Node {
-	keys := make([]records.NodeID, 0, len(c.nodes))
-	for id := range c.nodes {
+	nodes := make([]amrm.Node, 0, len(c.nodes))
+	//bobbin:anyorder amrm.Spread puts the hosts in an order, and nodes of one host are in one rack
+	for id, node := range c.nodes {
 		if !slices.Contains(c.avoid, id.Host) {
-			keys = append(keys, id)
+			nodes = append(nodes, node)
 		}
-	}
-	slices.SortFunc(keys, func(a, b records.NodeID) int { return strings.Compare(a.String(), b.String()) })
-	nodes := make([]amrm.Node, len(keys))
-	for i, id := range keys {
-		nodes[i] = c.nodes[id]
 	}
 	return nodes
 }
