@@ -77,6 +77,10 @@ type FileSystem interface {
 	// The error is fs.ErrNotExist if the source or the target's parent is missing. On HDFS a
 	// rename is atomic: if several callers rename to one target, one succeeds.
 	Rename(ctx context.Context, from, to string) error
+	// RenameAll does what Rename does for each move, several at a time and in any order. After the
+	// first error it begins no further move. It returns when no move is under way any more. The
+	// error then wraps those of all failed moves; any of the other moves may be done or not.
+	RenameAll(ctx context.Context, moves []Move) error
 	// MkdirAll makes a directory and its parents. It is no error if the directory exists.
 	MkdirAll(ctx context.Context, dir string) error
 	// RemoveAll removes a file or a tree. It is no error if there is none.
@@ -86,6 +90,9 @@ type FileSystem interface {
 	// remove.
 	Remove(ctx context.Context, uri string) error
 }
+
+// Move is one rename of RenameAll.
+type Move struct{ From, To string }
 
 // Parents says what Create does about missing parent directories.
 type Parents int

@@ -48,7 +48,10 @@ func (h *hdfs) open(p *engine.Process) *dfsmodel.FileSystem { return h.openAs(p,
 // openAs is the access of a process. Its leases end some time after the process.
 func (h *hdfs) openAs(p *engine.Process, l login) *dfsmodel.FileSystem {
 	h.w.atEnd(p, func() { h.space.Crash(h.w.engine.Now(), p.Name) })
-	return dfsmodel.New(dfsmodel.Options{Namespace: h.space, Caller: caller{h, p, h.w.stream("hdfs " + p.Name), l}, Client: p.Name, User: "alice"})
+	jitter := h.w.stream("hdfs " + p.Name)
+	return dfsmodel.New(dfsmodel.Options{
+		Namespace: h.space, Caller: caller{h, p, jitter, l}, Client: p.Name, User: "alice", Shuffle: jitter.Shuffle,
+	})
 }
 
 // caller is the way of one process to HDFS.

@@ -292,6 +292,16 @@ func (f *FS) Rename(_ context.Context, from, to string) error {
 	})
 }
 
+// RenameAll implements filesystem.FileSystem. It renames one after the other.
+func (f *FS) RenameAll(ctx context.Context, moves []filesystem.Move) error {
+	for _, m := range moves {
+		if err := f.Rename(ctx, m.From, m.To); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // MkdirAll implements filesystem.FileSystem.
 func (f *FS) MkdirAll(_ context.Context, dir string) error {
 	return f.call("MkdirAll", dir, func(p string) error {

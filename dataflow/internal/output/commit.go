@@ -31,8 +31,9 @@ var ErrFenced = errors.New("a later attempt took over the commit")
 //     files and stop. If another job has written a result that this job may not replace,
 //     remove this job's own files too, and fail;
 //  3. rename an earlier try's marker to carry this try's name, or else create it;
-//  4. move old content, or an earlier try's parts, into a winner's directory;
-//  5. move the parts into place;
+//  4. move old content, or an earlier try's parts, into a winner's directory, and _SUCCESS
+//     first;
+//  5. move the parts into place, several at a time and in any order;
 //  6. remove _temporary, and rename the marker to _SUCCESS.
 func (o Output) Commit(ctx context.Context, fsys filesystem.FileSystem, attempt string, winners []string) error {
 	c := commit{Output: o, fs: fsys, marker: o.markerPrefix() + attempt, winners: winners}
@@ -68,15 +69,22 @@ func (c *commit) run(ctx context.Context) error {
 	if err := c.clear(ctx); err != nil {
 		return err
 	}
-	for index, winner := range c.winners {
-		if err := c.fs.Rename(ctx, join(c.attemptDir(winner), partName(index)), join(c.Dir, partName(index))); err != nil {
-			return c.lost(err)
-		}
+	if err := c.fs.RenameAll(ctx, c.parts()); err != nil {
+		return c.lost(err)
 	}
 	if err := c.fs.RemoveAll(ctx, c.temporary()); err != nil {
 		return err
 	}
 	return c.lost(c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success)))
+}
+
+// parts lists the moves of all parts into place.
+func (c *commit) parts() []filesystem.Move {
+	moves := make([]filesystem.Move, len(c.winners))
+	for index, winner := range c.winners {
+		moves[index] = filesystem.Move{From: join(c.attemptDir(winner), partName(index)), To: join(c.Dir, partName(index))}
+	}
+	return moves
 }
 
 // look lists the output and reports whether an earlier try of this job has succeeded. In
@@ -135,8 +143,12 @@ func (c *commit) removeOthers(ctx context.Context, dir string, keep []string) er
 	if err != nil {
 		return c.lost(err)
 	}
+	kept := make(map[string]bool, len(keep)) // both may be ten thousand
+	for _, name := range keep {
+		kept[name] = true
+	}
 	for _, entry := range entries {
-		if slices.Contains(keep, path.Base(entry.URI)) {
+		if kept[path.Base(entry.URI)] {
 			continue
 		}
 		if err := c.fs.RemoveAll(ctx, entry.URI); err != nil {
@@ -200,19 +212,21 @@ func (c *commit) clear(ctx context.Context) error {
 	if !slices.ContainsFunc(entries, named(c.marker)) {
 		return fmt.Errorf("%w: %s is gone", ErrFenced, c.marker)
 	}
-	if i := slices.IndexFunc(entries, named(success)); i >= 0 {
-		entries[0], entries[i] = entries[i], entries[0]
-	}
+	var last []filesystem.Move // the others
 	for _, entry := range entries {
 		name := path.Base(entry.URI)
-		if name == temporary || name == c.marker {
-			continue
-		}
-		if err := c.fs.Rename(ctx, entry.URI, join(c.attemptDir(c.winners[0]), "replaced-"+name)); err != nil {
-			return c.lost(err)
+		move := filesystem.Move{From: entry.URI, To: join(c.attemptDir(c.winners[0]), "replaced-"+name)}
+		switch name {
+		case temporary, c.marker:
+		case success:
+			if err := c.fs.Rename(ctx, move.From, move.To); err != nil {
+				return c.lost(err)
+			}
+		default:
+			last = append(last, move)
 		}
 	}
-	return nil
+	return c.lost(c.fs.RenameAll(ctx, last))
 }
 
 func named(name string) func(filesystem.FileInfo) bool {

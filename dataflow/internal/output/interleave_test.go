@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/memfs"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
 )
@@ -37,11 +39,26 @@ const (
 
 var errDied = errors.New("process died")
 
+// anyOrder is a file system that does the moves of RenameAll in another order.
+type anyOrder struct {
+	*memfs.FS
+	shuffle func(n int, swap func(i, j int))
+}
+
+func (f anyOrder) RenameAll(ctx context.Context, moves []filesystem.Move) error {
+	f.shuffle(len(moves), func(i, j int) { moves[i], moves[j] = moves[j], moves[i] })
+	return f.FS.RenameAll(ctx, moves)
+}
+
 func start(f *memfs.FS, o output.Output, attempt string) *process {
+	return startInOrder(f, o, attempt, func(int, func(i, j int)) {})
+}
+
+func startInOrder(f *memfs.FS, o output.Output, attempt string, shuffle func(n int, swap func(i, j int))) *process {
 	p := &process{waiting: make(chan struct{}), command: make(chan command)}
 	go func() { // ends with its attempt, which the test steps to its end
 		defer close(p.waiting)
-		p.err = try(context.Background(), f.View(p.fault), o, attempt)
+		p.err = try(context.Background(), anyOrder{f.View(p.fault), shuffle}, o, attempt)
 	}()
 	<-p.waiting
 	return p
@@ -144,7 +161,8 @@ func TestNoInterleavingShowsAPartialResult(t *testing.T) {
 			if i < 0 {
 				attempts++
 				o := output.Output{Dir: "mem:///out", Job: rapid.SampledFrom(jobs).Draw(t, "job"), Mode: mode}
-				running = append(running, start(f, o, fmt.Sprint("a", attempts)))
+				order := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order of the moves"), 0))
+				running = append(running, startInOrder(f, o, fmt.Sprint("a", attempts), order.Shuffle))
 				i = len(running) - 1
 			}
 			how := rapid.SampledFrom([]command{proceed, proceed, proceed, proceed, proceed, dieBefore, dieAfter}).Draw(t, "how")

@@ -24,7 +24,7 @@ const parts = 3
 
 // try is one attempt of a job: it writes its parts and commits them. The content
 // of a part names the job, the attempt and the part.
-func try(ctx context.Context, fsys *memfs.FS, o output.Output, attempt string) error {
+func try(ctx context.Context, fsys filesystem.FileSystem, o output.Output, attempt string) error {
 	winners := make([]string, parts)
 	for i := range winners {
 		winners[i] = fmt.Sprintf("%s.%d", attempt, i)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,8 @@ type Options struct {
 	Client string
 	// User is the short name of the process's user. Relative paths start from /user/NAME.
 	User string
+	// Shuffle gives the moves of RenameAll an order, as rand.Shuffle does. Nil: they keep theirs.
+	Shuffle func(n int, swap func(i, j int))
 }
 
 // FileSystem is the access of one process, with the methods and errors of *dfs.FS. Its methods start no
@@ -237,6 +240,20 @@ func (f *FileSystem) Rename(ctx context.Context, from, to string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("rename %s to %s: %w", uriOf(source), uriOf(target), err)
+	}
+	return nil
+}
+
+// RenameAll moves one file or directory after the other.
+func (f *FileSystem) RenameAll(ctx context.Context, moves []filesystem.Move) error {
+	if f.o.Shuffle != nil {
+		moves = slices.Clone(moves)
+		f.o.Shuffle(len(moves), func(i, j int) { moves[i], moves[j] = moves[j], moves[i] })
+	}
+	for _, m := range moves {
+		if err := f.Rename(ctx, m.From, m.To); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -181,8 +181,8 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "success before the parts", file: "dataflow/internal/output/commit.go",
-		old: "for index, winner := range c.winners {\n",
-		new: "_ = c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success))\n\tc.marker = success\n\tfor index, winner := range c.winners {\n",
+		old: "if err := c.fs.RenameAll(ctx, c.parts()); err != nil {\n",
+		new: "_ = c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success))\n\tc.marker = success\n\tif err := c.fs.RenameAll(ctx, c.parts()); err != nil {\n",
 	},
 	{
 		name: "cancelled job ends as FINISHED", file: "appmaster/jobmaster/core.go",
