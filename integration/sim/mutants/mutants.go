@@ -146,8 +146,8 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "ask not lowered", file: "appmaster/resourcemanager/yarnworkers/core.go",
-		old: "if want := p.wanted(); want != p.asked || elsewhere && want > 0 {",
-		new: "if want := p.wanted(); want > p.asked || elsewhere && want > 0 {",
+		old: "if want := c.wanted(p); want != p.asked || elsewhere && want > 0 {",
+		new: "if want := c.wanted(p); want > p.asked || elsewhere && want > 0 {",
 	},
 	{
 		name: "asks forgotten by a resync", file: "yarnrpc/amrm/asks.go",
