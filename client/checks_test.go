@@ -43,6 +43,8 @@ func TestContainersTooSmallAreRefusedHere(t *testing.T) {
 		{"the least that fits", []string{"jobmanager.memory.process.size=64m", "taskmanager.memory.process.size=138m"}, nil, ""},
 		{"no room for a slot", []string{"taskmanager.memory.process.size=137m"}, memory.ErrTooSmall, "138m or more"},
 		{"too many slots", []string{"taskmanager.numberOfTaskSlots=100"}, memory.ErrTooSmall, "-s"},
+		{"a ceiling below one worker", []string{"slotmanager.max-total-resource.memory=1000m"}, config.ErrInvalid, "slotmanager.max-total-resource.memory: 1000m is less than one TaskExecutor"},
+		{"a floor above a ceiling", []string{"slotmanager.number-of-slots.min=3", "slotmanager.max-total-resource.cpu=2"}, config.ErrInvalid, "slotmanager.number-of-slots.min: 3 needs 3 TaskExecutors, and option slotmanager.max-total-resource.cpu: 2 allows 2"},
 		{"no room for the master", []string{"jobmanager.memory.process.size=63m"}, ErrMasterTooSmall, "-jm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -35,7 +35,7 @@ const leastMaster = 64
 
 // ContainersOf reads the options about containers of a cluster of this mode. Its error names each
 // container that is too small for its process (ErrMasterTooSmall, memory.ErrTooSmall), and options that
-// contradict each other (*config.Fault).
+// contradict each other or the size of a TaskExecutor (*config.Fault).
 func ContainersOf(c config.Config, mode launch.Mode) (Containers, error) {
 	var asked Containers
 	var faults []error
@@ -53,6 +53,10 @@ func ContainersOf(c config.Config, mode launch.Mode) (Containers, error) {
 	}
 	asked.Master = records.Resource{MemoryMB: int64(asked.MasterMemory.ContainerMB()), VCores: c.Int(config.YarnAppMasterVCores)}
 	asked.Worker = records.Resource{MemoryMB: int64(asked.WorkerMemory.ContainerMB()), VCores: config.WorkerVCores(c)}
+	if err == nil {
+		one := config.WorkerTotals{Slots: asked.WorkerMemory.Slots, Cores: float64(asked.Worker.VCores), Memory: asked.WorkerMemory.Process}
+		faults = append(faults, config.CheckWorkers(one, config.MinWorkers(c), config.MaxWorkers(c)))
+	}
 	return asked, errors.Join(faults...)
 }
 

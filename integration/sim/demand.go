@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // demand is what the ResourceManager of a master orders from its provider of workers. It counts
@@ -12,11 +14,17 @@ type demand struct {
 	resourcemanager.WorkerProvider
 	totals map[resourcemanager.WorkerResourceSpec]int // of workers to start in all
 	starts int                                        // so far
+	living map[ids.ResourceID]bool                    // workers that have started, and that the ResourceManager may count
 	runs   bool                                       // the provider: it waits for the first tokens
+	ends   bool                                       // the application
+	look   func(resourcemanager.Orders)               // after they have been counted
 }
 
-func newDemand(p resourcemanager.WorkerProvider) *demand {
-	return &demand{WorkerProvider: p, totals: make(map[resourcemanager.WorkerResourceSpec]int)}
+func newDemand(p resourcemanager.WorkerProvider, look func(resourcemanager.Orders)) *demand {
+	return &demand{
+		WorkerProvider: p, look: look,
+		totals: make(map[resourcemanager.WorkerResourceSpec]int), living: make(map[ids.ResourceID]bool),
+	}
 }
 
 // Order implements resourcemanager.WorkerProvider.
@@ -24,7 +32,17 @@ func (d *demand) Order(ctx context.Context, o resourcemanager.Orders) {
 	for _, w := range o.Workers {
 		d.totals[w.Spec] = w.Total
 	}
+	for _, r := range o.Release {
+		delete(d.living, r.Worker)
+	}
+	d.look(o)
 	d.WorkerProvider.Order(ctx, o)
+}
+
+// Deregister implements resourcemanager.WorkerProvider.
+func (d *demand) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
+	d.ends = true
+	return d.WorkerProvider.Deregister(ctx, status, diagnostics)
 }
 
 // Run implements resourcemanager.WorkerProvider.
@@ -32,13 +50,22 @@ func (d *demand) Run(ctx context.Context, report resourcemanager.Report) error {
 	d.runs = true
 	return d.WorkerProvider.Run(ctx, func(ctx context.Context, events ...resourcemanager.WorkerEvent) error {
 		for _, e := range events {
-			if _, is := e.(resourcemanager.WorkerStarting); is {
+			switch e := e.(type) {
+			case resourcemanager.WorkerStarting:
 				d.starts++
+				d.living[e.Worker] = true
+			case resourcemanager.WorkerFailed:
+				delete(d.living, e.Worker)
+			case resourcemanager.WorkerCompleted:
+				delete(d.living, e.Worker)
 			}
 		}
 		return report(ctx, events...)
 	})
 }
+
+// workers is the number of workers that live or must still start.
+func (d *demand) workers() int { return len(d.living) + d.missing() }
 
 // missing is the number of workers that must still start.
 func (d *demand) missing() int {

@@ -124,7 +124,7 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 			if err != nil {
 				return nil, err
 			}
-			m.demand = newDemand(provider)
+			m.demand = newDemand(provider, func(o resourcemanager.Orders) { w.watch.order(m, o) })
 			return m.demand, nil
 		}},
 		Front:    func(d appmaster.Desk) appmaster.Front { return front{m, d} },

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
@@ -66,34 +65,6 @@ func (w *World) workerIn(id records.ContainerID) (started, lives bool) {
 	}
 	p := w.containers[i].process
 	return true, p.Alive() && !p.Frozen()
-}
-
-// idleWorkersEnd models which workers have slots that their ResourceManager has granted. In calm time the others
-// end.
-func idleWorkersEnd(w *watch) {
-	tables := make(map[*worker]*grants)
-	idle := make(lasting[*worker])
-	w.said = append(w.said, func(k *worker, m msg.Message) error {
-		t := grantsOf(tables, k)
-		t.hear(m)
-		idle.note(k, len(t.granted) == 0, w.w.since())
-		return nil
-	})
-	w.turns = append(w.turns, func() error {
-		for _, k := range w.w.runningWorkers() {
-			begin, known := idle[k]
-			if !known || k.process.Frozen() || k.master == nil || !k.master.process.Alive() || k.master.process.Frozen() {
-				continue
-			}
-			if _, attempt := w.w.yarn.look(k.master); !attempt.Live || attempt.Finishing {
-				continue
-			}
-			if lasts := w.w.since() - max(begin, w.w.calm); lasts > w.w.config.Duration(config.WorkerIdleTimeout)+unused {
-				return fmt.Errorf("worker %s is idle for %v", k.id, lasts)
-			}
-		}
-		return nil
-	})
 }
 
 // endedWorkersEnd looks for workers that run although YARN has told their master that their containers have

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
 // Mode is how the jobs of a schedule run.
@@ -45,6 +47,10 @@ type Schedule struct {
 	Tasks int
 	// Slots is slotmanager.number-of-slots.max. 0: 8, for which the jobs of a session compete.
 	Slots int
+	// Redundant is slotmanager.redundant-taskmanager-num, and Floor slotmanager.number-of-slots.min.
+	Redundant, Floor int
+	// Balance is taskmanager.load-balance.mode. "": the default.
+	Balance string
 	// Interval is how long delegation tokens last. 0: as long as the seed draws.
 	Interval time.Duration
 	// Faults are what goes wrong, in the order of their times.
@@ -60,6 +66,8 @@ func Draw(seed uint64) Schedule {
 		Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Mode: drawMode(stream(seed, "mode")),
 		Attempts: drawAttempts(stream(seed, "attempts")), Faults: drawFaults(stream(seed, "faults")),
 		Strategy: drawStrategy(stream(seed, "restart strategy")), Failover: drawFailover(stream(seed, "failover strategy")),
+		Redundant: max(stream(seed, "redundant").IntN(5)-2, 0), Floor: max(stream(seed, "floor").IntN(8)-3, 0),
+		Balance: drawBalance(stream(seed, "balance")),
 	}
 }
 
@@ -74,6 +82,12 @@ func drawFailover(r *rand.Rand) string { return [...]string{"", "", full}[r.IntN
 // full is a value of Schedule.Failover.
 const full = "full"
 
+// drawBalance draws how slots are chosen.
+func drawBalance(r *rand.Rand) string {
+	modes := config.Choices(config.LoadBalanceMode.Name())
+	return modes[r.IntN(len(modes))]
+}
+
 // drawAttempts draws how many attempts an application may have: most may have as many as they need.
 func drawAttempts(r *rand.Rand) int {
 	if r.IntN(4) > 0 {
@@ -81,6 +95,9 @@ func drawAttempts(r *rand.Rand) int {
 	}
 	return 1 + r.IntN(2)
 }
+
+// mostSlots is slotmanager.number-of-slots.max.
+func (s Schedule) mostSlots() int { return cmp.Or(s.Slots, 8) }
 
 // mostAttempts is how many attempts of an application YARN starts.
 func (s Schedule) mostAttempts() int { return cmp.Or(s.Attempts, 50) }
@@ -94,8 +111,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Restarts: %d, Strategy: %q, Failover: %q, Tasks: %d, Slots: %d, Interval: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Restarts, s.Strategy, s.Failover, s.Tasks, s.Slots, s.Interval, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Restarts: %d, Strategy: %q, Failover: %q, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Balance: %q, Interval: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Restarts, s.Strategy, s.Failover, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Balance, s.Interval, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and
@@ -129,6 +146,11 @@ func (s Schedule) smaller() []Schedule {
 	if s.Jobs > 1 {
 		one := s
 		one.Jobs--
+		all = append(all, one)
+	}
+	if s.Redundant > 0 || s.Floor > 0 || s.Balance != "" {
+		one := s
+		one.Redundant, one.Floor, one.Balance = 0, 0, ""
 		all = append(all, one)
 	}
 	for tasks := 1; tasks < mostTasks && (s.Tasks == 0 || tasks < s.Tasks); tasks++ {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -22,6 +23,7 @@ type watch struct {
 	masters []func(m *master) error                                   // that end by themselves, with an error or without
 	refused []refusal                                                 // of calls to HDFS
 	acts    []func(m *master, method string, on records.NodeID) error // of masters, as the call arrives
+	orders  []func(m *master, o resourcemanager.Orders) error         // of masters to their providers of workers
 	told    []func(job ids.JobID, end msg.JobStatus) error            // to a client
 	turns   []func() error                                            // every lookEvery
 	rest    []func() error                                            // at the end, when nothing is left to happen
@@ -60,6 +62,9 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"a master ends only with its attempt", mastersStay},
 	{"each container is used or given back", containersAreUsed},
 	{"an idle worker ends", idleWorkersEnd},
+	{"the ceiling of workers holds", ceilingHolds},
+	{"the floor of workers holds", floorHolds},
+	{"spare workers are kept while jobs run", sparesAreKept},
 	{"a worker ends with its container", endedWorkersEnd},
 	{"processes get new tokens before the old ones end", tokensComeInTime},
 	{"an ended application removes its staged files", stagedFilesAreRemoved},
@@ -150,6 +155,15 @@ func (w *watch) act(m *master, method string, on records.NodeID) {
 	for _, rule := range w.each {
 		for _, look := range rule.acts {
 			w.check(rule, look(m, method, on))
+		}
+	}
+}
+
+// order shows orders of a master for workers to the rules.
+func (w *watch) order(m *master, o resourcemanager.Orders) {
+	for _, rule := range w.each {
+		for _, look := range rule.orders {
+			w.check(rule, look(m, o))
 		}
 	}
 }

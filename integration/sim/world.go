@@ -80,8 +80,11 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		config.FailureRateMaxFailures.Name(): "1000",
 		config.FailoverStrategy.Name():       cmp.Or(s.Failover, "region"),
 		config.SlotRequestTimeout.Name():     "1 d", // and may wait long for room on the nodes
-		config.SlotsMax.Name():               strconv.Itoa(cmp.Or(s.Slots, 8)),
-		config.TaskSlots.Name():              "2",
+		config.SlotsMax.Name():               strconv.Itoa(s.mostSlots()),
+		config.SlotsMin.Name():               strconv.Itoa(s.Floor),
+		config.RedundantWorkers.Name():       strconv.Itoa(s.Redundant),
+		config.LoadBalanceMode.Name():        cmp.Or(s.Balance, config.BalanceNone),
+		config.TaskSlots.Name():              strconv.Itoa(slotsPerWorker),
 		config.YarnHeartbeatInterval.Name():  "5 s",
 	}})
 	if err != nil {

@@ -199,4 +199,24 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "if w.state == connected {\n\t\tc.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})\n\t}",
 		new: "",
 	},
+	{
+		name: "spare workers released as idle", file: "appmaster/resourcemanager/slotmanager/spares.go",
+		old: "if s.workers <= 0 || counts && s.slots < s.config.SlotsPerWorker {",
+		new: "s.all = true\n\tif s.workers <= 0 {",
+	},
+	{
+		name: "spare workers not ordered", file: "appmaster/resourcemanager/slotmanager/supply.go",
+		old: "slots := missing - returning + m.missingSpares(returning)",
+		new: "slots := missing - returning",
+	},
+	{
+		name: "floor of workers not ordered", file: "appmaster/resourcemanager/slotmanager/supply.go",
+		old: ", m.config.Least-m.registered)",
+		new: ", 0)",
+	},
+	{
+		name: "ceiling of workers ignored", file: "appmaster/resourcemanager/slotmanager/supply.go",
+		old: "needed = max(min(needed, m.config.Most-m.registered+spared), 0)",
+		new: "needed = max(min(needed, m.config.Most), 0)",
+	},
 }
