@@ -2,7 +2,9 @@ package bobbin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,9 @@ const exitsIn = "BOBBIN_TEST_EXITS_IN"
 // exiting is that program. Its argument is the text to read.
 func exiting(where string) Driver {
 	return func(ctx context.Context, env *dataflow.Env) error {
+		if len(env.Args()) > 1 {
+			return printCached(ctx, env)
+		}
 		if _, err := env.Execute(ctx, exits, env.Args()[0]); err != nil {
 			return err
 		}
@@ -42,6 +47,72 @@ var (
 		return nil
 	})
 )
+
+// cachedArgs are a text, and the name of a cached file.
+type cachedArgs struct{ Text, File string }
+
+var (
+	contents = dataflow.NewCollector[string]("contents")
+
+	// readsCached has for each line the path, the mode and the content of a cached file.
+	readsCached = dataflow.Job("reads cached", func(p *dataflow.Plan, a cachedArgs) error {
+		dataflow.Collect(dataflow.FlatMapWith(dataflow.ReadText(p, a.Text), func(s dataflow.Subtask) func([]byte, func(string)) {
+			path, err := s.CachedFile(a.File)
+			if err != nil {
+				panic(err)
+			}
+			content, err := os.ReadFile(path)
+			if err != nil {
+				panic(err)
+			}
+			return func(_ []byte, emit func(string)) { emit(path + ": " + string(content)) }
+		}), contents)
+		return nil
+	})
+)
+
+func printCached(ctx context.Context, env *dataflow.Env) error {
+	result, err := env.Execute(ctx, readsCached, cachedArgs{env.Args()[0], env.Args()[1]})
+	if err != nil {
+		return err
+	}
+	found, err := dataflow.Collected(result, contents)
+	fmt.Println(strings.Join(found, "\n"))
+	return err
+}
+
+// TestALocalRunReadsCachedFilesInPlace would catch a program that finds no cached file when it is started by
+// hand, a copy of a file that is here, and an error that does not say which file is wrong.
+func TestALocalRunReadsCachedFilesInPlace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text, cities := filepath.Join(dir, "text"), filepath.Join(dir, "cities;1")
+	if err := errors.Join(os.WriteFile(text, []byte("to be\n"), 0o600), os.WriteFile(cities, []byte("Rome"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ option, name, want string }{
+		{"name:cities,path:'" + cities + "'", "cities", cities + ": Rome"},
+		{"name:cities,path:'file://" + cities + "';name:text,path:" + text, "text", text + ": to be"},
+		{"name:cities,path:'cities;1'", "cities", cities + ": Rome"},
+		{"name:b,path:text;name:a,path:text", "cities", `"cities": it has a, b; set pipeline.cached-files`},
+		{"", "cities", `"cities": it has none; set pipeline.cached-files`},
+		{"name:cities,path:" + dir, "cities", `"cities" (pipeline.cached-files) is file://` + dir + ": it is a directory: pack it"},
+		{"name:cities,path:/none", "cities", `"cities" (pipeline.cached-files) is file:///none: there is no such file`},
+		{"cities:/none", "cities", `"cities" is not name, path or executable`},
+	} {
+		program := byHand(t, "file://"+text)
+		program.Dir = dir
+		program.Args = append(program.Args, c.name)
+		options, err := json.Marshal(map[string]string{"pipeline.cached-files": c.option, "restart-strategy.type": "none"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		program.Env = append(program.Env, control.OptionsVariable+"="+string(options))
+		if out, _ := program.CombinedOutput(); !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: output %q, want %q", c.option, out, c.want)
+		}
+	}
+}
 
 // TestALocalRunSaysWhatItIsAmid would catch a run that counts as finished although a task ended it by
 // os.Exit(0), and a program that counts as broken off although it exits after the end of its job.

@@ -43,6 +43,7 @@ func (a *application) Submit(ctx context.Context, _ userdriver.Program, job ids.
 	if text := a.staged.hardlyFits(a.outside.Config, graph); text != "" {
 		a.drivers.Note(userdriver.Log, "warning: "+text)
 	}
+	graph.Files = a.staged.Files
 	return a.Component.Submit(ctx, dispatcher.Submission{
 		Job: job, Graph: graph, Program: a.outside.Launch.ProgramRef, Detached: !a.outside.Launch.Attached,
 	})

@@ -9,15 +9,11 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
-	"github.com/bobbin-yarn/bobbin/appmaster/internal/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/program"
-	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -55,12 +51,12 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	if err != nil {
 		return nil, err
 	}
-	store, err := openStore(ctx, o)
+	kept, err := openStores(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	settling := newSettling()
-	if m.component, err = NewComponent(describeCluster(o, worker, ends, shares.Jobs, store, settling), workers, logger); err != nil {
+	if m.component, err = NewComponent(describeCluster(o, worker, ends, shares.Jobs, kept, settling), workers, logger); err != nil {
 		return nil, err
 	}
 	desk := Desk{
@@ -78,7 +74,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 		a := newApplication(m.component, o, staged, m.tokens, describePrograms(o, shares, limits, m.tokens), logger)
 		m.mode, m.drivers = a, a.drivers
 	case launch.Session:
-		s := newSession(m.component, store, settling, o.FreeMemory)
+		s := newSession(m.component, kept, settling, o.FreeMemory)
 		if o.Programs != nil {
 			limits := userdriver.Limits{Job: desk.Room.Largest(), Hold: desk.Room.Hold} // jobs of programs share the room with requests
 			s.runPrograms(describePrograms(o, shares, limits, m.tokens), o.Programs.WorkDir, shares.Programs, logger)
@@ -117,22 +113,12 @@ func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
 	return 0, fmt.Errorf("%w: mode %q is unknown; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
 
-// openStore finds the programs of a session's earlier attempts. In other modes it returns nil.
-func openStore(ctx context.Context, o Outside) (*programs.Store, error) {
-	if o.Launch.Mode != launch.Session {
-		return nil, nil
-	}
-	cache := staging.Resume(o.Files, o.Launch.StagingDir, max(0, o.Config.Int(config.YarnFileReplication)), o.Entropy)
-	store := programs.New(cache, o.Files, program.Native())
-	return store, store.Recover(ctx)
-}
-
-// describeCluster configures the roles. store is a session's, or nil.
-func describeCluster(o Outside, worker memory.Worker, ends dispatcher.Mode, jobMemory int64, store *programs.Store, settling settling) ComponentConfig {
+// describeCluster configures the roles. kept is a session's.
+func describeCluster(o Outside, worker memory.Worker, ends dispatcher.Mode, jobMemory int64, kept stores, settling settling) ComponentConfig {
 	c := ComponentConfig{Config: o.Config, Worker: workerSpec(o.Config, worker), Memory: worker, Mode: ends, JobMemory: jobMemory, Files: o.Files, Entropy: o.Entropy}
-	if store != nil {
+	if kept.programStore != nil {
 		c.JobEnded = func(job dispatcher.Submission) {
-			store.Release(job.Program.SHA256)
+			kept.release(job)
 			settling.jobEnded()
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
-	"github.com/bobbin-yarn/bobbin/appmaster/internal/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
@@ -21,7 +21,7 @@ import (
 // it with newSession.
 type session struct {
 	*Component
-	store      *programs.Store
+	stores
 	drivers    *userdriver.Drivers  // nil: no programs can run beside this process
 	programs   *userdriver.Programs // likewise
 	settling   settling
@@ -29,15 +29,15 @@ type session struct {
 }
 
 // newSession makes a session that only takes jobs.
-func newSession(component *Component, store *programs.Store, settling settling, freeMemory func()) *session {
-	return &session{Component: component, store: store, settling: settling, freeMemory: freeMemory}
+func newSession(component *Component, kept stores, settling settling, freeMemory func()) *session {
+	return &session{Component: component, stores: kept, settling: settling, freeMemory: freeMemory}
 }
 
 // runPrograms lets the session run programs, at most the given number at a time. They lie in dir. Call it
 // before run.
 func (s *session) runPrograms(c userdriver.Config, dir string, most int, logger logrus.FieldLogger) {
 	s.drivers = userdriver.New(c, s, logger)
-	s.programs = userdriver.NewPrograms(s.drivers, s.store, dir, most)
+	s.programs = userdriver.NewPrograms(s.drivers, s.programStore, dir, most)
 }
 
 // run runs the jobs and programs that users submit over REST, until the session is shut down.
@@ -65,45 +65,60 @@ func (s *session) SubmitJob(ctx context.Context, job restapi.JobSubmission) erro
 	})
 }
 
-// Submit submits a job of a program that the session runs.
+// Submit submits a job of a program that the session runs. Its cached files must be on the cluster's file
+// systems.
 func (s *session) Submit(ctx context.Context, p userdriver.Program, job ids.JobID, graph *jobgraph.JobGraph) error {
+	var err error
+	if graph.Files, err = cachedfiles.Remote(graph.Config); err != nil {
+		return err
+	}
 	return s.submit(ctx, p.SHA256, dispatcher.Submission{Job: job, Graph: graph, Detached: true})
 }
 
-// submit submits a job, and holds its program until the job has ended.
+// submit submits a job, and holds its program and its cached files until the job has ended.
 func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Submission) error {
-	var err error
-	if job.Program, err = s.store.Hold(ctx, sha256); err != nil {
+	if err := s.hold(ctx, sha256, &job); err != nil {
 		return err
 	}
-	if err = context.Cause(ctx); err == nil {
+	err := context.Cause(ctx)
+	if err == nil {
 		// From here on the end of ctx must not make it unclear whether the job holds the program.
 		err = s.Component.Submit(context.WithoutCancel(ctx), job)
 	}
 	if err != nil {
-		s.store.Release(sha256)
+		s.release(job)
 	}
 	return err
 }
 
 // Programs returns the session's programs.
 func (s *session) Programs(context.Context) ([]msg.ProgramDetails, error) {
-	return s.store.List(), nil
+	return s.programStore.List(), nil
 }
 
 // Program returns a program that need not be uploaded.
 func (s *session) Program(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
-	return s.store.Find(ctx, sha256)
+	return s.programStore.Find(ctx, sha256)
 }
 
 // AddProgram adds a program.
 func (s *session) AddProgram(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
-	return s.store.Add(ctx, name, sha256, content)
+	return s.programStore.Add(ctx, name, sha256, content)
 }
 
 // RemoveProgram removes a program that no running job uses.
 func (s *session) RemoveProgram(ctx context.Context, sha256 string) error {
-	return s.store.Remove(ctx, sha256)
+	return s.programStore.Remove(ctx, sha256)
+}
+
+// File returns a cached file that need not be uploaded.
+func (s *session) File(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
+	return s.fileStore.Find(ctx, sha256)
+}
+
+// AddFile adds a cached file for jobs to be submitted.
+func (s *session) AddFile(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	return s.fileStore.Add(ctx, name, sha256, content)
 }
 
 // PlanProgram runs a program until it has planned its first job, and ends it.

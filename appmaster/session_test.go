@@ -3,6 +3,8 @@ package appmaster
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/programs"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -210,6 +213,59 @@ func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
 	}
 }
 
+// TestASessionKeepsTheFilesOfItsJobs would catch a file that is removed while a job uses it, or held after the
+// job, and a job that is accepted without its file.
+func TestASessionKeepsTheFilesOfItsJobs(t *testing.T) {
+	t.Parallel()
+	s := startSession(t)
+	program := s.upload().ID
+	sum := sha256.Sum256([]byte("Rome"))
+	hash := hex.EncodeToString(sum[:])
+	submit := func(status int, files ...jobgraph.CachedFile) string {
+		job := restapi.JobSubmission{Job: ids.JobID(ids.Random()), Program: restapi.ProgramID{SHA256: program}}
+		job.Graph = *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", nil)
+		for i := range job.Graph.Vertices {
+			job.Graph.Vertices[i].Splits = nil // of files that workers do not have
+		}
+		job.Graph.Files = files
+		if status != http.StatusAccepted {
+			return s.refused(status, http.MethodPost, "/jobs", job)
+		}
+		s.post(status, "/jobs", job, nil)
+		if ended := s.awaitEnd(job.Job); ended != msg.JobFinished {
+			t.Errorf("a job with the files %+v is %s", files, ended)
+		}
+		return ""
+	}
+	cities, towns := jobgraph.CachedFile{Name: "cities", SHA256: hash, Size: 4}, jobgraph.CachedFile{Name: "towns", SHA256: hash, Size: 4, Executable: true}
+	if text := submit(http.StatusNotFound, cities); !strings.Contains(text, hash+": upload it first") {
+		t.Errorf("a job without its file is refused with %q", text)
+	}
+	s.ask(http.StatusNotFound, http.MethodGet, "/files/"+hash, nil, "", nil)
+	s.ask(http.StatusBadRequest, http.MethodPost, "/files?name=cities.csv&sha256="+hash, strings.NewReader("Paris"), "", nil)
+	var added, found restapi.File
+	s.ask(http.StatusOK, http.MethodPost, "/files?name=cities.csv&sha256="+hash, strings.NewReader("Rome"), "", &added)
+	if s.ask(http.StatusOK, http.MethodGet, "/files/"+hash, nil, "", &found); found != added || added.ID != hash || added.Name != "cities.csv" || added.Size != 4 {
+		t.Errorf("added %+v, found %+v", added, found)
+	}
+	submit(http.StatusAccepted, cities, towns)
+	on := filepath.Join(t.TempDir(), "zones.csv")
+	if text := submit(http.StatusBadRequest, cities, jobgraph.CachedFile{Name: "zones", URI: "file://" + on}); !strings.Contains(text, `"zones" (pipeline.cached-files) is file://`+on+": there is no such file") {
+		t.Errorf("a job with a missing file is refused with %q", text)
+	}
+	if err := os.WriteFile(on, []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	submit(http.StatusAccepted, cities, jobgraph.CachedFile{Name: "zones", URI: "file://" + on})
+
+	var programs restapi.Programs // a file is no program
+	if s.ask(http.StatusOK, http.MethodGet, "/programs", nil, "", &programs); len(programs.Programs) != 1 {
+		t.Errorf("programs are %+v", programs)
+	}
+	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+program, nil, "", nil) // no refused job holds it
+	s.end()
+}
+
 // TestAJobThatContradictsItsSessionIsNotTaken would catch a job whose options contradict those of its
 // session and that is accepted, and then fails or loses a worker after each heartbeat; a job that is
 // refused for an option that counts only where the client would start the containers; and a program that a
@@ -288,7 +344,9 @@ func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0, ids.Source{}), area, program.Native()), newSettling(), nil)
+	cache := staging.Resume(area, "file://"+dir, 0, ids.Source{})
+	kept := stores{programStore: programs.New(cache, area, program.Native()), fileStore: programs.NewFiles(cache, area), finder: area}
+	s := newSession(c.Component, kept, newSettling(), nil)
 	if _, err := s.AddProgram(t.Context(), "counting", testProgram(t), own); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -228,6 +229,10 @@ func (w *workers) serve(ctx context.Context, id ids.ResourceID, spec resourceman
 		Programs: map[string]string{w.program: "program"}, Options: taskexecutor.OptionsFrom(config.Config{}),
 	}, taskexecutor.Environment{
 		Roles: roles, Hosts: hosts{w.files, w.tokens}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
+		Artifacts: taskexecutor.DiskArtifacts{
+			Dirs: []string{w.t.TempDir()},
+			Open: func(msg.Secret) (taskexecutor.Files, error) { return dfs.New(dfs.Options{}), nil },
+		},
 	})
 	if err != nil {
 		return err

@@ -68,6 +68,8 @@ func subject(path string) string {
 		return "program " + id
 	case strings.HasPrefix(path, "/programs"):
 		return "a program"
+	case strings.HasPrefix(path, "/files"):
+		return "a cached file"
 	}
 	return "itself"
 }

@@ -14,13 +14,29 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// HasProgram tells whether the cluster has a program already, in the cache of its owner's staging area.
-func (c *ClusterClient) HasProgram(ctx context.Context, sha256 string) (bool, error) {
-	err := c.send(ctx, http.MethodGet, "/programs/"+url.PathEscape(sha256), nil)
+// Uploads names what can be uploaded to a session.
+type Uploads string
+
+// What can be uploaded.
+const (
+	Programs Uploads = "/programs"
+	Files    Uploads = "/files" // cached files of jobs
+)
+
+// Upload is a program or a cached file for jobs to be submitted.
+type Upload struct {
+	Path   string // on this machine
+	Name   string
+	SHA256 string // lower-case hex
+	Size   int64  // bytes
+}
+
+// Has tells whether the cluster has a program or a file already, in the cache of its owner's staging area.
+func (c *ClusterClient) Has(ctx context.Context, what Uploads, sha256 string) (bool, error) {
+	err := c.send(ctx, http.MethodGet, string(what)+"/"+url.PathEscape(sha256), nil)
 	if NotFound(err) {
 		return false, nil
 	}
@@ -30,32 +46,32 @@ func (c *ClusterClient) HasProgram(ctx context.Context, sha256 string) (bool, er
 // errStalled says that an ApplicationMaster accepts no more data of an upload.
 var errStalled = fmt.Errorf("the ApplicationMaster has accepted no data for %v", requestTimeout)
 
-// UploadProgram uploads a program for jobs to be submitted. It has no time limit as long as the
+// Upload uploads a program or a file for jobs to be submitted. It has no time limit as long as the
 // ApplicationMaster accepts data. progress is called with the number of bytes sent.
-func (c *ClusterClient) UploadProgram(ctx context.Context, p program.Program, progress func(done int64)) (err error) {
+func (c *ClusterClient) Upload(ctx context.Context, what Uploads, u Upload, progress func(done int64)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer func() {
 		if err != nil && errors.Is(context.Cause(ctx), errStalled) {
-			err = fmt.Errorf("upload program: %w", errStalled)
+			err = fmt.Errorf("upload %s: %w", u.Path, errStalled)
 		}
 	}()
-	file, err := os.Open(p.Path)
+	file, err := os.Open(u.Path)
 	if err != nil {
-		return fmt.Errorf("upload program: %w", err)
+		return fmt.Errorf("upload %s: %w", u.Path, err)
 	}
 	defer file.Close() // read only: nothing to lose
 	body := &sent{file: file, progress: progress, stalled: time.AfterFunc(continueTime+requestTimeout, func() { cancel(errStalled) })}
 	defer body.end()
-	query := url.Values{"name": {p.Name}, "sha256": {p.SHA256}}
-	path := "/programs?" + query.Encode()
+	query := url.Values{"name": {u.Name}, "sha256": {u.SHA256}}
+	path := string(what) + "?" + query.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, body)
 	if err != nil {
-		return fmt.Errorf("upload program: %w", err)
+		return fmt.Errorf("upload %s: %w", u.Path, err)
 	}
-	request.ContentLength = p.Size
+	request.ContentLength = u.Size
 	request.Header.Set("Content-Type", "application/octet-stream")
-	// A server that does not want the program says so before it is sent.
+	// A server that does not want the file says so before it is sent.
 	request.Header.Set("Expect", "100-continue")
 	return c.do(request, path, nil)
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
@@ -110,7 +109,7 @@ func sessionMaster(t *testing.T) (*sessionGateway, *ClusterClient) {
 }
 
 // programFile is a program of this size.
-func programFile(t *testing.T, name string, size int) (program.Program, []byte) {
+func programFile(t *testing.T, name string, size int) (Upload, []byte) {
 	t.Helper()
 	content := make([]byte, size)
 	for i := range content {
@@ -121,7 +120,7 @@ func programFile(t *testing.T, name string, size int) (program.Program, []byte) 
 		t.Fatal(err)
 	}
 	hash := sha256.Sum256(content)
-	return program.Program{Path: path, Name: name, Size: int64(size), SHA256: hex.EncodeToString(hash[:])}, content
+	return Upload{Path: path, Name: name, Size: int64(size), SHA256: hex.EncodeToString(hash[:])}, content
 }
 
 // TestAProgramIsUploadedOnce would catch a program that arrives changed, one that is uploaded for each job, and
@@ -129,7 +128,7 @@ func programFile(t *testing.T, name string, size int) (program.Program, []byte) 
 func TestAProgramIsUploadedOnce(t *testing.T) {
 	g, c := sessionMaster(t)
 	p, content := programFile(t, "word count", 3<<20)
-	if has, err := c.HasProgram(t.Context(), p.SHA256); has || err != nil {
+	if has, err := c.Has(t.Context(), Programs, p.SHA256); has || err != nil {
 		t.Fatalf("before: %t, %v", has, err)
 	}
 	graph := jobgraph.JobGraph{Name: "wordcount", Args: []byte("{}")}
@@ -139,7 +138,7 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 		t.Errorf("a job without its program: %v, sent %t", err, sent)
 	}
 	last := int64(0)
-	err = c.UploadProgram(t.Context(), p, func(done int64) {
+	err = c.Upload(t.Context(), Programs, p, func(done int64) {
 		if done < last {
 			t.Errorf("%d bytes after %d", done, last)
 		}
@@ -148,7 +147,7 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	if err != nil || last != p.Size || string(g.programs[p.SHA256]) != string(content) {
 		t.Fatalf("uploaded %d of %d bytes, %v", last, p.Size, err)
 	}
-	if has, err := c.HasProgram(t.Context(), p.SHA256); !has || err != nil {
+	if has, err := c.Has(t.Context(), Programs, p.SHA256); !has || err != nil {
 		t.Errorf("after: %t, %v", has, err)
 	}
 	if _, err := c.submit(t.Context(), job); err != nil {
@@ -181,12 +180,12 @@ func TestAProgramThatIsRefusedIsNotSent(t *testing.T) {
 	_, c := sessionMaster(t)
 	p, _ := programFile(t, "unwanted", 64<<20)
 	last := int64(0)
-	err := c.UploadProgram(t.Context(), p, func(done int64) { last = done })
+	err := c.Upload(t.Context(), Programs, p, func(done int64) { last = done })
 	if status, ok := errors.AsType[*StatusError](err); !ok || status.Status != http.StatusBadRequest || last == p.Size {
 		t.Errorf("%d bytes are sent, error %v", last, err)
 	}
 	perJob := connect(t, master(t, gateway{}))
-	if err := perJob.UploadProgram(t.Context(), p, func(int64) {}); err == nil || !strings.Contains(err.Error(), "bobbin session start") {
+	if err := perJob.Upload(t.Context(), Programs, p, func(int64) {}); err == nil || !strings.Contains(err.Error(), "bobbin session start") {
 		t.Errorf("a cluster that is no session: %v", err)
 	}
 }
@@ -196,7 +195,7 @@ func TestTheUploadEndsWithItsContext(t *testing.T) {
 	_, c := sessionMaster(t)
 	p, _ := programFile(t, "large", 32<<20)
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := c.UploadProgram(ctx, p, func(int64) { cancel() }); !errors.Is(err, context.Canceled) {
+	if err := c.Upload(ctx, Programs, p, func(int64) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type Deployment struct {
 	Program   Executable        // the job's or the application's; a session has none
 	Arguments []string          // of an application's program
 	Graph     jobgraph.JobGraph // the job of launch.PerJob
+	Files     CachedFiles       // of the jobs; a session has none
 	// Attached says that a client follows the job and fetches its result, or that an application's program
 	// waits for its jobs.
 	Attached bool
@@ -39,6 +41,7 @@ type plan struct {
 	mode            launch.Mode
 	bobbin, program Executable
 	graph           *jobgraph.JobGraph
+	cached          CachedFiles
 	done            func(step string)
 	uploading       func(name string, done, total int64)
 
@@ -63,7 +66,7 @@ type plan struct {
 func (c *Cluster) plan(d Deployment) (*plan, error) {
 	cfg := d.Config
 	p := &plan{
-		mode: d.Mode, bobbin: d.Bobbin, program: d.Program, graph: &d.Graph, done: d.Done, uploading: d.Uploading,
+		mode: d.Mode, bobbin: d.Bobbin, program: d.Program, graph: &d.Graph, cached: d.Files, done: d.Done, uploading: d.Uploading,
 		replication: max(0, cfg.Int(config.YarnFileReplication)), queue: cfg.String(config.YarnApplicationQueue),
 		ships: manifestOf(cfg, d.Bobbin.URI), acls: launch.ACLs(cfg),
 	}
@@ -94,7 +97,7 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 
 // uses lists the URIs that an application uses on file systems, first that of its staging directory.
 func (p *plan) uses() []string {
-	uris := append([]string{p.home}, p.ships.remote()...)
+	uris := slices.Concat([]string{p.home}, p.ships.remote(), p.cached.remote())
 	if p.program.URI != "" {
 		uris = append(uris, p.program.URI)
 	}

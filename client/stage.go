@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -22,16 +24,18 @@ type staged struct {
 	bobbin  launch.Resource
 	program launch.Resource // zero for a session
 	shipped []launch.Shipped
+	cached  []jobgraph.CachedFile
 	keytab  launch.Resource // zero if the grant has none
 }
 
-// files lists the local files to stage: bobbin, the program if there is one, then the shipment.
+// files lists the local files to stage: bobbin, the program if there is one, the shipment, then the cached
+// files.
 func (p *plan) files(ship *shipment) []staging.File {
 	files := []staging.File{stagedFile(p.bobbin.Program)}
 	if p.mode != launch.Session && p.program.URI == "" {
 		files = append(files, stagedFile(p.program.Program))
 	}
-	return append(files, ship.files()...)
+	return slices.Concat(files, ship.files(), p.cached.Local)
 }
 
 // begin creates an application's staging directory.
@@ -63,12 +67,16 @@ func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged
 	if err != nil {
 		return staged{}, err
 	}
-	own := len(files) - len(known.ship.local)
-	on := staged{dir: app.dir, bobbin: cached[0], program: known.remote, shipped: known.ship.shipped(cached[own:])}
+	own := len(files) - len(known.ship.local) - len(known.cached.Local)
+	jobs := len(files) - len(known.cached.Local)
+	on := staged{
+		dir: app.dir, bobbin: cached[0], program: known.remote,
+		shipped: known.ship.shipped(cached[own:jobs]), cached: known.cached.at(cached[jobs:]),
+	}
 	if own > 1 {
 		on.program = cached[1]
 	}
-	content, err := app.content(p, known.nodes, on.shipped)
+	content, err := app.content(p, known.nodes, on)
 	if err != nil {
 		return on, fmt.Errorf("stage %s: %w", launch.StagedFile, err)
 	}
@@ -82,10 +90,15 @@ func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged
 }
 
 // content encodes launch.StagedFile.
-func (app *Application) content(p *plan, nodes []launch.Node, shipped []launch.Shipped) ([]byte, error) {
-	what := launch.Staged{Nodes: nodes, Shipped: shipped}
-	if p.mode == launch.PerJob {
-		graph, err := json.Marshal(p.graph)
+func (app *Application) content(p *plan, nodes []launch.Node, on staged) ([]byte, error) {
+	what := launch.Staged{Nodes: nodes, Shipped: on.shipped}
+	switch p.mode {
+	case launch.Application:
+		what.Files = on.cached
+	case launch.PerJob:
+		job := *p.graph
+		job.Files = on.cached
+		graph, err := json.Marshal(job)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -20,6 +21,7 @@ type facts struct {
 	// remote is the application's program if it was already on HDFS.
 	remote launch.Resource
 	ship   *shipment
+	cached CachedFiles // complete, except for the places of those of this machine
 }
 
 // survey checks at the cluster, in parallel, everything that could prevent the submission. It gets the
@@ -49,6 +51,11 @@ func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 		if known.ship, err = readShipment(ctx, c.Files, p.ships, p.bobbin.Program); err == nil && p.program.URI != "" {
 			known.remote, err = known.ship.program(ctx, c.Files, p.program.URI)
 		}
+		return err
+	})
+	group.Go(func() (err error) {
+		known.cached.Local = p.cached.Local
+		known.cached.Named, err = cachedfiles.Find(ctx, c.Files, p.cached.Named)
 		return err
 	})
 	group.Go(func() error {

@@ -22,6 +22,11 @@ type Subtask interface {
 	// Counter returns the job's counter of this name, a sum over all subtasks.
 	// Look it up once, not for each element.
 	Counter(name string) *operator.Counter
+	// CachedFile returns the path of the job's cached file of this name on this
+	// machine (option pipeline.cached-files). Other tasks read the same copy, so
+	// do not change it. The error lists the names that the job has. It is no
+	// use to try again, so panic with it if you need the file.
+	CachedFile(name string) (path string, err error)
 }
 
 // Identity returns its argument. It is the key function of streams whose

@@ -29,9 +29,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
 
-// programDir is the folder for fetched programs. It is in the container's working directory, which
-// the NodeManager removes.
-const programDir = "programs"
+// artifactDir is the folder for fetched programs and files. It is in the container's folders, which
+// the NodeManager removes on all disks, also after a crash.
+const artifactDir = "artifacts"
 
 // Exit codes of the process, as in Flink (TaskManagerRunner).
 const (
@@ -142,10 +142,6 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 	if err != nil {
 		return nil, err
 	}
-	fetched, err := filepath.Abs(programDir)
-	if err != nil {
-		return nil, fmt.Errorf("find place for programs: %w", err)
-	}
 	return taskexecutor.New(taskexecutor.Config{
 		Resource: env.container,
 		Node:     env.launch.Host,
@@ -164,8 +160,8 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 			LogDir:      env.logDir,
 			Logger:      logger,
 		},
-		Programs: taskexecutor.Programs{Open: env.files(logger), Dir: fetched},
-		Identity: env.hostIssuer(),
+		Artifacts: taskexecutor.DiskArtifacts{Open: env.files(logger), Dirs: env.artifactDirs()},
+		Identity:  env.hostIssuer(),
 		Instructions: msg.StartHost{
 			ListenHost:  env.launch.Host,
 			HadoopConf:  env.launch.HadoopConf,
@@ -194,6 +190,18 @@ func (env environment) programs() (map[string]string, error) {
 		programs[sha256] = path
 	}
 	return programs, nil
+}
+
+// artifactDirs are the folders for artifacts: one on each disk of the node.
+func (env environment) artifactDirs() []string {
+	if len(env.localDirs) == 0 { // every NodeManager names some
+		return []string{artifactDir}
+	}
+	dirs := make([]string, len(env.localDirs))
+	for i, dir := range env.localDirs {
+		dirs[i] = filepath.Join(dir, string(env.container), artifactDir)
+	}
+	return dirs
 }
 
 // files opens the file systems of the cluster for this worker's user with the given tokens.

@@ -22,8 +22,8 @@ const (
 	// splitSize is for a split and its places in the queues. partSize is for one of its parts, in a list
 	// that has room for twice as many. hostSize is for a host's name there.
 	splitSize, partSize, hostSize = 128, 128, 64
-	// textSize is for a text in a list.
-	textSize = 32
+	// textSize is for a text in a list, fileSize for a cached file.
+	textSize, fileSize = 32, 128
 )
 
 // Estimates of the memory that an ended job takes, in bytes, without its texts.
@@ -48,6 +48,9 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 	size := int64(masterSize + len(g.Job) + len(g.Name) + len(g.Args) + len(g.Digest))
 	for name, value := range g.Config {
 		size += int64(entrySize + len(name) + len(value))
+	}
+	for _, f := range g.Files {
+		size += int64(fileSize + len(f.Name) + len(f.URI) + len(f.SHA256))
 	}
 	for _, e := range g.Edges {
 		size += int64(linkSize + len(e.Type) + len(e.Pattern))

@@ -133,7 +133,7 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 		JobMaster: c.config.JobMaster,
 		Job: msg.JobSpec{
 			ID: c.config.Job, Job: g.Job, Name: g.Name, Args: g.Args, Digest: g.Digest,
-			Parallelism: c.config.Parallelism, Config: g.Config,
+			Parallelism: c.config.Parallelism, Config: g.Config, Files: g.Files,
 		},
 		Tasks:             c.graph.Total(),
 		HeartbeatInterval: c.config.HeartbeatInterval,

@@ -328,6 +328,8 @@ func TestPagesBehindTheProxyChangeNothing(t *testing.T) {
 		{"POST", job + "/stop", 403, 403},
 		{"POST", "/jobs", 403, 403},
 		{"POST", "/programs?name=evil", 403, 403},
+		{"POST", "/files?name=evil&sha256=" + wordcountID, 403, 403},
+		{"GET", "/files/" + wordcountID, 403, 403},
 		{"POST", "/jars/" + wordcountID + "/run", 403, 403},
 		{"GET", "/jars/" + wordcountID + "/plan", 403, 403},
 		{"DELETE", "/cluster", 403, 403},
@@ -545,6 +547,8 @@ func TestWhoRunsProgramsOnASession(t *testing.T) {
 			want         int // of those who may
 		}{
 			{"POST", "/programs?name=p", 200},
+			{"POST", "/files?name=f&sha256=" + wordcountID, 200},
+			{"GET", "/files/" + wordcountID, 200},
 			{"POST", "/jars/upload", 400}, // of no form
 			{"POST", "/jars/" + wordcountID + "/run", 200},
 			{"GET", "/jars/" + wordcountID + "/plan", 200},

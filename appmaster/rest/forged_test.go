@@ -52,6 +52,8 @@ func TestTheKeyForHTTPRunsNothing(t *testing.T) {
 		{"GET", "/jobs", [3]int{200, 403, 200}},
 		{"GET", "/programs", [3]int{200, 403, 200}},
 		{"POST", "/programs?name=evil", [3]int{403, 403, 200}},
+		{"POST", "/files?name=evil&sha256=" + wordcountID, [3]int{403, 403, 200}},
+		{"GET", "/files/" + wordcountID, [3]int{403, 403, 200}},
 		{"POST", "/jars/upload", [3]int{403, 403, 400}}, // of no form
 		{"POST", "/jars/" + wordcountID + "/run", [3]int{403, 403, 200}},
 		{"POST", "/programs/" + wordcountID + "/plan", [3]int{403, 403, 200}},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
@@ -113,6 +114,8 @@ func (s *Server) routes() []route {
 
 		on("GET /programs", view, ok, s.programs),
 		on("POST /programs", run, ok, s.addProgram).passes(s.config.maxProgram()).takes(uploadTime),
+		route{pattern: "GET /files/{file}", access: run, status: ok, handle: s.file, asks: true},
+		on("POST /files", run, ok, s.addFile).passes(s.config.maxProgram()).takes(uploadTime),
 		on("GET /drivers", view, ok, s.drivers),
 		on("DELETE /drivers/{driver}", run, ok, s.endDriver),
 		on("GET /jars", view, ok, s.jars),
@@ -276,9 +279,9 @@ func statusOf(err error) int {
 		return refused.status
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, jobgraph.ErrInvalid), errors.Is(err, config.ErrInvalid), errors.Is(err, msg.ErrBadProgram), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, jobgraph.ErrInvalid), errors.Is(err, config.ErrInvalid), errors.Is(err, msg.ErrBadProgram), errors.Is(err, msg.ErrBadFile), errors.Is(err, cachedfiles.ErrNotFound), errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest
-	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound), errors.Is(err, msg.ErrDriverNotFound):
+	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound), errors.Is(err, msg.ErrFileNotFound), errors.Is(err, msg.ErrDriverNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrProgramInUse), errors.Is(err, msg.ErrDriverEnded):
 		return http.StatusConflict
@@ -286,7 +289,7 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, msg.ErrResultGone), errors.Is(err, msg.ErrJobWithdrawn):
 		return http.StatusGone
-	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms),
+	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms), errors.Is(err, msg.ErrTooManyFiles),
 		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable

@@ -75,6 +75,8 @@ func descriptions() map[string]described {
 		"GET /jobs/{job}/collect/{name}":         {summary: "A page of what a job collects, waiting for its first record for up to 30 s; the headers Bobbin-Epoch, Bobbin-Next and Bobbin-End say how to continue", query: []string{"cursor", "wait"}, binary: "application/octet-stream"},
 		"GET /programs":                          {summary: "The session's programs", answer: restapi.Programs{}},
 		"POST /programs":                         {summary: "Upload a program; the body is not read if the session already has the program that sha256 names", query: []string{"name", "sha256"}, binary: "application/octet-stream", answer: restapi.Program{}},
+		"GET /files/{file}":                      {summary: "A cached file for jobs to be submitted, by its SHA-256", answer: restapi.File{}},
+		"POST /files":                            {summary: "Upload a cached file; the body is not read if the session already has the file that sha256 names. A job names the file by its hash in graph.files, and must come within ten minutes", query: []string{"name", "sha256"}, binary: "application/octet-stream", answer: restapi.File{}},
 		"GET /drivers":                           {summary: "The programs that run beside the ApplicationMaster: those that /run has started, and those that plan", answer: restapi.Drivers{}},
 		"DELETE /drivers/{driver}":               {summary: "End a program that runs beside the ApplicationMaster, and wait for its end; its jobs continue", answer: restapi.Empty{}},
 		"GET /jars":                              {summary: "The session's programs, as Flink lists jars", answer: restapi.JarList{}},
@@ -118,7 +120,7 @@ func TestAnswersAreOfTheirShapes(t *testing.T) {
 	s := newServer(&fakeGateway{})
 	s.config.Session = &fakeSession{}
 	described := descriptions()
-	replace := strings.NewReplacer("{job}", string(failedID), "{program}", wordcountID, "{name}", "top", "{trigger}", "1", "{driver}", string(emptyID), "{$}", "")
+	replace := strings.NewReplacer("{job}", string(failedID), "{program}", wordcountID, "{file}", wordcountID, "{name}", "top", "{trigger}", "1", "{driver}", string(emptyID), "{$}", "")
 	for _, route := range s.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
 		if method != "GET" || route.access == modify {

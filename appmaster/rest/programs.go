@@ -31,6 +31,11 @@ type Session interface {
 	// hash may be "".
 	AddProgram(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error)
 	RemoveProgram(ctx context.Context, sha256 string) error
+	// File returns a cached file that need not be uploaded, by its hash.
+	File(ctx context.Context, sha256 string) (msg.ProgramDetails, error)
+	// AddFile adds a cached file for jobs to be submitted. If the session has a file with this hash, AddFile
+	// reads nothing.
+	AddFile(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error)
 	// PlanProgram runs a program until it has planned its first job.
 	PlanProgram(ctx context.Context, run ProgramRun) (jobgraph.JobGraph, error)
 	// RunProgram runs a program, and waits for its first job.
@@ -100,7 +105,7 @@ func (s *Server) sessionProgram(r *http.Request) (Session, string, error) {
 
 func parseProgram(text string) (string, error) {
 	if len(text) != 64 || strings.Trim(text, "0123456789abcdef") != "" {
-		return "", badRequest("%q is not a program's id: the id is the SHA-256 of the program, 64 hex digits in lower case", text)
+		return "", badRequest("%q is not the id of a program or a file: the id is its SHA-256, 64 hex digits in lower case", text)
 	}
 	return text, nil
 }
@@ -138,7 +143,7 @@ func (s *Server) addProgram(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	added, err := add(r, session, query.Get("name"), sha256, r.Body)
+	added, err := add(r, session.AddProgram, query.Get("name"), sha256, r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +173,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 		if part.FileName() == "" {
 			continue
 		}
-		added, err := add(r, session, part.FileName(), "", part)
+		added, err := add(r, session.AddProgram, part.FileName(), "", part)
 		if err != nil {
 			return nil, err
 		}
@@ -176,11 +181,15 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 	}
 }
 
-func add(r *http.Request, session Session, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+// add adds a program or a file to a session.
+func add(
+	r *http.Request, to func(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error),
+	name, sha256 string, content io.Reader,
+) (msg.ProgramDetails, error) {
 	if name == "" || name == "/" || name != path.Base(name) || strings.HasPrefix(name, ".") || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
-		return msg.ProgramDetails{}, badRequest("%q is not a name for a program: give the name of its file, for example ?name=wordcount", name)
+		return msg.ProgramDetails{}, badRequest("%q is not a name of a file: give the name, for example ?name=wordcount", name)
 	}
-	added, err := session.AddProgram(r.Context(), name, sha256, content)
+	added, err := to(r.Context(), name, sha256, content)
 	if cut := cutShort(err); cut != nil {
 		err = cut
 	}

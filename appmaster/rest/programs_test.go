@@ -20,6 +20,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -75,6 +76,17 @@ func (s *fakeSession) AddProgram(_ context.Context, name, sha256 string, content
 	}
 	s.added = append(s.added, fmt.Sprintf("%s %s %s", name, sha256, text))
 	return wordcount(), s.err
+}
+
+func (s *fakeSession) File(_ context.Context, sha256 string) (msg.ProgramDetails, error) {
+	if sha256 != wordcountID {
+		return msg.ProgramDetails{}, msg.ErrFileNotFound
+	}
+	return wordcount(), s.err
+}
+
+func (s *fakeSession) AddFile(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	return s.AddProgram(ctx, name, sha256, content)
 }
 
 func (s *fakeSession) RemoveProgram(_ context.Context, sha256 string) error {
@@ -217,6 +229,16 @@ func TestSessionsRefuse(t *testing.T) {
 		"the end of one by its name":     {"DELETE", "/drivers/wordcount", "", nil, 400, false},
 		"a run that somebody ends":       {"POST", run, "{}", msg.ErrDriverEnded, 409, true},
 		"an upload of a script":          {"POST", "/programs?name=wordcount", "#!", msg.ErrBadProgram, 400, true},
+		"a file":                         {"GET", "/files/" + wordcountID, "", nil, 200, false},
+		"an unknown file":                {"GET", "/files/" + unknownID, "", nil, 404, false},
+		"a file that is none":            {"GET", "/files/cities", "", nil, 400, false},
+		"an upload of a file":            {"POST", "/files?name=cities&sha256=" + wordcountID, "Rome", nil, 200, true},
+		"an upload of another file":      {"POST", "/files?name=cities&sha256=" + wordcountID, "Rome", msg.ErrBadFile, 400, true},
+		"an upload of a file too many":   {"POST", "/files?name=cities&sha256=" + wordcountID, "Rome", msg.ErrTooManyFiles, 503, true},
+		"an upload of a hidden file":     {"POST", "/files?name=.cities&sha256=" + wordcountID, "Rome", nil, 400, false},
+		"an upload of any file":          {"POST", "/files?name=cities", "Rome", nil, 400, false},
+		"a job of no file":               {"POST", "/jobs", good, msg.ErrFileNotFound, 404, true},
+		"a job of a file that is gone":   {"POST", "/jobs", good, cachedfiles.ErrNotFound, 400, true},
 		"a form that is none":            {"POST", "/jars/upload", "ELF", nil, 400, false},
 		"an end":                         {"DELETE", "/jars/" + wordcountID, "", nil, 200, true},
 		"an end while it runs":           {"DELETE", "/programs/" + wordcountID, "", msg.ErrProgramInUse, 409, true},

@@ -100,7 +100,7 @@ func TestThePageHasEachWordOfFlinks(t *testing.T) {
 		{yarnSection, "", "external-resources external-resource.* amount yarn.config-key driver-factory.class param.*"},
 		{yarnSection, "", "containerized.master.env.* containerized.taskmanager.env.* env.java.opts.* jobmanager.memory.process.size taskmanager.memory.process.size"},
 		{taskSection, "", "taskmanager.slot.timeout taskmanager.registration.timeout taskmanager.resource-id taskmanager.jvm-exit-on-oom io.tmp.dirs classloader.*"},
-		{taskSection, "", "task.cancellation.interval task.cancellation.timeout task.cancellation.timers.timeout"},
+		{taskSection, "", "pipeline.cached-files task.cancellation.interval task.cancellation.timeout task.cancellation.timers.timeout"},
 		{taskSection, "", "blob.server.port blob.client.connect.timeout blob.client.socket.timeout blob.service.ssl.enabled blob.storage.directory"},
 		{taskSection, "", "blob.fetch.retries blob.fetch.num-concurrent blob.fetch.backlog blob.service.cleanup.interval blob.offload.minsize"},
 	} {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -175,15 +178,27 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID, spec resourcema
 
 // execute runs a TaskExecutor.
 func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec, roles taskexecutor.Connector, hosts taskexecutor.HostStarter) error {
+	copies := filepath.Join(os.TempDir(), "bobbin-"+ids.Random())
+	defer os.RemoveAll(copies) // the executor has removed what it has copied
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: id, Node: loopback, Slots: spec.Slots, VCores: spec.VCores,
 		Programs: map[string]string{programHash: ""},
 		Options:  taskexecutor.OptionsFrom(d.options.Config),
 	}, taskexecutor.Environment{
 		Roles: roles, Hosts: hosts, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
+		Artifacts: taskexecutor.DiskArtifacts{
+			Open: func(msg.Secret) (taskexecutor.Files, error) { return shared{d.options.FileSystem}, nil },
+			Dirs: []string{copies}, InPlace: true,
+		},
 	})
 	if err != nil {
 		return err
 	}
 	return executor.Run(ctx)
 }
+
+// shared is the file system of the cluster's caller, who closes it.
+type shared struct{ filesystem.FileSystem }
+
+// Close does nothing.
+func (shared) Close() error { return nil }

@@ -32,10 +32,14 @@ func (r application) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	cached, err := client.FindCachedFiles(ctx, r.Config)
+	if err != nil {
+		return err
+	}
 	return r.withYARN(ctx, func(on *client.Cluster) error {
 		app, err := (&witness{Journal: r.Journal}).deploy(ctx, on, client.Deployment{
 			Mode: launch.Application, Name: found.Name, Config: r.Config, Bobbin: bobbin, Program: found, Arguments: r.Arguments,
-			Attached: r.attached,
+			Files: cached, Attached: r.attached,
 		})
 		if err != nil {
 			return err

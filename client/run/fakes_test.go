@@ -191,7 +191,7 @@ func targetOn(t *testing.T, cluster *client.Cluster, out io.Writer) *perJob {
 		Journal: NewJournal(out, time.Now(), false),
 	}
 	target := &perJob{Request: r, witness: witness{Journal: r.Journal}, on: cluster}
-	if err := target.inspect(); err != nil {
+	if err := target.inspect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return target

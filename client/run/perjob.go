@@ -26,6 +26,7 @@ type perJob struct {
 	on      *client.Cluster
 	bobbin  client.Executable
 	program program.Program
+	files   client.CachedFiles
 
 	app   *client.Application // nil: the job is not submitted yet
 	graph *jobgraph.JobGraph
@@ -36,15 +37,15 @@ func (t *perJob) run(ctx context.Context) error {
 	return t.withYARN(ctx, func(on *client.Cluster) error {
 		defer t.Finish() // an error begins on a new line
 		t.on = on
-		if err := t.inspect(); err != nil {
+		if err := t.inspect(ctx); err != nil {
 			return err
 		}
 		return t.drive(ctx, t.program.Path, t)
 	})
 }
 
-// inspect reads both binaries in parallel.
-func (t *perJob) inspect() error {
+// inspect reads both binaries and the cached files in parallel.
+func (t *perJob) inspect(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() (err error) {
 		t.bobbin, err = client.Binary(t.Executable, t.Config)
@@ -52,6 +53,10 @@ func (t *perJob) inspect() error {
 	})
 	group.Go(func() (err error) {
 		t.program, err = program.Inspect(t.Program, program.Native())
+		return err
+	})
+	group.Go(func() (err error) {
+		t.files, err = client.FindCachedFiles(ctx, t.Config)
 		return err
 	})
 	return group.Wait()
@@ -63,7 +68,7 @@ func (t *perJob) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running
 	}
 	app, err := t.witness.deploy(ctx, t.on, client.Deployment{
 		Mode: launch.PerJob, Name: graph.Name, Config: t.Config, Graph: *graph,
-		Program: client.Executable{Program: t.program}, Bobbin: t.bobbin, Attached: t.attached,
+		Program: client.Executable{Program: t.program}, Bobbin: t.bobbin, Files: t.files, Attached: t.attached,
 	})
 	if err != nil {
 		return nil, err

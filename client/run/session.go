@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync/atomic"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -21,8 +23,9 @@ type session struct {
 	Request
 	site    Site
 	program program.Program
+	files   client.CachedFiles
 
-	ready   chan struct{} // closed when the session has the program, or bring has failed
+	ready   chan struct{} // closed when the session has the program and the files, or bring has failed
 	failure error         // of bring; read once ready is closed
 	// reached is the ApplicationMaster that has the program, or its successor; nil if none was reached. It is
 	// used once ready is closed.
@@ -55,6 +58,10 @@ func (s *session) runOn(ctx context.Context, on *client.Cluster) (err error) {
 	if s.program, err = program.Inspect(s.Program, program.Native()); err != nil {
 		return err
 	}
+	if err = s.findFiles(ctx, on); err != nil {
+		return err
+	}
+	s.adviseShipped()
 	if s.site, err = s.Find(ctx, on); err != nil {
 		return err
 	}
@@ -63,7 +70,29 @@ func (s *session) runOn(ctx context.Context, on *client.Cluster) (err error) {
 	return s.drive(ctx, s.program.Path, s)
 }
 
-// open starts to bring the program to the session, while the driver plans. end stops that, waits for it, and
+// findFiles finds the job's cached files. The session checks those on the cluster's file systems when it gets the
+// job. If this machine can reach them, it looks for them before anything is uploaded.
+func (s *session) findFiles(ctx context.Context, on *client.Cluster) (err error) {
+	if s.files, err = client.FindCachedFiles(ctx, s.Config); err != nil || on == nil {
+		return err
+	}
+	_, err = cachedfiles.Find(ctx, on.Files, s.files.Named)
+	if errors.Is(err, fs.ErrPermission) { // jobs run as the session's owner
+		return nil
+	}
+	return err
+}
+
+// adviseShipped warns of options whose files go to the containers of a new cluster.
+func (s *session) adviseShipped() {
+	for _, key := range []config.StringKey{config.YarnShipFiles, config.YarnShipArchives} {
+		if s.Config.IsSet(key) {
+			s.Line("%s has no effect: the session runs already; %s brings files to the tasks of a job", key, config.PipelineCachedFiles)
+		}
+	}
+}
+
+// open starts to bring the program and the cached files to the session, while the driver plans. end stops that, waits for it, and
 // closes the connections.
 func (s *session) open(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -81,7 +110,8 @@ func (s *session) open(ctx context.Context) (end func()) {
 	}
 }
 
-// bring uploads the program to the session, unless the session has it.
+// bring uploads the program and the cached files of this machine to the session, except those that the session
+// has.
 func (s *session) bring(ctx context.Context) error {
 	reached, err := s.site.Reach(ctx)
 	if err != nil {
@@ -89,17 +119,36 @@ func (s *session) bring(ctx context.Context) error {
 	}
 	s.reached = reached
 	s.done("session reached")
-	has, err := reached.HasProgram(ctx, s.program.SHA256)
+	return s.uploadAll(ctx)
+}
+
+// uploadAll uploads the program and the cached files of this machine, except those that the session has.
+func (s *session) uploadAll(ctx context.Context) error {
+	err := s.upload(ctx, client.Programs, client.Upload{Path: s.program.Path, Name: s.program.Name, SHA256: s.program.SHA256, Size: s.program.Size})
+	if err != nil {
+		return fmt.Errorf("bring program %s to %s: %w", s.program.Name, s.site, err)
+	}
+	for _, f := range s.files.Local {
+		if err := s.upload(ctx, client.Files, client.Upload{Path: f.Path, Name: f.Name, SHA256: f.SHA256, Size: f.Size}); err != nil {
+			return fmt.Errorf("bring cached file %s to %s: %w", f.Path, s.site, err)
+		}
+	}
+	return nil
+}
+
+// upload uploads a program or a file, unless the session has it.
+func (s *session) upload(ctx context.Context, to client.Uploads, u client.Upload) error {
+	has, err := s.reached.Has(ctx, to, u.SHA256)
 	if err != nil || has {
 		return err
 	}
 	var read atomic.Bool // another client may upload it at the same time
-	err = reached.UploadProgram(ctx, s.program, func(done int64) {
+	err = s.reached.Upload(ctx, to, u, func(done int64) {
 		read.Store(true)
-		s.uploading(s.program.Name, done, s.program.Size)
+		s.uploading(u.Name, done, u.Size)
 	})
 	if err == nil && read.Load() {
-		s.done("uploaded " + s.program.Name)
+		s.done("uploaded " + u.Name)
 	}
 	return err
 }
@@ -111,8 +160,9 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 		return nil, context.Cause(ctx)
 	}
 	if s.failure != nil {
-		return nil, s.explain(ctx, fmt.Errorf("bring program %s to %s: %w", s.program.Name, s.site, s.failure))
+		return nil, s.explain(ctx, s.failure)
 	}
+	graph.Files = s.files.Named
 	job := restapi.JobSubmission{
 		Graph: *graph, Attached: s.attached,
 		Program: restapi.ProgramID{Name: s.program.Name, SHA256: s.program.SHA256},
@@ -136,19 +186,27 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	}, nil
 }
 
-// hand submits a job. If the last ApplicationMaster is gone, it submits to the present one.
+// hand submits a job. If the last ApplicationMaster is gone, it submits to the present one. If the session does
+// not have the job's program or files any more, it uploads them again.
 func (s *session) hand(ctx context.Context, job *client.Submission) error {
 	err := job.Bring(ctx, s.reached)
-	if !client.Gone(err) || ctx.Err() != nil {
-		return err
+	if client.Gone(err) && ctx.Err() == nil {
+		reached, failed := s.site.Reach(ctx)
+		if failed != nil {
+			return errors.Join(err, failed)
+		}
+		s.reached.Close()
+		s.reached = reached
+		err = job.Bring(ctx, reached)
 	}
-	reached, failed := s.site.Reach(ctx)
-	if failed != nil {
-		return errors.Join(err, failed)
+	if client.NotFound(err) && ctx.Err() == nil {
+		// The session has forgotten the program or a file that no job used, or its ApplicationMaster is another.
+		if failed := s.uploadAll(ctx); failed != nil {
+			return errors.Join(err, failed)
+		}
+		err = job.Bring(ctx, s.reached)
 	}
-	s.reached.Close()
-	s.reached = reached
-	return job.Bring(ctx, reached)
+	return err
 }
 
 // explain returns the interruption instead of err, if there was one.

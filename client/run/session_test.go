@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +18,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // supplying is a master with two slots; each new TaskExecutor has 1 GB and two more.
@@ -63,5 +69,107 @@ func TestAnInputWithoutFilesIsWarnedOf(t *testing.T) {
 	graph := jobgraph.JobGraph{Name: "words", Vertices: []jobgraph.Vertex{{Name: "read text", Source: true}}}
 	if _, _, err := r.execute(t.Context(), nil, &graph); !errors.Is(err, errNotTaken) || !strings.HasPrefix(out.String(), "warning: job words reads nothing in read text: ") {
 		t.Errorf("%v, printed %q", err, out.String())
+	}
+}
+
+// forgetful is a session that forgets files.
+type forgetful struct {
+	rest.Gateway
+	rest.Session
+
+	has       map[string]string // name by hash
+	uploads   []string
+	submitted []restapi.JobSubmission
+}
+
+func (f *forgetful) find(sha256 string, missing error) (msg.ProgramDetails, error) {
+	if f.has[sha256] == "" {
+		return msg.ProgramDetails{}, missing
+	}
+	return msg.ProgramDetails{}, nil
+}
+
+func (f *forgetful) add(name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	text, err := io.ReadAll(content)
+	f.has[sha256] = name
+	f.uploads = append(f.uploads, name+" "+strconv.Itoa(len(text)))
+	return msg.ProgramDetails{}, err
+}
+
+func (f *forgetful) Program(_ context.Context, sha256 string) (msg.ProgramDetails, error) {
+	return f.find(sha256, msg.ErrProgramNotFound)
+}
+
+func (f *forgetful) File(_ context.Context, sha256 string) (msg.ProgramDetails, error) {
+	return f.find(sha256, msg.ErrFileNotFound)
+}
+
+func (f *forgetful) AddProgram(_ context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	return f.add(name, sha256, content)
+}
+
+func (f *forgetful) AddFile(_ context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	return f.add(name, sha256, content)
+}
+
+func (f *forgetful) SubmitJob(_ context.Context, job restapi.JobSubmission) error {
+	for _, file := range job.Graph.Files {
+		if file.SHA256 != "" && f.has[file.SHA256] == "" {
+			return msg.ErrFileNotFound
+		}
+	}
+	f.submitted = append(f.submitted, job)
+	return nil
+}
+
+// TestCachedFilesGoWithTheProgram would catch a job whose file is not uploaded, one whose file is uploaded again for
+// each job, and a program with several jobs that fails because the session has forgotten a file between two of them.
+func TestCachedFilesGoWithTheProgram(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cities.csv"), []byte("Rome"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.New(config.Layer{Source: "test", Values: map[string]string{
+		"pipeline.cached-files": "name:cities,path:" + dir + "/cities.csv;name:zones,path:hdfs:///zones",
+		"yarn.ship-files":       "a;b",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &forgetful{has: make(map[string]string)}
+	access := resttest.Serve(t, g, rest.Config{Session: g})
+	var out bytes.Buffer
+	s := &session{
+		Request: Request{Config: c, Journal: NewJournal(&out, time.Now(), false)}, site: &elsewhere{access: access},
+		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
+	}
+	if err := s.findFiles(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s.adviseShipped()
+	if !strings.Contains(out.String(), "yarn.ship-files has no effect: the session runs already; pipeline.cached-files brings files to the tasks of a job") {
+		t.Errorf("printed %q", out.String())
+	}
+	end := s.open(t.Context())
+	for range 3 {
+		if _, err := s.submit(t.Context(), &jobgraph.JobGraph{Name: "words"}); err != nil {
+			t.Fatal(err)
+		}
+		if len(g.submitted) == 2 {
+			for sha256, name := range g.has {
+				if name == "cities.csv" {
+					delete(g.has, sha256)
+				}
+			}
+		}
+	}
+	end()
+	if len(g.uploads) != 3 || g.uploads[1] != "cities.csv 4" || g.uploads[2] != "cities.csv 4" {
+		t.Errorf("uploads are %q", g.uploads)
+	}
+	for _, job := range g.submitted {
+		if f := job.Graph.Files; len(f) != 2 || f[0].Name != "cities" || f[0].SHA256 == "" || f[1].URI != "hdfs:///zones" {
+			t.Errorf("submitted %+v", f)
+		}
 	}
 }

@@ -27,7 +27,7 @@ func TestAJobThatCanHardlyFitIsToldSoAndSubmitted(t *testing.T) {
 		var out bytes.Buffer
 		r := Request{Program: job, Executable: bobbin, Journal: NewJournal(&out, time.Now(), false)}
 		target := perJob{Request: r, witness: witness{Journal: r.Journal}, on: cluster}
-		if err := target.inspect(); err != nil {
+		if err := target.inspect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got, err := target.submit(t.Context(), &jobgraph.JobGraph{Name: "words", Vertices: []jobgraph.Vertex{{Parallelism: slots}}})

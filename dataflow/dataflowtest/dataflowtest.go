@@ -39,6 +39,8 @@ type Options struct {
 	// Stdout receives the output of print sinks, one Write at a time. The default
 	// is the test's log.
 	Stdout io.Writer
+	// CachedFiles are the paths of the job's cached files, by name (Subtask.CachedFile).
+	CachedFiles map[string]string
 	// Config holds further options by Flink's names.
 	Config map[string]string
 }

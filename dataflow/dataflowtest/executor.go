@@ -209,6 +209,10 @@ func (s *subtask) Collect(_ context.Context, records []byte) error {
 	return s.Collected(s.Graph.Vertices[s.vertex].Collect, 0, records)
 }
 
+func (s *subtask) CachedFile(name string) (string, error) {
+	return operator.CachedFiles(s.options.CachedFiles).Path(name)
+}
+
 func (s *subtask) Counter(name string) *operator.Counter {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // ErrInvalid is wrapped by every error of Validate.
@@ -23,7 +24,7 @@ func sortEdges(edges []Edge, end func(Edge) (VertexID, int)) {
 }
 
 // ComputeDigest returns the digest of the graph's shape: SHA-256 in lower-case hex. It
-// leaves out splits, outputs, config, arguments, the name shown to users, and the resources of groups.
+// leaves out splits, outputs, files, config, arguments, the name shown to users, and the resources of groups.
 func (g *JobGraph) ComputeDigest() string {
 	type vertex struct {
 		Operators   []string
@@ -73,6 +74,9 @@ func (g *JobGraph) Validate() error {
 		return fmt.Errorf("%w: %d vertices and %d edges, a job has at most %d and %d: divide the job",
 			ErrInvalid, len(g.Vertices), len(g.Edges), MaxVertices, MaxEdges)
 	}
+	if err := g.validateFiles(); err != nil {
+		return err
+	}
 	inputs, err := g.validateEdges()
 	if err != nil {
 		return err
@@ -109,6 +113,41 @@ func (g *JobGraph) Validate() error {
 		return fmt.Errorf("%w: digest %s does not match the graph's %s", ErrInvalid, g.Digest, digest)
 	}
 	return nil
+}
+
+// Bounds of a cached file, in bytes.
+const (
+	maxFileName = 1 << 8
+	maxFileURI  = 1 << 12
+)
+
+// validateFiles checks the cached files. A file without a URI must have a hash, by which the session
+// finds it.
+func (g *JobGraph) validateFiles() error {
+	if len(g.Files) > MaxFiles {
+		return fmt.Errorf("%w: %d cached files, a job has at most %d: pack several files into one", ErrInvalid, len(g.Files), MaxFiles)
+	}
+	names := make(map[string]bool, len(g.Files))
+	for _, f := range g.Files {
+		switch {
+		case f.Name == "" || len(f.Name) > maxFileName:
+			return fmt.Errorf("%w: the name of a cached file has %d bytes, want 1 to %d", ErrInvalid, len(f.Name), maxFileName)
+		case names[f.Name]:
+			return fmt.Errorf("%w: two cached files are named %q", ErrInvalid, f.Name)
+		case len(f.URI) > maxFileURI || f.URI == "" && f.SHA256 == "":
+			return fmt.Errorf("%w: cached file %q has no hash, and a URI of %d bytes, want 1 to %d", ErrInvalid, f.Name, len(f.URI), maxFileURI)
+		case f.SHA256 != "" && !isHash(f.SHA256):
+			return fmt.Errorf("%w: cached file %q has a SHA-256 of %d bytes, want 64 hex digits in lower case", ErrInvalid, f.Name, len(f.SHA256))
+		case f.Size < 0:
+			return fmt.Errorf("%w: cached file %q has %d bytes", ErrInvalid, f.Name, f.Size)
+		}
+		names[f.Name] = true
+	}
+	return nil
+}
+
+func isHash(text string) bool {
+	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // validateEdges checks the edges, and that each vertex's inputs and outputs have the

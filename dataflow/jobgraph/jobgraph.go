@@ -19,6 +19,8 @@ const (
 	// MaxVertices and MaxEdges bound the graph itself, because the roles often iterate over it.
 	MaxVertices = 1 << 12
 	MaxEdges    = 1 << 14
+	// MaxFiles bounds the cached files, of which each worker makes a copy.
+	MaxFiles = 1 << 8
 )
 
 // JobGraph is a planned job.
@@ -36,9 +38,27 @@ type JobGraph struct {
 	// Config holds the options that were in force when the job was planned
 	// (restart-strategy.*, parallelism.default, …), as text under Flink's names.
 	Config map[string]string `json:"config,omitempty"`
+	// Files are the job's cached files (pipeline.cached-files), by name.
+	Files []CachedFile `json:"files,omitempty"`
 	// Digest identifies vertices, edges, types, groups and parallelism; see ComputeDigest. From the same
 	// arguments, two processes with the same digest build the same tasks.
 	Digest string `json:"digest"`
+}
+
+// CachedFile is a file that each task of the job finds on its worker (an entry of Flink's
+// DistributedCache).
+type CachedFile struct {
+	Name string `json:"name"` // by which the tasks ask for it
+	// URI is the file's place on the file systems of the cluster. "": the file is in the cache of
+	// the session that takes the job, which knows the place by the hash.
+	URI string `json:"uri,omitempty"`
+	// SHA256 is the hash of the content, in lower-case hex. "": size and time identify the file,
+	// and it is an error if they change.
+	SHA256  string `json:"sha256,omitempty"`
+	Size    int64  `json:"size"`           // bytes
+	ModTime int64  `json:"time,omitempty"` // in ms since 1970; 0 with SHA256
+	// Executable says that the tasks may execute the file.
+	Executable bool `json:"executable,omitempty"`
 }
 
 // VertexID is a vertex's index in JobGraph.Vertices. The vertices are in topological order: every

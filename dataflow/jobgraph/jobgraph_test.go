@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -148,6 +149,23 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		"co-location with itself":  func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 1}} },
 		"co-location with nothing": func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 3}} },
 		"collecting in parallel":   func(g *jobgraph.JobGraph) { g.Vertices[1].Collect = "words" },
+		"too many files": func(g *jobgraph.JobGraph) {
+			for i := range jobgraph.MaxFiles + 1 {
+				g.Files = append(g.Files, jobgraph.CachedFile{Name: strconv.Itoa(i), URI: "hdfs://ns/x"})
+			}
+		},
+		"a file without a name":  func(g *jobgraph.JobGraph) { g.Files = []jobgraph.CachedFile{{URI: "hdfs://ns/x"}} },
+		"a file without a place": func(g *jobgraph.JobGraph) { g.Files = []jobgraph.CachedFile{{Name: "x"}} },
+		"a file with a long place": func(g *jobgraph.JobGraph) {
+			g.Files = []jobgraph.CachedFile{{Name: "x", URI: "hdfs://ns/" + strings.Repeat("x", 1<<12)}}
+		},
+		"a file with another hash": func(g *jobgraph.JobGraph) { g.Files = []jobgraph.CachedFile{{Name: "x", SHA256: "../x"}} },
+		"a file that is too short": func(g *jobgraph.JobGraph) {
+			g.Files = []jobgraph.CachedFile{{Name: "x", URI: "hdfs://ns/x", Size: -1}}
+		},
+		"two files of one name": func(g *jobgraph.JobGraph) {
+			g.Files = []jobgraph.CachedFile{{Name: "x", URI: "hdfs://ns/x"}, {Name: "x", URI: "hdfs://ns/y"}}
+		},
 		"collecting two as one": func(g *jobgraph.JobGraph) {
 			one := jobgraph.Vertex{Parallelism: 1, Source: true, Collect: "words"}
 			g.Vertices = append(g.Vertices, one, one)

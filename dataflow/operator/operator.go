@@ -61,6 +61,9 @@ type Subtask interface {
 	// Counter returns the job's counter of this name, which is summed over
 	// subtasks. Look it up once, not per record.
 	Counter(name string) *Counter
+	// CachedFile returns the path of the job's cached file of this name on this
+	// machine; see CachedFiles.Path.
+	CachedFile(name string) (path string, err error)
 	// Memory is the number of bytes that this subtask's operators may use for
 	// their state and buffers.
 	Memory() int64

@@ -10,6 +10,9 @@ import (
 type Args struct {
 	Logs   []string
 	Output string
+	// Without names a cached file with the hosts whose requests are left out, one on
+	// each line; "": none.
+	Without string
 }
 
 // Report reads the access logs of web servers. It writes the bytes sent to each
@@ -18,6 +21,9 @@ type Args struct {
 var Report = dataflow.Job("accesslog", func(p *dataflow.Plan, a Args) error {
 	lines := dataflow.ReadText(p, a.Logs...)
 	requests := dataflow.FlatMapWith(lines, newParser, dataflow.Named("parse"), dataflow.CountAs("requests"))
+	if a.Without != "" {
+		requests = dataflow.FlatMapWith(requests, without(a.Without), dataflow.Named("leave out"))
+	}
 
 	sent := dataflow.Sum(dataflow.KeyBy(requests, hostOf), bytesOf)
 	dataflow.WriteText(sent, a.Output+"/hosts", func(dst []byte, host dataflow.KV[string, int64]) []byte {

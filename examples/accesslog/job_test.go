@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +75,21 @@ func check(t *testing.T, files *dataflowtest.Files, result *dataflow.Result) {
 	}
 	if got := result.Counters; got["requests"] != 8 || got["malformed"] != 2 {
 		t.Errorf("counters %v, want 8 requests and 2 malformed lines", got)
+	}
+}
+
+// TestHostsAreLeftOut would catch a job that does not read its cached file.
+func TestHostsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	list := filepath.Join(t.TempDir(), "robots")
+	if err := os.WriteFile(list, []byte("10.0.0.1\n10.0.0.3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := dataflowtest.NewFiles(map[string]string{"/logs/1": log})
+	dataflowtest.Run(t, Report, Args{Logs: []string{"/logs"}, Output: "/out", Without: "robots"},
+		dataflowtest.Options{FileSystem: files, CachedFiles: map[string]string{"robots": list}})
+	if got, want := files.Files()["/out/hosts/part-00000"], "10.0.0.2\t7\n"; got != want {
+		t.Errorf("hosts are %q, want %q", got, want)
 	}
 }
 

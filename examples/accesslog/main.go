@@ -2,7 +2,10 @@
 // outputs, a type of its own, counters, and a result that the driver collects.
 // docs/write-a-job.md explains it.
 //
-//	accesslog OUTPUT LOGS
+//	accesslog [-without NAME] OUTPUT LOGS
+//
+// With -without it leaves out the hosts that are listed in the cached file NAME
+// (option pipeline.cached-files).
 //
 // job.go holds the job, request.go its type.
 package main
@@ -11,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 
@@ -22,11 +26,16 @@ func main() { bobbin.Main(drive) }
 
 // drive is the driver. It runs once, in any mode.
 func drive(ctx context.Context, env *dataflow.Env) error {
-	args := env.Args()
-	if len(args) < 2 {
-		return errors.New("usage: accesslog OUTPUT LOGS")
+	flags := flag.NewFlagSet("accesslog", flag.ContinueOnError)
+	without := flags.String("without", "", "leave out the hosts in the cached file `NAME`")
+	if err := flags.Parse(env.Args()); err != nil {
+		return err
 	}
-	result, err := env.Execute(ctx, Report, Args{Output: args[0], Logs: args[1:]})
+	args := flags.Args()
+	if len(args) < 2 {
+		return errors.New("usage: accesslog [-without NAME] OUTPUT LOGS")
+	}
+	result, err := env.Execute(ctx, Report, Args{Output: args[0], Logs: args[1:], Without: *without})
 	if err != nil || result.Detached {
 		return err
 	}

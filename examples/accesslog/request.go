@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +36,26 @@ func newParser(s dataflow.Subtask) func(line []byte, emit func(Request)) {
 			emit(request)
 		} else {
 			malformed.Add(1)
+		}
+	}
+}
+
+// without makes functions that leave out the requests of the hosts in a cached file.
+func without(name string) func(dataflow.Subtask) func(r Request, emit func(Request)) {
+	return func(s dataflow.Subtask) func(r Request, emit func(Request)) {
+		path, err := s.CachedFile(name)
+		if err != nil {
+			panic(err)
+		}
+		list, err := os.ReadFile(path)
+		if err != nil {
+			panic(err)
+		}
+		hosts := strings.Fields(string(list))
+		return func(r Request, emit func(Request)) {
+			if !slices.Contains(hosts, r.Host) {
+				emit(r)
+			}
 		}
 	}
 }

@@ -157,6 +157,7 @@ const (
 	LocalTaskManagers              IntKey      = "local.number-taskmanager"
 	TaskManagerSlotTimeout         DurationKey = "taskmanager.slot.timeout"
 	TaskManagerRegistrationTimeout DurationKey = "taskmanager.registration.timeout"
+	PipelineCachedFiles            StringKey   = "pipeline.cached-files"
 	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
 	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
 )
@@ -200,6 +201,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ShutdownOnAttachedExit, Default: "false", Origin: flink, Doc: "Whether a followed job ends with its client, however the client ends. The flag `-sae`."},
 	{Key: ShutdownOnFinish, Default: "true", Origin: flink, Doc: "Whether the cluster of `run-application` ends with its program and the program's jobs. If not, it stays until you stop it."},
 	{Key: ParallelismDefault, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Parallelism of operators that set none. The flag `-p`."},
+	{Key: PipelineCachedFiles, Origin: flink, Doc: "Files that each task of the job finds on its worker, separated by `;`: `name:cities,path:hdfs:///data/cities.csv;name:tool,path:/usr/local/bin/tool,executable:true`. A path without a scheme, or with `file:`, is on the machine that submits the job; it is uploaded once. `Subtask.CachedFile` gives a task the path of its copy. Quote a path that contains `,` or `;`."},
 	{Key: BufferTimeout, Default: "100 ms", Range: Range{Least: "1 ms"}, Origin: flink, Doc: "Longest time before a partly filled buffer is sent."},
 
 	{Section: "The application in YARN", Key: YarnApplicationID, Origin: flink, Doc: "The application for commands such as `list` and `cancel`, and the session for `run -t yarn-session`. The flag `-id`. If it is not set, the properties file names the session that was started last."},
@@ -250,7 +252,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: JobManagerOverheadMax, Origin: flink + ": 1g", Doc: "Largest size of that part. Not set: no limit."},
 	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint. 0: any port."},
 	{Key: RESTMaxContentLength, Default: "100m", Range: Range{Above: "0"}, Origin: flink, Doc: "Largest body of a REST request, except for programs; mainly for submitted jobs. The ApplicationMaster's memory also limits it."},
-	{Key: RESTMaxProgramSize, Default: "1g", Range: Range{Above: "0"}, Origin: ours, Doc: "Largest program that can be uploaded to a session."},
+	{Key: RESTMaxProgramSize, Default: "1g", Range: Range{Above: "0"}, Origin: ours, Doc: "Largest program or cached file that can be uploaded to a session."},
 	{Key: RESTAsyncStoreDuration, Default: "5 min", Origin: flink, Doc: "How long the REST endpoint keeps the result of an asynchronous operation."},
 	{Key: RESTAccessFile, Origin: ours, Doc: "Access file on this machine for a running cluster, from `bobbin session access`. With it, commands need no YARN. They use its cluster unless they name another. `-m` overrides the REST address in the file."},
 	{Key: RESTProxyChanges, Default: "false", Origin: ours, Doc: "Whether users may change something through YARN's web proxy, if the proxy knows them by Kerberos and the ACLs name them. To a browser, the pages of all applications behind the proxy are one site. So each of these pages can then do what the user who looks at it may do."},

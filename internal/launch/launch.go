@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -178,6 +179,8 @@ type Staged struct {
 	Job   *Job   // of a per-job cluster; otherwise nil
 	// Shipped are files for all containers.
 	Shipped []Shipped `json:",omitempty"`
+	// Files are the cached files of an application's jobs. The graph of a per-job cluster has its own.
+	Files []jobgraph.CachedFile `json:",omitempty"`
 }
 
 // Job is the job of a per-job cluster.

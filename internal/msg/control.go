@@ -24,7 +24,8 @@ type StartHost struct {
 	User         string // on an open cluster
 	Tokens       Secret // for HDFS, as creds.Credentials.Marshal gives them; nil: none. See UpdateTokens
 	Certificates Certificates
-	Memory       memory.Slot // of all slots of the job on this worker
+	Files        map[string]string // path of each cached file of the job, by name
+	Memory       memory.Slot       // of all slots of the job on this worker
 	LocalDirs    []string
 	LogDir       string
 	LogLevel     string // of the host's own log

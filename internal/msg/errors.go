@@ -34,6 +34,15 @@ var (
 	// ErrBadProgram says that a file is no program that can run, or that the program
 	// cannot plan a job.
 	ErrBadProgram = errors.New("bad program")
+	// ErrFileNotFound says that the cluster does not have this cached file.
+	ErrFileNotFound = errors.New("cached file not found")
+	// ErrFileInUse says that a job with this cached file runs.
+	ErrFileInUse = errors.New("cached file is in use")
+	// ErrTooManyFiles says that the cluster has reached its limit of cached files of running
+	// jobs.
+	ErrTooManyFiles = errors.New("too many cached files")
+	// ErrBadFile says that a file is not the one with the expected hash.
+	ErrBadFile = errors.New("bad file")
 	// ErrDriverNotFound says that no program with this id runs beside the master.
 	ErrDriverNotFound = errors.New("no such program runs")
 	// ErrDriverEnded says that a program was ended before it executed its job.

@@ -40,6 +40,8 @@ type JobSpec struct {
 	// Parallelism is the default parallelism of the plan.
 	Parallelism int
 	Config      map[string]string
+	// Files are the files that the worker copies before it tells the host its job.
+	Files []jobgraph.CachedFile
 }
 
 // OfferSlots offers granted slots to their JobMaster.

@@ -21,6 +21,14 @@ type Programs struct {
 	Programs []Program `json:"programs"`
 }
 
+// File is a cached file for jobs to be submitted: the answer to GET /files/{file} and POST /files.
+type File struct {
+	ID       string `json:"id"` // SHA-256, lower-case hex
+	Name     string `json:"name"`
+	Size     int64  `json:"size"` // bytes
+	Uploaded int64  `json:"uploaded"`
+}
+
 // RunRequest is the body of POST /programs/{program}/run and …/plan; Flink's JarRunRequestBody
 // without the fields for Java.
 type RunRequest struct {

@@ -89,12 +89,14 @@ func (a *Area) referred(ctx context.Context, sha256 string) (bool, error) {
 
 // refs adds the hashes of the cache entries that an application uses.
 func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error {
-	held, err := (&Running{area: a, dir: dir}).Holds(ctx)
-	if err != nil {
-		return err
-	}
-	for _, sha256 := range held {
-		used[sha256] = true
+	for _, records := range []string{heldDir, heldFilesDir} {
+		held, err := (&Running{area: a, dir: dir, held: records}).Holds(ctx)
+		if err != nil {
+			return err
+		}
+		for _, sha256 := range held {
+			used[sha256] = true
+		}
 	}
 	file, err := a.fs.Open(ctx, dir+"/"+launch.RefsFile)
 	if errors.Is(err, fs.ErrNotExist) { // the application has ended meanwhile

@@ -17,8 +17,13 @@ import (
 
 // heldDir is a directory in an application's directory. It has an empty file for each cache entry
 // that the application has begun to use while it runs. The file's name is the entry's hash. A file
-// appears and disappears atomically; a list would have to be rewritten.
-const heldDir = launch.RefsFile + ".d"
+// appears and disappears atomically; a list would have to be rewritten. heldFilesDir is such a
+// directory for cached files of jobs, which may be released while a program with the same content
+// is used.
+const (
+	heldDir      = launch.RefsFile + ".d"
+	heldFilesDir = launch.RefsFile + ".files"
+)
 
 // Entry is a file in the cache.
 type Entry struct {
@@ -32,6 +37,7 @@ type Entry struct {
 type Running struct {
 	area *Area
 	dir  string
+	held string // heldDir or heldFilesDir
 }
 
 // Resume returns the cache use of the application with this directory (Dir). Files get that many
@@ -39,13 +45,17 @@ type Running struct {
 func Resume(fsys FileSystem, dir string, replication int, names ids.Source) *Running {
 	area := areaOf(fsys, dir)
 	area.replication, area.Names = replication, names
-	return &Running{area: area, dir: dir}
+	return &Running{area: area, dir: dir, held: heldDir}
 }
+
+// Files returns the same application's use of the cache for cached files of jobs. It has records of
+// its own: an entry stays while either holds it.
+func (r *Running) Files() *Running { return &Running{area: r.area, dir: r.dir, held: heldFilesDir} }
 
 // Hold records that the application uses an entry. If the entry exists, it stays from then on. Look
 // for it only after Hold.
 func (r *Running) Hold(ctx context.Context, sha256 string) error {
-	err := r.area.write(ctx, r.held(sha256), filesystem.MakeParents, 0o600, strings.NewReader(""))
+	err := r.area.write(ctx, r.record(sha256), filesystem.MakeParents, 0o600, strings.NewReader(""))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("hold %s in the cache: %w", sha256, err)
 	}
@@ -54,7 +64,7 @@ func (r *Running) Hold(ctx context.Context, sha256 string) error {
 
 // Holds returns the hashes of the entries that the application holds.
 func (r *Running) Holds(ctx context.Context) ([]string, error) {
-	files, err := r.area.fs.List(ctx, r.dir+"/"+heldDir)
+	files, err := r.area.fs.List(ctx, r.dir+"/"+r.held)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -71,7 +81,7 @@ func (r *Running) Holds(ctx context.Context) ([]string, error) {
 // Release records that the application no longer uses an entry, and removes the entry if no other
 // application uses it.
 func (r *Running) Release(ctx context.Context, sha256 string) error {
-	err := r.area.fs.RemoveAll(ctx, r.held(sha256))
+	err := r.area.fs.RemoveAll(ctx, r.record(sha256))
 	if err == nil {
 		_, err = r.area.evict(ctx, sha256)
 	}
@@ -81,7 +91,7 @@ func (r *Running) Release(ctx context.Context, sha256 string) error {
 	return nil
 }
 
-func (r *Running) held(sha256 string) string { return r.dir + "/" + heldDir + "/" + sha256 }
+func (r *Running) record(sha256 string) string { return r.dir + "/" + r.held + "/" + sha256 }
 
 // Find looks for an entry. The error is fs.ErrNotExist if there is none, and ErrExposed if other
 // users could have put it there. An entry that is not held may disappear at any time.

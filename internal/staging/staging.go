@@ -2,7 +2,7 @@
 //
 //	<root>/cache/<sha256>/<name>      files by content, written once, shared by applications
 //	<root>/<application id>/          0700, other files; refs names its entries of the cache,
-//	                                  and refs.d those that it uses since it runs
+//	                                  and refs.d and refs.files those that it uses since it runs
 //
 // An entry of the cache is written under a temporary name, renamed, and never changed again: YARN
 // localizes a file only if its modification time is the one in the launch context. An entry may be

@@ -22,7 +22,7 @@ type Config struct {
 	// Hardware describes the machine, for users.
 	Hardware msg.Hardware
 	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized with the
-	// container to their files. Other programs are fetched (Environment.Programs).
+	// container to their files. Other programs are fetched (Environment.Artifacts).
 	Programs map[string]string
 	// Tokens are the delegation tokens of the launch (creds.Credentials.Marshal); nil: none. Hosts
 	// use them for HDFS, and this worker fetches programs with them.

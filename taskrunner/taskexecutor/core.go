@@ -18,10 +18,10 @@ type core struct {
 	jobs   map[ids.JobID]*job
 	hosts  map[ids.HostID]*job // the job of each current host
 
-	programs map[string]*heldProgram // by SHA-256
-	fetching map[copyID]*heldProgram // the programs that are not here yet
-	idle     []*heldProgram          // fetched programs that no job needs, the oldest first
-	lastCopy copyID
+	artifacts map[artifactKey]*artifact
+	fetching  map[copyID]*artifact // the artifacts that are not here yet
+	idle      []*artifact          // fetched programs that no job needs, the oldest first
+	lastCopy  copyID
 
 	// untold says that the registration at the ResourceManager that is under way is out of date.
 	untold   bool
@@ -43,8 +43,9 @@ type core struct {
 type job struct {
 	id      ids.JobID
 	master  ids.JobMasterID
-	program *heldProgram
-	link    link // to its JobMaster
+	program *artifact
+	files   []*artifact // in the order of spec.Files; nil while the spec is not known
+	link    link        // to its JobMaster
 	spec    *msg.JobSpec
 	tasks   int // of the whole job
 
@@ -73,15 +74,16 @@ func newCore(config Config) (*core, error) {
 		return nil, err
 	}
 	return &core{
-		config:   config,
-		slots:    newSlotTable(config.Slots),
-		jobs:     make(map[ids.JobID]*job),
-		hosts:    make(map[ids.HostID]*job),
-		programs: localized(config.Programs),
-		fetching: make(map[copyID]*heldProgram),
-		links:    make(map[linkID]*link),
-		terms:    make(map[timer]term),
-		tokens:   config.Tokens,
+		config: config,
+		slots:  newSlotTable(config.Slots),
+		jobs:   make(map[ids.JobID]*job),
+		hosts:  make(map[ids.HostID]*job),
+
+		artifacts: localized(config.Programs),
+		fetching:  make(map[copyID]*artifact),
+		links:     make(map[linkID]*link),
+		terms:     make(map[timer]term),
+		tokens:    config.Tokens,
 	}, nil
 }
 
@@ -107,10 +109,10 @@ func (c *core) Step(now time.Time, event event) []effect {
 		c.hostExited(e)
 	case hostOverMemory:
 		c.hostOverMemory(e)
-	case programFetched:
-		c.programFetched(e)
-	case programFailed:
-		c.programFailed(e)
+	case fetched:
+		c.fetched(e)
+	case fetchFailed:
+		c.fetchFailed(e)
 	case woken:
 		for t, due := c.timers.Due(now); due; t, due = c.timers.Due(now) {
 			c.timerDue(t)

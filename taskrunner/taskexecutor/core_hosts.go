@@ -52,7 +52,7 @@ func (c *core) ensureHost(j *job) {
 	switch {
 	case c.ending != nil, j.host != nil, j.restart != "", j.unavailable != nil, len(c.slots.held(j.id)) == 0:
 		return
-	case j.program.state == programFetching:
+	case j.program.state == artifactFetching:
 		return
 	case j.link.state != linkAdmitted && j.link.failures > 0:
 		return
@@ -60,20 +60,21 @@ func (c *core) ensureHost(j *job) {
 	c.started++
 	j.host = &host{id: ids.NewHostID(c.config.Resource, c.started)}
 	c.hosts[j.host.id] = j
-	c.emit(startHost{Host: j.host.id, Job: j.id, Program: j.program.file, Memory: c.slots.memory(j.id)})
+	c.emit(startHost{Host: j.host.id, Job: j.id, Program: j.program.path, Memory: c.slots.memory(j.id)})
 	c.allow(timer{Kind: timerHostReady, Host: j.host.id}, hostReadyTimeout)
 }
 
-// instructHost tells a host its job, once both the host and the job are known.
+// instructHost tells a host its job, once the host and the job are known and the job's files are
+// here.
 func (c *core) instructHost(j *job) {
 	h := j.host
-	if h == nil || !h.greeted || h.instructed || h.stopping || j.link.state != linkAdmitted {
+	if h == nil || !h.greeted || h.instructed || h.stopping || j.link.state != linkAdmitted || j.waits() {
 		return
 	}
 	h.instructed = true
 	h.watch = newWatch(c.now, j.link.watch.interval, j.link.watch.timeout)
 	c.emit(instructHost{
-		Host: h.id, Job: *j.spec, Tokens: c.tokens, Memory: c.slots.memory(j.id),
+		Host: h.id, Job: *j.spec, Files: j.paths(), Tokens: c.tokens, Memory: c.slots.memory(j.id),
 		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
 	})
 	c.allow(timer{Kind: timerHostReady, Host: h.id}, hostReadyTimeout)

@@ -106,6 +106,9 @@ func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	}
 	c.admit(&j.link, string(m.JobMaster), m.Tasks, m.HeartbeatInterval, m.HeartbeatTimeout)
 	j.spec, j.tasks = &m.Job, m.Tasks
+	if j.unavailable == nil {
+		c.needFiles(j)
+	}
 	if held := c.slots.held(j.id); len(held) > 0 {
 		c.offer(j, held)
 	}
@@ -216,5 +219,5 @@ func (c *core) settle(j *job, cause string) {
 	}
 	c.leave(&j.link, cause)
 	delete(c.jobs, j.id)
-	c.leaveProgram(j)
+	c.leaveArtifacts(j)
 }

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -29,7 +30,7 @@ type world struct {
 	hosts  map[ids.HostID]*modelHost
 	newest string // the newest tokens of the ResourceManager
 
-	programs map[string]*modelProgram // by SHA-256, without the one that came with the container
+	programs map[string]*modelProgram // by SHA-256, without the one that came with the container; files by URI
 	copies   map[copyID]*modelProgram
 	lastCopy copyID
 	idle     []*modelProgram // the oldest first
@@ -95,6 +96,7 @@ type modelJob struct {
 	modelRole
 	master      ids.JobMasterID
 	program     *modelProgram
+	files       []*modelProgram
 	host        *modelHost
 	early       int // hosts in a row that ended before they were ready
 	brief       int // hosts in a row that ended less than 10 s after they were ready
@@ -117,8 +119,9 @@ type modelHost struct {
 	modelWatch
 }
 
+// modelProgram is a program or a file.
 type modelProgram struct {
-	sha256   string
+	sha256   string // the URI of a file
 	file     string // "" while it is being fetched
 	size     config.Bytes
 	failures int
@@ -222,11 +225,11 @@ func (w *world) happens(event event) {
 		if h := w.hosts[e.Host]; h != nil {
 			w.hostEnds(h)
 		}
-	case programFetched:
+	case fetched:
 		if p := w.copies[e.Copy]; p != nil && p.file == "" {
 			p.file, p.size = e.File, e.Size
 		}
-	case programFailed:
+	case fetchFailed:
 		w.fetchFails(e.Copy)
 	case woken: // timerFires handles the timers
 	}
@@ -329,6 +332,8 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 			}
 			if j.unavailable != "" {
 				w.must("to %d: %s", id, j.unavailable)
+			} else {
+				w.needFiles(l.job, j)
 			}
 		}
 	case msg.SlotOffersAnswered:
@@ -568,6 +573,17 @@ func (w *world) need(sha256 string) *modelProgram {
 	return p
 }
 
+// needFiles requires fetches of a job's files that are not here.
+func (w *world) needFiles(job ids.JobID, j *modelJob) {
+	j.files = nil
+	for _, f := range specOf(job).Files {
+		j.files = append(j.files, w.need(f.URI))
+	}
+}
+
+// uses tells whether a job needs a program or a file.
+func (j *modelJob) uses(p *modelProgram) bool { return j.program == p || slices.Contains(j.files, p) }
+
 // fetchFails handles a failed fetch. It is tried a second time; then its jobs cannot run here.
 func (w *world) fetchFails(id copyID) {
 	p := w.copies[id]
@@ -581,24 +597,28 @@ func (w *world) fetchFails(id copyID) {
 	}
 	delete(w.programs, p.sha256)
 	for _, j := range w.jobs {
-		if j.program == p {
+		if j.uses(p) && j.unavailable == "" {
 			j.unavailable = "no other than " + shortHost("")
 			w.tell(j, "%s", j.unavailable)
+			if j.host != nil { // it waits for its job
+				w.stop(j.host)
+			}
 		}
 	}
 }
 
 // unneed handles that a job is gone. Of the programs that no job needs, the last four are kept, at
 // most 256 MB. A program that cannot be fetched, or cannot run, is not kept.
+// A file goes with its last job.
 func (w *world) unneed(gone *modelJob) {
-	p := gone.program
-	if w.programs[p.sha256] != p {
-		return
-	}
-	for _, j := range w.jobs {
-		if j.program == p {
-			return
+	for _, f := range gone.files {
+		if w.programs[f.sha256] == f && !w.used(f) {
+			w.drop(f)
 		}
+	}
+	p := gone.program
+	if w.programs[p.sha256] != p || w.used(p) {
+		return
 	}
 	if p.file == "" || gone.unavailable != "" || p.size > 256<<20 {
 		w.drop(p)
@@ -616,6 +636,15 @@ func (w *world) unneed(gone *modelJob) {
 		w.drop(w.idle[0])
 		w.idle = w.idle[1:]
 	}
+}
+
+func (w *world) used(p *modelProgram) bool {
+	for _, j := range w.jobs {
+		if j.uses(p) {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *world) drop(p *modelProgram) {
@@ -735,12 +764,25 @@ func (w *world) expected() {
 	}
 	for _, h := range w.hosts {
 		if j := w.jobs[h.job]; h.greeted && !h.instructed && !h.stopping && w.admitted(j.link) {
-			w.must("instruct %s for %s with %q and %d MB", shortHost(h.id), specOf(h.job).Name, w.newest, w.memoryMB(h.job))
+			paths := make(map[string]string)
+			for i, f := range j.files {
+				if f.file != "" {
+					paths[specOf(h.job).Files[i].Name] = f.file
+				}
+			}
+			if len(paths) == len(j.files) {
+				w.must("instruct %s for %s with %q, %v and %d MB", shortHost(h.id), specOf(h.job).Name, w.newest, paths, w.memoryMB(h.job))
+			}
 		}
 	}
 }
 
-func specOf(job ids.JobID) msg.JobSpec { return msg.JobSpec{ID: job, Name: "name of " + string(job)} }
+// specOf is a job of these tests. Jobs share files under different names.
+func specOf(job ids.JobID) msg.JobSpec {
+	one, two := jobgraph.CachedFile{Name: "one of " + string(job), URI: "u1"}, jobgraph.CachedFile{Name: "two of " + string(job), URI: "u2"}
+	files := map[ids.JobID][]jobgraph.CachedFile{"j2": {one}, "j3": {one, two}, "j4": {two}}
+	return msg.JobSpec{ID: job, Name: "name of " + string(job), Files: files[job]}
+}
 
 // compare checks that a step has exactly the required effects. After the decision to end, it checks
 // only the forbidden effects.

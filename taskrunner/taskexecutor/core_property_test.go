@@ -128,10 +128,17 @@ func (w *world) perform(effect effect) {
 		w.does("fetch %s with tokens %q", e.Program.SHA256, string(e.Tokens))
 		w.lastCopy = e.Copy
 		w.copies[e.Copy] = w.programs[e.Program.SHA256]
-	case dropProgram:
+	case fetchFile:
+		if w.ending || e.File.Name != "" {
+			w.t.Fatalf("%s, and it ends, or the file has a name of one job", show(effect))
+		}
+		w.does("fetch %s with tokens %q", e.File.URI, string(e.Tokens))
+		w.lastCopy = e.Copy
+		w.copies[e.Copy] = w.programs[e.File.URI]
+	case dropCopy:
 		w.does("drop %d", e.Copy)
 		for id, h := range w.hosts {
-			if w.copies[e.Copy] == nil || h.program == w.copies[e.Copy].file {
+			if p := w.copies[e.Copy]; p == nil || h.program == p.file || h.instructed && w.jobs[h.job].uses(p) {
 				w.t.Fatalf("%s, which is not there, or which host %s runs", show(effect), shortHost(id))
 			}
 		}
@@ -147,7 +154,11 @@ func (w *world) perform(effect effect) {
 			j.host = h
 		}
 	case instructHost:
-		w.does("instruct %s for %s with %q and %d MB", shortHost(e.Host), e.Job.Name, string(e.Tokens), e.Memory.Limit()>>20)
+		paths := maps.Clone(e.Files)
+		if paths == nil {
+			paths = make(map[string]string)
+		}
+		w.does("instruct %s for %s with %q, %v and %d MB", shortHost(e.Host), e.Job.Name, string(e.Tokens), paths, e.Memory.Limit()>>20)
 		if h := w.hosts[e.Host]; h != nil {
 			h.instructed, h.tokens, h.told = true, string(e.Tokens), int(e.Memory.Limit()>>20)
 		}
@@ -523,7 +534,7 @@ func (w *world) jobPasses() {
 	j := w.jobs[job]
 	for _, id := range slices.Sorted(maps.Keys(w.copies)) {
 		if p := w.copies[id]; p == j.program && p.file == "" {
-			w.step(programFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: 13 * config.Mebibyte})
+			w.step(fetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: 13 * config.Mebibyte})
 		}
 	}
 	w.step(linkOpened{j.link})
@@ -593,10 +604,10 @@ func (w *world) fetched() event {
 		return w.due() // it was fetched before
 	}
 	if w.oneOf(4, "fetch fails") == 0 {
-		return programFailed{Copy: id, Cause: "no such file"}
+		return fetchFailed{Copy: id, Cause: "no such file"}
 	}
 	size := []int{13, 13, 13, 60, 250, 300}[w.oneOf(6, "size")]
-	return programFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}
+	return fetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}
 }
 
 // due makes the core handle timers that are due, or gives a harmless event.

@@ -3,6 +3,7 @@ package taskexecutor
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	request-all JOB SLOT:ALLOCATION…      in one message
 //	release|reject CAUSE
 //	tokens TEXT                           new tokens from the ResourceManager
-//	admitted JOB [JOBMASTER]
+//	admitted JOB [JOBMASTER] [NAME=URI…]  the job has these cached files
 //	accept|turndown|free JOB ALLOCATION…
 //	goodbye JOB CAUSE
 //	deploy JOB HOST
@@ -183,7 +184,7 @@ func (s *script) event(words []string) event {
 	case "admitted":
 		return jm(msg.RegisteredAtJobMaster{
 			JobMaster: ids.JobMasterID(arg(2, "m1")), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second,
-			Job: msg.JobSpec{ID: ids.JobID(args[1]), Name: "wordcount"},
+			Job: msg.JobSpec{ID: ids.JobID(args[1]), Name: "wordcount", Files: filesOf(options)},
 		})
 	case "accept":
 		return jm(msg.SlotOffersAnswered{Accepted: allocations()})
@@ -219,13 +220,22 @@ func (s *script) event(words []string) event {
 		return hostExited{Host: hostID(args[1]), Exit: Exit{How: parts[0], Crash: parts[1], Output: parts[2]}}
 	case "fetched":
 		id := copyID(s.number(args[1]))
-		return programFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(s.number(args[2])) * config.Mebibyte}
+		return fetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(s.number(args[2])) * config.Mebibyte}
 	case "unfetched":
-		return programFailed{Copy: copyID(s.number(args[1])), Cause: rest(2)}
+		return fetchFailed{Copy: copyID(s.number(args[1])), Cause: rest(2)}
 	case "over":
 		return hostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 137 * config.Mebibyte}
 	}
 	return nil
+}
+
+// filesOf are cached files, by name.
+func filesOf(options map[string]string) []jobgraph.CachedFile {
+	var files []jobgraph.CachedFile
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		files = append(files, jobgraph.CachedFile{Name: name, URI: options[name]})
+	}
+	return files
 }
 
 func (s *script) number(text string) int {
@@ -347,12 +357,21 @@ func show(effect effect) string {
 			text += ", tokens " + string(e.Tokens)
 		}
 		return text
-	case dropProgram:
+	case fetchFile:
+		text := fmt.Sprintf("fetch %d: file %s", e.Copy, e.File.URI)
+		if e.Tokens != nil {
+			text += ", tokens " + string(e.Tokens)
+		}
+		return text
+	case dropCopy:
 		return fmt.Sprintf("drop %d", e.Copy)
 	case startHost:
 		return fmt.Sprintf("start %s for %s: %s with %d MB", shortHost(e.Host), e.Job, e.Program, e.Memory.Limit()>>20)
 	case instructHost:
 		text := fmt.Sprintf("instruct %s: %s with %d MB, %s of buffers", shortHost(e.Host), e.Job.Name, e.Memory.Limit()>>20, e.Memory.Network)
+		for _, name := range slices.Sorted(maps.Keys(e.Files)) {
+			text += fmt.Sprintf(", %s at %s", name, e.Files[name])
+		}
 		if e.Tokens != nil {
 			text += ", tokens " + string(e.Tokens)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -60,9 +61,15 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 			stream.Close(e.Cause)
 		}
 	case fetchProgram:
-		s.holdProgram(ctx, e)
-	case dropProgram:
-		s.dropProgram(e.Copy)
+		s.hold(ctx, e.Copy, func(ctx context.Context, from Artifacts) (string, config.Bytes, error) {
+			return from.FetchProgram(ctx, uint64(e.Copy), e.Program, e.Tokens)
+		})
+	case fetchFile:
+		s.hold(ctx, e.Copy, func(ctx context.Context, from Artifacts) (string, config.Bytes, error) {
+			return from.FetchFile(ctx, uint64(e.Copy), e.File, e.Tokens)
+		})
+	case dropCopy:
+		s.drop(e.Copy)
 	case startHost:
 		s.startHost(e)
 	case instructHost:

@@ -3,6 +3,7 @@ package taskexecutor
 import (
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -17,7 +18,7 @@ type event interface{ isEvent() }
 // linkID numbers the attempts to open a stream to a role, from 1.
 type linkID uint64
 
-// copyID numbers the attempts to fetch a program, from 1, and the copies that they make.
+// copyID numbers the attempts to fetch a program or a file, from 1, and the copies that they make.
 type copyID uint64
 
 // The events.
@@ -54,16 +55,16 @@ type (
 		Host            ids.HostID
 		Resident, Share config.Bytes
 	}
-	// programFetched answers fetchProgram: the file is here and has the right hash.
-	programFetched struct {
+	// fetched answers fetchProgram and fetchFile: the file is here and the right one.
+	fetched struct {
 		Copy copyID
 		File string
 		Size config.Bytes
 	}
-	// programFailed answers fetchProgram: the fetch failed and left no files.
-	programFailed struct {
+	// fetchFailed answers fetchProgram and fetchFile: the fetch failed and left no files.
+	fetchFailed struct {
 		Copy  copyID
-		Cause string // with the program and its URI
+		Cause string // with the URI
 	}
 	// woken says that the time of the core's alarm has come.
 	woken struct{}
@@ -76,8 +77,8 @@ func (roleSaid) isEvent()       {}
 func (hostSaid) isEvent()       {}
 func (hostExited) isEvent()     {}
 func (hostOverMemory) isEvent() {}
-func (programFetched) isEvent() {}
-func (programFailed) isEvent()  {}
+func (fetched) isEvent()        {}
+func (fetchFailed) isEvent()    {}
 func (woken) isEvent()          {}
 
 // Exit is how a task host ended.
@@ -116,14 +117,20 @@ type (
 		Link  linkID
 		Cause string
 	}
-	// fetchProgram fetches a program to this worker. The copy is kept until dropProgram.
+	// fetchProgram fetches a program to this worker. The copy is kept until dropCopy.
 	fetchProgram struct {
 		Copy    copyID
 		Program msg.Program
 		Tokens  msg.Secret // for HDFS
 	}
-	// dropProgram removes a copy, or cancels its fetch. Nothing uses the copy any more.
-	dropProgram struct{ Copy copyID }
+	// fetchFile fetches a file for the tasks of jobs. The copy is kept until dropCopy.
+	fetchFile struct {
+		Copy   copyID
+		File   jobgraph.CachedFile // without its name
+		Tokens msg.Secret
+	}
+	// dropCopy removes a copy, or cancels its fetch. Nothing uses the copy any more.
+	dropCopy struct{ Copy copyID }
 	// startHost starts a job's program as a task host.
 	startHost struct {
 		Host    ids.HostID
@@ -135,6 +142,7 @@ type (
 	instructHost struct {
 		Host   ids.HostID
 		Job    msg.JobSpec
+		Files  map[string]string // path by name
 		Tokens msg.Secret
 		Memory memory.Slot
 		// HeartbeatTimeout is how long a host tolerates the silence of another host.
@@ -165,7 +173,8 @@ func (sendRole) isEffect()      {}
 func (setToken) isEffect()      {}
 func (closeLink) isEffect()     {}
 func (fetchProgram) isEffect()  {}
-func (dropProgram) isEffect()   {}
+func (fetchFile) isEffect()     {}
+func (dropCopy) isEffect()      {}
 func (startHost) isEffect()     {}
 func (instructHost) isEffect()  {}
 func (setHostMemory) isEffect() {}

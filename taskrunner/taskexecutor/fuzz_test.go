@@ -48,8 +48,8 @@ func FuzzSaid(f *testing.F) {
 			if m, err := codec.Decode(jobMaster, msg.JobMasterToTaskExecutor); err == nil {
 				w.step(roleSaid{w.core.lastLink, m})
 			}
-			w.step(programFetched{Copy: 1, File: "1/x"})
-			w.step(programFailed{Copy: 2, Cause: "no such file"})
+			w.step(fetched{Copy: 1, File: "1/x"})
+			w.step(fetchFailed{Copy: 2, Cause: "no such file"})
 		}
 		w.step(hostExited{w.host, Exit{How: "exit status 2"}})
 		w.step(linkLost{1, "gone"})

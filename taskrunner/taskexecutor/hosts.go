@@ -161,6 +161,7 @@ func (s *shell) instructHost(ctx context.Context, e instructHost) {
 	h.outbox.SetRoom(leastRoom + roomPerTask*max(e.Share, 0))
 	m := s.env.Instructions
 	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.config.Resource, e.Tokens
+	m.Files = e.Files
 	m.Memory, m.HeartbeatTimeout = e.Memory, e.HeartbeatTimeout
 	if s.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID, sched.Now(ctx))

@@ -32,10 +32,10 @@ func (t *TaskExecutor) logEvent(event event) {
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "exit": e.Exit.How, "crash": e.Exit.announcement()}).Info("task host ended")
 	case hostOverMemory:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "resident": e.Resident, "share": e.Share}).Warn("container is about to exceed its memory")
-	case programFetched:
-		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "file": e.File, "size": e.Size}).Info("program fetched")
-	case programFailed:
-		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "err": e.Cause}).Warn("program cannot be fetched")
+	case fetched:
+		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "file": e.File, "size": e.Size}).Info("copy fetched")
+	case fetchFailed:
+		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "err": e.Cause}).Warn("copy cannot be fetched")
 	case started, linkOpened, woken:
 		t.logger.WithField("event", fmt.Sprintf("%T%+v", event, event)).Debug("event")
 	}
@@ -62,8 +62,10 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "target": target(e.Job)}).Info("opening stream")
 	case fetchProgram:
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "program": e.Program.Name, "sha256": e.Program.SHA256, "uri": e.Program.URI}).Info("fetching program")
-	case dropProgram:
-		t.logger.WithField("copy", e.Copy).Info("program dropped")
+	case fetchFile:
+		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "sha256": e.File.SHA256, "uri": e.File.URI}).Info("fetching cached file")
+	case dropCopy:
+		t.logger.WithField("copy", e.Copy).Info("copy dropped")
 	case startHost:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "job": e.Job, "memory": e.Memory}).Info("starting task host")
 	case killHost:

@@ -160,7 +160,7 @@ func (c *cluster) admit() *rolerpc.Stream {
 }
 
 // grant grants slot i, as allocation a(i+1), to a job without other slots.
-func (c *cluster) grant(rm *rolerpc.Stream, i int, job ids.JobID, program msg.Program) *rolerpc.Stream {
+func (c *cluster) grant(rm *rolerpc.Stream, i int, job ids.JobID, program msg.Program, files ...jobgraph.CachedFile) *rolerpc.Stream {
 	c.t.Helper()
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", i+1))
 	rm.Send(msg.RequestSlots{Slots: []msg.SlotOffer{{Index: i, Allocation: allocation}}, Job: job, JobMaster: "m1", Program: program, Memory: testSlot})
@@ -170,7 +170,7 @@ func (c *cluster) grant(rm *rolerpc.Stream, i int, job ids.JobID, program msg.Pr
 	jm := <-c.jm.streams
 	next[msg.RegisterAtJobMaster](c.t, c.jm.in)
 	jm.SetToken("m1")
-	jm.Send(msg.RegisteredAtJobMaster{JobMaster: "m1", Job: msg.JobSpec{ID: job, Name: "wordcount"}, HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+	jm.Send(msg.RegisteredAtJobMaster{JobMaster: "m1", Job: msg.JobSpec{ID: job, Name: "wordcount", Files: files}, HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
 	next[msg.OfferSlots](c.t, c.jm.in)
 	jm.Send(msg.SlotOffersAnswered{Accepted: []ids.AllocationID{allocation}})
 	return jm

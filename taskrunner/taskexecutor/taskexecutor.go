@@ -69,8 +69,8 @@ type Host interface {
 type Environment struct {
 	Roles Connector
 	Hosts HostStarter
-	// Programs fetches programs that were not localized.
-	Programs Programs
+	// Artifacts fetches jobs' files, and programs that were not localized; nil: it fetches none.
+	Artifacts Artifacts
 	// Identity issues the hosts' certificates; nil if hosts use none.
 	Identity *pki.Credentials
 	// Instructions has the fields of msg.StartHost that are equal for all hosts.

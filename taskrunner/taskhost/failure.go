@@ -18,9 +18,13 @@ import (
 type panicError struct {
 	text  string
 	stack string
+	cause error // the value of the panic if that is an error
 }
 
 func (p *panicError) Error() string { return "panic: " + p.text }
+
+// Unwrap lets a function panic with an error that is permanent.
+func (p *panicError) Unwrap() error { return p.cause }
 
 // errGoexit is the error of a task whose code calls runtime.Goexit, as test helpers do.
 var errGoexit = errors.New("the task's code called runtime.Goexit; return an error instead")

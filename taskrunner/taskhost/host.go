@@ -248,6 +248,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			job:         h.start.Job.ID,
 			memory:      int64(d.MemoryMB) << 20,
 			files:       &countedFiles{FileSystem: h.open.Files},
+			cached:      h.start.Files,
 			stdout:      h.stdout,
 			post:        h.loop.Post,
 			splits:      make(chan *jobgraph.Split, 1),

@@ -24,6 +24,7 @@ type subtask struct {
 	job         ids.JobID
 	memory      int64
 	files       *countedFiles
+	cached      operator.CachedFiles
 	stdout      io.Writer
 	post        func(context.Context, event) error
 
@@ -60,6 +61,9 @@ func (s *subtask) Outputs() int                       { return len(s.outputs) }
 func (s *subtask) FileSystem() filesystem.FileSystem  { return s.files }
 func (s *subtask) Stdout() io.Writer                  { return s.stdout }
 func (s *subtask) Memory() int64                      { return s.memory }
+
+// CachedFile returns the path of the worker's copy.
+func (s *subtask) CachedFile(name string) (string, error) { return s.cached.Path(name) }
 
 // NextSplit may be interrupted by its ctx and called again: the second call gets the answer to the
 // first request.

@@ -90,7 +90,8 @@ func (t *task) wire(ctx context.Context, e DataPlane) error {
 func (t *task) execute(ctx context.Context) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = &panicError{text: fmt.Sprint(value), stack: userStack("taskhost.(*task).execute")}
+			cause, _ := value.(error)
+			err = &panicError{text: fmt.Sprint(value), stack: userStack("taskhost.(*task).execute"), cause: cause}
 		}
 	}()
 	return t.code.Run(ctx, t.subtask)

@@ -292,6 +292,27 @@ func TestPanicFailsTheTask(t *testing.T) {
 	}
 }
 
+// TestTasksFindTheirFiles would catch a task without the files of its job, and a job that restarts although
+// it will never have the file.
+func TestTasksFindTheirFiles(t *testing.T) {
+	p := chain([]int{1}, func(_ context.Context, s operator.Subtask) error {
+		if path, err := s.CachedFile("cities"); path != "/copies/1/cities.csv" || err != nil {
+			return fmt.Errorf("the file is at %s: %w", path, err)
+		}
+		_, err := s.CachedFile("towns")
+		panic(err)
+	})
+	w := newWorker(t, "h1", p, func(s *msg.StartHost) {
+		s.Files = map[string]string{"cities": "/copies/1/cities.csv", "zones": "/copies/2/zones.csv"}
+	}).ready()
+	deploy(p, w)
+	const want = `panic: job has no cached file of this name: "towns": it has cities, zones; set pipeline.cached-files`
+	if m := w.final(); m.State != msg.ExecutionFailed || m.Failure.Message != want || !m.Failure.Permanent || m.Failure.Stack == "" {
+		t.Errorf("task is %s: %+v, want %q for good", m.State, m.Failure, want)
+	}
+	w.stop()
+}
+
 // producerFails is a job whose producer fails with err while its consumer reads.
 func producerFails(err error) program {
 	connected := make(chan struct{})

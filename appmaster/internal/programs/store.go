@@ -1,5 +1,5 @@
-// Package programs keeps the programs of a session's jobs. They lie in the owner's cache on HDFS, by
-// content: each program is uploaded once, and later sessions find it there.
+// Package programs keeps the programs of a session's jobs, and their cached files. They lie in the owner's
+// cache on HDFS, by content: each one is uploaded once, and later sessions find it there.
 //
 // A Store starts no goroutines. The package must never import a role.
 package programs
@@ -14,10 +14,10 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
@@ -31,12 +31,13 @@ const (
 	maxPrograms = 256
 )
 
-// Store is a session's programs. Its methods may be called from any goroutine.
+// Store is a session's programs, or its cached files: the errors are those of its kind. Its methods may be
+// called from any goroutine.
 type Store struct {
+	kind
 	cache   *staging.Running
 	files   filesystem.FileSystem
-	machine elf.Machine
-	most    int // programs: maxPrograms
+	most    int // maxPrograms
 	uploads sched.Permits
 	// changing is held while a method changes which programs the session holds in the cache, also during
 	// its calls to HDFS. So it is no mutex, which also does not stop waiting when a context ends.
@@ -51,34 +52,51 @@ type Store struct {
 // known is a program that the session holds in the cache.
 type known struct {
 	msg.ProgramDetails
-	jobs int    // jobs of the program that have not ended
-	used uint64 // the Store's uses at its last use
+	jobs int       // jobs of the program that have not ended
+	used uint64    // the Store's uses at its last use
+	held time.Time // when a request last needed it
 }
 
-// New makes the Store of a session. Programs must be built for machine.
+// New makes the Store of a session's programs. They must be built for machine.
 func New(cache *staging.Running, files filesystem.FileSystem, machine elf.Machine) *Store {
+	return newStore(programKind(machine), cache, files)
+}
+
+// NewFiles makes the Store of a session's cached files.
+func NewFiles(cache *staging.Running, files filesystem.FileSystem) *Store {
+	return newStore(fileKind(), cache.Files(), files)
+}
+
+func newStore(k kind, cache *staging.Running, files filesystem.FileSystem) *Store {
 	return &Store{
-		cache: cache, files: files, machine: machine, most: maxPrograms,
+		kind: k, cache: cache, files: files, most: maxPrograms,
 		uploads: sched.NewPermits(maxUploads), changing: sched.NewPermits(1),
 		known: make(map[string]*known), arriving: make(map[string]chan struct{}),
 	}
 }
 
-// Recover finds the programs of the session's earlier ApplicationMasters.
+// Recover finds the programs of the session's earlier ApplicationMasters. Their jobs have ended, so cached
+// files of those are released.
 func (s *Store) Recover(ctx context.Context) error {
 	held, err := s.cache.Holds(ctx)
 	if err != nil {
-		return fmt.Errorf("recover programs: %w", err)
+		return fmt.Errorf("recover %ss: %w", s.name, err)
 	}
 	for _, sha256 := range held {
+		if s.keep > 0 {
+			if err := s.cache.Release(ctx, sha256); err != nil {
+				return fmt.Errorf("recover %ss: %w", s.name, err)
+			}
+			continue
+		}
 		entry, err := s.cache.Find(ctx, sha256)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // its upload was not finished
 		case errors.Is(err, staging.ErrExposed): // a user who requests the program gets the error
 		case err != nil:
-			return fmt.Errorf("recover programs: %w", err)
+			return fmt.Errorf("recover %ss: %w", s.name, err)
 		default:
-			s.learn(entry)
+			s.learn(entry, time.Time{})
 		}
 	}
 	return nil
@@ -109,7 +127,7 @@ func (s *Store) Find(ctx context.Context, sha256 string) (msg.ProgramDetails, er
 	}
 	entry, err := s.cache.Find(ctx, sha256)
 	if err != nil {
-		return msg.ProgramDetails{}, notFound(sha256, err)
+		return msg.ProgramDetails{}, s.missing(sha256, err)
 	}
 	return detailsOf(entry), nil
 }
@@ -127,7 +145,7 @@ func (s *Store) Add(ctx context.Context, name, sha256 string, content io.Reader)
 	}
 	defer arrived()
 	details, err := s.hold(ctx, sha256, 0)
-	if errors.Is(err, msg.ErrProgramNotFound) {
+	if errors.Is(err, s.notFound) {
 		return s.receive(ctx, name, sha256, content)
 	}
 	return details, err
@@ -164,16 +182,16 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 		return msg.ProgramDetails{}, err
 	}
 	defer s.uploads.Release()
-	seen := program.NewInspection()
+	seen := s.inspect()
 	temporary, err := s.cache.Receive(ctx, io.TeeReader(content, seen))
 	if err != nil {
-		return msg.ProgramDetails{}, fmt.Errorf("receive program %s: %w", name, err)
+		return msg.ProgramDetails{}, fmt.Errorf("receive %s %s: %w", s.name, name, err)
 	}
-	received, err := seen.Program(name, s.machine)
+	sum, err := seen.verdict(name)
 	if err != nil {
-		err = fmt.Errorf("%w: %s: %w", msg.ErrBadProgram, name, err)
-	} else if sha256 != "" && sha256 != received.SHA256 {
-		err = fmt.Errorf("%w: %s has the SHA-256 %s, but the request names %s: upload the program again", msg.ErrBadProgram, name, received.SHA256, sha256)
+		err = fmt.Errorf("%w: %s: %w", s.bad, name, err)
+	} else if sha256 != "" && sha256 != sum {
+		err = fmt.Errorf("%w: %s has the SHA-256 %s, but the request names %s: upload the %s again", s.bad, name, sum, sha256, s.name)
 	}
 	if err != nil {
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
@@ -182,14 +200,14 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
 	defer s.changing.Release()
-	if err := s.makeRoom(ctx, received.SHA256); err != nil {
+	if err := s.makeRoom(ctx, sum); err != nil {
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
-	entry, err := s.cache.File(ctx, temporary, received.SHA256, name)
+	entry, err := s.cache.File(ctx, temporary, sum, name)
 	if err != nil {
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
-	return s.learn(entry).ProgramDetails, nil
+	return s.learn(entry, sched.Now(ctx)).ProgramDetails, nil
 }
 
 // Hold returns a program for a job, and keeps it until Release. Errors: msg.ErrProgramNotFound,
@@ -201,18 +219,18 @@ func (s *Store) Hold(ctx context.Context, sha256 string) (msg.Program, error) {
 
 // hold makes a program in the cache one of the session's, and counts the given number of jobs of it.
 func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramDetails, error) {
-	if details, is := s.use(sha256, jobs); is {
+	if details, is := s.use(sha256, jobs, sched.Now(ctx)); is {
 		return details, nil
 	}
 	if err := s.changing.Acquire(ctx); err != nil {
 		return msg.ProgramDetails{}, err
 	}
 	defer s.changing.Release()
-	if details, is := s.use(sha256, jobs); is {
+	if details, is := s.use(sha256, jobs, sched.Now(ctx)); is {
 		return details, nil
 	}
 	if _, err := s.cache.Find(ctx, sha256); err != nil { // do not forget another program if this one is not there
-		return msg.ProgramDetails{}, notFound(sha256, err)
+		return msg.ProgramDetails{}, s.missing(sha256, err)
 	}
 	if err := s.makeRoom(ctx, sha256); err != nil {
 		return msg.ProgramDetails{}, err
@@ -222,15 +240,16 @@ func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramD
 	}
 	entry, err := s.cache.Find(ctx, sha256)
 	if err != nil {
-		return msg.ProgramDetails{}, errors.Join(notFound(sha256, err), s.cache.Release(context.WithoutCancel(ctx), sha256))
+		return msg.ProgramDetails{}, errors.Join(s.missing(sha256, err), s.cache.Release(context.WithoutCancel(ctx), sha256))
 	}
-	s.learn(entry)
-	details, _ := s.use(sha256, jobs)
+	s.learn(entry, sched.Now(ctx))
+	details, _ := s.use(sha256, jobs, sched.Now(ctx))
 	return details, nil
 }
 
-// use adds a number of jobs to a program of the session.
-func (s *Store) use(sha256 string, jobs int) (msg.ProgramDetails, bool) {
+// use adds a number of jobs to a program of the session. now is the time of a request that needs the program,
+// or zero.
+func (s *Store) use(sha256 string, jobs int, now time.Time) (msg.ProgramDetails, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.known[sha256]
@@ -240,11 +259,14 @@ func (s *Store) use(sha256 string, jobs int) (msg.ProgramDetails, bool) {
 	k.jobs += jobs
 	s.uses++
 	k.used = s.uses
+	if now.After(k.held) {
+		k.held = now
+	}
 	return k.ProgramDetails, true
 }
 
 // Release notes the end of a job for which Hold was called.
-func (s *Store) Release(sha256 string) { s.use(sha256, -1) }
+func (s *Store) Release(sha256 string) { s.use(sha256, -1, time.Time{}) }
 
 // Remove removes a program, also from the cache unless another application uses it. Errors:
 // msg.ErrProgramNotFound, msg.ErrProgramInUse.
@@ -264,24 +286,24 @@ func (s *Store) forget(sha256 string) error {
 	defer s.mu.Unlock()
 	switch k := s.known[sha256]; {
 	case k == nil:
-		return fmt.Errorf("%w: the session does not have %s", msg.ErrProgramNotFound, sha256)
+		return fmt.Errorf("%w: the session does not have %s", s.notFound, sha256)
 	case k.jobs > 0:
-		return fmt.Errorf("%w: %d jobs use %s", msg.ErrProgramInUse, k.jobs, k.Name)
+		return fmt.Errorf("%w: %d jobs use %s", s.inUse, k.jobs, k.Name)
 	}
 	delete(s.known, sha256)
 	return nil
 }
 
 // makeRoom forgets programs that no job uses, those that were used longest ago first, until the session may
-// know another one. The caller holds changing.
+// know another one, and all that were not needed for the kind's time. The caller holds changing.
 func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 	for {
-		oldest, full := s.oldest(sha256)
+		oldest, full := s.oldest(sha256, sched.Now(ctx))
 		if !full {
 			return nil
 		}
 		if oldest == "" {
-			return fmt.Errorf("%w: jobs of %d programs run, which is the maximum: try again when jobs have ended", msg.ErrTooManyPrograms, s.most)
+			return fmt.Errorf("%w: jobs of %d %ss run, which is the maximum: try again when jobs have ended", s.tooMany, s.most, s.name)
 		}
 		if err := s.cache.Release(ctx, oldest); err != nil {
 			return err
@@ -289,13 +311,20 @@ func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 	}
 }
 
-// oldest checks whether the session knows too many programs to add another one. If it does, oldest forgets
-// the program that no job uses and that was used longest ago, and returns its hash; "" if each program has
-// jobs.
-func (s *Store) oldest(another string) (sha256 string, full bool) {
+// oldest checks whether the session knows too many programs to add another one, or one for too long. If it
+// does, oldest forgets the program that no job uses and that was used longest ago, and returns its hash; "" if
+// each program has jobs.
+func (s *Store) oldest(another string, now time.Time) (sha256 string, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.known) < s.most || s.known[another] != nil {
+	full = len(s.known) >= s.most && s.known[another] == nil
+	for sha256, k := range s.known {
+		if s.keep > 0 && k.jobs == 0 && sha256 != another && now.Sub(k.held) > s.keep {
+			delete(s.known, sha256)
+			return sha256, true
+		}
+	}
+	if !full {
 		return "", false
 	}
 	var found *known
@@ -311,7 +340,7 @@ func (s *Store) oldest(another string) (sha256 string, full bool) {
 	return found.SHA256, true
 }
 
-func (s *Store) learn(entry staging.Entry) *known {
+func (s *Store) learn(entry staging.Entry, now time.Time) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.known[entry.SHA256]
@@ -321,12 +350,15 @@ func (s *Store) learn(entry staging.Entry) *known {
 	}
 	s.uses++
 	k.used = s.uses
+	if now.After(k.held) {
+		k.held = now
+	}
 	return k
 }
 
-func notFound(sha256 string, err error) error {
+func (s *Store) missing(sha256 string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s: upload it first", msg.ErrProgramNotFound, sha256)
+		return fmt.Errorf("%w: %s: upload it first", s.notFound, sha256)
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -372,7 +373,7 @@ func TestASessionLetsGoOfOldPrograms(t *testing.T) {
 	}
 	add(t, s, "old", old)
 	for n := range maxPrograms - 2 {
-		s.learn(staging.Entry{SHA256: strconv.Itoa(n)})
+		s.learn(staging.Entry{SHA256: strconv.Itoa(n)}, time.Time{})
 	}
 	for _, name := range []string{"new", "newer", "old"} {
 		add(t, s, name, file(name))

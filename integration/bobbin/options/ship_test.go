@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
@@ -107,6 +110,11 @@ func TestFilesAreShipped(t *testing.T) {
 		option("yarn.provided.lib.dirs", lib),
 		option("yarn.provided.usrlib.dir", usrlib),
 	)
+	tool := filepath.Join(local, "tool")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags = append(flags, option("pipeline.cached-files", "name:tool,path:"+tool+",executable:true;name:far,path:hdfs://"+remote)...)
 	d := suite.Dawdle(t, alice, flags...)
 	want := map[string]string{"conf/site.txt": "site", "remote.txt": "remote", "model.zip/weights.txt": "weights", "older.tar.gz/weights.txt": "old weights", "words.txt": "abc\n", "usrlib/rules.txt": "rules"}
 	places := make(map[string]bool) // path of words.txt on the nodes
@@ -131,6 +139,10 @@ func TestFilesAreShipped(t *testing.T) {
 				places[place] = true
 			}
 		}
+	}
+	cached := cachedFiles(t, d.First(t, bobbintest.TaskExecutor))
+	if diff := gocmp.Diff(map[string]string{"tool": "-r-x------ #!/bin/sh", "remote.txt": "-r-------- remote"}, cached.found); diff != "" {
+		t.Errorf("cached files (-want +got):\n%s", diff)
 	}
 	for _, entry := range submitted(t, alice, d.Application).GetAmContainerSpec().GetLocalResources() {
 		public := slices.Contains([]string{"words.txt", "bobbin", "usrlib/rules.txt"}, entry.GetKey())
@@ -171,7 +183,39 @@ func TestFilesAreShipped(t *testing.T) {
 		}
 	}
 	d.CheckSucceeds(t)
+	if left := cached.left(); len(left) > 0 {
+		t.Errorf("after the job there are %v", left)
+	}
 	other.CheckSucceeds(t)
+}
+
+// copies are the cached files of a TaskExecutor.
+type copies struct {
+	pattern string            // of their paths
+	found   map[string]string // mode and content by name
+}
+
+func (c copies) left() []string {
+	paths, _ := filepath.Glob(c.pattern) // the pattern is well-formed
+	return paths
+}
+
+func cachedFiles(t *testing.T, worker bobbintest.Process) copies {
+	t.Helper()
+	dirs := strings.ReplaceAll(worker.Variable(t, "LOCAL_DIRS"), ",", " ")
+	if strings.Contains(dirs, " ") {
+		t.Fatalf("the node has several disks: %s", dirs)
+	}
+	c := copies{filepath.Join(dirs, worker.Variable(t, "CONTAINER_ID"), "artifacts/*/*"), make(map[string]string)}
+	for _, path := range c.left() {
+		content, err := os.ReadFile(path)
+		info, failed := os.Stat(path)
+		if err := errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		c.found[filepath.Base(path)] = info.Mode().String() + " " + string(content)
+	}
+	return c
 }
 
 // TestWhereAndHowFilesAreStaged would catch files that go to the home directory nevertheless, and

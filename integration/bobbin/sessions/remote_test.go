@@ -48,17 +48,33 @@ func TestASessionIsUsedWithoutYARN(t *testing.T) {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
 
+	// The session gets a cached file of this machine over REST, too.
+	robots := filepath.Join(t.TempDir(), "robots")
+	if err := os.WriteFile(robots, []byte("10.0.0.1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	request := ` - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 `
+	u.Write(t, dir+"/log", "10.0.0.1"+request+"1\n10.0.0.2"+request+"2\n")
+	got = u.With("HADOOP_CONF_DIR="+conf).Run(t, with("run", "-D", "pipeline.cached-files=name:robots,path:"+robots,
+		suite.Program(t, "accesslog"), "-without", "robots", dir+"/report", dir+"/log")...)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	if diff := cmp.Diff([]string{"10.0.0.2\t2"}, u.Output(t, dir+"/report/hosts")); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+
 	away := u.With("HADOOP_CONF_DIR")
 	listed := jobs(t, away, append([]string{"-a"}, which...)...)
-	if len(listed) != 2 || listed[0].JobStatus != "FINISHED" || listed[1].JobStatus != "FINISHED" {
+	if len(listed) != 3 || listed[0].JobStatus != "FINISHED" || listed[1].JobStatus != "FINISHED" {
 		t.Fatalf("listed are %+v", listed)
 	}
 	for _, c := range []struct {
 		line []string
 		want string
 	}{
-		{with("status"), "0 running, 2 finished"},
-		{with("info", listed[0].Job), "filter"},
+		{with("status"), "0 running, 3 finished"},
+		{with("info", listed[2].Job), "filter"},
 		{with("cancel", listed[0].Job), "FINISHED"},
 	} {
 		if got := away.Run(t, c.line...); !strings.Contains(got.Stdout+got.Stderr, c.want) {

@@ -65,19 +65,18 @@ func TestFetchShowsTheTokensItIsGiven(t *testing.T) {
 	content := []byte("program")
 	source := &staged{content: bytes.NewReader(content), size: int64(len(content))}
 	var shown msg.Secret
-	dir := filepath.Join(t.TempDir(), "programs", "7")
-	p := Programs{Open: func(tokens msg.Secret) (Files, error) {
+	dir := filepath.Join(t.TempDir(), "programs")
+	p := DiskArtifacts{Dirs: []string{dir}, Open: func(tokens msg.Secret) (Files, error) {
 		shown = tokens
 		return source, nil
 	}}
-	fetched, err := p.fetch(t.Context(), fetchProgram{
-		Copy: 7, Program: msg.Program{Name: "wordcount", SHA256: hashOf(content)}, Tokens: msg.Secret("newest"),
-	}, dir)
+	dir = filepath.Join(dir, "7")
+	path, size, err := p.FetchProgram(t.Context(), 7, msg.Program{Name: "wordcount", SHA256: hashOf(content)}, msg.Secret("newest"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fetched.Copy != 7 || fetched.File != filepath.Join(dir, "wordcount") || int(fetched.Size) != len(content) {
-		t.Errorf("fetched %+v", fetched)
+	if path != filepath.Join(dir, "wordcount") || int(size) != len(content) {
+		t.Errorf("fetched %d bytes to %s", size, path)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("its folder is %v, %v, want 0700", info.Mode(), err)
@@ -103,14 +102,13 @@ func TestProgramsThatCannotBeFetched(t *testing.T) {
 		"its name is that of the folder":  {".", open, errProgramName},
 		"its name is the folder's parent": {"..", open, errProgramName},
 		"it has no name":                  {"", open, errProgramName},
-		"there is no file system":         {"wordcount", nil, errNoPrograms},
 		"the file system is not reached":  {"wordcount", func(msg.Secret) (Files, error) { return nil, errBroken }, errBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			e := fetchProgram{Program: msg.Program{Name: test.program, SHA256: "11", URI: "hdfs://ns/x"}}
-			_, err := Programs{Open: test.open}.fetch(t.Context(), e, filepath.Join(dir, "1"))
+			p := msg.Program{Name: test.program, SHA256: "11", URI: "hdfs://ns/x"}
+			_, _, err := DiskArtifacts{Dirs: []string{dir}, Open: test.open}.FetchProgram(t.Context(), 1, p, nil)
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), "(SHA-256 11) from hdfs://ns/x") {
 				t.Errorf("got %v, want %v and the program", err, test.want)
 			}

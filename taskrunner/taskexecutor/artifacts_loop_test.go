@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -42,12 +45,12 @@ func (n *noting) started() []string {
 }
 
 // fetching starts a worker with two slots that fetches programs from a fake file system.
-func fetching(t *testing.T, programs Programs) (*cluster, *noting) {
+func fetching(t *testing.T, artifacts DiskArtifacts) (*cluster, *noting) {
 	t.Helper()
 	hosts := &noting{HostStarter: goroutineHosts{behave: obedient}}
 	return startCluster(t, hosts, func(c *Config, env *Environment) {
 		c.Slots, c.VCores = 2, 2
-		env.Programs = programs
+		env.Artifacts = artifacts
 	}), hosts
 }
 
@@ -98,7 +101,7 @@ func TestJobsOfOneProgramFetchItOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
 		opened := 0
-		c, hosts := fetching(t, Programs{Dir: dir, Open: func(msg.Secret) (Files, error) {
+		c, hosts := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) {
 			opened++
 			return &staged{content: reader, size: int64(len(content))}, nil
 		}})
@@ -140,7 +143,7 @@ func TestFetchEndsWithItsJob(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "programs")
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
-		c, hosts := fetching(t, Programs{Dir: dir, Open: func(msg.Secret) (Files, error) {
+		c, hosts := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) {
 			return &staged{content: reader, size: 9}, nil
 		}})
 		jm := c.grant(c.admit(), 0, "j1", msg.Program{Name: "wordcount", SHA256: "11", URI: "hdfs://ns/wordcount"})
@@ -169,7 +172,7 @@ func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe() // the reader gets no data
 		defer writer.Close()
-		c, _ := fetching(t, Programs{Dir: t.TempDir(), Open: func(msg.Secret) (Files, error) {
+		c, _ := fetching(t, DiskArtifacts{Dirs: []string{t.TempDir()}, Open: func(msg.Secret) (Files, error) {
 			return &staged{content: reader, size: 9}, nil
 		}})
 		rm := c.admit()
@@ -187,7 +190,7 @@ func TestProgramThatCannotBeFetchedIsTold(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "programs")
 	synctest.Test(t, func(t *testing.T) {
 		damaged := true
-		c, _ := fetching(t, Programs{Dir: dir, Open: func(msg.Secret) (Files, error) {
+		c, _ := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) {
 			source := bytes.Clone(content)
 			if damaged {
 				source[0] ^= 1
@@ -227,7 +230,7 @@ func TestFetchedProgramRunsAsAHost(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "programs")
 	c := startCluster(t, starter(t, ""), func(c *Config, env *Environment) {
-		env.Programs = Programs{Dir: dir, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }}
+		env.Artifacts = DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }}
 	})
 	rm := c.admit()
 	jm := c.grant(rm, 0, "j1", msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "file://" + executable(t)})
@@ -246,4 +249,78 @@ func TestFetchedProgramRunsAsAHost(t *testing.T) {
 	if left := folders(t, dir); len(left) > 0 {
 		t.Errorf("programs %v are left behind", left)
 	}
+}
+
+// TestCachedFilesAreThereForTheirJobs would catch a host that is told its job before the job's files are here,
+// a file that is copied once for each job, copies that fill one disk only, and one that outlives its jobs.
+func TestCachedFilesAreThereForTheirJobs(t *testing.T) {
+	disks := []string{t.TempDir(), t.TempDir()}
+	source := filepath.Join(t.TempDir(), "cities.csv")
+	if err := os.WriteFile(source, []byte("Rome"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cities := jobgraph.CachedFile{Name: "cities", URI: "file://" + source}
+	towns := cities
+	towns.Name = "towns"
+	tool := jobgraph.CachedFile{Name: "tool", URI: "file://" + source, Executable: true}
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan msg.StartHost, 2)
+		hosts := goroutineHosts{behave: func(c *control.Conn, _ <-chan struct{}) string {
+			return obey(c, func(m msg.StartHost) { told <- m })
+		}}
+		c := startCluster(t, hosts, func(c *Config, env *Environment) {
+			c.Slots, c.VCores = 2, 2
+			env.Artifacts = DiskArtifacts{Dirs: disks, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }}
+		})
+		rm := c.admit()
+		program := msg.Program{SHA256: "5a"}
+		first := c.grant(rm, 0, "j1", program, cities, tool)
+		next[msg.HostReady](t, c.jm.in)
+		second := c.grant(rm, 1, "j2", program, towns)
+		next[msg.HostReady](t, c.jm.in)
+		one, two := filepath.Join(disks[1], "1", "cities.csv"), filepath.Join(disks[0], "2", "cities.csv")
+		for _, want := range []map[string]string{{"cities": one, "tool": two}, {"towns": one}} {
+			if m := <-told; !maps.Equal(m.Files, want) {
+				t.Errorf("job %s has the files %v, want %v", m.Job.ID, m.Files, want)
+			}
+		}
+		for path, mode := range map[string]os.FileMode{one: 0o400, two: 0o500} {
+			if info, err := os.Stat(path); err != nil || info.Mode() != mode {
+				t.Errorf("%s has the mode %v, %v, want %v", path, info.Mode(), err, mode)
+			}
+		}
+		stop(t, c, first, "a1")
+		synctest.Wait()
+		if there := append(folders(t, disks[0]), folders(t, disks[1])...); !slices.Equal(there, []string{"1"}) {
+			t.Errorf("after the first job there are %v, want the file of the second job", there)
+		}
+		stop(t, c, second, "a2")
+		synctest.Wait()
+		if there := append(folders(t, disks[0]), folders(t, disks[1])...); len(there) > 0 {
+			t.Errorf("after the jobs there are %v", there)
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
+// TestAFileThatCannotBeFetchedIsTold would catch a job that waits for ever for its file, and a host of that job
+// that stays.
+func TestAFileThatCannotBeFetchedIsTold(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }})
+		gone := jobgraph.CachedFile{Name: "cities", URI: "file://" + dir + "/gone"}
+		jm := c.grant(c.admit(), 0, "j1", msg.Program{SHA256: "5a"}, gone)
+		lost := next[msg.HostLost](t, c.jm.in)
+		if lost.Reason != msg.HostUnavailable || !strings.Contains(lost.Failure.Message, "fetch cached file "+gone.URI+": the file is gone") {
+			t.Errorf("the JobMaster is told %+v", lost)
+		}
+		leave(t, c, jm, "a1")
+		if left := folders(t, dir); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
 }

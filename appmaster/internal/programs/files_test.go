@@ -1,0 +1,110 @@
+package programs
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+)
+
+// filesOf is the Store of the files of the n-th session.
+func (a area) filesOf(t *testing.T, n int) *Store {
+	t.Helper()
+	a.session(t, n) // makes its directory
+	return NewFiles(staging.Resume(a.files, "file://"+filepath.Join(a.root, "application_1_000"+string(rune('0'+n))), 0, ids.Source{}), a.files)
+}
+
+// TestAFileStaysForItsJobs would catch a file that is removed while a job uses it or before its job comes, one
+// that a session of months holds for ever, and a file that goes with a program of the same content.
+func TestAFileStaysForItsJobs(t *testing.T) {
+	t.Parallel()
+	a := newArea(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, programs := a.filesOf(t, 1), a.session(t, 1)
+		text := "cities of the world"
+		hash := hashOf([]byte(text))
+		if _, err := s.Hold(t.Context(), hash); !errors.Is(err, msg.ErrFileNotFound) {
+			t.Errorf("before: %v", err)
+		}
+		if _, err := s.Add(t.Context(), "cities", hash, strings.NewReader("others")); !errors.Is(err, msg.ErrBadFile) || !strings.Contains(err.Error(), "upload the file again") {
+			t.Errorf("another file is added: %v", err)
+		}
+		if added, err := s.Add(t.Context(), "cities", hash, strings.NewReader(text)); err != nil || added.Size != int64(len(text)) {
+			t.Fatalf("added %+v, %v", added, err)
+		}
+		for range 2 { // two jobs
+			if _, err := s.Hold(t.Context(), hash); err != nil {
+				t.Error(err)
+			}
+		}
+		next := 0
+		another := func() { // the session forgets unused files when another one comes
+			next++
+			content := strings.Repeat("x", next)
+			if _, err := s.Add(t.Context(), "other", hashOf([]byte(content)), strings.NewReader(content)); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(24 * time.Hour)
+		s.Release(hash)
+		another()
+		if _, err := s.Find(t.Context(), hash); err != nil || !strings.Contains(a.left(t), "refs.files/"+hash) {
+			t.Errorf("the file is gone while a job uses it: %v, %s", err, a.left(t))
+		}
+		s.Release(hash)
+		another()
+		if left := a.left(t); strings.Contains(left, hash) {
+			t.Errorf("after the jobs there are %s", left)
+		}
+		time.Sleep(fileKeep)
+		another()
+		if got := len(s.List()); got != 3 { // their jobs may still come
+			t.Errorf("the session holds %d files, want 3: %s", got, a.left(t))
+		}
+		time.Sleep(time.Second)
+		another()
+		if got := len(s.List()); got != 2 {
+			t.Errorf("the session holds %d files, want 2: %s", got, a.left(t))
+		}
+
+		content := file("one")
+		add(t, programs, "one", content)
+		if _, err := s.Hold(t.Context(), hashOf(content)); err != nil {
+			t.Error(err)
+		}
+		if err := programs.Remove(t.Context(), hashOf(content)); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Find(t.Context(), hashOf(content)); err != nil {
+			t.Errorf("a file that a job uses went with a program: %v", err)
+		}
+	})
+}
+
+// TestALaterMasterHoldsNoFiles would catch files of jobs that were lost with an earlier ApplicationMaster, which
+// stay until the session ends, and a program that is lost with them.
+func TestALaterMasterHoldsNoFiles(t *testing.T) {
+	t.Parallel()
+	a := newArea(t)
+	content := file("one")
+	add(t, a.session(t, 1), "one", content)
+	first := a.filesOf(t, 1)
+	for _, text := range []string{"cities", string(content)} {
+		if _, err := first.Add(t.Context(), "f", hashOf([]byte(text)), strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.filesOf(t, 1).Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := a.left(t)
+	if strings.Contains(left, "refs.files") || strings.Contains(left, hashOf([]byte("cities"))) || !strings.Contains(left, "cache/"+hashOf(content)) {
+		t.Errorf("there are %s", left)
+	}
+}

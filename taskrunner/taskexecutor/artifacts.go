@@ -1,0 +1,138 @@
+package taskexecutor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/localcopy"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
+
+// errProgramName says that the name of a program is not a file name.
+var errProgramName = errors.New("program name is not a file name")
+
+// errNoFiles says that artifacts cannot be fetched.
+var errNoFiles = errors.New("this worker has no access to a file system")
+
+// Artifacts makes copies of jobs' cached files, and of the programs that were not localized with the
+// container. Each copy has an id of its own. The methods may be called from any goroutine.
+type Artifacts interface {
+	// FetchProgram copies a program. The tokens (creds.Credentials.Marshal) are for the file systems.
+	FetchProgram(ctx context.Context, id uint64, p msg.Program, tokens msg.Secret) (path string, size config.Bytes, err error)
+	// FetchFile copies a cached file.
+	FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile, tokens msg.Secret) (path string, size config.Bytes, err error)
+	// Remove removes a copy that nothing uses any more, also one that has failed.
+	Remove(id uint64) error
+}
+
+// DiskArtifacts are Artifacts on the disks of this machine.
+type DiskArtifacts struct {
+	// Open opens the file systems with these tokens (creds.Credentials.Marshal), for one fetch:
+	// between fetches a worker holds no connection to a NameNode.
+	Open func(tokens msg.Secret) (Files, error)
+	// Dirs are the folders for copies, on different disks. Each copy has a folder of its own in one
+	// of them, and the next copy goes to the next disk. A folder is made when it is needed.
+	Dirs []string
+	// InPlace says that cached files on this machine's disk are not copied.
+	InPlace bool
+}
+
+// Files are the file systems from which artifacts are fetched.
+type Files interface {
+	localcopy.Files
+	Close() error
+}
+
+// dir is the folder of a copy.
+func (a DiskArtifacts) dir(id uint64) string {
+	return filepath.Join(a.Dirs[id%uint64(len(a.Dirs))], strconv.FormatUint(id, 10))
+}
+
+// hold fetches an artifact in a goroutine that holds the copy until it is dropped, or until the
+// TaskExecutor ends.
+func (s *shell) hold(ctx context.Context, id copyID, fetch func(ctx context.Context, from Artifacts) (path string, size config.Bytes, err error)) {
+	held, drop := context.WithCancel(ctx)
+	s.mu.Lock()
+	s.copies[id] = drop
+	s.mu.Unlock()
+	s.loop.Go(func(context.Context) {
+		defer s.drop(id)
+		if s.env.Artifacts == nil {
+			s.loop.Tell(held, fetchFailed{Copy: id, Cause: errNoFiles.Error()})
+			return
+		}
+		path, size, err := fetch(held, s.env.Artifacts)
+		if err == nil {
+			s.loop.Tell(held, fetched{Copy: id, File: path, Size: size})
+			sched.First(held)
+		}
+		if err := s.env.Artifacts.Remove(uint64(id)); err != nil {
+			s.logger.WithField("copy", id).WithError(err).Warn("copy cannot be removed")
+		}
+		if err != nil {
+			s.loop.Tell(held, fetchFailed{Copy: id, Cause: err.Error()})
+		}
+	})
+}
+
+// drop cancels the goroutine that holds a copy, which then removes it.
+func (s *shell) drop(id copyID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if drop, held := s.copies[id]; held {
+		drop()
+		delete(s.copies, id)
+	}
+}
+
+// FetchProgram implements Artifacts.
+func (a DiskArtifacts) FetchProgram(ctx context.Context, id uint64, p msg.Program, tokens msg.Secret) (string, config.Bytes, error) {
+	dir := a.dir(id)
+	var files Files
+	err := errProgramName
+	if p.Name != "." && p.Name == filepath.Base(p.Name) && filepath.IsLocal(p.Name) {
+		files, err = a.open(tokens, dir)
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("fetch program %s (SHA-256 %s) from %s: %w", p.Name, p.SHA256, p.URI, err)
+	}
+	defer files.Close()
+	path := filepath.Join(dir, p.Name)
+	size, err := program.Fetch(ctx, files, p, path)
+	return path, config.Bytes(size), err
+}
+
+// FetchFile implements Artifacts.
+func (a DiskArtifacts) FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile, tokens msg.Secret) (string, config.Bytes, error) {
+	if path, here := cachedfiles.Local(f); a.InPlace && here {
+		return path, 0, nil
+	}
+	dir := a.dir(id)
+	files, err := a.open(tokens, dir)
+	if err != nil {
+		return "", 0, fmt.Errorf("fetch cached file %s: %w", f.URI, err)
+	}
+	defer files.Close()
+	path, size, err := cachedfiles.Fetch(ctx, files, f, dir)
+	return path, config.Bytes(size), err
+}
+
+// Remove implements Artifacts.
+func (a DiskArtifacts) Remove(id uint64) error { return os.RemoveAll(a.dir(id)) }
+
+// open makes dir and opens the file systems.
+func (a DiskArtifacts) open(tokens msg.Secret, dir string) (Files, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return a.Open(tokens)
+}

@@ -1,0 +1,236 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+const (
+	// maxFetches is the number of failed fetches of an artifact in a row after which the waiting jobs
+	// cannot have a host here. Each fetch already waits minutes for a file system that does not
+	// answer.
+	maxFetches = 2
+	// maxIdlePrograms and maxIdleBytes bound the fetched programs that are kept though no job here
+	// needs them. The most recently used ones are kept.
+	maxIdlePrograms = 4
+	maxIdleBytes    = 256 * config.Mebibyte
+)
+
+// artifact is a program or a cached file that jobs on this worker use or have used. Jobs with the
+// same program, or the same file, share one.
+type artifact struct {
+	key      artifactKey
+	program  msg.Program // zero for a file
+	state    artifactState
+	path     string       // set when it is here
+	id       copyID       // of its fetch; 0 if it was localized
+	size     config.Bytes // if it was fetched
+	failures int          // of fetches, in a row
+}
+
+// artifactKey tells artifacts apart: a program by its hash, a file by all except its name.
+type artifactKey struct {
+	sha256 string // of a program; "" for a file
+	file   jobgraph.CachedFile
+}
+
+func fileKey(f jobgraph.CachedFile) artifactKey {
+	f.Name = ""
+	return artifactKey{file: f}
+}
+
+func (a *artifact) isFile() bool { return a.key.sha256 == "" }
+
+type artifactState int
+
+const (
+	artifactLocalized artifactState = iota + 1 // it came with the container, and stays
+	artifactFetching
+	artifactCopied
+)
+
+// localized makes the artifacts of the programs that came with the container.
+func localized(files map[string]string) map[artifactKey]*artifact {
+	artifacts := make(map[artifactKey]*artifact, len(files))
+	for sha256, file := range files { //bobbin:anyorder they go into a map
+		key := artifactKey{sha256: sha256}
+		artifacts[key] = &artifact{key: key, program: msg.Program{SHA256: sha256}, state: artifactLocalized, path: file}
+	}
+	return artifacts
+}
+
+// refuseProgram says why a program cannot run here, or "".
+func (c *core) refuseProgram(ref msg.Program) string {
+	if _, known := c.artifacts[artifactKey{sha256: ref.SHA256}]; known || ref.URI != "" {
+		return ""
+	}
+	return fmt.Sprintf("program %s (SHA-256 %s) is not on this worker, and the slot request does not say where to fetch it", ref.Name, ref.SHA256)
+}
+
+// needProgram gives the program of a new job. It starts a fetch unless the program is here or being
+// fetched.
+func (c *core) needProgram(ref msg.Program) *artifact {
+	a := c.need(artifactKey{sha256: ref.SHA256}, ref)
+	c.idle = slices.DeleteFunc(c.idle, func(other *artifact) bool { return other == a })
+	return a
+}
+
+// needFiles gives a job the files that its JobMaster names. The job's host is told the job when they
+// are here.
+func (c *core) needFiles(j *job) {
+	if c.ending != nil {
+		return
+	}
+	before := j.files
+	j.files = nil
+	for _, f := range j.spec.Files {
+		j.files = append(j.files, c.need(fileKey(f), msg.Program{}))
+	}
+	c.leaveFiles(before)
+}
+
+// need gives an artifact. It starts a fetch unless the artifact is here or being fetched.
+func (c *core) need(key artifactKey, program msg.Program) *artifact {
+	a := c.artifacts[key]
+	if a == nil {
+		a = &artifact{key: key, program: program, state: artifactFetching}
+		c.artifacts[key] = a
+		c.fetch(a)
+	}
+	return a
+}
+
+func (c *core) fetch(a *artifact) {
+	c.lastCopy++
+	a.id = c.lastCopy
+	c.fetching[a.id] = a
+	if a.isFile() {
+		c.emit(fetchFile{Copy: a.id, File: a.key.file, Tokens: c.tokens})
+	} else {
+		c.emit(fetchProgram{Copy: a.id, Program: a.program, Tokens: c.tokens})
+	}
+}
+
+func (c *core) fetched(e fetched) {
+	a := c.fetching[e.Copy]
+	if a == nil {
+		return // dropped meanwhile
+	}
+	delete(c.fetching, e.Copy)
+	a.state, a.path, a.size = artifactCopied, e.File, e.Size
+	for _, j := range c.jobsOf(a) {
+		c.ensureHost(j)
+		c.instructHost(j)
+	}
+}
+
+// dropFetches cancels all fetches.
+func (c *core) dropFetches() {
+	for _, id := range slices.Sorted(maps.Keys(c.fetching)) {
+		c.dropArtifact(c.fetching[id])
+	}
+}
+
+// fetchFailed tries again once, because newer tokens, another DataNode or another disk may help.
+// After that this worker cannot run hosts of the waiting jobs. The next job that needs the artifact
+// starts a new fetch.
+func (c *core) fetchFailed(e fetchFailed) {
+	a := c.fetching[e.Copy]
+	if a == nil {
+		return
+	}
+	delete(c.fetching, e.Copy)
+	a.failures++
+	if a.failures < maxFetches {
+		c.fetch(a)
+		return
+	}
+	delete(c.artifacts, a.key)
+	for _, j := range c.jobsOf(a) {
+		if j.unavailable != nil { // for another reason already
+			continue
+		}
+		text := fmt.Sprintf("task host of job %s cannot be started: %s", j.name(), e.Cause)
+		lost := msg.HostLost{Failure: *msg.NewFailure(text, ""), Reason: msg.HostUnavailable}
+		j.unavailable = &lost
+		c.sendJobMaster(j, lost)
+		c.stopHost(j, text) // a host may wait for a file
+	}
+}
+
+// jobsOf gives the jobs that use an artifact, in the order of their ids.
+func (c *core) jobsOf(a *artifact) []*job {
+	var jobs []*job
+	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
+		if j := c.jobs[id]; j.program == a || slices.Contains(j.files, a) {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// waits tells whether a file of the job is not here yet.
+func (j *job) waits() bool {
+	return slices.ContainsFunc(j.files, func(a *artifact) bool { return a.state != artifactCopied })
+}
+
+// paths gives the places of a job's files by their names.
+func (j *job) paths() map[string]string {
+	if len(j.files) == 0 {
+		return nil
+	}
+	paths := make(map[string]string, len(j.files))
+	for i, a := range j.files {
+		paths[j.spec.Files[i].Name] = a.path
+	}
+	return paths
+}
+
+// leaveArtifacts handles that a job is gone. A file goes with its last job. After its last job a
+// fetched program is kept for a while, and a fetch is cancelled. If the program could not run as a
+// host, it is removed, because its file may be damaged here.
+func (c *core) leaveArtifacts(j *job) {
+	c.leaveFiles(j.files)
+	a := j.program
+	switch {
+	case a.state == artifactLocalized, c.artifacts[a.key] != a, len(c.jobsOf(a)) > 0:
+		return
+	case a.state == artifactFetching, j.unavailable != nil, a.size > maxIdleBytes:
+		c.dropArtifact(a)
+		return
+	}
+	c.idle = append(c.idle, a)
+	for len(c.idle) > maxIdlePrograms || c.idleBytes() > maxIdleBytes {
+		oldest := c.idle[0]
+		c.idle = slices.Delete(c.idle, 0, 1)
+		c.dropArtifact(oldest)
+	}
+}
+
+// leaveFiles drops those of the files that no job uses.
+func (c *core) leaveFiles(files []*artifact) {
+	for _, a := range files {
+		if c.artifacts[a.key] == a && len(c.jobsOf(a)) == 0 {
+			c.dropArtifact(a)
+		}
+	}
+}
+
+func (c *core) idleBytes() config.Bytes {
+	var total config.Bytes
+	for _, a := range c.idle {
+		total += a.size
+	}
+	return total
+}
+
+func (c *core) dropArtifact(a *artifact) {
+	delete(c.artifacts, a.key)
+	delete(c.fetching, a.id)
+	c.emit(dropCopy{a.id})
+}
