@@ -112,7 +112,7 @@ func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
 	return c.Dispatcher.Submit(ctx, s)
 }
 
-// jobMaster makes the JobMaster of a job.
+// jobMaster makes the JobMaster of a job. It may be called from several goroutines.
 func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.JobMaster, err error) {
 	s := start.Submission
 	defer func() {
@@ -125,7 +125,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 		return nil, err
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
-	settings.ResultBytes = start.ResultBytes
+	settings.ResultBytes, settings.Submitted = start.ResultBytes, start.Submitted
 	settings.Seed, settings.SlotMemoryMB = c.entropy.Seed(), int(c.slot.Managed/config.Mebibyte)
 	link := &resourceManagerLink{rm: c.ResourceManager}
 	master, err := jobmaster.New(settings, link, c.logger)

@@ -24,6 +24,12 @@ func (c *Component) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, erro
 	}
 }
 
+// Initialized waits until a submitted job is set up, and returns its state: FAILED with the reason if that
+// was not possible. Error: msg.ErrJobNotFound.
+func (c *Component) Initialized(ctx context.Context, job ids.JobID) (msg.JobEnded, error) {
+	return c.Dispatcher.Initialized(ctx, job)
+}
+
 // collect passes on what a job collects under a name, until its end. A batch of a new epoch voids the
 // batches of earlier epochs.
 func (c *Component) collect(ctx context.Context, job ids.JobID, name string, take func(epoch int, records []byte) error) error {

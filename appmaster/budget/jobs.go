@@ -39,15 +39,27 @@ type Reservation struct {
 // the next jobs get some as well.
 const resultShare = 4
 
-// Admit reserves memory for a job. A job that is not attached gets none for results. kept is how many bytes
-// ended jobs keep. If bytes are lacking, Admit calls yield. yield frees as many bytes of ended jobs, if
+// Need is what a job takes, by estimate.
+type Need struct {
+	Bytes   int64 // its graph and its JobMaster
+	Results int64 // number of results that it collects
+}
+
+// NeedOf estimates what a job takes. A job that is not attached gets no memory for results. The time is
+// proportional to the graph.
+func NeedOf(graph *jobgraph.JobGraph, attached bool) Need {
+	need := Need{Bytes: GraphSize(graph)}
+	if attached {
+		need.Results = resultsOf(graph)
+	}
+	return need
+}
+
+// Admit reserves memory for a job. kept is how many bytes ended jobs keep. If bytes are lacking, Admit calls yield. yield frees as many bytes of ended jobs, if
 // that is possible, and returns how many bytes ended jobs keep then. Errors: msg.ErrNoMemory,
 // msg.ErrJobTooLarge.
-func (a *Jobs) Admit(job ids.JobID, graph *jobgraph.JobGraph, attached bool, kept int64, yield func(lacking int64) (kept int64)) (Reservation, error) {
-	size, results := GraphSize(graph), int64(0)
-	if attached {
-		results = resultsOf(graph)
-	}
+func (a *Jobs) Admit(job ids.JobID, need Need, kept int64, yield func(lacking int64) (kept int64)) (Reservation, error) {
+	size, results := need.Bytes, need.Results
 	if a.most == 0 {
 		return a.reserve(size, results, collect.MaxBuffered), nil
 	}

@@ -103,6 +103,7 @@ type job struct {
 	id        ids.JobID
 	name      string
 	jobMaster ids.JobMasterID
+	submitted time.Time
 	detached  bool
 
 	reserved budget.Reservation // none once it has ended
@@ -134,7 +135,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.excuse()
 	switch e := event.(type) {
 	case submitAsked:
-		c.emit(reply{e.Question.Answer(c.submit(e.Submission))})
+		c.emit(reply{e.Question.Answer(c.submit(e.Submission, e.Need))})
 	case jobMasterFailed:
 		c.jobMasterFailed(e)
 	case jobEnded:
@@ -171,7 +172,7 @@ func (c *core) many() bool { return c.config.Mode == Session || c.config.Mode ==
 
 func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
-func (c *core) submit(s Submission) error {
+func (c *core) submit(s Submission, need budget.Need) error {
 	if c.outcome != nil {
 		return msg.ErrEnding
 	}
@@ -193,10 +194,7 @@ func (c *core) submit(s Submission) error {
 	if unfinished := len(c.jobs) - len(c.archive.jobs); unfinished >= maxUnfinished {
 		return fmt.Errorf("%w: %d jobs have not ended, which is the maximum: submit job %s again later", msg.ErrTooManyJobs, unfinished, s.Job)
 	}
-	if err := s.Graph.Validate(); err != nil {
-		return fmt.Errorf("submit job %s: %w", s.Job, err)
-	}
-	reserved, err := c.memory.Admit(s.Job, s.Graph, !s.Detached, c.archive.size, func(lacking int64) int64 {
+	reserved, err := c.memory.Admit(s.Job, need, c.archive.size, func(lacking int64) int64 {
 		c.forget(c.archive.yield(c.now, lacking))
 		return c.archive.size
 	})
@@ -204,7 +202,7 @@ func (c *core) submit(s Submission) error {
 		return err
 	}
 	j := &job{
-		id: s.Job, name: s.Graph.Name, jobMaster: ids.JobMasterID(c.tokens.Next()),
+		id: s.Job, name: s.Graph.Name, jobMaster: ids.JobMasterID(c.tokens.Next()), submitted: c.now,
 		reserved: reserved, detached: s.Detached, clientTimeout: s.ClientTimeout,
 	}
 	c.jobs[s.Job] = j
@@ -213,7 +211,7 @@ func (c *core) submit(s Submission) error {
 		j.client = patience.After(c.now, j.clientTimeout)
 		c.watched = append(c.watched, j)
 	}
-	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s, ResultBytes: reserved.Each})
+	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s, Submitted: c.now, ResultBytes: reserved.Each})
 	return nil
 }
 
@@ -237,8 +235,8 @@ func (c *core) jobMasterFailed(e jobMasterFailed) {
 	}
 	root := msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(e.Err.Error(), "")}
 	c.keep(j, msg.JobDetails{
-		ID: e.Job, Name: j.name, Status: msg.JobFailed, Start: c.now, End: c.now,
-		Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: c.now, msg.JobFailed: c.now},
+		ID: e.Job, Name: j.name, Status: msg.JobFailed, Start: j.submitted, End: c.now,
+		Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: j.submitted, msg.JobFailed: c.now},
 		Root:       &root, Exceptions: []msg.ExceptionEntry{root},
 	}, nil)
 }

@@ -99,7 +99,7 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 					busy += j.size
 				}
 			}
-			switch err := step(submitAsked{Submission: s}); {
+			switch err := step(submission(s)); {
 			case err == nil:
 			case !errors.Is(err, msg.ErrNoMemory):
 				t.Fatal(err)
@@ -157,7 +157,7 @@ func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
 	core := newCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 	submit := func(job ids.JobID, g *jobgraph.JobGraph) (err error) {
-		for _, effect := range core.Step(testEpoch, submitAsked{Submission: Submission{Job: job, Graph: g}}) {
+		for _, effect := range core.Step(testEpoch, submission(Submission{Job: job, Graph: g})) {
 			if answer, is := effect.(reply); is {
 				err, _ = answer.Content().(error)
 			}
@@ -212,7 +212,7 @@ func TestRoomIsMadeOldestFirst(t *testing.T) {
 		return strings.TrimSpace(forgotten), err
 	}
 	submit := func(job ids.JobID, results int) (string, error) {
-		return step(submitAsked{Submission: Submission{Job: job, Graph: collecting(results)}})
+		return step(submission(Submission{Job: job, Graph: collecting(results)}))
 	}
 	for _, job := range []ids.JobID{"a", "b", "c"} {
 		if _, err := submit(job, 1); err != nil {
@@ -279,7 +279,7 @@ func TestWhatYieldsFirst(t *testing.T) {
 			now := testEpoch
 			core := newCore(Config{Mode: Session, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 			for _, id := range []ids.JobID{"unread", "bare", "read"} {
-				core.Step(now, submitAsked{Submission: Submission{Job: id, Graph: graph()}})
+				core.Step(now, submission(Submission{Job: id, Graph: graph()}))
 				e := jobEnded{Job: id, JobMaster: core.jobs[id].jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: now}}
 				if id != "bare" {
 					e.Results = collect.Results{"r0": filled(t, each, each)}
@@ -318,7 +318,7 @@ func TestEndedJobsLeaveHalfOfTheMemory(t *testing.T) {
 	now := testEpoch
 	for n := range 40 {
 		id := ids.JobID(fmt.Sprintf("j%d", n))
-		core.Step(now, submitAsked{Submission: Submission{Job: id, Graph: collecting(1)}})
+		core.Step(now, submission(Submission{Job: id, Graph: collecting(1)}))
 		core.Step(now, jobEnded{
 			Job: id, JobMaster: core.jobs[id].jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: now},
 			Results: collect.Results{"r0": filled(t, collect.LeastBuffered, collect.LeastBuffered)},

@@ -36,7 +36,7 @@ func TestCoreTranscripts(t *testing.T) {
 // script drives a core by commands, as its transcripts have them:
 //
 //	mode session|application|attached|detached [jobs=N] [bytes=N]   first; what is kept at most
-//	submit JOB [invalid] [detached=true] [client=DURATION]
+//	submit JOB [detached=true] [client=DURATION]
 //	failed JOB JOBMASTER TEXT                 no JobMaster can be made
 //	ended JOB JOBMASTER STATUS [results=NAME,…] [TEXT of the failure]
 //	cancel|job|result|seen JOB, jobs, await, shutdown
@@ -101,15 +101,11 @@ func (s *script) command(line string) []string {
 		s.stepper.Core = newCore(c)
 		return nil
 	case "submit":
-		g := graph()
-		if len(args) > 2 {
-			g.Digest = args[2]
-		}
-		submission := Submission{Job: job(), Graph: g, Detached: options["detached"] == "true"}
+		submitted := Submission{Job: job(), Graph: graph(), Detached: options["detached"] == "true"}
 		if text := options["client"]; text != "" {
-			submission.ClientTimeout = s.duration(text)
+			submitted.ClientTimeout = s.duration(text)
 		}
-		return s.step(submitAsked{Submission: submission})
+		return s.step(submission(submitted))
 	case "failed":
 		return s.step(jobMasterFailed{Job: job(), JobMaster: token(args[2]), Err: errors.New(rest(3))})
 	case "ended":
@@ -298,7 +294,7 @@ func TestClusterEndsOnce(t *testing.T) {
 			job := rapid.SampledFrom([]ids.JobID{"j1", "j2"}).Draw(t, "job")
 			switch rapid.IntRange(0, 6).Draw(t, "action") {
 			case 0:
-				step(submitAsked{Submission: Submission{Job: job, Graph: graph()}})
+				step(submission(Submission{Job: job, Graph: graph()}))
 			case 1:
 				step(cancelAsked{Job: job})
 			case 2:
@@ -353,7 +349,9 @@ func TestASessionTakesSoManyJobs(t *testing.T) {
 	for n := range maxUnfinished {
 		s.command(fmt.Sprintf("submit j%d", n))
 	}
-	submit := func() error { return s.stepper.Core.(*core).submit(Submission{Job: "late", Graph: graph()}) }
+	submit := func() error {
+		return s.stepper.Core.(*core).submit(Submission{Job: "late", Graph: graph()}, budget.Need{})
+	}
 	if err := submit(); !errors.Is(err, msg.ErrTooManyJobs) {
 		t.Errorf("one more: %v", err)
 	}
@@ -420,7 +418,7 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 			now = now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "minutes")) * time.Minute)
 			job := ids.JobID(fmt.Sprintf("j%d", i))
 			detached := rapid.Bool().Draw(t, "detached")
-			step(submitAsked{Submission: Submission{Job: job, Graph: graph(), Detached: detached}})
+			step(submission(Submission{Job: job, Graph: graph(), Detached: detached}))
 			if !rapid.Bool().Draw(t, "ends") {
 				continue
 			}
@@ -495,7 +493,7 @@ func TestCancelledIDsPushOutNoEndedJob(t *testing.T) {
 	c.Archive.Jobs = 1
 	core := newCore(c)
 	submit := func(id ids.JobID) (jobMaster ids.JobMasterID, answer error) {
-		for _, effect := range core.Step(testEpoch, submitAsked{Submission: Submission{Job: id, Graph: graph()}}) {
+		for _, effect := range core.Step(testEpoch, submission(Submission{Job: id, Graph: graph()})) {
 			switch e := effect.(type) {
 			case reply:
 				answer, _ = e.Content().(error)

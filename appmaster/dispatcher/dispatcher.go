@@ -2,7 +2,7 @@
 // a job after its end. It owns the list of jobs, and decides when and how a cluster for one job ends.
 //
 // Its core is pure; Dispatcher is the loop around it. The package owns the loop's goroutine, and two for
-// each running job: one runs its JobMaster, the other passes cancellations to it. The package must never
+// each running job: one makes and runs its JobMaster, the other passes cancellations to it. The package must never
 // import another role: its user passes in the function that makes a JobMaster.
 package dispatcher
 
@@ -15,6 +15,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -38,7 +39,7 @@ type JobMaster interface {
 	CollectPage(ctx context.Context, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 }
 
-// Starter makes the JobMaster of a job, without running it.
+// Starter makes the JobMaster of a job, without running it. It may be called from several goroutines.
 type Starter func(StartJobMaster) (JobMaster, error)
 
 // Dispatcher is the running role. Make it with New, and run it once with Run. Its other methods may be
@@ -54,12 +55,28 @@ type Dispatcher struct {
 	running map[ids.JobID]*runningJob
 }
 
-// runningJob is a job whose JobMaster answers questions about it.
+// runningJob is a job that has not ended. Once its JobMaster is made, that answers questions about it.
 type runningJob struct {
-	master   JobMaster
-	cancel   chan struct{} // a token says that the job is to be cancelled; has room for one
-	archived chan struct{} // closed when the Dispatcher answers for the job
+	initial  msg.JobDetails // until then
+	made     chan struct{}  // closed when the JobMaster is made, or cannot be made
+	master   JobMaster      // read once made is closed; nil: it cannot be made
+	cancel   chan struct{}  // a token says that the job is to be cancelled; has room for one
+	archived chan struct{}  // closed when the Dispatcher answers for the job
 }
+
+func newRunningJob(e StartJobMaster) *runningJob {
+	return &runningJob{
+		initial: msg.JobDetails{
+			ID: e.Submission.Job, Name: e.Submission.Graph.Name, Status: msg.JobInitializing, Start: e.Submitted,
+			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: e.Submitted},
+		},
+		made: make(chan struct{}), cancel: make(chan struct{}, 1), archived: make(chan struct{}),
+	}
+}
+
+// initializing reports whether the job has no JobMaster yet. It is INITIALIZING then, has no vertices, and
+// can be cancelled.
+func (r *runningJob) initializing() bool { return !sched.Closed(r.made) || r.master == nil }
 
 // New makes a Dispatcher.
 func New(config Config, start Starter, logger logrus.FieldLogger) *Dispatcher {
@@ -88,7 +105,7 @@ func (d *Dispatcher) Outcome(ctx context.Context) (Outcome, error) {
 
 // JobMaster returns the JobMaster of a running job.
 func (d *Dispatcher) JobMaster(job ids.JobID) (JobMaster, bool) {
-	if r := d.runningJob(job); r != nil {
+	if r := d.runningJob(job); r != nil && !r.initializing() {
 		return r.master, true
 	}
 	return nil, false
@@ -100,13 +117,25 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 	return d.running[job]
 }
 
-// Submit accepts a job and starts it. Errors: msg.ErrEnding; msg.ErrJobExists while a job of this id runs;
+// Submit accepts a job, and returns before its JobMaster is made: see Initialized. Errors: msg.ErrEnding; msg.ErrJobExists while a job of this id runs;
 // msg.ErrJobEnded if one has ended; msg.ErrJobWithdrawn if it was cancelled before; msg.ErrTooManyJobs and
 // msg.ErrNoMemory, which may pass; msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. If a job cannot
 // be started for another reason, it is listed as FAILED.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
-	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event { return submitAsked{Submission: s, Question: q} })
+	if err := s.Graph.Validate(); err != nil {
+		return fmt.Errorf("submit job %s: %w", s.Job, err)
+	}
+	submitted := submission(s)
+	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event {
+		submitted.Question = q
+		return submitted
+	})
 	return errors.Join(asking, err)
+}
+
+// submission is the event for a job. It looks through the job's graph.
+func submission(s Submission) submitAsked {
+	return submitAsked{Submission: s, Need: budget.NeedOf(s.Graph, !s.Detached)}
 }
 
 // CancelJob tells a job to end. It may be repeated, and has no effect on a CANCELED job. Errors:
@@ -178,9 +207,13 @@ func (d *Dispatcher) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDeta
 	return details, err
 }
 
-// ask asks a job's JobMaster. After the job's end it answers from what is kept.
-func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMaster) error, ended func(*msg.JobDetails)) error {
+// ask asks a job's JobMaster. Before it is made, and after the job's end, it answers from what is kept.
+func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMaster) error, kept func(*msg.JobDetails)) error {
 	if r := d.runningJob(job); r != nil {
+		if r.initializing() {
+			kept(&r.initial)
+			return nil
+		}
 		if err := running(r.master); !errors.Is(err, actor.ErrStopped) {
 			return err
 		}
@@ -197,86 +230,11 @@ func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMas
 	case entry.Details == nil: // submitted a moment ago
 		return fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, job)
 	}
-	ended(entry.Details)
+	kept(entry.Details)
 	return nil
 }
 
 // whenArchived waits until the Dispatcher has what a JobMaster left.
 func (d *Dispatcher) whenArchived(ctx context.Context, r *runningJob) error {
 	return d.loop.Await(ctx, r.archived)
-}
-
-// JobResult returns how a job ended. It waits for the end up to the given time, and then returns the
-// current status. Error: msg.ErrJobNotFound.
-func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
-	if r := d.runningJob(job); r != nil {
-		late, stop := sched.After(ctx, wait)
-		defer stop()
-		switch sched.First(ctx, r.archived, late, d.loop.Done()) {
-		case 0:
-		case 1:
-			details, err := d.JobDetails(ctx, job)
-			if err != nil || !details.Status.GloballyTerminal() {
-				return resultOf(&details), err
-			}
-		case 2:
-			return msg.JobEnded{}, actor.ErrStopped
-		default:
-			return msg.JobEnded{}, context.Cause(ctx)
-		}
-	}
-	entry, err := actor.Ask(ctx, d.loop, func(q actor.Question[jobEntry]) event { return resultAsked{Job: job, Question: q} })
-	switch {
-	case err != nil:
-		return msg.JobEnded{}, err
-	case entry.Job == "":
-		return msg.JobEnded{}, fmt.Errorf("%w: %s", msg.ErrJobNotFound, job)
-	case entry.Details == nil:
-		return msg.JobEnded{Job: job, Status: msg.JobInitializing}, nil
-	}
-	return resultOf(entry.Details), nil
-}
-
-// CollectPage returns a page of a collected result from a cursor on. It waits for the first record up to
-// the given time, and then returns an empty page. A request for a cursor says that the client has read
-// everything before it. Errors: msg.ErrJobNotFound, msg.ErrNotReady, msg.ErrResultNotFound,
-// msg.ErrResultGone. For a job that could not be run it returns an empty last page.
-func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
-	if r := d.runningJob(job); r != nil {
-		page, err := r.master.CollectPage(ctx, name, cursor, wait)
-		if !errors.Is(err, actor.ErrStopped) {
-			return page, err
-		}
-		if err := d.whenArchived(ctx, r); err != nil {
-			return msg.CollectPage{}, err
-		}
-	}
-	answer, err := actor.Ask(ctx, d.loop, func(q actor.Question[pageAnswer]) event {
-		return pageAsked{Job: job, Name: name, Cursor: cursor, Question: q}
-	})
-	return answer.Page, errors.Join(err, answer.Err)
-}
-
-// resultOf returns how a job ended, or its current state. Only a failed job has a failure.
-func resultOf(d *msg.JobDetails) msg.JobEnded {
-	r := msg.JobEnded{Job: d.ID, Status: d.Status, Counters: d.Counters, Failure: failureOf(d), Steps: d.Steps}
-	if !d.End.IsZero() {
-		r.Duration = d.End.Sub(d.Start)
-	}
-	return r
-}
-
-// overviewOf returns the entry of an ended job in the list of jobs.
-func overviewOf(d *msg.JobDetails) msg.JobOverview {
-	o := msg.JobOverview{
-		ID: d.ID, Name: d.Name, Status: d.Status, Start: d.Start, End: d.End, Modified: d.End,
-		Tasks: make(map[msg.ExecutionState]int),
-	}
-	for _, v := range d.Vertices {
-		o.TotalTasks += v.Parallelism
-		for state, n := range v.Tasks {
-			o.Tasks[state] += n
-		}
-	}
-	return o
 }

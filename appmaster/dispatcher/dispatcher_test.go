@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -37,7 +39,10 @@ type fakeMaster struct {
 
 func newFakeMaster(start StartJobMaster) (JobMaster, error) {
 	s := start.Submission
-	if s.Job == "broken" {
+	if s.Graph.Name == "large" {
+		time.Sleep(time.Minute)
+	}
+	if strings.HasPrefix(string(s.Job), "broken") {
 		return nil, errors.New("no such option")
 	}
 	return &fakeMaster{id: s.Job, cancelled: make(chan struct{}), ended: make(chan struct{})}, nil
@@ -129,6 +134,7 @@ func TestClientFollowsItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := run(t, Attached)
 		submit(t, d, "j1")
+		synctest.Wait()
 		if _, known := d.JobMaster("j1"); !known {
 			t.Error("running job has no JobMaster")
 		}
@@ -248,6 +254,7 @@ func TestErrorsCanBeTested(t *testing.T) {
 			"page of an unknown job":    {pageErr, msg.ErrJobNotFound},
 			"cancel of an unknown job":  {d.CancelJob(t.Context(), "j9"), msg.ErrJobNotFound},
 			"a job that exists":         {d.Submit(t.Context(), Submission{Job: "j1", Graph: graph()}), msg.ErrJobExists},
+			"a graph that is not valid": {d.Submit(t.Context(), Submission{Job: "j2", Graph: &jobgraph.JobGraph{}}), jobgraph.ErrInvalid},
 		} {
 			if !errors.Is(test.got, test.want) {
 				t.Errorf("%s: got error %v, want %v", name, test.got, test.want)
@@ -265,6 +272,116 @@ func TestErrorsCanBeTested(t *testing.T) {
 	})
 }
 
+// TestAJobThatIsBeingMadeHoldsNobodyUp makes the JobMasters of two jobs for a minute each. It would catch a
+// Dispatcher whose loop waits for that, and a job that meanwhile is not listed, cannot be cancelled, or
+// runs a second time when its client submits it again.
+func TestAJobThatIsBeingMadeHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := run(t, Session)
+		begin := time.Now()
+		large := graph()
+		large.Name = "large"
+		for _, job := range []ids.JobID{"j1", "broken"} {
+			if err := d.Submit(t.Context(), Submission{Job: job, Graph: large}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.Submit(t.Context(), Submission{Job: "j1", Graph: large}); !errors.Is(err, msg.ErrJobExists) {
+			t.Errorf("the same job again: got error %v", err)
+		}
+		submit(t, d, "small")
+		synctest.Wait()
+		jobs, err := d.Jobs(t.Context())
+		if err != nil || len(jobs) != 3 || jobs[0].Status != msg.JobInitializing || jobs[0].Name != "large" || jobs[2].Status != msg.JobRunning {
+			t.Errorf("jobs %+v, error %v", jobs, err)
+		}
+		if details, err := d.JobDetails(t.Context(), "j1"); err != nil || details.Status != msg.JobInitializing || !details.Start.Equal(begin) {
+			t.Errorf("details %+v, error %v", details, err)
+		}
+		if r, err := d.JobResult(t.Context(), "j1", 0); err != nil || r.Status != msg.JobInitializing {
+			t.Errorf("result %+v, error %v", r, err)
+		}
+		if _, known := d.JobMaster("j1"); known {
+			t.Error("there is a JobMaster already")
+		}
+		if err := d.CancelJob(t.Context(), "j1"); err != nil {
+			t.Errorf("cancel: %v", err)
+		}
+		if spent := time.Since(begin); spent != 0 {
+			t.Errorf("all this took %s", spent)
+		}
+		if page, err := d.CollectPage(t.Context(), "j1", "top", 0, 30*time.Second); err != nil || len(page.Records) > 0 || page.End || time.Since(begin) != 30*time.Second {
+			t.Errorf("page %+v after %s, error %v", page, time.Since(begin), err)
+		}
+		if r, err := d.JobResult(t.Context(), "j1", time.Hour); err != nil || r.Status != msg.JobCanceled || time.Since(begin) != time.Minute {
+			t.Errorf("result %+v after %s, error %v", r, time.Since(begin), err)
+		}
+		synctest.Wait()
+		details, err := d.JobDetails(t.Context(), "broken")
+		if err != nil || details.Status != msg.JobFailed || !details.Start.Equal(begin) || details.End.Sub(begin) != time.Minute {
+			t.Errorf("job that cannot be made: %+v, error %v", details, err)
+		}
+	})
+}
+
+// TestInitialized would catch a client that learns too early or never whether its job was set up.
+func TestInitialized(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := run(t, Session)
+		for job, want := range map[ids.JobID]msg.JobStatus{"j1": msg.JobRunning, "broken1": msg.JobFailed} {
+			large := graph()
+			large.Name = "large"
+			if err := d.Submit(t.Context(), Submission{Job: job, Graph: large}); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			for range 2 { // the second time it has been set up, or has failed, long ago
+				r, err := d.Initialized(t.Context(), job)
+				if err != nil || r.Status != want || (r.Failure != nil) != (want == msg.JobFailed) || time.Since(begin) != time.Minute {
+					t.Errorf("%s after %s: %+v, error %v", job, time.Since(begin), r, err)
+				}
+			}
+		}
+		if _, err := d.Initialized(t.Context(), "j9"); !errors.Is(err, msg.ErrJobNotFound) {
+			t.Errorf("unknown job: error %v", err)
+		}
+	})
+}
+
+// TestAClusterMayEndWhileAJobIsMade would catch a JobMaster that is made and never run: its Run undoes what
+// was made.
+func TestAClusterMayEndWhileAJobIsMade(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		logger := logrus.New()
+		logger.SetOutput(io.Discard)
+		var made JobMaster
+		d := New(configured(Session), func(start StartJobMaster) (JobMaster, error) {
+			master, err := newFakeMaster(start)
+			made = master
+			return master, err
+		}, logger)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- d.Run(ctx) }()
+		large := graph()
+		large.Name = "large"
+		if err := d.Submit(t.Context(), Submission{Job: "j1", Graph: large}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if _, err := d.Initialized(t.Context(), "j1"); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("error %v", err)
+		}
+		<-done
+		if made == nil || !errors.Is(made.(*fakeMaster).stopped(), actor.ErrStopped) {
+			t.Error("the JobMaster that was made was not run to its end")
+		}
+	})
+}
+
 // A Dispatcher that stops suspends its jobs and waits for them.
 func TestStopSuspendsJobs(t *testing.T) {
 	t.Parallel()
@@ -276,6 +393,7 @@ func TestStopSuspendsJobs(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()
 		submit(t, d, "j1")
+		synctest.Wait()
 		master, _ := d.JobMaster("j1")
 		cancel()
 		<-done

@@ -5,8 +5,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -41,38 +43,45 @@ func (s shell) Perform(_ context.Context, e effect) {
 	}
 }
 
-// startJobMaster makes a JobMaster and runs it until the role ends.
+// startJobMaster makes a JobMaster and runs it until the role ends. To make it takes time in proportion to
+// the job, so the loop does not wait.
 func (s shell) startJobMaster(e StartJobMaster) {
-	id := e.Submission.Job
-	master, err := s.start(e)
-	if err != nil {
-		s.loop.Go(func(ctx context.Context) {
-			s.loop.Tell(ctx, jobMasterFailed{Job: id, JobMaster: e.JobMaster, Err: err})
-		})
-		return
-	}
-	r := &runningJob{master: master, cancel: make(chan struct{}, 1), archived: make(chan struct{})}
+	r := newRunningJob(e)
 	s.mu.Lock()
-	s.running[id] = r
+	s.running[e.Submission.Job] = r
 	s.mu.Unlock()
-	s.loop.Go(func(ctx context.Context) {
-		details, results, err := master.Run(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				s.logger.WithFields(logrus.Fields{"job": id, "err": err}).Info("job is suspended")
-				return
-			}
-			s.loop.Tell(ctx, jobMasterFailed{Job: id, JobMaster: e.JobMaster, Err: err})
-			return
-		}
-		s.loop.Tell(ctx, jobEnded{Job: id, JobMaster: e.JobMaster, Details: details, Results: results})
-	})
-	s.loop.Go(func(ctx context.Context) { s.passCancel(ctx, id, r) })
+	s.loop.Go(func(ctx context.Context) { s.runJobMaster(ctx, e, r) })
+	s.loop.Go(func(ctx context.Context) { s.passCancel(ctx, e.Submission.Job, r) })
 }
 
-// passCancel passes one cancellation to a JobMaster. The loop must not wait for the JobMaster's mailbox.
+// runJobMaster makes a JobMaster and runs it. If the role ends meanwhile, Run returns at once, and undoes
+// what was made.
+func (s shell) runJobMaster(ctx context.Context, e StartJobMaster, r *runningJob) {
+	id := e.Submission.Job
+	var details msg.JobDetails
+	var results collect.Results
+	master, err := s.start(e)
+	if err == nil {
+		r.master = master
+	}
+	close(r.made)
+	if err == nil {
+		details, results, err = master.Run(ctx)
+	}
+	switch {
+	case err == nil:
+		s.loop.Tell(ctx, jobEnded{Job: id, JobMaster: e.JobMaster, Details: details, Results: results})
+	case ctx.Err() != nil:
+		s.logger.WithFields(logrus.Fields{"job": id, "err": err}).Info("job is suspended")
+	default:
+		s.loop.Tell(ctx, jobMasterFailed{Job: id, JobMaster: e.JobMaster, Err: err})
+	}
+}
+
+// passCancel passes one cancellation to a JobMaster, once it is made. The loop must not wait for the
+// JobMaster's mailbox.
 func (s shell) passCancel(ctx context.Context, id ids.JobID, r *runningJob) {
-	if sched.First(ctx, r.cancel, r.archived) != 0 {
+	if sched.First(ctx, r.cancel, r.archived) != 0 || sched.First(ctx, r.made) != 0 || r.master == nil {
 		return
 	}
 	if err := r.master.Cancel(ctx); err != nil {

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -35,9 +36,11 @@ type event interface{ isEvent() }
 
 // The events.
 type (
-	// submitAsked submits a job. The answer says whether it is accepted.
+	// submitAsked submits a job with a valid graph. The answer says whether it is accepted. Need is what
+	// the job takes: the loop does not look through the graph, which may be large.
 	submitAsked struct {
 		Submission Submission
+		Need       budget.Need
 		Question   actor.Question[error]
 	}
 	// jobMasterFailed says that a job's JobMaster could not be made, or ended without an outcome. The shell
@@ -133,12 +136,13 @@ type (
 	StartJobMaster struct {
 		JobMaster  ids.JobMasterID // fencing token of its grant
 		Submission Submission
+		Submitted  time.Time // since then the job is INITIALIZING
 		// ResultBytes is how much of each collected result may be held: collect.LeastBuffered, the least
 		// that collect.New makes, or more; 0 for a job without results, or without a client that reads
 		// them.
 		ResultBytes int
 	}
-	// cancelJob tells a JobMaster to end its job.
+	// cancelJob tells a JobMaster to end its job, once it is made.
 	cancelJob struct {
 		Job ids.JobID
 		Why string // the reason; "" on request

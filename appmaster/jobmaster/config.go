@@ -24,7 +24,8 @@ type Config struct {
 	// FailoverStrategy is jobmanager.execution.failover-strategy: failover.RestartRegion or
 	// failover.RestartAll.
 	FailoverStrategy string
-	Seed             uint64 // for jitter
+	Seed             uint64    // for jitter
+	Submitted        time.Time // since then the job is INITIALIZING; zero: since its start
 	// Parallelism is the default that the plan was made with.
 	Parallelism int
 	// SlotMemoryMB is the memory for the operators of all tasks in one slot.

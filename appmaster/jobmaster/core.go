@@ -185,6 +185,9 @@ func (c *core) setStatus(to msg.JobStatus) {
 func (c *core) start() {
 	c.clientAsked()
 	c.setStatus(msg.JobInitializing)
+	if submitted := c.config.Submitted; !submitted.IsZero() {
+		c.entered[msg.JobInitializing] = submitted
+	}
 	c.pool = slotpool.New(c.sharedSlots(), c.now)
 	c.setStatus(msg.JobCreated)
 	for r := range c.regions {

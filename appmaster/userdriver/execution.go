@@ -127,10 +127,22 @@ func (x *execution) submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.J
 		job = ids.JobID(x.drivers.config.Entropy.Random())
 	}
 	err := x.drivers.cluster.Submit(ctx, x.program, job, graph)
+	if err == nil && x.program.Detached { // otherwise follow returns the reason of a failure
+		err = x.initialized(ctx, job, graph)
+	}
 	if x.program.submitted != nil {
 		x.program.submitted(job, err)
 	}
 	return job, err
+}
+
+// initialized waits until a job is set up. If that fails, the error has the reason.
+func (x *execution) initialized(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph) error {
+	state, err := x.drivers.cluster.Initialized(ctx, job)
+	if err == nil && state.Status == msg.JobFailed {
+		return fmt.Errorf("job %s is %s: %w", graph.Name, state.Status, state.Failure)
+	}
+	return err
 }
 
 // follow sends the program what its job collects, and how the job ends.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -109,6 +110,32 @@ func TestAJobThatIsTooLargeIsToldSo(t *testing.T) {
 	why = p.Explain(why)
 	if !errors.Is(why, msg.ErrJobTooLarge) || !strings.Contains(why.Error(), config.JobManagerProcessSize.Name()) || len(c.jobs) > 0 {
 		t.Errorf("served to %v with jobs %q", why, c.jobs)
+	}
+}
+
+// TestADetachedProgramLearnsThatItsJobIsNotSetUp would catch a program that ends with success, although its
+// job could not be set up: it does not wait for the end of the job.
+func TestADetachedProgramLearnsThatItsJobIsNotSetUp(t *testing.T) {
+	t.Parallel()
+	c := &fakeCluster{}
+	d := newDrivers(t, c, Limits{})
+	var told error
+	p, err := d.Start(t.Context(), Program{
+		File: os.Args[0], Arguments: []string{"count=broken"}, Log: Log, Detached: true,
+		submitted: func(_ ids.JobID, err error) { told = err },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, why := p.Serve(t.Context())
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if last.Status != msg.JobFailed || !errors.Is(why, driver.ErrExit) || told == nil || !strings.Contains(told.Error(), "no such option") {
+		t.Errorf("served to %v with a last job that is %q; the session was told %v", why, last.Status, told)
+	}
+	if got := logged(t, d, ".stdout"); !strings.HasPrefix(got, "FAILED 0\n") {
+		t.Errorf("the program printed %q", got)
 	}
 }
 

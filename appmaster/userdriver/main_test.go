@@ -58,6 +58,16 @@ func (c *fakeCluster) Submit(_ context.Context, _ Program, _ ids.JobID, graph *j
 	return c.refused
 }
 
+// Initialized fails for a job named "broken".
+func (c *fakeCluster) Initialized(_ context.Context, job ids.JobID) (msg.JobEnded, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.jobs[len(c.jobs)-1] == "broken" {
+		return msg.JobEnded{Job: job, Status: msg.JobFailed, Failure: msg.NewFailure("no such option", "")}, nil
+	}
+	return msg.JobEnded{Job: job, Status: msg.JobRunning}, nil
+}
+
 func (c *fakeCluster) Follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error) (msg.JobEnded, error) {
 	records := make([]byte, 2)
 	if graph.Name == "much" {

@@ -31,6 +31,9 @@ import (
 type Cluster interface {
 	// Submit submits a job of a program.
 	Submit(ctx context.Context, p Program, job ids.JobID, graph *jobgraph.JobGraph) error
+	// Initialized waits until a job is set up, and returns its state: FAILED with the reason if that was not
+	// possible.
+	Initialized(ctx context.Context, job ids.JobID) (msg.JobEnded, error)
 	// Follow waits for the end of a job. It calls collected with what the job collects, one call at a time.
 	// A failed job is not an error. Follow returns an error of collected unchanged.
 	Follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error) (msg.JobEnded, error)

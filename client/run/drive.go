@@ -43,6 +43,7 @@ type running struct {
 	name        string // for messages
 	goOn        string // the commands for a job that this command no longer follows
 	slotWait    string // how long it waits for a slot
+	alone       bool   // its application ends with it
 	collected   bool   // whether all its collected records have arrived, from the present attempt
 }
 
@@ -121,7 +122,7 @@ type unfinishedJob struct {
 	stack string // of the user's code
 }
 
-// execute runs a job to its end, or, if detached, until it runs.
+// execute runs a job to its end, or, if detached, until the cluster has set it up.
 func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) (*running, *unfinishedJob, error) {
 	for _, warning := range graph.Warnings() {
 		r.Line("%s", warning)
@@ -131,6 +132,19 @@ func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.
 		return nil, nil, err
 	}
 	r.Outcome.begin(job.id, graph.Name)
+	if !r.attached {
+		state, err := r.initialized(ctx, job)
+		switch {
+		case errors.Is(err, ErrInterrupted):
+			return job, nil, r.detach(job, err)
+		case err != nil:
+			return job, nil, err
+		case state.Status == msg.JobFailed:
+			r.Outcome.end(state)
+			_ = d.Tell(state) // an error means that the driver has ended; Next returns how it ended
+			return job, unfinishedBy(graph, state), nil
+		}
+	}
 	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil && ctx.Err() == nil {
 		r.Line("the driver has ended: %v", err)
 	}
@@ -140,6 +154,14 @@ func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.
 	}
 	unfinished, err := r.follow(ctx, d, job, graph)
 	return job, unfinished, err
+}
+
+// unfinishedBy is why a job that has ended in this way did not finish.
+func unfinishedBy(graph *jobgraph.JobGraph, ended msg.JobEnded) *unfinishedJob {
+	if ended.Failure != nil {
+		return &unfinishedJob{fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack}
+	}
+	return &unfinishedJob{cause: fmt.Errorf("job %s is %s", graph.Name, ended.Status)}
 }
 
 // refuse refuses the second job of a driver, and all later ones, until the driver ends. If the driver then

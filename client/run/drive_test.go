@@ -57,6 +57,9 @@ func plays(value, part string) int {
 		if _, accepted := m.(msg.JobAccepted); accepted {
 			break
 		}
+		if _, ended := m.(msg.JobEnded); ended {
+			return 0
+		}
 	}
 	poll(socket, unix.POLLIN) // a result has come
 	fmt.Fprintln(os.Stdout, deaf)

@@ -48,10 +48,8 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	_ = d.Tell(ended) // an error means that the driver has ended; Next returns how it ended
 	settled := r.cluster.settle(ctx)
 	switch {
-	case ended.Failure != nil:
-		return &unfinishedJob{fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack}, nil //nolint:nilerr // the job's failure says more
-	case ended.Status != msg.JobFinished:
-		return &unfinishedJob{cause: fmt.Errorf("job %s is %s", graph.Name, ended.Status)}, nil
+	case ended.Failure != nil, ended.Status != msg.JobFinished:
+		return unfinishedBy(graph, ended), nil //nolint:nilerr // the job's failure says more
 	case errors.Is(settled, client.ErrApplicationEnded):
 		return &unfinishedJob{cause: settled}, nil
 	}

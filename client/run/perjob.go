@@ -77,7 +77,7 @@ func (t *perJob) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running
 	return &running{
 		id: app.Job, application: app.ID.String(), name: app.ID.String(),
 		goOn:     fmt.Sprintf("Its state: bobbin applications. Its logs: bobbin logs %s. To end it: bobbin kill %s", app.ID, app.ID),
-		slotWait: t.waits(),
+		slotWait: t.waits(), alone: true,
 	}, nil
 }
 

@@ -1,0 +1,134 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
+
+// Initialized waits until a submitted job is no longer INITIALIZING, and returns its state: FAILED with the
+// reason if its JobMaster could not be made. Error: msg.ErrJobNotFound.
+func (d *Dispatcher) Initialized(ctx context.Context, job ids.JobID) (msg.JobEnded, error) {
+	if r := d.runningJob(job); r != nil {
+		if err := d.loop.Await(ctx, r.made); err != nil {
+			return msg.JobEnded{}, err
+		}
+		if r.master == nil {
+			if err := d.whenArchived(ctx, r); err != nil {
+				return msg.JobEnded{}, err
+			}
+		}
+	}
+	return d.JobResult(ctx, job, 0)
+}
+
+// JobResult returns how a job ended. It waits for the end up to the given time, and then returns the
+// current status. Error: msg.ErrJobNotFound.
+func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
+	if r := d.runningJob(job); r != nil {
+		late, stop := sched.After(ctx, wait)
+		defer stop()
+		switch sched.First(ctx, r.archived, late, d.loop.Done()) {
+		case 0:
+		case 1:
+			details, err := d.JobDetails(ctx, job)
+			if err != nil || !details.Status.GloballyTerminal() {
+				return resultOf(&details), err
+			}
+		case 2:
+			return msg.JobEnded{}, actor.ErrStopped
+		default:
+			return msg.JobEnded{}, context.Cause(ctx)
+		}
+	}
+	entry, err := actor.Ask(ctx, d.loop, func(q actor.Question[jobEntry]) event { return resultAsked{Job: job, Question: q} })
+	switch {
+	case err != nil:
+		return msg.JobEnded{}, err
+	case entry.Job == "":
+		return msg.JobEnded{}, fmt.Errorf("%w: %s", msg.ErrJobNotFound, job)
+	case entry.Details == nil:
+		return msg.JobEnded{Job: job, Status: msg.JobInitializing}, nil
+	}
+	return resultOf(entry.Details), nil
+}
+
+// CollectPage returns a page of a collected result from a cursor on. It waits for the first record up to
+// the given time, and then returns an empty page. A request for a cursor says that the client has read
+// everything before it. Errors: msg.ErrJobNotFound, msg.ErrNotReady, msg.ErrResultNotFound,
+// msg.ErrResultGone. For a job that could not be run it returns an empty last page.
+func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
+	if r := d.runningJob(job); r != nil {
+		page, err := d.collectFrom(ctx, r, name, cursor, wait)
+		if !errors.Is(err, errLeft) {
+			return page, err
+		}
+		if err := d.whenArchived(ctx, r); err != nil {
+			return msg.CollectPage{}, err
+		}
+	}
+	answer, err := actor.Ask(ctx, d.loop, func(q actor.Question[pageAnswer]) event {
+		return pageAsked{Job: job, Name: name, Cursor: cursor, Question: q}
+	})
+	return answer.Page, errors.Join(err, answer.Err)
+}
+
+// errLeft says that the Dispatcher answers for a job, at once or soon.
+var errLeft = errors.New("the job has no JobMaster any more")
+
+// collectFrom asks a job's JobMaster for a page. It waits until the JobMaster is made. Error: errLeft.
+func (d *Dispatcher) collectFrom(ctx context.Context, r *runningJob, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
+	began := sched.Now(ctx)
+	late, stop := sched.After(ctx, wait)
+	defer stop()
+	switch sched.First(ctx, r.made, late, d.loop.Done()) {
+	case 0:
+	case 1:
+		return msg.CollectPage{Next: cursor}, nil
+	case 2:
+		return msg.CollectPage{}, actor.ErrStopped
+	default:
+		return msg.CollectPage{}, context.Cause(ctx)
+	}
+	if r.master == nil {
+		return msg.CollectPage{}, errLeft
+	}
+	page, err := r.master.CollectPage(ctx, name, cursor, max(wait-sched.Now(ctx).Sub(began), 0))
+	if errors.Is(err, actor.ErrStopped) {
+		return page, errLeft
+	}
+	return page, err
+}
+
+// resultOf returns how a job ended, or its current state. Only a failed job has a failure.
+func resultOf(d *msg.JobDetails) msg.JobEnded {
+	r := msg.JobEnded{Job: d.ID, Status: d.Status, Counters: d.Counters, Failure: failureOf(d), Steps: d.Steps}
+	if !d.End.IsZero() {
+		r.Duration = d.End.Sub(d.Start)
+	}
+	return r
+}
+
+// overviewOf returns the entry of a job in the list of jobs: one that has ended, or is INITIALIZING.
+func overviewOf(d *msg.JobDetails) msg.JobOverview {
+	o := msg.JobOverview{
+		ID: d.ID, Name: d.Name, Status: d.Status, Start: d.Start, End: d.End, Modified: d.End,
+		Tasks: make(map[msg.ExecutionState]int),
+	}
+	if d.End.IsZero() { // it is INITIALIZING
+		o.Modified = d.Start
+	}
+	for _, v := range d.Vertices {
+		o.TotalTasks += v.Parallelism
+		for state, n := range v.Tasks {
+			o.Tasks[state] += n
+		}
+	}
+	return o
+}
