@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	if where := os.Getenv(exitsIn); where != "" {
 		Main(exiting(where))
 	}
+	if os.Getenv(asTaskHost) != "" {
+		Main(hostsOnly)
+	}
 	goleak.VerifyTestMain(m)
 }
 

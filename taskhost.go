@@ -9,19 +9,39 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/machine"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/shutdown"
+	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // runTaskHost runs the tasks of one job for the TaskExecutor at the other end of conn. It logs to a file of its
 // own, because stdout and stderr are the user's.
+//
+// A signal ends the host in order, as if its TaskExecutor had told it to end. The code of the user's program
+// may handle signals too.
 func runTaskHost(conn net.Conn) int {
+	var opened atomic.Pointer[logrus.Logger]
+	log := func() logrus.FieldLogger {
+		if l := opened.Load(); l != nil {
+			return l
+		}
+		return nil
+	}
+	return shutdown.Guard(shutdown.Signals(), log, func(ctx context.Context) int { return runTasks(ctx, conn, &opened) })
+}
+
+// runTasks runs a task host until it is told to end, or ctx ends by a signal. It stores the log once it is open.
+func runTasks(ctx context.Context, conn net.Conn, opened *atomic.Pointer[logrus.Logger]) int {
 	var log io.Closer = io.NopCloser(nil)
-	err := taskhost.Run(context.Background(), control.New(conn, msg.TaskExecutorToHost), taskhost.Options{
+	err := taskhost.Run(ctx, control.New(conn, msg.TaskExecutorToHost), taskhost.Options{
 		Program: taskhost.Registered{},
 		Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
 			logger, file, err := logging.Open(start.LogDir, "taskhost-"+string(start.Job.ID), start.LogLevel)
@@ -29,6 +49,8 @@ func runTaskHost(conn net.Conn) int {
 				return taskhost.Surroundings{}, err
 			}
 			log = file
+			opened.Store(logger)
+			startup.Log(logger, logrus.InfoLevel, describeHost(start))
 			var tokens heldTokens
 			if err := tokens.update(start.Tokens); err != nil {
 				return taskhost.Surroundings{}, err
@@ -44,11 +66,29 @@ func runTaskHost(conn net.Conn) int {
 		Stdout:         os.Stdout,
 		SetMemoryLimit: func(bytes int64) { debug.SetMemoryLimit(bytes) },
 	})
+	if received, signalled := shutdown.By(err); signalled {
+		log.Close()
+		return received.Code()
+	}
 	log.Close()
 	if err != nil && !errors.Is(err, taskhost.ErrAbandoned) {
 		return fail(err)
 	}
 	return exitOK
+}
+
+// describeHost is what the first lines of a task host's log say.
+func describeHost(start msg.StartHost) startup.Process {
+	work, err := os.Getwd()
+	if err != nil {
+		work = ""
+	}
+	return startup.Process{
+		Role: "task host", User: start.User, Container: string(start.Resource), Node: start.ListenHost, Job: string(start.Job.ID),
+		WorkDir: work, LogDir: start.LogDir, LocalDirs: start.LocalDirs,
+		Machine: machine.Read(), Options: start.Job.Config,
+		Memory: []startup.Division{{Of: "task host", Total: start.Memory.Share(), Parts: start.Memory.Parts()}},
+	}
 }
 
 // heldTokens are the tokens with which a task host opens connections to HDFS. Any goroutine may replace them at

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
@@ -31,6 +32,9 @@ import (
 
 // TestMain is also the program that the tests run as a driver.
 func TestMain(m *testing.M) {
+	if os.Getenv(asMaster) != "" {
+		os.Exit(Main(time.Now(), os.Getenv))
+	}
 	if value, set := os.LookupEnv(control.Variable); set {
 		os.Exit(userdrivertest.Main(value, os.Args[1:], plan))
 	}

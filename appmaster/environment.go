@@ -11,7 +11,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/machine"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -24,6 +27,7 @@ type environment struct {
 	host        string // of the NodeManager; other nodes reach this process by it
 	logDir      string
 	workDir     string   // of the container; "": the process' working directory
+	localDirs   []string // of YARN's local-dirs, for files of the application
 	variables   []string // all variables of this process
 	launch      launch.AppMaster
 	config      config.Config
@@ -33,7 +37,7 @@ type environment struct {
 }
 
 func readEnvironment(getenv func(string) string) (environment, error) {
-	env := environment{host: getenv("NM_HOST")}
+	env := environment{host: getenv("NM_HOST"), localDirs: strings.FieldsFunc(getenv("LOCAL_DIRS"), func(r rune) bool { return r == ',' })}
 	env.logDir, _, _ = strings.Cut(getenv("LOG_DIRS"), ",")
 	if env.host == "" || env.logDir == "" {
 		return env, errors.New("NM_HOST or LOG_DIRS is not set; this process is started by YARN, not by hand")
@@ -61,6 +65,29 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 		return env, err
 	}
 	return env, env.identifyProgram()
+}
+
+// describe is what the first lines of the log say.
+func (env environment) describe() startup.Process {
+	work, err := filepath.Abs(env.workDir)
+	if err != nil {
+		work = env.workDir
+	}
+	p := startup.Process{
+		Role: "ApplicationMaster", User: env.launch.User, Principal: env.launch.Security.Principal,
+		Application: env.container.Attempt.Application.String(), Attempt: int(env.container.Attempt.Attempt), Container: env.container.String(), Node: env.host,
+		WorkDir: work, LogDir: env.logDir, LocalDirs: env.localDirs,
+		Machine: machine.Read(), Options: env.launch.Config,
+	}
+	// An error is that of build, which follows.
+	if master, err := memory.MasterOf(env.config, env.launch.Mode.Programs()); err == nil {
+		p.ContainerMB = master.ContainerMB()
+		p.Memory = append(p.Memory, startup.Division{Of: "ApplicationMaster", Total: master.Process, Parts: master.Parts()})
+	}
+	if worker, err := memory.WorkerOf(env.config); err == nil {
+		p.Memory = append(p.Memory, startup.Division{Of: "TaskExecutor", Total: worker.Process, Parts: worker.Parts()})
+	}
+	return p
 }
 
 // identifyProgram verifies that an application's program, which runs in this container, is the file that

@@ -2,11 +2,8 @@ package appmaster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -15,6 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/shutdown"
+	"github.com/bobbin-yarn/bobbin/internal/startup"
 )
 
 // Exit codes of the process, as in Flink's ClusterEntrypoint. Of a code above 255 the system keeps the
@@ -25,12 +24,7 @@ const (
 	exitFatal   = 2
 	exitFailed  = 1443 & 0xff
 	exitUnknown = 1445 & 0xff
-	exitStuck   = -17 & 0xff // JvmShutdownSafeguard
 )
-
-// stopTime is how long the process may take to end after SIGTERM, as in Flink's JvmShutdownSafeguard. YARN
-// waits less before it sends SIGKILL (yarn.nodemanager.sleep-delay-before-sigkill.ms, 250 ms).
-const stopTime = 5 * time.Second
 
 // Main runs an ApplicationMaster to the end of its application, and returns the exit code. main calls it
 // once.
@@ -52,44 +46,16 @@ func Main(start time.Time, getenv func(string) string) int {
 	return code
 }
 
-// errTerminated is the cause of an end by SIGTERM. Another attempt may follow, so this process changes
-// nothing outside itself.
-var errTerminated = errors.New("container is stopped")
-
-// run runs the application until it ends or YARN sends SIGTERM.
+// run runs the application until it ends or the process receives a signal. YARN sends SIGTERM. After a
+// signal another attempt may follow, so this process changes nothing outside itself.
 func run(start time.Time, env environment, logger *logrus.Logger) int {
-	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	return guard(signalled, logger, func(ctx context.Context) int { return runApplication(ctx, start, env, logger) })
-}
-
-// guard runs f until it returns, under a context that ends with errTerminated when signalled ends. If f
-// does not return within stopTime after that, guard returns, and the end of the process stops f.
-func guard(signalled context.Context, logger logrus.FieldLogger, f func(context.Context) int) int {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(signalled))
-	defer cancel(nil)
-	code := make(chan int, 1)
-	go func() { code <- f(ctx) }()
-	select {
-	case c := <-code:
-		return c
-	case <-signalled.Done():
-		cancel(errTerminated)
-	}
-	late := time.NewTimer(stopTime)
-	defer late.Stop()
-	select {
-	case c := <-code:
-		return c
-	case <-late.C:
-		logger.WithField("after", stopTime).Error("services did not stop in time")
-		return exitStuck
-	}
+	return shutdown.Guard(shutdown.Signals(), func() logrus.FieldLogger { return logger }, func(ctx context.Context) int {
+		return runApplication(ctx, start, env, logger)
+	})
 }
 
 func runApplication(ctx context.Context, start time.Time, env environment, logger *logrus.Logger) int {
-	logger.WithFields(logrus.Fields{"app": env.container.Attempt.Application, "attempt": env.container.Attempt.Attempt, "container": env.container}).
-		Info("application master starts")
+	startup.Log(logger, logrus.InfoLevel, env.describe())
 	m, err := build(ctx, start, env, logger, connectYARN)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -101,11 +67,11 @@ func runApplication(ctx context.Context, start time.Time, env environment, logge
 		return exitStartup
 	}
 	outcome, err := m.run(ctx)
-	switch {
-	case errors.Is(err, errTerminated):
-		logger.WithError(err).Info("application master is stopped")
+	if received, signalled := shutdown.By(err); signalled {
+		logger.WithError(received).Info("application master is stopped")
 		return exitUnknown
-	case err != nil:
+	}
+	if err != nil {
 		logger.WithError(err).Error("application master cannot go on")
 		return exitFatal
 	}

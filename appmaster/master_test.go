@@ -26,6 +26,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/shutdown"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -269,10 +270,10 @@ func TestStagedFilesStayWhereTheEndIsNotConfirmed(t *testing.T) {
 		}, amrm.ErrAttemptGone},
 		"YARN does not answer": {func(context.Context, *workers, context.CancelCauseFunc) error { return away }, away},
 		"the process is stopped before YARN answers": {func(ctx context.Context, _ *workers, stop context.CancelCauseFunc) error {
-			stop(errTerminated)
+			stop(terminated)
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}, errTerminated},
+		}, terminated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -293,6 +294,9 @@ func TestStagedFilesStayWhereTheEndIsNotConfirmed(t *testing.T) {
 	}
 }
 
+// terminated is the cause of an end by SIGTERM.
+var terminated = shutdown.Received{Signal: syscall.SIGTERM}
+
 // TestAProcessThatIsStoppedTouchesNothing would catch an attempt that ends the application, or removes its
 // files, while YARN starts the next one.
 func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
@@ -302,7 +306,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 		want error
 		code int
 	}{
-		"by SIGTERM":                      {func(_ *workers, stop context.CancelCauseFunc) { stop(errTerminated) }, errTerminated, exitUnknown},
+		"by SIGTERM":                      {func(_ *workers, stop context.CancelCauseFunc) { stop(terminated) }, terminated, exitUnknown},
 		"because YARN knows it no longer": {func(w *workers, _ context.CancelCauseFunc) { w.broken <- amrm.ErrAttemptGone }, amrm.ErrAttemptGone, exitFatal},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -22,10 +20,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/machine"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/shutdown"
+	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
 
@@ -49,6 +50,7 @@ type environment struct {
 	config     config.Config
 	credential *pki.Credentials
 	tokens     msg.Secret // the tokens of the launch
+	machine    machine.Machine
 }
 
 // Main runs a TaskExecutor until it is released, and gives the exit code. Only main calls it, once.
@@ -71,7 +73,7 @@ func Main(start time.Time, getenv func(string) string) int {
 
 func readEnvironment(getenv func(string) string) (environment, error) {
 	env := environment{
-		container: ids.ResourceID(getenv("CONTAINER_ID")),
+		container: ids.ResourceID(getenv("CONTAINER_ID")), machine: machine.Read(),
 		logDir:    firstOf(getenv("LOG_DIRS")),
 		localDirs: strings.FieldsFunc(getenv("LOCAL_DIRS"), func(r rune) bool { return r == ',' }),
 	}
@@ -100,8 +102,15 @@ func firstOf(list string) string {
 }
 
 func run(start time.Time, env environment, logger *logrus.Logger) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) // the NodeManager stops the container
-	defer stop()
+	startup.Log(logger, logrus.InfoLevel, env.describe())
+	return shutdown.Guard(shutdown.Signals(), func() logrus.FieldLogger { return logger }, func(ctx context.Context) int {
+		return runExecutor(ctx, start, env, logger)
+	})
+}
+
+// runExecutor runs a TaskExecutor until it is released, or ctx ends by a signal. The NodeManager sends SIGTERM
+// to stop the container.
+func runExecutor(ctx context.Context, start time.Time, env environment, logger *logrus.Logger) int {
 	conn, err := rolerpc.NewConn(env.launch.AMAddress, rolerpc.Config{
 		TLS:         env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
 		Unreachable: env.unreachable(),
@@ -119,15 +128,44 @@ func run(start time.Time, env environment, logger *logrus.Logger) int {
 		"container": env.container, "node": env.launch.Host, "slots": env.launch.Memory.Slots,
 		"memory": env.launch.Memory.ContainerMB(), "after": time.Since(start).Round(time.Millisecond),
 	}).Info("task executor starts")
-	switch err := executor.Run(ctx); {
+	// The end by a signal is orderly: the loop goes on until all hosts have ended.
+	stop := context.AfterFunc(ctx, func() { executor.Terminate(context.WithoutCancel(ctx), context.Cause(ctx).Error()) })
+	defer stop()
+	err = executor.Run(context.WithoutCancel(ctx))
+	switch received, signalled := shutdown.By(context.Cause(ctx)); {
+	case signalled && (err == nil || errors.Is(err, taskexecutor.ErrTerminated)):
+		return received.Code()
 	case err == nil:
-		return exitOK
-	case ctx.Err() != nil:
-		logger.Info("container is stopped")
 		return exitOK
 	default:
 		return fail(logger, "task executor ends", err, exitFatal)
 	}
+}
+
+// describe is what the first lines of the log say.
+func (env environment) describe() startup.Process {
+	work, err := os.Getwd()
+	if err != nil {
+		work = ""
+	}
+	m := env.launch.Memory
+	return startup.Process{
+		Role: "TaskExecutor", User: env.launch.User,
+		Application: env.launch.Application, Container: string(env.container), Node: env.launch.Host,
+		ContainerMB: m.ContainerMB(), VCores: env.launch.VCores,
+		WorkDir: work, LogDir: env.logDir, LocalDirs: env.localDirs,
+		Machine: env.machine, Options: env.launch.Config,
+		Memory: []startup.Division{
+			{Of: "TaskExecutor", Total: m.Process, Parts: m.Parts()},
+			{Of: "slot", Total: m.Slot().Share(), Parts: m.Slot().Parts()},
+		},
+	}
+}
+
+// hardware is the machine as the ResourceManager shows it.
+func (env environment) hardware() msg.Hardware {
+	cores, size := env.machine.Usable()
+	return msg.Hardware{Cores: cores, Memory: size}
 }
 
 // fail writes the error to the log and to stderr, which YARN shows, and returns the exit code.
@@ -149,6 +187,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		Slots:    env.launch.Memory.Slots,
 		Memory:   env.launch.Memory,
 		VCores:   env.launch.VCores,
+		Hardware: env.hardware(),
 		Programs: programs,
 		Tokens:   env.tokens,
 		Options:  taskexecutor.OptionsFrom(env.config),

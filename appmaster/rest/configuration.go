@@ -6,46 +6,17 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
-
-// hidden replaces a value that may be a secret, as in Flink's GlobalConfiguration.
-const hidden = "******"
-
-// mayBeSecret reports whether an option's value is only for its owner: the option is a variable, or its
-// name has a word that is usual in names of secrets.
-func mayBeSecret(name string) bool {
-	if strings.HasPrefix(name, string(config.ContainerMasterEnv)) || strings.HasPrefix(name, string(config.ContainerWorkerEnv)) {
-		return true
-	}
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{
-		"password", "passwd", "secret", "token", "credential", "apikey", "api-key", "access-key", "service-key",
-		"fs.azure.account.key", "auth-params", "basic-auth", "jaas.config", "http-headers",
-	}, func(word string) bool { return strings.Contains(name, word) })
-}
-
-// shown returns options as every user who may view sees them.
-func shown(options map[string]string) map[string]string {
-	values := make(map[string]string, len(options))
-	for name, value := range options {
-		if mayBeSecret(name) {
-			value = hidden
-		}
-		values[name] = value
-	}
-	return values
-}
 
 // clusterConfig answers GET /jobmanager/config with the options in force, defaults among them.
 func (s *Server) clusterConfig(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err
 	}
-	values := shown(s.config.Options.Effective())
+	values := config.Shown(s.config.Options.Effective())
 	entries := make([]restapi.ConfigEntry, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		entries = append(entries, restapi.ConfigEntry{Key: name, Value: values[name]})
@@ -64,7 +35,7 @@ func (s *Server) jobConfig(r *http.Request) (any, error) {
 		strategy = own
 	}
 	return restapi.JobConfigInfo{ID: d.ID, Name: d.Name, Config: restapi.ExecutionConfig{
-		Mode: "PIPELINED", RestartStrategy: strategy, Parallelism: d.Parallelism, ObjectReuse: true, UserConfig: shown(d.Config),
+		Mode: "PIPELINED", RestartStrategy: strategy, Parallelism: d.Parallelism, ObjectReuse: true, UserConfig: config.Shown(d.Config),
 	}}, nil
 }
 

@@ -26,7 +26,7 @@ func TestTheConfigurationIsTheEffectiveOne(t *testing.T) {
 		got[e.Key] = e.Value
 	}
 	for name, want := range map[string]string{
-		config.TaskSlots.Name(): "2", string(config.ContainerMasterEnv) + "S3_KEY": hidden, config.HeartbeatTimeout.Name(): "50 s",
+		config.TaskSlots.Name(): "2", string(config.ContainerMasterEnv) + "S3_KEY": config.Hidden, config.HeartbeatTimeout.Name(): "50 s",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

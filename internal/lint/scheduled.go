@@ -34,7 +34,6 @@ var scheduledFolders = []string{
 // processFiles are files of these packages that only a process runs, with the reason.
 var processFiles = map[string]string{
 	"appmaster/internal/programs/local.go": "a program on the local disk is for a child process",
-	"appmaster/main.go":                    "the process",
 	"appmaster/ports.go":                   "sockets and certificates",
 	"appmaster/process.go":                 "what the process hands to the ApplicationMaster",
 	"appmaster/userdriver/places.go":       "programs of a session, which lie on the local disk",
@@ -42,6 +41,7 @@ var processFiles = map[string]string{
 	"internal/actor/loop.go":               "before its selects it decides what comes first",
 	"internal/rolerpc/client.go":           "gRPC",
 	"internal/rolerpc/local.go":            "the minicluster's streams",
+	"internal/rolerpc/server.go":           "gRPC",
 	"taskrunner/taskexecutor/process.go":   "task hosts that are child processes",
 }
 

@@ -113,6 +113,8 @@ func (c *core) Step(now time.Time, event event) []effect {
 		c.fetched(e)
 	case fetchFailed:
 		c.fetchFailed(e)
+	case terminated:
+		c.terminate(e.Cause)
 	case woken:
 		for t, due := c.timers.Due(now); due; t, due = c.timers.Due(now) {
 			c.timerDue(t)
@@ -176,6 +178,19 @@ func (c *core) end(reason endReason, cause string) {
 		c.stopHost(c.jobs[id], cause)
 	}
 	c.endIfIdle()
+}
+
+// terminate ends the TaskExecutor because its process must end. The roles learn it first: the loss of a
+// worker counts as no failure of a job, and the end of its hosts would.
+func (c *core) terminate(cause string) {
+	if c.ending != nil {
+		return
+	}
+	c.leave(&c.rm, cause)
+	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
+		c.leave(&c.jobs[id].link, cause)
+	}
+	c.end(stopped, cause)
 }
 
 func (c *core) endIfIdle() {

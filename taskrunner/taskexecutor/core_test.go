@@ -64,6 +64,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	fails HOST [permanent] TEXT           the host says why it ends
 //	exit HOST HOW [| CRASH [| OUTPUT]]
 //	over HOST                             it exceeds its share of memory
+//	signal CAUSE                          the process must end
 //	fetched COPY MB
 //	unfetched COPY CAUSE
 //	heartbeat LINK
@@ -218,6 +219,8 @@ func (s *script) event(words []string) event {
 	case "exit":
 		parts := append(strings.Split(rest(2), " | "), "", "")
 		return hostExited{Host: hostID(args[1]), Exit: Exit{How: parts[0], Crash: parts[1], Output: parts[2]}}
+	case "signal":
+		return terminated{rest(1)}
 	case "fetched":
 		id := copyID(s.number(args[1]))
 		return fetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(s.number(args[2])) * config.Mebibyte}

@@ -55,6 +55,8 @@ type (
 		Host            ids.HostID
 		Resident, Share config.Bytes
 	}
+	// terminated says that the process received a signal, and must end.
+	terminated struct{ Cause string }
 	// fetched answers fetchProgram and fetchFile: the file is here and the right one.
 	fetched struct {
 		Copy copyID
@@ -77,6 +79,7 @@ func (roleSaid) isEvent()       {}
 func (hostSaid) isEvent()       {}
 func (hostExited) isEvent()     {}
 func (hostOverMemory) isEvent() {}
+func (terminated) isEvent()     {}
 func (fetched) isEvent()        {}
 func (fetchFailed) isEvent()    {}
 func (woken) isEvent()          {}
@@ -190,6 +193,7 @@ const (
 	released     endReason = "released"     // the ResourceManager does not need it
 	rejected     endReason = "rejected"     // the ResourceManager refused it
 	unregistered endReason = "unregistered" // it found no ResourceManager in time
+	stopped      endReason = "stopped"      // its process received a signal
 )
 
 // timer names a deadline of the core; only the fields that its kind needs are set. Ids are never

@@ -117,6 +117,8 @@ type cluster struct {
 	local  *rolerpc.Local
 	result chan error
 	stop   context.CancelCauseFunc
+
+	executor *TaskExecutor
 }
 
 func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environment)) *cluster {
@@ -137,7 +139,7 @@ func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environ
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c.stop = cancel
+	c.stop, c.executor = cancel, te
 	go func() { c.result <- te.Run(ctx) }()
 	return c
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -21,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/orphans"
+	"github.com/bobbin-yarn/bobbin/internal/shutdown"
 )
 
 // outputGrace is how long children of an ended host may keep its output open.
@@ -120,6 +122,16 @@ func (h *process) closeLogs() error {
 	return errors.Join(faults...)
 }
 
+// howOf tells how a process has ended. A host that a signal ends in order has its exit code (shutdown.Received).
+func howOf(state *os.ProcessState) string {
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
+		if received := (shutdown.Received{Signal: s}); state.ExitCode() == received.Code() {
+			return fmt.Sprintf("%s: %v", state, received)
+		}
+	}
+	return state.String()
+}
+
 // Control is the TaskExecutor's end of the connection.
 func (h *process) Control() control.Channel { return Controlling(h.conn) }
 
@@ -143,5 +155,5 @@ func (h *process) Wait() Exit {
 	if err := h.closeLogs(); err != nil {
 		h.logger.WithError(err).Warn("output files of the task host cannot be closed")
 	}
-	return Exit{How: h.command.ProcessState.String(), Crash: h.tail.Crash(), Output: strings.TrimSpace(h.tail.String())}
+	return Exit{How: howOf(h.command.ProcessState), Crash: h.tail.Crash(), Output: strings.TrimSpace(h.tail.String())}
 }

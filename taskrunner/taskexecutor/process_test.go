@@ -86,6 +86,8 @@ func work(c *control.Conn) int {
 	case "panic":
 		go panic("no such word")
 		forever()
+	case "terminated": // in order, by a signal
+		return 143
 	case "hang":
 		if err := c.Close(); err != nil {
 			return 14
@@ -315,6 +317,39 @@ func TestKilledHostIsReplaced(t *testing.T) {
 	}
 	c.stop(nil)
 	c.finish(context.Canceled)
+}
+
+// TestTheExitOfASignalledHostIsNamed would catch a failure that says "exit status 143" to a user who does not
+// know the number.
+func TestTheExitOfASignalledHostIsNamed(t *testing.T) {
+	t.Parallel()
+	h, _ := direct(t, starter(t, "terminated"))
+	if exit := h.Wait(); exit.How != "exit status 143: the process received SIGTERM" {
+		t.Errorf("it ended as %+v", exit)
+	}
+}
+
+// TestAStoppedWorkerLeavesInOrder would catch a worker that ends at a signal without a word to the JobMaster, or
+// leaves its host behind.
+func TestAStoppedWorkerLeavesInOrder(t *testing.T) {
+	t.Parallel()
+	c := processCluster(t, "", nil)
+	c.register()
+	ready := await[msg.HostReady](t, c.jm.in)
+	pid, err := strconv.Atoi(ready.DataAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.executor.Terminate(t.Context(), "the process received SIGTERM")
+	for _, role := range []*role{c.rm, c.jm} {
+		if left := await[msg.Disconnect](t, role.in); left.Cause != "the process received SIGTERM" {
+			t.Errorf("a role is told %+v", left)
+		}
+	}
+	c.finish(ErrTerminated)
+	if alive(pid) {
+		t.Error("the host is left behind")
+	}
 }
 
 func TestHostThatLetsGoOfItsSocketIsKilled(t *testing.T) {

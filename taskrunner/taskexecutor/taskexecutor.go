@@ -23,6 +23,8 @@ var (
 	ErrRejected = errors.New("rejected by the ResourceManager")
 	// errUnregistered says that no ResourceManager admitted the worker in time.
 	errUnregistered = errors.New("registration timed out")
+	// ErrTerminated says that Terminate has ended the worker.
+	ErrTerminated = errors.New("worker is stopped")
 )
 
 // Connector opens streams to the AM's roles: a *rolerpc.Conn, or a *rolerpc.Local.
@@ -114,6 +116,12 @@ func (t *TaskExecutor) Run(ctx context.Context) error {
 	return nil
 }
 
+// Terminate ends the worker in order: it leaves the roles with this cause, ends its hosts, and then Run
+// returns ErrTerminated. It may be called at any time.
+func (t *TaskExecutor) Terminate(ctx context.Context, cause string) {
+	t.loop.Tell(ctx, terminated{cause})
+}
+
 // cause is the error of Run for this end; nil for a released worker.
 func (e end) cause() error {
 	switch e.Reason {
@@ -121,6 +129,8 @@ func (e end) cause() error {
 		return nil
 	case rejected:
 		return fmt.Errorf("%w: %s", ErrRejected, e.Cause)
+	case stopped:
+		return fmt.Errorf("%w: %s", ErrTerminated, e.Cause)
 	case unregistered:
 		return fmt.Errorf("%w: %s", errUnregistered, e.Cause)
 	}

@@ -1,0 +1,85 @@
+package appmaster
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// asMaster makes this test binary an ApplicationMaster.
+const asMaster = "BOBBIN_TEST_MASTER"
+
+// TestSignalsEndAMaster starts an ApplicationMaster as a process. It would catch a signal that is not obeyed or not
+// logged, another exit code than that of an unknown end, first lines that are missing, and a secret in them.
+func TestSignalsEndAMaster(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			tokens := filepath.Join(dir, "container_tokens")
+			held := creds.New()
+			held.Tokens[""] = &creds.Token{Kind: creds.KindAMRM, Identifier: []byte{1}, Password: []byte("hunter2")}
+			staged := filepath.Join(dir, launch.StagedFile)
+			if err := errors.Join(os.WriteFile(tokens, held.Marshal(), 0o600), os.WriteFile(staged, []byte("{}"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			encoded, err := launch.Encode(launch.AppMaster{
+				Mode: launch.Session, StagingDir: "file://" + dir, User: "alice", Bobbin: launch.Resource{URI: "file://" + dir + "/bobbin"},
+				HadoopConf: []byte("<configuration><property><name>yarn.resourcemanager.scheduler.address</name><value>127.0.0.1:1</value></property></configuration>"),
+				Config:     map[string]string{"taskmanager.numberOfTaskSlots": "3", "containerized.master.env.KEY": "hunter2"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			master := exec.CommandContext(t.Context(), os.Args[0])
+			master.Dir = dir
+			master.Env = []string{
+				asMaster + "=1", "CONTAINER_ID=" + testContainer, "NM_HOST=127.0.0.1", "LOG_DIRS=" + dir, "LOCAL_DIRS=/disk1,/disk2", "GOMEMLIMIT=256MiB",
+				"KEY=hunter2", launch.TokenFileVariable + "=" + tokens, launch.Variable + "=" + encoded,
+			}
+			if err := master.Start(); err != nil {
+				t.Fatal(err)
+			}
+			log := filepath.Join(dir, "jobmanager.log")
+			read := func() string {
+				text, err := os.ReadFile(log)
+				if err != nil && !errors.Is(err, os.ErrNotExist) {
+					t.Fatal(err)
+				}
+				return string(text)
+			}
+			for tick := time.Tick(5 * time.Millisecond); !strings.Contains(read(), "of=TaskExecutor"); <-tick {
+				if t.Context().Err() != nil {
+					t.Fatalf("test ended before the log has its first lines:\n%s", read())
+				}
+			}
+			if err := master.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			if _, ended := errors.AsType[*exec.ExitError](master.Wait()); !ended || master.ProcessState.ExitCode() != exitUnknown {
+				t.Errorf("it ended with %v, want code %d", master.ProcessState, exitUnknown)
+			}
+			text := read()
+			for _, want := range []string{
+				"ApplicationMaster starts", "user=alice", "container=" + testContainer, "attempt=1", `gomemlimit="256 MB"`, `local="/disk1,/disk2"`,
+				"of=ApplicationMaster", "of=TaskExecutor", "name=taskmanager.numberOfTaskSlots", "signal=" + name, "application master is stopped",
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("the log lacks %s:\n%s", want, text)
+				}
+			}
+			if strings.Contains(text, "hunter2") {
+				t.Errorf("the log has a secret:\n%s", text)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package taskrunner
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// asTaskExecutor makes this test binary a TaskExecutor.
+const asTaskExecutor = "BOBBIN_TEST_TASKEXECUTOR"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asTaskExecutor) != "" {
+		os.Exit(Main(time.Now(), os.Getenv))
+	}
+	os.Exit(m.Run())
+}
+
+// container returns the environment of a worker's container whose ApplicationMaster is at an address, and its
+// folder for logs.
+func container(t *testing.T, address string) (variables []string, logs string) {
+	t.Helper()
+	const id = "container_1_0001_01_000002"
+	authority, err := pki.NewAuthority("application_1_0001", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := authority.IssueTaskExecutor(id, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := own.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	tokens := filepath.Join(dir, "container_tokens")
+	held := creds.Credentials{Secrets: map[string][]byte{launch.SecretCredentials: secret}}
+	if err := os.WriteFile(tokens, held.Marshal(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	worker, err := memory.WorkerOf(config.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := launch.Encode(launch.TaskExecutor{
+		Application: "application_1_0001", AMAddress: address, Host: "node1", Memory: worker, VCores: 1, User: "alice",
+		Config: map[string]string{"taskmanager.numberOfTaskSlots": "1", "containerized.taskmanager.env.KEY": "hunter2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{
+		"CONTAINER_ID=" + id, "LOG_DIRS=" + dir, "LOCAL_DIRS=" + dir, "GOMEMLIMIT=32MiB", "KEY=hunter2", asTaskExecutor + "=1",
+		launch.TokenFileVariable + "=" + tokens, launch.Variable + "=" + encoded,
+	}, dir
+}
+
+// TestSignalsEndATaskExecutor starts a TaskExecutor as a process. It would catch a signal that is not obeyed or not
+// logged, another exit code than a JVM's, first lines that are missing, and a secret in them.
+func TestSignalsEndATaskExecutor(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // an ApplicationMaster that does not answer
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for name, test := range map[string]struct {
+		signal syscall.Signal
+		code   int
+	}{"SIGTERM": {syscall.SIGTERM, 143}, "SIGINT": {syscall.SIGINT, 130}, "SIGHUP": {syscall.SIGHUP, 129}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			variables, logs := container(t, silent.Addr().String())
+			worker := exec.CommandContext(t.Context(), os.Args[0])
+			worker.Env, worker.Dir = variables, t.TempDir()
+			if err := worker.Start(); err != nil {
+				t.Fatal(err)
+			}
+			log := filepath.Join(logs, "taskmanager.log")
+			follow(t, log, "opening stream")
+			if err := worker.Process.Signal(test.signal); err != nil {
+				t.Fatal(err)
+			}
+			if _, ended := errors.AsType[*exec.ExitError](worker.Wait()); !ended || worker.ProcessState.ExitCode() != test.code {
+				t.Errorf("it ended with %v, want code %d", worker.ProcessState, test.code)
+			}
+			text := follow(t, log, "process ends")
+			for _, want := range []string{
+				"TaskExecutor starts", "user=alice", "container=container_1_0001_01_000002", `gomemlimit="32 MB"`, "machine_cores=", "work=", `of=TaskExecutor`, `of=slot`,
+				"name=taskmanager.numberOfTaskSlots", "signal=" + name,
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("the log lacks %s:\n%s", want, text)
+				}
+			}
+			if strings.Contains(text, "hunter2") || strings.Contains(text, "PRIVATE KEY") {
+				t.Errorf("the log has a secret:\n%s", text)
+			}
+		})
+	}
+}
+
+// follow waits until a log has a line with this text, and returns the log.
+func follow(t *testing.T, log, text string) string {
+	t.Helper()
+	for tick := time.Tick(5 * time.Millisecond); t.Context().Err() == nil; <-tick {
+		content, err := os.ReadFile(log)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(strings.NewReader(string(content))); lines.Scan(); {
+			if strings.Contains(lines.Text(), text) {
+				return string(content)
+			}
+		}
+	}
+	t.Fatalf("test ended before %s has %q", log, text)
+	return ""
+}
