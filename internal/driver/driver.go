@@ -105,7 +105,7 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 	mark := ""
 	if o.LeftBehind != nil {
 		mark = ids.Random()
-		cmd.Env = append(cmd.Env, orphans.Mark(mark))
+		cmd.Env = orphans.Mark(cmd.Env, mark)
 		cmd.WaitDelay = outputGrace
 	}
 	err = cmd.Start()

@@ -9,23 +9,34 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 )
 
-// variable marks the processes that a process starts, and their children: they inherit it, and /proc
+// variable has the ids of a process' ancestors, separated by separator. Processes inherit it, and /proc
 // shows the environment of a process while it lives.
-const variable = "BOBBIN_ANCESTOR"
+const variable, separator = "BOBBIN_ANCESTOR", "/"
 
-// Mark is the entry, "key=value", of the environment of a process whose descendants End shall
-// find. The id must not be in use for another process on the node.
-func Mark(id string) string { return variable + "=" + id }
+// Mark returns the environment of a process whose descendants End shall find: the given one, with the
+// id behind the ids that it has from its own ancestors. The id must not be in use for another process
+// on the node, and must have no slash.
+func Mark(environment []string, id string) []string {
+	marked := slices.Clone(environment)
+	for i, entry := range marked {
+		if earlier, is := strings.CutPrefix(entry, variable+"="); is {
+			marked[i] = variable + "=" + earlier + separator + id
+			return marked
+		}
+	}
+	return append(marked, variable+"="+id)
+}
 
 // End kills the processes that an ended process has left behind, and returns their number. User code
 // may run commands. Without End, the commands of a killed process would live as long as the container,
 // and hold memory that nobody counts. End does not find a child that was started without the variable:
 // the NodeManager kills that one with the container. End may be called from any goroutine.
 func End(id string) int {
-	mark := []byte(Mark(id))
 	ended := make(map[int]bool)
 	for found := true; found; { // until a pass finds no further process
 		found = false
@@ -35,7 +46,7 @@ func End(id string) int {
 		}
 		for _, entry := range entries {
 			pid, err := strconv.Atoi(entry.Name())
-			if err == nil && !ended[pid] && endMarked(pid, mark) {
+			if err == nil && !ended[pid] && endMarked(pid, id) {
 				ended[pid], found = true, true
 			}
 		}
@@ -43,9 +54,9 @@ func End(id string) int {
 	return len(ended)
 }
 
-// endMarked kills a process that has the mark in its environment. It opens the process before it
+// endMarked kills a process that has this ancestor. It opens the process before it
 // reads the environment, so that the pid cannot belong to another process by then.
-func endMarked(pid int, mark []byte) bool {
+func endMarked(pid int, id string) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return false
@@ -56,8 +67,8 @@ func endMarked(pid int, mark []byte) bool {
 		return false
 	}
 	for entry := range bytes.SplitSeq(environment, []byte{0}) {
-		if bytes.Equal(entry, mark) {
-			return process.Kill() == nil
+		if ancestors, is := bytes.CutPrefix(entry, []byte(variable+"=")); is {
+			return slices.Contains(strings.Split(string(ancestors), separator), id) && process.Kill() == nil
 		}
 	}
 	return false

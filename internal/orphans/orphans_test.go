@@ -11,16 +11,23 @@ import (
 )
 
 // TestOnlyMarkedProcessesEnd would catch a child that outlives the process which started it, and the
-// end of a process that has no mark, or one that only begins alike.
+// end of a process that has no mark, or one that only begins alike. It would also catch a grandchild
+// that has a mark of its own, as a task host has below its TaskExecutor, and is not found.
 func TestOnlyMarkedProcessesEnd(t *testing.T) {
 	t.Parallel()
-	marked := leave(t, orphans.Mark("orphans-test-1"))
-	others := []family{leave(t, orphans.Mark("orphans-test-11")), leave(t, "X="+orphans.Mark("orphans-test-1"))}
-	if n := orphans.End("orphans-test-1"); n != 1 {
-		t.Errorf("%d processes were killed, want 1", n)
+	mark := func(id string) []string { return orphans.Mark(os.Environ(), id) }
+	marked := []family{leave(t, mark("orphans-test-1")), leave(t, orphans.Mark(mark("orphans-test-1"), "orphans-test-2"))}
+	others := []family{
+		leave(t, mark("orphans-test-11")), leave(t, mark("orphans-test-2")),
+		leave(t, append(os.Environ(), "X="+mark("orphans-test-1")[len(os.Environ())])),
 	}
-	if _, err := marked.out.Read(make([]byte, 1)); !errors.Is(err, io.EOF) { // for as long as it lives
-		t.Errorf("the child goes on: %v", err)
+	if n := orphans.End("orphans-test-1"); n != len(marked) {
+		t.Errorf("%d processes were killed, want %d", n, len(marked))
+	}
+	for i, family := range marked {
+		if _, err := family.out.Read(make([]byte, 1)); !errors.Is(err, io.EOF) { // for as long as it lives
+			t.Errorf("child %d goes on: %v", i, err)
+		}
 	}
 	for _, other := range others {
 		if err := other.answers(); err != nil {
@@ -43,8 +50,8 @@ func (f family) answers() error {
 	return err
 }
 
-// leave starts a process with this variable, which leaves a child behind.
-func leave(t *testing.T, variable string) family {
+// leave starts a process with this environment, which leaves a child behind.
+func leave(t *testing.T, environment []string) family {
 	t.Helper()
 	childIn, in, err := os.Pipe()
 	if err != nil {
@@ -56,7 +63,7 @@ func leave(t *testing.T, variable string) family {
 	}
 	t.Cleanup(func() { _ = errors.Join(in.Close(), out.Close()) })
 	parent := exec.CommandContext(t.Context(), "sh", "-c", "cat <&3 &") // without <, what runs in the background reads nothing
-	parent.Env = append(os.Environ(), variable)
+	parent.Env = environment
 	parent.Stdout, parent.ExtraFiles = childOut, []*os.File{childIn}
 	err = parent.Run()
 	if err = errors.Join(err, childIn.Close(), childOut.Close()); err != nil {

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -54,22 +51,20 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 	}
 	defer socket.Close()
 	h := &process{mark: ids.Random(), conn: conn, logger: p.Logger.WithField("host", spec.Host)}
-	stdout, stderr, err := h.output(p.LogDir, "taskhost-"+string(spec.Job))
-	if err != nil {
+	if h.output, err = logging.OpenOutput(p.LogDir, "taskhost-"+string(spec.Job), ".out", ".err", h.logger); err != nil {
 		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close())
 	}
 	// The command outlives ctx: its control connection tells it when to end.
 	h.command = exec.CommandContext(context.WithoutCancel(ctx), spec.Program)
-	h.command.Env = append(slices.Clone(p.Environment),
+	h.command.Env = append(orphans.Mark(p.Environment, h.mark),
 		control.Variable+"="+control.Value(control.RoleTaskHost, control.ChildFD),
-		orphans.Mark(h.mark),
 		"GOMAXPROCS="+strconv.Itoa(max(p.VCores, leastThreads)),
 		"GOMEMLIMIT="+memory.GoLimit(spec.Memory.Limit()))
-	h.command.Stdout, h.command.Stderr = stdout, stderr
+	h.command.Stdout, h.command.Stderr = h.output.Stdout, h.output.Stderr
 	h.command.ExtraFiles = []*os.File{socket}
 	h.command.WaitDelay = outputGrace
 	if err := h.command.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close(), h.closeLogs())
+		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close(), h.output.Close())
 	}
 	return h, nil
 }
@@ -79,47 +74,8 @@ type process struct {
 	mark    string // of its descendants
 	command *exec.Cmd
 	conn    net.Conn
-	tail    logging.Tail
-	logs    []io.Closer
+	output  *logging.Output
 	logger  logrus.FieldLogger
-}
-
-// output makes the writers for the process's stdout and stderr: each writes to a rotated file and
-// to the tail.
-func (h *process) output(dir, name string) (stdout, stderr io.Writer, err error) {
-	var writers []io.Writer
-	for _, suffix := range []string{".out", ".err"} {
-		file, err := logging.OpenFile(dir, name+suffix)
-		if err != nil {
-			return nil, nil, errors.Join(err, h.closeLogs())
-		}
-		h.logs = append(h.logs, file)
-		writers = append(writers, io.MultiWriter(h.tail.Source(), &patient{file: file, logger: h.logger}))
-	}
-	return writers[0], writers[1], nil
-}
-
-// patient ignores write errors. Otherwise a full disk would close the pipe, and this would end the
-// host.
-type patient struct {
-	file   io.Writer
-	logger logrus.FieldLogger
-	once   sync.Once
-}
-
-func (p *patient) Write(b []byte) (int, error) {
-	if _, err := p.file.Write(b); err != nil {
-		p.once.Do(func() { p.logger.WithError(err).Error("output of the task host cannot be written") })
-	}
-	return len(b), nil
-}
-
-func (h *process) closeLogs() error {
-	var faults []error
-	for _, log := range h.logs {
-		faults = append(faults, log.Close())
-	}
-	return errors.Join(faults...)
 }
 
 // howOf tells how a process has ended. A host that a signal ends in order has its exit code (shutdown.Received).
@@ -152,8 +108,8 @@ func (h *process) Wait() Exit {
 	if n := orphans.End(h.mark); n > 0 {
 		h.logger.WithField("processes", n).Warn("task host left child processes behind; they are killed")
 	}
-	if err := h.closeLogs(); err != nil {
+	if err := h.output.Close(); err != nil {
 		h.logger.WithError(err).Warn("output files of the task host cannot be closed")
 	}
-	return Exit{How: howOf(h.command.ProcessState), Crash: h.tail.Crash(), Output: strings.TrimSpace(h.tail.String())}
+	return Exit{How: howOf(h.command.ProcessState), Crash: h.output.Crash(), Output: strings.TrimSpace(h.output.String())}
 }
