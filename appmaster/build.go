@@ -9,6 +9,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/uber"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -47,7 +49,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	if err != nil {
 		return nil, err
 	}
-	workers, err := o.Workers.Provider(Supply{Nodes: staged.nodeReports(), Launch: launcher.launch, Progress: m.progress.share})
+	workers, err := supply(o, staged, launcher, m.progress.share, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +86,18 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	m.roles = o.roleServer(m.component.Mux)
 	m.front = o.front(desk)
 	return m, nil
+}
+
+// supply makes the provider of workers.
+func supply(o Outside, s staged, launcher *workerLauncher, progress func() float32, logger logrus.FieldLogger) (resourcemanager.WorkerProvider, error) {
+	workers, err := o.Workers.Provider(Supply{Nodes: s.nodeReports(), Launch: launcher.launch, Progress: progress})
+	if err != nil || !o.Launch.Uber {
+		return workers, err
+	}
+	return uber.New(uber.Config{
+		Container: o.Workers.Container.String(), Host: o.Workers.Host, Spec: workerSpec(o.Config, launcher.memory),
+		Machine: o.Workers.Beside, Launch: launcher.beside, Others: workers,
+	}, logger)
 }
 
 // errNoPrograms says that users' programs cannot run beside this process.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/uber"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
@@ -73,6 +74,11 @@ type Workers struct {
 	// Identify makes the credentials with which a worker proves its identity to Roles, as PEM. It may be
 	// called from any goroutine. nil: workers need none.
 	Identify func(worker ids.ResourceID) ([]byte, error)
+	// Container and Host are the process' own, as YARN calls them, and Beside starts workers there. Beside
+	// is nil if none can run there.
+	Container records.ContainerID
+	Host      string
+	Beside    uber.Machine
 }
 
 // Supply is what a provider of workers needs of its Master.

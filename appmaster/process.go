@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/uber"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
@@ -76,6 +77,8 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 		Workers: Workers{
 			Provider: func(s Supply) (resourcemanager.WorkerProvider, error) { return workers(p, s, endpoint.ClientToAM) },
 			Address:  p.ports.roles.Addr().String(), Identify: p.ports.identify,
+			Container: env.container, Host: env.host,
+			Beside: uber.Processes{Environment: env.variables, WorkDir: env.workDir, LogDir: env.logDir, Logger: logger},
 		},
 		Roles: func(mux *rolerpc.Mux) RoleServer { return p.serveRoles(mux, identity) }, //nolint:contextcheck // the server lives as long as the process
 		Front: func(d Desk) Front {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/uber"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -43,30 +44,48 @@ func newWorkerLauncher(o Outside, w memory.Worker, shipped []launch.Shipped, tok
 	return l, launch.Localize(l.resources, shipped)
 }
 
-// launch makes the launch context of one worker. It may be called from any goroutine.
+// launch makes the launch context of one worker in a container of its own. It may be called from any
+// goroutine.
 func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spec resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
+	of, err := l.describe(ids.ResourceID(id.String()), launch.TaskExecutor{Host: node.Host}, spec)
+	if err != nil {
+		return records.ContainerLaunchContext{}, err
+	}
+	return records.ContainerLaunchContext{
+		LocalResources: l.resources,
+		Environment:    of.Environment,
+		Commands:       []string{launch.Command(launch.WorkerRole, l.outside.Launch.BobbinSHA256, launch.WorkerLog)},
+		Tokens:         of.Credentials,
+		ACLs:           launch.ACLs(l.outside.Config),
+	}, nil
+}
+
+// beside makes what a worker in this process' container starts with. It may be called from any goroutine.
+func (l *workerLauncher) beside(worker ids.ResourceID, host string, spec resourcemanager.WorkerResourceSpec) (uber.Launch, error) {
+	return l.describe(worker, launch.TaskExecutor{Host: host, Uber: worker}, spec)
+}
+
+// describe makes the variables and the credentials of a worker from the settings that are its own.
+func (l *workerLauncher) describe(id ids.ResourceID, own launch.TaskExecutor, spec resourcemanager.WorkerResourceSpec) (uber.Launch, error) {
 	secrets := make(map[string][]byte)
 	if l.outside.Workers.Identify != nil {
-		secret, err := l.outside.Workers.Identify(ids.ResourceID(id.String()))
+		secret, err := l.outside.Workers.Identify(id)
 		if err != nil {
-			return records.ContainerLaunchContext{}, err
+			return uber.Launch{}, err
 		}
 		secrets[launch.SecretCredentials] = secret
 	}
-	worker := launch.TaskExecutor{
-		Application: id.Attempt.Application.String(),
-		AMAddress:   l.outside.Workers.Address,
-		Host:        node.Host,
-		Memory:      l.memory, VCores: spec.VCores,
-		User: l.outside.Launch.User, HadoopConf: l.outside.Launch.HadoopConf,
-		Config: l.outside.forOthers().Set(),
-	}
+	own.Application = l.outside.Attempt.Application.String()
+	own.AMAddress = l.outside.Workers.Address
+	own.Memory, own.VCores = l.memory, spec.VCores
+	own.User, own.HadoopConf = l.outside.Launch.User, l.outside.Launch.HadoopConf
+	own.Config = l.outside.forOthers().Set()
 	if l.outside.hasProgram() {
-		worker.Programs = map[string]string{l.outside.Launch.ProgramRef.SHA256: launch.ProgramLink}
+		own.Programs = map[string]string{l.outside.Launch.ProgramRef.SHA256: launch.ProgramLink}
 	}
-	encoded, err := launch.Encode(worker)
+	encoded, err := launch.Encode(own)
 	if err != nil {
-		return records.ContainerLaunchContext{}, err
+		return uber.Launch{}, err
 	}
 	environment := map[string]string{
 		"HADOOP_USER_NAME": l.outside.Launch.User,
@@ -76,11 +95,5 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 	maps.Copy(environment, l.outside.Config.Under(config.ContainerWorkerEnv))
 	environment[launch.Variable] = encoded
 	held := creds.Credentials{Tokens: l.tokens().Tokens, Secrets: secrets}
-	return records.ContainerLaunchContext{
-		LocalResources: l.resources,
-		Environment:    environment,
-		Commands:       []string{launch.Command("taskexecutor", l.outside.Launch.BobbinSHA256, "taskmanager")},
-		Tokens:         held.Marshal(),
-		ACLs:           launch.ACLs(l.outside.Config),
-	}, nil
+	return uber.Launch{Environment: environment, Credentials: held.Marshal()}, nil
 }

@@ -27,6 +27,17 @@ var hdfsToken = &creds.Token{
 
 func launchWorker(t *testing.T, options map[string]string) records.ContainerLaunchContext {
 	t.Helper()
+	launcher, id := launcherOf(t, options)
+	made, err := launcher.launch(id, records.NodeID{Host: "node2", Port: 8041}, resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// launcherOf makes the launcher of an ApplicationMaster, and the id of a container.
+func launcherOf(t *testing.T, options map[string]string) (*workerLauncher, records.ContainerID) {
+	t.Helper()
 	env := testEnvironment(t, "hdfs://nn:8020/staging")
 	var err error
 	if env.config, err = config.New(config.Layer{Source: "test", Values: options}); err != nil {
@@ -48,7 +59,7 @@ func launchWorker(t *testing.T, options map[string]string) records.ContainerLaun
 		t.Fatal(err)
 	}
 	launcher, err := newWorkerLauncher(Outside{
-		Launch: env.launch, Config: env.config,
+		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config,
 		Workers: Workers{Address: "127.0.0.1:4711", Identify: ports{authority: authority}.identify},
 	}, w, shipped, func() *creds.Credentials { return tokens })
 	if err != nil {
@@ -56,11 +67,48 @@ func launchWorker(t *testing.T, options map[string]string) records.ContainerLaun
 	}
 	id := env.container
 	id.ID = 2
-	made, err := launcher.launch(id, records.NodeID{Host: "node2", Port: 8041}, resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 2})
+	return launcher, id
+}
+
+// TestAWorkerBesideHasTheSameSettings would catch a worker in this process' container that has the master's identity or
+// memory, or does not know where it is.
+func TestAWorkerBesideHasTheSameSettings(t *testing.T) {
+	t.Parallel()
+	options := map[string]string{"containerized.taskmanager.env.TZ": "UTC"}
+	launcher, _ := launcherOf(t, options)
+	const id = testContainer + "-uber-1"
+	beside, err := launcher.beside(id, "node2", resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	held, err := creds.Parse(beside.Credentials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity, err := pki.ParsePEM(held.Secrets[launch.SecretCredentials])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := identity.Identity().String(), "bobbin:application_1700000000000_0007/te/"+id; got != want || held.Tokens["nn"] == nil {
+		t.Errorf("the worker is %s, want %s with the token for HDFS", got, want)
+	}
+	elsewhere := launchWorker(t, options)
+	settings := func(environment map[string]string) launch.TaskExecutor {
+		decoded, err := launch.Decode[launch.TaskExecutor](environment[launch.Variable])
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(environment, launch.Variable)
+		return decoded
+	}
+	want := settings(elsewhere.Environment)
+	want.Uber = id
+	if diff := cmp.Diff(want, settings(beside.Environment)); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", launch.Variable, diff)
+	}
+	if diff := cmp.Diff(elsewhere.Environment, beside.Environment); diff != "" {
+		t.Errorf("environment differs (-want +got):\n%s", diff)
+	}
 }
 
 // TestSecretsOfAWorkerAreInItsCredentialsOnly would catch a private key in a place where other users of the

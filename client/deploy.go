@@ -48,11 +48,11 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		c.giveBack(ctx, known.grant.issued)
 		return nil, err
 	}
-	if err := app.submit(ctx, p, known); err != nil {
+	if err := app.submit(ctx, p, &known); err != nil {
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Done("submitted")
-	for _, advice := range []string{known.crowded, known.grant.advice(c, p.proof)} {
+	for _, advice := range []string{known.uber.advice(), known.crowded, known.grant.advice(c, p.proof)} {
 		if advice != "" {
 			app.Advice = append(app.Advice, advice)
 		}
@@ -61,21 +61,35 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 }
 
 // submit stages the application's files and submits it.
-func (app *Application) submit(ctx context.Context, p *plan, known facts) error {
-	on, err := app.stage(ctx, p, known)
+func (app *Application) submit(ctx context.Context, p *plan, known *facts) error {
+	on, err := app.stage(ctx, p, *known)
 	if err != nil {
 		return err
 	}
 	p.done("staged")
-	master, err := p.launchContext(on, known.grant)
+	s, err := app.offer(ctx, p, on, known)
 	if err != nil {
-		return err
-	}
-	s := p.submissionContext(known, master)
-	if _, err := app.c.YARN.Submit(ctx, s); err != nil {
 		return fmt.Errorf("submit to queue %q as user %s: %w", s.Queue, app.User, known.grant.rejected(err, app.c.Conf))
 	}
 	return nil
+}
+
+// offer submits the application. A queue may allow less than YARN's largest container, and only its refusal says
+// so: a container for both ApplicationMaster and worker then becomes one for each. YARN does not keep what it
+// refuses, so the second submission has the same id.
+func (app *Application) offer(ctx context.Context, p *plan, on staged, known *facts) (records.SubmissionContext, error) {
+	master, err := p.launchContext(on, *known)
+	if err != nil {
+		return records.SubmissionContext{}, err
+	}
+	s := p.submissionContext(*known, master)
+	_, err = app.c.YARN.Submit(ctx, s)
+	if known.uber.together() && errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+		known.uber.apart = "YARN refuses a container for both: " + err.Error()
+		app.asked = p.asked(known.uber).Master.MemoryMB
+		return app.offer(ctx, p, on, known)
+	}
+	return s, err
 }
 
 // ErrLeftBehind says that the cleanup failed: an application may continue, or its staged files may remain. The

@@ -14,9 +14,9 @@ const (
 )
 
 // launchContext makes the launch context of the ApplicationMaster's container.
-func (p *plan) launchContext(on staged, g grant) (records.ContainerLaunchContext, error) {
+func (p *plan) launchContext(on staged, known facts) (records.ContainerLaunchContext, error) {
 	what := p.master
-	what.StagingDir, what.Security, what.Bobbin = on.dir, g.security, on.bobbin
+	what.StagingDir, what.Security, what.Bobbin, what.Uber = on.dir, known.grant.security, on.bobbin, known.uber.together()
 	if p.mode != launch.Session {
 		what.Program, what.ProgramRef = on.program, p.program.reference(on.program)
 	}
@@ -24,7 +24,7 @@ func (p *plan) launchContext(on staged, g grant) (records.ContainerLaunchContext
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
-	resources, err := p.resources(on, g)
+	resources, err := p.resources(on, known)
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
@@ -35,18 +35,18 @@ func (p *plan) launchContext(on staged, g grant) (records.ContainerLaunchContext
 		Environment:    environment,
 		Commands:       []string{launch.Command("appmaster", what.BobbinSHA256, masterLog)},
 		ACLs:           p.acls,
-		Tokens:         g.credentials.Marshal(),
+		Tokens:         known.grant.credentials.Marshal(),
 	}, nil
 }
 
 // resources lists the files that the ApplicationMaster's container localizes, by link.
-func (p *plan) resources(on staged, g grant) (map[string]records.LocalResource, error) {
+func (p *plan) resources(on staged, known facts) (map[string]records.LocalResource, error) {
 	binary, err := on.bobbin.Localize()
 	if err != nil {
 		return nil, err
 	}
 	resources := map[string]records.LocalResource{launch.BobbinLink: binary}
-	if p.mode == launch.Application { // the driver runs in this container
+	if p.mode == launch.Application || known.uber.together() { // the program runs in this container
 		if resources[launch.ProgramLink], err = on.program.Localize(); err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (p *plan) resources(on staged, g grant) (map[string]records.LocalResource, 
 	if err := launch.Localize(resources, on.shipped); err != nil {
 		return nil, err
 	}
-	if g.keytab != nil {
+	if g := known.grant; g.keytab != nil {
 		resources[g.security.Keytab], err = on.keytab.LocalizeAlone()
 	}
 	return resources, err
@@ -64,5 +64,6 @@ func (p *plan) resources(on staged, g grant) (map[string]records.LocalResource, 
 func (p *plan) submissionContext(known facts, master records.ContainerLaunchContext) records.SubmissionContext {
 	s := p.submission
 	s.ID, s.Container, s.KeepTokens = known.id, master, known.grant.shared
+	s.Resource = p.asked(known.uber).Master // which may have room for a worker
 	return s
 }

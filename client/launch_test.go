@@ -65,7 +65,7 @@ func TestTheMasterIsStartedByItsHash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := p.launchContext(staged{bobbin: launch.Resource{URI: "hdfs://nn/bobbin"}}, grant{credentials: creds.New()})
+		made, err := p.launchContext(staged{bobbin: launch.Resource{URI: "hdfs://nn/bobbin"}}, facts{grant: grant{credentials: creds.New()}})
 		if err != nil {
 			t.Fatal(err)
 		}

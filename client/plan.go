@@ -48,6 +48,7 @@ type plan struct {
 	containers  Containers
 	place       launch.WorkerPlace
 	demand      launch.Demand // the job's, of the nodes' memory
+	uber        uber          // as far as the options decide
 	home        string        // URI of the directory that holds the user's staging area
 	replication int           // of staged files; 0: the file system's default
 	queue       string        // "": YARN chooses
@@ -57,7 +58,7 @@ type plan struct {
 	master      launch.AppMaster // without staged files and credentials
 	environment map[string]string
 	acls        map[records.ApplicationAccess]string
-	submission  records.SubmissionContext // without id, container and KeepTokens
+	submission  records.SubmissionContext // without id, container and KeepTokens; the size is that of the ApplicationMaster alone
 }
 
 // plan reads the options of a deployment, and makes all checks that need no server. No other function reads
@@ -89,6 +90,7 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 		Config: cfg.Without(config.HadoopOptions, config.YarnOptions).Set(),
 	}
 	p.demand = launch.DemandOf(d.Graph.Slots(), p.containers.WorkerMemory, p.containers.MasterMemory, cfg.Duration(config.SlotRequestTimeout))
+	p.uber = uberOf(d, p.place, p.containers)
 	p.proof = proofOf(cfg, p.uses()...)
 	p.environment = masterEnvironment(cfg, p.containers, c.User)
 	p.submission = submissionOf(cfg, p.containers.Master, d.Name)

@@ -40,7 +40,7 @@ func (p *plan) files(ship *shipment) []staging.File {
 
 // begin creates an application's staging directory.
 func (c *Cluster) begin(ctx context.Context, p *plan, known facts) (*Application, error) {
-	app := &Application{ID: known.id, User: c.User, asked: p.containers.Master.MemoryMB, issued: known.grant.issued, c: c}
+	app := &Application{ID: known.id, User: c.User, asked: p.asked(known.uber).Master.MemoryMB, issued: known.grant.issued, c: c}
 	if p.mode == launch.PerJob {
 		app.Job = ids.JobID(ids.Random())
 	}

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +14,7 @@ import (
 type facts struct {
 	id    records.ApplicationID
 	nodes []launch.Node
+	uber  uber
 	// crowded says which container fits on no node now; "" if all fit.
 	crowded string
 	grant   grant
@@ -34,7 +34,7 @@ func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 		if err != nil {
 			return err
 		}
-		known.id = created.ID
+		known.id, known.uber = created.ID, p.uber.within(p.containers, created.Maximum)
 		return p.containers.Within(created.Maximum, p.place)
 	})
 	if p.queue != "" { // else YARN chooses
@@ -58,12 +58,11 @@ func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 		known.cached.Named, err = cachedfiles.Find(ctx, c.Files, p.cached.Named)
 		return err
 	})
-	group.Go(func() error {
-		nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
-		if err != nil {
+	var nodes []records.NodeReport
+	group.Go(func() (err error) {
+		if nodes, err = c.YARN.ClusterNodes(ctx, records.NodeRunning); err != nil {
 			return err
 		}
-		known.crowded = cmp.Or(p.demand.TooLarge(memoryMB(nodes)), p.containers.crowded(nodes))
 		for _, node := range nodes {
 			known.nodes = append(known.nodes, launch.Node{
 				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
@@ -74,5 +73,6 @@ func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 		return nil
 	})
 	err := group.Wait()
+	known.crowded = p.crowded(known.uber, nodes)
 	return known, err
 }

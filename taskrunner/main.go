@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,7 @@ const (
 
 // environment has the values that the process reads from its environment.
 type environment struct {
-	container  ids.ResourceID
+	container  ids.ResourceID // the worker's id
 	logDir     string
 	localDirs  []string
 	launch     launch.TaskExecutor
@@ -60,7 +61,7 @@ func Main(start time.Time, getenv func(string) string) int {
 		fmt.Fprintln(os.Stderr, "taskexecutor:", err)
 		return exitStartup
 	}
-	logger, file, err := logging.Open(env.logDir, "taskmanager", env.config.String(config.LoggingLevel))
+	logger, file, err := logging.Open(env.logDir, launch.WorkerLog, env.config.String(config.LoggingLevel))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "taskexecutor:", err)
 		return exitStartup
@@ -87,6 +88,9 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.config, err = config.New(config.Layer{Source: "launch context", Values: env.launch.Config}); err != nil {
 		return env, err
 	}
+	if env.launch.Uber != "" {
+		env.container = env.launch.Uber
+	}
 	held, err := launch.ReadCredentials(getenv(launch.TokenFileVariable))
 	if err != nil {
 		return env, err
@@ -111,6 +115,9 @@ func run(start time.Time, env environment, logger *logrus.Logger) int {
 // runExecutor runs a TaskExecutor until it is released, or ctx ends by a signal. The NodeManager sends SIGTERM
 // to stop the container.
 func runExecutor(ctx context.Context, start time.Time, env environment, logger *logrus.Logger) int {
+	if env.launch.Uber != "" {
+		ctx = untilClosed(ctx, os.Stdin)
+	}
 	conn, err := rolerpc.NewConn(env.launch.AMAddress, rolerpc.Config{
 		TLS:         env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
 		Unreachable: env.unreachable(),
@@ -136,6 +143,9 @@ func runExecutor(ctx context.Context, start time.Time, env environment, logger *
 	case signalled && (err == nil || errors.Is(err, taskexecutor.ErrTerminated)):
 		return received.Code()
 	case err == nil:
+		return exitOK
+	case errors.Is(context.Cause(ctx), errMasterEnded) && errors.Is(err, taskexecutor.ErrTerminated):
+		logger.WithError(errMasterEnded).Info("container is stopped")
 		return exitOK
 	default:
 		return fail(logger, "task executor ends", err, exitFatal)
@@ -168,6 +178,19 @@ func (env environment) hardware() msg.Hardware {
 	return msg.Hardware{Cores: cores, Memory: size}
 }
 
+// errMasterEnded is the cause of the end of a worker in the ApplicationMaster's container.
+var errMasterEnded = errors.New("the ApplicationMaster has ended, or has closed the worker's stdin")
+
+// untilClosed returns a context that ends when the reader does.
+func untilClosed(ctx context.Context, r io.Reader) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() { // ends with the reader, or with the process
+		_, _ = io.Copy(io.Discard, r)
+		cancel(errMasterEnded)
+	}()
+	return ctx
+}
+
 // fail writes the error to the log and to stderr, which YARN shows, and returns the exit code.
 func fail(logger logrus.FieldLogger, message string, err error, code int) int {
 	logger.WithError(err).Error(message)
@@ -197,6 +220,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 			Environment: launch.ChildEnvironment(os.Environ()),
 			VCores:      env.launch.VCores,
 			LogDir:      env.logDir,
+			Exposed:     env.launch.Uber != "",
 			Logger:      logger,
 		},
 		Artifacts: taskexecutor.DiskArtifacts{Open: env.files(logger), Dirs: env.artifactDirs()},

@@ -1,7 +1,9 @@
 package taskrunner
 
 import (
+	"context"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -137,6 +139,15 @@ func TestEnvironment(t *testing.T) {
 	if env.logDir != "/logs/a" || len(env.localDirs) != 2 || env.launch.Memory.Slots != 2 || env.credential.Identity() != own.Identity() {
 		t.Errorf("environment %+v is not what it was given", env)
 	}
+	beside, err := launch.Encode(launch.TaskExecutor{Uber: container + "-uber-3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inMaster := maps.Clone(variables)
+	inMaster[launch.Variable] = beside
+	if env, err := readEnvironment(func(name string) string { return inMaster[name] }); err != nil || env.container != container+"-uber-3" {
+		t.Errorf("in its master's container the worker is %s, error %v", env.container, err)
+	}
 	tokens, err := creds.Parse(env.tokens)
 	if err != nil {
 		t.Fatal(err)
@@ -161,5 +172,22 @@ func TestEnvironment(t *testing.T) {
 		if _, err := readEnvironment(func(name string) string { return spoilt[name] }); err == nil || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: got %v, want an error about %q", name, err, test.text)
 		}
+	}
+}
+
+// TestAWorkerInItsMastersContainerEndsWithIt would catch a worker that outlives the ApplicationMaster, whose container
+// it is in.
+func TestAWorkerInItsMastersContainerEndsWithIt(t *testing.T) {
+	r, w := io.Pipe()
+	ctx := untilClosed(t.Context(), r)
+	if _, err := w.Write([]byte("x")); err != nil || ctx.Err() != nil {
+		t.Errorf("the worker ends while its stdin is open: %v, %v", err, context.Cause(ctx))
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ctx.Done()
+	if !errors.Is(context.Cause(ctx), errMasterEnded) {
+		t.Errorf("it ends by %v", context.Cause(ctx))
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asTaskExecutor) != "" {
 		os.Exit(Main(time.Now(), os.Getenv))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // container returns the environment of a worker's container whose ApplicationMaster is at an address, and its

@@ -15,6 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/internal/logs"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -45,7 +47,8 @@ func printLogs(ctx context.Context, c *call) (err error) {
 	if err != nil {
 		return err
 	}
-	if name := c.line.String("container"); name != "" {
+	name := launch.ContainerOf(ids.ResourceID(c.line.String("container"))) // a worker's name will do
+	if name != "" {
 		if _, err := records.ParseContainerID(name); err != nil {
 			return fmt.Errorf("%w: %q is no container id, such as container_1700000000000_0001_01_000001", ErrUsage, name)
 		}
@@ -55,7 +58,7 @@ func printLogs(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	defer done(&err)
-	wanted := logFilter{out: c.Out, container: c.line.String("container"), file: c.line.String("file")}
+	wanted := logFilter{out: c.Out, container: name, file: c.line.String("file")}
 	report, err := cluster.YARN.ApplicationReport(ctx, id)
 	switch {
 	case errors.Is(err, yarnrpc.ErrApplicationNotFound): // YARN has forgotten it, but HDFS may have its logs

@@ -81,7 +81,14 @@ func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
 	if findings != nil {
 		return findings
 	}
-	return []Finding{ok(fmt.Sprintf("YARN grants containers of up to %d MB and %d vcores: those of the options fit", created.Maximum.MemoryMB, created.Maximum.VCores))}
+	findings = []Finding{ok(fmt.Sprintf("YARN grants containers of up to %d MB and %d vcores: those of the options fit", created.Maximum.MemoryMB, created.Maximum.VCores))}
+	switch line, together := client.CheckUber(v.config, place, v.containers, created.Maximum); {
+	case together:
+		findings = append(findings, ok(line))
+	case line != "":
+		findings = append(findings, warning(line, "change these options, or set "+config.YarnUber.Name()+" to "+config.UberNever))
+	}
+	return findings
 }
 
 // separate splits joined errors.

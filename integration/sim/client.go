@@ -94,7 +94,7 @@ func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) 
 		return err
 	}
 	submission := records.SubmissionContext{
-		ID: c.app, Name: c.name, Resource: records.Resource{MemoryMB: 1024, VCores: 1}, MaxAttempts: c.w.schedule.mostAttempts(),
+		ID: c.app, Name: c.name, Resource: c.size(mode), MaxAttempts: c.w.schedule.mostAttempts(),
 		Container: records.ContainerLaunchContext{
 			Commands: []string{masterCommand}, Environment: map[string]string{launch.Variable: description}, Tokens: tokens,
 		},
@@ -103,6 +103,17 @@ func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) 
 		return fmt.Errorf("submit: %w", err)
 	}
 	return nil
+}
+
+// uber reports whether workers may run in the container of their master.
+func (c *client) uber(mode launch.Mode) bool { return c.w.schedule.Uber && mode == launch.PerJob }
+
+// size is the size of the container of a master.
+func (c *client) size(mode launch.Mode) records.Resource {
+	if c.uber(mode) {
+		return records.Resource{MemoryMB: 2048, VCores: 2}
+	}
+	return records.Resource{MemoryMB: 1024, VCores: 1}
 }
 
 // prepare gets the id of a new application, stages its files, and returns the description of its
@@ -122,7 +133,7 @@ func (c *client) prepare(ctx context.Context, mode launch.Mode, job *launch.Job)
 	}
 	master := launch.AppMaster{
 		Mode: mode, Attached: mode == launch.Application, StagingDir: c.staged.Dir, User: "alice", Security: c.w.hdfs.tokens.security(),
-		ProgramRef: msg.Program{Name: programFile.Name, SHA256: programHash},
+		Uber: c.uber(mode), ProgramRef: msg.Program{Name: programFile.Name, SHA256: programHash},
 	}
 	if err = c.stage(ctx, &master, job); err != nil {
 		_, discarded := again(ctx, func() (struct{}, error) { return struct{}{}, c.staged.Discard(ctx) })

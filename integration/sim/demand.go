@@ -8,8 +8,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// demand is what the ResourceManager of a master orders from its provider of workers. It counts
-// orders and starts, and passes all calls on.
+// demand is what the ResourceManager of a master orders from its provider of workers on YARN. It counts
+// orders and starts, and passes all calls on. A worker beside the master is only in living.
 type demand struct {
 	resourcemanager.WorkerProvider
 	totals map[resourcemanager.WorkerResourceSpec]int // of workers to start in all

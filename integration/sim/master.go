@@ -26,17 +26,19 @@ type master struct {
 	w       *World
 	attempt records.ApplicationAttemptID
 	node    *node
-	process *engine.Process
-	ctx     context.Context //nolint:containedctx // what its fibers run under
-	mux     *rolerpc.Mux    // nil before its start
-	demand  *demand         // nil before its start
-	desk    *appmaster.Desk // while it serves clients
-	serving context.Context //nolint:containedctx // of its front
-	exit    records.ExitStatus
-	fault   error
-	ended   time.Time // zero: it runs
-	retryBy time.Time // when it tries again to get new tokens, at the latest
-	broken  *node     // the first node on which a task host did not start; nil: none
+	// container is the master's. The master is the uber.Machine of this container.
+	container records.ContainerID
+	process   *engine.Process
+	ctx       context.Context //nolint:containedctx // what its fibers run under
+	mux       *rolerpc.Mux    // nil before its start
+	demand    *demand         // nil before its start
+	desk      *appmaster.Desk // while it serves clients
+	serving   context.Context //nolint:containedctx // of its front
+	exit      records.ExitStatus
+	fault     error
+	ended     time.Time // zero: it runs
+	retryBy   time.Time // when it tries again to get new tokens, at the latest
+	broken    *node     // the first node on which a task host did not start; nil: none
 }
 
 // failedAt notes that a task host of the master's jobs has not started on a node, and reports whether
@@ -50,7 +52,12 @@ func (m *master) failedAt(n *node) bool {
 
 func (m *master) kill() { m.process.Kill() }
 
-func (m *master) silence() { m.w.silent[m.process] = true }
+func (m *master) silence() {
+	m.w.silent[m.process] = true
+	for _, k := range m.besides() {
+		k.silence()
+	}
+}
 
 // address is where workers find the master.
 func (m *master) address() string { return m.attempt.String() }
@@ -68,7 +75,7 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 	if slices.ContainsFunc(w.runningMasters(), func(m *master) bool { return m.attempt.Application == id.Attempt.Application }) {
 		w.facts[Beside]++
 	}
-	m := &master{w: w, attempt: id.Attempt, node: n, exit: records.ExitForceKilled}
+	m := &master{w: w, attempt: id.Attempt, node: n, container: id, exit: records.ExitForceKilled}
 	w.masters = append(w.masters, m)
 	w.facts[Masters]++
 	m.process = w.engine.Start(m.address(), func(ctx context.Context) {
@@ -86,6 +93,10 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 			if p.master == m {
 				p.process.Kill()
 			}
+		}
+		for _, k := range m.besides() {
+			k.process.Kill()
+			k.killHosts()
 		}
 		w.ended(m.process)
 		exited(m.exit, fmt.Sprint(m.fault))
@@ -126,7 +137,7 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 			}
 			m.demand = newDemand(provider, func(o resourcemanager.Orders) { w.watch.order(m, o) })
 			return m.demand, nil
-		}},
+		}, Container: m.container, Host: m.node.nm.ID().Host, Beside: m},
 		Front:    func(d appmaster.Desk) appmaster.Front { return front{m, d} },
 		Programs: m.programs(description.Mode),
 		Entropy:  ids.Source{Reader: reader{w.stream("ids of " + m.address())}},

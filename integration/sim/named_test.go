@@ -49,6 +49,12 @@ func inSession(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// uber is a schedule with a worker in the container of the master.
+func uber(s sim.Schedule) sim.Schedule {
+	s.Uber = true
+	return s
+}
+
 // brief is the longer job with tokens that last so long.
 func brief(interval time.Duration, faults ...sim.Fault) sim.Schedule {
 	return sim.Schedule{Seed: longer, Jobs: 1, Interval: interval, Faults: faults}
@@ -74,6 +80,9 @@ var named = map[string]struct {
 	"task hosts do not start":                   {free(one(0, "startContainers", sim.BreakNode, 1, minute)), sim.Facts{sim.Workers: 3, sim.NoHosts: 1}, 0},
 	"worker killed":                             {free(one(halfway, "", sim.KillWorker, 0, 0)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
 	"worker frozen":                             {free(one(halfway, "", sim.FreezeWorker, 0, minute)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
+	"worker beside its master killed":           {uber(free(one(halfway, "", sim.KillWorker, 0, 0))), sim.Facts{sim.Uber: 2, sim.Reruns: 1}, 3},
+	"worker beside its master frozen":           {uber(free(one(halfway, "", sim.FreezeWorker, 0, minute))), sim.Facts{sim.Uber: 2, sim.Reruns: 1}, 3},
+	"master killed with its worker":             {uber(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Uber: 2}, 0},
 	"worker's container taken back":             {free(one(halfway, "", sim.TakeBack, 0, 0)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
 	"machine lost":                              {free(one(halfway, "", sim.LoseNode, 0, 150*time.Second)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},
 	"node of a worker stops":                    {free(one(halfway, "", sim.StopNode, 0, 150*time.Second)), sim.Facts{sim.Workers: 3, sim.Reruns: 1}, 0},

@@ -57,6 +57,22 @@ func containersAreUsed(w *watch) {
 	})
 }
 
+// oneWorkerBeside looks for a second worker in the container of a master: the memory there is for one. The next
+// one starts when the last one has ended, also if that is frozen.
+func oneWorkerBeside(w *watch) {
+	w.said = append(w.said, func(k *worker, _ msg.Message) error {
+		if !k.uber {
+			return nil
+		}
+		for _, other := range k.master.besides() {
+			if other != k && other.process.Alive() && k.process.Alive() {
+				return fmt.Errorf("%s and %s run in the container of %s", other.id, k.id, k.master.address())
+			}
+		}
+		return nil
+	})
+}
+
 // workerIn reports whether a worker has started in a container, and whether it lives.
 func (w *World) workerIn(id records.ContainerID) (started, lives bool) {
 	i := slices.IndexFunc(w.containers, func(k *worker) bool { return k.container == id })

@@ -37,6 +37,9 @@ type Schedule struct {
 	Mode Mode
 	// Attempts is how many attempts of an application YARN starts. 0: 50, enough for each application to succeed.
 	Attempts int
+	// Uber makes room for a worker in the container of each per-job application (yarn.application.uber), also for
+	// jobs that need more than one. Clients do not: so the simulation shows how the providers of workers share.
+	Uber bool
 	// Restarts is restart-strategy.fixed-delay.attempts. 0: so many that each job finishes; NoRestarts: none.
 	Restarts int
 	// Strategy is restart-strategy.type, with as many restarts as each job needs. "": fixed-delay.
@@ -67,7 +70,7 @@ func Draw(seed uint64) Schedule {
 		Attempts: drawAttempts(stream(seed, "attempts")), Faults: drawFaults(stream(seed, "faults")),
 		Strategy: drawStrategy(stream(seed, "restart strategy")), Failover: drawFailover(stream(seed, "failover strategy")),
 		Redundant: max(stream(seed, "redundant").IntN(5)-2, 0), Floor: max(stream(seed, "floor").IntN(8)-3, 0),
-		Balance: drawBalance(stream(seed, "balance")),
+		Balance: drawBalance(stream(seed, "balance")), Uber: stream(seed, "uber").IntN(3) == 0,
 	}
 }
 
@@ -111,8 +114,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Restarts: %d, Strategy: %q, Failover: %q, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Balance: %q, Interval: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Restarts, s.Strategy, s.Failover, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Balance, s.Interval, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Balance: %q, Interval: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Balance, s.Interval, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and

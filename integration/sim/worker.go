@@ -20,7 +20,7 @@ import (
 // programHash stands for the program of all jobs.
 const programHash = "5a"
 
-// worker is a container with its processes: the TaskExecutor and its task hosts.
+// worker is a TaskExecutor with its task hosts, in a container of its own or in its master's (beside.go).
 type worker struct {
 	w         *World
 	id        ids.ResourceID
@@ -30,6 +30,7 @@ type worker struct {
 	master    *master // of the attempt that has started it
 	slots     int
 	hosts     []*host
+	uber      bool // it is in the container of its master
 	exit      records.ExitStatus
 	fault     error
 }
@@ -53,27 +54,39 @@ func (k *worker) eachLink(do func(link)) {
 
 // startWorker starts a TaskExecutor in a container of a node.
 func (w *World) startWorker(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *worker {
-	k := &worker{w: w, node: n, container: id, id: ids.ResourceID(id.String()), exit: records.ExitForceKilled}
-	w.containers = append(w.containers, k)
-	w.facts[Workers]++
-	k.process = w.engine.Start(string(k.id), func(ctx context.Context) {
-		if k.fault = k.run(ctx, l); k.fault == nil {
-			k.exit = records.ExitSuccess
-		} else {
-			k.exit = 1
-		}
-	}, func() {
-		for _, h := range k.hosts { // the NodeManager kills the process group
-			h.process.Kill()
-		}
-		w.ended(k.process)
+	k := &worker{w: w, node: n, container: id, id: ids.ResourceID(id.String())}
+	k.start(l.Environment, l.Tokens, func(ctx context.Context) context.Context { return ctx }, func() {
+		k.killHosts() // the NodeManager kills the process group
 		exited(k.exit, fmt.Sprint(k.fault))
 	})
 	return k
 }
 
-func (k *worker) run(ctx context.Context, l records.ContainerLaunchContext) error {
-	description, err := launch.Decode[launch.TaskExecutor](l.Environment[launch.Variable])
+// start starts the process of the worker, under a context that the caller may bound. ended is called at its end.
+func (k *worker) start(environment map[string]string, tokens []byte, bound func(context.Context) context.Context, ended func()) {
+	k.exit = records.ExitForceKilled
+	k.w.containers = append(k.w.containers, k)
+	k.w.facts[Workers]++
+	k.process = k.w.engine.Start(string(k.id), func(ctx context.Context) {
+		if k.fault = k.run(bound(ctx), environment, tokens); k.fault == nil {
+			k.exit = records.ExitSuccess
+		} else {
+			k.exit = 1
+		}
+	}, func() {
+		k.w.ended(k.process)
+		ended()
+	})
+}
+
+func (k *worker) killHosts() {
+	for _, h := range k.hosts {
+		h.process.Kill()
+	}
+}
+
+func (k *worker) run(ctx context.Context, environment map[string]string, tokens []byte) error {
+	description, err := launch.Decode[launch.TaskExecutor](environment[launch.Variable])
 	if err != nil {
 		return err
 	}
@@ -82,7 +95,7 @@ func (k *worker) run(ctx context.Context, l records.ContainerLaunchContext) erro
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Memory.Slots, VCores: description.VCores,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
-		Tokens:   l.Tokens,
+		Tokens:   tokens,
 		Options:  taskexecutor.OptionsFrom(k.w.config),
 	}, taskexecutor.Environment{
 		Roles: dialer{k}, Hosts: k,

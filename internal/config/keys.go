@@ -25,6 +25,7 @@ const (
 	YarnApplicationPriority IntKey    = "yarn.application.priority"
 	YarnTags                StringKey = "yarn.tags"
 	YarnApplicationAttempts IntKey    = "yarn.application-attempts"
+	YarnUber                StringKey = "yarn.application.uber"
 	YarnAppMasterVCores     IntKey    = "yarn.appmaster.vcores"
 	YarnContainersVCores    IntKey    = "yarn.containers.vcores"
 	YarnStagingDirectory    StringKey = "yarn.staging-directory"
@@ -168,6 +169,12 @@ const (
 	ours  = "Bobbin"
 )
 
+// Values of YarnUber.
+const (
+	UberNever = "never"
+	UberAuto  = "auto"
+)
+
 // The targets: values of ExecutionTarget.
 const (
 	TargetLocal       = "local"
@@ -216,7 +223,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: YarnApplicationLifetime, Default: "0", Unit: time.Second, Origin: ours, Doc: "YARN kills the application at this age. 0: never, unless the queue has a limit."},
 	{Key: YarnNodeLabel, Origin: flink, Doc: "Label of the nodes for the ApplicationMaster, and for TaskExecutors unless `yarn.taskmanager.node-label` is set. The flag `-nl`."},
 	{Key: YarnWorkerNodeLabel, Origin: flink, Doc: "Label of the nodes for TaskExecutors."},
-	{Section: "Containers and nodes", Key: YarnAppMasterVCores, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Virtual cores of the ApplicationMaster's container."},
+	{Section: "Containers and nodes", Key: YarnUber, Default: UberNever, Choices: []string{UberNever, UberAuto}, Origin: ours, Doc: "Whether the worker of a small job runs in the ApplicationMaster's container (`run -t yarn-per-job`). `auto`: if one worker has slots enough for the job, and needs nothing that this container cannot have. The container has the memory of both. It counts against the queue's share for ApplicationMasters (`yarn.scheduler.capacity.maximum-am-resource-percent`). [Uber](uber.md)."},
+	{Key: YarnAppMasterVCores, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Virtual cores of the ApplicationMaster's container."},
 	{Key: YarnContainersVCores, Default: "-1", Range: Range{Least: "-1"}, Origin: flink, Doc: "Virtual cores of a TaskExecutor's container. -1: one for each slot. `taskmanager.cpu.cores` overrides it."},
 	{Key: YarnWorkerPlacement, Origin: ours, Doc: "Placement constraint of YARN for TaskExecutors. Their containers have the tag `taskmanager`: `notin,node,taskmanager` puts one on each node. YARN's `yarn.resourcemanager.placement-constraints.handler` must be `scheduler`."},
 	{Key: YarnWorkerExecution, Default: "GUARANTEED", Choices: []string{"GUARANTEED", "OPPORTUNISTIC"}, Origin: ours, Doc: "YARN's execution type of TaskExecutors' containers. Opportunistic containers use idle resources of other containers, and end when those need them. They require `yarn.resourcemanager.opportunistic-container-allocation.enabled`."},

@@ -15,7 +15,8 @@ import (
 type (
 	// JobID identifies a job: 32 lower-case hex digits, as Flink prints it.
 	JobID string
-	// ResourceID identifies a worker: its YARN container id, or "local-N".
+	// ResourceID identifies a worker: its YARN container id, with "-uber-N" behind it if the
+	// container is the ApplicationMaster's; or "local-N".
 	ResourceID string
 	// InstanceID identifies one registration of a worker at the
 	// ResourceManager. A worker that registers again gets a new one.

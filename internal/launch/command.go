@@ -2,6 +2,12 @@ package launch
 
 import "fmt"
 
+// A TaskExecutor: the role in its command, and the name of its logs.
+const (
+	WorkerRole = "taskexecutor"
+	WorkerLog  = "taskmanager"
+)
+
 // Command returns the command that starts bobbin in a container in a role, such as "taskexecutor".
 // The role writes its own log. log+".stdout" and log+".stderr" have the output of the Go runtime
 // when it crashes, and of a role that cannot start. YARN's diagnostics contain the end of files

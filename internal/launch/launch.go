@@ -47,7 +47,7 @@ const KeytabFile = "krb5.keytab"
 // Names of the files in the working directory of a container.
 const (
 	BobbinLink  = "bobbin"  // the bobbin binary
-	ProgramLink = "program" // the job's program, in TaskExecutor containers; an application's in all
+	ProgramLink = "program" // the job's program, in containers with TaskExecutors; an application's in all
 )
 
 // Names of the files in an application's staging directory.
@@ -109,6 +109,9 @@ type AppMaster struct {
 	Program      Resource    // the program of the job or application; a session has none
 	ProgramRef   msg.Program // SHA256 is "" if the program was on HDFS, and the client has not read it
 	Arguments    []string    // of an application's program
+	// Uber says that the container has room for a TaskExecutor of the size in Config, in addition to
+	// the AM, and has the job's program.
+	Uber bool `json:",omitempty"`
 	// Attached is true for a job whose client waits for its result, and for an application in which
 	// Execute waits for the job's end.
 	Attached bool
@@ -217,11 +220,14 @@ type TaskExecutor struct {
 	Application string
 	AMAddress   string        // host:port of the AM's role RPC
 	Host        string        // the node's name in YARN
-	Memory      memory.Worker // of the container, and the number of slots
+	Memory      memory.Worker // of the container, or of the worker's part of it, and the number of slots
 	VCores      int
 	User        string
 	HadoopConf  []byte
 	Config      map[string]string
+	// Uber is the worker's id if it runs in the AM's container, as a child of the AM. Its stdin then
+	// ends with the AM. "": it has a container of its own, whose id it has.
+	Uber ids.ResourceID `json:",omitempty"`
 	// Programs maps the SHA-256 of localized programs to their links.
 	Programs map[string]string
 }

@@ -21,6 +21,7 @@ var scheduledFolders = []string{
 	"appmaster/internal/programs",
 	"appmaster/jobmaster",
 	"appmaster/resourcemanager",
+	"appmaster/resourcemanager/uber",
 	"appmaster/resourcemanager/yarnworkers",
 	"appmaster/tokenmanager",
 	"appmaster/userdriver",
@@ -33,16 +34,17 @@ var scheduledFolders = []string{
 
 // processFiles are files of these packages that only a process runs, with the reason.
 var processFiles = map[string]string{
-	"appmaster/internal/programs/local.go": "a program on the local disk is for a child process",
-	"appmaster/ports.go":                   "sockets and certificates",
-	"appmaster/process.go":                 "what the process hands to the ApplicationMaster",
-	"appmaster/userdriver/places.go":       "programs of a session, which lie on the local disk",
-	"appmaster/userdriver/programs.go":     "programs of a session, which lie on the local disk",
-	"internal/actor/loop.go":               "before its selects it decides what comes first",
-	"internal/rolerpc/client.go":           "gRPC",
-	"internal/rolerpc/local.go":            "the minicluster's streams",
-	"internal/rolerpc/server.go":           "gRPC",
-	"taskrunner/taskexecutor/process.go":   "task hosts that are child processes",
+	"appmaster/internal/programs/local.go":      "a program on the local disk is for a child process",
+	"appmaster/ports.go":                        "sockets and certificates",
+	"appmaster/process.go":                      "what the process hands to the ApplicationMaster",
+	"appmaster/resourcemanager/uber/process.go": "child processes",
+	"appmaster/userdriver/places.go":            "programs of a session, which lie on the local disk",
+	"appmaster/userdriver/programs.go":          "programs of a session, which lie on the local disk",
+	"internal/actor/loop.go":                    "before its selects it decides what comes first",
+	"internal/rolerpc/client.go":                "gRPC",
+	"internal/rolerpc/local.go":                 "the minicluster's streams",
+	"internal/rolerpc/server.go":                "gRPC",
+	"taskrunner/taskexecutor/process.go":        "task hosts that are child processes",
 }
 
 // unscheduled are names of other packages that a Scheduler knows nothing of, each with its remedy.

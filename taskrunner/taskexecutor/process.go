@@ -40,7 +40,9 @@ type ProcessStarter struct {
 	// LogDir is the folder for the hosts' output: taskhost-<job>.out and .err. Their own logs are
 	// beside these files.
 	LogDir string
-	Logger logrus.FieldLogger
+	// Exposed makes the kernel end hosts before the TaskExecutor when it has no memory left.
+	Exposed bool
+	Logger  logrus.FieldLogger
 }
 
 // Start starts the program.
@@ -65,6 +67,11 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 	h.command.WaitDelay = outputGrace
 	if err := h.command.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close(), h.output.Close())
+	}
+	if p.Exposed {
+		if err := memory.Expose(h.PID()); err != nil {
+			h.logger.WithError(err).Warn("the kernel may end other processes of the container before the task host")
+		}
 	}
 	return h, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster"
 	"github.com/bobbin-yarn/bobbin/client/cli"
 	"github.com/bobbin-yarn/bobbin/client/run"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/version"
 	"github.com/bobbin-yarn/bobbin/taskrunner"
 )
@@ -25,7 +26,7 @@ func process(start time.Time, args []string) int {
 		switch args[0] {
 		case "appmaster":
 			return appmaster.Main(start, os.Getenv)
-		case "taskexecutor":
+		case launch.WorkerRole:
 			return taskrunner.Main(start, os.Getenv)
 		}
 	}

@@ -12,23 +12,26 @@ import (
 const maxDiagnostics = 8 << 10
 
 // TestUserCodeFails would catch a job that restarts for ever, an end that YARN or the user does not
-// learn of, and a root cause that is hidden among its consequences.
+// learn of, and a root cause that is hidden among its consequences. It would also catch an ApplicationMaster
+// that ends because user code beside it takes all memory.
 func TestUserCodeFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		mode string
+		uber string   // yarn.application.uber
 		says []string // on stderr and in YARN's diagnostics
 	}{
-		{"task-rant", []string{"panic: a task rants: why? why?", "… (cut) …", "its 3 restarts are used up", "main.misbehave", "programs/faulty/main.go:"}},
-		{"task-recurse", []string{"ended unexpectedly: exit status 2: fatal error: stack overflow", "its 3 restarts are used up", "main.recurse"}},
-		{"task-exit", []string{"ended unexpectedly: exit status 7\nits last output:\nlast words of the task\n", "its 3 restarts are used up"}},
+		{"task-rant", "never", []string{"panic: a task rants: why? why?", "… (cut) …", "its 3 restarts are used up", "main.misbehave", "programs/faulty/main.go:"}},
+		{"task-recurse", "never", []string{"ended unexpectedly: exit status 2: fatal error: stack overflow", "its 3 restarts are used up", "main.recurse"}},
+		{"task-exit", "auto", []string{"ended unexpectedly: exit status 7\nits last output:\nlast words of the task\n", "its 3 restarts are used up"}},
+		{"task-hungry", "auto", []string{"container was about to exceed its memory: the host held", "raise taskmanager.memory.process.size", "its 3 restarts are used up"}},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			t.Parallel()
 			alice := suite.User(t, bobbintest.Alice)
 			dir := alice.Scratch(t)
 			alice.Write(t, dir+"/input", "one line\nanother\n")
-			got := alice.Run(t, bobbintest.Small("-p", "2", "-s", "2", "-tm", "512m", "-o", "json",
+			got := alice.Run(t, bobbintest.Small("-p", "2", "-s", "2", "-tm", "512m", "-o", "json", "-D", "yarn.application.uber="+c.uber,
 				suite.Program(t, "faulty"), c.mode, dir+"/input", dir+"/output")...)
 			if got.Code != 1 {
 				t.Error(got)

@@ -219,4 +219,19 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "needed = max(min(needed, m.config.Most-m.registered+spared), 0)",
 		new: "needed = max(min(needed, m.config.Most), 0)",
 	},
+	{
+		name: "worker beside the last one", file: "appmaster/resourcemanager/uber/core.go",
+		old: "if c.owed && c.current == \"\" {",
+		new: "if c.owed {",
+	},
+	{
+		name: "release of the worker beside forgotten", file: "appmaster/resourcemanager/uber/core.go",
+		old: "c.emit(stop{c.current})",
+		new: "",
+	},
+	{
+		name: "worker beside not replaced", file: "appmaster/resourcemanager/uber/core.go",
+		old: "c.current = \"\"\n}",
+		new: "}",
+	},
 }

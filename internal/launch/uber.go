@@ -1,0 +1,22 @@
+package launch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// uberMark is between the container and the number in the id of a worker in the AM's container.
+const uberMark = "-uber-"
+
+// UberWorker is the id of the nth worker in the AM's container, from 1.
+func UberWorker(container string, n int) ids.ResourceID {
+	return ids.ResourceID(fmt.Sprintf("%s%s%d", container, uberMark, n))
+}
+
+// ContainerOf is the container in which a worker runs, as text.
+func ContainerOf(worker ids.ResourceID) string {
+	container, _, _ := strings.Cut(string(worker), uberMark)
+	return container
+}
