@@ -24,8 +24,10 @@ type Config struct {
 	// FailoverStrategy is jobmanager.execution.failover-strategy: failover.RestartRegion or
 	// failover.RestartAll.
 	FailoverStrategy string
-	Seed             uint64    // for jitter
-	Submitted        time.Time // since then the job is INITIALIZING; zero: since its start
+	// BalanceTasks says that taskmanager.load-balance.mode is TASKS.
+	BalanceTasks bool
+	Seed         uint64    // for jitter
+	Submitted    time.Time // since then the job is INITIALIZING; zero: since its start
 	// Parallelism is the default that the plan was made with.
 	Parallelism int
 	// SlotMemoryMB is the memory for the operators of all tasks in one slot.
@@ -66,6 +68,7 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 		ResultBytes:        collect.MaxBuffered,
 		Restart:            failover.Configured(c),
 		FailoverStrategy:   c.String(config.FailoverStrategy),
+		BalanceTasks:       config.LoadBalance(c) == config.BalanceTasks,
 		Parallelism:        c.Int(config.ParallelismDefault),
 		HeartbeatInterval:  c.Duration(config.HeartbeatInterval),
 		HeartbeatTimeout:   c.Duration(config.HeartbeatTimeout),

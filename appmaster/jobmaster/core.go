@@ -188,7 +188,11 @@ func (c *core) start() {
 	if submitted := c.config.Submitted; !submitted.IsZero() {
 		c.entered[msg.JobInitializing] = submitted
 	}
-	c.pool = slotpool.New(c.sharedSlots(), c.now)
+	shared, tasks := c.sharedSlots()
+	c.pool = slotpool.New(shared, c.now)
+	if c.config.BalanceTasks {
+		c.pool.Balance(tasks)
+	}
 	c.setStatus(msg.JobCreated)
 	for r := range c.regions {
 		c.schedule(r)
@@ -202,16 +206,25 @@ func (c *core) start() {
 
 // sharedSlots lists the shared slots of each region, ascending. Regions are numbered by their first
 // execution, and vertices are in topological order. So regions are in topological order, too.
-func (c *core) sharedSlots() [][]int {
-	regions := make([][]int, len(c.regions))
+func (c *core) sharedSlots() (regions, tasks [][]int) {
+	regions, tasks = make([][]int, len(c.regions)), make([][]int, len(c.regions))
 	for r := range regions {
+		var all []int // of each task
 		for e := range c.graph.Region(r) {
-			regions[r] = append(regions[r], c.layout.sharedSlot(e))
+			all = append(all, c.layout.sharedSlot(e))
 		}
-		slices.Sort(regions[r])
-		regions[r] = slices.Compact(regions[r])
+		slices.Sort(all)
+		regions[r] = slices.Compact(slices.Clone(all))
+		tasks[r] = make([]int, len(regions[r]))
+		at := 0
+		for _, shared := range all {
+			if shared != regions[r][at] {
+				at++
+			}
+			tasks[r][at]++
+		}
 	}
-	return regions
+	return regions, tasks
 }
 
 // schedule puts a region into the queue for slots.

@@ -25,7 +25,7 @@ type Config struct {
 	Floor, Ceiling config.WorkerTotals
 	// Redundant is slotmanager.redundant-taskmanager-num.
 	Redundant int
-	// Spread says that taskmanager.load-balance.mode is SLOTS.
+	// Spread says that taskmanager.load-balance.mode is SLOTS or TASKS.
 	Spread bool
 	// IdleTimeout is resourcemanager.taskmanager-timeout.
 	IdleTimeout time.Duration

@@ -188,6 +188,7 @@ const (
 const (
 	BalanceNone  = "NONE"
 	BalanceSlots = "SLOTS"
+	BalanceTasks = "TASKS"
 )
 
 // TokensOfHDFS names HDFS in YarnTokenServices.
@@ -340,7 +341,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Section: "TaskExecutors and tasks", Key: TaskManagerCores, Default: "0", Range: Range{Least: "0"}, Origin: flink + ": none", Doc: "Cores of a TaskExecutor, rounded up. 0: `yarn.containers.vcores` applies."},
 	{Key: TaskSlots, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Slots of a TaskExecutor. The flag `-s`. In a local run without this option, the TaskExecutors have as many slots together as the job needs."},
 	{Key: LocalTaskManagers, Default: "1", Range: Range{Least: "1", Most: "1000"}, Origin: flink, Doc: "Most TaskExecutors of a local run. They start when the job needs their slots. If `taskmanager.numberOfTaskSlots` is not set, the job's slots are divided among them."},
-	{Key: LoadBalanceMode, Default: BalanceNone, Choices: []string{BalanceNone, BalanceSlots}, Origin: flink, Doc: "How slots are chosen. `NONE`: TaskExecutors with used slots come first, so that unused ones can be released. `SLOTS`: the TaskExecutor with the smallest part of its slots in use comes first."},
+	{Key: LoadBalanceMode, Default: BalanceNone, Choices: []string{BalanceNone, BalanceSlots, BalanceTasks}, Origin: flink, Doc: "How slots are chosen. `NONE`: TaskExecutors with used slots come first, so that unused ones can be released. `SLOTS`: the TaskExecutor with the smallest part of its slots in use comes first. `TASKS`: as `SLOTS`, and a job puts the slots with most of its tasks on the TaskExecutors with the fewest."},
 	{Key: EvenlySpreadOutSlots, Default: "false", Origin: flink, Doc: "Deprecated. `true` means `taskmanager.load-balance.mode: SLOTS`, if that option is not set."},
 	{Key: TaskManagerSlotTimeout, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A slot that its job does not take within this time is free again."},
 	{Key: TaskManagerRegistrationTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A TaskExecutor that cannot register for this time ends itself."},

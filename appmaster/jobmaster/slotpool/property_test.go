@@ -25,7 +25,8 @@ type model struct {
 	held     map[ids.AllocationID]ids.ResourceID
 	runs     []map[int]ids.AllocationID // slots of each running region by shared slot, also those of lost workers
 	ready    map[ids.ResourceID]bool
-	required int // the last value
+	tasks    [][]int // of each region in each of its shared slots; nil: the pool does not balance them
+	required int     // the last value
 	came     time.Time
 }
 
@@ -83,8 +84,16 @@ func newModel(t *rapid.T) *model {
 		}
 		regions = append(regions, members)
 	}
+	pool := New(regions, start)
+	var tasks [][]int
+	if rapid.Bool().Draw(t, "balanced") {
+		for _, shared := range regions {
+			tasks = append(tasks, rapid.SliceOfN(rapid.IntRange(1, 4), len(shared), len(shared)).Draw(t, "tasks"))
+		}
+		pool.Balance(tasks)
+	}
 	return &model{
-		pool: New(regions, start), now: start, came: start, regions: regions, required: n,
+		pool: pool, tasks: tasks, now: start, came: start, regions: regions, required: n,
 		state: make([]state, len(regions)), runs: make([]map[int]ids.AllocationID, len(regions)),
 		held: make(map[ids.AllocationID]ids.ResourceID), ready: make(map[ids.ResourceID]bool),
 	}
@@ -157,6 +166,52 @@ func (m *model) wait(t *rapid.T) {
 	m.pool.Wait(r)
 }
 
+// loads counts the tasks of the job on each worker.
+func (m *model) loads() map[ids.ResourceID]int {
+	loads := make(map[ids.ResourceID]int)
+	for r, run := range m.runs {
+		for at, i := range m.regions[r] {
+			if resource, there := m.held[run[i]]; there && m.state[r] == running && m.tasks != nil {
+				loads[resource] += m.tasks[r][at]
+			}
+		}
+	}
+	return loads
+}
+
+// balances checks in which slots a region starts, and counts its tasks. A shared slot with more tasks chooses
+// before one with fewer. It chooses the worker with the fewest tasks, and of its slots the one that was offered
+// first.
+func (m *model) balances(t *rapid.T, r int, offered []Slot, loads map[ids.ResourceID]int) {
+	standing := m.standing()
+	var lacking []int
+	for at, i := range m.regions[r] {
+		if a, stands := standing[i]; stands {
+			loads[m.held[a]] += m.tasks[r][at]
+		} else {
+			lacking = append(lacking, at)
+		}
+	}
+	slices.SortStableFunc(lacking, func(a, b int) int { return m.tasks[r][b] - m.tasks[r][a] })
+	chosen := make(map[ids.AllocationID]bool)
+	for _, at := range lacking {
+		free := m.free()
+		var best *Slot
+		for n := range offered {
+			s := &offered[n]
+			if free[s.Allocation] && !chosen[s.Allocation] && m.ready[s.Resource] && (best == nil || loads[s.Resource] < loads[best.Resource]) {
+				best = s
+			}
+		}
+		if got, _ := m.pool.At(m.regions[r][at]); best == nil || got != *best {
+			t.Fatalf("region %d has %d tasks in shared slot %d, which is %v instead of %v; tasks on workers: %v",
+				r, m.tasks[r][at], m.regions[r][at], got, best, loads)
+		}
+		chosen[best.Allocation] = true
+		loads[best.Resource] += m.tasks[r][at]
+	}
+}
+
 // assign expects that each waiting region in turn starts if the ready slots suffice.
 func (m *model) assign(t *rapid.T) {
 	standing, left := m.standing(), 0
@@ -187,11 +242,15 @@ func (m *model) assign(t *rapid.T) {
 			}
 		}
 	}
+	offered, loads := m.pool.Slots(), m.loads()
 	got := m.pool.Assign()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("regions that start differ (-model +pool):\n%s", diff)
 	}
 	for _, r := range got {
+		if m.tasks != nil {
+			m.balances(t, r, offered, loads)
+		}
 		m.state[r], m.runs[r] = running, make(map[int]ids.AllocationID)
 		for _, i := range m.regions[r] {
 			slot, runs := m.pool.At(i)

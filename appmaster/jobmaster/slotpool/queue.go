@@ -33,6 +33,17 @@ func (q *queue) remove(s *slot) {
 	}
 }
 
+// removeUsed removes slots in which a region runs now: one by one, or all in one pass.
+func (q *queue) removeUsed(taken []*slot) {
+	if len(taken) > len(*q)/16 {
+		*q = slices.DeleteFunc(*q, func(s *slot) bool { return s.users > 0 })
+		return
+	}
+	for _, s := range taken {
+		q.remove(s)
+	}
+}
+
 func (q queue) list() []Slot {
 	slots := make([]Slot, len(q))
 	for i, s := range q {

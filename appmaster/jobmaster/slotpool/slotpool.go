@@ -41,6 +41,9 @@ type Pool struct {
 	usable   queue // free slots of ready workers
 	sequence int   // of the last slot
 
+	tasks [][]int // of each region in each of its shared slots; nil: see Balance
+	loads *loads  // while Assign balances tasks
+
 	needed  int         // shared slots of regions that have not finished
 	surplus []time.Time // since when each slot beyond needed is idle, the oldest first
 	bySize  []int       // regions by their number of shared slots; finished ones are removed from the front
@@ -62,6 +65,7 @@ type sharedSlot struct {
 type worker struct {
 	ready bool // it has a host that takes tasks
 	slots queue
+	tasks int // of regions in its slots, if the pool balances tasks
 }
 
 type slot struct {
@@ -209,6 +213,7 @@ func (p *Pool) Assign() []int {
 	if !p.starved.IsZero() {
 		return nil
 	}
+	defer func() { p.loads = nil }()
 	var started []int
 	kept := p.waiting[:0]
 	for i, r := range p.waiting {
@@ -255,17 +260,26 @@ func (p *Pool) fits(r int) bool {
 func (p *Pool) start(r int) {
 	region := &p.regions[r]
 	region.slots = make([]*slot, len(region.shared))
-	for at, i := range region.shared {
+	order := p.order(r)
+	var taken []*slot
+	for n := range region.shared {
+		at := n
+		if order != nil {
+			at = order[n]
+		}
+		i := region.shared[at]
 		s := p.shared[i].slot
 		if s == nil {
-			s = p.usable[0]
-			p.usable.remove(s)
-			p.free.remove(s)
+			s = p.next(len(taken))
+			taken = append(taken, s)
 			s.shared, p.shared[i].slot = i, s
 		}
 		s.users++
 		region.slots[at] = s
+		p.load(s.worker, r, at)
 	}
+	p.usable.removeUsed(taken)
+	p.free.removeUsed(taken)
 }
 
 // Release frees the slots of a region that has not finished but runs no task any more. False means
@@ -275,9 +289,13 @@ func (p *Pool) Release(r int) bool {
 	if region.slots == nil {
 		return false
 	}
-	for _, s := range region.slots {
-		if s.users--; s.users > 0 || p.held[s.Allocation] != s {
-			continue // others run there, or its worker is gone
+	for at, s := range region.slots {
+		s.users--
+		if p.held[s.Allocation] != s {
+			continue // its worker is gone
+		}
+		if p.unload(s.worker, r, at); s.users > 0 {
+			continue // others run there
 		}
 		p.shared[s.shared].slot = nil
 		p.vacate(s)
@@ -312,7 +330,7 @@ func (p *Pool) RemoveWorker(resource ids.ResourceID, now time.Time) []Slot {
 		}
 		p.drop(s)
 	}
-	w.slots = nil
+	w.slots, w.tasks = nil, 0
 	p.dropIfUnknown(resource)
 	p.watch(now)
 	return removed
