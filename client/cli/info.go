@@ -10,8 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
@@ -25,14 +27,30 @@ func infoCommand(bind binder) *cli.Command {
 program's output goes to standard error. With the id of a job instead of a program, the
 command prints the plan of that job.
 
+With -t yarn-per-job or yarn-application the command also prints how the memory of the
+containers is divided.
+
 With -o json the plan has the form of the REST path /jobs/JOB/plan. The plan is null if the
-program executes no job, for example with --help.
+program executes no job, for example with --help. Sizes of memory are in bytes.
 
   bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts
+  bobbin info -t yarn-per-job -tm 4g -s 4 ./wordcount --input hdfs:///text --output hdfs:///counts
   bobbin info -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b`,
-		Flags:  slices.Concat(flags(parallelismFlag()), []cli.Flag{outputFlag()}, meantFlags(), clusterFlags()),
+		Flags:  slices.Concat(flags(infoFlags()...), []cli.Flag{outputFlag()}, meantFlags(), clusterFlags()),
 		Action: bind(info),
 	}
+}
+
+// infoFlags are the flags of run, beside those of meantFlags, that change what the command prints.
+func infoFlags() []optionFlag {
+	list := []optionFlag{parallelismFlag()}
+	for _, f := range deploymentFlags() {
+		switch f.key {
+		case config.JobManagerProcessSize, config.TaskManagerProcessSize, config.TaskSlots:
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 func info(ctx context.Context, c *call) error {
@@ -43,16 +61,25 @@ func info(ctx context.Context, c *call) error {
 	if len(words) == 1 && isJob(words[0]) {
 		return infoOfJob(ctx, c, ids.JobID(words[0]))
 	}
-	cfg, err := c.optionsWith(parallelismFlag())
+	cfg, err := c.optionsWith(append(infoFlags(), targetFlag())...)
 	if err != nil {
 		return err
+	}
+	var divided *clusterMemory
+	if mode, starts := newCluster(cfg); starts {
+		containers, err := client.ContainersOf(cfg, mode)
+		if err != nil {
+			return err
+		}
+		m := memoryOf(containers)
+		divided = &m
 	}
 	graph, err := run.Plan(ctx, c.request(cfg, nil, words...))
 	switch {
 	case err != nil:
 		return err
 	case graph != nil:
-		return c.printPlan(restapi.PlanOf(graph))
+		return c.printPlan(restapi.PlanOf(graph), divided)
 	case c.json:
 		return c.encode(map[string]any{"plan": nil})
 	}
@@ -70,21 +97,28 @@ func infoOfJob(ctx context.Context, c *call, job ids.JobID) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.printPlan(plan)
+	return c.printPlan(plan, nil)
 }
 
-func (c *call) printPlan(plan restapi.JobPlan) error {
+// printPlan prints a plan, and how the memory of its cluster is divided, if that is known.
+func (c *call) printPlan(plan restapi.JobPlan, divided *clusterMemory) error {
 	if !c.json {
 		text := picture(plan, terminal.Columns(c.Out))
 		if terminal.Is(c.Out) {
 			text = visibleLines(text)
 		}
-		_, err := io.WriteString(c.Out, text)
-		return err
+		if _, err := io.WriteString(c.Out, text); err != nil || divided == nil {
+			return err
+		}
+		return divided.write(c.Out)
 	}
 	encoder := json.NewEncoder(c.Out)
 	encoder.SetEscapeHTML(false) // names have arrows in them
-	return encoder.Encode(map[string]any{"plan": plan})
+	answer := map[string]any{"plan": plan}
+	if divided != nil {
+		answer["memory"] = divided
+	}
+	return encoder.Encode(answer)
 }
 
 // visibleLines replaces control characters in names, but keeps line ends. A line end may also come from a name,

@@ -73,7 +73,7 @@ func runProgram(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		if err := config.Validate(cfg); err != nil { // before the program plans
+		if err := cmp.Or(config.Validate(cfg), checkContainers(cfg)); err != nil { // before the program plans
 			return err
 		}
 		return run.Run(ctx, c.request(cfg, j, words...))

@@ -12,6 +12,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
@@ -44,8 +45,11 @@ func (s Slot) Share() config.Bytes { return s.Limit() + s.OffHeap + ProcessOverh
 
 // String lists the parts.
 func (s Slot) String() string {
-	return fmt.Sprintf("heap %s, managed %s, network %s, off-heap %s, text and stacks %s",
-		Text(s.Heap), Text(s.Managed), Text(s.Network), Text(s.OffHeap), Text(ProcessOverhead))
+	var parts []string
+	for _, part := range s.Parts() {
+		parts = append(parts, part.Name+" "+Text(part.Size))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Plus returns the memory of both.

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+)
+
+// newCluster returns the kind of cluster that a run with these options starts on YARN; false if it starts none.
+func newCluster(cfg config.Config) (launch.Mode, bool) {
+	switch cfg.String(config.ExecutionTarget) {
+	case config.TargetPerJob:
+		return launch.PerJob, true
+	case config.TargetApplication:
+		return launch.Application, true
+	default:
+		return "", false
+	}
+}
+
+// checkContainers checks the options of the containers that a run needs, if it starts a cluster.
+func checkContainers(cfg config.Config) error {
+	mode, starts := newCluster(cfg)
+	if !starts {
+		return nil
+	}
+	_, err := client.ContainersOf(cfg, mode)
+	return err
+}
+
+// containerMemory is how a container is divided, for -o json. Sizes are in bytes.
+type containerMemory struct {
+	Container config.Bytes `json:"container"`
+	DecidedBy string       `json:"decidedBy"` // the option that decides the size of the container
+	Slots     int          `json:"slots,omitempty"`
+	Parts     []memoryPart `json:"parts"`
+}
+
+type memoryPart struct {
+	Name   string       `json:"name"`
+	Size   config.Bytes `json:"size"`
+	Option string       `json:"option"` // an option that changes the part
+}
+
+// clusterMemory is how the containers of a cluster are divided.
+type clusterMemory struct {
+	TaskManager containerMemory `json:"taskManager"`
+	JobManager  containerMemory `json:"jobManager"`
+}
+
+func memoryOf(c client.Containers) clusterMemory {
+	worker, master := c.WorkerMemory, c.MasterMemory
+	return clusterMemory{
+		TaskManager: containerMemory{worker.Process, worker.By.Name(), worker.Slots, partsOf(worker.Parts())},
+		JobManager:  containerMemory{master.Process, master.By.Name(), 0, partsOf(master.Parts())},
+	}
+}
+
+func partsOf(parts []memory.Part) []memoryPart {
+	all := make([]memoryPart, len(parts))
+	for i, part := range parts {
+		all[i] = memoryPart(part)
+	}
+	return all
+}
+
+// write prints a table for each container.
+func (m clusterMemory) write(out io.Writer) error {
+	for _, container := range []struct {
+		name string
+		containerMemory
+	}{{"TaskExecutor", m.TaskManager}, {"ApplicationMaster", m.JobManager}} {
+		slots := ""
+		if container.Slots > 0 {
+			slots = fmt.Sprintf(", slots: %d", container.Slots)
+		}
+		fmt.Fprintf(out, "\n%s: %s (%s)%s\n", container.name, memory.Text(container.Container), container.DecidedBy, slots)
+		table := terminal.Table{Columns: []terminal.Column{{Title: "part"}, {Title: "memory"}, {Title: "slot"}, {Title: "option", Below: true}}}
+		for _, part := range container.Parts {
+			each := ""
+			if container.Slots > 0 && strings.HasPrefix(part.Name, "task ") || part.Name == "managed" || part.Name == "network" {
+				each = memory.Text(part.Size / config.Bytes(container.Slots))
+			}
+			table.Add(part.Name, memory.Text(part.Size), each, part.Option)
+		}
+		if err := table.Write(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}

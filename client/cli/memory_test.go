@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// TestTheDivisionOfMemoryIsShown would catch a table from which a part is missing, and another division than that of the
+// containers.
+func TestTheDivisionOfMemoryIsShown(t *testing.T) {
+	t.Parallel()
+	cfg, err := config.New(config.Layer{Source: "test", Values: map[string]string{
+		"execution.target": "yarn-application", "taskmanager.numberOfTaskSlots": "2", "taskmanager.memory.task.off-heap.size": "100m",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mode, starts := newCluster(cfg)
+	if !starts || mode != launch.Application {
+		t.Fatalf("a cluster of kind %q, %t", mode, starts)
+	}
+	asked, err := client.ContainersOf(cfg, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := memoryOf(asked).write(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+TaskExecutor: 1024 MB (taskmanager.memory.process.size), slots: 2
+PART            MEMORY  SLOT    OPTION
+framework heap  32 MB           taskmanager.memory.framework.heap.size
+task heap       306 MB  153 MB  taskmanager.memory.task.heap.size
+task off-heap   100 MB  50 MB   taskmanager.memory.task.off-heap.size
+managed         350 MB  175 MB  taskmanager.memory.managed.fraction
+network         87 MB   43 MB   taskmanager.memory.network.fraction
+overhead        147 MB          taskmanager.memory.jvm-overhead.fraction
+
+ApplicationMaster: 512 MB (jobmanager.memory.process.size)
+PART      MEMORY  SLOT  OPTION
+heap      256 MB        jobmanager.memory.heap.size
+off-heap  153 MB        jobmanager.memory.off-heap.size
+overhead  102 MB        jobmanager.memory.jvm-overhead.fraction
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+	text, err := json.Marshal(memoryOf(asked))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"taskManager":{"container":1073741824,"decidedBy":"taskmanager.memory.process.size","slots":2,`, `{"name":"task off-heap","size":104857600,"option":"taskmanager.memory.task.off-heap.size"}`, `"jobManager":{"container":536870912,`} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("%s is not in %s", part, text)
+		}
+	}
+}
+
+// TestContradictionsAreToldBeforeAProgramPlans would catch options of memory that are refused only after the program has
+// run.
+func TestContradictionsAreToldBeforeAProgramPlans(t *testing.T) {
+	for _, words := range []string{"run -t yarn-per-job", "run -t yarn-application", "info -t yarn-per-job"} {
+		args := append(strings.Fields(words), "-D", "taskmanager.memory.task.heap.size=2g", "missing-program")
+		code, _, stderr := command(t, nil, args...)
+		if code != ExitUsage || !strings.Contains(stderr, "taskmanager.memory.task.heap.size: 2g (-D)") || !strings.Contains(stderr, "taskmanager.memory.process.size: 1g (default)") {
+			t.Errorf("%s: exit code %d: %s", words, code, stderr)
+		}
+	}
+}
+
+// TestDebugSaysWhatRuns would catch a client whose first lines lack the options, or show a secret among them.
+func TestDebugSaysWhatRuns(t *testing.T) {
+	_, _, stderr := command(t, nil, "info", "-D", "logging.level=debug", "-D", "containerized.master.env.KEY=hunter2", "missing-program")
+	for _, want := range []string{"client starts", "version=", "system_user=", "machine_cores=", "name=logging.level value=debug", "name=containerized.master.env.KEY"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%s is not in:\n%s", want, stderr)
+		}
+	}
+	if strings.Contains(stderr, "hunter2") {
+		t.Errorf("a secret is in:\n%s", stderr)
+	}
+	if _, _, stderr = command(t, nil, "info", "missing-program"); strings.Contains(stderr, "client starts") {
+		t.Errorf("without debug:\n%s", stderr)
+	}
+}
