@@ -35,6 +35,10 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	if err != nil {
 		return nil, fmt.Errorf("divide a worker's memory: %w", err)
 	}
+	spec, err := workerSpec(o.Config, worker)
+	if err != nil {
+		return nil, err
+	}
 	staged, err := readStaged(ctx, o.Files, o.Launch, shares.Staged)
 	if err != nil {
 		return nil, err
@@ -45,7 +49,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	if m.tokens, err = newTokenManager(o, m.distribute, logger); err != nil {
 		return nil, err
 	}
-	launcher, err := newWorkerLauncher(o, worker, staged.Shipped, m.tokens.Current)
+	launcher, err := newWorkerLauncher(o, spec, staged.Shipped, m.tokens.Current)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +62,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 		return nil, err
 	}
 	settling := newSettling()
-	if m.component, err = NewComponent(describeCluster(o, worker, ends, shares.Jobs, kept, settling), workers, logger); err != nil {
+	if m.component, err = NewComponent(describeCluster(o, spec, ends, shares.Jobs, kept, settling), workers, logger); err != nil {
 		return nil, err
 	}
 	desk := Desk{
@@ -95,7 +99,7 @@ func supply(o Outside, s staged, launcher *workerLauncher, progress func() float
 		return workers, err
 	}
 	return uber.New(uber.Config{
-		Container: o.Workers.Container.String(), Host: o.Workers.Host, Spec: workerSpec(o.Config, launcher.memory),
+		Container: o.Workers.Container.String(), Host: o.Workers.Host, Spec: launcher.spec,
 		Machine: o.Workers.Beside, Launch: launcher.beside, Others: workers,
 	}, logger)
 }
@@ -128,8 +132,8 @@ func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
 }
 
 // describeCluster configures the roles. kept is a session's.
-func describeCluster(o Outside, worker memory.Worker, ends dispatcher.Mode, jobMemory int64, kept stores, settling settling) ComponentConfig {
-	c := ComponentConfig{Config: o.Config, Worker: workerSpec(o.Config, worker), Memory: worker, Mode: ends, JobMemory: jobMemory, Files: o.Files, Entropy: o.Entropy}
+func describeCluster(o Outside, worker resourcemanager.WorkerResourceSpec, ends dispatcher.Mode, jobMemory int64, kept stores, settling settling) ComponentConfig {
+	c := ComponentConfig{Config: o.Config, Worker: worker, Mode: ends, JobMemory: jobMemory, Files: o.Files, Entropy: o.Entropy}
 	if kept.programStore != nil {
 		c.JobEnded = func(job dispatcher.Submission) {
 			kept.release(job)

@@ -43,7 +43,6 @@ type Component struct {
 type ComponentConfig struct {
 	Config config.Config
 	Worker resourcemanager.WorkerResourceSpec
-	Memory memory.Worker // of each worker
 	Mode   dispatcher.Mode
 	// JobMemory is the part of this process' memory that all jobs together may take, in bytes: see
 	// dispatcher.Config. 0: no bound, for a process that belongs to its user.
@@ -67,7 +66,8 @@ const jobMasterTarget = "jobmaster/"
 func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, logger logrus.FieldLogger) (*Component, error) {
 	grant := resourcemanager.Configured(c.Config)
 	grant.ResourceManager, grant.IDs = ids.ResourceManagerID(c.Entropy.Random()), c.Entropy.Random()
-	grant.Worker, grant.SlotMemory = c.Worker, c.Memory.Slot()
+	grant.Worker, grant.SlotMemory = c.Worker, c.Worker.Memory.Slot()
+	grant.Sizes = memory.SizesOf(c.Config, c.Worker.Memory)
 	rm, err := resourcemanager.New(grant, provider, logger)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 	component := &Component{
 		ResourceManager: rm, Mux: new(rolerpc.Mux),
 		config: c.Config, outputs: newOutputs(c, logger),
-		slot: c.Memory.Slot(), entropy: c.Entropy, ended: c.JobEnded, logger: logger,
+		slot: c.Worker.Memory.Slot(), entropy: c.Entropy, ended: c.JobEnded, logger: logger,
 	}
 	if component.ended == nil {
 		component.ended = func(dispatcher.Submission) {}

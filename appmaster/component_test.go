@@ -46,8 +46,8 @@ func startClusterWith(t *testing.T, options config.Config, mode dispatcher.Mode,
 		t.Fatal(err)
 	}
 	c.Component, err = NewComponent(ComponentConfig{
-		Config: options, Mode: mode, Files: files, Memory: w,
-		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
+		Config: options, Mode: mode, Files: files,
+		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1, Memory: w},
 	}, c.workers, quiet())
 	if err != nil {
 		t.Fatal(err)

@@ -15,21 +15,24 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// workerSpec is the size of each worker of the cluster.
-func workerSpec(c config.Config, w memory.Worker) resourcemanager.WorkerResourceSpec {
-	return resourcemanager.WorkerResourceSpec{MemoryMB: w.ContainerMB(), VCores: config.WorkerVCores(c), Slots: w.Slots}
+// workerSpec is the size of each worker with default slots.
+func workerSpec(c config.Config, w memory.Worker) (resourcemanager.WorkerResourceSpec, error) {
+	external, _, err := launch.ExternalResources(c)
+	return resourcemanager.WorkerResourceSpec{
+		MemoryMB: w.ContainerMB(), VCores: config.WorkerVCores(c), Slots: w.Slots, Memory: w, External: external,
+	}, err
 }
 
 // workerLauncher makes the launch contexts of TaskExecutors.
 type workerLauncher struct {
 	outside   Outside
-	memory    memory.Worker
+	spec      resourcemanager.WorkerResourceSpec // of workers with default slots
 	tokens    func() *creds.Credentials // what the worker's tasks need for HDFS
 	resources map[string]records.LocalResource
 }
 
-func newWorkerLauncher(o Outside, w memory.Worker, shipped []launch.Shipped, tokens func() *creds.Credentials) (*workerLauncher, error) {
-	l := &workerLauncher{outside: o, memory: w, tokens: tokens, resources: make(map[string]records.LocalResource)}
+func newWorkerLauncher(o Outside, spec resourcemanager.WorkerResourceSpec, shipped []launch.Shipped, tokens func() *creds.Credentials) (*workerLauncher, error) {
+	l := &workerLauncher{outside: o, spec: spec, tokens: tokens, resources: make(map[string]records.LocalResource)}
 	localized := map[string]launch.Resource{launch.BobbinLink: o.Launch.Bobbin}
 	if o.hasProgram() {
 		localized[launch.ProgramLink] = o.Launch.Program
@@ -77,7 +80,7 @@ func (l *workerLauncher) describe(id ids.ResourceID, own launch.TaskExecutor, sp
 	}
 	own.Application = l.outside.Attempt.Application.String()
 	own.AMAddress = l.outside.Workers.Address
-	own.Memory, own.VCores = l.memory, spec.VCores
+	own.Memory, own.VCores, own.External, own.Profile = spec.Memory, spec.VCores, spec.External, spec.Profile
 	own.User, own.HadoopConf = l.outside.Launch.User, l.outside.Launch.HadoopConf
 	own.Config = l.outside.forOthers().Set()
 	if l.outside.hasProgram() {
@@ -90,7 +93,7 @@ func (l *workerLauncher) describe(id ids.ResourceID, own launch.TaskExecutor, sp
 	environment := map[string]string{
 		"HADOOP_USER_NAME": l.outside.Launch.User,
 		"GOMAXPROCS":       strconv.Itoa(max(2, spec.VCores)),
-		"GOMEMLIMIT":       memory.GoLimit(l.memory.Framework),
+		"GOMEMLIMIT":       memory.GoLimit(spec.Memory.Framework),
 	}
 	maps.Copy(environment, l.outside.Config.Under(config.ContainerWorkerEnv))
 	environment[launch.Variable] = encoded

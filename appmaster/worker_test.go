@@ -28,7 +28,7 @@ var hdfsToken = &creds.Token{
 func launchWorker(t *testing.T, options map[string]string) records.ContainerLaunchContext {
 	t.Helper()
 	launcher, id := launcherOf(t, options)
-	made, err := launcher.launch(id, records.NodeID{Host: "node2", Port: 8041}, resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 2})
+	made, err := launcher.launch(id, records.NodeID{Host: "node2", Port: 8041}, resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 2, Memory: launcher.spec.Memory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +58,14 @@ func launcherOf(t *testing.T, options map[string]string) (*workerLauncher, recor
 	if err != nil {
 		t.Fatal(err)
 	}
+	spec, err := workerSpec(env.config, w)
+	if err != nil {
+		t.Fatal(err)
+	}
 	launcher, err := newWorkerLauncher(Outside{
 		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config,
 		Workers: Workers{Address: "127.0.0.1:4711", Identify: ports{authority: authority}.identify},
-	}, w, shipped, func() *creds.Credentials { return tokens })
+	}, spec, shipped, func() *creds.Credentials { return tokens })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +81,7 @@ func TestAWorkerBesideHasTheSameSettings(t *testing.T) {
 	options := map[string]string{"containerized.taskmanager.env.TZ": "UTC"}
 	launcher, _ := launcherOf(t, options)
 	const id = testContainer + "-uber-1"
-	beside, err := launcher.beside(id, "node2", resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 2})
+	beside, err := launcher.beside(id, "node2", resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 2, Memory: launcher.spec.Memory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +248,11 @@ func TestWorkerSpec(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := workerSpec(c, w); got != test.want {
+		got, err := workerSpec(c, w)
+		if err != nil || got.Memory != w {
+			t.Errorf("%s: %+v, %v, want the memory %+v", name, got, err, w)
+		}
+		if got.Memory = (memory.Worker{}); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

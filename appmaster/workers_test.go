@@ -172,7 +172,7 @@ func (w *workers) Run(ctx context.Context, report resourcemanager.Report) error 
 		}
 		for ; started < o.Workers[0].Total; started++ {
 			id := ids.ResourceID(fmt.Sprintf("w%d", started+1))
-			if err := report(ctx, resourcemanager.WorkerStarting{Worker: id, Host: "127.0.0.1"}); err != nil {
+			if err := report(ctx, resourcemanager.WorkerStarting{Worker: id, Spec: o.Workers[0].Spec, Host: "127.0.0.1"}); err != nil {
 				return err
 			}
 			w.start(ctx, id, o.Workers[0].Spec, report)

@@ -91,7 +91,7 @@ func (c Containers) Within(maximum records.Resource, place launch.WorkerPlace) e
 func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
 	var faults []error
 	types := maximum.Others.Map()
-	asked := place.Capability(0, 0, maximum).Others.Map()
+	asked := place.Capability(0, 0, place.External, maximum).Others.Map()
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		refused := &Refusal{Kind: ErrResources}
 		most, known := types[name]

@@ -43,6 +43,9 @@ func uberOf(d Deployment, place launch.WorkerPlace, containers Containers) uber 
 	if slots, have := d.Graph.Slots(), d.Config.Int(config.TaskSlots); slots > have {
 		u.apart = fmt.Sprintf("it needs %d slots, and a worker has %d (%s)", slots, have, config.TaskSlots)
 	}
+	if group := d.Graph.SlotGroups()[0]; group.Resources != nil { // then all groups have some
+		u.apart = fmt.Sprintf("its slot sharing groups have resources of their own (group %s)", group.Name)
+	}
 	return u
 }
 
@@ -53,7 +56,7 @@ func apart(c config.Config, place launch.WorkerPlace, containers Containers) str
 	one := containers.Worker
 	floor := config.MinWorkers(c).Fewest(config.WorkerTotals{Slots: containers.WorkerMemory.Slots, Cores: float64(one.VCores), Memory: containers.WorkerMemory.Process})
 	switch {
-	case len(place.External.Map()) > 0:
+	case place.External != "":
 		return fmt.Sprintf("they need more than memory and vcores (%s)", config.ExternalResources)
 	case place.Constraint != nil:
 		return fmt.Sprintf("they have a placement constraint (%s)", config.YarnWorkerPlacement)

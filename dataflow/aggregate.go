@@ -15,7 +15,8 @@ import (
 // ErrTooManyKeys says that a keyed aggregation holds more than its share of the
 // worker's memory. It is a permanent failure.
 var ErrTooManyKeys = errors.New("keys exceed the memory of their subtask: " +
-	"raise taskmanager.memory.managed.fraction, taskmanager.memory.process.size or the operator's parallelism")
+	"raise taskmanager.memory.managed.fraction, taskmanager.memory.process.size or the operator's parallelism, " +
+	"or Managed in the resources of its slot sharing group")
 
 // combineLimit bounds the table before the exchange, in bytes. The table combines the
 // elements of frequent keys. It is fastest at about the size of the processor's cache.

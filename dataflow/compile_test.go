@@ -97,7 +97,7 @@ var plans = map[string]plan{
 	},
 
 	"groups": func(p *dataflow.Plan) error {
-		heavy := dataflow.SlotSharingGroup("heavy")
+		heavy := dataflow.SlotSharingGroup("heavy", dataflow.Resources{})
 		s := dataflow.Map(dataflow.ReadText(p, "/in"), parse)
 		counts := dataflow.Count(dataflow.KeyBy(dataflow.Map(s, double, dataflow.InGroup(heavy)), dataflow.Identity), dataflow.Named("sum"))
 		dataflow.WriteText(counts, "/out", func(d []byte, c dataflow.KV[int64, int64]) []byte { return number(d, c.Value) })
@@ -111,7 +111,7 @@ var plans = map[string]plan{
 		return nil
 	},
 	"co-located across groups": func(p *dataflow.Plan) error {
-		a, b := dataflow.ReadText(p, "/a"), dataflow.ReadTextWith(p, []string{"/b"}, dataflow.InGroup(dataflow.SlotSharingGroup("heavy")), dataflow.Named("read b"))
+		a, b := dataflow.ReadText(p, "/a"), dataflow.ReadTextWith(p, []string{"/b"}, dataflow.InGroup(dataflow.SlotSharingGroup("heavy", dataflow.Resources{})), dataflow.Named("read b"))
 		dataflow.Print(a, text, dataflow.CoLocated(b))
 		dataflow.Print(b, text)
 		return nil
@@ -124,6 +124,28 @@ var plans = map[string]plan{
 	},
 	"co-located with another plan": func(p *dataflow.Plan) error {
 		dataflow.Print(dataflow.ReadText(p, "/in"), text, dataflow.CoLocated(elsewhere))
+		return nil
+	},
+	"resources": func(p *dataflow.Plan) error {
+		small := dataflow.SlotSharingGroup("default", dataflow.Resources{CPU: 0.5, TaskHeap: 64 << 20})
+		gpu := dataflow.SlotSharingGroup("gpu", dataflow.Resources{CPU: 1, TaskHeap: 256 << 20, External: map[string]int64{"gpu": 1}})
+		s := dataflow.Map(dataflow.ReadTextWith(p, []string{"/in"}, dataflow.InGroup(small)), parse)
+		dataflow.Print(dataflow.Map(s, double, dataflow.InGroup(gpu)), number, dataflow.InGroup(small))
+		return nil
+	},
+	"resources for some groups": func(p *dataflow.Plan) error {
+		heavy := dataflow.SlotSharingGroup("heavy", dataflow.Resources{CPU: 1, TaskHeap: 256 << 20})
+		dataflow.Print(dataflow.ReadText(p, "/in"), text, dataflow.InGroup(heavy))
+		return nil
+	},
+	"resources without a heap": func(p *dataflow.Plan) error {
+		heavy := dataflow.SlotSharingGroup("heavy", dataflow.Resources{CPU: 1})
+		dataflow.Print(dataflow.ReadTextWith(p, []string{"/in"}, dataflow.InGroup(heavy)), text)
+		return nil
+	},
+	"resources given twice": func(p *dataflow.Plan) error {
+		s := dataflow.ReadTextWith(p, []string{"/in"}, dataflow.InGroup(dataflow.SlotSharingGroup("heavy", dataflow.Resources{CPU: 1, TaskHeap: 256 << 20})))
+		dataflow.Print(s, text, dataflow.InGroup(dataflow.SlotSharingGroup("heavy", dataflow.Resources{CPU: 2, TaskHeap: 256 << 20})))
 		return nil
 	},
 	"group without a name": func(p *dataflow.Plan) error {
@@ -233,8 +255,11 @@ func describe(c *dataflow.Compiled) string {
 		if v.Collect != "" {
 			b.WriteString(", collects " + v.Collect)
 		}
-		if group := c.Graph.SlotGroups()[v.Group].Name; group != jobgraph.DefaultGroup {
-			b.WriteString(", group " + group)
+		if group := c.Graph.SlotGroups()[v.Group]; group.Name != jobgraph.DefaultGroup {
+			b.WriteString(", group " + group.Name)
+		}
+		if r := c.Graph.SlotGroups()[v.Group].Resources; r != nil {
+			fmt.Fprintf(&b, " of %v cores, %d MB, %v", r.CPU, r.TaskHeap>>20, r.External)
 		}
 		b.WriteString("\n")
 	}
@@ -289,6 +314,12 @@ func TestOperatorsAreJoinedIntoVertices(t *testing.T) {
 0.2 -> 5.0 pointwise int64
 4.0 -> 5.1 pointwise int64
 5.0 -> 6.0 all-to-all int64
+`,
+		"resources": `0 x3 read text -> map, source of 0.5 cores, 64 MB, map[]
+1 x3 map, group gpu of 1 cores, 256 MB, map[gpu:1]
+2 x3 print of 0.5 cores, 64 MB, map[]
+0.0 -> 1.0 pointwise int64
+1.0 -> 2.0 pointwise int64
 `,
 		"co-located": `0 x3 read text -> print, source
 1 x3 read text -> print, source
@@ -394,6 +425,9 @@ func TestThePlannerRefusesMistakes(t *testing.T) {
 		"collected twice":           "collect lines: two streams are collected under this name",
 		"collector without a name":  "the collector needs a name",
 		"stream of another plan":    "union: its input is a stream of another plan",
+		"resources for some groups": `slot sharing group "heavy" has resources, and "default" has none: give all groups resources, or none`,
+		"resources without a heap":  `slot sharing group "heavy": it has 0 bytes of task heap: TaskHeap must be above 0`,
+		"resources given twice":     `print: slot sharing group "heavy" has other resources than before: give them once`,
 		"group without a name":      "print: its slot sharing group has no name",
 		"co-located across groups": "print cannot be co-located with read b: " +
 			`their slot sharing groups are "default" and "heavy": put both into one group with InGroup`,

@@ -3,6 +3,8 @@ package dataflow
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -11,11 +13,30 @@ import (
 // Group is a slot sharing group: a set of operators whose subtasks may share slots.
 // A slot holds at most one subtask of each chain of operators of one group, and none
 // of another group. So operators of different groups run in different slots.
-type Group struct{ name string }
+type Group struct {
+	name      string
+	resources Resources
+}
 
-// SlotSharingGroup makes a group. Two groups of the same name are the same group. The
-// operators that are in no other group are in the group "default".
-func SlotSharingGroup(name string) Group { return Group{name} }
+// Resources are the resources of each slot of a slot sharing group.
+type Resources = jobgraph.Resources
+
+// SlotSharingGroup makes a group. The operators that are in no other group are in the
+// group "default". With resources, the group's slots are in workers whose containers
+// have the size for them. The zero Resources mean the default slots of the cluster. Either
+// all groups of a job have resources, or none, as in Flink. Two groups of the same name
+// are the same group, and must have the same resources.
+func SlotSharingGroup(name string, r Resources) Group { return Group{name, r} }
+
+// describe returns the group as plain data.
+func (g *Group) describe() jobgraph.Group {
+	d := jobgraph.Group{Name: g.name}
+	if r := g.resources; r.CPU != 0 || r.TaskHeap != 0 || r.TaskOffHeap != 0 || r.Managed != 0 || len(r.External) > 0 {
+		r.External = maps.Clone(r.External)
+		d.Resources = &r
+	}
+	return d
+}
 
 // InGroup puts an operator into a slot sharing group. An operator without this option
 // is in the group of its inputs if they are all in the same one, and otherwise in the
@@ -43,13 +64,13 @@ func (n *node) inherit() {
 	if n.group != nil {
 		return
 	}
-	n.group = &Group{jobgraph.DefaultGroup}
+	n.group = &Group{name: jobgraph.DefaultGroup}
 	for i, in := range n.inputs {
 		switch group := in.from.node.group; {
 		case i == 0:
 			n.group = group
 		case group.name != n.group.name:
-			n.group = &Group{jobgraph.DefaultGroup}
+			n.group = &Group{name: jobgraph.DefaultGroup}
 			return
 		}
 	}
@@ -57,7 +78,13 @@ func (n *node) inherit() {
 
 // checkGroups returns the mistakes in slot sharing groups and co-locations.
 func (p *Plan) checkGroups() (faults []error) {
+	known := make(map[string]jobgraph.Group)
 	for _, n := range p.nodes {
+		group := n.group.describe()
+		if first, is := known[group.Name]; is && !reflect.DeepEqual(first, group) {
+			faults = append(faults, fmt.Errorf("%s: slot sharing group %q has other resources than before: give them once", n.name, group.Name))
+		}
+		known[group.Name] = group
 		if n.group.name == "" {
 			faults = append(faults, fmt.Errorf("%s: its slot sharing group has no name", n.name))
 		}
@@ -83,8 +110,8 @@ func (p *Plan) checkGroups() (faults []error) {
 // first vertex.
 func placeVertices(g *jobgraph.JobGraph, vertices []*vertex, of map[*node]*vertex) {
 	for _, v := range vertices {
-		group := jobgraph.Group{Name: v.nodes[0].group.name}
-		at := slices.Index(g.Groups, group)
+		group := v.nodes[0].group.describe()
+		at := slices.IndexFunc(g.Groups, func(other jobgraph.Group) bool { return other.Name == group.Name })
 		if at < 0 {
 			at = len(g.Groups)
 			g.Groups = append(g.Groups, group)

@@ -27,6 +27,10 @@ type Subtask interface {
 	// do not change it. The error lists the names that the job has. It is no
 	// use to try again, so panic with it if you need the file.
 	CachedFile(name string) (path string, err error)
+	// Resources are the amounts of external resources, such as GPUs, of the subtask's
+	// slot, by their names in the option external-resources. Subtasks in one slot
+	// share them. The default slots of a worker share those of the whole worker.
+	Resources() map[string]int64
 }
 
 // Identity returns its argument. It is the key function of streams whose

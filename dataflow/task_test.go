@@ -34,6 +34,7 @@ func (h *host) Index() int                                        { return 0 }
 func (h *host) Attempt() string                                   { return "commit" }
 func (h *host) Job() string                                       { return "job" }
 func (h *host) Memory() int64                                     { return 64 << 20 }
+func (h *host) Resources() map[string]int64                       { return nil }
 func (h *host) Stdout() io.Writer                                 { return io.Discard }
 func (h *host) Input(i int) operator.RecordReader                 { return h.inputs[i] }
 func (h *host) Output(int) operator.RecordWriter                  { return nowhere{} }

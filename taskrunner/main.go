@@ -209,6 +209,8 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		PID:      os.Getpid(),
 		Slots:    env.launch.Memory.Slots,
 		Memory:   env.launch.Memory,
+		External: env.launch.External,
+		Profile:  env.launch.Profile,
 		VCores:   env.launch.VCores,
 		Hardware: env.hardware(),
 		Programs: programs,

@@ -40,9 +40,8 @@ type core struct {
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
 	byHost     map[ids.HostID]*worker
-	declared   int  // slots last declared to the ResourceManager; -1: not registered there yet
-	least      int  // slots with which at least one region can run
-	short      bool // the ResourceManager has said that it cannot get all declared slots
+	declared   []declaration // of each kind, last sent to the ResourceManager; nil: not registered there yet
+	short      []bool        // of each kind: the ResourceManager has said that it cannot get all declared slots
 	blocklist  failover.Blocklist
 	sick       failover.Cause    // of the last block of a node
 	slots      patience.Deadline // when the job stops waiting for slots: see slotDeadline
@@ -67,6 +66,12 @@ type core struct {
 	// During a step:
 	now     time.Time
 	effects []effect
+}
+
+// declaration is the slots of one kind that the job has declared.
+type declaration struct {
+	slots int
+	least int // with which at least one region that needs such slots can run
 }
 
 // phase is the progress of a region.
@@ -107,7 +112,6 @@ func newCore(config Config) (*core, error) {
 		counters:   newCounters(tasks),
 		byResource: make(map[ids.ResourceID]*worker),
 		byHost:     make(map[ids.HostID]*worker),
-		declared:   -1,
 	}
 	for v, vertex := range config.Graph.Vertices {
 		if vertex.Source {
@@ -189,10 +193,11 @@ func (c *core) start() {
 		c.entered[msg.JobInitializing] = submitted
 	}
 	shared, tasks := c.sharedSlots()
-	c.pool = slotpool.New(shared, c.now)
+	c.pool = slotpool.New(shared, c.layout.kinds, c.now)
 	if c.config.BalanceTasks {
 		c.pool.Balance(tasks)
 	}
+	c.short = make([]bool, c.pool.Kinds())
 	c.setStatus(msg.JobCreated)
 	for r := range c.regions {
 		c.schedule(r)
@@ -249,7 +254,7 @@ func (c *core) mustTransition(e *executiongraph.Execution, to msg.ExecutionState
 func (c *core) resourceManagerSaid(m msg.Message) {
 	switch m := m.(type) {
 	case msg.JobMasterRegistered:
-		c.declared, c.least = 0, 0
+		c.declared = make([]declaration, c.pool.Kinds())
 		if !c.blocklist.Empty() {
 			c.tellBlocked()
 		}
@@ -266,22 +271,25 @@ func (c *core) resourceManagerSaid(m msg.Message) {
 	}
 }
 
-// declare tells the ResourceManager how many slots the job needs now; an ending job needs none. If
-// a job that continued with too few slots can run no region any more, it declares again, because
-// the earlier answer may be out of date.
+// declare tells the ResourceManager how many slots of each kind the job needs now; an ending job needs
+// none. If a job that continued with too few slots can run no region any more that needs slots of a
+// kind, it declares again, because the earlier answer may be out of date.
 func (c *core) declare() {
-	required, least, again := 0, 0, false
-	if c.active() {
-		_, starved := c.pool.StarvedSince()
-		required, least, again = c.pool.Required(), c.pool.Least(), c.short && starved
+	for k, last := range c.declared {
+		var now declaration
+		again := false
+		if c.active() {
+			demand := c.pool.Demand(k)
+			now, again = declaration{demand.Required, demand.Least}, c.short[k] && c.lacks(k)
+		}
+		if now == last && !again {
+			continue
+		}
+		c.declared[k], c.short[k] = now, c.short[k] && !again
+		c.emit(tellResourceManager{msg.DeclareRequirements{
+			Job: c.config.Job, JobMaster: c.config.JobMaster, Profile: c.layout.profiles[k], Slots: now.slots, Least: now.least,
+		}})
 	}
-	if c.declared < 0 || c.declared == required && c.least == least && !again {
-		return
-	}
-	c.declared, c.least, c.short = required, least, c.short && !again
-	c.emit(tellResourceManager{msg.DeclareRequirements{
-		Job: c.config.Job, JobMaster: c.config.JobMaster, Slots: c.declared, Least: c.least,
-	}})
 }
 
 // cancel ends the job on request.

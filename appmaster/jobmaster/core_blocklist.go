@@ -50,7 +50,7 @@ func (c *core) setAside(w *worker) bool { return !w.proven && c.blocklist.Blocks
 
 // tellBlocked tells the ResourceManager from which nodes the job wants no slots.
 func (c *core) tellBlocked() {
-	if c.declared >= 0 {
+	if c.declared != nil {
 		c.emit(tellResourceManager{msg.BlockNodes{
 			Job: c.config.Job, JobMaster: c.config.JobMaster, Nodes: c.blocklist.Nodes(),
 		}})
@@ -65,8 +65,10 @@ func (c *core) noOtherNode(reason string) {
 	if !c.active() || c.blocklist.Empty() || !c.blocklist.Lifted().IsZero() {
 		return // the message crossed the end of the blocks
 	}
-	if _, starved := c.pool.StarvedSince(); !starved {
-		c.short = true
+	if !c.lacksAny() {
+		for k := range c.short {
+			c.short[k] = true
+		}
 		return
 	}
 	decision := c.restarts.Decide(c.now, c.sick, failover.WholeJob)

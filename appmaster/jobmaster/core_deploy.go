@@ -26,6 +26,14 @@ func (c *core) deploy() {
 	d.send()
 }
 
+// managedMB is the memory for the operators of all tasks in one slot of a kind.
+func (c *core) managedMB(kind int) int {
+	if p := c.layout.profiles[kind]; !p.IsDefault() {
+		return int(p.Managed >> 20)
+	}
+	return c.config.SlotMemoryMB
+}
+
 // deployment gathers the messages of one deploy.
 type deployment struct {
 	core      *core
@@ -44,7 +52,7 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	d.tasks.add(w, msg.TaskDeployment{
 		Execution:  e.ID,
 		Allocation: slot.Allocation,
-		MemoryMB:   c.config.SlotMemoryMB / c.layout.tasks[shared],
+		MemoryMB:   c.managedMB(slot.Kind) / c.layout.tasks[shared],
 	})
 	if c.layout.isProducer[e.ID.Vertex] {
 		d.producers.Add(e.ID, placement.Host{ID: w.host, Address: w.dataAddress})

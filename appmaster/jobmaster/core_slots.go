@@ -2,6 +2,7 @@ package jobmaster
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
@@ -13,20 +14,44 @@ import (
 // that does not fit while others run is not starved. It gets their slots afterwards, as Flink's batch
 // requests do.
 
-// notEnough handles the message that the job cannot have all slots that it declared. While some of
-// its regions can run, the job continues: the other regions get their slots afterwards. If no
-// region can run, the restart strategy decides whether the job tries the nodes that it has set
-// aside. If none is set aside, the job fails.
+// lacks tells whether the job has too few slots of a kind for any unfinished region that needs such
+// slots.
+func (c *core) lacks(kind int) bool {
+	d := c.pool.Demand(kind)
+	return d.Held < d.Least
+}
+
+// lacksAny tells whether the job has too few slots of any kind: see lacks.
+func (c *core) lacksAny() bool {
+	for k := range c.pool.Kinds() {
+		if c.lacks(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// notEnough handles the message that the job cannot have all slots of a profile that it declared.
+// While some region that needs such slots can run, the job continues: the other regions get their
+// slots afterwards. If no such region can run, the job cannot finish. The restart strategy decides
+// whether the job tries the nodes that it has set aside. If none is set aside, the job fails at once.
 func (c *core) notEnough(m msg.NotEnoughResources) {
-	switch _, starved := c.pool.StarvedSince(); {
-	case !starved:
-		c.short = true
+	kind := slices.Index(c.layout.profiles, m.Profile)
+	switch {
+	case kind < 0:
+		c.emit(dropped{Message: m, Why: "the job needs no slots of this profile"})
+	case !c.lacks(kind):
+		c.short[kind] = true
 	case m.NodesBlocked == c.blocklist.Empty():
 		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
 	case m.NodesBlocked:
 		c.noOtherNode("no other node gives slots: " + m.Reason)
 	default:
-		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
+		slots := fmt.Sprintf("%d slots", c.pool.Demand(kind).Required)
+		if !m.Profile.IsDefault() {
+			slots += fmt.Sprintf(" of slot sharing group %s, each with %s", c.layout.groupsOf(m.Profile), m.Profile)
+		}
+		c.failJob(fmt.Sprintf("not enough resources for %s: %s", slots, m.Reason))
 	}
 }
 
@@ -57,9 +82,10 @@ func (c *core) slotsTimedOut() {
 		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
 		return
 	}
+	total := c.pool.Total()
 	text := fmt.Sprintf(
 		"the job has %d of %d slots, needs at least %d, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
-		c.pool.Held(), c.pool.Required(), c.pool.Least(), c.config.SlotRequestTimeout)
+		total.Held, total.Required, total.Least, c.config.SlotRequestTimeout)
 	cause := failover.Cause{Kind: failover.SlotsTimedOut, Time: c.now, Failure: *msg.NewFailure(text, "")}
 	decision := c.restarts.Decide(c.now, cause, failover.WholeJob)
 	c.emit(slotsTimedOut{Root: cause.Entry(), Regions: c.pool.Waiting(), Restart: decision.Restart, Delay: decision.Delay})

@@ -39,7 +39,8 @@ func TestCoreTranscripts(t *testing.T) {
 
 // script drives a core by commands, as its transcripts have them:
 //
-//	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME] [group=NAME]
+//	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME] [group=NAME] [heap=MB]
+//	heap=MB                                   also of rm short and register: a slot of 1 core, with as much managed memory
 //	edge FROM TO [pointwise]
 //	colocate VERTEX VERTEX
 //	option NAME=VALUE                         of the job; these commands come before start
@@ -129,15 +130,25 @@ func (s *script) vertex(name string, parallelism int, options map[string]string)
 			v.Splits = append(v.Splits, jobgraph.Split{Base: "split" + strconv.Itoa(i), Hosts: []string{host}})
 		}
 	}
-	group := jobgraph.Group{Name: options["group"]}
+	group := jobgraph.Group{Name: options["group"], Resources: s.resources(options)}
 	if group.Name == "" {
 		group.Name = jobgraph.DefaultGroup
 	}
-	if v.Group = slices.Index(s.graph.Groups, group); v.Group < 0 {
+	v.Group = slices.IndexFunc(s.graph.Groups, func(other jobgraph.Group) bool { return other.Name == group.Name })
+	if v.Group < 0 {
 		v.Group = len(s.graph.Groups)
 		s.graph.Groups = append(s.graph.Groups, group)
 	}
 	s.graph.Vertices = append(s.graph.Vertices, v)
+}
+
+// resources are those of a slot sharing group with a heap; nil: it has none.
+func (s *script) resources(options map[string]string) *jobgraph.Resources {
+	if options["heap"] == "" {
+		return nil
+	}
+	size := int64(s.number(options["heap"])) << 20
+	return &jobgraph.Resources{CPU: 1, TaskHeap: size, Managed: size}
 }
 
 func (s *script) edge(args []string) {
@@ -179,7 +190,7 @@ func (s *script) event(args []string, options map[string]string) event {
 		case "registered":
 			return resourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
 		case "short":
-			return resourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
+			return resourceManagerSaid{msg.NotEnoughResources{Job: "j1", Profile: msg.ProfileOf(s.resources(options)), Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
 		case "blocked":
 			return resourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
 		case "terminated":
@@ -205,7 +216,7 @@ func (s *script) event(args []string, options map[string]string) event {
 func (s *script) message(args []string, options map[string]string, rest func(int) string) msg.Message {
 	switch args[0] {
 	case "register":
-		return msg.RegisterAtJobMaster{Resource: ids.ResourceID(args[2]), Host: args[3]}
+		return msg.RegisterAtJobMaster{Resource: ids.ResourceID(args[2]), Host: args[3], Profile: msg.ProfileOf(s.resources(options))}
 	case "heartbeat":
 		return msg.Heartbeat{}
 	case "leave":
@@ -322,6 +333,9 @@ func describe(effect effect) []string {
 		case msg.RegisterJobMaster:
 			return line("to rm: register %s of %s, program %s", m.JobMaster, m.Job, m.Program.Name)
 		case msg.DeclareRequirements:
+			if !m.Profile.IsDefault() {
+				return line("to rm: %d slots, %d at least, with %s", m.Slots, m.Least, m.Profile)
+			}
 			if m.Least < m.Slots {
 				return line("to rm: %d slots, %d at least", m.Slots, m.Least)
 			}

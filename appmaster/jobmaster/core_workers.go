@@ -17,6 +17,7 @@ import (
 type worker struct {
 	resource   ids.ResourceID
 	node       string             // name of its node
+	kind       int                // of its slots
 	connection actor.ConnectionID // 0 once it is lost
 	heard      time.Time          // its last message
 	broken     string             // why the connection was lost
@@ -112,6 +113,11 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 		c.emit(closeTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})
 		return
 	}
+	kind := slices.Index(c.layout.profiles, m.Profile)
+	if kind < 0 {
+		c.emit(closeTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("the job needs no slots with %s", m.Profile)})
+		return
+	}
 	if old != nil {
 		if old.connection == from.Connection {
 			c.emit(dropped{From: from, Message: m, Why: "it is registered already"})
@@ -121,7 +127,7 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 	}
 	c.reached(stepWorker)
 	w := &worker{
-		resource: m.Resource, node: m.Host, connection: from.Connection,
+		resource: m.Resource, node: m.Host, kind: kind, connection: from.Connection,
 		heard: c.now, deadline: patience.After(c.now, c.config.HeartbeatTimeout),
 		proven: old != nil && old.proven,
 	}
@@ -150,7 +156,7 @@ func (c *core) slotsOffered(w *worker, offers []msg.SlotOffer) {
 	}
 	var answer msg.SlotOffersAnswered
 	for _, o := range offers {
-		if c.active() && c.pool.Offer(slotpool.Slot{Allocation: o.Allocation, Resource: w.resource}, c.now) {
+		if c.active() && c.pool.Offer(slotpool.Slot{Allocation: o.Allocation, Resource: w.resource, Kind: w.kind}, c.now) {
 			answer.Accepted = append(answer.Accepted, o.Allocation)
 			c.supplied = c.supplied || w.ready()
 		} else {

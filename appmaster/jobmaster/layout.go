@@ -2,9 +2,11 @@ package jobmaster
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // layout holds values that the JobGraph alone decides and that the core looks up often.
@@ -12,12 +14,14 @@ import (
 // The shared slots of a slot sharing group follow those of the group before it.
 type layout struct {
 	graph      *jobgraph.JobGraph
-	first      []int    // the first shared slot of each group
-	slots      []int    // shared slots of each group
-	tasks      []int    // tasks in each shared slot
-	producers  [][]int  // vertices that each vertex reads from, ascending
-	isProducer []bool   // whether any vertex reads from this one
-	results    []string // names of the collected results
+	first      []int                 // the first shared slot of each group
+	slots      []int                 // shared slots of each group
+	profiles   []msg.ResourceProfile // the different ones of the groups: the kinds of the pool
+	kinds      []int                 // of each shared slot
+	tasks      []int                 // tasks in each shared slot
+	producers  [][]int               // vertices that each vertex reads from, ascending
+	isProducer []bool                // whether any vertex reads from this one
+	results    []string              // names of the collected results
 }
 
 func newLayout(g *jobgraph.JobGraph) layout {
@@ -28,10 +32,11 @@ func newLayout(g *jobgraph.JobGraph) layout {
 		producers:  make([][]int, len(g.Vertices)),
 		isProducer: make([]bool, len(g.Vertices)),
 	}
-	next := 0
-	for _, slots := range l.slots {
-		l.first = append(l.first, next)
-		next += slots
+	var kinds []int // of the groups
+	l.profiles, kinds = msg.Profiles(g)
+	for group, slots := range l.slots {
+		l.first = append(l.first, len(l.kinds))
+		l.kinds = append(l.kinds, slices.Repeat(kinds[group:group+1], slots)...)
 	}
 	for v, vertex := range g.Vertices {
 		for s := range vertex.Parallelism {
@@ -61,4 +66,15 @@ func (l *layout) sharedSlot(e *executiongraph.Execution) int {
 func (l *layout) shared(vertex, subtask int) int {
 	v := &l.graph.Vertices[vertex]
 	return l.first[v.Group] + subtask*l.slots[v.Group]/v.Parallelism
+}
+
+// groupsOf names the slot sharing groups of a profile, for users.
+func (l *layout) groupsOf(p msg.ResourceProfile) string {
+	var names []string
+	for _, group := range l.graph.SlotGroups() {
+		if msg.ProfileOf(group.Resources) == p {
+			names = append(names, group.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

@@ -72,7 +72,7 @@ func (j *JobMaster) logEffect(effect effect) {
 		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": e.After}).Warn("collected records are dropped: no client asks for them")
 	case tellResourceManager:
 		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			j.logger.WithField("slots", declared.Slots).Debug("slots declared") // this comes with each region that ends
+			j.logger.WithFields(logrus.Fields{"slots": declared.Slots, "profile": declared.Profile}).Debug("slots declared") // this comes with each region that ends
 		}
 	case sendTaskExecutor:
 		if deploy, is := e.Message.(msg.DeployTasks); is {

@@ -20,6 +20,8 @@ type Config struct {
 	Worker WorkerResourceSpec
 	// SlotMemory is the share of a worker's memory that a job gets with a slot.
 	SlotMemory memory.Slot
+	// Sizes gives the workers for slots of other profiles.
+	Sizes memory.Sizes
 	// Floor and Ceiling are the limits of slotmanager.* for the registered and the expected workers
 	// together: number-of-slots.min and max, min-total-resource and max-total-resource.
 	Floor, Ceiling config.WorkerTotals

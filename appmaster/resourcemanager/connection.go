@@ -14,7 +14,7 @@ const Target = "resourcemanager"
 // grant of leadership.
 func (r *ResourceManager) Accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	s.SetToken(string(r.token))
-	s.SetShare(r.workerSlots)
+	s.SetShare(r.mostSlots)
 	return rolerpc.HandlerOf(r.Connect(s.Peer().Resource, s), msg.TaskExecutorToResourceManager), nil
 }
 

@@ -16,17 +16,16 @@ import (
 
 // core is the ResourceManager's state. Only Step changes it; one goroutine may use a core.
 type core struct {
-	config    Config
-	slots     *slotmanager.Manager
-	instances ids.Sequence
+	config      Config
+	kinds       []*kind // of workers; see kind
+	instances   ids.Sequence
+	allocations ids.Sequence
 
 	workers     map[ids.ResourceID]*worker
 	connections map[actor.ConnectionID]*worker // of registered workers
 	jobs        map[ids.JobID]*jobMaster
 
-	total    int         // the last Orders.Total
 	asked    time.Time   // since when the provider has ordered workers to start; zero: it has none
-	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
 	strayed  time.Time   // when the provider last started a worker that can serve no waiting job
 
@@ -78,22 +77,13 @@ func newCore(config Config) (*core, error) {
 		config:      config,
 		blocked:     blocklist.New(),
 		instances:   ids.NewSequence(config.IDs),
+		allocations: ids.NewSequence(config.IDs),
 		failures:    failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval},
 		workers:     make(map[ids.ResourceID]*worker),
 		connections: make(map[actor.ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
 	}
-	most := config.Ceiling.Most(config.Worker.totals())
-	c.slots = slotmanager.New(slotmanager.Config{
-		SlotsPerWorker: config.Worker.Slots,
-		Least:          config.Floor.Fewest(config.Worker.totals()).Workers,
-		Most:           most.Workers,
-		MostBy:         fmt.Sprintf("%v (each TaskExecutor has %v)", most, config.Worker.totals()),
-		Redundant:      config.Redundant,
-		Spread:         config.Spread,
-		IdleTimeout:    config.IdleTimeout,
-		Blocklist:      blocks{c},
-	}, ids.NewSequence(config.IDs))
+	c.addKind(config.Worker, config.SlotMemory)
 	return c, nil
 }
 
@@ -140,28 +130,44 @@ func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
 // reconcile grants free slots to jobs and orders missing workers.
 func (c *core) reconcile() {
-	plan := c.slots.Reconcile(c.now)
-	for _, grants := range together(plan.Grants) {
-		c.request(grants)
-	}
-	for _, r := range plan.Release {
-		c.terminate(c.workers[r.Worker], r.Cause)
-	}
-	if plan.Strayed {
-		c.strayed = c.now
-	}
-	for _, s := range plan.Short {
-		reason := cmp.Or(s.Reason, c.hopeless())
-		if job := c.jobs[s.Job]; reason != "" && !job.told {
-			job.told = true
-			c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{
-				Job: s.Job, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
-			}})
+	plans := make([]slotmanager.Plan, len(c.kinds))
+	var short []slotmanager.Shortage
+	for i, k := range c.kinds {
+		c.divideCeiling(k)
+		plan := k.slots.Reconcile(c.now)
+		for _, grants := range together(plan.Grants) {
+			c.request(grants)
 		}
+		for _, r := range plan.Release {
+			c.terminate(c.workers[r.Worker], r.Cause)
+		}
+		if plan.Strayed {
+			c.strayed = c.now
+		}
+		for _, s := range plan.Short {
+			c.tellShort(s, k.spec.Profile)
+			short = append(short, s)
+		}
+		k.missing = plan.Workers
+		plans[i] = plan
 	}
-	c.tellBlocked(plan.Short)
-	c.avoid = c.useless(plan.For)
-	c.order(c.permitted(plan.Workers))
+	c.tellBlocked(short)
+	c.avoid = c.useless(waiting(plans))
+	for _, k := range c.kinds {
+		k.missing = c.permitted(k)
+	}
+	c.order()
+}
+
+// tellShort tells a JobMaster that its job cannot get enough slots of a profile, if that is known.
+func (c *core) tellShort(s slotmanager.Shortage, profile msg.ResourceProfile) {
+	reason := cmp.Or(s.Reason, c.hopeless())
+	if job := c.jobs[s.Job]; reason != "" && !job.told {
+		job.told = true
+		c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{
+			Job: s.Job, Profile: profile, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
+		}})
+	}
 }
 
 // together groups the grants of each job on each worker, so that the worker starts one task host with
@@ -186,36 +192,44 @@ func together(grants []slotmanager.Grant) (groups [][]slotmanager.Grant) {
 
 // request asks a worker for slots that were granted to one job.
 func (c *core) request(grants []slotmanager.Grant) {
-	job := c.jobs[grants[0].Job]
+	job, to := c.jobs[grants[0].Job], c.workers[grants[0].Slot.Resource]
 	m := msg.RequestSlots{
 		Job:       grants[0].Job,
 		JobMaster: job.id,
 		Program:   job.program,
-		Memory:    c.config.SlotMemory,
+		Profile:   to.kind.spec.Profile,
+		Memory:    to.kind.slot,
 	}
 	for _, g := range grants {
 		m.Slots = append(m.Slots, msg.SlotOffer{Index: g.Slot.Index, Allocation: g.Allocation})
 	}
-	c.emit(sendTaskExecutor{To: c.workers[grants[0].Slot.Resource].connection, Message: m})
+	c.emit(sendTaskExecutor{To: to.connection, Message: m})
 }
 
 // order sends new orders to the provider if they have changed.
-func (c *core) order(outstanding int) {
+func (c *core) order() {
+	changed, outstanding := false, 0
+	var orders []WorkerOrder
+	for _, k := range c.kinds {
+		total := k.starts + k.missing
+		changed = changed || total != k.total
+		outstanding += k.missing
+		k.total, k.ordered = total, k.ordered || total > 0
+		if k.ordered || k.spec.Profile.IsDefault() {
+			orders = append(orders, WorkerOrder{Spec: k.spec, Total: total})
+		}
+	}
 	switch {
 	case outstanding == 0:
 		c.asked = time.Time{}
 	case c.asked.IsZero():
 		c.asked = c.now
 	}
-	total := c.starts + outstanding
-	if total == c.total && len(c.release) == 0 && len(c.check) == 0 && slices.Equal(c.avoid, c.avoided) {
+	if !changed && len(c.release) == 0 && len(c.check) == 0 && slices.Equal(c.avoid, c.avoided) {
 		return
 	}
-	c.total, c.avoided = total, c.avoid
-	c.emit(orderWorkers{Orders: Orders{
-		Workers: []WorkerOrder{{Spec: c.config.Worker, Total: total}},
-		Release: c.release, Check: c.check, Avoid: c.avoid,
-	}})
+	c.avoided = c.avoid
+	c.emit(orderWorkers{Orders: Orders{Workers: orders, Release: c.release, Check: c.check, Avoid: c.avoid}})
 }
 
 // Alarm implements actor.Core.
@@ -224,8 +238,10 @@ func (c *core) Alarm() time.Time { return c.alarm }
 // nextDue is when the next deadline passes.
 func (c *core) nextDue() time.Time {
 	next := actor.Earliest(c.nextExpiry, c.nextHeartbeat)
-	if at, ok := c.slots.Next(); ok {
-		next = actor.Earliest(next, at)
+	for _, k := range c.kinds {
+		if at, ok := k.slots.Next(); ok {
+			next = actor.Earliest(next, at)
+		}
 	}
 	if until := c.startsPause(); c.now.Before(until) {
 		next = actor.Earliest(next, until)
@@ -254,13 +270,22 @@ func (c *core) declare(d msg.DeclareRequirements) {
 	}
 	job.told = false
 	job.toldBlocked = false
-	c.slots.Declare(d.Job, max(d.Slots, 0), d.Least)
+	k := c.kindFor(d.Profile)
+	if k == nil {
+		job.told = true
+		c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: d.Job, Profile: d.Profile, Reason: fmt.Sprintf(
+			"the cluster has had slots of %d different sizes, and cannot have more: give slot sharing groups resources that others have, or start another cluster", maxKinds)}})
+		return
+	}
+	k.slots.Declare(d.Job, max(d.Slots, 0), d.Least)
 }
 
 func (c *core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {
 	if job := c.jobs[id]; job != nil && job.id == jobMaster {
 		delete(c.jobs, id)
-		c.slots.Declare(id, 0, 0)
+		for _, k := range c.kinds {
+			k.slots.Declare(id, 0, 0)
+		}
 		c.emit(forgetJobMaster{JobMaster: jobMaster})
 		c.blocked.Set(id, nil)
 	}
@@ -281,7 +306,10 @@ func (c *core) shutDown(e shutdownAsked) {
 	for _, id := range c.workerIDs() {
 		c.terminate(c.workers[id], "the cluster shuts down")
 	}
-	c.order(0)
+	for _, k := range c.kinds {
+		k.missing = 0
+	}
+	c.order()
 	c.emit(deregister{Status: e.Status, Diagnostics: e.Diagnostics})
 }
 
@@ -298,12 +326,16 @@ func (c *core) deregistered(err error) {
 func (c *core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
 func (c *core) status() Status {
-	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.slots.Refusal(), Kept: c.slots.Kept()}
+	s := Status{Worker: c.config.Worker, RequestedSince: c.asked, Kept: c.kinds[0].slots.Kept()}
 	if least := c.config.Floor.Fewest(c.config.Worker.totals()); least.Workers > 0 {
 		s.Floor = least.String()
 	}
-	for _, d := range c.slots.Demands() {
-		s.Jobs = append(s.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Declared, Held: d.Held, Since: d.Since})
+	for _, k := range c.kinds {
+		s.Requested += k.total - k.starts
+		s.Refused = cmp.Or(s.Refused, k.slots.Refusal())
+		for _, d := range k.slots.Demands() {
+			s.demands(d)
+		}
 	}
 	for _, id := range c.workerIDs() {
 		w := c.workers[id]
@@ -311,12 +343,25 @@ func (c *core) status() Status {
 			s.Starting++
 			continue
 		}
-		total, free := c.slots.Usage(id)
+		total, free := w.kind.slots.Usage(id)
 		s.TaskExecutors = append(s.TaskExecutors, msg.TaskExecutorDetails{
 			Resource: id, Host: w.host, SlotsTotal: total, SlotsFree: free,
-			Memory: w.memory, VCores: w.vcores, Hardware: w.hardware, LastHeartbeat: w.lastSeen,
+			Memory: w.memory, VCores: w.vcores, External: w.kind.spec.External, Hardware: w.hardware, LastHeartbeat: w.lastSeen,
 		})
 	}
 	s.Blocked = c.blocked.Nodes()
 	return s
+}
+
+// demands adds the slots of one kind that a job needs.
+func (s *Status) demands(d slotmanager.Demand) {
+	at := slices.IndexFunc(s.Jobs, func(other msg.SlotDemand) bool { return other.Job == d.Job })
+	if at < 0 {
+		s.Jobs = append(s.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Declared, Held: d.Held, Since: d.Since})
+		return
+	}
+	sum := &s.Jobs[at]
+	sum.Needed += d.Declared
+	sum.Held += d.Held
+	sum.Since = actor.Earliest(sum.Since, d.Since)
 }

@@ -33,8 +33,10 @@ func (c *core) block(m msg.BlockNodes) {
 		c.failures.hope() // workers may start on nodes that were avoided before
 	}
 	c.blocked.Set(m.Job, m.Nodes)
-	c.slots.BlocklistChanged()
-	c.slots.Retry(m.Job)
+	for _, k := range c.kinds {
+		k.slots.BlocklistChanged()
+		k.slots.Retry(m.Job)
+	}
 }
 
 // tellBlocked tells the JobMasters of jobs that lack slots and have blocked every node that could

@@ -304,14 +304,14 @@ func (w *world) forget(job ids.JobID) {
 func (w *world) refused(t *rapid.T) {
 	w.lastID++
 	w.refusal = fmt.Sprintf(refusedFor+"for the %dth time", w.lastID)
-	w.step(t, workersReported{Events: []WorkerEvent{WorkersRefused{Reason: w.refusal}}})
+	w.step(t, workersReported{Events: []WorkerEvent{WorkersRefused{Spec: testConfig().Worker, Reason: w.refusal}}})
 }
 
 func (w *world) refusalEnds(t *rapid.T) {
 	w.refusal = ""
-	w.step(t, workersReported{Events: []WorkerEvent{RefusalEnded{}}})
+	w.step(t, workersReported{Events: []WorkerEvent{RefusalEnded{Spec: testConfig().Worker}}})
 	if rapid.Bool().Draw(t, "taken at once") {
-		w.step(t, workersReported{Events: []WorkerEvent{OrdersTaken{}}})
+		w.step(t, workersReported{Events: []WorkerEvent{OrdersTaken{Spec: testConfig().Worker}}})
 	}
 }
 
@@ -364,7 +364,7 @@ func (w *world) workerStarts(t *rapid.T) {
 	id := ids.ResourceID(fmt.Sprintf("w%03d", w.lastID))
 	w.containers[id] = "running"
 	w.hosts[id] = rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host")
-	w.step(t, workersReported{Events: []WorkerEvent{WorkerStarting{Worker: id, Host: w.hosts[id]}}})
+	w.step(t, workersReported{Events: []WorkerEvent{WorkerStarting{Worker: id, Spec: testConfig().Worker, Host: w.hosts[id]}}})
 }
 
 func (w *world) workerEnds(t *rapid.T) {

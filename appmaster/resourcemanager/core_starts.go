@@ -21,12 +21,12 @@ func (c *core) hopeless() string {
 		c.now.Sub(since).Round(time.Second), c.failures.cause)
 }
 
-// permitted gives how many of the needed workers may be ordered from the provider now.
-func (c *core) permitted(needed int) int {
+// permitted gives how many of the missing workers of a kind may be ordered from the provider now.
+func (c *core) permitted(k *kind) int {
 	if c.now.Before(c.startsPause()) {
-		return max(0, min(needed, c.total-c.starts)) // more may have started than are ordered now
+		return max(0, min(k.missing, k.total-k.starts)) // more may have started than are ordered now
 	}
-	return needed
+	return k.missing
 }
 
 // startsPause gives the time until which no further start is ordered, because too many have failed,

@@ -33,6 +33,7 @@ func testConfig() Config {
 	c.IDs = "#"
 	c.Worker = WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 2}
 	c.SlotMemory = memory.Slot{Heap: 400 * config.Mebibyte}
+	c.Sizes = memory.SizesOf(config.Config{}, testMemory)
 	return c
 }
 
@@ -51,6 +52,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	refused REASON, admitted, taken
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item per slot
 //	  with as=WORKER version=N                  before SLOTS, for liars
+//	of=heavy, of=huge                           in commands about workers or slots: a profile
 //	report|answer|freed|leave|heartbeat CONNECTION …
 //	disconnected CONNECTION CAUSE
 //	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N]
@@ -111,6 +113,32 @@ func (s *script) command(line string) []string {
 	return s.step(event)
 }
 
+// profile is that of the slots of a command: of=heavy or of=huge, or default ones. A worker has two heavy
+// slots, or one huge one.
+func (s *script) profile(options map[string]string) msg.ResourceProfile {
+	switch of := options["of"]; of {
+	case "":
+		return msg.ResourceProfile{}
+	case "heavy":
+		return msg.ResourceProfile{CPU: 1, TaskHeap: 100 << 20}
+	case "huge":
+		return msg.ResourceProfile{CPU: 3.5, TaskHeap: 2 << 30, Managed: 1 << 30, External: "gpu=2"}
+	default:
+		s.t.Fatalf("unknown profile %q", of)
+		return msg.ResourceProfile{}
+	}
+}
+
+// spec is the kind of workers that a command is about.
+func (s *script) spec(options map[string]string) WorkerResourceSpec {
+	profile := s.profile(options)
+	if profile.IsDefault() {
+		return s.config.Worker
+	}
+	spec, _ := s.config.size(profile)
+	return spec
+}
+
 func (s *script) configure(name, value string) {
 	switch name {
 	case "max-slots":
@@ -140,24 +168,24 @@ func (s *script) event(args []string, options map[string]string) event {
 	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
 	switch args[0] {
 	case "starting":
-		return workersReported{Events: []WorkerEvent{WorkerStarting{Worker: ids.ResourceID(args[1]), Host: "host-" + args[1]}}}
+		return workersReported{Events: []WorkerEvent{WorkerStarting{Worker: ids.ResourceID(args[1]), Spec: s.spec(options), Host: "host-" + args[1]}}}
 	case "failed":
 		return workersReported{Events: []WorkerEvent{WorkerFailed{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
 	case "completed":
 		return workersReported{Events: []WorkerEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
 	case "refused":
-		return workersReported{Events: []WorkerEvent{WorkersRefused{Reason: rest(1)}}}
+		return workersReported{Events: []WorkerEvent{WorkersRefused{Spec: s.spec(options), Reason: rest(1)}}}
 	case "admitted":
-		return workersReported{Events: []WorkerEvent{RefusalEnded{}}}
+		return workersReported{Events: []WorkerEvent{RefusalEnded{Spec: s.spec(options)}}}
 	case "taken":
-		return workersReported{Events: []WorkerEvent{OrdersTaken{}}}
+		return workersReported{Events: []WorkerEvent{OrdersTaken{Spec: s.spec(options)}}}
 	case "jobmaster":
 		return jobMasterRegistering{msg.RegisterJobMaster{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Program: msg.Program{Name: "program-" + args[1]},
 		}}
 	case "declare":
 		return requirementsDeclared{msg.DeclareRequirements{
-			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Slots: s.number(args[3]),
+			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Profile: s.profile(options), Slots: s.number(args[3]),
 			Least: s.number(cmp.Or(options["least"], "0")),
 		}}
 	case "block":
@@ -226,6 +254,7 @@ func (s *script) register(args []string, options map[string]string) event {
 		Resource:        ids.ResourceID(args[1]),
 		Host:            "host-" + args[1],
 		Slots:           s.statuses(args[3:]),
+		Profile:         s.profile(options),
 		Memory:          testMemory,
 		VCores:          2,
 	}
@@ -325,6 +354,9 @@ func (s *script) describe(effect effect) string {
 		text := "order"
 		for _, w := range e.Orders.Workers {
 			text += fmt.Sprintf(" total=%d", w.Total)
+			if !w.Spec.Profile.IsDefault() {
+				text += fmt.Sprintf(" of %v", w.Spec)
+			}
 		}
 		for _, r := range e.Orders.Release {
 			text += " release=" + string(r.Worker)

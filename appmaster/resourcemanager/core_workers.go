@@ -24,6 +24,7 @@ const (
 // it.
 type worker struct {
 	id         ids.ResourceID
+	kind       *kind
 	state      workerState
 	host       string
 	connection actor.ConnectionID // while connected
@@ -48,28 +49,41 @@ func (c *core) workersReported(events []WorkerEvent) {
 			c.workerEnded(e.Worker, e.Cause)
 		case NodesChanged:
 			c.nodes = e.Nodes
-			c.slots.BlocklistChanged()
+			for _, k := range c.kinds {
+				k.slots.BlocklistChanged()
+			}
 		case WorkersRefused:
-			c.slots.Refuse(e.Reason)
+			if k := c.kindOf(e.Spec); k != nil {
+				k.slots.Refuse(e.Reason)
+			}
 		case RefusalEnded:
-			c.slots.Refuse("")
+			if k := c.kindOf(e.Spec); k != nil {
+				k.slots.Refuse("")
+			}
 		case OrdersTaken:
-			c.slots.Taken()
+			if k := c.kindOf(e.Spec); k != nil {
+				k.slots.Taken()
+			}
 		}
 	}
 }
 
 func (c *core) workerStarting(e WorkerStarting) {
-	c.starts++
+	k := c.kindOf(e.Spec)
+	if k == nil {
+		c.release = append(c.release, Release{Worker: e.Worker, Cause: "no worker of its kind was ordered"})
+		return
+	}
+	k.starts++
 	if c.shutdown != nil {
 		return // it ends with the application
 	}
-	c.workers[e.Worker] = &worker{id: e.Worker, state: starting, host: e.Host}
+	c.workers[e.Worker] = &worker{id: e.Worker, kind: k, state: starting, host: e.Host}
 	c.expect(c.workers[e.Worker])
 	if c.nextHeartbeat.IsZero() {
 		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
 	}
-	c.slots.Expect(e.Worker)
+	k.slots.Expect(e.Worker)
 }
 
 // workerEnded handles that a container has ended, whatever the state of its connection.
@@ -99,19 +113,19 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	switch m := e.Message.(type) {
 	case msg.Heartbeat:
 	case msg.SlotReport:
-		if err := c.slots.Report(c.now, w.id, m.Slots); err != nil {
+		if err := w.kind.slots.Report(c.now, w.id, m.Slots); err != nil {
 			c.terminate(w, err.Error())
 		}
 	case msg.SlotRequestsAnswered:
 		for _, taken := range m.Taken {
-			c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: taken.Index}, taken.Allocation, "")
+			w.kind.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: taken.Index}, taken.Allocation, "")
 		}
 		for _, refused := range m.Refused {
-			c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: refused.Index}, refused.Allocation, refused.Reason)
+			w.kind.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: refused.Index}, refused.Allocation, refused.Reason)
 		}
 	case msg.SlotsFreed:
 		for _, freed := range m.Slots {
-			c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: freed.Index}, freed.Allocation)
+			w.kind.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: freed.Index}, freed.Allocation)
 		}
 	case msg.Disconnect:
 		c.disconnected(e.From, "it disconnected: "+m.Cause) // YARN may know why
@@ -138,9 +152,14 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 		c.fail(w, "it speaks another protocol version")
 		return
 	}
+	if profile := w.kind.spec.Profile; r.Profile != profile {
+		reject("its slots have %s, and slots with %s were ordered", r.Profile, profile)
+		c.fail(w, "its slots do not have the ordered resources")
+		return
+	}
 	err := r.Check()
 	if err == nil {
-		err = c.slots.Register(c.now, w.id, r.Slots)
+		err = w.kind.slots.Register(c.now, w.id, r.Slots)
 	}
 	if err != nil {
 		reject("%v", err)
@@ -189,7 +208,7 @@ func (c *core) disconnected(from actor.Peer, cause string) {
 	delete(c.connections, from.Connection)
 	w.state, w.cause = lost, cause
 	c.expect(w)
-	c.slots.Suspend(w.id)
+	w.kind.slots.Suspend(w.id)
 	c.check = append(c.check, w.id)
 }
 
@@ -282,12 +301,12 @@ func (c *core) forget(w *worker, cause string) {
 	if w.state == connected {
 		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
 	}
-	for _, id := range c.slots.Holders(w.id) {
+	for _, id := range w.kind.slots.Holders(w.id) {
 		if job := c.jobs[id]; job != nil {
 			c.emit(sendJobMaster{To: job.id, Message: msg.TaskExecutorTerminated{Resource: w.id, Cause: cause}})
 		}
 	}
-	c.slots.Remove(w.id)
+	w.kind.slots.Remove(w.id)
 	if w.state == connected {
 		delete(c.connections, w.connection)
 	}

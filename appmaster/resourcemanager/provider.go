@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -66,6 +67,12 @@ type WorkerResourceSpec struct {
 	MemoryMB int // of the whole process tree
 	VCores   int
 	Slots    int
+	// Memory divides the container. The zero value serves providers that limit no memory.
+	Memory memory.Worker
+	// External are the external resources of the container, by their names in external-resources.
+	External msg.ExternalResources
+	// Profile is the resource profile of the slots.
+	Profile msg.ResourceProfile
 }
 
 func (s WorkerResourceSpec) totals() config.WorkerTotals {
@@ -73,7 +80,11 @@ func (s WorkerResourceSpec) totals() config.WorkerTotals {
 }
 
 func (s WorkerResourceSpec) String() string {
-	return fmt.Sprintf("%d MB, %d vcores, %d slots", s.MemoryMB, s.VCores, s.Slots)
+	text := fmt.Sprintf("%d MB, %d vcores, %d slots", s.MemoryMB, s.VCores, s.Slots)
+	if s.External != "" {
+		text += ", " + string(s.External)
+	}
+	return text
 }
 
 // WorkerEvent is an event that a WorkerProvider reports.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -33,7 +34,7 @@ type JobMasterGateway interface {
 // called from any goroutine, also before Run. After Run they return actor.ErrStopped.
 type ResourceManager struct {
 	token       ids.ResourceManagerID
-	workerSlots int
+	mostSlots   int
 	loop        *actor.Loop[event, effect]
 	provider    WorkerProvider
 	logger      logrus.FieldLogger
@@ -50,11 +51,11 @@ func New(config Config, provider WorkerProvider, logger logrus.FieldLogger) (*Re
 		return nil, err
 	}
 	r := &ResourceManager{
-		token:       config.ResourceManager,
-		workerSlots: config.Worker.Slots,
-		provider:    provider,
-		logger:      logger.WithField("role", "resourcemanager"),
-		jobMasters:  make(map[ids.JobMasterID]JobMasterGateway),
+		token:      config.ResourceManager,
+		mostSlots:  max(config.Worker.Slots, config.Sizes.Fit(memory.Slot{}, config.Worker.Slots<<10).Slots),
+		provider:   provider,
+		logger:     logger.WithField("role", "resourcemanager"),
+		jobMasters: make(map[ids.JobMasterID]JobMasterGateway),
 	}
 	r.loop = actor.New[event, effect](core, woken{})
 	r.loop.Observe(r.logStep)

@@ -24,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
@@ -72,11 +73,15 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start local cluster: %w", err)
 	}
+	external, _, err := launch.ExternalResources(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("start local cluster: %w", err)
+	}
 	provider := newProvider(o)
 	component, err := appmaster.NewComponent(appmaster.ComponentConfig{
 		Config: o.Config.Without(cluster), // Workers and Slots are its limits
-		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: worker.ContainerMB(), VCores: o.Slots, Slots: o.Slots},
-		Memory: worker, Mode: dispatcher.Session, Files: o.FileSystem,
+		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: worker.ContainerMB(), VCores: o.Slots, Slots: o.Slots, Memory: worker, External: external},
+		Mode:   dispatcher.Session, Files: o.FileSystem,
 	}, provider, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("start local cluster: %w", err)

@@ -25,7 +25,7 @@ const programHash = "local"
 // loopback is the address of the one node.
 const loopback = "127.0.0.1"
 
-// provider starts workers as goroutines, at most Options.Workers of a kind at a time.
+// provider starts workers as goroutines: see hasRoom.
 type provider struct {
 	options Options
 	mux     *rolerpc.Mux
@@ -93,7 +93,7 @@ func (d *provider) Run(ctx context.Context, report resourcemanager.Report) error
 			return nil
 		}
 		for _, order := range d.ordered.Workers {
-			for d.started[order.Spec] < order.Total && d.living(order.Spec) < d.options.Workers {
+			for d.started[order.Spec] < order.Total && d.hasRoom(order.Spec) {
 				d.started[order.Spec]++
 				d.number++
 				id := ids.ResourceID("local-" + strconv.Itoa(d.number))
@@ -107,6 +107,12 @@ func (d *provider) Run(ctx context.Context, report resourcemanager.Report) error
 			events = append(events, d.refusal(order)...)
 		}
 	}
+}
+
+// hasRoom tells whether another worker of a kind may start. Options bound only the workers with default slots: a
+// job whose slot sharing groups have resources needs a certain number of others.
+func (d *provider) hasRoom(spec resourcemanager.WorkerResourceSpec) bool {
+	return !spec.Profile.IsDefault() || d.living(spec) < d.options.Workers
 }
 
 // living counts the workers of a kind that have not been killed. The ResourceManager may miss a killed worker
@@ -178,7 +184,7 @@ func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resource
 	copies := filepath.Join(os.TempDir(), "bobbin-"+ids.Random())
 	defer os.RemoveAll(copies) // the executor has removed what it has copied
 	executor, err := taskexecutor.New(taskexecutor.Config{
-		Resource: id, Node: loopback, Slots: spec.Slots, VCores: spec.VCores,
+		Resource: id, Node: loopback, Slots: spec.Slots, VCores: spec.VCores, External: spec.External, Profile: spec.Profile,
 		Programs: map[string]string{programHash: ""},
 		Options:  taskexecutor.OptionsFrom(d.options.Config),
 	}, taskexecutor.Environment{

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -111,4 +112,57 @@ type onItsOwn minicluster.Options
 
 func (o onItsOwn) Execute(ctx context.Context, x dataflow.Execution) (dataflow.ExecutionResult, error) {
 	return minicluster.Run(ctx, minicluster.Options(o), x, func(msg.JobDetails) {})
+}
+
+// heard has the amounts of external resources that the subtasks of the job "grouped" saw, by group.
+var heard sync.Map
+
+// grouped has two slot sharing groups with resources of their own. Its argument is the amount of "gpu".
+var grouped = dataflow.Job("grouped", func(p *dataflow.Plan, gpus int64) error {
+	small := dataflow.SlotSharingGroup("small", dataflow.Resources{CPU: 0.5, TaskHeap: 32 << 20, Managed: 8 << 20})
+	gpu := dataflow.SlotSharingGroup("gpu", dataflow.Resources{CPU: 1, TaskHeap: 256 << 20, Managed: 8 << 20, External: map[string]int64{"gpu": gpus}})
+	note := func(group string) func(dataflow.Subtask) func([]byte, func([]byte)) {
+		return func(s dataflow.Subtask) func([]byte, func([]byte)) {
+			heard.Store(group, s.Resources()["gpu"])
+			return func(line []byte, emit func([]byte)) { emit(line) }
+		}
+	}
+	lines := dataflow.FlatMapWith(dataflow.ReadTextWith(p, []string{"/in"}, dataflow.InGroup(small)), note("small"))
+	found := dataflow.Count(dataflow.KeyBy(dataflow.FlatMapWith(lines, note("gpu"), dataflow.InGroup(gpu)), dataflow.Identity))
+	dataflow.Collect(dataflow.Map(found, func(c dataflow.KV[[]byte, int64]) string {
+		return string(c.Key) + " " + strconv.FormatInt(c.Value, 10)
+	}), words)
+	return nil
+})
+
+// TestGroupsWithResourcesHaveWorkersOfTheirOwn would catch a job that never gets slots of some group, one whose
+// groups share workers, and subtasks that do not know the external resources of their slot.
+func TestGroupsWithResourcesHaveWorkersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	silent := logrus.New()
+	silent.SetOutput(io.Discard)
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n", "/in/b": "y\n", "/in/c": "x\n"})
+	var started atomic.Int32
+	env := dataflow.NewEnv(dataflow.EnvOptions{
+		Config: map[string]string{config.ParallelismDefault.Name(): "2"}, FileSystem: files,
+		Executor: onItsOwn{Config: options(t), Workers: 1, Slots: 1, Stdout: t.Output(), Logger: silent, Process: func(*minicluster.Worker) minicluster.Process {
+			started.Add(1)
+			return minicluster.Process{Program: taskhost.Registered{}, FileSystem: files}
+		}},
+	})
+	result, err := env.Execute(t.Context(), grouped, int64(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"x 2", "y 1"}, collected(t, result)); diff != "" {
+		t.Errorf("result differs (-want +got):\n%s", diff)
+	}
+	if n := started.Load(); n != 3 { // two small slots fit into a worker, and one of the others
+		t.Errorf("%d workers have started, want 3", n)
+	}
+	for group, want := range map[string]int64{"small": 0, "gpu": 3} {
+		if got, _ := heard.Load(group); got != want {
+			t.Errorf("subtasks of group %s have %v GPUs, want %d", group, got, want)
+		}
+	}
 }

@@ -36,6 +36,9 @@ type Options struct {
 	// Memory bounds the state and buffers of one subtask's operators, in bytes. The
 	// default is 256 MiB.
 	Memory int64
+	// Resources are the external resources of subtasks whose slot sharing group has no
+	// resources of its own.
+	Resources map[string]int64
 	// Stdout receives the output of print sinks, one Write at a time. The default
 	// is the test's log.
 	Stdout io.Writer

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -153,6 +154,14 @@ func (s *subtask) execute(ctx context.Context, task operator.Task) (err error) {
 		}
 	}
 	return nil
+}
+
+// Resources implements operator.Subtask. A slot sharing group with resources has its own.
+func (s *subtask) Resources() map[string]int64 {
+	if group := s.Graph.SlotGroups()[s.Graph.Vertices[s.vertex].Group]; group.Resources != nil {
+		return maps.Clone(group.Resources.External)
+	}
+	return maps.Clone(s.options.Resources)
 }
 
 // consumers returns the channels to which the subtask writes an edge's records.

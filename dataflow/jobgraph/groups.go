@@ -2,7 +2,9 @@ package jobgraph
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 )
 
 // DefaultGroup is the slot sharing group of operators that name none; Flink's name.
@@ -20,6 +22,53 @@ const (
 // no subtask of another group.
 type Group struct {
 	Name string `json:"name"`
+	// Resources are the resources of each slot. nil: a default slot of the cluster. Either all groups
+	// of a job have resources, or none.
+	Resources *Resources `json:"resources,omitempty"`
+}
+
+// Resources are the resources of a slot; Flink's ResourceSpec. CPU and TaskHeap must be above 0.
+type Resources struct {
+	CPU         float64 `json:"cpu"`                   // cores; a part of a core is allowed
+	TaskHeap    int64   `json:"taskHeap"`              // memory for the objects of functions, in bytes
+	TaskOffHeap int64   `json:"taskOffHeap,omitempty"` // memory that Go does not manage, in bytes: of C code and of child processes
+	Managed     int64   `json:"managed,omitempty"`     // memory for the state of operators, such as the keys of a Count, in bytes
+	// External are the amounts of external resources, such as GPUs, by their names in the option
+	// external-resources.
+	External map[string]int64 `json:"external,omitempty"`
+}
+
+// Bounds of a slot's resources. They keep sums far from overflows.
+const (
+	maxCores      = 1 << 20
+	maxMemory     = 1 << 50
+	maxExternal   = 16
+	maxAmount     = 1 << 32
+	maxResource   = 256 // bytes of a resource's name
+	noNameSymbols = "=,; \t\r\n"
+)
+
+func (r *Resources) validate() error {
+	switch {
+	case !(r.CPU > 0 && r.CPU <= maxCores): // also for NaN
+		return fmt.Errorf("it has %v cores: CPU must be above 0, and at most %d", r.CPU, maxCores)
+	case r.TaskHeap <= 0 || r.TaskHeap > maxMemory:
+		return fmt.Errorf("it has %d bytes of task heap: TaskHeap must be above 0, and at most %d", r.TaskHeap, int64(maxMemory))
+	case r.TaskOffHeap < 0 || r.Managed < 0 || r.TaskOffHeap > maxMemory || r.Managed > maxMemory:
+		return fmt.Errorf("it has %d bytes of task off-heap memory and %d of managed memory: both must be 0 to %d",
+			r.TaskOffHeap, r.Managed, int64(maxMemory))
+	case len(r.External) > maxExternal:
+		return fmt.Errorf("it has %d external resources, and may have %d", len(r.External), maxExternal)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.External)) {
+		if amount := r.External[name]; amount < 1 || amount > maxAmount {
+			return fmt.Errorf("it has %d of external resource %q: an amount must be 1 to %d", amount, name, int64(maxAmount))
+		}
+		if name == "" || len(name) > maxResource || strings.ContainsAny(name, noNameSymbols) {
+			return fmt.Errorf("%q is not the name of an external resource", name)
+		}
+	}
+	return nil
 }
 
 // CoLocation says that subtask i of both vertices always runs in the same slot. Both vertices have
@@ -71,6 +120,9 @@ func (g *JobGraph) validateGroups() error {
 			return fmt.Errorf("%w: two slot sharing groups are named %q", ErrInvalid, group.Name)
 		}
 	}
+	if err := g.validateResources(); err != nil {
+		return err
+	}
 	used := make([]bool, len(groups))
 	for i, v := range g.Vertices {
 		if v.Group < 0 || v.Group >= len(groups) {
@@ -91,6 +143,27 @@ func (g *JobGraph) validateGroups() error {
 		if a, b := &g.Vertices[c.A], &g.Vertices[c.B]; a.Group != b.Group || a.Parallelism != b.Parallelism {
 			return fmt.Errorf("%w: vertices %q and %q are co-located, and need the same slot sharing group and parallelism", ErrInvalid, a.Name, b.Name)
 		}
+	}
+	return nil
+}
+
+// validateResources checks the resources of groups. As in Flink, either all groups have some or none:
+// the default slot of a cluster is not known when a job is planned, and may be smaller or larger.
+func (g *JobGraph) validateResources() error {
+	with, without := -1, -1
+	for i, group := range g.Groups {
+		if group.Resources == nil {
+			without = i
+			continue
+		}
+		with = i
+		if err := group.Resources.validate(); err != nil {
+			return fmt.Errorf("%w: slot sharing group %q: %w", ErrInvalid, group.Name, err)
+		}
+	}
+	if with >= 0 && without >= 0 {
+		return fmt.Errorf("%w: slot sharing group %q has resources, and %q has none: give all groups resources, or none",
+			ErrInvalid, g.Groups[with].Name, g.Groups[without].Name)
 	}
 	return nil
 }

@@ -38,6 +38,11 @@ func inGroups(g *jobgraph.JobGraph, names ...string) {
 	g.Vertices[1].Group = 1
 }
 
+// withResources is the default group with resources.
+func withResources(r jobgraph.Resources) []jobgraph.Group {
+	return []jobgraph.Group{{Name: jobgraph.DefaultGroup, Resources: &r}}
+}
+
 // TestSlotsAreCountedByGroup would catch a job that waits for too few slots: groups share none.
 func TestSlotsAreCountedByGroup(t *testing.T) {
 	g := wordCount()
@@ -69,6 +74,7 @@ func TestDigestIsOfTheShape(t *testing.T) {
 		{"operators count", func(g *jobgraph.JobGraph) { g.Vertices[1].Operators[0] = "sum" }, false},
 		{"types count", func(g *jobgraph.JobGraph) { g.Edges[0].Type = "kv[bytes,int32]" }, false},
 		{"the group counts", func(g *jobgraph.JobGraph) { inGroups(g, "default", "heavy") }, false},
+		{"resources do not count", func(g *jobgraph.JobGraph) { g.Groups = withResources(jobgraph.Resources{CPU: 1, TaskHeap: 1}) }, true},
 		{"the name of the default group is implied", func(g *jobgraph.JobGraph) { g.Groups = []jobgraph.Group{{Name: jobgraph.DefaultGroup}} }, true},
 		{"co-location counts", func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 2}} }, false},
 		{"the plan function counts", func(g *jobgraph.JobGraph) { g.Job = "other" }, false},
@@ -140,7 +146,22 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		"two groups of one name":       func(g *jobgraph.JobGraph) { inGroups(g, "a", "a") },
 		"a group without a vertex":     func(g *jobgraph.JobGraph) { inGroups(g, "a", "b", "c") },
 		"too many groups":              func(g *jobgraph.JobGraph) { inGroups(g, make([]string, jobgraph.MaxGroups+1)...) },
-		"co-location of other widths":  func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 0, B: 1}} },
+		"resources for some groups": func(g *jobgraph.JobGraph) {
+			inGroups(g, "a", "b")
+			g.Groups[0].Resources = &jobgraph.Resources{CPU: 1, TaskHeap: 1}
+		},
+		"resources without CPU":    func(g *jobgraph.JobGraph) { g.Groups = withResources(jobgraph.Resources{TaskHeap: 1}) },
+		"resources without a heap": func(g *jobgraph.JobGraph) { g.Groups = withResources(jobgraph.Resources{CPU: 1}) },
+		"resources below none": func(g *jobgraph.JobGraph) {
+			g.Groups = withResources(jobgraph.Resources{CPU: 1, TaskHeap: 1, Managed: -1})
+		},
+		"an amount of none": func(g *jobgraph.JobGraph) {
+			g.Groups = withResources(jobgraph.Resources{CPU: 1, TaskHeap: 1, External: map[string]int64{"gpu": 0}})
+		},
+		"a resource without a name": func(g *jobgraph.JobGraph) {
+			g.Groups = withResources(jobgraph.Resources{CPU: 1, TaskHeap: 1, External: map[string]int64{"g=1,pu": 1}})
+		},
+		"co-location of other widths": func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 0, B: 1}} },
 		"co-location across groups": func(g *jobgraph.JobGraph) {
 			g.Vertices[0].Parallelism = 2
 			inGroups(g, "a", "b")

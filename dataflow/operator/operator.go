@@ -67,6 +67,11 @@ type Subtask interface {
 	// Memory is the number of bytes that this subtask's operators may use for
 	// their state and buffers.
 	Memory() int64
+	// Resources are the amounts of external resources, such as GPUs, of the
+	// subtask's slot, by their names in the option external-resources. Subtasks in
+	// one slot share them. The default slots of a worker share those of the whole
+	// worker. The caller may change the map.
+	Resources() map[string]int64
 }
 
 // Observer is a Subtask that watches the elements of its operators. Only tests use one.

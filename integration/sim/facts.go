@@ -27,6 +27,7 @@ const (
 	Orphaned   Fact = "orphaned"    // applications that have succeeded after their client had died
 	FailedJobs Fact = "failed jobs" // of sessions
 	Failed     Fact = "failed"      // applications that have failed
+	Grouped    Fact = "grouped"     // tasks that ran in slots of a group with resources
 	Canceled   Fact = "canceled"    // jobs that clients have learned to be CANCELED
 )
 

@@ -30,6 +30,7 @@ type job struct {
 	at                     time.Duration // of its submission
 	parts                  int
 	sources, sinks, splits int           // of each part
+	groups                 bool          // of slots: see args.Groups
 	most                   time.Duration // to read a split
 	compiled               *dataflow.Compiled
 	graph                  jobgraph.JobGraph // with splits
@@ -45,7 +46,7 @@ func drawJobs(w *World) []*job {
 	var at time.Duration
 	for i := range jobs {
 		jobs[i] = &job{
-			id: ids.JobID(fmt.Sprint("job", i+1)), at: at,
+			id: ids.JobID(fmt.Sprint("job", i+1)), at: at, groups: s.Groups,
 			parts: 1, sources: 1 + shape.IntN(mostTasks), sinks: 1 + shape.IntN(3), splits: shape.IntN(12), most: 3 * time.Second,
 		}
 		switch parts.IntN(8) {
@@ -75,17 +76,23 @@ const readCounter = "read"
 type args struct {
 	Outputs        []string // one for each part
 	Sources, Sinks int
+	Groups         bool // sources and sinks are in slot sharing groups of their own
 }
 
 // countNames is the plan of all jobs: it counts names, each of which comes once.
 var countNames = dataflow.Job("count-names", func(p *dataflow.Plan, a args) error { //nolint:gochecknoglobals // as programs have it
+	read, count := []dataflow.Option{dataflow.Parallelism(a.Sources)}, []dataflow.Option{dataflow.Parallelism(a.Sinks)}
+	if a.Groups {
+		read = append(read, dataflow.InGroup(dataflow.SlotSharingGroup("read", dataflow.Resources{CPU: 0.5, TaskHeap: 100 << 20})))
+		count = append(count, dataflow.InGroup(dataflow.SlotSharingGroup("count", dataflow.Resources{CPU: 1, TaskHeap: 600 << 20, Managed: 100 << 20})))
+	}
 	if len(a.Outputs) == 0 {
-		names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, dataflow.Parallelism(a.Sources))
+		names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, read...)
 		dataflow.Print(names, func(dst, name []byte) []byte { return append(dst, name...) }, dataflow.Parallelism(a.Sources))
 	}
 	for _, output := range a.Outputs {
-		names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, dataflow.Parallelism(a.Sources))
-		counts := dataflow.Count(dataflow.KeyBy(names, dataflow.Identity[[]byte]), dataflow.Parallelism(a.Sinks))
+		names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, read...)
+		counts := dataflow.Count(dataflow.KeyBy(names, dataflow.Identity[[]byte]), count...)
 		dataflow.WriteText(counts, output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
 			return strconv.AppendInt(append(append(dst, kv.Key...), '='), kv.Value, 10)
 		}, dataflow.Parallelism(a.Sinks))
@@ -113,7 +120,7 @@ func onHDFS(paths []string) []string {
 
 // plan plans the job, as its driver does.
 func (j *job) plan() error {
-	encoded, err := json.Marshal(args{Outputs: onHDFS(j.outputs()), Sources: j.sources, Sinks: j.sinks})
+	encoded, err := json.Marshal(args{Outputs: onHDFS(j.outputs()), Sources: j.sources, Sinks: j.sinks, Groups: j.groups})
 	if err != nil {
 		return fmt.Errorf("encode arguments of %s: %w", j.id, err)
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -128,4 +129,30 @@ func (g *grants) free(slot msg.SlotOffer) {
 	if g.granted[slot.Index] == slot.Allocation {
 		delete(g.granted, slot.Index)
 	}
+}
+
+// slotsHaveTheirResources checks each task that runs: the slots of its worker have the resources of the
+// task's slot sharing group, and YARN has given the worker a container for so much memory.
+func slotsHaveTheirResources(w *watch) {
+	w.tasks = append(w.tasks, func(h *host, id ids.JobID, e ids.ExecutionAttemptID) error {
+		k := h.worker
+		at := slices.IndexFunc(w.w.jobs, func(j *job) bool { return j.id == id })
+		if at < 0 {
+			return nil
+		}
+		g := &w.w.jobs[at].graph
+		group := g.SlotGroups()[g.Vertices[e.Vertex].Group]
+		want := msg.ProfileOf(group.Resources)
+		if k.profile != want {
+			return fmt.Errorf("task %s of group %q needs a slot with %s, and runs in one with %s of worker %s", e, group.Name, want, k.profile, k.id)
+		}
+		if !want.IsDefault() {
+			w.w.facts[Grouped]++
+		}
+		slot := k.memory.Slot()
+		if int64(slot.Heap) < want.TaskHeap || int64(slot.Managed) < want.Managed || !k.uber && k.resource.MemoryMB < int64(k.memory.ContainerMB()) {
+			return fmt.Errorf("a slot of worker %s has %v in a container of %d MB, and group %q asked for %s", k.id, slot, k.resource.MemoryMB, group.Name, want)
+		}
+		return nil
+	})
 }

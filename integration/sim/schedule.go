@@ -54,6 +54,8 @@ type Schedule struct {
 	Redundant, Floor int
 	// Balance is taskmanager.load-balance.mode. "": the default.
 	Balance string
+	// Groups says that the sources and the sinks of jobs are in two slot sharing groups with resources of their own.
+	Groups bool
 	// Interval is how long delegation tokens last. 0: as long as the seed draws.
 	Interval time.Duration
 	// Faults are what goes wrong, in the order of their times.
@@ -65,13 +67,17 @@ const NoRestarts = -1
 
 // Draw draws the schedule of a seed.
 func Draw(seed uint64) Schedule {
-	return Schedule{
+	s := Schedule{
 		Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Mode: drawMode(stream(seed, "mode")),
 		Attempts: drawAttempts(stream(seed, "attempts")), Faults: drawFaults(stream(seed, "faults")),
 		Strategy: drawStrategy(stream(seed, "restart strategy")), Failover: drawFailover(stream(seed, "failover strategy")),
 		Redundant: max(stream(seed, "redundant").IntN(5)-2, 0), Floor: max(stream(seed, "floor").IntN(8)-3, 0),
 		Balance: drawBalance(stream(seed, "balance")), Uber: stream(seed, "uber").IntN(3) == 0,
 	}
+	// Other jobs of a session, and a floor, would take a part of the limit of slots. A job that has only a part of
+	// its groups' slots keeps them until slot.request.timeout. Spares have default slots, which no such job needs.
+	s.Groups = s.Mode != Session && s.Floor == 0 && s.Redundant == 0 && stream(seed, "groups").IntN(3) == 0
+	return s
 }
 
 // drawStrategy draws a restart strategy.
@@ -114,8 +120,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Balance: %q, Interval: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Balance, s.Interval, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Balance: %q, Groups: %t, Interval: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Balance, s.Groups, s.Interval, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and

@@ -71,6 +71,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"an ended application removes its staged files", stagedFilesAreRemoved},
 	{"slots are granted once", slotsAreGrantedOnce},
 	{"a full restart restarts all tasks", fullRestartsAll},
+	{"a slot has the resources that its group asked for", slotsHaveTheirResources},
 	{"YARN knows what a master wants", yarnKnowsTheDemand},
 	{"a job ends in one state", jobsEndOnce},
 	{"a FINISHED job has its outputs", finishedJobsHaveOutputs},

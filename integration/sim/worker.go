@@ -11,10 +11,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake/books"
 )
 
 // programHash stands for the program of all jobs.
@@ -29,6 +31,9 @@ type worker struct {
 	process   *engine.Process
 	master    *master // of the attempt that has started it
 	slots     int
+	profile   msg.ResourceProfile // of the slots
+	memory    memory.Worker
+	resource  records.Resource // of the container
 	hosts     []*host
 	uber      bool // it is in the container of its master
 	exit      records.ExitStatus
@@ -53,8 +58,8 @@ func (k *worker) eachLink(do func(link)) {
 }
 
 // startWorker starts a TaskExecutor in a container of a node.
-func (w *World) startWorker(n *node, id records.ContainerID, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *worker {
-	k := &worker{w: w, node: n, container: id, id: ids.ResourceID(id.String())}
+func (w *World) startWorker(n *node, c books.Container, l records.ContainerLaunchContext, exited func(records.ExitStatus, string)) *worker {
+	k := &worker{w: w, node: n, container: c.ID, resource: c.Resource, id: ids.ResourceID(c.ID.String())}
 	k.start(l.Environment, l.Tokens, func(ctx context.Context) context.Context { return ctx }, func() {
 		k.killHosts() // the NodeManager kills the process group
 		exited(k.exit, fmt.Sprint(k.fault))
@@ -91,9 +96,9 @@ func (k *worker) run(ctx context.Context, environment map[string]string, tokens 
 		return err
 	}
 	k.master = k.w.masterAt(description.AMAddress)
-	k.slots = description.Memory.Slots
+	k.slots, k.profile, k.memory = description.Memory.Slots, description.Profile, description.Memory
 	executor, err := taskexecutor.New(taskexecutor.Config{
-		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Memory.Slots, VCores: description.VCores,
+		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Memory.Slots, VCores: description.VCores, Profile: description.Profile,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
 		Tokens:   tokens,
 		Options:  taskexecutor.OptionsFrom(k.w.config),

@@ -253,7 +253,7 @@ func (n *node) run(r books.Run) {
 	if strings.Contains(strings.Join(r.Launch.Commands, " "), masterCommand) {
 		n.runs[id] = n.w.startMaster(n, id, r.Launch, exited)
 	} else {
-		n.runs[id] = n.w.startWorker(n, id, r.Launch, exited)
+		n.runs[id] = n.w.startWorker(n, r.Container, r.Launch, exited)
 	}
 }
 

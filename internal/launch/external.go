@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -23,12 +24,12 @@ const (
 // noExternal is the value of external-resources for none.
 const noExternal = "none"
 
-// externalResources reads the resources of a TaskExecutor's container besides memory and cores: the
-// amounts, without units, by the names of their types in YARN. As in Flink, a resource without a
-// type in YARN is not requested.
-func externalResources(c config.Config) (records.ResourceValues, error) {
-	invalid := func(option, text string, arguments ...any) (records.ResourceValues, error) {
-		return records.ResourceValues{}, fmt.Errorf("option %s: %w: %s", option, config.ErrInvalid, fmt.Sprintf(text, arguments...))
+// ExternalResources reads the external resources of a TaskExecutor's container with default slots, and
+// YARN's names of their types. As in Flink, a resource without a type in YARN is not requested. An error
+// wraps config.ErrInvalid.
+func ExternalResources(c config.Config) (msg.ExternalResources, map[string]string, error) {
+	invalid := func(option, text string, arguments ...any) (msg.ExternalResources, map[string]string, error) {
+		return "", nil, fmt.Errorf("option %s: %w: %s", option, config.ErrInvalid, fmt.Sprintf(text, arguments...))
 	}
 	given := c.Under(config.ExternalResource)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -36,7 +37,7 @@ func externalResources(c config.Config) (records.ResourceValues, error) {
 			return invalid(string(config.ExternalResource)+name, "want one of <resource>%s, <resource>%s", externalAmount, externalYarn)
 		}
 	}
-	amounts := make(map[string]records.ResourceAmount)
+	amounts, types := make(map[string]int64), make(map[string]string)
 	for name := range strings.SplitSeq(c.String(config.ExternalResources), ";") {
 		name = strings.TrimSpace(name)
 		inYARN := given[name+externalYarn]
@@ -46,19 +47,20 @@ func externalResources(c config.Config) (records.ResourceValues, error) {
 		option := string(config.ExternalResource) + name + externalAmount
 		amount, err := strconv.ParseInt(strings.TrimSpace(given[name+externalAmount]), 10, 64)
 		switch {
+		case strings.ContainsAny(name, "=,"):
+			return invalid(config.ExternalResources.Name(), "the name %q contains = or a comma", name)
 		case given[name+externalAmount] == "":
 			return invalid(option, "it is not set, though %s names %s", config.ExternalResources, name)
 		case err != nil || amount < 1:
 			return invalid(option, "%q is not a whole number of at least 1", given[name+externalAmount])
 		case inYARN == records.ResourceMemory || inYARN == records.ResourceVCores:
 			return invalid(string(config.ExternalResource)+name+externalYarn, "%s has its own options", inYARN)
-		}
-		if _, twice := amounts[inYARN]; twice {
+		case slices.Contains(slices.Collect(maps.Values(types)), inYARN) && types[name] == "":
 			return invalid(string(config.ExternalResource)+name+externalYarn, "another external resource is also %s", inYARN)
 		}
-		amounts[inYARN] = records.ResourceAmount{Value: amount}
+		amounts[name], types[name] = amount, inYARN
 	}
-	return records.NewResourceValues(amounts), nil
+	return msg.ExternalResourcesOf(amounts), types, nil
 }
 
 // isExternal reports whether an option of an external resource exists.
@@ -71,18 +73,31 @@ func isExternal(name string) bool {
 	return strings.Index(name, externalParam) > 0
 }
 
-// Capability returns the resources to request for a TaskExecutor's container. largest, YARN's
-// largest allocation, has the units of the further resources.
-func (p WorkerPlace) Capability(memoryMB, vcores int, largest records.Resource) records.Resource {
+// Capability returns the resources to request for a TaskExecutor's container with these external
+// resources. largest, YARN's largest allocation, has the units of the further resources. Resources that
+// are not YARN's are left out; see Unknown.
+func (p WorkerPlace) Capability(memoryMB, vcores int, external msg.ExternalResources, largest records.Resource) records.Resource {
 	r := records.Resource{MemoryMB: int64(memoryMB), VCores: vcores}
-	if p.External.IsZero() {
+	if external == "" {
 		return r
 	}
 	types := largest.Others.Map()
 	//bobbin:anyorder each resource has its own amount
-	for name, amount := range p.External.Map() {
-		amount.Units = types[name].Units
-		r = r.With(name, amount)
+	for name, amount := range external.Amounts() {
+		if inYARN := p.Types[name]; inYARN != "" {
+			r = r.With(inYARN, records.ResourceAmount{Value: amount, Units: types[inYARN].Units})
+		}
 	}
 	return r
+}
+
+// Unknown names an external resource that the options do not know, or gives "".
+func (p WorkerPlace) Unknown(external msg.ExternalResources) string {
+	amounts := external.Amounts()
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		if p.Types[name] == "" {
+			return name
+		}
+	}
+	return ""
 }

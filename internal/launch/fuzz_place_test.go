@@ -34,7 +34,7 @@ func FuzzPlaceOf(f *testing.F) {
 			return
 		}
 		largest := records.Resource{}.With(inYARN, records.ResourceAmount{Value: 1, Units: "Ki"})
-		asked := place.Capability(1, 2, largest)
+		asked := place.Capability(1, 2, place.External, largest)
 		if asked.MemoryMB != 1 || asked.VCores != 2 {
 			t.Errorf("asked for %s", asked)
 		}

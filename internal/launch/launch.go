@@ -221,10 +221,13 @@ type TaskExecutor struct {
 	AMAddress   string        // host:port of the AM's role RPC
 	Host        string        // the node's name in YARN
 	Memory      memory.Worker // of the container, or of the worker's part of it, and the number of slots
-	VCores      int
-	User        string
-	HadoopConf  []byte
-	Config      map[string]string
+	// External are the external resources of the container, and Profile is that of its slots.
+	External   msg.ExternalResources `json:",omitempty"`
+	Profile    msg.ResourceProfile
+	VCores     int
+	User       string
+	HadoopConf []byte
+	Config     map[string]string
 	// Uber is the worker's id if it runs in the AM's container, as a child of the AM. Its stdin then
 	// ends with the AM. "": it has a container of its own, whose id it has.
 	Uber ids.ResourceID `json:",omitempty"`

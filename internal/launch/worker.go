@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -17,8 +18,10 @@ type WorkerPlace struct {
 	// Constraint is the placement constraint; nil: none.
 	Constraint    records.PlacementConstraint
 	ExecutionType records.ExecutionType // "": guaranteed
-	// External has the resources besides memory and cores, by YARN's names, without units.
-	External records.ResourceValues
+	// External has the external resources of the container of a worker with default slots, by their
+	// names in external-resources. Types has YARN's name for each.
+	External msg.ExternalResources
+	Types    map[string]string
 }
 
 // PlaceOf reads the WorkerPlace from options. Options that contradict each other are an error,
@@ -32,7 +35,7 @@ func PlaceOf(c config.Config) (WorkerPlace, error) {
 		place.ExecutionType = records.ExecutionOpportunistic
 	}
 	var err error
-	if place.External, err = externalResources(c); err != nil {
+	if place.External, place.Types, err = ExternalResources(c); err != nil {
 		return place, err
 	}
 	text := c.String(config.YarnWorkerPlacement)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -59,7 +60,7 @@ func TestPlaceOf(t *testing.T) {
 				"external-resource.disk.amount": "7", "external-resource.disk.yarn.config-key": "disk", // is not in the list
 				"external-resource.gpu.param.other": "y",
 			},
-			launch.WorkerPlace{External: records.NewResourceValues(map[string]records.ResourceAmount{"yarn.io/gpu": {Value: 2}, "yarn.io/fpga": {Value: 1}})},
+			launch.WorkerPlace{External: "fpga=1,gpu=2", Types: map[string]string{"gpu": "yarn.io/gpu", "fpga": "yarn.io/fpga"}},
 			false,
 		},
 		{"nothing else", map[string]string{"external-resources": "none"}, launch.WorkerPlace{}, false},
@@ -114,7 +115,7 @@ func TestPlaceOf(t *testing.T) {
 			if errors.Is(err, config.ErrInvalid) != c.invalid {
 				t.Fatalf("error %v, want one: %t", err, c.invalid)
 			}
-			if diff := cmp.Diff(c.want, got); !c.invalid && diff != "" {
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); !c.invalid && diff != "" {
 				t.Errorf("place differs (-want +got):\n%s", diff)
 			}
 		})

@@ -26,9 +26,12 @@ type StartHost struct {
 	Certificates Certificates
 	Files        map[string]string // path of each cached file of the job, by name
 	Memory       memory.Slot       // of all slots of the job on this worker
-	LocalDirs    []string
-	LogDir       string
-	LogLevel     string // of the host's own log
+	// Resources are the external resources of each slot, by their names in external-resources. A
+	// default slot has those of the whole container, which it shares with the other slots.
+	Resources ExternalResources
+	LocalDirs []string
+	LogDir    string
+	LogLevel  string // of the host's own log
 	// Unreachable is the time after which another host is lost if its machine acknowledges
 	// nothing. 0: never.
 	Unreachable time.Duration

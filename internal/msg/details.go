@@ -85,7 +85,8 @@ type TaskExecutorDetails struct {
 	SlotsTotal    int
 	SlotsFree     int
 	Memory        memory.Worker
-	VCores        int // of the container
+	VCores        int               // of the container
+	External      ExternalResources // of the container
 	Hardware      Hardware
 	LastHeartbeat time.Time
 }

@@ -15,6 +15,7 @@ import (
 type RegisterAtJobMaster struct {
 	Resource ids.ResourceID
 	Host     string
+	Profile  ResourceProfile // of the worker's slots
 }
 
 // RegisteredAtJobMaster says that the JobMaster has registered a TaskExecutor. It holds

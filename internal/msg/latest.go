@@ -7,10 +7,13 @@ package msg
 // that follows it, or the ResourceManager would grant slots on a node that the job has just
 // blocked. A job sends few of them.
 func Latest(m Message) string {
-	switch m.(type) {
-	case Heartbeat, SlotReport, UpdateTokens, SetMemory, TasksProgress,
-		DeclareRequirements, NotEnoughResources, AllNodesBlocked:
+	switch m := m.(type) {
+	case Heartbeat, SlotReport, UpdateTokens, SetMemory, TasksProgress, AllNodesBlocked:
 		return Kind(m)
+	case DeclareRequirements:
+		return Kind(m) + m.Profile.key()
+	case NotEnoughResources:
+		return Kind(m) + m.Profile.key()
 	default:
 		return ""
 	}

@@ -20,8 +20,9 @@ type RegisterTaskExecutor struct {
 	Host            string // the node's name in YARN
 	PID             int    // for users, in logs and REST
 	Slots           []SlotStatus
-	Memory          memory.Worker // the division of the container
-	VCores          int           // of the container
+	Profile         ResourceProfile // of the slots
+	Memory          memory.Worker   // the division of the container
+	VCores          int             // of the container
 	Hardware        Hardware
 }
 
@@ -78,6 +79,7 @@ type RequestSlots struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
 	Program   Program
+	Profile   ResourceProfile // of the slots, which is that of all slots of the worker
 	// Memory is the share of the container's memory that comes with each slot.
 	Memory memory.Slot
 }
@@ -130,14 +132,15 @@ type RegisterJobMaster struct {
 // JobMasterRegistered says that the ResourceManager has registered a JobMaster.
 type JobMasterRegistered struct{ ResourceManager ids.ResourceManagerID }
 
-// DeclareRequirements is the total number of slots that a job needs now. It replaces the
-// last one. 0 gives all slots back.
+// DeclareRequirements is the total number of slots of one profile that a job needs now. It
+// replaces the last one of this profile. 0 gives all these slots back.
 type DeclareRequirements struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
+	Profile   ResourceProfile
 	Slots     int
-	// Least is the number of slots with which some part of the job can run; other parts
-	// then use the same slots. 0: the job needs all slots at once.
+	// Least is the number of slots with which some part of the job that needs slots of this
+	// profile can run; other parts then use the same slots. 0: the job needs all slots at once.
 	Least int
 }
 
@@ -146,8 +149,9 @@ type DeclareRequirements struct {
 // workers have fewer slots for the job than Least. It is sent once, and again after each
 // BlockNodes or DeclareRequirements of the job while this lasts.
 type NotEnoughResources struct {
-	Job    ids.JobID
-	Reason string
+	Job     ids.JobID
+	Profile ResourceProfile // of the slots
+	Reason  string
 	// NodesBlocked is true if the job had blocked nodes. Their slots did not count.
 	NodesBlocked bool
 }

@@ -19,6 +19,9 @@ type Config struct {
 	Slots    int
 	Memory   memory.Worker // of the container; Process 0: nothing limits it
 	VCores   int
+	// External are the external resources of the container, and Profile is that of its slots.
+	External msg.ExternalResources
+	Profile  msg.ResourceProfile
 	// Hardware describes the machine, for users.
 	Hardware msg.Hardware
 	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized with the
@@ -53,6 +56,15 @@ func OptionsFrom(c config.Config) Options {
 		RegistrationTimeout: c.Duration(config.TaskManagerRegistrationTimeout),
 		SlotTimeout:         c.Duration(config.TaskManagerSlotTimeout),
 	}
+}
+
+// resources are the external resources of each slot. A default slot shares those of the container with
+// the other slots, as in Flink.
+func (c Config) resources() msg.ExternalResources {
+	if c.Profile.IsDefault() {
+		return c.External
+	}
+	return c.Profile.External
 }
 
 // Validate reports everything that is wrong with a Config.

@@ -35,6 +35,9 @@ func (c *core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
 	if c.ending != nil {
 		return "worker ends: " + c.ending.Cause
 	}
+	if m.Profile != c.config.Profile {
+		return fmt.Sprintf("its slots have %s, and not %s", c.config.Profile, m.Profile)
+	}
 	if offer.Index < 0 || offer.Index >= len(c.slots.slots) {
 		return fmt.Sprintf("slot %d does not exist: the worker has %d slots", offer.Index, len(c.slots.slots))
 	}

@@ -49,14 +49,14 @@ func (c *core) linkOpened(id linkID) {
 	l.state = linkRegistering
 	c.allow(timer{Kind: timerAdmission, Link: id}, admissionTimeout)
 	if l.job != "" {
-		c.emit(sendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node}})
+		c.emit(sendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node, Profile: c.config.Profile}})
 		return
 	}
 	c.untold = false
 	c.emit(sendRole{id, msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Resource:        c.config.Resource, Host: c.config.Node, PID: c.config.PID,
-		Slots: c.slots.report(), Memory: c.config.Memory, VCores: c.config.VCores, Hardware: c.config.Hardware,
+		Slots: c.slots.report(), Profile: c.config.Profile, Memory: c.config.Memory, VCores: c.config.VCores, Hardware: c.config.Hardware,
 	}})
 }
 

@@ -162,7 +162,7 @@ func (s *shell) instructHost(ctx context.Context, e instructHost) {
 	m := s.env.Instructions
 	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.config.Resource, e.Tokens
 	m.Files = e.Files
-	m.Memory, m.HeartbeatTimeout = e.Memory, e.HeartbeatTimeout
+	m.Memory, m.Resources, m.HeartbeatTimeout = e.Memory, s.config.resources(), e.HeartbeatTimeout
 	if s.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID, sched.Now(ctx))
 		if err != nil {

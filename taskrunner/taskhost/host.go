@@ -247,6 +247,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			parallelism: h.compiled.Graph.Vertices[d.Execution.Vertex].Parallelism,
 			job:         h.start.Job.ID,
 			memory:      int64(d.MemoryMB) << 20,
+			resources:   h.start.Resources.Amounts(),
 			files:       &countedFiles{FileSystem: h.open.Files},
 			cached:      h.start.Files,
 			stdout:      h.stdout,

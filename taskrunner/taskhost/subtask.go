@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
@@ -23,6 +24,7 @@ type subtask struct {
 	parallelism int
 	job         ids.JobID
 	memory      int64
+	resources   map[string]int64
 	files       *countedFiles
 	cached      operator.CachedFiles
 	stdout      io.Writer
@@ -61,6 +63,7 @@ func (s *subtask) Outputs() int                       { return len(s.outputs) }
 func (s *subtask) FileSystem() filesystem.FileSystem  { return s.files }
 func (s *subtask) Stdout() io.Writer                  { return s.stdout }
 func (s *subtask) Memory() int64                      { return s.memory }
+func (s *subtask) Resources() map[string]int64        { return maps.Clone(s.resources) }
 
 // CachedFile returns the path of the worker's copy.
 func (s *subtask) CachedFile(name string) (string, error) { return s.cached.Path(name) }

@@ -37,22 +37,24 @@ func (p *Pool) lacks(r, at int) int {
 	return 0
 }
 
-// next is the usable slot for the next shared slot of a region that has taken some already.
-func (p *Pool) next(taken int) *slot {
+// next is the usable slot for the next shared slot of a region that has taken some of this kind already.
+func (p *Pool) next(of *stock) *slot {
 	if p.tasks == nil {
-		return p.usable[taken]
+		return of.usable[len(of.taken)]
 	}
-	if p.loads == nil {
-		p.loads = newLoads(p.usable)
+	if of.loads == nil {
+		of.loads = newLoads(of.usable)
 	}
-	return p.loads.take()
+	return of.loads.take()
 }
 
 // load counts the tasks of a region that now run in a slot of a worker.
 func (p *Pool) load(w *worker, r, at int) {
 	if p.tasks != nil {
 		w.tasks += p.tasks[r][at]
-		p.loads.changed(w)
+		for k := range p.kinds {
+			p.kinds[k].loads.changed(w)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func TestTheFullestSlotsGoToTheWorkersWithFewTasks(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0, 1, 2, 3})
 	p.Balance([][]int{{3, 3, 1, 1}})
-	offers(t, p, Slot{"a", "w1"}, Slot{"b", "w1"}, Slot{"c", "w2"}, Slot{"d", "w2"})
+	offers(t, p, Slot{"a", "w1", 0}, Slot{"b", "w1", 0}, Slot{"c", "w2", 0}, Slot{"d", "w2", 0})
 	expectStarted(t, p, 0)
 	expectAt(t, p, "a", "c", "b", "d")
 }
@@ -40,11 +40,11 @@ func TestTheFullestSlotsGoToTheWorkersWithFewTasks(t *testing.T) {
 // already has its slot.
 func TestTasksInSlotsThatRunCountFirst(t *testing.T) {
 	t.Parallel()
-	p := New([][]int{{0}, {2}, {0, 1}, {3}}, start)
+	p := New([][]int{{0}, {2}, {0, 1}, {3}}, make([]int, 4), start)
 	p.Balance([][]int{{1}, {1}, {1, 2}, {1}})
 	p.SetReady("w1", true)
 	p.SetReady("w2", true)
-	offers(t, p, Slot{"a", "w1"}, Slot{"b", "w1"}, Slot{"c", "w2"}, Slot{"d", "w2"})
+	offers(t, p, Slot{"a", "w1", 0}, Slot{"b", "w1", 0}, Slot{"c", "w2", 0}, Slot{"d", "w2", 0})
 	for r := range 3 { // the last one waits for its input
 		p.Wait(r)
 	}
@@ -57,7 +57,7 @@ func TestEndedTasksCountNoMore(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{1}, []int{2})
 	p.Balance([][]int{{9}, {2}, {1}})
-	offers(t, p, Slot{"a", "w1"}, Slot{"b", "w2"}, Slot{"c", "w2"})
+	offers(t, p, Slot{"a", "w1", 0}, Slot{"b", "w2", 0}, Slot{"c", "w2", 0})
 	expectStarted(t, p, 0, 1, 2)
 	expectAt(t, p, "a", "b", "c")
 	p.Release(0)
@@ -75,11 +75,11 @@ func BenchmarkALargeRegionStartsBalanced(b *testing.B) {
 		shared[i], tasks[i] = i, 1+i%3
 	}
 	for b.Loop() {
-		p := New([][]int{shared}, start)
+		p := New([][]int{shared}, make([]int, len(shared)), start)
 		p.Balance([][]int{tasks})
 		for i := range shared {
 			w := ids.ResourceID(fmt.Sprintf("w%d", i/each))
-			offers(b, p, Slot{ids.AllocationID(fmt.Sprint(i)), w})
+			offers(b, p, Slot{ids.AllocationID(fmt.Sprint(i)), w, 0})
 			p.SetReady(w, true)
 		}
 		p.Wait(0)

@@ -21,12 +21,13 @@ type model struct {
 	pool     *Pool
 	now      time.Time
 	regions  [][]int
+	kinds    []int // of each shared slot
 	state    []state
 	held     map[ids.AllocationID]ids.ResourceID
 	runs     []map[int]ids.AllocationID // slots of each running region by shared slot, also those of lost workers
 	ready    map[ids.ResourceID]bool
 	tasks    [][]int // of each region in each of its shared slots; nil: the pool does not balance them
-	required int     // the last value
+	required []int   // the last value of each kind
 	came     time.Time
 }
 
@@ -84,7 +85,14 @@ func newModel(t *rapid.T) *model {
 		}
 		regions = append(regions, members)
 	}
-	pool := New(regions, start)
+	kinds, required := make([]int, n), make([]int, 2)
+	for i := range kinds { // some slots are of each kind, unless there is only one slot
+		if kinds[i] = i % 2; i > 1 {
+			kinds[i] = rapid.IntRange(0, 1).Draw(t, "kind")
+		}
+		required[kinds[i]]++
+	}
+	pool := New(regions, kinds, start)
 	var tasks [][]int
 	if rapid.Bool().Draw(t, "balanced") {
 		for _, shared := range regions {
@@ -93,7 +101,7 @@ func newModel(t *rapid.T) *model {
 		pool.Balance(tasks)
 	}
 	return &model{
-		pool: pool, tasks: tasks, now: start, came: start, regions: regions, required: n,
+		pool: pool, tasks: tasks, now: start, came: start, regions: regions, kinds: kinds, required: required[:min(n, 2)],
 		state: make([]state, len(regions)), runs: make([]map[int]ids.AllocationID, len(regions)),
 		held: make(map[ids.AllocationID]ids.ResourceID), ready: make(map[ids.ResourceID]bool),
 	}
@@ -143,12 +151,26 @@ func (m *model) free() map[ids.AllocationID]bool {
 	return free
 }
 
+// kind gives the kind of a slot, which its allocation tells.
+func (m *model) kind(a ids.AllocationID) int { return int(a[1]-'0') % len(m.required) }
+
+// heldOf counts the slots of a kind.
+func (m *model) heldOf(kind int) (n int) {
+	for a := range m.held {
+		if m.kind(a) == kind {
+			n++
+		}
+	}
+	return n
+}
+
 func (m *model) offer(t *rapid.T) {
 	a := ids.AllocationID(fmt.Sprint("a", rapid.IntRange(0, 9).Draw(t, "allocation")))
+	kind := m.kind(a)
 	worker := m.worker(t)
 	owner, known := m.held[a]
-	want := known && owner == worker || !known && len(m.held) < m.required
-	if got := m.pool.Offer(Slot{a, worker}, m.now); got != want {
+	want := known && owner == worker || !known && m.heldOf(kind) < m.required[kind]
+	if got := m.pool.Offer(Slot{a, worker, kind}, m.now); got != want {
 		t.Fatalf("offer %s of %s: got %t, want %t", a, worker, got, want)
 	}
 	if want && !known {
@@ -199,7 +221,7 @@ func (m *model) balances(t *rapid.T, r int, offered []Slot, loads map[ids.Resour
 		var best *Slot
 		for n := range offered {
 			s := &offered[n]
-			if free[s.Allocation] && !chosen[s.Allocation] && m.ready[s.Resource] && (best == nil || loads[s.Resource] < loads[best.Resource]) {
+			if free[s.Allocation] && !chosen[s.Allocation] && s.Kind == m.kinds[m.regions[r][at]] && m.ready[s.Resource] && (best == nil || loads[s.Resource] < loads[best.Resource]) {
 				best = s
 			}
 		}
@@ -214,10 +236,10 @@ func (m *model) balances(t *rapid.T, r int, offered []Slot, loads map[ids.Resour
 
 // assign expects that each waiting region in turn starts if the ready slots suffice.
 func (m *model) assign(t *rapid.T) {
-	standing, left := m.standing(), 0
+	standing, left := m.standing(), make([]int, 2)
 	for a := range m.free() {
 		if m.ready[m.held[a]] {
-			left++
+			left[m.kind(a)]++
 		}
 	}
 	taken := make(map[int]bool) // shared slots that get one now
@@ -226,17 +248,18 @@ func (m *model) assign(t *rapid.T) {
 		if m.state[r] != waits {
 			continue
 		}
-		lacks, can := 0, true
+		lacks, can := make([]int, 2), true
 		for _, i := range shared {
 			a, stands := standing[i]
 			if !stands && !taken[i] {
-				lacks++
+				lacks[m.kinds[i]]++
 			}
 			can = can && (!stands || m.ready[m.held[a]])
 		}
-		if can && lacks <= left {
+		if can && lacks[0] <= left[0] && lacks[1] <= left[1] {
 			want = append(want, r)
-			left -= lacks
+			left[0] -= lacks[0]
+			left[1] -= lacks[1]
 			for _, i := range shared {
 				taken[i] = true
 			}
@@ -259,6 +282,9 @@ func (m *model) assign(t *rapid.T) {
 			}
 			if owner, there := m.held[slot.Allocation]; !there || owner != slot.Resource || !m.ready[owner] {
 				t.Fatalf("region %d starts in slot %v, which is not there or has no host", r, slot)
+			}
+			if m.kind(slot.Allocation) != m.kinds[i] {
+				t.Fatalf("shared slot %d of kind %d is %v", i, m.kinds[i], slot)
 			}
 			m.runs[r][i] = slot.Allocation
 		}
@@ -288,7 +314,10 @@ func (m *model) reopen(t *rapid.T) {
 	for r := range m.regions {
 		m.state[r], m.runs[r] = resting, nil
 	}
-	m.required = len(m.pool.shared)
+	clear(m.required)
+	for _, kind := range m.kinds {
+		m.required[kind]++
+	}
 }
 
 func (m *model) loseWorker(t *rapid.T) {
@@ -323,8 +352,16 @@ func (m *model) hostChanges(t *rapid.T) {
 func (m *model) giveUp(t *rapid.T) {
 	free := m.free()
 	freed := m.pool.GiveUp(m.now, idleTimeout)
-	if spare := max(len(m.held)-m.required, 0); len(freed) > spare {
-		t.Fatalf("%d slots are given up, %d are to spare", len(freed), spare)
+	for kind, required := range m.required {
+		given := 0
+		for _, s := range freed {
+			if m.kind(s.Allocation) == kind {
+				given++
+			}
+		}
+		if spare := max(m.heldOf(kind)-required, 0); given > spare {
+			t.Fatalf("%d slots of kind %d are given up, %d are to spare", given, kind, spare)
+		}
 	}
 	for _, s := range freed {
 		if !free[s.Allocation] {
@@ -338,31 +375,44 @@ func (m *model) giveUp(t *rapid.T) {
 }
 
 func (m *model) check(t *rapid.T) {
-	needed, smallest := make(map[int]bool), 0
+	needed, want, some, open := make(map[int]bool), make([]Demand, len(m.required)), false, 0
 	for r, shared := range m.regions {
 		if m.state[r] == finished {
 			continue
 		}
+		open++
+		needs := make([]int, len(want))
 		for _, i := range shared {
 			needed[i] = true
+			needs[m.kinds[i]]++
 		}
-		if smallest == 0 || len(shared) < smallest {
-			smallest = len(shared)
+		enough := true
+		for kind, n := range needs {
+			if least := &want[kind].Least; n > 0 && (*least == 0 || n < *least) {
+				*least = n
+			}
+			enough = enough && n <= m.heldOf(kind)
 		}
+		some = some || enough
 	}
-	if got := m.pool.Required(); got != len(needed) || got > m.required {
-		t.Fatalf("%d slots are required, want %d, and before that it was %d", got, len(needed), m.required)
+	for i := range needed {
+		want[m.kinds[i]].Required++
 	}
-	m.required = len(needed)
-	if got := m.pool.Least(); got != smallest {
-		t.Fatalf("%d slots are enough for a region, want %d", got, smallest)
+	surplus := false
+	for kind := range want {
+		want[kind].Held = m.heldOf(kind)
+		if got := m.pool.Demand(kind); got != want[kind] || got.Required > m.required[kind] {
+			t.Fatalf("kind %d: %+v, want %+v, and before that %d were required", kind, got, want[kind], m.required[kind])
+		}
+		m.required[kind] = want[kind].Required
+		surplus = surplus || want[kind].Held > want[kind].Required
 	}
 	got := make(map[ids.AllocationID]ids.ResourceID)
 	for _, s := range m.pool.Slots() {
 		got[s.Allocation] = s.Resource
 	}
-	if diff := cmp.Diff(m.held, got); diff != "" || m.pool.Held() != len(m.held) {
-		t.Fatalf("pool holds %d; slots differ (-model +pool):\n%s", m.pool.Held(), diff)
+	if diff := cmp.Diff(m.held, got); diff != "" || m.pool.Total().Held != len(m.held) {
+		t.Fatalf("pool holds %d; slots differ (-model +pool):\n%s", m.pool.Total().Held, diff)
 	}
 	standing := m.standing()
 	for i := range needed {
@@ -371,11 +421,10 @@ func (m *model) check(t *rapid.T) {
 			t.Fatalf("shared slot %d is %v (%t), want %q", i, slot, runs, want)
 		}
 	}
-	if since, idle := m.pool.IdleSince(); idle != (len(m.held) > m.required) || since.After(m.now) {
-		t.Fatalf("idle since %s (%t) at %s with %d of %d slots", since, idle, m.now, len(m.held), m.required)
+	if since, idle := m.pool.IdleSince(); idle != surplus || since.After(m.now) {
+		t.Fatalf("idle since %s (%t) at %s with %v", since, idle, m.now, want)
 	}
-	if since, starved := m.pool.StarvedSince(); starved != (len(m.held) < smallest) || starved && (since.Before(m.came) || since.After(m.now)) {
-		t.Fatalf("no slot circulates since %s (%t) at %s: %d slots, the smallest region needs %d, the last one came at %s",
-			since, starved, m.now, len(m.held), smallest, m.came)
+	if since, starved := m.pool.StarvedSince(); starved != (open > 0 && !some) || starved && (since.Before(m.came) || since.After(m.now)) {
+		t.Fatalf("no slot circulates since %s (%t) at %s: %v, the last one came at %s", since, starved, m.now, want, m.came)
 	}
 }

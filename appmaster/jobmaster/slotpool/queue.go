@@ -71,9 +71,10 @@ func (p *Pool) dropIfUnknown(resource ids.ResourceID) {
 
 // vacate makes a held slot free.
 func (p *Pool) vacate(s *slot) {
-	p.free.add(s)
+	stock := &p.kinds[s.Kind]
+	stock.free.add(s)
 	if s.worker.ready {
-		p.usable.add(s)
+		stock.usable.add(s)
 	}
 }
 
@@ -81,6 +82,8 @@ func (p *Pool) vacate(s *slot) {
 func (p *Pool) drop(s *slot) {
 	delete(p.held, s.Allocation)
 	p.slots.remove(s)
-	p.free.remove(s)
-	p.usable.remove(s)
+	stock := &p.kinds[s.Kind]
+	stock.Held--
+	stock.free.remove(s)
+	stock.usable.remove(s)
 }

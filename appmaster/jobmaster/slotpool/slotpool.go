@@ -7,6 +7,9 @@
 // afterwards any other region may use it. So a job whose regions do not depend on each other needs
 // slots only for its largest region.
 //
+// Slots have kinds: the resource profiles of the job's slot sharing groups. A worker's slot stands only
+// for shared slots of its kind.
+//
 // A region holds no slot while it waits for another one. So two regions never wait for each other,
 // and a waiting region keeps no slot from a region that could run in it.
 //
@@ -14,6 +17,7 @@
 package slotpool
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,6 +28,7 @@ import (
 type Slot struct {
 	Allocation ids.AllocationID
 	Resource   ids.ResourceID
+	Kind       int
 }
 
 // Pool holds the slots of one job. Make it with New.
@@ -37,26 +42,48 @@ type Pool struct {
 	held     map[ids.AllocationID]*slot
 	workers  map[ids.ResourceID]*worker
 	slots    queue // the held slots
-	free     queue // slots in which no region runs
-	usable   queue // free slots of ready workers
 	sequence int   // of the last slot
 
 	tasks [][]int // of each region in each of its shared slots; nil: see Balance
-	loads *loads  // while Assign balances tasks
 
-	needed  int         // shared slots of regions that have not finished
-	surplus []time.Time // since when each slot beyond needed is idle, the oldest first
-	bySize  []int       // regions by their number of shared slots; finished ones are removed from the front
-	starved time.Time   // since when the held slots are too few for any region; zero: some region can run
+	kinds   []stock
+	shapes  []shape
+	starved time.Time // since when the held slots are too few for any region; zero: some region can run
+}
+
+// stock is the slots of one kind.
+type stock struct {
+	Demand
+	free    queue       // slots in which no region runs
+	usable  queue       // free slots of ready workers
+	surplus []time.Time // since when each slot beyond Required is idle, the oldest first
+	left    int         // scratch of fits
+	taken   []*slot     // scratch of start
+	loads   *loads      // while Assign balances tasks
+}
+
+// Demand is how many slots of a kind the job has and needs.
+type Demand struct {
+	Held     int
+	Required int // by all unfinished regions together. The job declares it to the ResourceManager
+	Least    int // by an unfinished region that needs slots of this kind; 0: there is none
+}
+
+// shape is the regions that need the same number of slots of each kind.
+type shape struct {
+	needs []int // of each kind
+	open  int   // its regions that have not finished
 }
 
 type region struct {
+	shape    int
 	shared   []int   // its shared slots, ascending
 	slots    []*slot // the slots that it runs in, in the same order; nil while it does not run
 	finished bool
 }
 
 type sharedSlot struct {
+	kind int
 	slot *slot // nil while no region runs in it
 	open int   // its regions that have not finished
 }
@@ -77,17 +104,30 @@ type slot struct {
 }
 
 // New makes a pool without slots. regions lists the shared slots of each region, numbered from 0
-// without a gap. Regions are in topological order and are served in this order. No region waits
-// yet.
-func New(regions [][]int, now time.Time) *Pool {
-	p := &Pool{regions: make([]region, len(regions)), held: make(map[ids.AllocationID]*slot), workers: make(map[ids.ResourceID]*worker)}
+// without a gap, and kinds the kind of each shared slot, also from 0 without a gap. Regions are in
+// topological order and are served in this order. No region waits yet.
+func New(regions [][]int, kinds []int, now time.Time) *Pool {
+	p := &Pool{
+		regions: make([]region, len(regions)), shared: make([]sharedSlot, len(kinds)), kinds: make([]stock, slices.Max(kinds)+1),
+		held: make(map[ids.AllocationID]*slot), workers: make(map[ids.ResourceID]*worker),
+	}
+	for i, kind := range kinds {
+		p.shared[i].kind = kind
+	}
+	known := make(map[string]int) // shapes
 	for r, shared := range regions {
-		p.regions[r].shared = shared
+		needs := make([]int, len(p.kinds))
 		for _, i := range shared {
-			for i >= len(p.shared) {
-				p.shared = append(p.shared, sharedSlot{})
-			}
+			needs[kinds[i]]++
 		}
+		key := fmt.Sprint(needs)
+		at, is := known[key]
+		if !is {
+			at = len(p.shapes)
+			known[key] = at
+			p.shapes = append(p.shapes, shape{needs: needs})
+		}
+		p.regions[r] = region{shape: at, shared: shared}
 	}
 	p.open(now)
 	return p
@@ -95,19 +135,24 @@ func New(regions [][]int, now time.Time) *Pool {
 
 // open makes all regions unfinished. None runs.
 func (p *Pool) open(now time.Time) {
-	p.needed, p.bySize = len(p.shared), nil
+	for k := range p.kinds {
+		p.kinds[k].Required = 0
+	}
 	for i := range p.shared {
 		p.shared[i].open = 0
+		p.kinds[p.shared[i].kind].Required++
+	}
+	for i := range p.shapes {
+		p.shapes[i].open = 0
 	}
 	for r := range p.regions {
 		p.regions[r].finished = false
-		p.bySize = append(p.bySize, r)
+		p.shapes[p.regions[r].shape].open++
 		for _, i := range p.regions[r].shared {
 			p.shared[i].open++
 			p.overlaps = p.overlaps || p.shared[i].open > 1
 		}
 	}
-	slices.SortStableFunc(p.bySize, func(a, b int) int { return len(p.regions[a].shared) - len(p.regions[b].shared) })
 	p.watch(now)
 }
 
@@ -121,21 +166,30 @@ func (p *Pool) Reopen(now time.Time) {
 	p.open(now)
 }
 
-// Required is the number of slots that all unfinished regions need. The job declares it to the
-// ResourceManager.
-func (p *Pool) Required() int { return p.needed }
+// Kinds is the number of kinds.
+func (p *Pool) Kinds() int { return len(p.kinds) }
 
-// Least is the number of slots with which the smallest unfinished region can run; 0 when all
-// regions have finished.
-func (p *Pool) Least() int {
-	if len(p.bySize) == 0 {
-		return 0
+// Demand gives how many slots of a kind the job has and needs.
+func (p *Pool) Demand(kind int) Demand { return p.kinds[kind].Demand }
+
+// Total sums the Demand of all kinds, but its Least is that of the region that needs the fewest slots.
+func (p *Pool) Total() Demand {
+	var total Demand
+	for k := range p.kinds {
+		total.Held += p.kinds[k].Held
+		total.Required += p.kinds[k].Required
 	}
-	return len(p.regions[p.bySize[0]].shared)
+	for _, s := range p.shapes {
+		sum := 0
+		for _, n := range s.needs {
+			sum += n
+		}
+		if s.open > 0 && (total.Least == 0 || sum < total.Least) {
+			total.Least = sum
+		}
+	}
+	return total
 }
-
-// Held is the number of slots that the job has.
-func (p *Pool) Held() int { return len(p.slots) }
 
 // Slots gives the slots that the job has, in the order in which they were offered.
 func (p *Pool) Slots() []Slot { return p.slots.list() }
@@ -154,12 +208,14 @@ func (p *Pool) Offer(offered Slot, now time.Time) bool {
 	if s := p.held[offered.Allocation]; s != nil {
 		return s.Slot == offered
 	}
-	if len(p.slots) >= p.needed {
+	stock := &p.kinds[offered.Kind]
+	if stock.Held >= stock.Required {
 		return false
 	}
 	p.sequence++
 	s := &slot{Slot: offered, worker: p.worker(offered.Resource), sequence: p.sequence}
 	p.held[offered.Allocation] = s
+	stock.Held++
 	p.slots.add(s)
 	s.worker.slots.add(s)
 	p.vacate(s)
@@ -199,9 +255,9 @@ func (p *Pool) SetReady(resource ids.ResourceID, ready bool) {
 		switch {
 		case s.users > 0:
 		case ready:
-			p.usable.add(s)
+			p.kinds[s.Kind].usable.add(s)
 		default:
-			p.usable.remove(s)
+			p.kinds[s.Kind].usable.remove(s)
 		}
 	}
 	p.dropIfUnknown(resource)
@@ -213,11 +269,15 @@ func (p *Pool) Assign() []int {
 	if !p.starved.IsZero() {
 		return nil
 	}
-	defer func() { p.loads = nil }()
+	defer func() {
+		for k := range p.kinds {
+			p.kinds[k].loads = nil
+		}
+	}()
 	var started []int
 	kept := p.waiting[:0]
 	for i, r := range p.waiting {
-		if len(p.usable) == 0 && !p.overlaps { // no other region can start
+		if !p.overlaps && !p.someUsable() { // no other region can start
 			if len(kept) == 0 {
 				p.waiting = p.waiting[i:]
 				return started
@@ -236,17 +296,34 @@ func (p *Pool) Assign() []int {
 	return started
 }
 
+// someUsable tells whether any free slot of a ready worker is left.
+func (p *Pool) someUsable() bool {
+	for k := range p.kinds {
+		if len(p.kinds[k].usable) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // fits tells whether the usable slots are enough for a region. Other slots of the region may already
 // run other regions; their workers must be ready, too.
 func (p *Pool) fits(r int) bool {
-	shared, usable := p.regions[r].shared, len(p.usable)
-	if !p.overlaps {
-		return len(shared) <= usable
+	region := &p.regions[r]
+	for k, n := range p.shapes[region.shape].needs {
+		stock := &p.kinds[k]
+		if stock.left = len(stock.usable); !p.overlaps && n > stock.left {
+			return false
+		}
 	}
-	for _, i := range shared {
+	if !p.overlaps {
+		return true
+	}
+	for _, i := range region.shared {
 		switch s := p.shared[i].slot; {
 		case s == nil:
-			if usable--; usable < 0 {
+			stock := &p.kinds[p.shared[i].kind]
+			if stock.left--; stock.left < 0 {
 				return false
 			}
 		case !s.worker.ready:
@@ -261,7 +338,6 @@ func (p *Pool) start(r int) {
 	region := &p.regions[r]
 	region.slots = make([]*slot, len(region.shared))
 	order := p.order(r)
-	var taken []*slot
 	for n := range region.shared {
 		at := n
 		if order != nil {
@@ -270,16 +346,21 @@ func (p *Pool) start(r int) {
 		i := region.shared[at]
 		s := p.shared[i].slot
 		if s == nil {
-			s = p.next(len(taken))
-			taken = append(taken, s)
+			stock := &p.kinds[p.shared[i].kind]
+			s = p.next(stock)
+			stock.taken = append(stock.taken, s)
 			s.shared, p.shared[i].slot = i, s
 		}
 		s.users++
 		region.slots[at] = s
 		p.load(s.worker, r, at)
 	}
-	p.usable.removeUsed(taken)
-	p.free.removeUsed(taken)
+	for k := range p.kinds {
+		stock := &p.kinds[k]
+		stock.usable.removeUsed(stock.taken)
+		stock.free.removeUsed(stock.taken)
+		stock.taken = stock.taken[:0]
+	}
 }
 
 // Release frees the slots of a region that has not finished but runs no task any more. False means
@@ -308,9 +389,10 @@ func (p *Pool) Release(r int) bool {
 func (p *Pool) Finish(r int, now time.Time) {
 	p.Release(r)
 	p.regions[r].finished = true
+	p.shapes[p.regions[r].shape].open--
 	for _, i := range p.regions[r].shared {
 		if p.shared[i].open--; p.shared[i].open == 0 {
-			p.needed--
+			p.kinds[p.shared[i].kind].Required--
 		}
 	}
 	p.watch(now)
@@ -342,40 +424,62 @@ func (p *Pool) RemoveWorker(resource ids.ResourceID, now time.Time) []Slot {
 func (p *Pool) StarvedSince() (time.Time, bool) { return p.starved, !p.starved.IsZero() }
 
 // IdleSince gives the earliest time since which the job has a slot that no region needs.
-func (p *Pool) IdleSince() (time.Time, bool) {
-	if len(p.surplus) == 0 {
-		return time.Time{}, false
+func (p *Pool) IdleSince() (earliest time.Time, idle bool) {
+	for k := range p.kinds {
+		if surplus := p.kinds[k].surplus; len(surplus) > 0 && (!idle || surplus[0].Before(earliest)) {
+			earliest, idle = surplus[0], true
+		}
 	}
-	return p.surplus[0], true
+	return earliest, idle
 }
 
 // GiveUp removes the slots that were idle for the timeout or longer, and returns them, so that the
 // caller can give them back to their workers.
 func (p *Pool) GiveUp(now time.Time, timeout time.Duration) []Slot {
 	var freed []Slot
-	for len(p.surplus) > 0 && now.Sub(p.surplus[0]) >= timeout {
-		s := p.free[len(p.free)-1] // Assign takes the first ones
-		p.surplus = p.surplus[1:]
-		p.drop(s)
-		s.worker.slots.remove(s)
-		p.dropIfUnknown(s.Resource)
-		freed = append(freed, s.Slot)
+	for k := range p.kinds {
+		stock := &p.kinds[k]
+		for len(stock.surplus) > 0 && now.Sub(stock.surplus[0]) >= timeout {
+			s := stock.free[len(stock.free)-1] // Assign takes the first ones
+			stock.surplus = stock.surplus[1:]
+			p.drop(s)
+			s.worker.slots.remove(s)
+			p.dropIfUnknown(s.Resource)
+			freed = append(freed, s.Slot)
+		}
 	}
 	return freed
 }
 
-// watch updates since when slots are idle or too few.
+// watch updates how many slots are needed at least, and since when slots are idle or too few.
 func (p *Pool) watch(now time.Time) {
-	idle := max(len(p.slots)-p.needed, 0)
-	p.surplus = p.surplus[:min(idle, len(p.surplus))]
-	for len(p.surplus) < idle {
-		p.surplus = append(p.surplus, now)
+	for k := range p.kinds {
+		stock := &p.kinds[k]
+		idle := max(stock.Held-stock.Required, 0)
+		stock.surplus = stock.surplus[:min(idle, len(stock.surplus))]
+		for len(stock.surplus) < idle {
+			stock.surplus = append(stock.surplus, now)
+		}
+		stock.Least = 0
 	}
-	for len(p.bySize) > 0 && p.regions[p.bySize[0]].finished {
-		p.bySize = p.bySize[1:]
+	some, done := false, true
+	for _, s := range p.shapes {
+		if s.open == 0 {
+			continue
+		}
+		done = false
+		enough := true
+		for k, n := range s.needs {
+			stock := &p.kinds[k]
+			if n > 0 && (stock.Least == 0 || n < stock.Least) {
+				stock.Least = n
+			}
+			enough = enough && n <= stock.Held
+		}
+		some = some || enough
 	}
 	switch {
-	case len(p.slots) >= p.Least():
+	case some || done:
 		p.starved = time.Time{}
 	case p.starved.IsZero():
 		p.starved = now

@@ -1,6 +1,7 @@
 package slotpool
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +15,11 @@ func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.
 
 // waiting makes a pool whose regions all wait, and for which two workers are ready.
 func waiting(regions ...[]int) *Pool {
-	p := New(regions, start)
+	last := 0
+	for _, shared := range regions {
+		last = max(last, slices.Max(shared))
+	}
+	p := New(regions, make([]int, last+1), start)
 	for r := range regions {
 		p.Wait(r)
 	}
@@ -33,7 +38,7 @@ func expectStarted(t *testing.T, p *Pool, want ...int) {
 func TestSlotsAreTakenInTheOrderOfTheirOffers(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0, 1})
-	a, b, c := Slot{"a", "w1"}, Slot{"b", "w2"}, Slot{"c", "w2"}
+	a, b, c := Slot{"a", "w1", 0}, Slot{"b", "w2", 0}, Slot{"c", "w2", 0}
 	if !p.Offer(a, at(1)) || !p.Offer(b, at(2)) {
 		t.Error("a slot that is needed was refused")
 	}
@@ -43,7 +48,7 @@ func TestSlotsAreTakenInTheOrderOfTheirOffers(t *testing.T) {
 	if !p.Offer(a, at(3)) {
 		t.Error("a slot that is held was refused when it was offered again")
 	}
-	if p.Offer(Slot{"a", "w9"}, at(3)) {
+	if p.Offer(Slot{"a", "w9", 0}, at(3)) {
 		t.Error("a slot that one worker holds was taken from another")
 	}
 	expectStarted(t, p, 0)
@@ -59,16 +64,16 @@ func TestSlotsAreTakenInTheOrderOfTheirOffers(t *testing.T) {
 func TestNoRegionHoldsWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0, 1}, []int{2, 3}, []int{4})
-	p.Offer(Slot{"a", "w1"}, start)
+	p.Offer(Slot{"a", "w1", 0}, start)
 	expectStarted(t, p, 2)
-	p.Offer(Slot{"b", "w1"}, start)
+	p.Offer(Slot{"b", "w1", 0}, start)
 	expectStarted(t, p)
 	p.Finish(2, start)
 	expectStarted(t, p, 0)
 	p.Finish(0, start)
 	expectStarted(t, p, 1)
-	if p.Required() != 2 {
-		t.Errorf("%d slots are required for the last region, want 2", p.Required())
+	if p.Total().Required != 2 {
+		t.Errorf("%d slots are required for the last region, want 2", p.Total().Required)
 	}
 }
 
@@ -77,8 +82,8 @@ func TestNoRegionHoldsWhatItCannotUse(t *testing.T) {
 func TestAFreeSlotNeedsAHost(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{1})
-	p.Offer(Slot{"a", "w1"}, start)
-	p.Offer(Slot{"b", "w2"}, start)
+	p.Offer(Slot{"a", "w1", 0}, start)
+	p.Offer(Slot{"b", "w2", 0}, start)
 	p.SetReady("w1", false)
 	expectStarted(t, p, 0)
 	expectStarted(t, p)
@@ -90,7 +95,7 @@ func TestAFreeSlotNeedsAHost(t *testing.T) {
 func TestRegionsShareASlot(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{0}, []int{1})
-	p.Offer(Slot{"a", "w1"}, start)
+	p.Offer(Slot{"a", "w1", 0}, start)
 	expectStarted(t, p, 0, 1)
 	p.Release(1)
 	p.Wait(1)
@@ -100,8 +105,8 @@ func TestRegionsShareASlot(t *testing.T) {
 	expectStarted(t, p, 1)
 	p.Finish(0, start)
 	expectStarted(t, p)
-	if p.Required() != 2 {
-		t.Errorf("%d slots are required, want 2: one region of the first is left", p.Required())
+	if p.Total().Required != 2 {
+		t.Errorf("%d slots are required, want 2: one region of the first is left", p.Total().Required)
 	}
 	p.Finish(1, start)
 	expectStarted(t, p, 2)
@@ -111,23 +116,23 @@ func TestRegionsShareASlot(t *testing.T) {
 func TestALostWorkersSlotsAreNeededAgain(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{1}, []int{2})
-	for i, a := range []Slot{{"a", "w1"}, {"b", "w2"}, {"c", "w1"}} {
+	for i, a := range []Slot{{"a", "w1", 0}, {"b", "w2", 0}, {"c", "w1", 0}} {
 		p.Offer(a, at(i))
 	}
 	expectStarted(t, p, 0, 1, 2)
 	p.Finish(2, at(9))
-	if diff := cmp.Diff([]Slot{{"a", "w1"}, {"c", "w1"}}, p.RemoveWorker("w1", at(10))); diff != "" {
+	if diff := cmp.Diff([]Slot{{"a", "w1", 0}, {"c", "w1", 0}}, p.RemoveWorker("w1", at(10))); diff != "" {
 		t.Errorf("slots that are gone differ (-want +got):\n%s", diff)
 	}
-	if p.Required() != 2 || p.Held() != 1 {
-		t.Errorf("%d of %d slots, want 1 of 2", p.Held(), p.Required())
+	if p.Total().Required != 2 || p.Total().Held != 1 {
+		t.Errorf("%d of %d slots, want 1 of 2", p.Total().Held, p.Total().Required)
 	}
 	p.Release(0)
 	p.Wait(0)
-	p.Offer(Slot{"a", "w1"}, at(11)) // the worker is back, and offers its slots
+	p.Offer(Slot{"a", "w1", 0}, at(11)) // the worker is back, and offers its slots
 	expectStarted(t, p, 0)
 	p.Release(0)
-	if diff := cmp.Diff([]Slot{{"b", "w2"}, {"a", "w1"}}, p.Slots()); diff != "" {
+	if diff := cmp.Diff([]Slot{{"b", "w2", 0}, {"a", "w1", 0}}, p.Slots()); diff != "" {
 		t.Errorf("slots differ (-want +got):\n%s", diff)
 	}
 }
@@ -136,8 +141,8 @@ func TestALostWorkersSlotsAreNeededAgain(t *testing.T) {
 func TestAnIdleSlotIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{1})
-	p.Offer(Slot{"a", "w1"}, start)
-	p.Offer(Slot{"b", "w2"}, start)
+	p.Offer(Slot{"a", "w1", 0}, start)
+	p.Offer(Slot{"b", "w2", 0}, start)
 	expectStarted(t, p, 0, 1)
 	p.Finish(0, at(5))
 	if since, idle := p.IdleSince(); !idle || !since.Equal(at(5)) {
@@ -155,7 +160,7 @@ func TestAnIdleSlotIsUsedAgain(t *testing.T) {
 func TestIdleSlotsAreGivenUp(t *testing.T) {
 	t.Parallel()
 	p := waiting([]int{0}, []int{1}, []int{2})
-	for i, s := range []Slot{{"a", "w1"}, {"b", "w1"}, {"c", "w1"}} {
+	for i, s := range []Slot{{"a", "w1", 0}, {"b", "w1", 0}, {"c", "w1", 0}} {
 		p.Offer(s, at(i))
 	}
 	expectStarted(t, p, 0, 1, 2)
@@ -164,13 +169,13 @@ func TestIdleSlotsAreGivenUp(t *testing.T) {
 	if freed := p.GiveUp(at(54), 50*time.Second); freed != nil {
 		t.Errorf("slots %v were given up too early", freed)
 	}
-	if diff := cmp.Diff([]Slot{{"c", "w1"}}, p.GiveUp(at(55), 50*time.Second)); diff != "" {
+	if diff := cmp.Diff([]Slot{{"c", "w1", 0}}, p.GiveUp(at(55), 50*time.Second)); diff != "" {
 		t.Errorf("freed slots differ (-want +got):\n%s", diff)
 	}
-	if _, idle := p.IdleSince(); idle || p.Required() != 2 {
-		t.Errorf("after that: idle %t, %d required, want false and 2", idle, p.Required())
+	if _, idle := p.IdleSince(); idle || p.Total().Required != 2 {
+		t.Errorf("after that: idle %t, %d required, want false and 2", idle, p.Total().Required)
 	}
-	if p.Offer(Slot{"d", "w2"}, at(56)) {
+	if p.Offer(Slot{"d", "w2", 0}, at(56)) {
 		t.Error("a slot was taken that nobody needs")
 	}
 	p.Wait(2)
@@ -190,7 +195,7 @@ func TestTheClockRunsWhileNoSlotCirculates(t *testing.T) {
 		}
 	}
 	expect("at the beginning", start)
-	p.Offer(Slot{"a", "w1"}, at(1))
+	p.Offer(Slot{"a", "w1", 0}, at(1))
 	expect("one slot is enough for a region", time.Time{})
 	expectStarted(t, p, 0)
 	p.Finish(0, at(2))
@@ -200,13 +205,13 @@ func TestTheClockRunsWhileNoSlotCirculates(t *testing.T) {
 	expect("its worker is lost", at(3))
 	p.Release(1)
 	p.Wait(1)
-	p.Offer(Slot{"b", "w2"}, at(4))
+	p.Offer(Slot{"b", "w2", 0}, at(4))
 	expectStarted(t, p, 1)
 	p.Finish(1, at(5))
 	expect("the last region needs more", at(5))
-	p.Offer(Slot{"c", "w2"}, at(6))
+	p.Offer(Slot{"c", "w2", 0}, at(6))
 	expect("another slot has come", at(6))
-	p.Offer(Slot{"d", "w2"}, at(7))
+	p.Offer(Slot{"d", "w2", 0}, at(7))
 	expect("all are there", time.Time{})
 	expectStarted(t, p, 2)
 	p.Finish(2, at(8))

@@ -59,7 +59,7 @@ func (m *Manager) reason(j *job, asked int) string {
 	if j.refusals >= refusalLimit && m.held[j.id] < j.least && !m.coming(j, asked) {
 		return "workers refuse to give slots to the job: " + j.refusal
 	}
-	if limit := m.config.Most * m.config.SlotsPerWorker; m.config.Most > 0 && j.least > limit {
+	if limit := max(m.config.Most, 0) * m.config.SlotsPerWorker; m.config.Most != 0 && j.least > limit {
 		return fmt.Sprintf("it needs at least %d slots, and %s allows %d; raise that option or lower the parallelism",
 			j.least, m.config.MostBy, limit)
 	}

@@ -39,7 +39,7 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 			exhausted: make(map[ids.JobID]bool),
 		}
 		config.Blocklist = m
-		m.config, m.manager = config, New(config, ids.NewSequence("test"))
+		m.config, m.manager = config, New(config, sequence("test"))
 		t.Repeat(map[string]func(*rapid.T){
 			"declare":     m.declare,
 			"block":       m.block,

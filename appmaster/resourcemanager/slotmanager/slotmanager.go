@@ -21,7 +21,7 @@ type Config struct {
 	// SlotsPerWorker is taskmanager.numberOfTaskSlots: the slots of every worker.
 	SlotsPerWorker int
 	// Least and Most bound the registered and expected workers together. Least are kept even if no
-	// job needs them. Most wins over all other wishes; 0 means no limit.
+	// job needs them. Most wins over all other wishes; 0 means no limit. See Limit.
 	Least int
 	Most  int
 	// MostBy is the option that gives Most, with its value and the size of a worker, for users.
@@ -39,6 +39,9 @@ type Config struct {
 	// BlocklistChanged.
 	Blocklist Blocklist
 }
+
+// NoWorkers is a Config.Most that allows no worker.
+const NoWorkers = -1
 
 // Blocklist says from which workers jobs take no slots.
 type Blocklist interface {
@@ -63,7 +66,8 @@ const (
 // Manager is the SlotManager. Make it with New.
 type Manager struct {
 	config      Config
-	allocations ids.Sequence
+	allocations *ids.Sequence
+	limit       int // at most Config.Most: see Limit
 
 	jobs    []*job // the jobs with requirements, in the order of their first declaration
 	held    map[ids.JobID]int
@@ -100,11 +104,13 @@ type job struct {
 	refusal  string    // the reason of the last refusal
 }
 
-// New makes a Manager without jobs or workers. It takes the ids of its grants from allocations.
-func New(config Config, allocations ids.Sequence) *Manager {
+// New makes a Manager without jobs or workers. It takes the ids of its grants from allocations, which
+// other Managers may use too.
+func New(config Config, allocations *ids.Sequence) *Manager {
 	return &Manager{
 		config:      config,
 		allocations: allocations,
+		limit:       max(config.Most, 0),
 		open:        newShelf(config.Spread, config.SlotsPerWorker),
 		dirty:       true, // the floor is missing
 		held:        make(map[ids.JobID]int),
@@ -223,6 +229,16 @@ func (m *Manager) Holders(id ids.ResourceID) []ids.JobID {
 		}
 	}
 	return jobs
+}
+
+// Workers counts the registered and expected workers.
+func (m *Manager) Workers() int { return m.registered + len(m.expected) }
+
+// Limit sets how many workers there may be now: Config.Most, or fewer if other workers take a part of
+// the ceiling. It has no effect if Config.Most is 0.
+func (m *Manager) Limit(workers int) {
+	m.dirty = m.dirty || m.limit != workers
+	m.limit = workers
 }
 
 // Usage gives the slots of a worker and how many of them are free.

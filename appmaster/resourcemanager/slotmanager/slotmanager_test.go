@@ -15,9 +15,14 @@ const idleTimeout = 30 * time.Second
 
 // The oldest job is served first, and a used worker before an idle one, so that idle workers can be
 // released.
+func sequence(prefix string) *ids.Sequence {
+	s := ids.NewSequence(prefix)
+	return &s
+}
+
 func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
-	m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
+	m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, sequence("a"))
 	for _, id := range []ids.ResourceID{"w1", "w2"} {
 		m.Expect(id)
 		if err := m.Register(now, id, []msg.SlotStatus{{Index: 0}, {Index: 1}}); err != nil {
@@ -45,7 +50,7 @@ func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 // A worker that becomes idle long after it came, when no other is idle, is released in time.
 func TestWorkerIsReleasedAfterItsIdleTimeoutAndNotBefore(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
-	m := New(Config{SlotsPerWorker: 1, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
+	m := New(Config{SlotsPerWorker: 1, IdleTimeout: idleTimeout}, sequence("a"))
 	m.Declare("j1", 1, 0)
 	if err := m.Register(now, "w1", []msg.SlotStatus{{Index: 0}}); err != nil {
 		t.Fatal(err)
@@ -74,7 +79,7 @@ func BenchmarkTenThousandWorkersComeAndGo(b *testing.B) {
 	for b.Loop() {
 		now := time.Unix(1_000_000, 0)
 		const workers = 10_000
-		m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
+		m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, sequence("a"))
 		m.Declare("j1", 2*workers, 0)
 		var grants []Grant
 		for i := range workers {
@@ -112,7 +117,7 @@ func BenchmarkTenThousandIdleWorkersServe(b *testing.B) {
 			for b.Loop() {
 				now := time.Unix(1_000_000, 0)
 				const workers = 10_000
-				m := New(Config{SlotsPerWorker: 4, Least: workers, Redundant: 1, Spread: spread, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
+				m := New(Config{SlotsPerWorker: 4, Least: workers, Redundant: 1, Spread: spread, IdleTimeout: idleTimeout}, sequence("a"))
 				for i := range workers {
 					id := ids.ResourceID(fmt.Sprintf("w%d", i))
 					if err := m.Register(now, id, []msg.SlotStatus{{Index: 0}, {Index: 1}, {Index: 2}, {Index: 3}}); err != nil {

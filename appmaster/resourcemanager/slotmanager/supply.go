@@ -69,8 +69,8 @@ func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan 
 	}
 	slots := missing - returning + m.missingSpares(returning)
 	needed := max((slots+m.config.SlotsPerWorker-1)/m.config.SlotsPerWorker, m.config.Least-m.registered)
-	if m.config.Most > 0 {
-		needed = max(min(needed, m.config.Most-m.registered+spared), 0)
+	if m.config.Most != 0 {
+		needed = max(min(needed, m.limit-m.registered+spared), 0)
 	}
 	for len(m.expected) > needed {
 		last := m.expected[len(m.expected)-1]
@@ -82,7 +82,7 @@ func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan 
 
 // tooMany tells whether there are more workers than Most allows, without this number of them.
 func (m *Manager) tooMany(without int) bool {
-	return m.config.Most > 0 && m.registered+len(m.expected)-without > m.config.Most
+	return m.config.Most != 0 && m.registered+len(m.expected)-without > m.limit
 }
 
 // returning counts free slots that cannot be granted yet but would serve jobs that are short: slots

@@ -92,7 +92,7 @@ func (c *core) wanted(p *profile) int {
 
 // capability is the container size that a profile requests.
 func (c *core) capability(p *profile) records.Resource {
-	return c.place.Capability(p.spec.MemoryMB, p.spec.VCores, c.maximum)
+	return c.place.Capability(p.spec.MemoryMB, p.spec.VCores, p.spec.External, c.maximum)
 }
 
 func newCore(heartbeat, requestInterval time.Duration, place launch.WorkerPlace, nodes []records.NodeReport) *core {
@@ -139,6 +139,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 	}
 	if c.registered && !c.gone {
 		c.expireRefusals()
+		c.refuseUnknown()
 		c.skipTrials()
 		c.check()
 		c.tellNodes()

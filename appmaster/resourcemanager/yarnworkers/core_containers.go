@@ -48,7 +48,7 @@ func (c *core) take(k records.Container) {
 	if c.tooSmall(p, k.Resource) {
 		c.giveBack([]records.Container{k})
 		c.refuse(p, fmt.Sprintf("YARN gives containers of %s, and workers need %s; %s",
-			inWords(k.Resource), inWords(c.capability(p)), smallerWorkers))
+			inWords(k.Resource), inWords(c.capability(p)), p.smaller()))
 		return
 	}
 	c.taken(p)

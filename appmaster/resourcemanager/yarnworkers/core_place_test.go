@@ -72,11 +72,13 @@ func TestWorkersAreAskedForWithWhatElseTheyNeed(t *testing.T) {
 	gigabytes := func(n int64) records.ResourceAmount { return records.ResourceAmount{Value: n, Units: "Gi"} }
 	nodes := testNodes()
 	nodes[1].Capability = nodes[1].Capability.With("disk", gigabytes(8))
-	place := launch.WorkerPlace{External: records.NewResourceValues(map[string]records.ResourceAmount{"disk": {Value: 4}})}
+	place := launch.WorkerPlace{Types: map[string]string{"space": "disk"}}
+	spec := testSpec
+	spec.External = "space=4"
 	c := newCore(defaultHeartbeat, defaultRequestInterval, place, nodes)
 	largest := records.Resource{MemoryMB: 4096, VCores: 8}.With("disk", gigabytes(8))
 	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default", Maximum: largest}})
-	ask := asked(t, c.Step(testEpoch, ordered{resourcemanager.Orders{Workers: workersOf(testSpec, 2)}})).asks[0]
+	ask := asked(t, c.Step(testEpoch, ordered{resourcemanager.Orders{Workers: workersOf(spec, 2)}})).asks[0]
 	if ask.Capability.Others.Amount("disk") != gigabytes(4) {
 		t.Errorf("asked for %s", ask.Capability)
 	}

@@ -92,6 +92,19 @@ func (c *core) reconsider(r amrm.Response) {
 	}
 }
 
+// refuseUnknown refuses workers with an external resource for which no option names YARN's type.
+func (c *core) refuseUnknown() {
+	for _, p := range c.profiles {
+		if p.missing() == 0 || p.refused() {
+			continue
+		}
+		if name := c.place.Unknown(p.spec.External); name != "" {
+			c.refuse(p, fmt.Sprintf("no option says what external resource %q is in YARN; add it to %s, and set %s%s.yarn.config-key and .amount",
+				name, config.ExternalResources, config.ExternalResource, name))
+		}
+	}
+}
+
 // asksRefused handles that YARN has refused a whole allocate because of its requests. YARN has used
 // no part of it. The next allocate withdraws the requests, so YARN accepts it.
 //
@@ -110,7 +123,7 @@ func (c *core) asksRefused(err error) {
 	for _, p := range suspects {
 		c.trial = slices.DeleteFunc(c.trial, func(other *profile) bool { return other == p })
 		c.refuse(p, fmt.Sprintf("YARN refuses workers of %s in queue %s: %v; %s",
-			inWords(c.capability(p)), c.queue, err, c.remedy(err)))
+			inWords(c.capability(p)), c.queue, err, c.remedy(p, err)))
 	}
 }
 
@@ -159,15 +172,23 @@ func (c *core) isRefusalOfAsks(err error) bool {
 }
 
 // remedy says what a user can do about refused requests.
-func (c *core) remedy(err error) string {
+func (c *core) remedy(p *profile, err error) string {
 	switch {
 	case isException(err, "org.apache.hadoop.yarn.exceptions.InvalidLabelResourceRequestException"):
 		return fmt.Sprintf("change %s", config.YarnWorkerNodeLabel)
 	case !errors.Is(err, yarnrpc.ErrInvalidResourceRequest):
 		return fmt.Sprintf("change %s", config.YarnWorkerPlacement)
 	default:
-		return smallerWorkers
+		return p.smaller()
 	}
+}
+
+// smaller says how a user makes the workers smaller.
+func (p *profile) smaller() string {
+	if !p.spec.Profile.IsDefault() {
+		return "lower the resources of the slot sharing group"
+	}
+	return smallerWorkers
 }
 
 const smallerWorkers = "lower taskmanager.memory.process.size, yarn.containers.vcores or external-resource.*.amount"

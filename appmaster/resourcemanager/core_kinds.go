@@ -1,0 +1,129 @@
+package resourcemanager
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// maxKinds bounds the kinds of workers that a cluster has from its start to its end. Each costs a
+// priority of YARN, and counts that must stay right although orders and reports cross.
+const maxKinds = 256
+
+// kind is the workers for the slots of one resource profile. A worker has slots of one profile only.
+// The first kind is that of default slots.
+type kind struct {
+	spec    WorkerResourceSpec
+	slot    memory.Slot // of each slot
+	slots   *slotmanager.Manager
+	ordered bool // its order is in Orders.Workers from now on
+	total   int  // the last WorkerOrder.Total
+	starts  int  // WorkerStarting events so far
+	missing int  // workers needed beside the expected and registered ones
+}
+
+// addKind adds a kind of workers.
+func (c *core) addKind(spec WorkerResourceSpec, slot memory.Slot) *kind {
+	most := c.config.Ceiling.Most(spec.totals())
+	k := &kind{spec: spec, slot: slot}
+	settings := slotmanager.Config{
+		SlotsPerWorker: spec.Slots,
+		Most:           most.Workers,
+		MostBy:         fmt.Sprintf("%v (each TaskExecutor has %v)", most, spec.totals()),
+		Spread:         c.config.Spread,
+		IdleTimeout:    c.config.IdleTimeout,
+		Blocklist:      blocks{c},
+	}
+	if most.Workers == 0 {
+		settings.Most = slotmanager.NoWorkers
+	}
+	if spec.Profile.IsDefault() {
+		settings.Least = c.config.Floor.Fewest(spec.totals()).Workers
+		settings.Redundant = c.config.Redundant
+	}
+	k.slots = slotmanager.New(settings, &c.allocations)
+	c.kinds = append(c.kinds, k)
+	return k
+}
+
+// kindFor finds or makes the kind of workers for a profile. It gives nil if the cluster has too many.
+func (c *core) kindFor(profile msg.ResourceProfile) *kind {
+	at := slices.IndexFunc(c.kinds, func(k *kind) bool { return k.spec.Profile == profile })
+	switch {
+	case at >= 0:
+		return c.kinds[at]
+	case len(c.kinds) >= maxKinds:
+		return nil
+	}
+	spec, slot := c.config.size(profile)
+	return c.addKind(spec, slot)
+}
+
+// kindOf finds the kind that was ordered by this spec, or gives nil.
+func (c *core) kindOf(spec WorkerResourceSpec) *kind {
+	for _, k := range c.kinds {
+		if k.spec == spec {
+			return k
+		}
+	}
+	return nil
+}
+
+// size gives the worker for slots of a profile: as many slots as fit into a default worker by memory,
+// cores and external resources, but at least one.
+func (c Config) size(p msg.ResourceProfile) (WorkerResourceSpec, memory.Slot) {
+	slot := memory.Slot{Heap: config.Bytes(p.TaskHeap), OffHeap: config.Bytes(p.TaskOffHeap), Managed: config.Bytes(p.Managed)}
+	most := int(float64(c.Worker.VCores) / p.CPU)
+	available := c.Worker.External.Amounts()
+	for name, amount := range p.External.Amounts() {
+		most = min(most, int(available[name]/amount))
+	}
+	w := c.Sizes.Fit(slot, most)
+	return WorkerResourceSpec{
+		MemoryMB: w.ContainerMB(), Slots: w.Slots, VCores: wholeCores(p.CPU * float64(w.Slots)),
+		Memory: w, External: p.External.Times(w.Slots), Profile: p,
+	}, w.Slot()
+}
+
+// wholeCores rounds up. A sum of parts of a core may exceed a whole number by a rounding error.
+func wholeCores(cores float64) int {
+	whole := int(cores)
+	if cores-float64(whole) > 1e-6 {
+		whole++
+	}
+	return max(whole, 1)
+}
+
+// divideCeiling tells the kinds how many workers each may have beside those of the others.
+func (c *core) divideCeiling(k *kind) {
+	if len(c.kinds) == 1 {
+		return
+	}
+	left := c.config.Ceiling
+	for _, other := range c.kinds {
+		if other != k {
+			n, one := other.slots.Workers()+other.missing, other.spec.totals()
+			left.Slots -= n * one.Slots
+			left.Cores -= float64(n) * one.Cores
+			left.Memory -= config.Bytes(n) * one.Memory
+		}
+	}
+	k.slots.Limit(max(left.Most(k.spec.totals()).Workers, 0))
+}
+
+// waiting lists the jobs for which new workers are needed, each once.
+func waiting(plans []slotmanager.Plan) (jobs []ids.JobID) {
+	for _, plan := range plans {
+		for _, job := range plan.For {
+			if !slices.Contains(jobs, job) {
+				jobs = append(jobs, job)
+			}
+		}
+	}
+	return jobs
+}
