@@ -54,6 +54,40 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 	checkOutlived(t, u, id, good, slow)
 }
 
+// TestAJobMayUseAllOfItsMemory runs jobs whose tasks fill the heap and the off-heap memory of their slot, on a cluster
+// whose NodeManagers enforce the size of containers. It would catch a budget that the container does not have, and a
+// job beyond its budget that does not learn which option to raise.
+func TestAJobMayUseAllOfItsMemory(t *testing.T) {
+	t.Parallel()
+	u, _ := person(t)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/one", "to be\n")
+	faulty := suite.Program(t, "faulty")
+	// The limit is 346 MB: 93 MB heap, 202 MB managed, 50 MB network. The tests' programs have the race detector, which
+	// holds as much memory again as their heap.
+	for _, want := range []struct {
+		mode string
+		code int
+		says []string
+	}{
+		{"task-full:150:125", 0, nil},
+		{"task-full:150:400", 1, []string{
+			"about to exceed its memory", "its share is 506 MB", "task off-heap", "raise taskmanager.memory.process.size (the container has 600 MB)",
+		}},
+	} {
+		got := u.Run(t, "run", "-t", "yarn-per-job", "-tm", "600m", "-D", "taskmanager.memory.task.off-heap.size=128m", "-D", "restart-strategy.type=none",
+			faulty, want.mode, dir+"/one", fmt.Sprintf("%s/%d", dir, want.code))
+		if got.Code != want.code {
+			t.Errorf("%s: want exit code %d: %s", want.mode, want.code, got)
+		}
+		for _, text := range want.says {
+			if !strings.Contains(got.Stderr, text) {
+				t.Errorf("%s: %q is not in: %s", want.mode, text, got)
+			}
+		}
+	}
+}
+
 // checkOutlived checks that a job finishes with exact output, and that its session continues.
 func checkOutlived(t *testing.T, u *bobbintest.User, session string, job *bobbintest.Command, slow *bobbintest.SlowJob) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -63,12 +64,41 @@ func recurse(n int) int {
 	return recurse(n+1) + n
 }
 
+// full begins the mode of tasks that hold memory for three checks of the NodeManager: "task-full:HEAP:OFFHEAP", in MB.
+const full = "task-full:"
+
+// fill holds memory of Go's heap, and memory that Go does not manage.
+func fill(sizes string) {
+	var heap, offHeap int
+	if _, err := fmt.Sscanf(sizes, "%d:%d", &heap, &offHeap); err != nil {
+		panic(err)
+	}
+	mapped, err := syscall.Mmap(-1, 0, offHeap<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		panic(err)
+	}
+	held := make([]byte, heap<<20)
+	for _, memory := range [][]byte{held, mapped} {
+		for i := 0; i < len(memory); i += 4 << 10 { // touches each page
+			memory[i] = 1
+		}
+	}
+	time.Sleep(9 * time.Second) //nolint:forbidigo // the NodeManager checks each 3 s
+	runtime.KeepAlive(held)
+	if err := syscall.Munmap(mapped); err != nil {
+		panic(err)
+	}
+}
+
 // misbehave is called for each line.
 func misbehave(mode string) {
 	if gate, is := strings.CutPrefix(mode, impatient); is { // the driver ends before the job
 		for _, err := os.Stat(gate); err != nil; _, err = os.Stat(gate) {
 			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // slowness is what it is for
 		}
+	}
+	if sizes, is := strings.CutPrefix(mode, full); is {
+		fill(sizes)
 	}
 	switch mode {
 	case "task-panic":
