@@ -27,7 +27,7 @@ func workerSpec(c config.Config, w memory.Worker) (resourcemanager.WorkerResourc
 type workerLauncher struct {
 	outside   Outside
 	spec      resourcemanager.WorkerResourceSpec // of workers with default slots
-	tokens    func() *creds.Credentials // what the worker's tasks need for HDFS
+	tokens    func() *creds.Credentials          // what the worker's tasks need for HDFS
 	resources map[string]records.LocalResource
 }
 

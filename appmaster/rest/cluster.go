@@ -107,6 +107,9 @@ func shareOf(w msg.TaskExecutorDetails, slots, of int) restapi.ResourceProfile {
 	profile.CPUCores = float64(w.VCores) * share
 	profile.TaskHeapMemory, profile.TaskOffHeapMemory = megabytes(w.Memory.Tasks.Heap), megabytes(w.Memory.Tasks.OffHeap)
 	profile.ManagedMemory, profile.NetworkMemory = megabytes(w.Memory.Tasks.Managed), megabytes(w.Memory.Tasks.Network)
+	for name, amount := range w.External.Amounts() {
+		profile.ExtendedResources[name] = float64(amount) * share
+	}
 	return profile
 }
 
