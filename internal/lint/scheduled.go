@@ -43,7 +43,6 @@ var processFiles = map[string]string{
 	"internal/actor/loop.go":                    "before its selects it decides what comes first",
 	"internal/rolerpc/client.go":                "gRPC",
 	"internal/rolerpc/local.go":                 "the minicluster's streams",
-	"internal/rolerpc/server.go":                "gRPC",
 	"taskrunner/taskexecutor/process.go":        "task hosts that are child processes",
 }
 

@@ -69,7 +69,7 @@ func newConn(address string, config Config, dial func(context.Context) (net.Conn
 		grpc.WithTransportCredentials(credentials.NewTLS(config.TLS)),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.MaxCallRecvMsgSize(maxFrame), grpc.MaxCallSendMsgSize(maxFrame)),
-		grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
+		grpc.WithReadBufferSize(noBuffer), grpc.WithWriteBufferSize(writeBuffer),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: reconnectFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
 			MinConnectTimeout: connectTimeout,

@@ -15,7 +15,7 @@
 // answers. This package never ends its streams: the roles notice the missing
 // heartbeats.
 //
-// Each stream has two goroutines. Close of its Server, Conn or Local waits for
-// them. The package knows no role: of this module it imports only ids, msg,
+// Each stream has a goroutine that reads, and another one only while messages wait
+// to be sent. Close of its Server, Conn or Local waits for them. The package knows no role: of this module it imports only ids, msg,
 // codec, actor, doorstep, liveness and pki.
 package rolerpc

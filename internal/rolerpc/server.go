@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/liveness"
@@ -33,9 +33,13 @@ const (
 	targetHeader = "bobbin-target"
 )
 
-// bufferSize is the size of a connection's read and write buffers, in bytes. The default of 32 KiB
-// each, which TLS doubles, would be most of an idle connection's memory.
-const bufferSize = 8 << 10
+// The sizes of a connection's buffers, in bytes. gRPC's default of 32 KiB for each would be most of an idle
+// connection's memory. TLS has the bytes of a record in a buffer anyway, so another one for reading saves no system
+// call. Connections share their buffers for writing.
+const (
+	noBuffer    = 0
+	writeBuffer = 8 << 10
+)
 
 const (
 	// never is the interval of gRPC's own pings. They would detect a process that does not answer,
@@ -68,7 +72,6 @@ type Server struct {
 	grpc        *grpc.Server
 	unreachable time.Duration
 	logger      logrus.FieldLogger
-	streams     sync.WaitGroup
 }
 
 // NewServer makes a server whose streams go to the roles in mux.
@@ -78,10 +81,11 @@ func NewServer(config Config, mux *Mux) *Server {
 		grpc.Creds(proving{credentials.NewTLS(config.TLS)}),
 		grpc.ForceServerCodecV2(rawCodec{}),
 		grpc.MaxRecvMsgSize(maxWorkerFrame), grpc.MaxSendMsgSize(maxFrame),
-		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
+		grpc.ReadBufferSize(noBuffer), grpc.WriteBufferSize(writeBuffer),
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.WaitForHandlers(true), // so that no stream starts after Close has looked
+		grpc.WaitForHandlers(true),
+		grpc.InTapHandle(endable),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: never}),
 	)
 	s.grpc.RegisterService(&grpc.ServiceDesc{
@@ -123,21 +127,27 @@ func (p proving) Clone() credentials.TransportCredentials {
 
 // Close cuts all connections and waits for the handlers. A handler must not call it.
 // Roles with messages to send must close their streams first.
-func (s *Server) Close() {
-	s.grpc.Stop()
-	s.streams.Wait()
+func (s *Server) Close() { s.grpc.Stop() }
+
+// endKey is the key of the function that ends a stream's context.
+type endKey struct{}
+
+// endable lets this end end a stream while calls of it are blocked. gRPC ends a server's stream only when serve
+// returns.
+func endable(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	ctx, cancel := context.WithCancel(ctx) // gRPC ends the outer one
+	return context.WithValue(ctx, endKey{}, cancel), nil
 }
 
-// serve runs one stream. For gRPC the stream ends when serve returns, so the stream runs in
-// goroutines of its own.
+// serve runs one stream.
 func (s *Server) serve(transport grpc.ServerStream) error {
 	from, err := peerOf(transport.Context())
 	if err != nil {
 		return status.Error(codes.Unauthenticated, err.Error())
 	}
 	target := targetOf(transport.Context())
-	w := &serverWire{stream: transport, done: make(chan struct{})}
-	stream := NewStream(context.Background(), from, target, w, s.logger)
+	end, _ := transport.Context().Value(endKey{}).(context.CancelFunc)
+	stream := NewStream(context.Background(), from, target, &serverWire{stream: transport, end: end}, s.logger)
 	handler, err := s.mux.Accept(stream)
 	if err != nil {
 		return refusal(err)
@@ -145,8 +155,7 @@ func (s *Server) serve(transport grpc.ServerStream) error {
 	if err := transport.SendHeader(metadata.MD{}); err != nil {
 		stream.end(fmt.Errorf("accept stream: %w", err))
 	}
-	s.streams.Go(func() { stream.Run(handler) })
-	<-w.done
+	stream.Run(handler)
 	return nil
 }
 
@@ -185,8 +194,7 @@ func targetOf(ctx context.Context) string {
 // serverWire is a stream that a peer opened.
 type serverWire struct {
 	stream grpc.ServerStream
-	once   sync.Once
-	done   chan struct{} // closed by Shut: the gRPC handler returns
+	end    context.CancelFunc // unblocks both directions: the gRPC handler returns
 }
 
 func (w *serverWire) Send(f Frame) error {
@@ -212,7 +220,7 @@ func (w *serverWire) Receive(kinds msg.Kinds) (Frame, error) {
 	return f, err
 }
 
-func (w *serverWire) Shut() { w.once.Do(func() { close(w.done) }) }
+func (w *serverWire) Shut() { w.end() }
 
 func receiveFrame(receive func(any) error, kinds msg.Kinds) (Frame, error) {
 	var data []byte

@@ -59,14 +59,17 @@ type Stream struct {
 	ctx    context.Context //nolint:containedctx // what the stream runs under, not the time of a call
 
 	outbox  *actor.Outbox[Frame]
-	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed by end
 	fence   actor.Fence
 	dropped atomic.Int64 // messages that were dropped for their fencing token
 
-	mu    sync.Mutex  // guards what follows
-	cause error       // why the stream ended or is closing; set once
-	grace func() bool // stops the timer that ends a closed stream whose peer does not answer
+	writers sched.Group // has a goroutine only while messages wait: most streams are silent most of the time
+	mu      sync.Mutex  // guards what follows
+	running bool        // from the begin of Run
+	writing bool        // there is a writer, or there will be none any more
+	closing bool        // Close was called
+	cause   error       // why the stream ended or is closing; set once
+	grace   func() bool // stops the timer that ends a closed stream whose peer does not answer
 }
 
 // NewStream makes the end of a stream over a wire: the end of the role that the peer asked for, or of
@@ -74,9 +77,8 @@ type Stream struct {
 func NewStream(ctx context.Context, peer Peer, target string, w Wire, logger logrus.FieldLogger) *Stream {
 	s := &Stream{
 		peer: peer, target: target, wire: w, ctx: context.WithoutCancel(ctx),
-		logger:  logger.WithFields(logrus.Fields{"peer": peer.Identity.String(), "target": target}),
-		closing: make(chan struct{}),
-		ended:   make(chan struct{}),
+		logger: logger.WithFields(logrus.Fields{"peer": peer.Identity.String(), "target": target}),
+		ended:  make(chan struct{}),
 	}
 	s.outbox = actor.NewOutbox[Frame](leastRoom, func() { s.end(errOutboxFull) })
 	return s
@@ -104,7 +106,21 @@ func (s *Stream) SetShare(parts int) { s.outbox.SetRoom(leastRoom + roomPerShare
 // message afterwards. A message with a name (msg.Latest) replaces the older one of the
 // same name. A full outbox ends the stream with errOutboxFull.
 func (s *Stream) Send(m msg.Message) bool {
-	return s.outbox.Put(Frame{s.fence.Token(), m}, msg.Latest(m))
+	if !s.outbox.Put(Frame{s.fence.Token(), m}, msg.Latest(m)) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.startWriter()
+	return true
+}
+
+// startWriter starts a writer if there is none. s.mu is held.
+func (s *Stream) startWriter() {
+	if s.running && !s.writing && !sched.Closed(s.ended) {
+		s.writing = true
+		s.writers.Go(s.ctx, s.write)
+	}
 }
 
 // Close sends the queued messages, sends the cause to the peer, and ends the stream. It
@@ -117,7 +133,8 @@ func (s *Stream) Close(cause string) {
 	}
 	s.cause = &DisconnectError{cause}
 	s.outbox.Close()
-	close(s.closing)
+	s.closing = true
+	s.startWriter()
 	s.grace = sched.AfterFunc(s.ctx, closeGrace, func() { s.end(nil) })
 }
 
@@ -143,10 +160,14 @@ func (s *Stream) end(cause error) {
 
 // Run serves the stream until it has ended.
 func (s *Stream) Run(h Handler) {
-	var writing sched.Group
-	writing.Go(s.ctx, s.write)
+	s.mu.Lock()
+	s.running = true
+	if s.closing || !s.outbox.Idle() {
+		s.startWriter()
+	}
+	s.mu.Unlock()
 	s.read(h)
-	writing.Wait(s.ctx)
+	s.writers.Wait(s.ctx) // none starts after the end
 	s.mu.Lock()
 	cause := s.cause
 	s.mu.Unlock()
@@ -177,17 +198,18 @@ func (s *Stream) read(h Handler) {
 	}
 }
 
+// write sends messages until none waits.
 func (s *Stream) write() {
-	for {
-		switch sched.First(s.ctx, s.ended, s.outbox.Wake(), s.closing) {
-		case 0:
-			return
-		case 1:
-			if !s.flush() {
-				return
-			}
-		case 2:
+	for s.flush() {
+		s.mu.Lock()
+		idle, closing := s.outbox.Idle(), s.closing
+		s.writing = !idle || closing
+		s.mu.Unlock()
+		switch {
+		case idle && closing:
 			s.farewell()
+			return
+		case idle:
 			return
 		}
 	}
@@ -206,11 +228,8 @@ func (s *Stream) flush() bool {
 	}
 }
 
-// farewell sends the messages that were queued before Close, and then the cause.
+// farewell sends the cause of Close, after all messages.
 func (s *Stream) farewell() {
-	if !s.flush() {
-		return
-	}
 	s.mu.Lock()
 	var disconnect *DisconnectError
 	known := errors.As(s.cause, &disconnect)
