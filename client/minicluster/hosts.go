@@ -10,38 +10,37 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
-// hosts starts the task hosts of a worker as goroutines.
-type hosts struct {
-	process Process
-	stdout  io.Writer
-	logger  logrus.FieldLogger
-	wires   *wires // nil: those of the system
+// Hosts starts the task hosts of a worker as goroutines.
+type Hosts struct {
+	Process Process
+	Stdout  io.Writer // of print sinks
+	Logger  logrus.FieldLogger
+	// DataPlane opens a host's end of the data plane; nil: taskhost.Network.
+	DataPlane func(context.Context, exchange.Config) (taskhost.DataPlane, error)
 }
 
 // Start starts a task host.
-func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
+func (h Hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
 	near, far := net.Pipe()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	started := &host{conn: near, cancel: cancel, ended: make(chan error, 1)}
-	options := taskhost.Options{
-		Program: h.process.Program,
-		Open: func(msg.StartHost) (taskhost.Surroundings, error) {
-			return taskhost.Surroundings{
-				Files: h.process.FileSystem, CloseFiles: func() error { return nil }, // the caller of the cluster closes them
-				Logger: h.logger.WithField("host", spec.Host),
-			}, nil
-		},
-		Stdout: h.stdout,
-	}
-	if h.wires != nil {
-		options.DataPlane = h.wires.dataPlane
-	}
 	go func() { // ends with its control connection, or by Kill
-		started.ended <- taskhost.Run(ctx, control.New(far, msg.TaskExecutorToHost), options)
+		started.ended <- taskhost.Run(ctx, control.New(far, msg.TaskExecutorToHost), taskhost.Options{
+			Program: h.Process.Program,
+			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
+				return taskhost.Surroundings{
+					Files: h.Process.FileSystem, CloseFiles: func() error { return nil }, // the caller of the cluster closes them
+					Logger: h.Logger.WithField("host", spec.Host),
+				}, nil
+			},
+			Stdout:    h.Stdout,
+			DataPlane: h.DataPlane,
+		})
 	}()
 	return started, nil
 }

@@ -150,10 +150,13 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID, spec resourcema
 		Listener: rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}},
 		Logger:   d.options.Logger,
 	})}
-	process := Process{Program: d.options.Program, FileSystem: d.options.FileSystem}
+	hosts := Hosts{
+		Process: Process{Program: d.options.Program, FileSystem: d.options.FileSystem},
+		Stdout:  d.options.Stdout, Logger: d.options.Logger,
+	}
 	if d.options.Process != nil {
 		w.wires = new(wires)
-		process = d.options.Process(w)
+		hosts.Process, hosts.DataPlane = d.options.Process(w), w.wires.dataPlane
 	}
 	ended := func(err error) {
 		c := completion{id, "ended"}
@@ -172,7 +175,7 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID, spec resourcema
 		}
 	})
 	d.workers.Go(func() {
-		err := errors.Join(d.execute(living, id, spec, w.roles, hosts{process, d.options.Stdout, d.options.Logger, w.wires}), w.roles.Close())
+		err := errors.Join(d.execute(living, id, spec, w.roles, hosts), w.roles.Close())
 		end(nil)
 		ended(err)
 	})

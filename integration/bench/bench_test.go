@@ -64,11 +64,11 @@ func TestPageIsMade(t *testing.T) {
 func TestSectionsBesideJavaAreMade(t *testing.T) {
 	cluster.Long(t)
 	c := clusters.Own(t, cluster.Config{NodeManagers: 1, Heartbeat: time.Second, Users: []string{user}})
-	page := pageOf(t, c, options{only: []string{"calls", "processes", "protected", "asks"}, calls: 1000})
+	page := pageOf(t, c, options{only: []string{"calls", "processes", "protected", "asks", "streams"}, calls: 1000})
 	if !strings.Contains(page, "makes one call under authentication ends after ") {
 		t.Errorf("the page does not say how long a first call takes with Kerberos:\n%s", page)
 	}
-	for _, want := range []string{"| 64      | Java ", "| 10000 | 16      | Java ", "| token    | privacy ", "| Bobbin | "} {
+	for _, want := range []string{"| 64      | Java ", "| 10000 | 16      | Java ", "| token    | privacy ", "| Bobbin | ", "| **10000** "} {
 		if !strings.Contains(page, "\n"+want) {
 			t.Errorf("the page has no row %q:\n%s", want, page)
 		}
@@ -113,6 +113,7 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	bin := t.TempDir()
 	for target, pkg := range map[string]string{
 		bin + "/": "../../client/cmd/bobbin", bin + "/rusage": "./rusage", bin + "/calls": "./calls", bin + "/asks": "./asks",
+		bin + "/streams":            "./streams",
 		bin + "/examples/wordcount": "../../examples/wordcount", bin + "/examples/gentext": "../../examples/gentext",
 	} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, pkg)

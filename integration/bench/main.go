@@ -2,7 +2,7 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,session,files,submit]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,session,files,submit]
 //	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
@@ -50,6 +50,7 @@ func sections() []section {
 		{"processes", rpcProcesses},
 		{"protected", protectedCalls},
 		{"asks", manyAsks},
+		{"streams", manyStreams},
 		{"session", sessionJobs},
 		{"files", manySmallFiles},
 		{"submit", submissions},

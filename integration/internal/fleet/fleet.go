@@ -1,0 +1,93 @@
+// Package fleet runs thousands of workers as goroutines of one process. Each is a real TaskExecutor with a TLS
+// connection of its own to the ApplicationMaster, and with real task hosts, which are goroutines, too. Only what
+// would burden this machine instead of the ApplicationMaster is left out: processes, the data plane, and the
+// certificates of hosts.
+//
+// Run starts the goroutines of one worker and waits for them.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/client/minicluster"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
+)
+
+// Worker is what a worker's process reads from its launch context.
+type Worker struct {
+	Container   ids.ResourceID
+	Launch      launch.TaskExecutor
+	Credentials *pki.Credentials
+}
+
+// Run runs a worker until the ResourceManager releases it, or until ctx ends, whose cause it then returns. Its hosts
+// run the given process.
+func Run(ctx context.Context, w Worker, process minicluster.Process, logger logrus.FieldLogger) error {
+	options, err := config.New(config.Layer{Source: "launch context", Values: w.Launch.Config})
+	if err != nil {
+		return err
+	}
+	conn, err := rolerpc.NewConn(w.Launch.AMAddress, rolerpc.Config{
+		TLS:         w.Credentials.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
+		Unreachable: liveness.After(options.Duration(config.HeartbeatInterval), options.Int(config.HeartbeatFailureThreshold)),
+		Logger:      logger,
+	})
+	if err != nil {
+		return err
+	}
+	executor, err := taskexecutor.New(taskexecutor.Config{
+		Resource: w.Container, Node: w.Launch.Host, Slots: w.Launch.Memory.Slots,
+		Memory: w.Launch.Memory, VCores: w.Launch.VCores, Programs: w.Launch.Programs,
+		Options: taskexecutor.OptionsFrom(options),
+	}, taskexecutor.Environment{
+		Roles:        conn,
+		Hosts:        minicluster.Hosts{Process: process, Stdout: io.Discard, Logger: logger, DataPlane: unconnected},
+		Instructions: msg.StartHost{ListenHost: w.Launch.Host},
+		Logger:       logger,
+	})
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	return errors.Join(executor.Run(ctx), conn.Close())
+}
+
+// unconnected opens a data plane for tasks without inputs and outputs.
+func unconnected(_ context.Context, c exchange.Config) (taskhost.DataPlane, error) {
+	return plane(c.ListenHost + ":1"), nil
+}
+
+// plane is a data plane that has only an address.
+type plane string
+
+var errUnconnected = errors.New("the simulated workers of this fleet have no data plane")
+
+func (p plane) Address() string { return string(p) }
+func (plane) Close()            {}
+
+func (plane) Partition(ids.ExecutionAttemptID, int, int) (taskhost.ResultPartition, error) {
+	return nil, errUnconnected
+}
+
+func (plane) Gate(context.Context, []exchange.Producer) taskhost.InputGate { return gate{} }
+
+func (plane) GateOf(context.Context, *exchange.Sources, int) taskhost.InputGate { return gate{} }
+
+// gate is an input that fails.
+type gate struct{}
+
+func (gate) Next(context.Context) ([]byte, error) { return nil, errUnconnected }
+func (gate) Close()                               {}
+func (gate) Traffic() (records, bytes int64)      { return 0, 0 }
