@@ -9,8 +9,8 @@ import (
 )
 
 // Outbox holds the items that wait for a peer, in the order of Put, so that a loop never
-// waits for a peer. A named item replaces an older one of the same name and goes to the end.
-// So the Outbox of a stopped peer does not grow with repeated items such as heartbeats.
+// waits for a peer. A named item replaces an older one of the same name, or takes it in, and goes
+// to the end. So the Outbox of a stopped peer does not grow with repeated items such as heartbeats.
 //
 // An Outbox may have a bound. A peer with more waiting items is unhealthy and counts as lost:
 // the Outbox then takes no more items and reports that once.
@@ -19,6 +19,7 @@ import (
 type Outbox[T any] struct {
 	wake chan struct{} // has a token after Put or Close, until it is drawn
 	full func()
+	join func(older, newer T) T // nil: the newer one
 
 	mu     sync.Mutex // guards what follows
 	items  list.List  // of waiting[T]
@@ -48,6 +49,10 @@ func (o *Outbox[T]) SetRoom(room int) {
 	o.room = room
 }
 
+// Join makes Put replace a waiting item of the same name by what join gives for the two. Call it
+// before Put. join must not change its arguments.
+func (o *Outbox[T]) Join(join func(older, newer T) T) { o.join = join }
+
 // Put queues an item. Unless name is "", it removes a waiting item of the same name. False
 // means that the Outbox has no room or is closed and has not taken the item.
 func (o *Outbox[T]) Put(item T, name string) bool {
@@ -68,8 +73,11 @@ func (o *Outbox[T]) put(item T, name string) (taken, overflows bool) {
 		return false, false
 	}
 	if older := o.latest[name]; older != nil {
-		o.items.Remove(older)
+		waited := o.items.Remove(older).(waiting[T])
 		delete(o.latest, name)
+		if o.join != nil {
+			item = o.join(waited.item, item)
+		}
 	}
 	if o.room > 0 && o.items.Len() >= o.room {
 		o.closed = true

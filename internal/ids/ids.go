@@ -47,9 +47,10 @@ func (s SlotID) String() string { return fmt.Sprintf("%s_%d", s.Resource, s.Inde
 
 // ExecutionAttemptID identifies one attempt to run one subtask of a vertex.
 type ExecutionAttemptID struct {
-	Vertex  int // index of the vertex in the JobGraph
-	Subtask int // from 0
-	Attempt int // from 0
+	_       struct{} `cbor:",toarray"` // in messages, which have many of them
+	Vertex  int      // index of the vertex in the JobGraph
+	Subtask int      // from 0
+	Attempt int      // from 0
 }
 
 // String returns a form that is valid in a path: "v2-s0-a1".

@@ -137,16 +137,20 @@ type TaskStateChange struct {
 // Traffic counts the records and bytes that a task has read and written: from and to
 // other tasks, and the bytes of files.
 type Traffic struct {
+	_                         struct{} `cbor:",toarray"`
 	ReadRecords, WriteRecords int64
 	ReadBytes, WriteBytes     int64
 }
 
-// TasksProgress reports the counters of all tasks of a host, at intervals, if any has
-// changed.
+// TasksProgress reports the traffic of those tasks of a host that have changed it since the last
+// report. The interval between two reports grows with the job: see ProgressInterval. A report that
+// waits takes in an older one: see Join.
 type TasksProgress struct{ Tasks []TaskProgress }
 
-// TaskProgress is the progress of a running task.
+// TaskProgress is the progress of a running task. It is an array on the wire, as its parts are,
+// because there are many.
 type TaskProgress struct {
+	_         struct{} `cbor:",toarray"`
 	Execution ids.ExecutionAttemptID
 	Traffic   Traffic
 }

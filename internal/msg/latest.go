@@ -1,7 +1,13 @@
 package msg
 
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
 // Latest returns a name for messages of which only the newest counts, because it contains
-// everything that an older one says. An outbox then removes a waiting older message and puts
+// everything that an older one says, or takes it in (see Join). An outbox then removes a waiting older message and puts
 // the newest one at the end. Latest returns "" for other messages. BlockNodes is one of
 // these although it replaces older ones: it must not move behind the DeclareRequirements
 // that follows it, or the ResourceManager would grant slots on a node that the job has just
@@ -17,4 +23,37 @@ func Latest(m Message) string {
 	default:
 		return ""
 	}
+}
+
+// MaxProgress bounds the tasks of one TasksProgress. MaxWorkerMessage has room for them.
+const MaxProgress = 1 << 12
+
+// ProgressInterval is the time between two reports of the progress of a job's tasks by one host: a
+// millisecond for each task of the job, at least 1 s and at most 10 s, which is the default of
+// heartbeat.interval. So all hosts of a job together send at most a thousand reports in a second, unless
+// there are more than ten thousand.
+func ProgressInterval(tasks int) time.Duration {
+	return min(max(time.Duration(tasks)*time.Millisecond, time.Second), 10*time.Second)
+}
+
+// Join gives the message to send in place of two messages of one name (see Latest), of which the older
+// one still waits. That is the newer one; a TasksProgress also keeps what the older one says about other
+// tasks, up to MaxProgress tasks.
+func Join(older, newer Message) Message {
+	o, is := older.(TasksProgress)
+	if !is {
+		return newer
+	}
+	n := newer.(TasksProgress)
+	told := make(map[ids.ExecutionAttemptID]bool, len(n.Tasks))
+	for _, t := range n.Tasks {
+		told[t.Execution] = true
+	}
+	all := append([]TaskProgress(nil), n.Tasks...)
+	for _, t := range o.Tasks {
+		if !told[t.Execution] && len(all) < MaxProgress {
+			all = append(all, t)
+		}
+	}
+	return TasksProgress{Tasks: all}
 }

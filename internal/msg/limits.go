@@ -7,7 +7,7 @@ package msg
 //
 //	TaskStatesChanged     1,045 KiB  one change: 1 MiB of counters (maxTaskCounters, and shorter when they
 //	                                 are encoded), a failure of 20 KiB, and 1 KiB; several changes: 256 KiB
-//	TasksProgress           768 KiB  4,096 tasks of 192 bytes (taskhost's maxProgress)
+//	TasksProgress           240 KiB  4,096 tasks (MaxProgress) of 60 bytes
 //	CollectBatch            257 KiB  operator.MaxCollectBatch and 1 KiB
 //	HostLost                 21 KiB  a failure
 //	SlotRequestsAnswered  2,048 KiB  3,495 refused slots of 600 bytes, in a container of 223 GB at least

@@ -81,6 +81,9 @@ func NewStream(ctx context.Context, peer Peer, target string, w Wire, logger log
 		ended:  make(chan struct{}),
 	}
 	s.outbox = actor.NewOutbox[Frame](leastRoom, func() { s.end(errOutboxFull) })
+	s.outbox.Join(func(older, newer Frame) Frame {
+		return Frame{newer.Token, msg.Join(older.Message, newer.Message)}
+	})
 	return s
 }
 
@@ -104,7 +107,7 @@ func (s *Stream) SetShare(parts int) { s.outbox.SetRoom(leastRoom + roomPerShare
 
 // Send queues a message and reports whether it was queued. The caller must not change the
 // message afterwards. A message with a name (msg.Latest) replaces the older one of the
-// same name. A full outbox ends the stream with errOutboxFull.
+// same name, or takes it in (msg.Join). A full outbox ends the stream with errOutboxFull.
 func (s *Stream) Send(m msg.Message) bool {
 	if !s.outbox.Put(Frame{s.fence.Token(), m}, msg.Latest(m)) {
 		return false

@@ -180,33 +180,28 @@ func (c *core) ended(e taskEnded) []effect {
 	return c.endIfIdle([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
 }
 
-// maxProgress is the number of tasks whose progress fits into one message (msg.MaxWorkerMessage).
-const maxProgress = 1 << 12
-
-// measured reports the progress of all tasks if any task has made progress. Of more than maxProgress
-// tasks it reports only those that have made progress, in turns.
+// measured reports the progress of the tasks that have made some. Of more than msg.MaxProgress such
+// tasks it reports as many, in turns.
 func (c *core) measured(e measured) []effect {
 	var m msg.TasksProgress
-	moved := false
 	first := 0
-	if len(e.Tasks) > maxProgress {
+	if len(e.Tasks) > msg.MaxProgress {
 		first = c.turn % len(e.Tasks)
 	}
 	for i := range e.Tasks {
 		progress := e.Tasks[(first+i)%len(e.Tasks)]
 		t := c.tasks[progress.Execution]
-		if t == nil || len(e.Tasks) > maxProgress && t.reported == progress.Traffic {
+		if t == nil || t.reported == progress.Traffic {
 			continue
 		}
-		moved = moved || t.reported != progress.Traffic
 		t.reported = progress.Traffic
 		m.Tasks = append(m.Tasks, progress)
-		if len(m.Tasks) == maxProgress {
+		if len(m.Tasks) == msg.MaxProgress {
 			c.turn = first + i + 1
 			break
 		}
 	}
-	if !moved {
+	if len(m.Tasks) == 0 {
 		return nil
 	}
 	return []effect{send{m}}

@@ -22,8 +22,6 @@ import (
 )
 
 const (
-	// progressInterval is the time between two measurements of running tasks, 1 s.
-	progressInterval = time.Second
 	// partingTime bounds how long an ending host waits for its tasks, and then for the TaskExecutor
 	// to take its last messages, 1 s each.
 	partingTime = time.Second
@@ -141,10 +139,14 @@ func (h *host) write(ctx context.Context, conn control.Channel) {
 	})
 }
 
-// measure sends the progress of the tasks to the loop. It skips a measurement while messages wait
+// measure sends the progress of the tasks to the loop, at msg.ProgressInterval. It skips a measurement while messages wait
 // for the TaskExecutor.
 func (h *host) measure(ctx context.Context) {
-	for sched.Sleep(ctx, progressInterval) == nil {
+	tasks := 0
+	for _, v := range h.compiled.Graph.Vertices {
+		tasks += v.Parallelism
+	}
+	for sched.Sleep(ctx, msg.ProgressInterval(tasks)) == nil {
 		if !h.outbox.Idle() {
 			continue
 		}

@@ -96,7 +96,7 @@ func TestHonestMessagesAreShortEnough(t *testing.T) {
 	}
 	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 	var all measured
-	for subtask := range 3 * maxProgress {
+	for subtask := range 3 * msg.MaxProgress {
 		id := last
 		id.Subtask -= subtask
 		c.tasks[id] = &taskState{}
@@ -129,7 +129,7 @@ func TestHonestMessagesAreShortEnough(t *testing.T) {
 // progress is never reported.
 func TestProgressOfManyTasksTakesTurns(t *testing.T) {
 	t.Parallel()
-	const tasks = 5 * maxProgress / 2
+	const tasks = 5 * msg.MaxProgress / 2
 	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 	var all measured
 	for subtask := range tasks {
