@@ -170,7 +170,7 @@ type clientWire struct {
 }
 
 func (w *clientWire) Send(f Frame) error {
-	data, err := encodeFrame(f)
+	data, err := EncodeFrame(f)
 	if err != nil {
 		return err
 	}

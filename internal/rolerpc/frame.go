@@ -27,28 +27,23 @@ const (
 	maxWorkerFrame = msg.MaxWorkerMessage + frameHead
 )
 
-// encodeFrame returns a frame's bytes:
+// EncodeFrame returns a frame's bytes:
 //
 //	┌────────────────┬───────┬───────────────┐
 //	│ uvarint length │ token │ codec message │
 //	└────────────────┴───────┴───────────────┘
-func encodeFrame(f Frame) ([]byte, error) {
+func EncodeFrame(f Frame) ([]byte, error) {
 	if len(f.Token) > maxToken {
 		return nil, fmt.Errorf("encode frame with a token of %d bytes: %w", len(f.Token), errFrame)
 	}
-	body, err := codec.Encode(f.Message)
-	if err != nil {
-		return nil, err
-	}
-	data := make([]byte, 0, binary.MaxVarintLen16+len(f.Token)+len(body))
-	data = binary.AppendUvarint(data, uint64(len(f.Token)))
-	data = append(data, f.Token...)
-	return append(data, body...), nil
+	const usual = 256 // more than most messages
+	data := binary.AppendUvarint(make([]byte, 0, usual), uint64(len(f.Token)))
+	return codec.Append(append(data, f.Token...), f.Message)
 }
 
-// decodeFrame decodes the bytes of encodeFrame, if the message is of these kinds. It does not keep
+// DecodeFrame decodes the bytes of EncodeFrame, if the message is of these kinds. It does not keep
 // data.
-func decodeFrame(data []byte, kinds msg.Kinds) (Frame, error) {
+func DecodeFrame(data []byte, kinds msg.Kinds) (Frame, error) {
 	length, n := binary.Uvarint(data)
 	if n <= 0 || length > maxToken || uint64(len(data)-n) < length {
 		return Frame{}, fmt.Errorf("decode frame of %d bytes: %w", len(data), errFrame)
@@ -85,9 +80,9 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 
 // Copy returns a frame as it arrives at another process: encoded and decoded.
 func Copy(f Frame) (Frame, error) {
-	data, err := encodeFrame(f)
+	data, err := EncodeFrame(f)
 	if err != nil {
 		return Frame{}, err
 	}
-	return decodeFrame(data, msg.KindsOf(f.Message))
+	return DecodeFrame(data, msg.KindsOf(f.Message))
 }

@@ -16,11 +16,11 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 		{"", msg.Heartbeat{}},
 		{strings.Repeat("t", maxToken), freed(3)},
 	} {
-		data, err := encodeFrame(want)
+		data, err := EncodeFrame(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeFrame(data, everything)
+		got, err := DecodeFrame(data, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 			t.Errorf("decoded frame differs (-want +got):\n%s", diff)
 		}
 	}
-	if _, err := encodeFrame(Frame{strings.Repeat("t", maxToken+1), msg.Heartbeat{}}); !errors.Is(err, errFrame) {
+	if _, err := EncodeFrame(Frame{strings.Repeat("t", maxToken+1), msg.Heartbeat{}}); !errors.Is(err, errFrame) {
 		t.Errorf("token over the bound: got error %v", err)
 	}
 }
@@ -36,7 +36,7 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 // FuzzDecodeFrame would catch a peer's bytes that crash a role.
 func FuzzDecodeFrame(f *testing.F) {
 	for _, seed := range []Frame{{"", msg.Heartbeat{}}, {"token", msg.OfferSlots{Offers: []msg.SlotOffer{{Index: 1, Allocation: "a"}}}}} {
-		data, err := encodeFrame(seed)
+		data, err := EncodeFrame(seed)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -44,11 +44,11 @@ func FuzzDecodeFrame(f *testing.F) {
 	}
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := decodeFrame(data, everything)
+		got, err := DecodeFrame(data, everything)
 		if err != nil {
 			return
 		}
-		if _, err := encodeFrame(got); err != nil {
+		if _, err := EncodeFrame(got); err != nil {
 			t.Errorf("decoded frame does not encode: %v", err)
 		}
 	})

@@ -198,7 +198,7 @@ type serverWire struct {
 }
 
 func (w *serverWire) Send(f Frame) error {
-	data, err := encodeFrame(f)
+	data, err := EncodeFrame(f)
 	if err != nil {
 		return err
 	}
@@ -230,5 +230,5 @@ func receiveFrame(receive func(any) error, kinds msg.Kinds) (Frame, error) {
 	case err != nil:
 		return Frame{}, fmt.Errorf("%w: %w", ErrPeerGone, err)
 	}
-	return decodeFrame(data, kinds)
+	return DecodeFrame(data, kinds)
 }

@@ -4,6 +4,7 @@
 package codec
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -23,11 +24,8 @@ var ErrTooLarge = errors.New("message exceeds 64 MiB")
 // than an honest one has.
 var ErrMalformed = errors.New("malformed message")
 
-type envelope struct {
-	_    struct{} `cbor:",toarray"`
-	Kind string
-	Body cbor.RawMessage
-}
+// An encoded message is an array of two elements: the kind, and the message.
+const envelope = 0x82
 
 // Limits prevent that a hostile peer makes the decoder allocate much more memory than it sent: an
 // empty element is one byte on the wire and a whole struct here. Of the elements that Bobbin sends
@@ -47,8 +45,8 @@ var decoding = func() cbor.DecMode { //nolint:gochecknoglobals // immutable afte
 }()
 
 // Times keep their nanoseconds, so that a decoded time equals the original.
-var encoding = func() cbor.EncMode { //nolint:gochecknoglobals // immutable after start
-	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
+var encoding = func() cbor.UserBufferEncMode { //nolint:gochecknoglobals // immutable after start
+	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.UserBufferEncMode()
 	if err != nil {
 		panic(fmt.Sprintf("codec: encoding options: %v", err))
 	}
@@ -56,19 +54,23 @@ var encoding = func() cbor.EncMode { //nolint:gochecknoglobals // immutable afte
 }()
 
 // Encode returns a message's bytes.
-func Encode(m msg.Message) ([]byte, error) {
-	body, err := encoding.Marshal(m)
+func Encode(m msg.Message) ([]byte, error) { return Append(nil, m) }
+
+// Append appends a message's bytes to head. It copies no long field of the message more than once.
+func Append(head []byte, m msg.Message) ([]byte, error) {
+	data := bytes.NewBuffer(head)
+	data.WriteByte(envelope)
+	err := encoding.MarshalToBuffer(msg.Kind(m), data)
+	if err == nil {
+		err = encoding.MarshalToBuffer(m, data)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encode message %s: %w", msg.Kind(m), err)
 	}
-	data, err := encoding.Marshal(envelope{Kind: msg.Kind(m), Body: body})
-	if err != nil {
-		return nil, fmt.Errorf("encode message %s: %w", msg.Kind(m), err)
+	if size := data.Len() - len(head); size > MaxMessage {
+		return nil, fmt.Errorf("encode message %s of %d bytes: %w", msg.Kind(m), size, ErrTooLarge)
 	}
-	if len(data) > MaxMessage {
-		return nil, fmt.Errorf("encode message %s of %d bytes: %w", msg.Kind(m), len(data), ErrTooLarge)
-	}
-	return data, nil
+	return data.Bytes(), nil
 }
 
 // Decode decodes a message that Encode wrote, if it is of one of these kinds. Of other kinds it
@@ -77,12 +79,16 @@ func Decode(data []byte, kinds msg.Kinds) (msg.Message, error) {
 	if len(data) > MaxMessage {
 		return nil, fmt.Errorf("decode message of %d bytes: %w", len(data), ErrTooLarge)
 	}
-	var e envelope
-	if err := decoding.Unmarshal(data, &e); err != nil {
+	if len(data) == 0 || data[0] != envelope {
+		return nil, fmt.Errorf("decode message: %w: no array of kind and message", ErrMalformed)
+	}
+	var kind string
+	body, err := decoding.UnmarshalFirst(data[1:], &kind)
+	if err != nil {
 		return nil, fmt.Errorf("decode message: %w: %w", ErrMalformed, err)
 	}
-	return kinds.Decode(e.Kind, func(into any) error {
-		if err := decoding.Unmarshal(e.Body, into); err != nil {
+	return kinds.Decode(kind, func(into any) error {
+		if err := decoding.Unmarshal(body, into); err != nil {
 			return fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
 		return nil
