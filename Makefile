@@ -67,6 +67,10 @@ bench: build ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; h
 bench-submit: build ## measure only sessions and submission, and Flink 1.20, which it fetches; eight minutes
 	scripts/bench -only session,submit -o docs/BENCHMARKS.md
 
+.PHONY: bench-scale
+bench-scale: ## measure the ApplicationMaster of thousands of workers, and write it to docs/BENCHMARKS.md; five minutes
+	scripts/bench -only streams,scale -o docs/BENCHMARKS.md
+
 .PHONY: cover
 cover: ## write coverage.html, which shows the lines that unit tests reach
 	$(UNIT) go test -coverprofile=coverage.out

@@ -72,7 +72,9 @@ func TestAFailedSectionLosesNoOther(t *testing.T) {
 	log.SetOutput(t.Output())
 	for name, second := range map[string]table{"at once": {title: "Two"}, "late": partial} {
 		var out bytes.Buffer
-		e := edition{file: path, whole: true, log: log, sections: []section{{"one", giving(measured, nil)}, {"two", giving(second, broken)}, {"three", never}}}
+		e := edition{file: path, whole: true, log: log, sections: []section{
+			{name: "one", measure: giving(measured, nil)}, {name: "two", measure: giving(second, broken)}, {name: "three", measure: never},
+		}}
 		if err := e.publish(t.Context(), nil, &out); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "section two: ") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -2,7 +2,7 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,session,files,submit]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,session,files,submit,scale]
 //	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
@@ -37,23 +37,25 @@ func main() {
 type section struct {
 	name    string
 	measure func(context.Context, *rig) (table, error)
+	alone   bool // it needs no cluster, and of the rig only programs and limits
 }
 
 func sections() []section {
 	return []section{
-		{"cold", coldStart},
-		{"tiny", tinyJob},
-		{"memory", residentMemory},
-		{"workers", startWorkers},
-		{"large", largeJob},
-		{"calls", rpcCallers},
-		{"processes", rpcProcesses},
-		{"protected", protectedCalls},
-		{"asks", manyAsks},
-		{"streams", manyStreams},
-		{"session", sessionJobs},
-		{"files", manySmallFiles},
-		{"submit", submissions},
+		{name: "cold", measure: coldStart},
+		{name: "tiny", measure: tinyJob},
+		{name: "memory", measure: residentMemory},
+		{name: "workers", measure: startWorkers},
+		{name: "large", measure: largeJob},
+		{name: "calls", measure: rpcCallers},
+		{name: "processes", measure: rpcProcesses},
+		{name: "protected", measure: protectedCalls},
+		{name: "asks", measure: manyAsks},
+		{name: "streams", measure: manyStreams, alone: true},
+		{name: "session", measure: sessionJobs},
+		{name: "files", measure: manySmallFiles},
+		{name: "submit", measure: submissions},
+		{name: "scale", measure: thousandsOfWorkers, alone: true},
 	}
 }
 
@@ -114,8 +116,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// bench starts a cluster with room for 50 workers, measures on it and prints the
-// page.
+// bench starts a cluster with room for 50 workers, unless no section needs it, measures on it and
+// prints the page.
 func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	log := logrus.New()
 	log.SetOutput(stderr)
@@ -125,6 +127,14 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 	m, err := lookAtMachine()
 	if err != nil {
 		return err
+	}
+	e := edition{machine: m, sections: chosen(o.only), whole: len(o.only) == 0, file: o.file, log: log}
+	if !slices.ContainsFunc(e.sections, func(s section) bool { return !s.alone }) {
+		r, err := newLimits(o)
+		if err != nil {
+			return err
+		}
+		return e.publish(ctx, r, stdout)
 	}
 	log.Info("starting a cluster")
 	hadoop, err := cluster.Start(ctx, cluster.Config{
@@ -139,7 +149,7 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	e := edition{machine: m, hadoop: hadoop.Version(), sections: chosen(o.only), whole: len(o.only) == 0, file: o.file, log: log}
+	e.hadoop = hadoop.Version()
 	return e.publish(ctx, r, stdout)
 }
 

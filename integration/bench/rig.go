@@ -38,11 +38,21 @@ type rig struct {
 	client  *client.Cluster
 }
 
-func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (_ *rig, err error) {
-	r := &rig{flink: o.flink, most: o.runs, calls: o.calls, cluster: hadoop}
-	if r.bin, err = filepath.Abs(o.bin); err != nil {
+// newLimits makes a rig without a cluster.
+func newLimits(o options) (*rig, error) {
+	bin, err := filepath.Abs(o.bin)
+	if err != nil {
 		return nil, err
 	}
+	return &rig{bin: bin, flink: o.flink, most: o.runs, calls: o.calls}, nil
+}
+
+func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (*rig, error) {
+	r, err := newLimits(o)
+	if err != nil {
+		return nil, err
+	}
+	r.cluster = hadoop
 	for _, name := range []string{"bobbin", "rusage", "examples/wordcount", "examples/gentext"} {
 		if _, err := os.Stat(r.program(name)); err != nil {
 			return nil, fmt.Errorf("%w: run scripts/bench, which builds the programs to measure", err)
