@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -66,7 +67,7 @@ func (m *master) Run(ctx context.Context, report resourcemanager.Report) error {
 			return nil
 		}
 		if len(events) > 0 && report(ctx, events...) != nil {
-			return nil
+			return nil //nolint:nilerr // the master has ended
 		}
 	}
 }
@@ -77,9 +78,7 @@ var errOver = errors.New("the measurement is over")
 func begin(t *testing.T, slots int, options map[string]string) *master {
 	t.Helper()
 	values := map[string]string{config.TaskSlots.Name(): fmt.Sprint(slots)}
-	for name, value := range options {
-		values[name] = value
-	}
+	maps.Copy(values, options)
 	c, err := config.New(config.Layer{Values: values})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func Decode(data []byte, parallelism []int) (*Table, error) {
 	t.hosts = make([]Host, d.number(tasks))
 	for i := range t.hosts {
 		id, name, port := d.text(), d.text(), d.number(math.MaxUint16+1)
-		t.hosts[i] = Host{ID: ids.HostID(id), Address: joined(name, uint64(port))} //nolint:gosec // not negative
+		t.hosts[i] = Host{ID: ids.HostID(id), Address: joined(name, uint64(port))}
 	}
 	for len(d.left) > 0 && d.err == nil {
 		v := d.number(len(parallelism) - 1)
@@ -98,7 +98,7 @@ func (d *decoder) number(most int) int {
 		return 0
 	}
 	d.left = d.left[size:]
-	return int(n) //nolint:gosec // at most most
+	return int(n)
 }
 
 func (d *decoder) text() string {

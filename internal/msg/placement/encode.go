@@ -65,9 +65,9 @@ func appendRuns(data []byte, runs []run) []byte {
 	data = binary.AppendUvarint(data, uint64(len(runs)))
 	next, host := 0, 0
 	for _, r := range runs {
-		data = binary.AppendUvarint(data, uint64(r.first-next)) //nolint:gosec // runs do not overlap
-		data = binary.AppendUvarint(data, uint64(r.count))      //nolint:gosec // at least 1
-		data = binary.AppendUvarint(data, uint64(r.attempt))    //nolint:gosec // from 0
+		data = binary.AppendUvarint(data, uint64(r.first-next))
+		data = binary.AppendUvarint(data, uint64(r.count))
+		data = binary.AppendUvarint(data, uint64(r.attempt))
 		data = binary.AppendVarint(data, int64(r.host-host))
 		next, host = r.first+r.count, r.host
 	}
