@@ -94,8 +94,8 @@ func begin(t *testing.T, slots int, options map[string]string) *master {
 		t.Fatal(err)
 	}
 	m.Component, err = appmaster.NewComponent(appmaster.ComponentConfig{
-		Config: c, Mode: dispatcher.Session, Memory: m.memory,
-		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: m.memory.ContainerMB(), VCores: 1, Slots: slots},
+		Config: c, Mode: dispatcher.Session,
+		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: m.memory.ContainerMB(), VCores: 1, Slots: slots, Memory: m.memory},
 	}, m, logger)
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func master(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	}
 	c.component, err = appmaster.NewComponent(appmaster.ComponentConfig{
 		Config: options, Mode: dispatcher.Session,
-		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: worker.ContainerMB(), VCores: c.slots, Slots: c.slots}, Memory: worker,
+		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: worker.ContainerMB(), VCores: c.slots, Slots: c.slots, Memory: worker},
 	}, &provider{child: c, memory: worker, authority: authority, address: listener.Addr().String(), orders: make(chan resourcemanager.Orders)}, logger)
 	if err != nil {
 		return err
