@@ -35,6 +35,9 @@ type Config struct {
 	// ResultBytes bounds the records that are held of each collected result: see collect.New.
 	ResultBytes int
 
+	// LogSlots lets the job describe its slots each minute, for the log at debug level.
+	LogSlots bool
+
 	HeartbeatInterval  time.Duration // heartbeat.interval
 	HeartbeatTimeout   time.Duration // heartbeat.timeout
 	SlotRequestTimeout time.Duration // slot.request.timeout

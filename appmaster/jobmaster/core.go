@@ -58,6 +58,7 @@ type core struct {
 	steps     []msg.Step    // of the start-up, in the order in which they were reached
 
 	nextHeartbeat time.Time
+	nextSlotLog   time.Time // if config.LogSlots
 	// nextExpiry is not after the first deadline of a worker. Each message moves a deadline, so
 	// nextExpiry is recomputed only when it has passed.
 	nextExpiry time.Time
@@ -140,6 +141,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.deploy()
 	c.giveUpSlots()
 	c.declare()
+	c.logSlots()
 	c.finish()
 	c.alarm = c.nextDue()
 	return c.effects
@@ -204,6 +206,7 @@ func (c *core) start() {
 	}
 	c.setStatus(msg.JobRunning)
 	c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+	c.nextSlotLog = c.now.Add(slotLogInterval)
 	c.emit(tellResourceManager{msg.RegisterJobMaster{
 		Job: c.config.Job, JobMaster: c.config.JobMaster, Program: c.config.Program,
 	}})
@@ -374,6 +377,9 @@ func (c *core) nextDue() time.Time {
 	}
 	if deadline, starved := c.slotDeadline(); starved {
 		next = actor.Earliest(next, deadline.At())
+	}
+	if c.config.LogSlots && c.active() {
+		next = actor.Earliest(next, c.nextSlotLog)
 	}
 	if at, blocked := c.blocklist.Next(); blocked {
 		next = actor.Earliest(next, at)

@@ -44,7 +44,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	edge FROM TO [pointwise]
 //	colocate VERTEX VERTEX
 //	option NAME=VALUE                         of the job; these commands come before start
-//	start
+//	start [log=yes]                           at debug level
 //	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE
 //	offer CONNECTION ALLOCATION…
@@ -99,7 +99,7 @@ func (s *script) command(line string) []string {
 	case "option":
 		s.graph.Config = options
 	case "start":
-		return s.start()
+		return s.start(options["log"] != "")
 	case "asleep", "pause":
 		d, err := time.ParseDuration(args[1])
 		if err != nil {
@@ -161,13 +161,14 @@ func (s *script) edge(args []string) {
 	s.graph.Edges = append(s.graph.Edges, e)
 }
 
-func (s *script) start() []string {
+func (s *script) start(log bool) []string {
 	s.graph.Digest = s.graph.ComputeDigest()
 	c, err := Configured(config.Config{}, &s.graph)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	c.Job, c.JobMaster, c.Program.Name, c.SlotMemoryMB = "j1", "m1", "wordcount", 300
+	c.LogSlots = log
 	s.core, err = newCore(c)
 	s.stepper.Core = s.core
 	if err != nil {
@@ -377,6 +378,9 @@ func describe(effect effect) []string {
 		return line("%s; tried again %t after %s: %s", e.Reason, e.Restart, e.Delay, describeEntry(e.Root))
 	case slotsTimedOut:
 		return line("%d regions got no slots; restart %t after %s: %s", e.Regions, e.Restart, e.Delay, describeEntry(e.Root))
+	case slotsDescribed:
+		return line("slots: %d free, %d allocated, %d required, %d at least; regions: %d wait, %d fail; starved %t",
+			e.Free, e.Allocated, e.Required, e.Least, e.Waiting, e.Failing, e.Starved)
 	case workerGone:
 		return line("worker %s gone: %s", e.Resource, e.Cause)
 	case dropped:

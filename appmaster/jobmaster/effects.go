@@ -41,7 +41,7 @@ func (s *shell) Perform(_ context.Context, e effect) {
 	case ended:
 		s.ended = &e
 		s.loop.Stop()
-	case reply, statusChanged, regionFailed, nodeBlocked, noOtherNode, slotsTimedOut, workerGone, resultDropped, dropped:
+	case reply, statusChanged, regionFailed, nodeBlocked, noOtherNode, slotsTimedOut, slotsDescribed, workerGone, resultDropped, dropped:
 		// the loop sends replies; the others are for the log
 	}
 }

@@ -138,6 +138,13 @@ type (
 		Restart bool
 		Delay   time.Duration
 	}
+	// slotsDescribed describes the slots of a job each minute; see Config.LogSlots.
+	slotsDescribed struct {
+		Free, Allocated  int // slots that the job has
+		Required, Least  int // as declared: for all regions, and for one
+		Waiting, Failing int // regions
+		Starved          bool
+	}
 	// workerGone says that a worker of the job is gone.
 	workerGone struct {
 		Resource ids.ResourceID
@@ -162,6 +169,7 @@ func (statusChanged) isEffect()       {}
 func (regionFailed) isEffect()        {}
 func (nodeBlocked) isEffect()         {}
 func (noOtherNode) isEffect()         {}
+func (slotsDescribed) isEffect()      {}
 func (slotsTimedOut) isEffect()       {}
 func (workerGone) isEffect()          {}
 func (dropped) isEffect()             {}

@@ -50,6 +50,8 @@ type JobMaster struct {
 
 // New makes the JobMaster of a job, which it schedules once it runs.
 func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*JobMaster, error) {
+	entry := logger.WithFields(logrus.Fields{"role": "jobmaster", "job": config.Job})
+	config.LogSlots = entry.Logger.IsLevelEnabled(logrus.DebugLevel)
 	core, err := newCore(config)
 	if err != nil {
 		return nil, err
@@ -57,7 +59,7 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 	j := &JobMaster{
 		config:          config,
 		resourceManager: rm,
-		logger:          logger.WithFields(logrus.Fields{"role": "jobmaster", "job": config.Job}),
+		logger:          entry,
 		fromRM:          actor.NewOutbox[msg.Message](0, nil), // at most one message for each lost worker
 		changed:         make(map[string]chan struct{}),
 	}

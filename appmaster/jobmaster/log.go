@@ -66,6 +66,11 @@ func (j *JobMaster) logEffect(effect effect) {
 		j.logger.WithFields(logrus.Fields{
 			"regions": e.Regions, "err": e.Root.Failure.Message, "restart": e.Restart, "delay": e.Delay,
 		}).Warn("no region got its slots in time")
+	case slotsDescribed:
+		j.logger.WithFields(logrus.Fields{
+			"free": e.Free, "allocated": e.Allocated, "required": e.Required, "least": e.Least,
+			"waiting": e.Waiting, "failing": e.Failing, "starved": e.Starved,
+		}).Debug("slot pool")
 	case workerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
 	case resultDropped:

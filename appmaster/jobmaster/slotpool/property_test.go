@@ -414,6 +414,9 @@ func (m *model) check(t *rapid.T) {
 	if diff := cmp.Diff(m.held, got); diff != "" || m.pool.Total().Held != len(m.held) {
 		t.Fatalf("pool holds %d; slots differ (-model +pool):\n%s", m.pool.Total().Held, diff)
 	}
+	if free := len(m.free()); m.pool.Free() != free {
+		t.Fatalf("%d slots are free, want %d", m.pool.Free(), free)
+	}
 	standing := m.standing()
 	for i := range needed {
 		slot, runs := m.pool.At(i)

@@ -191,6 +191,14 @@ func (p *Pool) Total() Demand {
 	return total
 }
 
+// Free is the number of slots that the job has and in which nothing runs.
+func (p *Pool) Free() (free int) {
+	for k := range p.kinds {
+		free += len(p.kinds[k].free)
+	}
+	return free
+}
+
 // Slots gives the slots that the job has, in the order in which they were offered.
 func (p *Pool) Slots() []Slot { return p.slots.list() }
 
