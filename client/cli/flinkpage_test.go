@@ -55,6 +55,7 @@ const (
 	memorySection  = "Options of memory"
 
 	resourceManagerSection = "Options of the ResourceManager"
+	jobMasterSection       = "Options of the JobMaster"
 )
 
 // TestThePageHasEachWordOfFlinks would catch a word of Flink 1.20 that is missing on the page, whether Bobbin
@@ -99,6 +100,15 @@ func TestThePageHasEachWordOfFlinks(t *testing.T) {
 		{yarnSection, "", "yarn.rolled-logs.include-pattern yarn.rolled-logs.exclude-pattern flink.hadoop.* flink.yarn.*"},
 		{yarnSection, "", "external-resources external-resource.* amount yarn.config-key driver-factory.class param.*"},
 		{yarnSection, "", "containerized.master.env.* containerized.taskmanager.env.* env.java.opts.* jobmanager.memory.process.size taskmanager.memory.process.size"},
+		{jobMasterSection, "", "jobmanager.execution.failover-strategy jobmanager.scheduler scheduler-mode jobmanager.adaptive-scheduler.* restart-strategy.type"},
+		{jobMasterSection, "", "restart-strategy.fixed-delay.attempts restart-strategy.fixed-delay.delay restart-strategy.failure-rate.delay"},
+		{jobMasterSection, "", "restart-strategy.failure-rate.max-failures-per-interval restart-strategy.failure-rate.failure-rate-interval"},
+		{jobMasterSection, "", "restart-strategy.exponential-delay.initial-backoff restart-strategy.exponential-delay.max-backoff"},
+		{jobMasterSection, "", "restart-strategy.exponential-delay.backoff-multiplier restart-strategy.exponential-delay.reset-backoff-threshold"},
+		{jobMasterSection, "", "restart-strategy.exponential-delay.jitter-factor restart-strategy.exponential-delay.attempts-before-reset-backoff"},
+		{jobMasterSection, "", "slot.request.timeout slot.idle.timeout slot.request.max-interval cluster.fine-grained-resource-management.enabled"},
+		{jobMasterSection, "", "execution.batch.adaptive.auto-parallelism.* execution.batch.speculative.* slow-task-detector.* execution.batch.job-recovery.*"},
+		{jobMasterSection, "", "web.exception-history-size jobmanager.execution.attempts-history-size jobmanager.failure-enrichers"},
 		{taskSection, "", "taskmanager.slot.timeout taskmanager.registration.timeout taskmanager.resource-id taskmanager.jvm-exit-on-oom io.tmp.dirs classloader.*"},
 		{taskSection, "", "pipeline.cached-files task.cancellation.interval task.cancellation.timeout task.cancellation.timers.timeout"},
 		{taskSection, "", "blob.server.port blob.client.connect.timeout blob.client.socket.timeout blob.service.ssl.enabled blob.storage.directory"},
@@ -121,7 +131,7 @@ func TestThePageTellsWhatHoldsEachAnswer(t *testing.T) {
 	test, located := regexp.MustCompile("`Test\\w+`"), regexp.MustCompile("`Test\\w+` in `[a-z0-9_/]+_test\\.go`")
 	span := regexp.MustCompile("`[^`]+`")
 	var rows []flinkRow
-	for _, section := range []string{sessionSection, commandSection, clientSection, yarnSection, resourceManagerSection, taskSection} {
+	for _, section := range []string{sessionSection, commandSection, clientSection, yarnSection, resourceManagerSection, jobMasterSection, taskSection} {
 		rows = append(rows, flinkRows(t, section)...)
 	}
 	for _, r := range rows {

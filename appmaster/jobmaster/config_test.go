@@ -1,0 +1,54 @@
+package jobmaster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// TestAJobOverridesItsCluster would catch a session whose restart strategy holds for a job that names
+// another one, and an option of one job that holds for the next.
+func TestAJobOverridesItsCluster(t *testing.T) {
+	t.Parallel()
+	cluster, err := config.New(config.Layer{Source: "cluster", Values: map[string]string{
+		"restart-strategy.type": "failure-rate", "restart-strategy.failure-rate.delay": "7 s",
+		"jobmanager.execution.failover-strategy": "full", "slot.idle.timeout": "20 s", "slot.request.timeout": "1 min",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type settings struct {
+		Strategy, Failover string
+		RateDelay, Initial time.Duration
+		Idle, Request      time.Duration
+	}
+	for name, test := range map[string]struct {
+		options map[string]string
+		want    settings
+	}{
+		"a job with options": {
+			map[string]string{
+				"restart-strategy.type": "exponentialdelay", "restart-strategy.exponential-delay.initial-backoff": "2 s",
+				"jobmanager.execution.failover-strategy": "region", "slot.idle.timeout": "3 s",
+			},
+			settings{failover.ExponentialDelay, failover.RestartRegion, 7 * time.Second, 2 * time.Second, 3 * time.Second, time.Minute},
+		},
+		"a job without": {
+			nil, settings{failover.FailureRate, failover.RestartAll, 7 * time.Second, time.Second, 20 * time.Second, time.Minute},
+		},
+	} {
+		c, err := Configured(cluster, &jobgraph.JobGraph{Name: name, Config: test.options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := settings{c.Restart.Type, c.FailoverStrategy, c.Restart.FailureRate.Delay, c.Restart.ExponentialDelay.Initial, c.SlotIdleTimeout, c.SlotRequestTimeout}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
