@@ -253,6 +253,47 @@ func (s *session) job(t *testing.T, id ids.JobID) string {
 	}
 }
 
+// TestWorkersAvoidBlockedNodes would catch a blocklist of which YARN learns nothing: of its beginning while
+// workers are requested already, of its end, or after a restart of the ResourceManager, which forgets it.
+func TestWorkersAvoidBlockedNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := startFake(t, yarnfake.Config{Nodes: 2, Heartbeat: -1, Node: records.Resource{MemoryMB: 64 << 10, VCores: 64}})
+		a := submit(t, fake)
+		u, stop := a.start(t)
+		defer stop()
+		bad := fake.Nodes()[0].Host
+		total := 0
+		order := func(more int, avoid ...string) {
+			total += more
+			a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, total), Avoid: avoid})
+			time.Sleep(3 * defaultRequestInterval / 2)
+		}
+		beat := func() (onBad int) {
+			fake.Beat() // YARN gives the containers now, and the provider learns of them a moment later
+			time.Sleep(time.Second)
+			if n := u.count("starting"); n != total {
+				t.Fatalf("YARN has given %d containers of %d: %q", n, total, u.events)
+			}
+			return u.count("on " + bad)
+		}
+		order(4)
+		order(0, bad) // the requests name both nodes
+		if n := beat(); n != 0 {
+			t.Errorf("%d workers start on the blocked node, for which they were requested before", n)
+		}
+		order(4, bad)
+		fake.RestartResourceManager()
+		time.Sleep(2 * defaultHeartbeat)
+		if n := beat(); n != 0 {
+			t.Errorf("%d workers start on the blocked node after a restart of the ResourceManager", n)
+		}
+		order(8)
+		if n := beat(); n == 0 {
+			t.Error("no worker starts on the node after its block")
+		}
+	})
+}
+
 // A NodeManager that got SIGSTOP accepts connections and calls and never answers. Over Hadoop's
 // real protocol, containers whose start may have reached it are stopped, and those that were never
 // sent are not.
