@@ -34,8 +34,10 @@ func TestCachedFilesOfThisMachineAreStaged(t *testing.T) {
 	}
 	rome, tool := found.Local[0].SHA256, found.Local[1].SHA256
 	want := []jobgraph.CachedFile{
-		{Name: "cities", URI: "hdfs://nn/cities.csv", SHA256: rome, Size: 4}, {Name: "zones", URI: "hdfs:///zones"},
-		{Name: "more", URI: "hdfs://nn/cities.csv", SHA256: rome, Size: 4}, {Name: "tool", URI: "hdfs://nn/tool", SHA256: tool, Size: 9, Executable: true},
+		{Name: "cities", URI: "hdfs://nn/cities.csv", SHA256: rome, Size: 4},
+		{Name: "zones", URI: "hdfs:///zones"},
+		{Name: "more", URI: "hdfs://nn/cities.csv", SHA256: rome, Size: 4},
+		{Name: "tool", URI: "hdfs://nn/tool", SHA256: tool, Size: 9, Executable: true},
 	}
 	complete := found.at([]launch.Resource{{URI: "hdfs://nn/cities.csv"}, {URI: "hdfs://nn/tool"}})
 	if diff := cmp.Diff(want, complete); diff != "" {

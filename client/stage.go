@@ -93,6 +93,7 @@ func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged
 func (app *Application) content(p *plan, nodes []launch.Node, on staged) ([]byte, error) {
 	what := launch.Staged{Nodes: nodes, Shipped: on.shipped}
 	switch p.mode {
+	case launch.Session: // its jobs bring their files
 	case launch.Application:
 		what.Files = on.cached
 	case launch.PerJob:

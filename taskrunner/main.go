@@ -45,6 +45,7 @@ const (
 // environment has the values that the process reads from its environment.
 type environment struct {
 	container  ids.ResourceID // the worker's id
+	folder     string         // of its container, in each of localDirs
 	logDir     string
 	localDirs  []string
 	launch     launch.TaskExecutor
@@ -74,7 +75,7 @@ func Main(start time.Time, getenv func(string) string) int {
 
 func readEnvironment(getenv func(string) string) (environment, error) {
 	env := environment{
-		container: ids.ResourceID(getenv("CONTAINER_ID")), machine: machine.Read(),
+		container: ids.ResourceID(getenv("CONTAINER_ID")), folder: getenv("CONTAINER_ID"), machine: machine.Read(),
 		logDir:    firstOf(getenv("LOG_DIRS")),
 		localDirs: strings.FieldsFunc(getenv("LOCAL_DIRS"), func(r rune) bool { return r == ',' }),
 	}
@@ -264,7 +265,7 @@ func (env environment) artifactDirs() []string {
 	}
 	dirs := make([]string, len(env.localDirs))
 	for i, dir := range env.localDirs {
-		dirs[i] = filepath.Join(dir, string(env.container), artifactDir)
+		dirs[i] = filepath.Join(dir, env.folder, artifactDir)
 	}
 	return dirs
 }

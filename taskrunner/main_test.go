@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +136,9 @@ func TestEnvironment(t *testing.T) {
 	env, err := readEnvironment(func(name string) string { return variables[name] })
 	if err != nil {
 		t.Fatal(err)
+	}
+	if dirs := env.artifactDirs(); !slices.Equal(dirs, []string{"/local/a/" + container + "/artifacts", "/local/b/" + container + "/artifacts"}) {
+		t.Errorf("copies go to %v, want the container's folder on each disk", dirs)
 	}
 	if env.logDir != "/logs/a" || len(env.localDirs) != 2 || env.launch.Memory.Slots != 2 || env.credential.Identity() != own.Identity() {
 		t.Errorf("environment %+v is not what it was given", env)

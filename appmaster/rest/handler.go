@@ -114,7 +114,7 @@ func (s *Server) routes() []route {
 
 		on("GET /programs", view, ok, s.programs),
 		on("POST /programs", run, ok, s.addProgram).passes(s.config.maxProgram()).takes(uploadTime),
-		route{pattern: "GET /files/{file}", access: run, status: ok, handle: s.file, asks: true},
+		{pattern: "GET /files/{file}", access: run, status: ok, handle: s.file, asks: true},
 		on("POST /files", run, ok, s.addFile).passes(s.config.maxProgram()).takes(uploadTime),
 		on("GET /drivers", view, ok, s.drivers),
 		on("DELETE /drivers/{driver}", run, ok, s.endDriver),

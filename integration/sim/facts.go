@@ -15,6 +15,8 @@ const (
 	Uber       Fact = "uber"        // workers that were started in the container of their master
 	Hosts      Fact = "hosts"       // likewise
 	NoHosts    Fact = "no hosts"    // task hosts that could not be started
+	Files      Fact = "files"       // cached files that workers have copied
+	NoFiles    Fact = "no files"    // cached files that could not be copied
 	Programs   Fact = "programs"    // of applications, that were started
 	Streams    Fact = "streams"     // that workers have opened to roles
 	Outdated   Fact = "outdated"    // messages that a fault has sent again, under an earlier grant

@@ -111,6 +111,7 @@ var named = map[string]struct {
 	"answer to a start lost":                    {one(0, "startContainers", sim.LoseAnswer, 0, 0), sim.Facts{"unanswered startContainers": 1}, 0},
 	"answer to the end lost":                    {one(0, finishes, sim.LoseAnswer, 0, 0), sim.Facts{"unanswered finishApplicationMaster": 1}, 0},
 	"HDFS away during the commit":               {one(0, commits, sim.StopHDFS, 0, minute), sim.Facts{"held rename2": 1}, 0},
+	"HDFS away while a worker copies a file":    {inSession(on(apart, one(0, "readBlock .*/cities$", sim.StopHDFS, 0, minute))), sim.Facts{sim.Files: 1, "held readBlock": 1}, 0},
 	"no room at first":                          {one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Facts{sim.Waited: 30}, 0},
 	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{sim.Workers: 1}, 1},
 	"task host killed, and all tasks restart":   {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2, Failover: "full", Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}}, sim.Facts{sim.Hosts: 2, sim.Reruns: 2}, 0},

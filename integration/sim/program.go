@@ -36,6 +36,7 @@ type job struct {
 	graph                  jobgraph.JobGraph // with splits
 	canceled               bool              // by its user
 	failed                 bool              // because it may not restart
+	cached                 bool              // it has the cached file
 }
 
 // drawJobs draws the jobs of a schedule, in the order of their submission.
@@ -63,6 +64,7 @@ func drawJobs(w *World) []*job {
 		}
 		at += between(shape, 0, 30*time.Second)
 	}
+	drawFiles(w.stream("files"), s.Mode, jobs)
 	return jobs
 }
 
@@ -165,7 +167,7 @@ func (p program) Compile(_ string, encoded []byte, _ int, _ map[string]string) (
 				if j.graph.Vertices[i].Source {
 					t = source{j, pace}
 				}
-				tasks[i] = shown{t, p.host}
+				tasks[i] = shown{t, p.host, j}
 			}
 			return taskhost.Compiled{Graph: j.compiled.Graph, Tasks: tasks}, nil
 		}
@@ -177,6 +179,7 @@ func (p program) Compile(_ string, encoded []byte, _ int, _ map[string]string) (
 type shown struct {
 	operator.Task
 	host *host
+	job  *job
 }
 
 // Run implements operator.Task.
@@ -189,6 +192,11 @@ func (s shown) Run(ctx context.Context, t operator.Subtask) error {
 		s.host.w.facts[Reruns]++
 	}
 	s.host.w.watch.begin(s.host, ids.JobID(t.Job()), e)
+	if s.job.cached {
+		if err := s.host.checkFile(t); err != nil {
+			return err
+		}
+	}
 	return s.Task.Run(ctx, t)
 }
 

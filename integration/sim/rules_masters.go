@@ -33,9 +33,10 @@ func mastersRemoveNothing(w *watch) {
 }
 
 // changesOften reports whether a path is that of a file which masters may replace at any time: each attempt
-// replaces access.json, and a session takes programs and gives them up.
+// replaces access.json, and a session takes programs and gives them up. A name with a dot in front is that of an
+// upload that has failed.
 func changesOften(at string) bool {
-	return path.Base(at) == launch.AccessFile || strings.Contains(at, "/refs.d/") || strings.Contains(at, "/cache/")
+	return path.Base(at) == launch.AccessFile || strings.Contains(at, "/refs.d/") || strings.Contains(at, "/cache/") || strings.HasPrefix(path.Base(at), ".")
 }
 
 // mastersStay asks YARN at each end of a master whether it counts on this attempt. A master may end because

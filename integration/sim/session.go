@@ -124,7 +124,11 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 	for ctx.Err() == nil {
 		var ended msg.JobEnded
 		err := c.request(ctx, func(ctx context.Context, d *appmaster.Desk) error {
-			err := d.Session.SubmitJob(ctx, restapi.JobSubmission{Job: j.id, Graph: j.graph, Program: restapi.ProgramID{SHA256: programHash}})
+			graph, err := j.withFile(ctx, d)
+			if err != nil {
+				return err
+			}
+			err = d.Session.SubmitJob(ctx, restapi.JobSubmission{Job: j.id, Graph: graph, Program: restapi.ProgramID{SHA256: programHash}})
 			if errors.Is(err, msg.ErrJobExists) || errors.Is(err, msg.ErrJobEnded) { // the answer was lost
 				err = nil
 			}

@@ -75,6 +75,8 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"YARN knows what a master wants", yarnKnowsTheDemand},
 	{"a job ends in one state", jobsEndOnce},
 	{"a FINISHED job has its outputs", finishedJobsHaveOutputs},
+	{"a cached file is there while tasks of its job run", filesAreThere},
+	{"a cached file goes with its last job", filesGoWithTheirJobs},
 	{"an old attempt changes nothing", oldMastersChangeNothing},
 	{"an old attempt learns that it is old", oldMastersLearn},
 }

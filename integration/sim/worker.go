@@ -35,6 +35,7 @@ type worker struct {
 	memory    memory.Worker
 	resource  records.Resource // of the container
 	hosts     []*host
+	copies    *copies
 	uber      bool // it is in the container of its master
 	exit      records.ExitStatus
 	fault     error
@@ -69,7 +70,7 @@ func (w *World) startWorker(n *node, c books.Container, l records.ContainerLaunc
 
 // start starts the process of the worker, under a context that the caller may bound. ended is called at its end.
 func (k *worker) start(environment map[string]string, tokens []byte, bound func(context.Context) context.Context, ended func()) {
-	k.exit = records.ExitForceKilled
+	k.exit, k.copies = records.ExitForceKilled, &copies{k, make(map[string]string)}
 	k.w.containers = append(k.w.containers, k)
 	k.w.facts[Workers]++
 	k.process = k.w.engine.Start(string(k.id), func(ctx context.Context) {
@@ -79,6 +80,7 @@ func (k *worker) start(environment map[string]string, tokens []byte, bound func(
 			k.exit = 1
 		}
 	}, func() {
+		clear(k.copies.files) // the NodeManager removes the container's folders
 		k.w.ended(k.process)
 		ended()
 	})
@@ -105,6 +107,7 @@ func (k *worker) run(ctx context.Context, environment map[string]string, tokens 
 	}, taskexecutor.Environment{
 		Roles: dialer{k}, Hosts: k,
 		Instructions: msg.StartHost{ListenHost: k.node.nm.ID().Host}, Logger: k.w.logger,
+		Artifacts: k.copies,
 	})
 	if err != nil {
 		return err

@@ -21,10 +21,10 @@ func TestTheOptionIsReadAsFlinkDoes(t *testing.T) {
 		"name:file1,path:'file:///tmp/file1';name:file2,path:'hdfs:///tmp/file2'": { // the example of PipelineOptions.CACHED_FILES
 			{Name: "file1", URI: "file:///tmp/file1"}, {Name: "file2", URI: "hdfs:///tmp/file2"},
 		},
-		`name:tool,path:"/a,b;c",executable:TRUE`:                 {{Name: "tool", URI: "/a,b;c", Executable: true}},
-		"name:x,executable:false,path:hdfs://nn:8020/x":           {{Name: "x", URI: "hdfs://nn:8020/x"}},
-		" name : x , path : /x ; ; name:'it''s',path:'/it''s' ; ": {{Name: "x", URI: "/x"}, {Name: "it's", URI: "/it's"}},
-		"path:städte.csv,name:städte":                             {{Name: "städte", URI: "städte.csv"}},
+		`name:tool,path:"/a,b;c",executable:TRUE`:               {{Name: "tool", URI: "/a,b;c", Executable: true}},
+		"name:x,executable:false,path:hdfs://nn:8020/x":         {{Name: "x", URI: "hdfs://nn:8020/x"}},
+		"name : x , path : /x ; ; name:'it''s',path:'/it''s' ;": {{Name: "x", URI: "/x"}, {Name: "it's", URI: "/it's"}},
+		"path:städte.csv,name:städte":                           {{Name: "städte", URI: "städte.csv"}},
 	} {
 		got, err := cachedfiles.Parse(text)
 		if err != nil {

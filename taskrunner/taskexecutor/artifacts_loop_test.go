@@ -229,7 +229,7 @@ func TestFetchedProgramRunsAsAHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "programs")
-	c := startCluster(t, starter(t, ""), func(c *Config, env *Environment) {
+	c := startCluster(t, starter(t, ""), func(_ *Config, env *Environment) {
 		env.Artifacts = DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }}
 	})
 	rm := c.admit()

@@ -75,20 +75,14 @@ func newStore(k kind, cache *staging.Running, files filesystem.FileSystem) *Stor
 	}
 }
 
-// Recover finds the programs of the session's earlier ApplicationMasters. Their jobs have ended, so cached
-// files of those are released.
+// Recover finds the programs of the session's earlier ApplicationMasters. It releases nothing: an old
+// ApplicationMaster that is late would release what a later one's jobs use.
 func (s *Store) Recover(ctx context.Context) error {
 	held, err := s.cache.Holds(ctx)
 	if err != nil {
 		return fmt.Errorf("recover %ss: %w", s.name, err)
 	}
 	for _, sha256 := range held {
-		if s.keep > 0 {
-			if err := s.cache.Release(ctx, sha256); err != nil {
-				return fmt.Errorf("recover %ss: %w", s.name, err)
-			}
-			continue
-		}
 		entry, err := s.cache.Find(ctx, sha256)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // its upload was not finished
@@ -96,7 +90,7 @@ func (s *Store) Recover(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("recover %ss: %w", s.name, err)
 		default:
-			s.learn(entry, time.Time{})
+			s.learn(entry, sched.Now(ctx))
 		}
 	}
 	return nil

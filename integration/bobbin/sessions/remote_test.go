@@ -74,7 +74,7 @@ func TestASessionIsUsedWithoutYARN(t *testing.T) {
 		want string
 	}{
 		{with("status"), "0 running, 3 finished"},
-		{with("info", listed[2].Job), "filter"},
+		{with("info", listed[0].Job), "filter"},
 		{with("cancel", listed[0].Job), "FINISHED"},
 	} {
 		if got := away.Run(t, c.line...); !strings.Contains(got.Stdout+got.Stderr, c.want) {

@@ -50,6 +50,16 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "_ = j\n\t}\n\tif l.job",
 	},
 	{
+		name: "a host is told its job before its files are there", file: "taskrunner/taskexecutor/core_hosts.go",
+		old: "j.link.state != linkAdmitted || j.waits() {",
+		new: "j.link.state != linkAdmitted {",
+	},
+	{
+		name: "files stay after their jobs", file: "taskrunner/taskexecutor/core_artifacts.go",
+		old: "c.artifacts[a.key] == a && len(c.jobsOf(a)) == 0",
+		new: "false && c.artifacts[a.key] == a",
+	},
+	{
 		name: "region restarts too early", file: "appmaster/jobmaster/core_failures.go",
 		old: "region.phase == delayed && c.stopped(r) &&",
 		new: "region.phase == delayed &&",

@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/appmaster"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
+)
+
+// cityText is the content of the cached file that jobs of sessions may have, under cityName.
+const cityText, cityName = "Rome\n", "cities"
+
+// cities is the file, as a job in a session names it.
+func cities() jobgraph.CachedFile {
+	sum := sha256.Sum256([]byte(cityText))
+	return jobgraph.CachedFile{Name: cityName, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(cityText))}
+}
+
+// drawFiles draws which jobs have a cached file.
+func drawFiles(r *rand.Rand, mode Mode, jobs []*job) {
+	for _, j := range jobs {
+		j.cached = r.IntN(2) == 0 && mode == Session
+	}
+}
+
+// withFile is the graph of a job with its cached file, which it uploads to the session.
+func (j *job) withFile(ctx context.Context, d *appmaster.Desk) (jobgraph.JobGraph, error) {
+	graph := j.graph
+	if !j.cached {
+		return graph, nil
+	}
+	f := cities()
+	graph.Files = []jobgraph.CachedFile{f}
+	_, err := d.Session.AddFile(ctx, cityName, f.SHA256, strings.NewReader(cityText))
+	return graph, err
+}
+
+// copies are the cached files on the disk of a worker. They implement taskexecutor.Artifacts.
+type copies struct {
+	k     *worker
+	files map[string]string // content by path
+}
+
+var _ taskexecutor.Artifacts = (*copies)(nil)
+
+var errNoPrograms = errors.New("workers of the simulation have the program of all jobs")
+
+// FetchProgram implements taskexecutor.Artifacts.
+func (c *copies) FetchProgram(context.Context, uint64, msg.Program, msg.Secret) (string, config.Bytes, error) {
+	return "", 0, errNoPrograms
+}
+
+// FetchFile implements taskexecutor.Artifacts. After two failures on different nodes the job fails.
+func (c *copies) FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile, tokens msg.Secret) (string, config.Bytes, error) {
+	k := c.k
+	content, err := c.read(ctx, f, tokens)
+	if err != nil {
+		if ctx.Err() == nil {
+			k.w.facts[NoFiles]++
+			if k.master.failedAt(k.node) {
+				k.w.excuse(k.container.Attempt.Application, "a cached file cannot be fetched on two nodes")
+			}
+		}
+		return "", 0, fmt.Errorf("fetch %s: %w", f.URI, err)
+	}
+	path := c.path(id)
+	c.files[path] = string(content)
+	k.w.facts[Files]++
+	return path, config.Bytes(len(content)), nil
+}
+
+// read reads a file with the tokens of a worker.
+func (c *copies) read(ctx context.Context, f jobgraph.CachedFile, tokens msg.Secret) ([]byte, error) {
+	var held heldTokens
+	if err := held.update(tokens); err != nil {
+		return nil, err
+	}
+	file, err := c.k.w.hdfs.openAs(c.k.process, login{tokens: held.load}).Open(ctx, f.URI)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(file)
+	return content, errors.Join(err, file.Close())
+}
+
+// Remove implements taskexecutor.Artifacts.
+func (c *copies) Remove(id uint64) error {
+	delete(c.files, c.path(id))
+	return nil
+}
+
+func (c *copies) path(id uint64) string { return fmt.Sprintf("%s/%d", c.k.id, id) }
+
+// checkFile has a task read its job's cached file.
+func (h *host) checkFile(t operator.Subtask) error {
+	path, err := t.CachedFile(cityName)
+	if err == nil && h.worker.copies.files[path] != cityText {
+		err = fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+	}
+	return err
+}
