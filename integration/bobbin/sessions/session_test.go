@@ -162,7 +162,11 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 func TestJobsOfASessionAreCancelled(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
-	id := start(t, u, "-D", "slotmanager.number-of-slots.max=2")
+	id := start(t, u, "-D", "slotmanager.number-of-slots.max=2", "-D", "slotmanager.number-of-slots.min=2")
+	wait.Until(t, "the floor of workers is there before the first job", func() bool {
+		return strings.Contains(u.Run(t, "status", "-id", id).Stdout, " TaskExecutors without work (slotmanager.number-of-slots.min: 2)\n") &&
+			strings.Contains(u.Run(t, "status", "-id", id).Stdout, "\nslots          2, 2 of them free\n")
+	})
 	t.Run("detached", func(t *testing.T) {
 		got := u.Run(t, append([]string{"run", "-d"}, suite.SlowJob(t, u).Args...)...)
 		if got.Code != 0 || !strings.Contains(got.Stderr, "bobbin cancel -id "+id) {
