@@ -9,11 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/bobbin-yarn/bobbin/integration/internal/resourcetracker"
+	"github.com/bobbin-yarn/bobbin/integration/internal/fleet"
 	"github.com/bobbin-yarn/bobbin/internal/pause"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -30,18 +27,25 @@ func manyAsks(ctx context.Context, r *rig) (_ table, err error) {
 	t := table{
 		title: "Asks",
 		text: fmt.Sprintf("`integration/bench/asks` is an ApplicationMaster that registers and asks for %d containers at once. They are "+
-			"spread over %d simulated NodeManagers (`integration/internal/resourcetracker`), which heartbeat to the real ResourceManager "+
+			"spread over %d simulated NodeManagers (`integration/internal/fleet`), which heartbeat to the real ResourceManager "+
 			"each second. The ApplicationMaster heartbeats every 100 ms until it has all containers. The time begins with "+
 			"the registration. The processor time is the ApplicationMaster's, with the start of its process. Java is "+
 			"Hadoop's AMRMClient. The time depends mainly on the ResourceManager, and on how soon after the ask "+
 			"the NodeManagers send their heartbeats.", asksContainers, asksNodes),
 		head: []string{"client", "all granted", "heartbeats", "processor time"},
 	}
-	nodes, err := startFleet(ctx, r)
+	conf, err := hadoopconf.Load(r.cluster.ConfDir(), hadoopconf.Environment{})
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = errors.Join(err, nodes.stop(context.WithoutCancel(ctx))) }()
+	const room = 2 * asksContainers / asksNodes
+	nodes, err := fleet.StartNodes(ctx, fleet.NodesConfig{
+		Conf: conf, Version: r.cluster.Version(), Count: asksNodes, Resource: records.Resource{MemoryMB: room * 128, VCores: room},
+	})
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, nodes.Stop(context.WithoutCancel(ctx))) }()
 	java, err := compileJava(ctx, r, "asks", "Asks")
 	if err != nil {
 		return t, err
@@ -54,10 +58,10 @@ func manyAsks(ctx context.Context, r *rig) (_ table, err error) {
 		spent   []spent
 	}{
 		{name: "Bobbin", command: func(app string) []string {
-			return append([]string{r.program("asks"), "-app", app, "-containers", n}, nodes.hosts()...)
+			return append([]string{r.program("asks"), "-app", app, "-containers", n}, nodes.Hosts()...)
 		}},
 		{name: "Java", command: func(app string) []string {
-			return slices.Concat(java, []string{app, n}, nodes.hosts())
+			return slices.Concat(java, []string{app, n}, nodes.Hosts())
 		}},
 	}
 	for range r.runs(asksRuns) {
@@ -105,81 +109,4 @@ func unmanagedApplication(ctx context.Context, r *rig) (records.ApplicationID, e
 			return id, fmt.Errorf("%s is %v and has no token for its master: %w", id, report.State, err)
 		}
 	}
-}
-
-// fleet is a set of simulated NodeManagers, with room for all containers of manyAsks.
-type fleet struct {
-	client *resourcetracker.Client
-	nodes  []*resourcetracker.Node
-	cancel context.CancelFunc
-	beats  *errgroup.Group
-}
-
-// startFleet registers the nodes on loopback addresses of their own, and starts their heartbeats,
-// spread over a second.
-func startFleet(ctx context.Context, r *rig) (_ *fleet, err error) {
-	conf, err := hadoopconf.Load(r.cluster.ConfDir(), hadoopconf.Environment{})
-	if err != nil {
-		return nil, err
-	}
-	f := &fleet{client: resourcetracker.New(resourcetracker.Options{
-		Addresses: []string{conf.Get("yarn.resourcemanager.resource-tracker.address")},
-		RPC:       yarnrpc.Options{Auth: yarnrpc.Auth{User: yarnrpc.UserInformation{Effective: "yarn"}}},
-	}), beats: &errgroup.Group{}}
-	beating, cancel := context.WithCancel(ctx)
-	f.cancel = cancel
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.stop(context.WithoutCancel(ctx)))
-		}
-	}()
-	const room = 2 * asksContainers / asksNodes
-	for i := range asksNodes {
-		node := resourcetracker.NewNode(f.client, resourcetracker.Registration{
-			Node:     records.NodeID{Host: fmt.Sprintf("127.2.0.%d", i+1), Port: 45454},
-			HTTPPort: 8042, Resource: records.Resource{MemoryMB: room * 128, VCores: room}, Version: r.cluster.Version(),
-		})
-		if err := node.Register(ctx); err != nil {
-			return nil, err
-		}
-		f.nodes = append(f.nodes, node)
-		f.beats.Go(func() error { return beat(beating, node) })
-		if err := pause.For(ctx, time.Second/asksNodes); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
-}
-
-// beat sends heartbeats for a node until ctx ends.
-func beat(ctx context.Context, node *resourcetracker.Node) error {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return nil
-		}
-		if err := node.Beat(ctx); err != nil && ctx.Err() == nil {
-			return err
-		}
-	}
-}
-
-func (f *fleet) hosts() (hosts []string) {
-	for _, node := range f.nodes {
-		hosts = append(hosts, node.ID().Host)
-	}
-	return hosts
-}
-
-// stop removes the nodes.
-func (f *fleet) stop(ctx context.Context) error {
-	f.cancel()
-	err := f.beats.Wait()
-	for _, node := range f.nodes {
-		err = errors.Join(err, node.Unregister(ctx))
-	}
-	return errors.Join(err, f.client.Close())
 }

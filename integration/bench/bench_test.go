@@ -64,11 +64,11 @@ func TestPageIsMade(t *testing.T) {
 func TestSectionsBesideJavaAreMade(t *testing.T) {
 	cluster.Long(t)
 	c := clusters.Own(t, cluster.Config{NodeManagers: 1, Heartbeat: time.Second, Users: []string{user}})
-	page := pageOf(t, c, options{only: []string{"calls", "processes", "protected", "asks", "streams"}, calls: 1000})
+	page := pageOf(t, c, options{only: []string{"calls", "processes", "protected", "asks", "streams", "nodes"}, calls: 1000})
 	if !strings.Contains(page, "makes one call under authentication ends after ") {
 		t.Errorf("the page does not say how long a first call takes with Kerberos:\n%s", page)
 	}
-	for _, want := range []string{"| 64      | Java ", "| 10000 | 16      | Java ", "| token    | privacy ", "| Bobbin | ", "| **10000** "} {
+	for _, want := range []string{"| 64      | Java ", "| 10000 | 16      | Java ", "| token    | privacy ", "| Bobbin | ", "| **10000** ", "| **last worker registered** "} {
 		if !strings.Contains(page, "\n"+want) {
 			t.Errorf("the page has no row %q:\n%s", want, page)
 		}

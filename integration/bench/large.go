@@ -154,15 +154,27 @@ func (r *rig) containersCPU() (time.Duration, error) {
 	return total, nil
 }
 
-// childrenCPU reads fields 16 and 17 of /proc/PID/stat: the time in user mode and in the kernel of
-// children that were waited for, and of their children. The fields are after the program's name in
-// parentheses, which may contain any character.
-func childrenCPU(stat []byte) (time.Duration, error) {
+// processCPU returns the processor time of a process so far.
+func processCPU(pid int) (time.Duration, error) {
+	stat, err := readProcess(pid, "stat")
+	if err != nil {
+		return 0, err
+	}
+	return cpuOf(stat, 14)
+}
+
+// childrenCPU returns the processor time of children that were waited for, and of their children.
+func childrenCPU(stat []byte) (time.Duration, error) { return cpuOf(stat, 16) }
+
+// cpuOf reads two fields of /proc/PID/stat: a time in user mode, and the time in the kernel after it. They are
+// numbered from 1, as in proc(5). They are after the program's name in parentheses, which may contain any character.
+func cpuOf(stat []byte, first int) (time.Duration, error) {
+	const before = 3 // the first field after the name
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 15 {
+	if len(fields) < first-before+2 {
 		return 0, fmt.Errorf("%q has too few fields", stat)
 	}
-	user, errUser := strconv.ParseInt(fields[13], 10, 64)
-	system, errSystem := strconv.ParseInt(fields[14], 10, 64)
+	user, errUser := strconv.ParseInt(fields[first-before], 10, 64)
+	system, errSystem := strconv.ParseInt(fields[first-before+1], 10, 64)
 	return time.Duration(user+system) * clockTick, errors.Join(errUser, errSystem)
 }

@@ -2,7 +2,7 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,session,files,submit,scale]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,nodes,session,files,submit,scale]
 //	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
@@ -52,6 +52,7 @@ func sections() []section {
 		{name: "protected", measure: protectedCalls},
 		{name: "asks", measure: manyAsks},
 		{name: "streams", measure: manyStreams, alone: true},
+		{name: "nodes", measure: startThousands},
 		{name: "session", measure: sessionJobs},
 		{name: "files", measure: manySmallFiles},
 		{name: "submit", measure: submissions},

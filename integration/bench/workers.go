@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds each wait, far above any normal time here.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // startWorkers measures the time in which the ResourceManager's worker provider gets workers.
 func startWorkers(ctx context.Context, r *rig) (table, error) {

@@ -73,3 +73,18 @@ func readByte(file filesystem.File) error {
 	_, err := file.Read(make([]byte, 1))
 	return err
 }
+
+// Waiting is a process whose hosts do not become ready until ctx ends.
+func Waiting(ctx context.Context) minicluster.Process {
+	return minicluster.Process{Program: waiting{ctx}, FileSystem: dataflowtest.NewFiles(nil)}
+}
+
+type waiting struct {
+	ctx context.Context //nolint:containedctx // Compile has none
+}
+
+// Compile implements taskhost.Program.
+func (w waiting) Compile(string, []byte, int, map[string]string) (taskhost.Compiled, error) {
+	<-w.ctx.Done()
+	return taskhost.Compiled{}, context.Cause(w.ctx)
+}
