@@ -49,7 +49,7 @@ func workerProcess() int {
 	if err != nil {
 		return 14
 	}
-	left := exec.Command("sleep", "1000") //nolint:noctx // it outlives this process
+	left := exec.Command("sleep", "1000") // outlives this process
 	if err := left.Start(); err != nil {
 		return 15
 	}

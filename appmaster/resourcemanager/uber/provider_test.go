@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -53,7 +54,7 @@ func (d *diary) since() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	lines := append(d.others, d.lines...)
+	lines := slices.Concat(d.others, d.lines)
 	d.others, d.lines = nil, nil
 	return lines
 }

@@ -66,8 +66,12 @@ func (c Config) validate() error {
 		what string
 		is   bool
 	}{
-		{"container", c.Container == ""}, {"host", c.Host == ""}, {"size of the worker", c.Spec.MemoryMB <= 0},
-		{"machine", c.Machine == nil}, {"launch context", c.Launch == nil}, {"other provider", c.Others == nil},
+		{"container", c.Container == ""},
+		{"host", c.Host == ""},
+		{"size of the worker", c.Spec.MemoryMB <= 0},
+		{"machine", c.Machine == nil},
+		{"launch context", c.Launch == nil},
+		{"other provider", c.Others == nil},
 	} {
 		if missing.is {
 			faults = append(faults, errors.New(missing.what+" is missing"))
