@@ -133,3 +133,33 @@ func TestAQueueThatAllowsLessGetsTwo(t *testing.T) {
 		t.Errorf("the application is %v, error %v", report.ID, err)
 	}
 }
+
+// TestTheOptionIsExplained would catch a doctor that does not say what counts against the queue's share, says it of
+// jobs that get two containers, or speaks of an option that is not set.
+func TestTheOptionIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		options  []string
+		says     string
+		together bool
+	}{
+		{nil, "", false},
+		{[]string{"yarn.application.uber=auto"}, "one container of 1536 MB and 1 vcores (yarn.application.uber). All of it counts", true},
+		{[]string{"yarn.application.uber=auto"}, "yarn.scheduler.capacity.maximum-am-resource-percent", true},
+		{[]string{"yarn.application.uber=auto", "taskmanager.memory.process.size=4g"}, "both take 4608 MB", false},
+	} {
+		options := options(t, c.options...)
+		containers, err := ContainersOf(options, launch.PerJob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		place, err := launch.PlaceOf(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, together := CheckUber(options, place, containers, records.Resource{MemoryMB: 4096, VCores: 4})
+		if together != c.together || !strings.Contains(line, c.says) || (line == "") != (c.says == "") {
+			t.Errorf("%v: %q, one container: %t; want %q, %t", c.options, line, together, c.says, c.together)
+		}
+	}
+}

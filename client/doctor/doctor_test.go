@@ -520,6 +520,16 @@ func TestWhatYARNWouldRefuseIsFound(t *testing.T) {
 	}
 }
 
+// TestUberIsExplained would catch a doctor that is silent about small jobs in one container, whose memory counts as an
+// ApplicationMaster's, and about options that prevent it.
+func TestUberIsExplained(t *testing.T) {
+	m, _ := faked(t, yarnfake.Config{Node: records.Resource{MemoryMB: 2048, VCores: 4}})
+	m.options = map[string]string{"yarn.application.uber": "auto"}
+	m.wants(m.examine(), "queue", OK, "one container of 1536 MB and 1 vcores", "")
+	m.options["taskmanager.memory.process.size"] = "2g"
+	m.wants(m.examine(), "queue", Warning, "both take 2560 MB", "set yarn.application.uber to never")
+}
+
 func TestAClusterWithoutNodes(t *testing.T) {
 	m, fake := faked(t, yarnfake.Config{})
 	fake.LoseNode(fake.Nodes()[0])
