@@ -87,6 +87,20 @@ func TestSmallJobsHaveOneContainer(t *testing.T) {
 	}
 }
 
+// TestGroupsWithResourcesHaveTheirWorkers would catch a container for a worker of the usual size that serves no group.
+func TestGroupsWithResourcesHaveTheirWorkers(t *testing.T) {
+	t.Parallel()
+	graph := small()
+	graph.Groups = []jobgraph.Group{{Name: "a", Resources: &jobgraph.Resources{CPU: 1, TaskHeap: 1 << 20}}}
+	p, err := local(t).plan(Deployment{Mode: launch.PerJob, Config: options(t, "yarn.application.uber=auto", "taskmanager.numberOfTaskSlots=2"), Graph: graph})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.uber.together() || !strings.Contains(p.uber.advice(), "slot sharing groups have resources") {
+		t.Errorf("one container: %t, and the user is told %q", p.uber.together(), p.uber.advice())
+	}
+}
+
 // TestOneContainerIsCrowdedElsewhere would catch a hint about a second container that nobody asks for.
 func TestOneContainerIsCrowdedElsewhere(t *testing.T) {
 	t.Parallel()
