@@ -31,6 +31,12 @@ func free(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// waiting is a schedule whose jobs fail and restart if they wait so long for slots.
+func waiting(timeout time.Duration, s sim.Schedule) sim.Schedule {
+	s.SlotTimeout = timeout
+	return s
+}
+
 // on is a schedule with the jobs of another seed.
 func on(seed uint64, s sim.Schedule) sim.Schedule {
 	s.Seed = seed
@@ -113,6 +119,7 @@ var named = map[string]struct {
 	"HDFS away during the commit":               {one(0, commits, sim.StopHDFS, 0, minute), sim.Facts{"held rename2": 1}, 0},
 	"HDFS away while a worker copies a file":    {inSession(on(apart, one(0, "readBlock .*/cities$", sim.StopHDFS, 0, minute))), sim.Facts{sim.Files: 1, "held readBlock": 1}, 0},
 	"no room at first":                          {one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Facts{sim.Waited: 30}, 0},
+	"no room for longer than the time-out":      {waiting(minute, one(0, "registerApplicationMaster", sim.FillNodes, 0, 3*minute)), sim.Facts{sim.Waited: 150, sim.Reruns: 6}, 0},
 	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{sim.Workers: 1}, 1},
 	"task host killed, and all tasks restart":   {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2, Failover: "full", Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}}, sim.Facts{sim.Hosts: 2, sim.Reruns: 2}, 0},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{"unanswered rename2": 1}, 0},

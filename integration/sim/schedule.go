@@ -46,6 +46,8 @@ type Schedule struct {
 	Strategy string
 	// Failover is jobmanager.execution.failover-strategy. "": region.
 	Failover string
+	// SlotTimeout is slot.request.timeout. 0: a day, for which each job waits.
+	SlotTimeout time.Duration
 	// Tasks bounds the tasks of each vertex. 0: as many as the seed draws.
 	Tasks int
 	// Slots is slotmanager.number-of-slots.max. 0: 8, for which the jobs of a session compete.
@@ -73,6 +75,7 @@ func Draw(seed uint64) Schedule {
 		Strategy: drawStrategy(stream(seed, "restart strategy")), Failover: drawFailover(stream(seed, "failover strategy")),
 		Redundant: max(stream(seed, "redundant").IntN(5)-2, 0), Floor: max(stream(seed, "floor").IntN(8)-3, 0),
 		Balance: drawBalance(stream(seed, "balance")), Uber: stream(seed, "uber").IntN(3) == 0,
+		SlotTimeout: drawSlotTimeout(stream(seed, "slot time-out")),
 	}
 	// Other jobs of a session, and a floor, would take a part of the limit of slots. A job that has only a part of
 	// its groups' slots keeps them until slot.request.timeout. Spares have default slots, which no such job needs.
@@ -87,6 +90,11 @@ func drawStrategy(r *rand.Rand) string {
 
 // drawFailover draws a failover strategy: all tasks restart in every third schedule.
 func drawFailover(r *rand.Rand) string { return [...]string{"", "", full}[r.IntN(3)] }
+
+// drawSlotTimeout draws how long a job waits for slots until its waiting tasks fail and restart.
+func drawSlotTimeout(r *rand.Rand) time.Duration {
+	return [...]time.Duration{0, 0, time.Minute}[r.IntN(3)]
+}
 
 // full is a value of Schedule.Failover.
 const full = "full"
@@ -120,8 +128,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Balance: %q, Groups: %t, Interval: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Balance, s.Groups, s.Interval, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Balance: %q, Groups: %t, Interval: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Balance, s.Groups, s.Interval, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and

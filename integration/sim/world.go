@@ -79,7 +79,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		config.FixedDelayAttempts.Name():     strconv.Itoa(max(0, cmp.Or(s.Restarts, 1000))), // each job must finish, whatever fails
 		config.FailureRateMaxFailures.Name(): "1000",
 		config.FailoverStrategy.Name():       cmp.Or(s.Failover, "region"),
-		config.SlotRequestTimeout.Name():     "1 d", // and may wait long for room on the nodes
+		config.SlotRequestTimeout.Name():     fmt.Sprint(cmp.Or(s.SlotTimeout, 24*time.Hour).Milliseconds(), " ms"),
 		config.SlotsMax.Name():               strconv.Itoa(s.mostSlots()),
 		config.SlotsMin.Name():               strconv.Itoa(s.Floor),
 		config.RedundantWorkers.Name():       strconv.Itoa(s.Redundant),

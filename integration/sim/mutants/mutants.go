@@ -30,6 +30,11 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "return false && c.config.FailoverStrategy == failover.RestartAll",
 	},
 	{
+		name: "regions that got no slots do not restart", file: "appmaster/jobmaster/core_slots.go",
+		old: "c.delay(r, decision.Delay)",
+		new: "",
+	},
+	{
 		name: "counters of a full restart", file: "appmaster/jobmaster/core_failures.go",
 		old: "c.counters.reset()",
 		new: "",
