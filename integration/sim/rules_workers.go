@@ -15,6 +15,9 @@ import (
 // slotmanager.number-of-slots.max.
 func ceilingHolds(w *watch) {
 	most := w.w.ceiling()
+	if w.w.schedule.Uber {
+		most++ // the worker beside a master is told to end only after the orders that replace it
+	}
 	w.orders = append(w.orders, func(m *master, _ resourcemanager.Orders) error {
 		if n := m.demand.workers(); n > most {
 			return fmt.Errorf("%s has and orders %d workers, where %d are allowed", m.address(), n, most)

@@ -91,12 +91,12 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "workers' starts not counted", file: "appmaster/resourcemanager/core_workers.go",
-		old: "c.starts++",
+		old: "k.starts++",
 		new: "",
 	},
 	{
 		name: "slots of an ended worker kept", file: "appmaster/resourcemanager/core_workers.go",
-		old: "c.slots.Remove(w.id)",
+		old: "w.kind.slots.Remove(w.id)",
 		new: "",
 	},
 	{
@@ -231,8 +231,8 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "ceiling of workers ignored", file: "appmaster/resourcemanager/slotmanager/supply.go",
-		old: "needed = max(min(needed, m.config.Most-m.registered+spared), 0)",
-		new: "needed = max(min(needed, m.config.Most), 0)",
+		old: "needed = max(min(needed, m.limit-m.registered+spared), 0)",
+		new: "needed = max(min(needed, m.limit), 0)",
 	},
 	{
 		name: "worker beside the last one", file: "appmaster/resourcemanager/uber/core.go",
