@@ -262,14 +262,10 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	missing, short := m.grant(now, &plan)
 	m.watchSpares(now)
 	spared := m.releaseUseless(missing, short, &plan)
-	m.releaseIdle(now, short, &plan)
+	m.next = m.releaseIdle(now, short, &plan)
 	m.resize(now, missing, spared, short, &plan)
 	for _, j := range short {
 		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j, plan.Workers)})
-	}
-	m.next = time.Time{}
-	if m.nextIdle.After(now) {
-		m.next = m.nextIdle
 	}
 	if len(plan.Short) > 0 {
 		m.next = actor.Earliest(m.next, m.nextRetry(now))

@@ -74,6 +74,46 @@ func TestWorkerIsReleasedAfterItsIdleTimeoutAndNotBefore(t *testing.T) {
 	}
 }
 
+// A spare stays after its time-out. That must not hide that another worker, which the only job has set
+// aside and which is no spare for it, becomes due later.
+func TestUselessWorkerIsReleasedInTimeWhileASpareStays(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	m := New(Config{SlotsPerWorker: 1, Redundant: 1, IdleTimeout: idleTimeout, Blocklist: aside{"j1": "w1"}}, sequence("a"))
+	for _, id := range []ids.ResourceID{"w1", "w2", "spare"} {
+		if err := m.Register(now, id, []msg.SlotStatus{{Index: 0}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Declare("j1", 1, 0)
+	m.Declare("j2", 1, 0)
+	grants := m.Reconcile(now).Grants // w2 serves j1, and w1 serves j2
+	now = now.Add(idleTimeout)
+	if released := m.Reconcile(now).Release; len(released) != 0 {
+		t.Fatalf("released while all are used or spares: %v", released)
+	}
+	m.Declare("j2", 0, 0)
+	m.Freed(now, grants[1].Slot, grants[1].Allocation)
+	m.Reconcile(now)
+
+	due, ok := m.Next()
+	if want := now.Add(idleTimeout); !ok || !due.Equal(want) {
+		t.Fatalf("next reconciliation is at %v, %v instead of %v", due, ok, want)
+	}
+	if released := m.Reconcile(due).Release; len(released) != 1 || released[0].Worker != "w1" {
+		t.Errorf("released in time: %v", released)
+	}
+	if due, ok := m.Next(); ok {
+		t.Errorf("next reconciliation is at %v, though only facts can release the spare", due)
+	}
+}
+
+// aside is a Blocklist: each job has set one worker aside.
+type aside map[ids.JobID]ids.ResourceID
+
+func (a aside) Blocks(job ids.JobID, worker ids.ResourceID) bool { return a[job] == worker }
+func (a aside) Exhausted(ids.JobID) bool                         { return false }
+func (a aside) Empty() bool                                      { return len(a) == 0 }
+
 // The time per fact must not grow with the square of the cluster.
 func BenchmarkTenThousandWorkersComeAndGo(b *testing.B) {
 	for b.Loop() {

@@ -111,14 +111,15 @@ func (m *Manager) returning(now time.Time, short []*job) (slots int) {
 // releaseIdle gives up workers that were idle for IdleTimeout, the youngest first. It keeps a worker
 // if a job that is short may take its slots later, because they were refused a moment ago, or because
 // no other workers may come (see releaseUseless). It also keeps spares, and the floor. It does nothing
-// until the first worker may be due.
-func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
+// until the first worker may be due. It returns when the next one may be due; zero: never. A worker
+// that it keeps does not hide a later one, which may be useless as a spare.
+func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) (next time.Time) {
 	if m.nextIdle.IsZero() || now.Before(m.nextIdle) {
-		return
+		return m.nextIdle
 	}
 	left := m.surplus()
 	if left.none() {
-		return
+		return time.Time{}
 	}
 	m.nextIdle = time.Time{}
 	var idle []*worker
@@ -126,6 +127,9 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 		due := latest(w.idleSince, m.sparedUntil).Add(m.config.IdleTimeout)
 		if now.Before(due) || m.mayServe(w, short) || m.sparing && len(short) > 0 || !left.spend(w) {
 			m.nextIdle = actor.Earliest(m.nextIdle, due)
+			if now.Before(due) {
+				next = actor.Earliest(next, due)
+			}
 			continue
 		}
 		idle = append(idle, w)
@@ -137,6 +141,7 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 		})
 		m.forget(w)
 	}
+	return next
 }
 
 func latest(a, b time.Time) time.Time {
