@@ -85,4 +85,6 @@ func TestSignalsEndATaskHost(t *testing.T) {
 }
 
 // hostsOnly is the driver of a program that is only a task host here.
-func hostsOnly(context.Context, *dataflow.Env) error { return errors.New("this program is no driver here") }
+func hostsOnly(context.Context, *dataflow.Env) error {
+	return errors.New("this program is no driver here")
+}

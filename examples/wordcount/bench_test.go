@@ -61,7 +61,7 @@ type sourceOnly struct {
 
 func (s *sourceOnly) Index() int                        { return 0 }
 func (s *sourceOnly) Memory() int64                     { return 256 << 20 }
-func (s *sourceOnly) Resources() map[string]int64 { return nil }
+func (s *sourceOnly) Resources() map[string]int64       { return nil }
 func (s *sourceOnly) FileSystem() filesystem.FileSystem { return s.files }
 func (s *sourceOnly) Counter(string) *operator.Counter  { return &s.words }
 func (s *sourceOnly) Output(int) operator.RecordWriter  { return nowhere{} }

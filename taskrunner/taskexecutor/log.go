@@ -36,7 +36,7 @@ func (t *TaskExecutor) logEvent(event event) {
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "file": e.File, "size": e.Size}).Info("copy fetched")
 	case fetchFailed:
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "err": e.Cause}).Warn("copy cannot be fetched")
-	case started, linkOpened, woken:
+	case started, linkOpened, terminated, woken:
 		t.logger.WithField("event", fmt.Sprintf("%T%+v", event, event)).Debug("event")
 	}
 }
