@@ -101,7 +101,8 @@ func (g *grants) hear(m msg.Message) {
 	case msg.RegisterTaskExecutor:
 		g.announced = allocations(m.Slots)
 	case msg.TaskExecutorRegistered: // what was sent over an earlier stream does not count any more
-		g.granted = maps.Clone(g.announced)
+		g.granted = make(map[int]ids.AllocationID)
+		maps.Copy(g.granted, g.announced) // none if an older registration arrives after a newer one
 	case msg.SlotReport:
 		told := allocations(m.Slots)
 		for i, allocation := range g.announced { // that became free while the worker registered

@@ -84,9 +84,9 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	for _, c := range w.clients {
 		c.conclude()
 	}
+	w.watch.note(noPanic, w.engine.Err()) // first: after a panic nothing comes to rest
 	w.watch.atRest()
 	w.watch.note(nothingLeft, w.collect())
-	w.watch.note(noPanic, w.engine.Err())
 	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken, Suspects: w.watch.suspects, Facts: w.facts}, nil
 }
 
