@@ -31,17 +31,18 @@ func (p *progress) watch(ctx context.Context, every time.Duration, jobs func(con
 }
 
 // shareOf is the share of finished tasks in all tasks of the jobs that have not ended. Without such jobs it
-// is 1, which Flink reports for all applications.
+// is 1, which Flink reports for all applications. A job that is still being set up has no tasks yet.
 func shareOf(jobs []msg.JobOverview) float32 {
-	finished, total := 0, 0
+	finished, total, all := 0, 0, float32(1)
 	for _, job := range jobs {
 		if !job.Status.GloballyTerminal() {
+			all = 0
 			finished += job.Tasks[msg.ExecutionFinished]
 			total += job.TotalTasks
 		}
 	}
 	if total == 0 {
-		return 1
+		return all
 	}
 	return float32(finished) / float32(total)
 }

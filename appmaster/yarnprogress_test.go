@@ -23,6 +23,7 @@ func TestProgressIsThatOfTheTasksLeft(t *testing.T) {
 	}{
 		{"a session without jobs has nothing to do", nil, 1},
 		{"a job that begins", []msg.JobOverview{job(msg.JobRunning, 0, 8)}, 0},
+		{"a job that is being set up", []msg.JobOverview{job(msg.JobInitializing, 0, 0)}, 0},
 		{"a job under way", []msg.JobOverview{job(msg.JobRunning, 6, 8)}, 0.75},
 		{"two jobs, the larger of which counts more", []msg.JobOverview{job(msg.JobRunning, 1, 1), job(msg.JobRestarting, 0, 3)}, 0.25},
 		{"jobs that have ended do not count", []msg.JobOverview{job(msg.JobFinished, 8, 8), job(msg.JobRunning, 1, 2)}, 0.5},

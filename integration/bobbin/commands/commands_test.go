@@ -78,7 +78,7 @@ func TestCommandsFollowAnApplication(t *testing.T) {
 		got = u.Run(t, "logs", "--file", "jobmanager.log", application)
 		return got.Code == 0
 	})
-	if countLines(got.Stdout, "application master starts") != 1 {
+	if countLines(got.Stdout, "ApplicationMaster starts") != 1 {
 		t.Errorf("logs of one that has just been killed: %s", got)
 	}
 	got = u.Run(t, "logs", "--file", "nothing.log", application)

@@ -180,7 +180,7 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 			over = ids[:1]
 		}
 		for _, job := range over {
-			at := strings.NewReplacer("{job}", job, "{program}", programs.Programs[several].ID, "{trigger}", deletion.ID, "{name}", "nothing").Replace(path)
+			at := strings.NewReplacer("{job}", job, "{program}", programs.Programs[several].ID, "{file}", strings.Repeat("0", 64), "{trigger}", deletion.ID, "{name}", "nothing").Replace(path)
 			var refusals []int
 			if told := statusTold.FindStringSubmatch(get.Summary); told != nil {
 				status, err := strconv.Atoi(told[1])
@@ -189,7 +189,7 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 				}
 				refusals = append(refusals, status)
 			}
-			if strings.Contains(path, "{name}") { // they collect nothing
+			if strings.Contains(path, "{name}") || strings.Contains(path, "{file}") { // they collect nothing, and have no such file
 				refusals = append(refusals, http.StatusNotFound)
 			}
 			if strings.HasSuffix(path, "/plan") && get.Right == "run" {
