@@ -83,12 +83,14 @@ func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
 	for _, node := range s.Nodes {
 		have += node.MemoryMB
 	}
-	worker, one := memory.WorkerOf(c)
+	worker, small := memory.WorkerOf(c)
 	master, other := memory.MasterOf(c, launch.Application.Programs())
-	if one != nil || other != nil { // New has refused such options
+	external, _, unknown := launch.ExternalResources(c)
+	if errors.Join(small, other, unknown) != nil { // New has refused such options
 		return ""
 	}
-	return launch.DemandOf(graph.Slots(), worker, master, c.Duration(config.SlotRequestTimeout)).TooLarge(have)
+	one := launch.WorkerSize{Memory: worker, VCores: config.WorkerVCores(c), External: external}
+	return launch.DemandOf(launch.WorkersOf(c, one, graph), master, c.Duration(config.SlotRequestTimeout)).TooLarge(have)
 }
 
 // announce writes the access file, which tells the owner how to reach REST, before YARN reports that the

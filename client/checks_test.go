@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -116,6 +117,77 @@ func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 		err := within(t, maximum, option)
 		if !errors.Is(err, ErrResources) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", option, err)
+		}
+	}
+}
+
+// TestGroupsBeyondYARNsMaximumAreRefused would catch a job that is uploaded although YARN never gives the workers of
+// one of its slot sharing groups, a check of the default worker instead of the group's, and a message that does not
+// name the group.
+func TestGroupsBeyondYARNsMaximumAreRefused(t *testing.T) {
+	maximum := records.Resource{MemoryMB: 2048, VCores: 2}.With("yarn.io/gpu", records.ResourceAmount{Value: 4})
+	gpu := []string{"external-resources=gpu", "external-resource.gpu.amount=1", "external-resource.gpu.yarn.config-key=yarn.io/gpu"}
+	for _, c := range []struct {
+		name    string
+		options []string
+		jobgraph.Resources
+		says []string // none: it fits
+	}{
+		{"it fits", gpu, jobgraph.Resources{CPU: 2, TaskHeap: 1 << 30, External: map[string]int64{"gpu": 4}}, nil},
+		{"memory", nil, jobgraph.Resources{CPU: 1, TaskHeap: 2 << 30}, []string{
+			"a TaskExecutor of slot sharing group large (slots: 1, each with 1 cores, 2048 MB task heap) asks for ",
+			" MB, YARN's largest container has 2048 MB and 2 vcores: lower it (dataflow.Resources of the group)",
+		}},
+		{"vcores", nil, jobgraph.Resources{CPU: 2.5, TaskHeap: 1 << 20}, []string{"group large", " asks for 3 vcores, YARN's largest container has 2048 MB and 2 vcores: lower it"}},
+		{"an external resource", gpu, jobgraph.Resources{CPU: 1, TaskHeap: 1 << 20, External: map[string]int64{"gpu": 5}}, []string{
+			"group large", " asks for 5 of yarn.io/gpu, YARN's largest container has 4: lower it (dataflow.Resources of the group)",
+		}},
+		{"a resource that YARN does not have", append(gpu[:2:2], "external-resource.gpu.yarn.config-key=fpga"), jobgraph.Resources{CPU: 1, TaskHeap: 1 << 20, External: map[string]int64{"gpu": 1}}, []string{
+			"group large", " asks for fpga, which YARN does not offer: name another (external-resource.*.yarn.config-key): YARN has yarn.io/gpu",
+		}},
+		{"a resource that options do not have", gpu, jobgraph.Resources{CPU: 1, TaskHeap: 1 << 20, External: map[string]int64{"tpu": 1}}, []string{
+			"group large", " asks for tpu, which is not in external-resources: add it there, and set external-resource.tpu.yarn.config-key",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			graph := jobgraph.JobGraph{
+				Groups: []jobgraph.Group{
+					{Name: "little", Resources: &jobgraph.Resources{CPU: 0.1, TaskHeap: 1 << 20}}, {Name: "large", Resources: &c.Resources},
+				},
+				Vertices: []jobgraph.Vertex{{Parallelism: 2}, {Parallelism: 1, Group: 1}},
+			}
+			p, err := local(t).plan(Deployment{Mode: launch.PerJob, Config: options(t, c.options...), Graph: graph})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = groupsWithin(p.workers, maximum, p.place)
+			if (err == nil) != (c.says == nil) || err != nil && (!errors.Is(err, ErrResources) || strings.Contains(err.Error(), "little")) {
+				t.Fatalf("%v, want %q", err, c.says)
+			}
+			for _, says := range c.says {
+				if !strings.Contains(err.Error(), says) {
+					t.Errorf("%q is not in %q", says, err)
+				}
+			}
+		})
+	}
+}
+
+// TestAGroupsWorkerIsMissedOnNodes would catch a warning about the room for a default worker, which a job whose
+// groups have resources does not use.
+func TestAGroupsWorkerIsMissedOnNodes(t *testing.T) {
+	c := options(t)
+	asked, err := ContainersOf(c, launch.PerJob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := []records.NodeReport{{Capability: records.Resource{MemoryMB: 1600}}}
+	for heap, says := range map[int64]string{1 << 20: "", 3 << 30: " MB free for a TaskExecutor of slot sharing group large now, the emptiest has 1600 MB"} {
+		graph := jobgraph.JobGraph{Groups: []jobgraph.Group{{Name: "large", Resources: &jobgraph.Resources{CPU: 1, TaskHeap: heap}}}, Vertices: []jobgraph.Vertex{{Parallelism: 1}}}
+		workers := launch.WorkersOf(c, launch.WorkerSize{Memory: asked.WorkerMemory, VCores: 1}, &graph)
+		if got := asked.crowded(workers, nodes); (got == "") != (says == "") || !strings.Contains(got, says) {
+			t.Errorf("a heap of %d MB: %q, want %q", heap>>20, got, says)
 		}
 	}
 }

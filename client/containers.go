@@ -83,26 +83,56 @@ func (c Containers) Within(maximum records.Resource, place launch.WorkerPlace) e
 				container.what, container.needs.VCores, maximum.VCores), container.vcores)
 		}
 	}
-	return errors.Join(append(faults, checkExternal(place, maximum)...)...)
+	return errors.Join(append(faults, checkExternal("the TaskExecutor", place.External, "external-resource.*.amount", place, maximum)...)...)
 }
 
-// checkExternal compares the other resources of TaskExecutors' containers, beside memory and vcores, with
-// YARN's maximum. It returns a *Refusal for each that is too large.
-func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
+// groupsWithin compares the workers of slot sharing groups that have resources with YARN's largest container.
+// Its error is a *Refusal, or several joined. A worker with several slots is not larger than one of default
+// slots, which Within compares.
+func groupsWithin(workers []launch.JobWorkers, maximum records.Resource, place launch.WorkerPlace) error {
+	var faults []error
+	for _, w := range workers {
+		if w.Profile.IsDefault() {
+			continue
+		}
+		const options = "dataflow.Resources of the group"
+		each, limit := w.Each, fmt.Sprintf("YARN's largest container has %d MB and %d vcores", maximum.MemoryMB, maximum.VCores)
+		what := fmt.Sprintf("a TaskExecutor of slot sharing group %s (slots: %d, each with %s)", w.Names(), each.Memory.Slots, w.Profile)
+		refuse := func(asked, limit, remedy string) {
+			faults = append(faults, &Refusal{Kind: ErrResources, What: what + " asks for " + asked + ", " + limit, Remedy: remedy})
+		}
+		if mb := int64(each.Memory.ContainerMB()); mb > maximum.MemoryMB {
+			refuse(fmt.Sprintf("%d MB", mb), limit, "lower it ("+options+")")
+		}
+		if each.VCores > maximum.VCores {
+			refuse(fmt.Sprintf("%d vcores", each.VCores), limit, "lower it ("+options+")")
+		}
+		if name := place.Unknown(each.External); name != "" {
+			refuse(name, fmt.Sprintf("which is not in %s", config.ExternalResources),
+				fmt.Sprintf("add it there, and set external-resource.%s.yarn.config-key", name))
+		}
+		faults = append(faults, checkExternal(what, each.External, options, place, maximum)...)
+	}
+	return errors.Join(faults...)
+}
+
+// checkExternal compares the other resources of a TaskExecutor's container, beside memory and vcores, with
+// YARN's maximum. It returns a *Refusal for each that is too large. options decide the amounts.
+func checkExternal(what string, external msg.ExternalResources, options string, place launch.WorkerPlace, maximum records.Resource) []error {
 	var faults []error
 	types := maximum.Others.Map()
-	asked := place.Capability(0, 0, place.External, maximum).Others.Map()
+	asked := place.Capability(0, 0, external, maximum).Others.Map()
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		refused := &Refusal{Kind: ErrResources}
 		most, known := types[name]
 		switch {
 		case !known:
-			refused.What = fmt.Sprintf("the TaskExecutor asks for %s, which YARN does not offer", name)
+			refused.What = fmt.Sprintf("%s asks for %s, which YARN does not offer", what, name)
 			refused.Remedy = fmt.Sprintf("name another (external-resource.*.yarn.config-key): YARN has %s",
 				cmp.Or(strings.Join(slices.Sorted(maps.Keys(types)), ", "), "only memory and vcores"))
 		case !(records.Resource{}).With(name, asked[name]).Fits(maximum):
-			refused.What = fmt.Sprintf("the TaskExecutor asks for %s of %s, YARN's largest container has %s", asked[name], name, most)
-			refused.Remedy = "lower it (external-resource.*.amount)"
+			refused.What = fmt.Sprintf("%s asks for %s of %s, YARN's largest container has %s", what, asked[name], name, most)
+			refused.Remedy = "lower it (" + options + ")"
 		default:
 			continue
 		}
@@ -114,8 +144,8 @@ func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
 // crowded says, in one line, which of the first two containers, the ApplicationMaster's or a TaskExecutor's,
 // fits on no node now; "" if both fit. It is a hint: queues, labels and other users' applications can still make
 // either container wait, and the client does not know them. Flink's
-// YarnClusterDescriptor#validateClusterResources gives the same warning.
-func (c Containers) crowded(nodes []records.NodeReport) string {
+// YarnClusterDescriptor#validateClusterResources gives the same warning. Of the job's workers, the largest counts.
+func (c Containers) crowded(workers []launch.JobWorkers, nodes []records.NodeReport) string {
 	if len(nodes) == 0 {
 		return "the cluster has no running node: the application waits for one"
 	}
@@ -125,19 +155,26 @@ func (c Containers) crowded(nodes []records.NodeReport) string {
 		most, next = max(most, free), max(next, min(most, free))
 	}
 	master, worker := c.Master.MemoryMB, c.Worker.MemoryMB
+	of, largest := "", int64(0)
+	for _, w := range workers {
+		if size := int64(w.Each.Memory.ContainerMB()); !w.Profile.IsDefault() && size > largest {
+			of, largest = " of slot sharing group "+w.Names(), size
+			worker = size
+		}
+	}
 	switch {
 	case master > most:
 		return fmt.Sprintf("no node has %d MB free for the ApplicationMaster now, the emptiest has %d MB: the application waits until others end", master, most)
 	case worker > most:
-		return fmt.Sprintf("no node has %d MB free for a TaskExecutor now, the emptiest has %d MB: jobs wait until others end", worker, most)
+		return fmt.Sprintf("no node has %d MB free for a TaskExecutor%s now, the emptiest has %d MB: jobs wait until others end", worker, of, most)
 	case master+worker > most && min(master, worker) > next:
-		return fmt.Sprintf("no nodes have %d MB free for the ApplicationMaster and %d MB for a TaskExecutor now, the emptiest has %d MB: jobs wait until others end", master, worker, most)
+		return fmt.Sprintf("no nodes have %d MB free for the ApplicationMaster and %d MB for a TaskExecutor%s now, the emptiest has %d MB: jobs wait until others end", master, worker, of, most)
 	}
 	return ""
 }
 
-// TooLarge says, in one line, that a job is probably too large for a running cluster; "" if it fits. supply is
-// what the cluster reports of its slots. The line does not say how long the job waits for a slot, because that
+// TooLarge says, in one line, that a job is probably too large for a running cluster; "" if it fits. slots
+// are default slots, and supply is what the cluster reports of its slots. The line does not say how long the job waits for a slot, because that
 // is an option of the cluster.
 func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply) (string, error) {
 	if slots <= supply.Total {
@@ -147,7 +184,8 @@ func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply
 	if err != nil {
 		return "", err
 	}
-	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB)}
+	each := memory.Worker{Slots: supply.PerWorker, Process: config.Bytes(supply.WorkerMemoryMB) * config.Mebibyte}
+	demand := launch.Demand{Workers: []launch.JobWorkers{{Slots: slots, Each: launch.WorkerSize{Memory: each}}}}
 	return demand.TooLarge(memoryMB(nodes)), nil
 }
 

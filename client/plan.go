@@ -47,11 +47,12 @@ type plan struct {
 
 	containers  Containers
 	place       launch.WorkerPlace
-	demand      launch.Demand // the job's, of the nodes' memory
-	uber        uber          // as far as the options decide
-	home        string        // URI of the directory that holds the user's staging area
-	replication int           // of staged files; 0: the file system's default
-	queue       string        // "": YARN chooses
+	workers     []launch.JobWorkers // the job's
+	demand      launch.Demand       // the job's, of the nodes' memory
+	uber        uber                // as far as the options decide
+	home        string              // URI of the directory that holds the user's staging area
+	replication int                 // of staged files; 0: the file system's default
+	queue       string              // "": YARN chooses
 	ships       manifest
 	proof       proof
 
@@ -89,7 +90,9 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 		// Options for Hadoop have gone into its configuration, which leaves secrets out.
 		Config: cfg.Without(config.HadoopOptions, config.YarnOptions).Set(),
 	}
-	p.demand = launch.DemandOf(d.Graph.Slots(), p.containers.WorkerMemory, p.containers.MasterMemory, cfg.Duration(config.SlotRequestTimeout))
+	one := launch.WorkerSize{Memory: p.containers.WorkerMemory, VCores: p.containers.Worker.VCores, External: p.place.External}
+	p.workers = launch.WorkersOf(cfg, one, &d.Graph)
+	p.demand = launch.DemandOf(p.workers, p.containers.MasterMemory, cfg.Duration(config.SlotRequestTimeout))
 	p.uber = uberOf(d, p.place, p.containers)
 	p.proof = proofOf(cfg, p.uses()...)
 	p.environment = masterEnvironment(cfg, p.containers, c.User)

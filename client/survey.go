@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 
 	"golang.org/x/sync/errgroup"
 
@@ -35,7 +36,7 @@ func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 			return err
 		}
 		known.id, known.uber = created.ID, p.uber.within(p.containers, created.Maximum)
-		return p.containers.Within(created.Maximum, p.place)
+		return errors.Join(p.containers.Within(created.Maximum, p.place), groupsWithin(p.workers, created.Maximum, p.place))
 	})
 	if p.queue != "" { // else YARN chooses
 		group.Go(func() error {

@@ -107,5 +107,5 @@ func (p *plan) asked(u uber) Containers {
 
 // crowded says what may keep the job waiting; "" if nothing is known.
 func (p *plan) crowded(u uber, nodes []records.NodeReport) string {
-	return cmp.Or(p.demand.TooLarge(memoryMB(nodes)), p.asked(u).crowded(nodes))
+	return cmp.Or(p.demand.TooLarge(memoryMB(nodes)), p.asked(u).crowded(p.workers, nodes))
 }

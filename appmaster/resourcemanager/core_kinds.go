@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -74,29 +75,13 @@ func (c *core) kindOf(spec WorkerResourceSpec) *kind {
 	return nil
 }
 
-// size gives the worker for slots of a profile: as many slots as fit into a default worker by memory,
-// cores and external resources, but at least one.
+// size gives the worker for slots of a profile. The client sizes it in the same way before it submits a job.
 func (c Config) size(p msg.ResourceProfile) (WorkerResourceSpec, memory.Slot) {
-	slot := memory.Slot{Heap: config.Bytes(p.TaskHeap), OffHeap: config.Bytes(p.TaskOffHeap), Managed: config.Bytes(p.Managed)}
-	most := int(float64(c.Worker.VCores) / p.CPU)
-	available := c.Worker.External.Amounts()
-	for name, amount := range p.External.Amounts() {
-		most = min(most, int(available[name]/amount))
-	}
-	w := c.Sizes.Fit(slot, most)
+	w := launch.WorkerSize{Memory: c.Sizes.Default, VCores: c.Worker.VCores, External: c.Worker.External}.Fit(p, c.Sizes)
 	return WorkerResourceSpec{
-		MemoryMB: w.ContainerMB(), Slots: w.Slots, VCores: wholeCores(p.CPU * float64(w.Slots)),
-		Memory: w, External: p.External.Times(w.Slots), Profile: p,
-	}, w.Slot()
-}
-
-// wholeCores rounds up. A sum of parts of a core may exceed a whole number by a rounding error.
-func wholeCores(cores float64) int {
-	whole := int(cores)
-	if cores-float64(whole) > 1e-6 {
-		whole++
-	}
-	return max(whole, 1)
+		MemoryMB: w.Memory.ContainerMB(), Slots: w.Memory.Slots, VCores: w.VCores,
+		Memory: w.Memory, External: w.External, Profile: p,
+	}, w.Memory.Slot()
 }
 
 // divideCeiling tells the kinds how many workers each may have beside those of the others.

@@ -178,7 +178,9 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	id := submission.ID()
 	s.done("submitted")
 	s.Line("submitted job %s (%s) to %s", graph.Name, id, s.site)
-	s.adviseOnSize(ctx, graph.Slots())
+	if graph.SlotGroups()[0].Resources == nil { // only the session knows the size of other slots
+		s.adviseOnSize(ctx, graph.Slots())
+	}
 	return &running{
 		id: id, application: s.site.Application(), name: fmt.Sprintf("job %s (%s)", graph.Name, id),
 		goOn:     fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.site.means(), s.site.means(), id),
