@@ -30,6 +30,9 @@ command prints the plan of that job.
 With -t yarn-per-job or yarn-application the command also prints how the memory of the
 containers is divided.
 
+If the slot sharing groups of a job have resources, the command also prints these. It does
+not know those of a job that runs.
+
 With -o json the plan has the form of the REST path /jobs/JOB/plan. The plan is null if the
 program executes no job, for example with --help. Sizes of memory are in bytes.
 
@@ -79,7 +82,7 @@ func info(ctx context.Context, c *call) error {
 	case err != nil:
 		return err
 	case graph != nil:
-		return c.printPlan(restapi.PlanOf(graph), divided)
+		return c.printPlan(restapi.PlanOf(graph), amountsOf(graph), divided)
 	case c.json:
 		return c.encode(map[string]any{"plan": nil})
 	}
@@ -97,17 +100,21 @@ func infoOfJob(ctx context.Context, c *call, job ids.JobID) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.printPlan(plan, nil)
+	return c.printPlan(plan, nil, nil)
 }
 
-// printPlan prints a plan, and how the memory of its cluster is divided, if that is known.
-func (c *call) printPlan(plan restapi.JobPlan, divided *clusterMemory) error {
+// printPlan prints a plan, the resources of its slot sharing groups, and how the memory of its cluster is
+// divided, as far as these are known.
+func (c *call) printPlan(plan restapi.JobPlan, amounts []groupAmounts, divided *clusterMemory) error {
 	if !c.json {
 		text := picture(plan, terminal.Columns(c.Out))
 		if terminal.Is(c.Out) {
 			text = visibleLines(text)
 		}
-		if _, err := io.WriteString(c.Out, text); err != nil || divided == nil {
+		if _, err := io.WriteString(c.Out, text); err != nil {
+			return err
+		}
+		if err := writeAmounts(c.Out, amounts); err != nil || divided == nil {
 			return err
 		}
 		return divided.write(c.Out)
@@ -115,6 +122,9 @@ func (c *call) printPlan(plan restapi.JobPlan, divided *clusterMemory) error {
 	encoder := json.NewEncoder(c.Out)
 	encoder.SetEscapeHTML(false) // names have arrows in them
 	answer := map[string]any{"plan": plan}
+	if amounts != nil {
+		answer["groups"] = amounts
+	}
 	if divided != nil {
 		answer["memory"] = divided
 	}

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
@@ -101,5 +103,51 @@ night
 `
 	if diff := cmp.Diff(want, picture(plan, 13)); diff != "" {
 		t.Errorf("picture (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheResourcesOfGroupsAreShown would catch a group whose amounts are missing, amounts of another group, and a
+// table for a job whose groups have no resources.
+func TestTheResourcesOfGroupsAreShown(t *testing.T) {
+	t.Parallel()
+	graph := &jobgraph.JobGraph{
+		Name: "job",
+		Groups: []jobgraph.Group{
+			{Name: "read", Resources: &jobgraph.Resources{CPU: 0.5, TaskHeap: 32 << 20}},
+			{Name: "train", Resources: &jobgraph.Resources{CPU: 2, TaskHeap: 1 << 30, TaskOffHeap: 64 << 20, Managed: 8 << 20, External: map[string]int64{"gpu": 2, "fpga": 1}}},
+		},
+		Vertices: []jobgraph.Vertex{{Name: "read", Parallelism: 3}, {Name: "train", Parallelism: 2, Group: 1}},
+	}
+	printed := func(graph *jobgraph.JobGraph, inJSON bool) string {
+		var out bytes.Buffer
+		c := &call{json: inJSON}
+		c.Out = &out
+		if err := c.printPlan(restapi.PlanOf(graph), amountsOf(graph), nil); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	want := `job
+1 read, parallelism 3, slot sharing group read
+2 train, parallelism 2, slot sharing group train
+
+Each slot of a slot sharing group has:
+GROUP  SLOTS  CORES  TASK HEAP  TASK OFF-HEAP  MANAGED  EXTERNAL
+read   3      0.5    32 MB      none           none     none
+train  2      2      1024 MB    64 MB          8 MB     fpga=1,gpu=2
+`
+	if diff := cmp.Diff(want, printed(graph, false)); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	const groups = `{"groups":[{"name":"read","slots":3,"resources":{"cpu":0.5,"taskHeap":33554432}},` +
+		`{"name":"train","slots":2,"resources":{"cpu":2,"taskHeap":1073741824,"taskOffHeap":67108864,"managed":8388608,"external":{"fpga":1,"gpu":2}}}],"plan":{`
+	if got := printed(graph, true); !strings.HasPrefix(got, groups) {
+		t.Errorf("JSON is %s, want it to begin with %s", got, groups)
+	}
+	graph.Groups[0].Resources, graph.Groups[1].Resources = nil, nil
+	for _, inJSON := range []bool{false, true} {
+		if got := printed(graph, inJSON); strings.Contains(got, "Each slot") || strings.Contains(got, "groups") {
+			t.Errorf("the groups have no resources: %s", got)
+		}
 	}
 }
