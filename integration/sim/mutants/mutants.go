@@ -235,6 +235,11 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "needed = max(min(needed, m.limit), 0)",
 	},
 	{
+		name: "worker too small for the slots of its group", file: "internal/launch/size.go",
+		old: "Heap: config.Bytes(p.TaskHeap), ",
+		new: "",
+	},
+	{
 		name: "worker beside the last one", file: "appmaster/resourcemanager/uber/core.go",
 		old: "if c.owed && c.current == \"\" {",
 		new: "if c.owed {",
