@@ -109,11 +109,23 @@ func TestAWorkerIsAProcessOfThisContainer(t *testing.T) {
 	if how := w.Wait(); how != "process ended: exit status 3: "+strings.Join(firstWords(t, filepath.Join(dir, launch.WorkerLog+".stdout")), " ")+"\nstdin has ended" {
 		t.Errorf("it ended so: %s", how)
 	}
-	if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", left)); err == nil && !strings.Contains(string(state), ") Z ") {
-		t.Errorf("its child goes on: %s", state)
-	}
+	awaitEnd(t, left)
 	if files, err := filepath.Glob(filepath.Join(dir, "*.tokens")); err != nil || len(files) > 0 {
 		t.Errorf("credentials stay: %v, %v", files, err)
+	}
+}
+
+// awaitEnd waits until a killed process has ended: the kernel ends it some time after the signal.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	for {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(state), ") Z ") {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("process goes on: %s", state)
+		}
 	}
 }
 
