@@ -68,8 +68,8 @@ bench-submit: build ## measure only sessions and submission, and Flink 1.20, whi
 	scripts/bench -only session,submit -o docs/BENCHMARKS.md
 
 .PHONY: bench-scale
-bench-scale: ## measure the ApplicationMaster of thousands of workers, and write it to docs/BENCHMARKS.md; five minutes
-	scripts/bench -only streams,scale -o docs/BENCHMARKS.md
+bench-scale: ## measure the ApplicationMaster of thousands of workers, and write it to docs/BENCHMARKS.md; ten minutes
+	scripts/bench -only streams,nodes,scale -o docs/BENCHMARKS.md
 
 .PHONY: cover
 cover: ## write coverage.html, which shows the lines that unit tests reach

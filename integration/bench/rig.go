@@ -93,12 +93,15 @@ func quiet() logrus.FieldLogger {
 
 func (r *rig) program(name string) string { return filepath.Join(r.bin, name) }
 
-// environment returns the user's environment.
+// environment returns the user's environment. Without a cluster it has no Hadoop configuration.
 func (r *rig) environment() []string {
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + r.scratch, "TMPDIR=" + r.scratch,
-		"HADOOP_CONF_DIR=" + r.cluster.ConfDir(), "HADOOP_USER_NAME=" + user,
+	own := []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + r.scratch, "TMPDIR=" + r.scratch, "HADOOP_USER_NAME=" + user,
 	}
+	if r.cluster != nil {
+		own = append(own, "HADOOP_CONF_DIR="+r.cluster.ConfDir())
+	}
+	return own
 }
 
 func (r *rig) getenv(name string) string {
