@@ -1,6 +1,7 @@
 package options
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -61,6 +63,46 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 			d.CheckSucceeds(t)
 		})
 	}
+	t.Run("two slot sharing groups, one with widgets", checkGroups)
+}
+
+// checkGroups checks the containers of a job that reads in slots without widgets, and counts in larger ones with three.
+func checkGroups(t *testing.T) {
+	t.Parallel()
+	d := suite.DawdleInGroups(t, suite.User(t, bobbintest.Alice), 3, slices.Concat(external(4), []string{"-p", "2", "-s", "1"})...)
+	var rest restapi.TaskManagersInfo
+	var workers []records.ContainerReport
+	wait.For(t, "YARN and REST tell of two workers for each group", func() (bool, error) {
+		_, workers = containers(t, d.User, d.Application)
+		err := d.Master.Get(t.Context(), "/taskmanagers", &rest)
+		return len(workers) == 4 && len(rest.TaskManagers) == 4, err
+	})
+	const step = 128 // MB to which YARN rounds containers up
+	yarn, widgets, sizes := make(map[string]records.ContainerReport), make(map[int64]int), make(map[int64]int)
+	for _, w := range workers {
+		yarn[w.ID.String()] = w
+	}
+	for _, w := range rest.TaskManagers {
+		r, container := w.TotalResource, yarn[w.ID].Resource
+		amount := container.Others.Amount(clusters.Widgets).Value
+		widgets[amount]++
+		want := map[string]float64{}
+		heap, managed := 40, 0 // what dawdle asks for, in MB
+		if amount > 0 {
+			want["toys"], heap, managed = float64(amount), 200, 40
+		}
+		if !maps.Equal(r.ExtendedResources, want) || r.TaskHeapMemory != heap || r.ManagedMemory != managed || w.Slots != 1 {
+			t.Errorf("REST tells of worker %s with %d slots of %+v, want one with %v, %d MB of heap and %d MB managed", w.ID, w.Slots, r, want, heap, managed)
+		}
+		sizes[container.MemoryMB]++
+		if own := w.Memory.TotalProcessMemory >> 20; own > container.MemoryMB || own+step <= container.MemoryMB {
+			t.Errorf("worker %s has %d MB, and its container %d MB", w.ID, own, container.MemoryMB)
+		}
+	}
+	if want := map[int64]int{0: 2, 3: 2}; !maps.Equal(widgets, want) || len(sizes) != 2 {
+		t.Errorf("workers by their widgets: %v, want %v; by the MB of their containers: %v, want two sizes", widgets, want, sizes)
+	}
+	d.CheckSucceeds(t)
 }
 
 // external requests widgets for each TaskExecutor.
@@ -89,17 +131,20 @@ func hosts(containers ...records.ContainerReport) []string {
 func TestWhatYARNCannotGiveIsRefused(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
+	wordcount := []string{suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused"}
+	groups := []string{suite.Program(t, "dawdle"), "-toys", "8", "gate", "/tmp/refused", "/tmp"}
 	for name, c := range map[string]struct {
-		flags []string
-		says  string
+		flags   []string
+		program []string
+		says    string
 	}{
-		"more than a node has": {external(8), "YARN's largest container has 7"},
-		"what YARN has not":    {append(external(1), option("external-resource.toys.yarn.config-key", "yarn.io/gpu")...), "YARN has " + clusters.Widgets},
+		"more than a node has": {external(8), wordcount, "YARN's largest container has 7"},
+		"what YARN has not":    {append(external(1), option("external-resource.toys.yarn.config-key", "yarn.io/gpu")...), wordcount, "YARN has " + clusters.Widgets},
+		"a group with more":    {external(4), groups, "a TaskExecutor of slot sharing group count (slots: 1, each with 1 cores, 200 MB task heap, 40 MB managed memory, toys=8) asks for 8 of widgets, YARN's largest container has 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			flags := slices.Concat(c.flags, []string{suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused"})
-			got := alice.Run(t, bobbintest.Small(flags...)...)
+			got := alice.Run(t, bobbintest.Small(slices.Concat(c.flags, c.program)...)...)
 			if got.Code != 1 || !strings.Contains(got.Stderr, c.says) {
 				t.Errorf("want exit code 1 and %q: %s", c.says, got)
 			}

@@ -96,6 +96,14 @@ func (s *Suite) Dawdle(t testing.TB, u *User, flags ...string) *Dawdler {
 	return s.dawdle(t, u, s.SlowJob(t, u), flags)
 }
 
+// DawdleInGroups is Dawdle for a job that reads and counts in slot sharing groups of different sizes. Each slot that
+// counts has this amount of the external resource toys.
+func (s *Suite) DawdleInGroups(t testing.TB, u *User, toys int, flags ...string) *Dawdler {
+	t.Helper()
+	text, want := hours(t)
+	return s.dawdle(t, u, s.slowJob(t, u, text, "", want, "-toys", strconv.Itoa(toys)), flags)
+}
+
 // DawdleOver is Dawdle for the files in a local directory. Each of their lines takes a fifth of a second.
 func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) *Dawdler {
 	t.Helper()

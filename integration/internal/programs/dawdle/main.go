@@ -2,11 +2,12 @@
 // appears on its machine, so that a test can act on a running job and then let it end. Every task
 // prints a line when it starts.
 //
-//	dawdle [-pause D] [-repeat N] GATE OUTPUT INPUT…
+//	dawdle [-pause D] [-repeat N] [-toys N] GATE OUTPUT INPUT…
 //
 // While the gate is closed, each line takes the pause. A user's function does not learn of a
 // cancellation; the task ends after its current line. With -repeat, dawdle writes each line N times
-// instead of counting, so that it writes as long as it reads.
+// instead of counting, so that it writes as long as it reads. With -toys, the gate and the counts are in slot sharing
+// groups of different sizes, and each slot of the counts has N of the external resource toys.
 package main
 
 import (
@@ -28,11 +29,19 @@ type Args struct {
 	Output string
 	Input  []string
 	Pause  time.Duration
-	Repeat int // 0: count
+	Repeat int   // 0: count
+	Toys   int64 // 0: no slot sharing groups
 }
 
 var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
-	lines := dataflow.ReadText(p, a.Input...)
+	var reading, counting []dataflow.Option
+	if a.Toys > 0 {
+		reading = append(reading, dataflow.InGroup(dataflow.SlotSharingGroup("gate", dataflow.Resources{CPU: 1, TaskHeap: 40 << 20})))
+		counting = append(counting, dataflow.InGroup(dataflow.SlotSharingGroup("count", dataflow.Resources{
+			CPU: 1, TaskHeap: 200 << 20, Managed: 40 << 20, External: map[string]int64{"toys": a.Toys},
+		})))
+	}
+	lines := dataflow.ReadTextWith(p, a.Input, reading...)
 	passed := dataflow.FlatMapWith(lines, func(s dataflow.Subtask) func([]byte, func([]byte)) {
 		fmt.Printf("task %d of %d starts\n", s.Index()+1, s.Parallelism())
 		return gate(a.Gate, a.Pause)
@@ -43,7 +52,7 @@ var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
 		})
 		return nil
 	}
-	counts := dataflow.Count(dataflow.KeyBy(passed, firstWord))
+	counts := dataflow.Count(dataflow.KeyBy(passed, firstWord), counting...)
 	dataflow.WriteText(counts, a.Output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
 		return strconv.AppendInt(append(append(dst, kv.Key...), '\t'), kv.Value, 10)
 	})
@@ -74,6 +83,7 @@ func main() {
 		flags := flag.NewFlagSet("dawdle", flag.ContinueOnError)
 		pause := flags.Duration("pause", 200*time.Millisecond, "time to wait at each line while the gate is closed")
 		repeat := flags.Int("repeat", 0, "write each line `N` times")
+		toys := flags.Int64("toys", 0, "have slot sharing groups, one with `N` toys in each slot")
 		if err := flags.Parse(env.Args()); err != nil {
 			return err
 		}
@@ -81,7 +91,7 @@ func main() {
 		if len(args) < 3 {
 			return fmt.Errorf("usage: dawdle GATE OUTPUT INPUT…, got %d arguments", len(args))
 		}
-		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:], Pause: *pause, Repeat: *repeat})
+		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:], Pause: *pause, Repeat: *repeat, Toys: *toys})
 		if err != nil {
 			return err
 		}
