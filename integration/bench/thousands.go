@@ -40,7 +40,7 @@ const (
 // NodeManagers.
 func startThousands(ctx context.Context, r *rig) (_ table, err error) {
 	t := table{
-		title: "Thousands of workers",
+		title: "Two thousand workers on a real ResourceManager",
 		text: fmt.Sprintf("`bobbin run -d -t yarn-per-job -p %[1]d` on a real ResourceManager with %[2]d simulated NodeManagers "+
 			"(`integration/internal/fleet`), which heartbeat each second. The client and the ApplicationMaster are real processes. "+
 			"The ApplicationMaster starts the containers over Hadoop's RPC, and the NodeManagers start the workers as goroutines of the "+
