@@ -98,6 +98,7 @@ func TestLeaksOfTheRepository(t *testing.T) {
 
 func TestTextsOfTheRepository(t *testing.T) {
 	for name, content := range trackedFiles(t) {
+		report(t, Compiled(name, content))
 		if bytes.IndexByte(content, 0) >= 0 || path.Dir(name) == "internal/lint" || name == "go.sum" {
 			continue // binary, this test's own examples, checksums
 		}
@@ -254,6 +255,20 @@ func TestLeakRules(t *testing.T) {
 				t.Errorf("without tests: %q", got)
 			}
 		})
+	}
+}
+
+// TestCompiledRules would catch a program that a build has left in the tree, and that was committed with it.
+func TestCompiledRules(t *testing.T) {
+	own, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Compiled("bench", own); len(got) != 1 {
+		t.Errorf("a program: complaints %q", got)
+	}
+	if got := Compiled("x.png", []byte("\x89PNG\r\n\x00")); len(got) != 0 {
+		t.Errorf("a picture: complaints %q", got)
 	}
 }
 

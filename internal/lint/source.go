@@ -245,6 +245,17 @@ func Documented(src []byte) bool {
 	return err == nil && file.Doc != nil
 }
 
+// Compiled checks that a file is no compiled program: the sources make those. It knows the formats of Linux,
+// macOS, Windows and Java.
+func Compiled(name string, content []byte) []string {
+	for _, magic := range []string{"\x7fELF", "\xcf\xfa\xed\xfe", "MZ\x90\x00", "\xca\xfe\xba\xbe"} {
+		if bytes.HasPrefix(content, []byte(magic)) {
+			return []string{name + " is a compiled program: remove it, and keep what makes it"}
+		}
+	}
+	return nil
+}
+
 // Text checks a file of any kind for paths and hosts that only one machine or workplace has.
 func Text(name string, content []byte) []string {
 	// Few files have one of these. The check of each line of all files would take a dozen seconds.

@@ -124,7 +124,7 @@ func (o options) clamp(size config.Bytes, b bounds) config.Bytes {
 }
 
 // check refuses a size that other options give to a part, if it is outside of the part's bounds.
-// What names these options.
+// The text what names these options.
 func (o options) check(name string, size config.Bytes, b bounds, what string, remedy config.Key) error {
 	var bound config.MemoryKey
 	var how string
