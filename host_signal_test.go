@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/testing/processtest"
 )
 
 // asTaskHost makes this test binary a program.
@@ -62,24 +62,14 @@ func TestSignalsEndATaskHost(t *testing.T) {
 			if ready, err := channel.Receive(); err != nil || msg.Kind(ready) != "HostReady" {
 				t.Fatalf("the host says %+v, %v", ready, err)
 			}
-			if err := host.Process.Signal(test.signal); err != nil {
-				t.Fatal(err)
-			}
-			if _, ended := errors.AsType[*exec.ExitError](host.Wait()); !ended || host.ProcessState.ExitCode() != test.code {
-				t.Errorf("it ended with %v, want code %d", host.ProcessState, test.code)
-			}
+			processtest.EndBySignal(t, host, test.signal, test.code)
 			text, err := os.ReadFile(filepath.Join(logs, "taskhost-j1.log"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{
+			processtest.CheckLog(t, string(text),
 				"task host starts", "user=alice", "job=j1", "container=container_1_0001_01_000002", `gomemlimit="100 MB"`, `task_off-heap="7 MB"`,
-				"name=execution.buffer-timeout", "signal=" + name,
-			} {
-				if !strings.Contains(string(text), want) {
-					t.Errorf("the log lacks %s:\n%s", want, text)
-				}
-			}
+				"name=execution.buffer-timeout", "signal="+name)
 		})
 	}
 }

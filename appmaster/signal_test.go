@@ -8,9 +8,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/testing/processtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -50,33 +50,16 @@ func TestSignalsEndAMaster(t *testing.T) {
 				t.Fatal(err)
 			}
 			log := filepath.Join(dir, "jobmanager.log")
-			read := func() string {
-				text, err := os.ReadFile(log)
-				if err != nil && !errors.Is(err, os.ErrNotExist) {
-					t.Fatal(err)
-				}
-				return string(text)
-			}
-			for tick := time.Tick(5 * time.Millisecond); !strings.Contains(read(), "of=TaskExecutor"); <-tick {
-				if t.Context().Err() != nil {
-					t.Fatalf("test ended before the log has its first lines:\n%s", read())
-				}
-			}
-			if err := master.Process.Signal(signal); err != nil {
+			processtest.AwaitLog(t, log, "of=TaskExecutor")
+			processtest.EndBySignal(t, master, signal, exitUnknown)
+			content, err := os.ReadFile(log)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ended := errors.AsType[*exec.ExitError](master.Wait()); !ended || master.ProcessState.ExitCode() != exitUnknown {
-				t.Errorf("it ended with %v, want code %d", master.ProcessState, exitUnknown)
-			}
-			text := read()
-			for _, want := range []string{
-				"ApplicationMaster starts", "user=alice", "container=" + testContainer, "attempt=1", `gomemlimit="256 MB"`, `local="/disk1,/disk2"`,
-				"of=ApplicationMaster", "of=TaskExecutor", "name=taskmanager.numberOfTaskSlots", "signal=" + name, "application master is stopped",
-			} {
-				if !strings.Contains(text, want) {
-					t.Errorf("the log lacks %s:\n%s", want, text)
-				}
-			}
+			text := string(content)
+			processtest.CheckLog(t, text,
+				"ApplicationMaster starts", "user=alice", "container="+testContainer, "attempt=1", `gomemlimit="256 MB"`, `local="/disk1,/disk2"`,
+				"of=ApplicationMaster", "of=TaskExecutor", "name=taskmanager.numberOfTaskSlots", "signal="+name, "application master is stopped")
 			if strings.Contains(text, "hunter2") {
 				t.Errorf("the log has a secret:\n%s", text)
 			}

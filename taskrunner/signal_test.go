@@ -1,8 +1,6 @@
 package taskrunner
 
 import (
-	"bufio"
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/testing/processtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -93,43 +92,15 @@ func TestSignalsEndATaskExecutor(t *testing.T) {
 				t.Fatal(err)
 			}
 			log := filepath.Join(logs, "taskmanager.log")
-			follow(t, log, "opening stream")
-			if err := worker.Process.Signal(test.signal); err != nil {
-				t.Fatal(err)
-			}
-			if _, ended := errors.AsType[*exec.ExitError](worker.Wait()); !ended || worker.ProcessState.ExitCode() != test.code {
-				t.Errorf("it ended with %v, want code %d", worker.ProcessState, test.code)
-			}
-			text := follow(t, log, "process ends")
-			for _, want := range []string{
+			processtest.AwaitLog(t, log, "opening stream")
+			processtest.EndBySignal(t, worker, test.signal, test.code)
+			text := processtest.AwaitLog(t, log, "process ends")
+			processtest.CheckLog(t, text,
 				"TaskExecutor starts", "user=alice", "container=container_1_0001_01_000002", `gomemlimit="32 MB"`, "machine_cores=", "work=", `of=TaskExecutor`, `of=slot`,
-				"name=taskmanager.numberOfTaskSlots", "signal=" + name,
-			} {
-				if !strings.Contains(text, want) {
-					t.Errorf("the log lacks %s:\n%s", want, text)
-				}
-			}
+				"name=taskmanager.numberOfTaskSlots", "signal="+name)
 			if strings.Contains(text, "hunter2") || strings.Contains(text, "PRIVATE KEY") {
 				t.Errorf("the log has a secret:\n%s", text)
 			}
 		})
 	}
-}
-
-// follow waits until a log has a line with this text, and returns the log.
-func follow(t *testing.T, log, text string) string {
-	t.Helper()
-	for tick := time.Tick(5 * time.Millisecond); t.Context().Err() == nil; <-tick {
-		content, err := os.ReadFile(log)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(strings.NewReader(string(content))); lines.Scan(); {
-			if strings.Contains(lines.Text(), text) {
-				return string(content)
-			}
-		}
-	}
-	t.Fatalf("test ended before %s has %q", log, text)
-	return ""
 }
