@@ -1,10 +1,6 @@
 package slotpool
 
-import (
-	"slices"
-
-	"github.com/bobbin-yarn/bobbin/internal/ids"
-)
+import "slices"
 
 // queue is slots in the order in which they were offered.
 type queue []*slot
@@ -50,40 +46,4 @@ func (q queue) list() []Slot {
 		slots[i] = s.Slot
 	}
 	return slots
-}
-
-// worker finds a worker, or adds it.
-func (p *Pool) worker(resource ids.ResourceID) *worker {
-	w := p.workers[resource]
-	if w == nil {
-		w = &worker{}
-		p.workers[resource] = w
-	}
-	return w
-}
-
-// dropIfUnknown removes a worker of which nothing is known.
-func (p *Pool) dropIfUnknown(resource ids.ResourceID) {
-	if w := p.workers[resource]; !w.ready && len(w.slots) == 0 {
-		delete(p.workers, resource)
-	}
-}
-
-// vacate makes a held slot free.
-func (p *Pool) vacate(s *slot) {
-	stock := &p.kinds[s.Kind]
-	stock.free.add(s)
-	if s.worker.ready {
-		stock.usable.add(s)
-	}
-}
-
-// drop removes a slot from the queues of all slots.
-func (p *Pool) drop(s *slot) {
-	delete(p.held, s.Allocation)
-	p.slots.remove(s)
-	stock := &p.kinds[s.Kind]
-	stock.Held--
-	stock.free.remove(s)
-	stock.usable.remove(s)
 }

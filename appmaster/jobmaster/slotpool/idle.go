@@ -1,0 +1,71 @@
+package slotpool
+
+import "time"
+
+// StarvedSince gives since when the job has too few slots for any unfinished region, and got no
+// further slot. False means that some region runs, or can run when its workers are ready; other
+// regions use its slots afterwards.
+func (p *Pool) StarvedSince() (time.Time, bool) { return p.starved, !p.starved.IsZero() }
+
+// IdleSince gives the earliest time since which the job has a slot that no region needs.
+func (p *Pool) IdleSince() (earliest time.Time, idle bool) {
+	for k := range p.kinds {
+		if surplus := p.kinds[k].surplus; len(surplus) > 0 && (!idle || surplus[0].Before(earliest)) {
+			earliest, idle = surplus[0], true
+		}
+	}
+	return earliest, idle
+}
+
+// GiveUp removes the slots that were idle for the timeout or longer, and returns them, so that the
+// caller can give them back to their workers.
+func (p *Pool) GiveUp(now time.Time, timeout time.Duration) []Slot {
+	var freed []Slot
+	for k := range p.kinds {
+		stock := &p.kinds[k]
+		for len(stock.surplus) > 0 && now.Sub(stock.surplus[0]) >= timeout {
+			s := stock.free[len(stock.free)-1] // Assign takes the first ones
+			stock.surplus = stock.surplus[1:]
+			p.drop(s)
+			s.worker.slots.remove(s)
+			p.dropIfUnknown(s.Resource)
+			freed = append(freed, s.Slot)
+		}
+	}
+	return freed
+}
+
+// watch updates how many slots are needed at least, and since when slots are idle or too few.
+func (p *Pool) watch(now time.Time) {
+	for k := range p.kinds {
+		stock := &p.kinds[k]
+		idle := max(stock.Held-stock.Required, 0)
+		stock.surplus = stock.surplus[:min(idle, len(stock.surplus))]
+		for len(stock.surplus) < idle {
+			stock.surplus = append(stock.surplus, now)
+		}
+		stock.Least = 0
+	}
+	some, done := false, true
+	for _, s := range p.shapes {
+		if s.open == 0 {
+			continue
+		}
+		done = false
+		enough := true
+		for k, n := range s.needs {
+			stock := &p.kinds[k]
+			if n > 0 && (stock.Least == 0 || n < stock.Least) {
+				stock.Least = n
+			}
+			enough = enough && n <= stock.Held
+		}
+		some = some || enough
+	}
+	switch {
+	case some || done:
+		p.starved = time.Time{}
+	case p.starved.IsZero():
+		p.starved = now
+	}
+}
