@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -55,7 +54,7 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	if err != nil {
 		return report(conn, err)
 	}
-	var tokens atomic.Pointer[creds.Credentials]
+	var tokens dfs.Tokens
 	files, err := filesOf(start, options, &tokens)
 	if err != nil {
 		return report(conn, err)
@@ -136,15 +135,13 @@ func report(conn *control.Conn, err error) int {
 
 // filesOf opens the cluster's files for a driver. In the cluster it uses the Hadoop configuration and the user
 // that the ApplicationMaster sent, and always the newest tokens. Elsewhere it calls openFiles.
-func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointer[creds.Credentials]) (*dfs.FS, error) {
+func filesOf(start msg.DriverStart, options config.Config, tokens *dfs.Tokens) (*dfs.FS, error) {
 	if start.Reach == nil {
 		return openFiles(options)
 	}
-	first, err := creds.Parse(start.Reach.Tokens)
-	if err != nil {
+	if err := tokens.Update(start.Reach.Tokens); err != nil {
 		return nil, fmt.Errorf("read tokens of the cluster: %w", err)
 	}
-	tokens.Store(first)
 	return dfs.Carried(dfs.Handed{
 		HadoopConf: start.Reach.HadoopConf, User: start.Reach.User, Logger: progress.Servers(os.Stderr),
 		Credentials: tokens.Load,
@@ -187,13 +184,11 @@ func newRemote(conn *control.Conn, detached bool) *remote {
 
 // receive passes the client's messages to Execute, and replaces the tokens when new ones come. It cancels ctx
 // when the client has ended, or when it cannot read a message.
-func (r *remote) receive(ctx context.Context, tokens *atomic.Pointer[creds.Credentials], cancel context.CancelCauseFunc) {
+func (r *remote) receive(ctx context.Context, tokens *dfs.Tokens, cancel context.CancelCauseFunc) {
 	for {
 		m, err := r.conn.Receive()
 		if update, is := m.(msg.UpdateTokens); is && err == nil {
-			var fresh *creds.Credentials
-			if fresh, err = creds.Parse(update.Tokens); err == nil {
-				tokens.Store(fresh)
+			if err = tokens.Update(update.Tokens); err == nil {
 				continue
 			}
 		}

@@ -4,21 +4,21 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync/atomic"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // dialogue is a driver's executor, and the client's end of the socket.
-func dialogue(t *testing.T) (r *remote, client *control.Conn, tokens *atomic.Pointer[creds.Credentials], received <-chan error) {
+func dialogue(t *testing.T) (r *remote, client *control.Conn, tokens *dfs.Tokens, received <-chan error) {
 	t.Helper()
 	near, far := net.Pipe()
-	r, client, tokens = newRemote(control.New(near, msg.StarterToDriver), false), control.New(far, msg.DriverToStarter), new(atomic.Pointer[creds.Credentials])
+	r, client, tokens = newRemote(control.New(near, msg.StarterToDriver), false), control.New(far, msg.DriverToStarter), new(dfs.Tokens)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
 	go func() { // ends when the client's end is closed

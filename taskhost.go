@@ -19,7 +19,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/shutdown"
 	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // runTaskHost runs the tasks of one job for the TaskExecutor at the other end of conn. It logs to a file of its
@@ -51,8 +50,8 @@ func runTasks(ctx context.Context, conn net.Conn, opened *atomic.Pointer[logrus.
 			log = file
 			opened.Store(logger)
 			startup.Log(logger, logrus.InfoLevel, describeHost(start))
-			var tokens heldTokens
-			if err := tokens.update(start.Tokens); err != nil {
+			var tokens dfs.Tokens
+			if err := tokens.Update(start.Tokens); err != nil {
 				return taskhost.Surroundings{}, err
 			}
 			files, err := dfs.Carried(dfs.Handed{
@@ -61,7 +60,7 @@ func runTasks(ctx context.Context, conn net.Conn, opened *atomic.Pointer[logrus.
 			if err != nil {
 				return taskhost.Surroundings{}, err
 			}
-			return taskhost.Surroundings{Files: files, CloseFiles: files.Close, UpdateTokens: tokens.update, Logger: logger}, nil
+			return taskhost.Surroundings{Files: files, CloseFiles: files.Close, UpdateTokens: tokens.Update, Logger: logger}, nil
 		},
 		Stdout:         os.Stdout,
 		SetMemoryLimit: func(bytes int64) { debug.SetMemoryLimit(bytes) },
@@ -89,25 +88,4 @@ func describeHost(start msg.StartHost) startup.Process {
 		Machine: machine.Read(), Options: start.Job.Config,
 		Memory: []startup.Division{{Of: "task host", Total: start.Memory.Share(), Parts: start.Memory.Parts()}},
 	}
-}
-
-// heldTokens are the tokens with which a task host opens connections to HDFS. Any goroutine may replace them at
-// any time.
-type heldTokens struct {
-	atomic.Pointer[creds.Credentials]
-}
-
-// update replaces the tokens. marshalled is a result of creds.Credentials.Marshal; it is empty if there are no
-// tokens.
-func (h *heldTokens) update(marshalled msg.Secret) error {
-	if len(marshalled) == 0 {
-		h.Store(nil)
-		return nil
-	}
-	tokens, err := creds.Parse(marshalled)
-	if err != nil {
-		return err
-	}
-	h.Store(tokens)
-	return nil
 }

@@ -231,7 +231,7 @@ func (w *workers) serve(ctx context.Context, id ids.ResourceID, spec resourceman
 		Roles: roles, Hosts: hosts{w.files, w.tokens}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
 		Artifacts: taskexecutor.DiskArtifacts{
 			Dirs: []string{w.t.TempDir()},
-			Open: func(msg.Secret) (taskexecutor.Files, error) { return dfs.New(dfs.Options{}), nil },
+			Open: func() (taskexecutor.Files, error) { return dfs.New(dfs.Options{}), nil },
 		},
 	})
 	if err != nil {

@@ -204,6 +204,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 	if err != nil {
 		return nil, err
 	}
+	var tokens dfs.Tokens
 	return taskexecutor.New(taskexecutor.Config{
 		Resource: env.container,
 		Node:     env.launch.Host,
@@ -226,8 +227,9 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 			Exposed:     env.launch.Uber != "",
 			Logger:      logger,
 		},
-		Artifacts: taskexecutor.DiskArtifacts{Open: env.files(logger), Dirs: env.artifactDirs()},
-		Identity:  env.hostIssuer(),
+		Artifacts:    taskexecutor.DiskArtifacts{Open: env.files(&tokens, logger), Dirs: env.artifactDirs()},
+		UpdateTokens: tokens.Update,
+		Identity:     env.hostIssuer(),
 		Instructions: msg.StartHost{
 			ListenHost:  env.launch.Host,
 			HadoopConf:  env.launch.HadoopConf,
@@ -270,11 +272,11 @@ func (env environment) artifactDirs() []string {
 	return dirs
 }
 
-// files opens the file systems of the cluster for this worker's user with the given tokens.
-func (env environment) files(logger logrus.FieldLogger) func(tokens msg.Secret) (taskexecutor.Files, error) {
-	return func(tokens msg.Secret) (taskexecutor.Files, error) {
+// files opens the file systems of the cluster for this worker's user with the newest tokens.
+func (env environment) files(tokens *dfs.Tokens, logger logrus.FieldLogger) func() (taskexecutor.Files, error) {
+	return func() (taskexecutor.Files, error) {
 		files, err := dfs.Carried(dfs.Handed{
-			HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: tokens, Logger: logger,
+			HadoopConf: env.launch.HadoopConf, User: env.launch.User, Credentials: tokens.Load, Logger: logger,
 		})
 		if err != nil {
 			return nil, err

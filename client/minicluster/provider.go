@@ -193,7 +193,7 @@ func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resource
 	}, taskexecutor.Environment{
 		Roles: roles, Hosts: hosts, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
 		Artifacts: taskexecutor.DiskArtifacts{
-			Open: func(msg.Secret) (taskexecutor.Files, error) { return shared{d.options.FileSystem}, nil },
+			Open: func() (taskexecutor.Files, error) { return shared{d.options.FileSystem}, nil },
 			Dirs: []string{copies}, InPlace: true,
 		},
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
@@ -49,8 +50,9 @@ func (j *job) withFile(ctx context.Context, d *appmaster.Desk) (jobgraph.JobGrap
 
 // copies are the cached files on the disk of a worker. They implement taskexecutor.Artifacts.
 type copies struct {
-	k     *worker
-	files map[string]string // content by path
+	k      *worker
+	tokens dfs.Tokens
+	files  map[string]string // content by path
 }
 
 var _ taskexecutor.Artifacts = (*copies)(nil)
@@ -58,14 +60,14 @@ var _ taskexecutor.Artifacts = (*copies)(nil)
 var errNoPrograms = errors.New("workers of the simulation have the program of all jobs")
 
 // FetchProgram implements taskexecutor.Artifacts.
-func (c *copies) FetchProgram(context.Context, uint64, msg.Program, msg.Secret) (string, config.Bytes, error) {
+func (c *copies) FetchProgram(context.Context, uint64, msg.Program) (string, config.Bytes, error) {
 	return "", 0, errNoPrograms
 }
 
 // FetchFile implements taskexecutor.Artifacts. After two failures on different nodes the job fails.
-func (c *copies) FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile, tokens msg.Secret) (string, config.Bytes, error) {
+func (c *copies) FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile) (string, config.Bytes, error) {
 	k := c.k
-	content, err := c.read(ctx, f, tokens)
+	content, err := c.read(ctx, f)
 	if err != nil {
 		if ctx.Err() == nil {
 			k.w.facts[NoFiles]++
@@ -81,13 +83,9 @@ func (c *copies) FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile
 	return path, config.Bytes(len(content)), nil
 }
 
-// read reads a file with the tokens of a worker.
-func (c *copies) read(ctx context.Context, f jobgraph.CachedFile, tokens msg.Secret) ([]byte, error) {
-	var held heldTokens
-	if err := held.update(tokens); err != nil {
-		return nil, err
-	}
-	file, err := c.k.w.hdfs.openAs(c.k.process, login{tokens: held.load}).Open(ctx, f.URI)
+// read reads a file with the newest tokens of a worker.
+func (c *copies) read(ctx context.Context, f jobgraph.CachedFile) ([]byte, error) {
+	file, err := c.k.w.hdfs.openAs(c.k.process, login{tokens: c.tokens.Load}).Open(ctx, f.URI)
 	if err != nil {
 		return nil, err
 	}

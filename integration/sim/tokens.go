@@ -253,17 +253,3 @@ func (p *provider) Obtain(ctx context.Context) (tokenmanager.Obtained, error) {
 	}
 	return obtained, err
 }
-
-// heldTokens are the tokens of a task host.
-type heldTokens struct{ current *creds.Credentials }
-
-// update replaces them, as production does.
-func (h *heldTokens) update(marshalled msg.Secret) error {
-	held, err := creds.Parse(marshalled)
-	if err == nil {
-		h.current = held
-	}
-	return err
-}
-
-func (h *heldTokens) load() *creds.Credentials { return h.current }

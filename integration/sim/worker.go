@@ -9,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -70,7 +71,7 @@ func (w *World) startWorker(n *node, c books.Container, l records.ContainerLaunc
 
 // start starts the process of the worker, under a context that the caller may bound. ended is called at its end.
 func (k *worker) start(environment map[string]string, tokens []byte, bound func(context.Context) context.Context, ended func()) {
-	k.exit, k.copies = records.ExitForceKilled, &copies{k, make(map[string]string)}
+	k.exit, k.copies = records.ExitForceKilled, &copies{k: k, files: make(map[string]string)}
 	k.w.containers = append(k.w.containers, k)
 	k.w.facts[Workers]++
 	k.process = k.w.engine.Start(string(k.id), func(ctx context.Context) {
@@ -107,7 +108,7 @@ func (k *worker) run(ctx context.Context, environment map[string]string, tokens 
 	}, taskexecutor.Environment{
 		Roles: dialer{k}, Hosts: k,
 		Instructions: msg.StartHost{ListenHost: k.node.nm.ID().Host}, Logger: k.w.logger,
-		Artifacts: k.copies,
+		Artifacts: k.copies, UpdateTokens: k.copies.tokens.Update,
 	})
 	if err != nil {
 		return err
@@ -163,13 +164,13 @@ func (h *host) run(ctx context.Context) {
 	h.fault = taskhost.Run(ctx, h.far, taskhost.Options{
 		Program: program{h}, Stdout: io.Discard,
 		Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
-			var tokens heldTokens
-			if err := tokens.update(start.Tokens); err != nil {
+			var tokens dfs.Tokens
+			if err := tokens.Update(start.Tokens); err != nil {
 				return taskhost.Surroundings{}, err
 			}
 			return taskhost.Surroundings{
-				Files: h.w.hdfs.openAs(h.process, login{tokens: tokens.load}), CloseFiles: func() error { return nil },
-				UpdateTokens: tokens.update, Logger: h.w.logger.WithField("host", h.id),
+				Files: h.w.hdfs.openAs(h.process, login{tokens: tokens.Load}), CloseFiles: func() error { return nil },
+				UpdateTokens: tokens.Update, Logger: h.w.logger.WithField("host", h.id),
 			}, nil
 		},
 		DataPlane: h.w.plane.open(h.process),

@@ -23,11 +23,8 @@ type Handed struct {
 	HadoopConf  []byte
 	User        string
 	Credentials func() *creds.Credentials
-	// Tokens replace Credentials for an FS that does not outlive its tokens, as
-	// creds.Credentials.Marshal gives them. Nil: none.
-	Tokens []byte
-	Login  yarnrpc.Login
-	Logger logrus.FieldLogger
+	Login       yarnrpc.Login
+	Logger      logrus.FieldLogger
 }
 
 // Carried makes the FS of a process that another process started.
@@ -38,13 +35,6 @@ func Carried(h Handed) (*FS, error) {
 	conf, err := hadoopconf.Parse(h.HadoopConf)
 	if err != nil {
 		return nil, fmt.Errorf("open file systems: %w", err)
-	}
-	if h.Tokens != nil {
-		tokens, err := creds.Parse(h.Tokens)
-		if err != nil {
-			return nil, fmt.Errorf("open file systems: %w", err)
-		}
-		h.Credentials = func() *creds.Credentials { return tokens }
 	}
 	return New(Options{
 		Conf: conf, User: h.User, Credentials: h.Credentials, Login: h.Login,

@@ -26,19 +26,20 @@ var errNoFiles = errors.New("this worker has no access to a file system")
 // Artifacts makes copies of jobs' cached files, and of the programs that were not localized with the
 // container. Each copy has an id of its own. The methods may be called from any goroutine.
 type Artifacts interface {
-	// FetchProgram copies a program. The tokens (creds.Credentials.Marshal) are for the file systems.
-	FetchProgram(ctx context.Context, id uint64, p msg.Program, tokens msg.Secret) (path string, size config.Bytes, err error)
+	// FetchProgram copies a program.
+	FetchProgram(ctx context.Context, id uint64, p msg.Program) (path string, size config.Bytes, err error)
 	// FetchFile copies a cached file.
-	FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile, tokens msg.Secret) (path string, size config.Bytes, err error)
+	FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile) (path string, size config.Bytes, err error)
 	// Remove removes a copy that nothing uses any more, also one that has failed.
 	Remove(id uint64) error
 }
 
 // DiskArtifacts are Artifacts on the disks of this machine.
 type DiskArtifacts struct {
-	// Open opens the file systems with these tokens (creds.Credentials.Marshal), for one fetch:
-	// between fetches a worker holds no connection to a NameNode.
-	Open func(tokens msg.Secret) (Files, error)
+	// Open opens the file systems for one fetch: between fetches a worker holds no connection to a
+	// NameNode. A fetch may last longer than the tokens with which it begins, so each of its
+	// connections must show the newest ones (Environment.UpdateTokens).
+	Open func() (Files, error)
 	// Dirs are the folders for copies, on different disks. Each copy has a folder of its own in one
 	// of them, and the next copy goes to the next disk. A folder is made when it is needed.
 	Dirs []string
@@ -84,6 +85,17 @@ func (s *shell) hold(ctx context.Context, id copyID, fetch func(ctx context.Cont
 	})
 }
 
+// updateTokens replaces the tokens of the file systems, also for fetches that run. If this fails, the old
+// tokens serve until they expire.
+func (s *shell) updateTokens(tokens msg.Secret) {
+	if s.env.UpdateTokens == nil {
+		return
+	}
+	if err := s.env.UpdateTokens(tokens); err != nil {
+		s.logger.WithError(err).Error("new delegation tokens cannot be used")
+	}
+}
+
 // drop cancels the goroutine that holds a copy, which then removes it.
 func (s *shell) drop(id copyID) {
 	s.mu.Lock()
@@ -95,12 +107,12 @@ func (s *shell) drop(id copyID) {
 }
 
 // FetchProgram implements Artifacts.
-func (a DiskArtifacts) FetchProgram(ctx context.Context, id uint64, p msg.Program, tokens msg.Secret) (string, config.Bytes, error) {
+func (a DiskArtifacts) FetchProgram(ctx context.Context, id uint64, p msg.Program) (string, config.Bytes, error) {
 	dir := a.dir(id)
 	var files Files
 	err := errProgramName
 	if p.Name != "." && p.Name == filepath.Base(p.Name) && filepath.IsLocal(p.Name) {
-		files, err = a.open(tokens, dir)
+		files, err = a.open(dir)
 	}
 	if err != nil {
 		return "", 0, fmt.Errorf("fetch program %s (SHA-256 %s) from %s: %w", p.Name, p.SHA256, p.URI, err)
@@ -112,12 +124,12 @@ func (a DiskArtifacts) FetchProgram(ctx context.Context, id uint64, p msg.Progra
 }
 
 // FetchFile implements Artifacts.
-func (a DiskArtifacts) FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile, tokens msg.Secret) (string, config.Bytes, error) {
+func (a DiskArtifacts) FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile) (string, config.Bytes, error) {
 	if path, here := cachedfiles.Local(f); a.InPlace && here {
 		return path, 0, nil
 	}
 	dir := a.dir(id)
-	files, err := a.open(tokens, dir)
+	files, err := a.open(dir)
 	if err != nil {
 		return "", 0, fmt.Errorf("fetch cached file %s: %w", f.URI, err)
 	}
@@ -130,9 +142,9 @@ func (a DiskArtifacts) FetchFile(ctx context.Context, id uint64, f jobgraph.Cach
 func (a DiskArtifacts) Remove(id uint64) error { return os.RemoveAll(a.dir(id)) }
 
 // open makes dir and opens the file systems.
-func (a DiskArtifacts) open(tokens msg.Secret, dir string) (Files, error) {
+func (a DiskArtifacts) open(dir string) (Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return a.Open(tokens)
+	return a.Open()
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -101,7 +102,7 @@ func TestJobsOfOneProgramFetchItOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
 		opened := 0
-		c, hosts := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) {
+		c, hosts := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func() (Files, error) {
 			opened++
 			return &staged{content: reader, size: int64(len(content))}, nil
 		}})
@@ -143,7 +144,7 @@ func TestFetchEndsWithItsJob(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "programs")
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
-		c, hosts := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) {
+		c, hosts := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func() (Files, error) {
 			return &staged{content: reader, size: 9}, nil
 		}})
 		jm := c.grant(c.admit(), 0, "j1", msg.Program{Name: "wordcount", SHA256: "11", URI: "hdfs://ns/wordcount"})
@@ -166,13 +167,52 @@ func TestFetchEndsWithItsJob(t *testing.T) {
 	})
 }
 
+// TestARunningFetchGetsNewTokens would catch a fetch that continues with the tokens with which it began. Those end
+// while HDFS does not answer, and the worker has newer ones.
+func TestARunningFetchGetsNewTokens(t *testing.T) {
+	content := []byte("program")
+	synctest.Test(t, func(t *testing.T) {
+		var shown atomic.Pointer[string]
+		reader, writer := io.Pipe() // HDFS is away until the test writes
+		c := startCluster(t, &noting{HostStarter: goroutineHosts{behave: obedient}}, func(c *Config, env *Environment) {
+			c.Tokens = msg.Secret("first")
+			env.UpdateTokens = func(tokens msg.Secret) error {
+				text := string(tokens)
+				shown.Store(&text)
+				return nil
+			}
+			env.Artifacts = DiskArtifacts{Dirs: []string{t.TempDir()}, Open: func() (Files, error) {
+				return &staged{content: reader, size: int64(len(content))}, nil
+			}}
+		})
+		rm := c.admit()
+		c.grant(rm, 0, "j1", msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"})
+		synctest.Wait()
+		if first := shown.Load(); first == nil || *first != "first" {
+			t.Errorf("the fetch begins with the tokens %v, want those of the launch", first)
+		}
+		rm.Send(msg.UpdateTokens{Tokens: msg.Secret("second")})
+		synctest.Wait()
+		if newest := *shown.Load(); newest != "second" {
+			t.Errorf("connections of the fetch show the tokens %q, want the newest", newest)
+		}
+		if _, err := writer.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		writer.Close()
+		next[msg.HostReady](t, c.jm.in)
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
 // TestWorkerThatEndsWaitsForNoFetch would catch a worker that hangs at its end because HDFS does
 // not answer.
 func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe() // the reader gets no data
 		defer writer.Close()
-		c, _ := fetching(t, DiskArtifacts{Dirs: []string{t.TempDir()}, Open: func(msg.Secret) (Files, error) {
+		c, _ := fetching(t, DiskArtifacts{Dirs: []string{t.TempDir()}, Open: func() (Files, error) {
 			return &staged{content: reader, size: 9}, nil
 		}})
 		rm := c.admit()
@@ -190,7 +230,7 @@ func TestProgramThatCannotBeFetchedIsTold(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "programs")
 	synctest.Test(t, func(t *testing.T) {
 		damaged := true
-		c, _ := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) {
+		c, _ := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func() (Files, error) {
 			source := bytes.Clone(content)
 			if damaged {
 				source[0] ^= 1
@@ -230,7 +270,7 @@ func TestFetchedProgramRunsAsAHost(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "programs")
 	c := startCluster(t, starter(t, ""), func(_ *Config, env *Environment) {
-		env.Artifacts = DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }}
+		env.Artifacts = DiskArtifacts{Dirs: []string{dir}, Open: func() (Files, error) { return dfs.New(dfs.Options{}), nil }}
 	})
 	rm := c.admit()
 	jm := c.grant(rm, 0, "j1", msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "file://" + executable(t)})
@@ -270,7 +310,7 @@ func TestCachedFilesAreThereForTheirJobs(t *testing.T) {
 		}}
 		c := startCluster(t, hosts, func(c *Config, env *Environment) {
 			c.Slots, c.VCores = 2, 2
-			env.Artifacts = DiskArtifacts{Dirs: disks, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }}
+			env.Artifacts = DiskArtifacts{Dirs: disks, Open: func() (Files, error) { return dfs.New(dfs.Options{}), nil }}
 		})
 		rm := c.admit()
 		program := msg.Program{SHA256: "5a"}
@@ -309,7 +349,7 @@ func TestCachedFilesAreThereForTheirJobs(t *testing.T) {
 func TestAFileThatCannotBeFetchedIsTold(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }})
+		c, _ := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func() (Files, error) { return dfs.New(dfs.Options{}), nil }})
 		gone := jobgraph.CachedFile{Name: "cities", URI: "file://" + dir + "/gone"}
 		jm := c.grant(c.admit(), 0, "j1", msg.Program{SHA256: "5a"}, gone)
 		lost := next[msg.HostLost](t, c.jm.in)

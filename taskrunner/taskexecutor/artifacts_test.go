@@ -58,20 +58,16 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestFetchShowsTheTokensItIsGiven would catch a worker that reaches HDFS with expired tokens, or
-// keeps its connection after the fetch.
-func TestFetchShowsTheTokensItIsGiven(t *testing.T) {
+// TestFetchClosesItsFileSystem would catch a worker that keeps its connection after the fetch, and a copy
+// that other users can read.
+func TestFetchClosesItsFileSystem(t *testing.T) {
 	t.Parallel()
 	content := []byte("program")
 	source := &staged{content: bytes.NewReader(content), size: int64(len(content))}
-	var shown msg.Secret
 	dir := filepath.Join(t.TempDir(), "programs")
-	p := DiskArtifacts{Dirs: []string{dir}, Open: func(tokens msg.Secret) (Files, error) {
-		shown = tokens
-		return source, nil
-	}}
+	p := DiskArtifacts{Dirs: []string{dir}, Open: func() (Files, error) { return source, nil }}
 	dir = filepath.Join(dir, "7")
-	path, size, err := p.FetchProgram(t.Context(), 7, msg.Program{Name: "wordcount", SHA256: hashOf(content)}, msg.Secret("newest"))
+	path, size, err := p.FetchProgram(t.Context(), 7, msg.Program{Name: "wordcount", SHA256: hashOf(content)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +77,8 @@ func TestFetchShowsTheTokensItIsGiven(t *testing.T) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("its folder is %v, %v, want 0700", info.Mode(), err)
 	}
-	if string(shown) != "newest" || source.closed != 1 {
-		t.Errorf("the file system is shown %q and closed %d times, want once", []byte(shown), source.closed)
+	if source.closed != 1 {
+		t.Errorf("the file system is closed %d times, want once", source.closed)
 	}
 }
 
@@ -91,10 +87,10 @@ func TestFetchShowsTheTokensItIsGiven(t *testing.T) {
 func TestProgramsThatCannotBeFetched(t *testing.T) {
 	t.Parallel()
 	errBroken := errors.New("connection reset")
-	open := func(msg.Secret) (Files, error) { return &staged{content: strings.NewReader("")}, nil }
+	open := func() (Files, error) { return &staged{content: strings.NewReader("")}, nil }
 	for name, test := range map[string]struct {
 		program string
-		open    func(msg.Secret) (Files, error)
+		open    func() (Files, error)
 		want    error
 	}{
 		"its name leads elsewhere":        {"../wordcount", open, errProgramName},
@@ -102,13 +98,13 @@ func TestProgramsThatCannotBeFetched(t *testing.T) {
 		"its name is that of the folder":  {".", open, errProgramName},
 		"its name is the folder's parent": {"..", open, errProgramName},
 		"it has no name":                  {"", open, errProgramName},
-		"the file system is not reached":  {"wordcount", func(msg.Secret) (Files, error) { return nil, errBroken }, errBroken},
+		"the file system is not reached":  {"wordcount", func() (Files, error) { return nil, errBroken }, errBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			p := msg.Program{Name: test.program, SHA256: "11", URI: "hdfs://ns/x"}
-			_, _, err := DiskArtifacts{Dirs: []string{dir}, Open: test.open}.FetchProgram(t.Context(), 1, p, nil)
+			_, _, err := DiskArtifacts{Dirs: []string{dir}, Open: test.open}.FetchProgram(t.Context(), 1, p)
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), "(SHA-256 11) from hdfs://ns/x") {
 				t.Errorf("got %v, want %v and the program", err, test.want)
 			}

@@ -28,7 +28,7 @@ type Config struct {
 	// container to their files. Other programs are fetched (Environment.Artifacts).
 	Programs map[string]string
 	// Tokens are the delegation tokens of the launch (creds.Credentials.Marshal); nil: none. Hosts
-	// use them for HDFS, and this worker fetches programs with them.
+	// use them for HDFS, and this worker fetches artifacts with them.
 	Tokens msg.Secret
 	Options
 }

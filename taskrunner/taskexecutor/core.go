@@ -28,7 +28,7 @@ type core struct {
 	links    map[linkID]*link // links that are opening or open
 	lastLink linkID
 	started  int        // hosts so far
-	tokens   msg.Secret // the newest tokens, for all hosts
+	tokens   msg.Secret // the newest tokens, for fetches and hosts
 	timers   actor.Deadlines[timer]
 	terms    map[timer]term
 	ending   *end // set when the end is decided; performed when all hosts have ended
@@ -95,6 +95,9 @@ func (c *core) Step(now time.Time, event event) []effect {
 	}
 	switch e := event.(type) {
 	case started:
+		if c.tokens != nil {
+			c.emit(updateTokens{c.tokens})
+		}
 		c.open(&c.rm)
 		c.allow(timer{Kind: timerRegistration}, c.config.RegistrationTimeout)
 	case linkOpened:

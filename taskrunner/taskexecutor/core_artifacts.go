@@ -110,9 +110,9 @@ func (c *core) fetch(a *artifact) {
 	a.id = c.lastCopy
 	c.fetching[a.id] = a
 	if a.isFile() {
-		c.emit(fetchFile{Copy: a.id, File: a.key.file, Tokens: c.tokens})
+		c.emit(fetchFile{Copy: a.id, File: a.key.file})
 	} else {
-		c.emit(fetchProgram{Copy: a.id, Program: a.program, Tokens: c.tokens})
+		c.emit(fetchProgram{Copy: a.id, Program: a.program})
 	}
 }
 

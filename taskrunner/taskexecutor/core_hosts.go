@@ -128,13 +128,14 @@ func (c *core) setHostMemory(j *job) {
 	}
 }
 
-// updateTokens passes new tokens to the hosts. The ResourceManager repeats the tokens with each
-// registration, so equal ones are ignored.
+// updateTokens passes new tokens to the fetches and hosts of this worker. The ResourceManager repeats the
+// tokens with each registration, so equal ones are ignored.
 func (c *core) updateTokens(m msg.UpdateTokens) {
 	if bytes.Equal(c.tokens, m.Tokens) {
 		return
 	}
 	c.tokens = m.Tokens
+	c.emit(updateTokens{c.tokens})
 	for _, id := range slices.Sorted(maps.Keys(c.hosts)) {
 		if h := c.hosts[id].host; h.instructed && !h.stopping {
 			c.emit(sendHost{id, m})

@@ -368,6 +368,7 @@ func (w *world) newTokens(l *modelLink, tokens string) {
 		return
 	}
 	w.newest = tokens
+	w.must("tokens %s", tokens)
 	for _, h := range w.hosts {
 		if h.instructed && !h.stopping {
 			w.must("host %s: tokens %s", shortHost(h.id), tokens)
@@ -567,7 +568,7 @@ func (w *world) need(sha256 string) *modelProgram {
 	if p == nil {
 		p = &modelProgram{sha256: sha256}
 		w.programs[sha256] = p
-		w.must("fetch %s with tokens %q", sha256, w.newest)
+		w.must("fetch %s", sha256)
 	}
 	w.idle = slices.DeleteFunc(w.idle, func(other *modelProgram) bool { return other == p })
 	return p
@@ -592,7 +593,7 @@ func (w *world) fetchFails(id copyID) {
 	}
 	delete(w.copies, id)
 	if p.failures++; p.failures < 2 {
-		w.must("fetch %s with tokens %q", p.sha256, w.newest)
+		w.must("fetch %s", p.sha256)
 		return
 	}
 	delete(w.programs, p.sha256)

@@ -125,14 +125,14 @@ func (w *world) perform(effect effect) {
 		if w.ending {
 			w.t.Fatalf("%s, and it ends", show(effect))
 		}
-		w.does("fetch %s with tokens %q", e.Program.SHA256, string(e.Tokens))
+		w.does("fetch %s", e.Program.SHA256)
 		w.lastCopy = e.Copy
 		w.copies[e.Copy] = w.programs[e.Program.SHA256]
 	case fetchFile:
 		if w.ending || e.File.Name != "" {
 			w.t.Fatalf("%s, and it ends, or the file has a name of one job", show(effect))
 		}
-		w.does("fetch %s with tokens %q", e.File.URI, string(e.Tokens))
+		w.does("fetch %s", e.File.URI)
 		w.lastCopy = e.Copy
 		w.copies[e.Copy] = w.programs[e.File.URI]
 	case dropCopy:
@@ -143,6 +143,8 @@ func (w *world) perform(effect effect) {
 			}
 		}
 		delete(w.copies, e.Copy)
+	case updateTokens:
+		w.does("tokens %s", string(e.Tokens))
 	case startHost:
 		w.does("start %s of %s with %d MB", e.Program, e.Job, e.Memory.Limit()>>20)
 		if w.ending {

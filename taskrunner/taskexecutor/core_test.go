@@ -355,19 +355,13 @@ func show(effect effect) string {
 	case closeLink:
 		return fmt.Sprintf("close %d: %s", e.Link, e.Cause)
 	case fetchProgram:
-		text := fmt.Sprintf("fetch %d: %s %s from %s", e.Copy, e.Program.Name, e.Program.SHA256, e.Program.URI)
-		if e.Tokens != nil {
-			text += ", tokens " + string(e.Tokens)
-		}
-		return text
+		return fmt.Sprintf("fetch %d: %s %s from %s", e.Copy, e.Program.Name, e.Program.SHA256, e.Program.URI)
 	case fetchFile:
-		text := fmt.Sprintf("fetch %d: file %s", e.Copy, e.File.URI)
-		if e.Tokens != nil {
-			text += ", tokens " + string(e.Tokens)
-		}
-		return text
+		return fmt.Sprintf("fetch %d: file %s", e.Copy, e.File.URI)
 	case dropCopy:
 		return fmt.Sprintf("drop %d", e.Copy)
+	case updateTokens:
+		return "tokens " + string(e.Tokens)
 	case startHost:
 		return fmt.Sprintf("start %s for %s: %s with %d MB", shortHost(e.Host), e.Job, e.Program, e.Memory.Limit()>>20)
 	case instructHost:

@@ -62,14 +62,16 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		}
 	case fetchProgram:
 		s.hold(ctx, e.Copy, func(ctx context.Context, from Artifacts) (string, config.Bytes, error) {
-			return from.FetchProgram(ctx, uint64(e.Copy), e.Program, e.Tokens)
+			return from.FetchProgram(ctx, uint64(e.Copy), e.Program)
 		})
 	case fetchFile:
 		s.hold(ctx, e.Copy, func(ctx context.Context, from Artifacts) (string, config.Bytes, error) {
-			return from.FetchFile(ctx, uint64(e.Copy), e.File, e.Tokens)
+			return from.FetchFile(ctx, uint64(e.Copy), e.File)
 		})
 	case dropCopy:
 		s.drop(e.Copy)
+	case updateTokens:
+		s.updateTokens(e.Tokens)
 	case startHost:
 		s.startHost(e)
 	case instructHost:

@@ -124,16 +124,17 @@ type (
 	fetchProgram struct {
 		Copy    copyID
 		Program msg.Program
-		Tokens  msg.Secret // for HDFS
 	}
 	// fetchFile fetches a file for the tasks of jobs. The copy is kept until dropCopy.
 	fetchFile struct {
-		Copy   copyID
-		File   jobgraph.CachedFile // without its name
-		Tokens msg.Secret
+		Copy copyID
+		File jobgraph.CachedFile // without its name
 	}
 	// dropCopy removes a copy, or cancels its fetch. Nothing uses the copy any more.
 	dropCopy struct{ Copy copyID }
+	// updateTokens replaces the tokens with which this worker fetches artifacts, also for fetches
+	// that run.
+	updateTokens struct{ Tokens msg.Secret }
 	// startHost starts a job's program as a task host.
 	startHost struct {
 		Host    ids.HostID
@@ -178,6 +179,7 @@ func (closeLink) isEffect()     {}
 func (fetchProgram) isEffect()  {}
 func (fetchFile) isEffect()     {}
 func (dropCopy) isEffect()      {}
+func (updateTokens) isEffect()  {}
 func (startHost) isEffect()     {}
 func (instructHost) isEffect()  {}
 func (setHostMemory) isEffect() {}

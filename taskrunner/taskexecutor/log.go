@@ -91,7 +91,7 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		}
 	case end:
 		t.logger.WithFields(logrus.Fields{"reason": e.Reason, "cause": e.Cause}).Info("task executor ends")
-	case setToken, closeLink, instructHost, setHostMemory:
+	case setToken, closeLink, updateTokens, instructHost, setHostMemory:
 		// instructHost carries the job's arguments, which may be a secret of the user.
 		t.logger.WithField("effect", fmt.Sprintf("%T", effect)).Debug("effect")
 	}

@@ -73,6 +73,9 @@ type Environment struct {
 	Hosts HostStarter
 	// Artifacts fetches jobs' files, and programs that were not localized; nil: it fetches none.
 	Artifacts Artifacts
+	// UpdateTokens makes Artifacts use new tokens (creds.Credentials.Marshal) from the next connection
+	// on. It must not block. The first ones are those of Config. Nil if Artifacts need no tokens.
+	UpdateTokens func(tokens msg.Secret) error
 	// Identity issues the hosts' certificates; nil if hosts use none.
 	Identity *pki.Credentials
 	// Instructions has the fields of msg.StartHost that are equal for all hosts.

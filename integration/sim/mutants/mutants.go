@@ -130,6 +130,11 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "",
 	},
 	{
+		name: "cached files fetched with the tokens of the launch", file: "taskrunner/taskexecutor/core_hosts.go",
+		old: "c.emit(updateTokens{c.tokens})",
+		new: "",
+	},
+	{
 		name: "token manager's alarm not set after a success", file: "appmaster/tokenmanager/core.go",
 		old: "c.alarm = c.now.Add(max(left, leastPause))",
 		new: "_ = left",

@@ -1,4 +1,4 @@
-package bobbin
+package dfs
 
 import (
 	"errors"
@@ -6,18 +6,28 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// TestHeldTokensAreTheNewest would catch a task host that opens connections with its first tokens, or with none
-// after a bad message.
-func TestHeldTokensAreTheNewest(t *testing.T) {
+// TestConnectionsShowTheNewestTokens would catch a process that opens connections with its first tokens, or with
+// none after a bad message.
+func TestConnectionsShowTheNewestTokens(t *testing.T) {
 	t.Parallel()
+	conf, err := (&hadoopconf.Conf{}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held Tokens
+	files, err := Carried(Handed{HadoopConf: conf, User: "alice", Credentials: held.Load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
 	of := func(password string) msg.Secret {
 		c := creds.New()
 		c.Tokens["ns"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ns", Password: []byte(password)}
 		return c.Marshal()
 	}
-	var held heldTokens
 	for _, step := range []struct {
 		name   string
 		update msg.Secret
@@ -30,12 +40,12 @@ func TestHeldTokensAreTheNewest(t *testing.T) {
 		{"what is no tokens", msg.Secret("HDTS?"), creds.ErrFormat, "second"},
 		{"none again", nil, nil, ""},
 	} {
-		if err := held.update(step.update); !errors.Is(err, step.fault) {
+		if err := held.Update(step.update); !errors.Is(err, step.fault) {
 			t.Errorf("%s: error %v, want %v", step.name, err, step.fault)
 		}
 		got := ""
-		if c := held.Load(); c != nil {
-			got = string(c.Tokens["ns"].Password)
+		if c := files.options.Credentials(); c != nil {
+			got = string(c.Select(creds.KindHDFSDelegation, "ns").Password)
 		}
 		if got != step.want {
 			t.Errorf("%s: connections are opened with %q, want %q", step.name, got, step.want)
