@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"syscall"
 	"time"
 
@@ -144,6 +145,16 @@ func (w *World) hostNamed(name string) *host {
 			if h.process.Name == name {
 				return h
 			}
+		}
+	}
+	return nil
+}
+
+// workerOf returns the worker whose process this is, or whose task host; nil: there is none.
+func (w *World) workerOf(p *engine.Process) *worker {
+	for _, k := range w.containers {
+		if k.process == p || slices.ContainsFunc(k.hosts, func(h *host) bool { return h.process == p }) {
+			return k
 		}
 	}
 	return nil
