@@ -61,7 +61,11 @@ func TestOnlyTheBinaryThatWasSubmittedIsStarted(t *testing.T) {
 			says: "differs from that of the submitted file",
 		},
 		"no file":                        {change: func(dir string) error { return os.Remove(filepath.Join(dir, launch.BobbinLink)) }, says: "differs from that of the submitted file"},
-		"a node without coreutils":       {environment: []string{"PATH=/nowhere"}, says: "no sha256sum (coreutils)"},
+		"a node that cannot hash":        {environment: []string{"PATH=/nowhere"}, says: "neither openssl nor sha256sum (coreutils)"},
+		"a node without openssl":         {environment: []string{"PATH=" + tools(t, "sha256sum")}, starts: true},
+		"a node without coreutils":       {environment: []string{"PATH=" + tools(t, "openssl")}, starts: true},
+		"an openssl that does not work":  {environment: []string{"PATH=" + tools(t, "sha256sum", "openssl=false")}, starts: true},
+		"an openssl that hashes nothing": {environment: []string{"PATH=" + tools(t, "sha256sum", "openssl=true")}, says: "differs from that of the submitted file"},
 		"one whose hash nobody has told": {unknown: true, starts: true},
 	} {
 		dir, sum := container(t, good)
@@ -96,4 +100,24 @@ func BenchmarkCommand(b *testing.B) {
 			}
 		})
 	}
+}
+
+// tools makes a directory for PATH with grep and these tools. "a=b" is b under the name a.
+func tools(t testing.TB, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range append(names, "grep") {
+		name, tool, other := strings.Cut(name, "=")
+		if !other {
+			tool = name
+		}
+		path, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
