@@ -19,7 +19,19 @@ var ErrApplicationEnded = errors.New("application has ended")
 
 // Await polls YARN's report until done returns true, and returns that report. It calls seen with every report.
 func (app *Application) Await(ctx context.Context, seen func(records.ApplicationReport), done func(records.ApplicationReport) bool) (records.ApplicationReport, error) {
-	began, least := time.Now(), max(pollInterval, app.c.poll)
+	return app.await(ctx, pollInterval, seen, done)
+}
+
+// AwaitEnd waits until YARN reports the end of an application whose job has ended. It calls seen with every report.
+func (app *Application) AwaitEnd(ctx context.Context, seen func(records.ApplicationReport)) (records.ApplicationReport, error) {
+	return app.await(ctx, endPoll, seen, hasEnded)
+}
+
+func hasEnded(r records.ApplicationReport) bool { return r.State.Terminal() }
+
+// await is Await with the time between the first two requests.
+func (app *Application) await(ctx context.Context, first time.Duration, seen func(records.ApplicationReport), done func(records.ApplicationReport) bool) (records.ApplicationReport, error) {
+	began, least := time.Now(), max(first, app.c.poll)
 	next := time.NewTimer(least)
 	defer next.Stop()
 	for {
@@ -61,7 +73,7 @@ func (app *Application) AwaitRunning(ctx context.Context, seen func(records.Appl
 // AwaitEnd waits until YARN reports the end of an application, with any final status.
 func (c *Cluster) AwaitEnd(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
 	app := Application{ID: id, c: c}
-	return app.Await(ctx, func(records.ApplicationReport) {}, func(r records.ApplicationReport) bool { return r.State.Terminal() })
+	return app.Await(ctx, func(records.ApplicationReport) {}, hasEnded)
 }
 
 // Ended is the error for an application that did not succeed. Its text is the last output of the

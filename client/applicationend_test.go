@@ -19,15 +19,18 @@ import (
 // applications wait, one that asks more often than the administrator wants, and one that sees the end of a short wait late.
 func TestALongWaitAsksYARNSeldom(t *testing.T) {
 	for _, c := range []struct {
-		set, takes time.Duration
-		most       int           // looks
-		late       time.Duration // at most
+		first, set, takes time.Duration
+		most              int           // looks
+		late              time.Duration // at most
 	}{
-		{0, 200 * time.Millisecond, 6, pollInterval},
-		{0, 4 * time.Second, 50, 500 * time.Millisecond},
-		{0, time.Hour, 3700, time.Second},
-		{5 * time.Second, time.Minute, 14, 5 * time.Second},
-		{time.Millisecond, time.Hour, 3700, time.Second},
+		{pollInterval, 0, 200 * time.Millisecond, 6, pollInterval},
+		{pollInterval, 0, 4 * time.Second, 50, 500 * time.Millisecond},
+		{pollInterval, 0, time.Hour, 3700, time.Second},
+		{pollInterval, 5 * time.Second, time.Minute, 14, 5 * time.Second},
+		{pollInterval, time.Millisecond, time.Hour, 3700, time.Second},
+		{endPoll, 0, 20 * time.Millisecond, 6, endPoll},
+		{endPoll, 0, time.Hour, 3750, time.Second},
+		{endPoll, 5 * time.Second, time.Minute, 14, 5 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			fake := fakeCluster(t, yarnfake.Config{InMemory: true, Heartbeat: -1})
@@ -47,12 +50,12 @@ func TestALongWaitAsksYARNSeldom(t *testing.T) {
 			}
 			app := Application{ID: created.ID, c: &Cluster{YARN: rm, poll: c.set}}
 			looks, began := 0, time.Now()
-			_, err = app.Await(t.Context(), func(records.ApplicationReport) { looks++ }, func(records.ApplicationReport) bool { return time.Since(began) >= c.takes })
+			_, err = app.await(t.Context(), c.first, func(records.ApplicationReport) { looks++ }, func(records.ApplicationReport) bool { return time.Since(began) >= c.takes })
 			if err != nil {
 				t.Fatal(err)
 			}
 			if late := time.Since(began) - c.takes; looks > c.most || late > c.late {
-				t.Errorf("set to %v: a wait of %v takes %d looks and is seen to end %v later, want %d and %v at most", c.set, c.takes, looks, late, c.most, c.late)
+				t.Errorf("from %v, set to %v: a wait of %v takes %d looks and is seen to end %v later, want %d and %v at most", c.first, c.set, c.takes, looks, late, c.most, c.late)
 			}
 		})
 	}
@@ -61,7 +64,7 @@ func TestALongWaitAsksYARNSeldom(t *testing.T) {
 // TestTheAdministratorsIntervalHolds would catch one that is shortened to Bobbin's, and Hadoop's default in its place.
 func TestTheAdministratorsIntervalHolds(t *testing.T) {
 	for set, want := range map[string]time.Duration{
-		"": pollInterval,
+		"": 0,
 		"<property><name>" + pollProperty + "</name><value>2000</value></property>": 2 * time.Second,
 		"<property><name>" + pollProperty + "</name><value>200</value></property>":  200 * time.Millisecond,
 	} {

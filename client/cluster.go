@@ -34,17 +34,19 @@ type Cluster struct {
 	identity hadoopenv.Identity
 	staging  string        // yarn.staging-directory
 	patience time.Duration // client.timeout
-	poll     time.Duration // least time between two looks at an application; 0: pollInterval
+	poll     time.Duration // least time between two looks at an application, by Hadoop's configuration; 0: it names none
 	logger   logrus.FieldLogger
 	keeping  sync.WaitGroup // the goroutine that keeps the ticket fresh
 	release  context.CancelFunc
 }
 
 // pollInterval is the time between the first two requests for the report of an application for which a person
-// waits, and mostPoll is the longest time between later ones. A longer time in Hadoop's configuration replaces
-// both. A request costs the ResourceManager well under a millisecond.
+// waits, and mostPoll is the longest time between later ones. endPoll replaces pollInterval when the application's
+// job has ended, because YARN then records the end within some 20 ms. A longer time in Hadoop's configuration
+// replaces all. A request costs the ResourceManager well under a millisecond.
 const (
 	pollInterval = 50 * time.Millisecond
+	endPoll      = 5 * time.Millisecond
 	mostPoll     = time.Second
 )
 
@@ -77,8 +79,9 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	who.Show(&yarn.RPC.Auth)
 	yarn.RPC.Token = yarn.TokenSource(func() *creds.Credentials { return who.Credentials })
 	yarn.RPC.Logger = logging.Slog(logger)
+	poll := yarn.PollInterval
 	if conf.SourceOf(pollProperty) == (hadoopconf.Source{}) {
-		yarn.PollInterval = pollInterval
+		yarn.PollInterval, poll = pollInterval, 0
 	}
 	patience, limit := options.Duration(config.ClientTimeout), options.Told(config.ClientTimeout)
 	if conf.SourceOf("yarn.resourcemanager.connect.max-wait.ms") == (hadoopconf.Source{}) {
@@ -89,7 +92,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	c := &Cluster{
 		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, logger: logger,
-		staging: options.String(config.YarnStagingDirectory), patience: patience, poll: yarn.PollInterval,
+		staging: options.String(config.YarnStagingDirectory), patience: patience, poll: poll,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },

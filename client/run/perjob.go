@@ -127,7 +127,7 @@ func (t *perJob) lost(ctx context.Context, job *running, cause error) (msg.JobEn
 
 // settle waits for the application's end, unless YARN does not answer: the job has ended in any case.
 func (t *perJob) settle(ctx context.Context) error {
-	report, err := t.app.Await(ctx, t.witness.state, func(report records.ApplicationReport) bool { return report.State.Terminal() })
+	report, err := t.app.AwaitEnd(ctx, t.witness.state)
 	switch {
 	case client.Unheard(err):
 		t.Line("YARN does not answer whether %s has ended; bobbin gc removes its staged files if they stay", t.app.ID)
