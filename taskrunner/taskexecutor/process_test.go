@@ -80,7 +80,7 @@ func hostProcess(value string) int {
 func work(c *control.Conn) int {
 	switch os.Getenv(behaviour) {
 	case "settings":
-		fmt.Println(os.Getenv("GOMAXPROCS"), os.Getenv("GOMEMLIMIT"), os.Getenv("GREETING"))
+		fmt.Println(os.Getenv("GOMAXPROCS"), os.Getenv("GOMEMLIMIT"), os.Getenv("GREETING"), exposure())
 		fmt.Fprintln(os.Stderr, "to stderr")
 		return 3
 	case "panic":
@@ -124,6 +124,19 @@ func work(c *control.Conn) int {
 	return -1
 }
 
+// exposure is the process' oom_score_adj; -1 if it cannot be read.
+func exposure() int {
+	content, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		return -1
+	}
+	points, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		return -1
+	}
+	return points
+}
+
 func starter(t *testing.T, behave string) ProcessStarter {
 	t.Helper()
 	return ProcessStarter{
@@ -160,17 +173,28 @@ func direct(t *testing.T, p ProcessStarter) (Host, control.Channel) {
 	return h, c
 }
 
+// TestHostProcessGetsItsSettingsAndItsOutputIsKept would catch a host with the TaskExecutor's settings, one whose output
+// is lost, and one that the kernel ends after the ApplicationMaster in the same container (oom_score_adj).
 func TestHostProcessGetsItsSettingsAndItsOutputIsKept(t *testing.T) {
 	t.Parallel()
-	p := starter(t, "settings")
-	h, _ := direct(t, p)
-	exit := h.Wait()
-	if exit.How != "exit status 3" || !strings.Contains(exit.Output, "2 77MiB hello there") || !strings.Contains(exit.Output, "to stderr") {
-		t.Errorf("it ended as %+v", exit)
-	}
-	for file, want := range map[string]string{"taskhost-j1.out": "2 77MiB hello there\n", "taskhost-j1.err": "to stderr\n"} {
-		if got, err := os.ReadFile(filepath.Join(p.LogDir, file)); err != nil || string(got) != want {
-			t.Errorf("%s holds %q, %v", file, got, err)
+	own := exposure()
+	for _, exposed := range []bool{false, true} {
+		p := starter(t, "settings")
+		p.Exposed = exposed
+		points := own
+		if exposed {
+			points = min(own+500, 1000)
+		}
+		said := fmt.Sprintf("2 77MiB hello there %d", points)
+		h, _ := direct(t, p)
+		exit := h.Wait()
+		if exit.How != "exit status 3" || !strings.Contains(exit.Output, said) || !strings.Contains(exit.Output, "to stderr") {
+			t.Errorf("exposed: %t, it ended as %+v, want %q", exposed, exit, said)
+		}
+		for file, want := range map[string]string{"taskhost-j1.out": said + "\n", "taskhost-j1.err": "to stderr\n"} {
+			if got, err := os.ReadFile(filepath.Join(p.LogDir, file)); err != nil || string(got) != want {
+				t.Errorf("exposed: %t, %s holds %q, %v, want %q", exposed, file, got, err, want)
+			}
 		}
 	}
 }
