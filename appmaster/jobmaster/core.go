@@ -343,7 +343,7 @@ func (c *core) end(status msg.JobStatus) {
 	cause := "job has ended: " + string(status)
 	c.freeSlots(c.pool.Slots(), cause)
 	for _, w := range c.workers {
-		if w.connection != 0 {
+		if w.connected {
 			c.emit(closeTaskExecutor{To: w.connection, Cause: cause})
 		}
 	}

@@ -165,7 +165,7 @@ func (c *core) failOver() {
 func (c *core) rootCause(r int) (failover.Cause, bool) {
 	incident := &c.regions[r].incident
 	if suspect, since := incident.Suspect(); suspect != "" {
-		if w := c.byHost[suspect]; w != nil && (w.connection == 0 || !w.heard.After(since)) {
+		if w := c.byHost[suspect]; w != nil && (!w.connected || !w.heard.After(since)) {
 			return failover.Cause{}, false
 		}
 	}

@@ -160,7 +160,7 @@ func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
 
 // act performs one random action.
 func (m *model) act() {
-	switch rapid.IntRange(0, 13).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 14).Draw(m.t, "action") {
 	case 0:
 		m.connect(true)
 	case 1, 2, 3, 4:
@@ -195,6 +195,10 @@ func (m *model) act() {
 	case 13:
 		if m.oneIn(10) {
 			m.notEnough()
+		}
+	case 14:
+		if w := m.pick(); w != nil && w.connected && w.registered() {
+			m.registerLate(w)
 		}
 	}
 }
@@ -265,6 +269,24 @@ func (m *model) notEnough() {
 	if said.NodesBlocked != (len(blocked) > 0) && len(m.effects) > before {
 		m.t.Fatalf("%+v, which does not go with the blocked nodes %v, has effects: %v", said, blocked, m.effects[before:])
 	}
+}
+
+// registered tells whether the registration of a worker has arrived.
+func (w *modelWorker) registered() bool {
+	if len(w.outbox) == 0 {
+		return true
+	}
+	_, coming := w.outbox[0].(msg.RegisterAtJobMaster)
+	return !coming
+}
+
+// registerLate delivers a registration over a connection that the worker gave up before its present one. The
+// JobMaster must not answer it, and must not lose the worker.
+func (m *model) registerLate(w *modelWorker) {
+	m.step(taskExecutorSaid{
+		From:    actor.Peer{Resource: w.peer.Resource}, // connections have numbers from 1
+		Message: msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: w.node},
+	})
 }
 
 func (m *model) startHost(w *modelWorker) {

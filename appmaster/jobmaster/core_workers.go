@@ -18,7 +18,8 @@ type worker struct {
 	resource   ids.ResourceID
 	node       string             // name of its node
 	kind       int                // of its slots
-	connection actor.ConnectionID // 0 once it is lost
+	connection actor.ConnectionID // its newest
+	connected  bool               // false once the connection is lost
 	heard      time.Time          // its last message
 	broken     string             // why the connection was lost
 	deadline   patience.Deadline  // then it counts as lost, unless a message comes before
@@ -29,7 +30,12 @@ type worker struct {
 }
 
 // ready tells whether the worker can take tasks.
-func (w *worker) ready() bool { return w.connection != 0 && w.host != "" }
+func (w *worker) ready() bool { return w.connected && w.host != "" }
+
+// over tells whether this connection is the worker's, and is not lost.
+func (w *worker) over(connection actor.ConnectionID) bool {
+	return w.connected && w.connection == connection
+}
 
 // setHost notes the job's host on a worker, or that none is ready.
 func (c *core) setHost(w *worker, host ids.HostID, dataAddress string) {
@@ -59,7 +65,7 @@ func (b *byWorker[T]) add(w *worker, part T) {
 }
 
 func (c *core) send(w *worker, m msg.Message) {
-	if w.connection != 0 {
+	if w.connected {
 		c.emit(sendTaskExecutor{To: w.connection, Message: m})
 	}
 }
@@ -70,7 +76,7 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 		c.register(e.From, w, registration)
 		return
 	}
-	if w == nil || w.connection != e.From.Connection {
+	if w == nil || !w.over(e.From.Connection) {
 		c.emit(dropped{From: e.From, Message: e.Message, Why: "its sender is not registered over this connection"})
 		return
 	}
@@ -106,8 +112,10 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	}
 }
 
-// register admits a TaskExecutor. If it registers again over another connection, it has already
-// ended the job's host. Then only proven stays of the old entry.
+// register admits a TaskExecutor. If it registers again over a newer connection, it has already
+// ended the job's host. Then only proven stays of the old entry. A TaskExecutor opens a connection only
+// after it has given up the last one, so a registration over an older connection is stale: this process,
+// or the network, has held it back.
 func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster) {
 	if m.Resource != from.Resource {
 		c.emit(closeTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})
@@ -118,16 +126,22 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 		c.emit(closeTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("the job needs no slots with %s", m.Profile)})
 		return
 	}
-	if old != nil {
-		if old.connection == from.Connection {
-			c.emit(dropped{From: from, Message: m, Why: "it is registered already"})
-			return
-		}
+	switch {
+	case old == nil:
+	case from.Connection == old.connection:
+		c.emit(dropped{From: from, Message: m, Why: "it is registered already"})
+		return
+	case from.Connection < old.connection:
+		const why = "it has registered over a newer connection"
+		c.emit(dropped{From: from, Message: m, Why: why})
+		c.emit(closeTaskExecutor{To: from.Connection, Cause: why})
+		return
+	default:
 		c.lose(old, "it connected again")
 	}
 	c.reached(stepWorker)
 	w := &worker{
-		resource: m.Resource, node: m.Host, kind: kind, connection: from.Connection,
+		resource: m.Resource, node: m.Host, kind: kind, connection: from.Connection, connected: true,
 		heard: c.now, deadline: patience.After(c.now, c.config.HeartbeatTimeout),
 		proven: old != nil && old.proven,
 	}
@@ -222,10 +236,10 @@ func (c *core) hostLost(w *worker, m msg.HostLost) {
 // the reason: see lossGrace.
 func (c *core) disconnected(from actor.Peer, cause string) {
 	w := c.byResource[from.Resource]
-	if w == nil || w.connection != from.Connection {
+	if w == nil || !w.over(from.Connection) {
 		return // it disconnected before, or the JobMaster closed the connection
 	}
-	w.connection = 0
+	w.connected = false
 	c.pool.SetReady(w.resource, false)
 	w.broken = cause
 	w.deadline = patience.After(c.now, lossGrace)
@@ -235,9 +249,9 @@ func (c *core) disconnected(from actor.Peer, cause string) {
 // lose removes a worker that is gone, with its tasks and slots.
 func (c *core) lose(w *worker, cause string) {
 	c.emit(workerGone{Resource: w.resource, Cause: cause})
-	if w.connection != 0 {
+	if w.connected {
 		c.emit(closeTaskExecutor{To: w.connection, Cause: cause})
-		w.connection = 0
+		w.connected = false
 	}
 	delete(c.byResource, w.resource)
 	at := slices.Index(c.workers, w)
@@ -280,7 +294,7 @@ func (c *core) expire() {
 			switch {
 			case !w.deadline.Passed(c.now):
 				c.expireBy(w.deadline.At())
-			case w.connection == 0:
+			case !w.connected:
 				c.lose(w, w.broken)
 			default:
 				c.lose(w, fmt.Sprintf("no heartbeat for %s (heartbeat.timeout)", c.config.HeartbeatTimeout))

@@ -27,7 +27,7 @@ type worker struct {
 	kind       *kind
 	state      workerState
 	host       string
-	connection actor.ConnectionID // while connected
+	connection actor.ConnectionID // its newest; 0 while it starts
 	memory     memory.Worker
 	vcores     int
 	hardware   msg.Hardware
@@ -134,7 +134,12 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	}
 }
 
-// registerTaskExecutor admits a worker, also one that registers again.
+// registeredAgain is why an older connection of a worker is closed.
+const registeredAgain = "the TaskExecutor has registered over a newer connection"
+
+// registerTaskExecutor admits a worker, also one that registers again. A worker opens a connection only after it
+// has given up the last one, so a registration over an older connection is stale: this process, or the network, has
+// held it back.
 func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor) {
 	w := c.workers[r.Resource]
 	reject := func(format string, args ...any) {
@@ -146,6 +151,10 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 		return
 	case w == nil:
 		reject("worker %s is not expected here: it was released, or belongs to another application", r.Resource)
+		return
+	case from.Connection < w.connection:
+		c.emit(dropped{Message: r, From: string(w.id), Why: registeredAgain})
+		c.emit(closeTaskExecutor{To: from.Connection, Cause: registeredAgain})
 		return
 	case r.ProtocolVersion != jobgraph.ProtocolVersion:
 		reject("it speaks protocol version %d, and the ResourceManager speaks %d", r.ProtocolVersion, jobgraph.ProtocolVersion)
@@ -168,7 +177,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	}
 	if w.state == connected && w.connection != from.Connection {
 		delete(c.connections, w.connection)
-		c.emit(closeTaskExecutor{To: w.connection, Cause: "the TaskExecutor registered again"})
+		c.emit(closeTaskExecutor{To: w.connection, Cause: registeredAgain})
 	}
 	c.failures.hope()
 	w.state, w.connection, w.cause = connected, from.Connection, ""
