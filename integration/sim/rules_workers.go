@@ -188,3 +188,21 @@ func (f *fleets) each(m *master, do func(k *worker)) {
 		}
 	}
 }
+
+// newerStreamsStay looks at the answers of roles to registrations. A worker opens a stream to a role only after it has
+// given up the last one, so a role must not admit it over an older stream than the one that it has.
+func newerStreamsStay(w *watch) {
+	type link struct {
+		worker *worker
+		target string
+	}
+	present := make(map[link]*wire)
+	w.admits = append(w.admits, func(over *wire) error {
+		l := link{over.worker, over.target}
+		if newer := present[l]; newer != nil && newer.number > over.number && !newer.closed && !newer.shut {
+			return fmt.Errorf("%s admits worker %s over stream %d in place of stream %d", over.target, over.worker.id, over.number, newer.number)
+		}
+		present[l] = over
+		return nil
+	})
+}

@@ -21,6 +21,8 @@ const (
 type wire struct {
 	*end[rolerpc.Frame]
 	worker *worker
+	target string          // the role that the worker has asked for
+	number int             // of the stream, in the order in which workers open them
 	past   []rolerpc.Frame // what was sent last, at most mostPast
 }
 
@@ -41,6 +43,10 @@ func (w *wire) Send(f rolerpc.Frame) error {
 		w.past = w.past[1:]
 	}
 	w.worker.w.watch.hear(w.worker, f.Message)
+	switch f.Message.(type) {
+	case msg.TaskExecutorRegistered, msg.RegisteredAtJobMaster:
+		w.worker.w.watch.admit(w)
+	}
 	return nil
 }
 
@@ -113,8 +119,9 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 		return nil, fmt.Errorf("open stream to %s: %w", target, errRefused)
 	}
 	local, remote := connect[rolerpc.Frame](w, string(d.id)+" "+target, d.process, m.process, leastDelay, mostDelay)
-	near, far := &wire{end: local, worker: d.worker}, &wire{end: remote, worker: d.worker}
 	w.facts[Streams]++
+	near := &wire{end: local, worker: d.worker, target: target, number: w.facts[Streams]}
+	far := &wire{end: remote, worker: d.worker, target: target, number: near.number}
 	w.links[d.process] = append(w.links[d.process], streamLink{local.pipe, near, far, w.engine.Now()})
 	var answered bool
 	var refusal error

@@ -17,6 +17,7 @@ import (
 type watch struct {
 	w       *World
 	said    []func(worker *worker, m msg.Message) error // by a worker, or to it
+	admits  []func(over *wire) error                    // of a role that answers the registration of a worker
 	tasks   []func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error
 	answers []func(p *planner, j *job, m msg.Message) error           // to a program, of its job
 	changes []func(op dfsmodel.Operation) error                       // of HDFS, after it has happened
@@ -72,6 +73,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"slots are granted once", slotsAreGrantedOnce},
 	{"a full restart restarts all tasks", fullRestartsAll},
 	{"a slot has the resources that its group asked for", slotsHaveTheirResources},
+	{"an older registration does not replace a newer one", newerStreamsStay},
 	{"YARN knows what a master wants", yarnKnowsTheDemand},
 	{"a job ends in one state", jobsEndOnce},
 	{"a FINISHED job has its outputs", finishedJobsHaveOutputs},
@@ -123,6 +125,15 @@ func (w *watch) hear(k *worker, m msg.Message) {
 	for _, rule := range w.each {
 		for _, look := range rule.said {
 			w.check(rule, look(k, m))
+		}
+	}
+}
+
+// admit shows the answer of a role to a registration to the rules.
+func (w *watch) admit(over *wire) {
+	for _, rule := range w.each {
+		for _, look := range rule.admits {
+			w.check(rule, look(over))
 		}
 	}
 }
