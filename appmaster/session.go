@@ -2,6 +2,7 @@ package appmaster
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/sirupsen/logrus"
@@ -77,6 +78,9 @@ func (s *session) Submit(ctx context.Context, p userdriver.Program, job ids.JobI
 
 // submit submits a job, and holds its program and its cached files until the job has ended.
 func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Submission) error {
+	if err := job.Graph.Validate(); err != nil { // before its names and hashes are looked for
+		return fmt.Errorf("submit job %s: %w", job.Job, err)
+	}
 	if err := s.hold(ctx, sha256, &job); err != nil {
 		return err
 	}

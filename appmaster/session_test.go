@@ -249,6 +249,14 @@ func TestASessionKeepsTheFilesOfItsJobs(t *testing.T) {
 		t.Errorf("added %+v, found %+v", added, found)
 	}
 	submit(http.StatusAccepted, cities, towns)
+	if text := submit(http.StatusBadRequest, cities, jobgraph.CachedFile{Name: "x", SHA256: "../../precious"}); !strings.Contains(text, "want 64 hex digits") {
+		t.Errorf("a job whose file has a path as its hash is refused with %q", text)
+	}
+	for range 2 { // no refused job holds the files before the one that is not there
+		if text := submit(http.StatusNotFound, cities, jobgraph.CachedFile{Name: "none", SHA256: strings.Repeat("0", 64)}); !strings.Contains(text, "upload it first") {
+			t.Errorf("a job without its second file is refused with %q", text)
+		}
+	}
 	on := filepath.Join(t.TempDir(), "zones.csv")
 	if text := submit(http.StatusBadRequest, cities, jobgraph.CachedFile{Name: "zones", URI: "file://" + on}); !strings.Contains(text, `"zones" (pipeline.cached-files) is file://`+on+": there is no such file") {
 		t.Errorf("a job with a missing file is refused with %q", text)

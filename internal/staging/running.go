@@ -2,6 +2,7 @@ package staging
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,9 @@ const (
 	heldDir      = launch.RefsFile + ".d"
 	heldFilesDir = launch.RefsFile + ".files"
 )
+
+// ErrNoHash is the error for a name of an entry that is not 64 hex digits in lower case.
+var ErrNoHash = errors.New("not a SHA-256, which has 64 hex digits in lower case")
 
 // Entry is a file in the cache.
 type Entry struct {
@@ -55,7 +59,10 @@ func (r *Running) Files() *Running { return &Running{area: r.area, dir: r.dir, h
 // Hold records that the application uses an entry. If the entry exists, it stays from then on. Look
 // for it only after Hold.
 func (r *Running) Hold(ctx context.Context, sha256 string) error {
-	err := r.area.write(ctx, r.record(sha256), filesystem.MakeParents, 0o600, strings.NewReader(""))
+	err := checkHash(sha256)
+	if err == nil {
+		err = r.area.write(ctx, r.record(sha256), filesystem.MakeParents, 0o600, strings.NewReader(""))
+	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("hold %s in the cache: %w", sha256, err)
 	}
@@ -81,12 +88,23 @@ func (r *Running) Holds(ctx context.Context) ([]string, error) {
 // Release records that the application no longer uses an entry, and removes the entry if no other
 // application uses it.
 func (r *Running) Release(ctx context.Context, sha256 string) error {
-	err := r.area.fs.RemoveAll(ctx, r.record(sha256))
+	err := checkHash(sha256)
+	if err == nil {
+		err = r.area.fs.RemoveAll(ctx, r.record(sha256))
+	}
 	if err == nil {
 		_, err = r.area.evict(ctx, sha256)
 	}
 	if err != nil {
 		return fmt.Errorf("release %s in the cache: %w", sha256, err)
+	}
+	return nil
+}
+
+// checkHash refuses a text that is no hash. As part of a path it could name a place outside the cache.
+func checkHash(text string) error {
+	if len(text) != 2*sha256.Size || strings.Trim(text, "0123456789abcdef") != "" {
+		return fmt.Errorf("%w: %.80q", ErrNoHash, text)
 	}
 	return nil
 }
@@ -104,6 +122,9 @@ func (r *Running) Find(ctx context.Context, sha256 string) (Entry, error) {
 }
 
 func (r *Running) find(ctx context.Context, sha256 string) (filesystem.FileInfo, error) {
+	if err := checkHash(sha256); err != nil {
+		return filesystem.FileInfo{}, err
+	}
 	files, err := r.area.fs.List(ctx, r.area.entry(sha256))
 	if err != nil {
 		return filesystem.FileInfo{}, err

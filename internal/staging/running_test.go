@@ -88,3 +88,33 @@ func TestAnEntryThatLacksBytesIsNoProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestANameThatIsNoHashChangesNothing would catch a cache that holds, finds or removes a place outside itself,
+// because a client sent a path as a hash.
+func TestANameThatIsNoHashChangesNothing(t *testing.T) {
+	t.Parallel()
+	a, home, files := area(t)
+	app := begin(t, a, "application_1_0001", file(t, "binary"))
+	precious := filepath.Join(home, "precious", "results.csv")
+	if err := os.Mkdir(filepath.Dir(precious), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(precious, []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	running := staging.Resume(files, app.Dir, 0, ids.Source{})
+	for _, name := range []string{"", "../../precious", strings.Repeat("F", 64), strings.Repeat("0", 63) + "/"} {
+		if _, err := running.Find(t.Context(), name); !errors.Is(err, staging.ErrNoHash) {
+			t.Errorf("find %q: %v, want %v", name, err, staging.ErrNoHash)
+		}
+		if err := running.Hold(t.Context(), name); !errors.Is(err, staging.ErrNoHash) {
+			t.Errorf("hold %q: %v, want %v", name, err, staging.ErrNoHash)
+		}
+		if err := running.Release(t.Context(), name); !errors.Is(err, staging.ErrNoHash) {
+			t.Errorf("release %q: %v, want %v", name, err, staging.ErrNoHash)
+		}
+	}
+	if _, err := os.Stat(precious); err != nil {
+		t.Errorf("a file of the owner is gone: %v", err)
+	}
+}
