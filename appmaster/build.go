@@ -39,7 +39,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	if err != nil {
 		return nil, err
 	}
-	staged, err := readStaged(ctx, o.Files, o.Launch, shares.Staged)
+	staged, err := readStaged(ctx, o.Files, o.Launch, shares)
 	if err != nil {
 		return nil, err
 	}

@@ -401,7 +401,7 @@ func TestAStagedJobThatIsTooLargeIsFinal(t *testing.T) {
 	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed {
 		t.Errorf("run = %+v, %v; want FAILED", s.outcome, err)
 	}
-	for _, part := range []string{"too large", launch.StagedFile + " has 0.", "memory for 0.0 MiB: raise jobmanager.memory.process.size"} {
+	for _, part := range []string{"too large", launch.StagedFile + " has 0.", "memory for 0.0 MiB: raise jobmanager.memory.heap.size"} {
 		if !strings.Contains(s.outcome.Diagnostics, part) {
 			t.Errorf("diagnostics %q lack %q", s.outcome.Diagnostics, part)
 		}

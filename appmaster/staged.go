@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -22,19 +23,19 @@ type staged struct {
 	tooLarge      string            // why a job was not read, or ""; another attempt would fail in the same way
 }
 
-// readStaged reads the staged file if it has at most the given number of bytes. A job that is too large is
+// readStaged reads the staged file if it has at most shares.Staged bytes. A job that is too large is
 // no error, because the cluster must tell YARN before it ends.
-func readStaged(ctx context.Context, files FileSystem, l launch.AppMaster, most int64) (staged, error) {
+func readStaged(ctx context.Context, files FileSystem, l launch.AppMaster, shares budget.Shares) (staged, error) {
 	var s staged
 	uri := l.StagingDir + "/" + launch.StagedFile
-	content, err := files.ReadFile(ctx, uri, most)
+	content, err := files.ReadFile(ctx, uri, shares.Staged)
 	if err == nil {
 		s, err = decodeStaged(content, l.Mode)
 	}
 	if l.Mode == launch.PerJob && errors.Is(err, filesystem.ErrTooLarge) {
 		if info, unknown := files.Stat(ctx, uri); unknown == nil {
 			return staged{tooLarge: fmt.Sprintf("%v: its staged file %s has %.1f MiB, and the ApplicationMaster has memory for %.1f MiB: raise %s, or divide the job",
-				msg.ErrJobTooLarge, uri, float64(info.Size)/(1<<20), float64(most)/(1<<20), config.JobManagerProcessSize)}, nil
+				msg.ErrJobTooLarge, uri, float64(info.Size)/(1<<20), float64(shares.Staged)/(1<<20), shares.By)}, nil
 		}
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ func ContainersOf(c config.Config, mode launch.Mode) (Containers, error) {
 	asked.Worker = records.Resource{MemoryMB: int64(asked.WorkerMemory.ContainerMB()), VCores: config.WorkerVCores(c)}
 	if err == nil {
 		one := config.WorkerTotals{Slots: asked.WorkerMemory.Slots, Cores: float64(asked.Worker.VCores), Memory: asked.WorkerMemory.Process}
-		faults = append(faults, config.CheckWorkers(one, config.MinWorkers(c), config.MaxWorkers(c)))
+		faults = append(faults, config.CheckWorkers(one, asked.WorkerMemory.SizedBy(), config.MinWorkers(c), config.MaxWorkers(c)))
 	}
 	return asked, errors.Join(faults...)
 }

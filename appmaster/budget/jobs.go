@@ -24,10 +24,11 @@ import (
 type Jobs struct {
 	most     int64 // 0: no bound
 	reserved int64
+	raise    config.MemoryKey
 }
 
-// NewJobs makes an account of the given number of bytes; 0: no bound.
-func NewJobs(most int64) Jobs { return Jobs{most: most} }
+// NewJobs makes an account of the given number of bytes; 0: no bound. raise is the option that gives more.
+func NewJobs(most int64, raise config.MemoryKey) Jobs { return Jobs{most: most, raise: raise} }
 
 // Reservation is what a job reserves until it ends.
 type Reservation struct {
@@ -66,7 +67,7 @@ func (a *Jobs) Admit(job ids.JobID, need Need, kept int64, yield func(lacking in
 	least := size + results*collect.LeastBuffered
 	if least > a.most {
 		return Reservation{}, fmt.Errorf("%w: job %s needs %s, and all jobs share %s: raise %s, or divide the job",
-			msg.ErrJobTooLarge, job, mebibytes(least), mebibytes(a.most), config.JobManagerProcessSize)
+			msg.ErrJobTooLarge, job, mebibytes(least), mebibytes(a.most), a.raise)
 	}
 	if lacking := a.reserved + kept + least - a.most; lacking > 0 {
 		kept = yield(lacking)
@@ -74,7 +75,7 @@ func (a *Jobs) Admit(job ids.JobID, need Need, kept int64, yield func(lacking in
 	free := a.most - a.reserved - kept - least
 	if free < 0 {
 		return Reservation{}, fmt.Errorf("%w for job %s: it needs %s, and other jobs hold %s of %s: submit it again when other jobs have ended, or raise %s",
-			msg.ErrNoMemory, job, mebibytes(least), mebibytes(a.reserved+kept), mebibytes(a.most), config.JobManagerProcessSize)
+			msg.ErrNoMemory, job, mebibytes(least), mebibytes(a.reserved+kept), mebibytes(a.most), a.raise)
 	}
 	beyond := int64(0)
 	if results > 0 {

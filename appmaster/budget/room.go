@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -38,20 +39,21 @@ const (
 // goroutine.
 type Room struct {
 	middle, large *semaphore.Weighted
-	most          int64 // bytes of a text
+	most          int64            // bytes of a text
+	raise         config.MemoryKey // the option that gives more room
 }
 
-// NewRoom divides the given memory, in bytes. 0: enough for two of the largest texts that
+// NewRoom divides the given number of bytes. 0: enough for two of the largest texts that
 // rest.server.max-content-length allows, and for sixteen of MiddleText.
-func NewRoom(memory int64, options config.Config) *Room {
-	option := int64(options.Memory(config.RESTMaxContentLength))
-	if memory == 0 {
-		return &Room{semaphore.NewWeighted(16 * MiddleText), semaphore.NewWeighted(2 * option), option}
+func NewRoom(bytes int64, options config.Config) *Room {
+	option, raise := int64(options.Memory(config.RESTMaxContentLength)), memory.MasterSizedBy(options)
+	if bytes == 0 {
+		return &Room{semaphore.NewWeighted(16 * MiddleText), semaphore.NewWeighted(2 * option), option, raise}
 	}
-	room := max(0, memory-smallMemory) / (1 + growth)
+	room := max(0, bytes-smallMemory) / (1 + growth)
 	middle := max(room/middleShare, MiddleText)
 	large := max(room-middle, 2*MiddleText)
-	return &Room{semaphore.NewWeighted(middle), semaphore.NewWeighted(large), min(option, large/2)}
+	return &Room{semaphore.NewWeighted(middle), semaphore.NewWeighted(large), min(option, large/2), raise}
 }
 
 // Largest returns the largest length of a text, in bytes.
@@ -73,7 +75,7 @@ func (r *Room) Hold(ctx context.Context, bytes int) (leave func(), err error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("%w: other requests fill the memory for requests, and this one needs %d bytes: send it again, or raise %s", msg.ErrNotReady, bytes, config.JobManagerProcessSize)
+		return nil, fmt.Errorf("%w: other requests fill the memory for requests, and this one needs %d bytes: send it again, or raise %s", msg.ErrNotReady, bytes, r.raise)
 	}
 	return func() { room.Release(n) }, nil
 }

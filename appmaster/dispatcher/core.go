@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -52,6 +53,8 @@ type Config struct {
 	// Memory is how much all jobs may take together, in bytes: running jobs by estimate, what they collect,
 	// and what is kept of ended jobs. 0: no bound.
 	Memory int64
+	// MemoryBy is the option that gives the ApplicationMaster more memory.
+	MemoryBy config.MemoryKey
 	// ClientInterval is client.heartbeat.interval. After the process was stopped, clients have this time to
 	// send a heartbeat. The Dispatcher checks at this interval whether the process was stopped; 0: only
 	// when a client's deadline passes.
@@ -66,6 +69,7 @@ func Configured(c config.Config) Config {
 			Jobs:  c.Int(config.JobStoreMaxCapacity),
 			Bytes: int64(c.Memory(config.JobStoreCacheSize)),
 		},
+		MemoryBy:       memory.MasterSizedBy(c),
 		ClientInterval: c.Duration(config.ClientHeartbeatInterval),
 	}
 }
@@ -126,7 +130,7 @@ func newCore(config Config) *core {
 	if config.Memory > 0 { // the other half is for running jobs
 		config.Archive.Bytes = min(config.Archive.Bytes, config.Memory/2)
 	}
-	return &core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job), memory: budget.NewJobs(config.Memory)}
+	return &core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job), memory: budget.NewJobs(config.Memory, config.MemoryBy)}
 }
 
 // Step takes one event and returns its effects, in order.

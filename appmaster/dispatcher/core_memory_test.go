@@ -155,7 +155,7 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 // retry for ever what cannot succeed.
 func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
-	core := newCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+	core := newCore(Config{Mode: Session, Memory: 8 << 20, MemoryBy: config.JobManagerFlinkSize, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 	submit := func(job ids.JobID, g *jobgraph.JobGraph) (err error) {
 		for _, effect := range core.Step(testEpoch, submission(Submission{Job: job, Graph: g})) {
 			if answer, is := effect.(reply); is {
@@ -180,7 +180,7 @@ func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 		{"many tasks", wide, msg.ErrJobTooLarge},
 	} {
 		err := submit(test.job, test.g)
-		if !errors.Is(err, test.want) || !strings.Contains(err.Error(), config.JobManagerProcessSize.Name()) || !strings.Contains(err.Error(), string(test.job)) {
+		if !errors.Is(err, test.want) || !strings.Contains(err.Error(), config.JobManagerFlinkSize.Name()) || !strings.Contains(err.Error(), string(test.job)) {
 			t.Errorf("%s: got %v, want %v with the option and the job", test.job, err, test.want)
 		}
 		if core.jobs[test.job] != nil {

@@ -94,7 +94,7 @@ func (c Config) Validate() error {
 	))
 	err := errors.Join(faults...)
 	if err == nil {
-		err = config.CheckWorkers(c.Worker.totals(), c.Floor, c.Ceiling)
+		err = config.CheckWorkers(c.Worker.totals(), c.Worker.Memory.SizedBy(), c.Floor, c.Ceiling)
 	}
 	if err != nil {
 		return fmt.Errorf("configure resource manager: %w", err)

@@ -31,11 +31,8 @@ const (
 	maxLookups = 4
 )
 
-// errNoRoom and errNoLookup end the wait of an answer that found no room or no lookup in time.
-var (
-	errNoRoom   = fmt.Errorf("%w: answers to other requests fill the memory for answers: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
-	errNoLookup = fmt.Errorf("%w: other requests for programs wait for HDFS, which answers slowly: ask again", msg.ErrNotReady)
-)
+// errNoLookup ends the wait of an answer that found no lookup in time.
+var errNoLookup = fmt.Errorf("%w: other requests for programs wait for HDFS, which answers slowly: ask again", msg.ErrNotReady)
 
 // answerRooms divide the memory of answers. Users who have all rights have one room for results and one for
 // all other answers. All other users share the third room. So users who may only view neither delay a user
@@ -43,15 +40,16 @@ var (
 // link.
 type answerRooms struct{ all, results, some *answerRoom }
 
-// newAnswerRooms divides the given memory, in bytes; 0: answersMemory.
-func newAnswerRooms(memory int64) answerRooms {
-	if memory == 0 {
-		memory = answersMemory
+// newAnswerRooms divides the given number of bytes; 0: answersMemory. raise is the option that gives more.
+func newAnswerRooms(bytes int64, raise config.MemoryKey) answerRooms {
+	if bytes == 0 {
+		bytes = answersMemory
 	}
+	full := fmt.Errorf("%w: answers to other requests fill the memory for answers: ask again, or raise %s", msg.ErrNotReady, raise)
 	return answerRooms{
-		all:     newAnswerRoom(memory/4, ownStallTime),
-		results: newAnswerRoom(memory/2, ownStallTime),
-		some:    newAnswerRoom(memory/4, stallTime),
+		all:     newAnswerRoom(bytes/4, ownStallTime, full),
+		results: newAnswerRoom(bytes/2, ownStallTime, full),
+		some:    newAnswerRoom(bytes/4, stallTime, full),
 	}
 }
 
@@ -70,6 +68,7 @@ func newAnswerRooms(memory int64) answerRooms {
 type answerRoom struct {
 	most    int64 // bytes
 	stall   time.Duration
+	full    error         // of an answer that finds no room in time
 	turn    chan struct{} // capacity 1: holds a token while an answer has the turn
 	lookups chan struct{} // capacity maxLookups: holds a token for each answer that asks HDFS
 	freed   chan struct{} // holds a token if room was freed since the last one was taken; the answer that has the turn takes it
@@ -79,9 +78,9 @@ type answerRoom struct {
 	writing []*answer
 }
 
-func newAnswerRoom(most int64, stall time.Duration) *answerRoom {
+func newAnswerRoom(most int64, stall time.Duration, full error) *answerRoom {
 	return &answerRoom{
-		most: most, stall: stall,
+		most: most, stall: stall, full: full,
 		turn: make(chan struct{}, 1), lookups: make(chan struct{}, maxLookups), freed: make(chan struct{}, 1),
 	}
 }
@@ -100,8 +99,8 @@ type answer struct {
 }
 
 // await waits for the turn, at most until budget.RoomTime after the answer's first wait. The error is the
-// cause of ctx, or errNoRoom.
-func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.turn, errNoRoom) }
+// cause of ctx, or the room's full.
+func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.turn, a.room.full) }
 
 // lookUp waits until the answer may ask HDFS, as await does. The error is the cause of ctx, or errNoLookup.
 func (a *answer) lookUp(ctx context.Context) error { return a.take(ctx, a.room.lookups, errNoLookup) }
@@ -126,14 +125,14 @@ func (a *answer) take(ctx context.Context, place chan struct{}, none error) erro
 
 // enter waits until there is room for the given number of bytes, at most until budget.RoomTime after the
 // answer's first wait, and passes the turn on. An answer that is larger than the room has the room alone.
-// cut ends its connection; it is not called after leave. The error is the cause of ctx, or errNoRoom.
+// cut ends its connection; it is not called after leave. The error is the cause of ctx, or the room's full.
 func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	if err := a.await(ctx); err != nil {
 		return err
 	}
 	defer a.pass()
 	a.size, a.cut = min(int64(size), a.room.most), cut
-	ctx, cancel := a.patience(ctx, errNoRoom)
+	ctx, cancel := a.patience(ctx, a.room.full)
 	defer cancel()
 	for {
 		wait := a.room.tryEnter(a)

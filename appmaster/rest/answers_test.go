@@ -17,7 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -53,7 +56,7 @@ func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newServer(&longGateway{})
-		s.answers = newAnswerRooms(4 * memory)
+		s.answers = newAnswerRooms(4*memory, config.JobManagerProcessSize)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ctx, p) }()
 		var slow []net.Conn
@@ -126,7 +129,7 @@ func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answ
 func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		room, ctx := newAnswerRoom(100, stallTime), t.Context()
+		room, ctx := newAnswerRoom(100, stallTime, msg.ErrNotReady), t.Context()
 		reading, end := context.WithCancel(ctx)
 		reads := steady(reading, t, room, 40)
 		cut := false
@@ -172,7 +175,7 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 func TestAViewKeepsTheTurnUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		room, ctx := newAnswerRoom(100, stallTime), t.Context()
+		room, ctx := newAnswerRoom(100, stallTime, msg.ErrNotReady), t.Context()
 		reads := steady(ctx, t, room, 80)
 		var composed, written atomic.Int64
 		for range 100 {
@@ -263,6 +266,12 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(&longGateway{})
+				options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerFlinkSize.Name(): "1g"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.config.Options = options
+				s = New(s.config, s.gateway, logrus.New())
 				h := lookers(s)
 				full(t.Context(), t, s.answers.some)
 				began := time.Now()
@@ -270,7 +279,7 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 				if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != budget.RoomTime {
 					t.Errorf("status %d after %s", w.Code, took)
 				}
-				if body := w.Body.String(); !strings.Contains(body, "jobmanager.memory.process.size") || w.Header().Get("Content-Length") != fmt.Sprint(len(body)) {
+				if body := w.Body.String(); !strings.Contains(body, "raise jobmanager.memory.flink.size") || w.Header().Get("Content-Length") != fmt.Sprint(len(body)) {
 					t.Errorf("the answer is %q, of %s bytes", body, w.Header().Get("Content-Length"))
 				}
 			})
@@ -324,7 +333,7 @@ func (g *lateGateway) CollectPage(ctx context.Context, job ids.JobID, name strin
 func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(4 << 20) })
+		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(4<<20, config.JobManagerProcessSize) })
 		overview := strings.Replace(withTicket, "/jobs", "/jobs/overview", 1)
 		for range 20 {
 			go func() { // ends with the server
@@ -407,7 +416,7 @@ func TestTheOwnersResultsFillHisLink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(&pageGateway{})
-		s.answers = newAnswerRooms(4 * longPage) // two pages at a time
+		s.answers = newAnswerRooms(4*longPage, config.JobManagerProcessSize) // two pages at a time
 		h := lookers(s)
 		var reading sync.WaitGroup
 		for range 4 {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 const (
@@ -33,15 +35,16 @@ func enter(room *budget.Room, request *http.Request, most int64) (leave func(), 
 }
 
 // fits refuses a body that is too large before it is read.
-func (r route) fits(request *http.Request) error {
-	if r.body > 0 && request.ContentLength > r.body {
-		return tooLarge(r.body)
+func (s *Server) fits(route route, request *http.Request) error {
+	if route.body > 0 && request.ContentLength > route.body {
+		return s.tooLarge(route.body)
 	}
 	return nil
 }
 
-func tooLarge(most int64) error {
-	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: at most %d bytes are accepted; rest.programs.max-size limits a program, rest.server.max-content-length and jobmanager.memory.process.size limit any other body", most)}
+func (s *Server) tooLarge(most int64) error {
+	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: at most %d bytes are accepted; %s limits a program, %s and %s limit any other body",
+		most, config.RESTMaxProgramSize, config.RESTMaxContentLength, memory.MasterSizedBy(s.config.Options))}
 }
 
 // bounded limits a body to what its route reads, and gives the connection the time that the route needs:
@@ -92,13 +95,13 @@ func (b *timedBody) Read(p []byte) (int, error) {
 }
 
 // readJSON decodes a body. An empty body means {}.
-func readJSON(r *http.Request, into any) error {
+func (s *Server) readJSON(r *http.Request, into any) error {
 	var body bytes.Buffer
 	if r.ContentLength > 0 { // enter has reserved room for it
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(r.Body); err != nil {
-		if cut := cutShort(err); cut != nil {
+		if cut := s.cutShort(err); cut != nil {
 			return cut
 		}
 		return badRequest("the request's body cannot be read: %v", err)
@@ -114,9 +117,9 @@ func readJSON(r *http.Request, into any) error {
 }
 
 // cutShort returns why the rest of a body is not read, if err says so; otherwise nil.
-func cutShort(err error) error {
+func (s *Server) cutShort(err error) error {
 	if large, is := errors.AsType[*http.MaxBytesError](err); is {
-		return tooLarge(large.Limit)
+		return s.tooLarge(large.Limit)
 	}
 	if slow, is := errors.AsType[*refusal](err); is {
 		return slow

@@ -39,7 +39,7 @@ func (s *Server) addFile(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	added, err := add(r, session.AddFile, query.Get("name"), sha256, r.Body)
+	added, err := s.add(r, session.AddFile, query.Get("name"), sha256, r.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,7 @@ func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) 
 	if err := s.permit(r, c, route.access); err != nil {
 		return nil, err
 	}
-	if err := route.fits(r); err != nil {
+	if err := s.fits(route, r); err != nil {
 		return nil, err
 	}
 	switch {

@@ -143,7 +143,7 @@ func (s *Server) addProgram(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	added, err := add(r, session.AddProgram, query.Get("name"), sha256, r.Body)
+	added, err := s.add(r, session.AddProgram, query.Get("name"), sha256, r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 	}
 	for {
 		part, err := form.NextRawPart() // a raw part, because a program is not encoded text (RFC 7578 §4.7)
-		if cut := cutShort(err); cut != nil {
+		if cut := s.cutShort(err); cut != nil {
 			return nil, cut
 		}
 		if err != nil {
@@ -173,7 +173,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 		if part.FileName() == "" {
 			continue
 		}
-		added, err := add(r, session.AddProgram, part.FileName(), "", part)
+		added, err := s.add(r, session.AddProgram, part.FileName(), "", part)
 		if err != nil {
 			return nil, err
 		}
@@ -182,7 +182,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 }
 
 // add adds a program or a file to a session.
-func add(
+func (s *Server) add(
 	r *http.Request, to func(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error),
 	name, sha256 string, content io.Reader,
 ) (msg.ProgramDetails, error) {
@@ -190,7 +190,7 @@ func add(
 		return msg.ProgramDetails{}, badRequest("%q is not a name of a file: give the name, for example ?name=wordcount", name)
 	}
 	added, err := to(r.Context(), name, sha256, content)
-	if cut := cutShort(err); cut != nil {
+	if cut := s.cutShort(err); cut != nil {
 		err = cut
 	}
 	return added, err
@@ -232,7 +232,7 @@ func (s *Server) programRun(r *http.Request) (Session, ProgramRun, error) {
 		return nil, ProgramRun{}, err
 	}
 	var body restapi.RunRequest
-	if err := readJSON(r, &body); err != nil {
+	if err := s.readJSON(r, &body); err != nil {
 		return nil, ProgramRun{}, err
 	}
 	if err := addQuery(&body, r.URL.Query()); err != nil {

@@ -350,7 +350,7 @@ func TestBodiesAreBounded(t *testing.T) {
 			session := &fakeSession{}
 			server := newServer(&fakeGateway{})
 			options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
-				config.RESTMaxContentLength.Name(): "1000b", config.RESTMaxProgramSize.Name(): "2000b",
+				config.RESTMaxContentLength.Name(): "1000b", config.RESTMaxProgramSize.Name(): "2000b", config.JobManagerFlinkSize.Name(): "1g",
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -369,6 +369,9 @@ func TestBodiesAreBounded(t *testing.T) {
 			if w.Code != test.want || w.Code == 413 && (session.asked() > 0 || !test.chunked && read > 0) {
 				t.Errorf("status %d after %d bytes, want %d: %s", w.Code, read, test.want, w.Body)
 			}
+			if w.Code == 413 && !strings.Contains(w.Body.String(), "jobmanager.memory.flink.size") {
+				t.Errorf("the option that decides the memory is not in: %s", w.Body)
+			}
 		})
 	}
 }
@@ -382,7 +385,7 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 func TestHeldBodiesWaitForRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): "100m"}})
+		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): "100m", config.JobManagerHeapSize.Name(): "1g"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +410,7 @@ func TestHeldBodiesWaitForRoom(t *testing.T) {
 			t.Errorf("there is room for more than there is: %v", err)
 		}
 		began := time.Now()
-		if _, err := hold(t.Context(), most); !errors.Is(err, msg.ErrNotReady) || time.Since(began) >= time.Minute {
+		if _, err := hold(t.Context(), most); !errors.Is(err, msg.ErrNotReady) || time.Since(began) >= time.Minute || !strings.Contains(err.Error(), "jobmanager.memory.heap.size") {
 			t.Errorf("a client has left before it is told that there is no room: %v after %v", err, time.Since(began))
 		}
 		leave, err := hold(t.Context(), 10<<10)

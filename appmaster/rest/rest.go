@@ -21,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
@@ -111,7 +112,7 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 	return &Server{
 		config: settings, gateway: gateway, logger: logger.WithField("role", "rest"),
 		operations: &operations{keep: settings.Options.Duration(config.RESTAsyncStoreDuration)},
-		answers:    newAnswerRooms(settings.AnswersMemory),
+		answers:    newAnswerRooms(settings.AnswersMemory, memory.MasterSizedBy(settings.Options)),
 	}
 }
 

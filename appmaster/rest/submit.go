@@ -21,7 +21,7 @@ func (s *Server) submitJob(r *http.Request) (any, error) {
 		return nil, err
 	}
 	var body restapi.JobSubmission
-	if err := readJSON(r, &body); err != nil {
+	if err := s.readJSON(r, &body); err != nil {
 		return nil, err
 	}
 	if body.Job == "" {
@@ -49,7 +49,7 @@ func (s *Server) clientHeartbeat(r *http.Request) (any, error) {
 		return nil, err
 	}
 	var body restapi.ClientHeartbeat
-	if err := readJSON(r, &body); err != nil {
+	if err := s.readJSON(r, &body); err != nil {
 		return nil, err
 	}
 	return restapi.Empty{}, s.gateway.ClientSeen(r.Context(), id)

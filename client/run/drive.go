@@ -54,6 +54,7 @@ var errOneJob = errors.New("it runs one job")
 type runner struct {
 	*Journal
 	limits
+	config  config.Config
 	cluster cluster
 }
 
@@ -68,7 +69,7 @@ func (r Request) drive(ctx context.Context, path string, on cluster) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	err = (&runner{Journal: r.Journal, limits: r.limits, cluster: on}).drive(ctx, d)
+	err = (&runner{Journal: r.Journal, limits: r.limits, config: r.Config, cluster: on}).drive(ctx, d)
 	if errors.Is(err, driver.ErrNoJob) && asksForHelp(r.Arguments) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -278,7 +279,7 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 		switch refused.Status {
 		case http.StatusNotFound:
 			return fmt.Errorf("%s has ended, and the ApplicationMaster has dropped its result, because of its age or for lack of memory: %w. To keep results longer, raise %s or %s",
-				job.name, cause, config.JobStoreExpirationTime, config.JobManagerProcessSize)
+				job.name, cause, config.JobStoreExpirationTime, memory.MasterSizedBy(r.config))
 		case http.StatusGone:
 			return fmt.Errorf("%s no longer waits for this client, which read no results for too long: %w. %s", job.name, cause, job.goOn)
 		}

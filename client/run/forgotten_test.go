@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -23,6 +24,10 @@ func (runningPlace) report(context.Context) (records.ApplicationReport, error) {
 // although the session has dropped the job or its results.
 func TestAJobThatIsNotKeptIsNotSaidToRun(t *testing.T) {
 	t.Parallel()
+	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{"jobmanager.memory.heap.size": "1g"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name   string
 		status int
@@ -36,7 +41,10 @@ func TestAJobThatIsNotKeptIsNotSaidToRun(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			cause := &client.StatusError{Path: "/v1/jobs", Status: test.status, Errors: []string{test.text}}
-			err := (&runner{cluster: runningPlace{}}).lost(t.Context(), &running{name: "job j"}, cause)
+			err := (&runner{config: options, cluster: runningPlace{}}).lost(t.Context(), &running{name: "job j"}, cause)
+			if test.status == http.StatusNotFound && !strings.Contains(err.Error(), "raise jobstore.expiration-time or jobmanager.memory.heap.size") {
+				t.Errorf("%v does not say how to keep results longer", err)
+			}
 			if !errors.Is(err, error(cause)) || !strings.Contains(err.Error(), "job j "+test.want) || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("got %v, want %q with its cause", err, test.want)
 			}

@@ -89,14 +89,14 @@ func (t WorkerTotals) String() string {
 }
 
 // CheckWorkers checks that a TaskExecutor of a size fits under the ceiling, and that as many fit as
-// the floor requires. The error is a *Fault.
-func CheckWorkers(one, floor, ceiling WorkerTotals) error {
+// the floor requires. memory names what decides its memory. The error is a *Fault.
+func CheckWorkers(one WorkerTotals, memory string, floor, ceiling WorkerTotals) error {
 	least, most := floor.Fewest(one), ceiling.Most(one)
 	switch {
 	case most.Workers == 0:
 		return &Fault{
 			What:   fmt.Sprintf("option %v is less than one TaskExecutor, which has %v", most, one),
-			Remedy: fmt.Sprintf("raise %s or make TaskExecutors smaller (%s)", most.By.key.Name(), sizedBy(most.By.key)),
+			Remedy: fmt.Sprintf("raise %s or make TaskExecutors smaller (%s)", most.By.key.Name(), sizedBy(most.By.key, memory)),
 		}
 	case least.Workers > most.Workers:
 		return &Fault{
@@ -109,10 +109,10 @@ func CheckWorkers(one, floor, ceiling WorkerTotals) error {
 }
 
 // sizedBy names the options that decide how much of a ceiling a TaskExecutor takes.
-func sizedBy(ceiling Key) string {
+func sizedBy(ceiling Key, memory string) string {
 	switch ceiling {
 	case MaxTotalMemory:
-		return TaskManagerProcessSize.Name()
+		return memory
 	case MaxTotalCPU:
 		return fmt.Sprintf("%s, %s", TaskManagerCores.Name(), YarnContainersVCores.Name())
 	default:

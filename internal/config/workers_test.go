@@ -48,7 +48,7 @@ func TestLimitsOfWorkersThatContradictEachOther(t *testing.T) {
 		c := mustNew(t, layer("-D", test.pairs...))
 		err := Validate(c)
 		if err == nil {
-			err = CheckWorkers(WorkerTotals{c.Int(TaskSlots), float64(WorkerVCores(c)), Gibibyte}, MinWorkers(c), MaxWorkers(c))
+			err = CheckWorkers(WorkerTotals{c.Int(TaskSlots), float64(WorkerVCores(c)), Gibibyte}, TaskManagerProcessSize.Name(), MinWorkers(c), MaxWorkers(c))
 		}
 		if (err == nil) != (test.says == "") || err != nil && (!errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), test.says)) {
 			t.Errorf("%v:\ngot  %v\nwant %s", test.pairs, err, test.says)

@@ -49,24 +49,33 @@ func (m Master) Program() config.Bytes {
 
 var masterOverheadBounds = bounds{config.JobManagerOverheadMin, config.JobManagerOverheadMax} //nolint:gochecknoglobals // constants
 
-// MasterOf divides the container of an ApplicationMaster. The size of the container comes from the
-// first of these options that is set: jobmanager.memory.heap.size, jobmanager.memory.flink.size,
-// jobmanager.memory.process.size or its default. If further ones are set, they must agree. The error is
-// a *config.Fault about options that contradict each other.
+// MasterSizedBy returns the option that decides the size of an ApplicationMaster's container and of its
+// heap: the first of jobmanager.memory.heap.size, jobmanager.memory.flink.size and
+// jobmanager.memory.process.size that is set, or else the last one. An error that asks for more memory of
+// the ApplicationMaster names it.
+func MasterSizedBy(c config.Config) config.MemoryKey {
+	switch {
+	case c.IsSet(config.JobManagerHeapSize):
+		return config.JobManagerHeapSize
+	case c.IsSet(config.JobManagerFlinkSize):
+		return config.JobManagerFlinkSize
+	default:
+		return config.JobManagerProcessSize
+	}
+}
+
+// MasterOf divides the container of an ApplicationMaster, whose size comes from the option of
+// MasterSizedBy. If further ones are set, they must agree. The error is a *config.Fault about options that
+// contradict each other.
 func MasterOf(c config.Config, programs int) (Master, error) {
 	o := options{c}
-	m := Master{Programs: programs, By: config.JobManagerProcessSize}
+	m := Master{Programs: programs, By: MasterSizedBy(c)}
 	if err := o.sane(config.JobManagerProcessSize, config.JobManagerFlinkSize, config.JobManagerHeapSize, config.JobManagerOffHeapSize,
 		config.JobManagerOverheadMin); err != nil {
 		return m, err
 	}
 	fraction := o.Fraction(config.JobManagerOverheadFraction)
-	switch {
-	case o.IsSet(config.JobManagerHeapSize):
-		m.By = config.JobManagerHeapSize
-	case o.IsSet(config.JobManagerFlinkSize):
-		m.By = config.JobManagerFlinkSize
-	default:
+	if m.By == config.JobManagerProcessSize {
 		m.Process = wholeMB(o.Memory(config.JobManagerProcessSize))
 		m.Overhead = o.clamp(part(m.Process, fraction), masterOverheadBounds)
 		return m, m.divide(o, m.Process-m.Overhead)

@@ -46,6 +46,25 @@ func TestTheMasterIsDivided(t *testing.T) {
 	}
 }
 
+// TestErrorsNameTheOptionThatDecides would catch an error that asks to raise an option that has no effect on
+// the memory that is lacking, because another one decides it.
+func TestErrorsNameTheOptionThatDecides(t *testing.T) {
+	t.Parallel()
+	for want, given := range map[config.MemoryKey][]string{
+		config.JobManagerProcessSize: {"", "process.size=1g"},
+		config.JobManagerFlinkSize:   {"flink.size=400m", "flink.size=400m process.size=500m"},
+		config.JobManagerHeapSize:    {"heap.size=400m", "heap.size=400m flink.size=500m", "heap.size=400m process.size=1g"},
+	} {
+		for _, one := range given {
+			c := options(t, "jobmanager.memory.", strings.Fields(one)...)
+			m, err := memory.MasterOf(c, 1)
+			if got := memory.MasterSizedBy(c); err != nil && !errors.Is(err, config.ErrInvalid) || got != want || m.By != want {
+				t.Errorf("%q: %s decides, and divides by %s, %v; want %s", one, got, m.By, err, want)
+			}
+		}
+	}
+}
+
 // TestContradictionsOfTheMasterNameBothOptions would catch sizes that only the container refuses.
 func TestContradictionsOfTheMasterNameBothOptions(t *testing.T) {
 	t.Parallel()

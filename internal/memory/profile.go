@@ -62,7 +62,7 @@ func (s Sizes) Fit(slot Slot, most int) Worker {
 func (s Sizes) worker(slot Slot, slots int) Worker {
 	n := config.Bytes(slots)
 	w := Worker{
-		Slots: slots, Framework: s.Framework, By: s.Default.By,
+		Slots: slots, Framework: s.Framework,
 		Tasks: Slot{Heap: slot.Heap * n, OffHeap: slot.OffHeap * n, Managed: slot.Managed * n},
 	}
 	w.Tasks.Network = s.Network.within(aside(w.Flink(), s.Network.Fraction))

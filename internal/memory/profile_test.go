@@ -32,6 +32,9 @@ func TestASlotHasWhatItsGroupAskedFor(t *testing.T) {
 		if got.Heap < want.Heap || got.OffHeap != want.OffHeap || got.Managed != want.Managed || got.Network <= 0 || got.Limit() < leastSlot-1<<10 {
 			t.Errorf("a slot has %v, want %v", got, want)
 		}
+		if by := w.SizedBy(); by != "the resources of the slot sharing group" {
+			t.Errorf("%s decides the size of the container", by)
+		}
 		if w.Overhead < config.Bytes(1+w.Slots)*ProcessOverhead {
 			t.Errorf("%v of overhead for %d hosts", w.Overhead, w.Slots)
 		}

@@ -19,8 +19,17 @@ type Worker struct {
 	Framework config.Bytes
 	Tasks     Slot
 	Overhead  config.Bytes
-	// By names the option that decides the size of the container.
+	// By names the option that decides the size of the container; "": its slots have resources of their own.
 	By config.MemoryKey
+}
+
+// SizedBy names what decides the size of the container, for an error that asks for more or less memory:
+// By, or the resources of the slots.
+func (w Worker) SizedBy() string {
+	if w.By == "" {
+		return "the resources of the slot sharing group"
+	}
+	return w.By.Name()
 }
 
 // Flink is the memory without the overhead: Flink's total Flink memory.
@@ -79,7 +88,7 @@ func WorkerOf(c config.Config) (Worker, error) {
 	switch {
 	case err == nil:
 		one := config.WorkerTotals{Slots: w.Slots, Cores: float64(config.WorkerVCores(c)), Memory: w.Process}
-		return w, config.CheckWorkers(one, config.MinWorkers(c), config.MaxWorkers(c))
+		return w, config.CheckWorkers(one, w.SizedBy(), config.MinWorkers(c), config.MaxWorkers(c))
 	case !errors.Is(err, ErrTooSmall):
 		return w, err
 	}

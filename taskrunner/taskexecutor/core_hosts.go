@@ -235,7 +235,7 @@ func (c *core) hostOverMemory(e hostOverMemory) {
 	}
 	j.host.failure = msg.NewFailure(fmt.Sprintf(
 		"task host of job %s was ended because the container was about to exceed its memory: the host held %d MB, and its share is %d MB (%s); raise %s (the container has %d MB) or let the job hold less memory",
-		j.name(), e.Resident.Megabytes(), e.Share.Megabytes(), c.slots.memory(j.id), c.config.Memory.By, c.config.Memory.ContainerMB()), "")
+		j.name(), e.Resident.Megabytes(), e.Share.Megabytes(), c.slots.memory(j.id), c.config.Memory.SizedBy(), c.config.Memory.ContainerMB()), "")
 	c.emit(killHost{e.Host})
 }
 

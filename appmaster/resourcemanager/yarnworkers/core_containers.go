@@ -28,7 +28,8 @@ const (
 // released, and no start call is under way.
 type container struct {
 	records.Container
-	state containerState
+	sizedBy string // what decides its size: memory.Worker.SizedBy
+	state   containerState
 	// checkUntil is when checks end, and nextCheck is when the next check is due (zero: the answer
 	// to a check has not come yet).
 	checkUntil, nextCheck time.Time
@@ -53,7 +54,7 @@ func (c *core) take(k records.Container) {
 	}
 	c.taken(p)
 	p.starts++
-	c.containers[worker(k.ID)] = &container{Container: k, state: starting}
+	c.containers[worker(k.ID)] = &container{Container: k, sizedBy: p.spec.Memory.SizedBy(), state: starting}
 	c.occupy(k, true)
 	c.events = append(c.events, resourcemanager.WorkerStarting{Worker: worker(k.ID), Spec: p.spec, Host: k.Node.Host})
 	c.starts = append(c.starts, start{container: k, spec: p.spec})
@@ -129,7 +130,7 @@ func (c *core) completed(s records.ContainerStatus) {
 		return
 	}
 	if k.state != released {
-		c.events = append(c.events, resourcemanager.WorkerCompleted{Worker: worker(s.ID), Cause: completionCause(s)})
+		c.events = append(c.events, resourcemanager.WorkerCompleted{Worker: worker(s.ID), Cause: completionCause(s, k.sizedBy)})
 	}
 	if k.state == running {
 		c.forget(k)

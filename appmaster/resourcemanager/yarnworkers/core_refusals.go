@@ -185,13 +185,12 @@ func (c *core) remedy(p *profile, err error) string {
 
 // smaller says how a user makes the workers smaller.
 func (p *profile) smaller() string {
-	if !p.spec.Profile.IsDefault() {
-		return "lower the resources of the slot sharing group"
+	text := "lower " + p.spec.Memory.SizedBy()
+	if p.spec.Profile.IsDefault() {
+		text += ", yarn.containers.vcores or external-resource.*.amount"
 	}
-	return smallerWorkers
+	return text
 }
-
-const smallerWorkers = "lower taskmanager.memory.process.size, yarn.containers.vcores or external-resource.*.amount"
 
 // tooSmall tells whether YARN has given less memory than requested. It does this for requests with
 // constraints and for opportunistic containers, where it refuses other requests

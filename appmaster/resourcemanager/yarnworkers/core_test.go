@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -30,8 +31,8 @@ var (
 
 	testEpoch   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	testAttempt = records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
-	testSpec    = resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1}
-	largeSpec   = resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 4, Slots: 4}
+	testSpec    = resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1, Memory: memory.Worker{By: config.TaskManagerProcessSize}}
+	largeSpec   = resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 4, Slots: 4, Memory: memory.Worker{By: config.TaskManagerFlinkSize}}
 )
 
 // testNodes are two nodes with room for four workers each.

@@ -17,11 +17,11 @@ const (
 )
 
 // completionCause says why a container has ended, with the diagnostics of YARN if there
-// are any.
-func completionCause(s records.ContainerStatus) string {
+// are any. sizedBy decides the size of the container.
+func completionCause(s records.ContainerStatus, sizedBy string) string {
 	cause := fmt.Sprintf("container ended: %s (exit status %d)", s.ExitStatus.Reason(), int32(s.ExitStatus))
 	if s.ExitStatus == records.ExitExceededPhysicalMemory || s.ExitStatus == records.ExitExceededVirtualMemory {
-		cause += "; raise taskmanager.memory.process.size"
+		cause += "; raise " + sizedBy
 	}
 	// "N/A" is Hadoop's default for no diagnostics.
 	if d := strings.TrimSpace(s.Diagnostics); d != "" && d != "N/A" {
