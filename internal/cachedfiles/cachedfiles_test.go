@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -118,6 +120,33 @@ func TestACopyIsWhatWasFound(t *testing.T) {
 	}
 	refused(t, f, dir, localcopy.ErrGone)
 }
+
+// TestOnlyTheFileItselfFailsTheJob would catch a fault of one machine that fails the job, and a file that no
+// machine can copy, which sets one node after the other aside.
+func TestOnlyTheFileItselfFailsTheJob(t *testing.T) {
+	t.Parallel()
+	f, _ := written(t, "Rome")
+	for cause, final := range map[error]bool{
+		fs.ErrNotExist: true, fs.ErrPermission: true, filesystem.ErrEncryptionZone: true, io.ErrUnexpectedEOF: false,
+	} {
+		_, _, err := cachedfiles.Fetch(t.Context(), unopened{disk(t), cause}, f, t.TempDir())
+		if !errors.Is(err, cause) || localcopy.Final(err) != final {
+			t.Errorf("%v is final: %t, want %t", err, !final, final)
+		}
+	}
+	if _, _, err := cachedfiles.Fetch(t.Context(), disk(t), f, filepath.Join(t.TempDir(), "none")); err == nil || localcopy.Final(err) {
+		t.Errorf("a folder that is missing here: %v", err)
+	}
+}
+
+// unopened fails to open files.
+type unopened struct {
+	*dfs.FS
+
+	cause error
+}
+
+func (u unopened) Open(context.Context, string) (filesystem.File, error) { return nil, u.cause }
 
 // refused checks that a file is not copied, and that the user learns why.
 func refused(t *testing.T, f jobgraph.CachedFile, dir string, want error) {

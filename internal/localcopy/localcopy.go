@@ -22,7 +22,16 @@ var (
 	ErrChanged = errors.New("the file has changed")
 	// ErrGone says that there is no file any more.
 	ErrGone = errors.New("the file is gone")
+	// ErrUnreadable says that the file system forbids to read the file, or that it cannot be read in
+	// principle: see filesystem.Final.
+	ErrUnreadable = errors.New("the file cannot be read")
 )
+
+// Final tells whether an error of Make is a fact about the file: each process that wants the same
+// file fails with it, on each machine.
+func Final(err error) bool {
+	return errors.Is(err, ErrChanged) || errors.Is(err, ErrGone) || errors.Is(err, ErrUnreadable)
+}
 
 // writeBytes is the number of bytes of one write. They are held in memory until then.
 const writeBytes = 256 << 10
@@ -44,8 +53,8 @@ type Want struct {
 }
 
 // Make copies a file to path, and returns its size in bytes. The copy appears only when it is
-// complete and the expected one; otherwise the error is ErrChanged, ErrGone, or one of the file systems. After
-// an error nothing is left. The memory is bounded. The size in the file system bounds the written
+// complete and the expected one; otherwise the error is ErrChanged, ErrGone, ErrUnreadable, or one of the
+// file systems. After an error nothing is left. The memory is bounded. The size in the file system bounds the written
 // bytes. Only the caller may use path, and path with ".part". The end of ctx ends Make with ctx's
 // cause.
 func Make(ctx context.Context, files Files, want Want, path string) (size int64, err error) {
@@ -65,18 +74,15 @@ func Make(ctx context.Context, files Files, want Want, path string) (size int64,
 
 func fetch(ctx context.Context, files Files, want Want, path string) (int64, error) {
 	info, err := files.Stat(ctx, want.URI)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("%w: %w", ErrGone, err)
-	}
 	if err != nil {
-		return 0, err
+		return 0, ofSource(err)
 	}
 	if modified := info.ModTime.UnixMilli(); want.ModTime != 0 && (info.Size != want.Size || modified != want.ModTime) {
 		return 0, fmt.Errorf("%w: it had %d bytes of time %d, and has %d bytes of time %d", ErrChanged, want.Size, want.ModTime, info.Size, modified)
 	}
 	source, err := files.Open(ctx, want.URI)
 	if err != nil {
-		return 0, err
+		return 0, ofSource(err)
 	}
 	defer source.Close()
 	release := context.AfterFunc(ctx, func() { source.Close() }) // ends a waiting read
@@ -93,6 +99,18 @@ func fetch(ctx context.Context, files Files, want Want, path string) (int64, err
 		return 0, fmt.Errorf("%w: its SHA-256 is %s", ErrChanged, sum)
 	}
 	return size, nil
+}
+
+// ofSource names an error that is a fact about the file.
+func ofSource(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	case filesystem.Final(err):
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	default:
+		return err
+	}
 }
 
 // write writes a new file and returns the SHA-256 and the number of its bytes.

@@ -80,7 +80,7 @@ func (s *shell) hold(ctx context.Context, id copyID, fetch func(ctx context.Cont
 			s.logger.WithField("copy", id).WithError(err).Warn("copy cannot be removed")
 		}
 		if err != nil {
-			s.loop.Tell(held, fetchFailed{Copy: id, Cause: err.Error()})
+			s.loop.Tell(held, fetchFailed{Copy: id, Cause: err.Error(), Permanent: localcopy.Final(err)})
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -222,8 +223,8 @@ func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
 	})
 }
 
-// TestProgramThatCannotBeFetchedIsTold would catch a job that waits for ever for its program, that
-// fails because of one node, or fails without the reason, and a worker that remembers the failure.
+// TestProgramThatCannotBeFetchedIsTold would catch a job that waits for ever for its program, that tries one node
+// after the other though the file is another one, or fails without the reason, and a worker that remembers the failure.
 func TestProgramThatCannotBeFetchedIsTold(t *testing.T) {
 	content := []byte("program")
 	wordcount := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
@@ -240,7 +241,7 @@ func TestProgramThatCannotBeFetchedIsTold(t *testing.T) {
 		rm := c.admit()
 		jm := c.grant(rm, 0, "j1", wordcount)
 		lost := next[msg.HostLost](t, c.jm.in)
-		if lost.Reason != msg.HostUnavailable || lost.Failure.Permanent {
+		if lost.Reason == msg.HostUnavailable || !lost.Failure.Permanent {
 			t.Errorf("the JobMaster is told %+v", lost)
 		}
 		for _, part := range []string{wordcount.Name, wordcount.SHA256, wordcount.URI, program.ErrChanged.Error()} {
@@ -344,23 +345,39 @@ func TestCachedFilesAreThereForTheirJobs(t *testing.T) {
 	})
 }
 
-// TestAFileThatCannotBeFetchedIsTold would catch a job that waits for ever for its file, and a host of that job
-// that stays.
+// TestAFileThatCannotBeFetchedIsTold would catch a job that waits for ever for its file, a host of that job that
+// stays, and a file that is gone taken for a fault of the node: the job would try one node after the other.
 func TestAFileThatCannotBeFetchedIsTold(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		c, _ := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: func() (Files, error) { return dfs.New(dfs.Options{}), nil }})
-		gone := jobgraph.CachedFile{Name: "cities", URI: "file://" + dir + "/gone"}
-		jm := c.grant(c.admit(), 0, "j1", msg.Program{SHA256: "5a"}, gone)
-		lost := next[msg.HostLost](t, c.jm.in)
-		if lost.Reason != msg.HostUnavailable || !strings.Contains(lost.Failure.Message, "fetch cached file "+gone.URI+": the file is gone") {
-			t.Errorf("the JobMaster is told %+v", lost)
-		}
-		leave(t, c, jm, "a1")
-		if left := folders(t, dir); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-		c.stop(nil)
-		c.finish(context.Canceled)
-	})
+	for name, test := range map[string]struct {
+		text      string
+		open      func() (Files, error)
+		reason    msg.HostLostReason
+		permanent bool
+	}{
+		"it is gone": {
+			"the file is gone", func() (Files, error) { return dfs.New(dfs.Options{}), nil }, msg.HostFailed, true,
+		},
+		"there is no way to its file system": {
+			"network is unreachable", func() (Files, error) { return nil, syscall.ENETUNREACH }, msg.HostUnavailable, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				c, _ := fetching(t, DiskArtifacts{Dirs: []string{dir}, Open: test.open})
+				f := jobgraph.CachedFile{Name: "cities", URI: "file://" + dir + "/gone"}
+				jm := c.grant(c.admit(), 0, "j1", msg.Program{SHA256: "5a"}, f)
+				lost := next[msg.HostLost](t, c.jm.in)
+				if lost.Reason != test.reason || lost.Failure.Permanent != test.permanent || !strings.Contains(lost.Failure.Message, "fetch cached file "+f.URI+": "+test.text) {
+					t.Errorf("the JobMaster is told %+v", lost)
+				}
+				leave(t, c, jm, "a1")
+				if left := folders(t, dir); len(left) > 0 {
+					t.Errorf("left behind: %v", left)
+				}
+				c.stop(nil)
+				c.finish(context.Canceled)
+			})
+		})
+	}
 }

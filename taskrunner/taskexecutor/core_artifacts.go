@@ -137,8 +137,8 @@ func (c *core) dropFetches() {
 }
 
 // fetchFailed tries again once, because newer tokens, another DataNode or another disk may help.
-// After that this worker cannot run hosts of the waiting jobs. The next job that needs the artifact
-// starts a new fetch.
+// After that this worker cannot run hosts of the waiting jobs. If no worker can fetch the artifact,
+// there is no second try, and the jobs fail. The next job that needs the artifact starts a new fetch.
 func (c *core) fetchFailed(e fetchFailed) {
 	a := c.fetching[e.Copy]
 	if a == nil {
@@ -146,7 +146,7 @@ func (c *core) fetchFailed(e fetchFailed) {
 	}
 	delete(c.fetching, e.Copy)
 	a.failures++
-	if a.failures < maxFetches {
+	if a.failures < maxFetches && !e.Permanent {
 		c.fetch(a)
 		return
 	}
@@ -157,6 +157,9 @@ func (c *core) fetchFailed(e fetchFailed) {
 		}
 		text := fmt.Sprintf("task host of job %s cannot be started: %s", j.name(), e.Cause)
 		lost := msg.HostLost{Failure: *msg.NewFailure(text, ""), Reason: msg.HostUnavailable}
+		if e.Permanent { // the node is not at fault
+			lost.Failure.Permanent, lost.Reason = true, msg.HostFailed
+		}
 		j.unavailable = &lost
 		c.sendJobMaster(j, lost)
 		c.stopHost(j, text) // a host may wait for a file

@@ -230,7 +230,7 @@ func (w *world) happens(event event) {
 			p.file, p.size = e.File, e.Size
 		}
 	case fetchFailed:
-		w.fetchFails(e.Copy)
+		w.fetchFails(e.Copy, e.Permanent)
 	case woken: // timerFires handles the timers
 	}
 }
@@ -585,21 +585,24 @@ func (w *world) needFiles(job ids.JobID, j *modelJob) {
 // uses tells whether a job needs a program or a file.
 func (j *modelJob) uses(p *modelProgram) bool { return j.program == p || slices.Contains(j.files, p) }
 
-// fetchFails handles a failed fetch. It is tried a second time; then its jobs cannot run here.
-func (w *world) fetchFails(id copyID) {
+// fetchFails handles a failed fetch. It is tried a second time; then its jobs cannot run here. They fail
+// if no worker can fetch it.
+func (w *world) fetchFails(id copyID, permanent bool) {
 	p := w.copies[id]
 	if p == nil || p.file != "" {
 		return
 	}
 	delete(w.copies, id)
-	if p.failures++; p.failures < 2 {
+	if p.failures++; p.failures < 2 && !permanent {
 		w.must("fetch %s", p.sha256)
 		return
 	}
 	delete(w.programs, p.sha256)
 	for _, j := range w.jobs {
 		if j.uses(p) && j.unavailable == "" {
-			j.unavailable = "no other than " + shortHost("")
+			if j.unavailable = "no other than " + shortHost(""); permanent {
+				j.unavailable = "lost for good"
+			}
 			w.tell(j, "%s", j.unavailable)
 			if j.host != nil { // it waits for its job
 				w.stop(j.host)

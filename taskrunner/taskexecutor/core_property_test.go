@@ -606,7 +606,7 @@ func (w *world) fetched() event {
 		return w.due() // it was fetched before
 	}
 	if w.oneOf(4, "fetch fails") == 0 {
-		return fetchFailed{Copy: id, Cause: "no such file"}
+		return fetchFailed{Copy: id, Cause: "no such file", Permanent: w.oneOf(3, "permanent") == 0}
 	}
 	size := []int{13, 13, 13, 60, 250, 300}[w.oneOf(6, "size")]
 	return fetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}

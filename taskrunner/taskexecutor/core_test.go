@@ -66,7 +66,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	over HOST                             it exceeds its share of memory
 //	signal CAUSE                          the process must end
 //	fetched COPY MB
-//	unfetched COPY CAUSE
+//	unfetched COPY [permanent] CAUSE
 //	heartbeat LINK
 //	alive HOST                            it answers a heartbeat
 //	late DURATION                         time passes; the next event comes before the alarm
@@ -225,7 +225,8 @@ func (s *script) event(words []string) event {
 		id := copyID(s.number(args[1]))
 		return fetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(s.number(args[2])) * config.Mebibyte}
 	case "unfetched":
-		return fetchFailed{Copy: copyID(s.number(args[1])), Cause: rest(2)}
+		cause, permanent := strings.CutPrefix(rest(2), "permanent ")
+		return fetchFailed{Copy: copyID(s.number(args[1])), Cause: cause, Permanent: permanent}
 	case "over":
 		return hostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 137 * config.Mebibyte}
 	}

@@ -65,8 +65,9 @@ type (
 	}
 	// fetchFailed answers fetchProgram and fetchFile: the fetch failed and left no files.
 	fetchFailed struct {
-		Copy  copyID
-		Cause string // with the URI
+		Copy      copyID
+		Cause     string // with the URI
+		Permanent bool   // each worker would fail with it: see localcopy.Final
 	}
 	// woken says that the time of the core's alarm has come.
 	woken struct{}
