@@ -65,6 +65,7 @@ func (p plan) run(ctx context.Context) (all []Measured, err error) {
 type connection struct {
 	command *exec.Cmd
 	in      io.WriteCloser
+	pipe    io.Reader
 	out     *json.Decoder
 	workers sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // of the workers, which live as long as the connection
@@ -85,11 +86,10 @@ func (p plan) start(ctx context.Context) (*connection, error) {
 	if c.in, err = c.command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	out, err := c.command.StdoutPipe()
-	if err != nil {
+	if c.pipe, err = c.command.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	c.out = json.NewDecoder(out)
+	c.out = json.NewDecoder(c.pipe)
 	if err := c.command.Start(); err != nil {
 		return nil, err
 	}
@@ -142,9 +142,13 @@ func (c *connection) startWorker(s started) error {
 	return nil
 }
 
-// stop ends the workers and the child.
+// stop ends the child, and then the workers. If they ended first, the child would order others of a parent that reads no
+// more.
 func (c *connection) stop(cancel context.CancelFunc) error {
+	err := c.in.Close()
+	_, read := io.Copy(io.Discard, c.pipe)
+	err = errors.Join(err, read, c.command.Wait())
 	cancel()
 	c.workers.Wait()
-	return errors.Join(c.in.Close(), c.command.Wait())
+	return err
 }
