@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -70,6 +71,7 @@ func newConn(address string, config Config, dial func(context.Context) (net.Conn
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.MaxCallRecvMsgSize(maxFrame), grpc.MaxCallSendMsgSize(maxFrame)),
 		grpc.WithReadBufferSize(noBuffer), grpc.WithWriteBufferSize(writeBuffer),
+		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: reconnectFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
 			MinConnectTimeout: connectTimeout,
@@ -184,3 +186,27 @@ func (w *clientWire) Receive(kinds msg.Kinds) (Frame, error) {
 }
 
 func (w *clientWire) Shut() { w.cancel() }
+
+// receiveFrame receives a frame of either end.
+func receiveFrame(receive func(any) error, kinds msg.Kinds) (Frame, error) {
+	var data []byte
+	switch err := receive(&data); {
+	case errors.Is(err, io.EOF):
+		return Frame{}, ErrPeerGone
+	case err != nil:
+		return Frame{}, fmt.Errorf("%w: %w", ErrPeerGone, err)
+	}
+	return decodeApart(data, kinds)
+}
+
+// decodeApart is DecodeFrame in a goroutine of its own. Decoding needs three times the stack of a wait for the next
+// frame. The stack of the waiting goroutine would grow to 16 KiB for the first message, and would stay so.
+func decodeApart(data []byte, kinds msg.Kinds) (f Frame, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f, err = DecodeFrame(data, kinds)
+	}()
+	<-done
+	return f, err
+}

@@ -15,7 +15,8 @@
 // answers. This package never ends its streams: the roles notice the missing
 // heartbeats.
 //
-// Each stream has a goroutine that reads, and another one only while messages wait
-// to be sent. Close of its Server, Conn or Local waits for them. The package knows no role: of this module it imports only ids, msg,
-// codec, actor, doorstep, liveness and pki.
+// Each stream has a goroutine that reads. A message is sent and decoded by other goroutines, which end with it: most
+// streams are silent most of the time, and a goroutine that only waits has a small stack. Close of its Server, Conn or
+// Local waits for them. The package knows no role: of this module it imports only ids, msg, codec, actor, doorstep,
+// liveness and pki.
 package rolerpc

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,11 +47,53 @@ func TestAStoppedProcessIsForTheRolesToJudge(t *testing.T) {
 	})
 }
 
+// TestAPeerThatIsNotReadFillsLittle would catch a fast worker whose messages fill the memory of an ApplicationMaster
+// that has no time to read them. gRPC's own choice would be to buffer more for it, the faster it sends.
+func TestAPeerThatIsNotReadFillsLittle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCable()
+		c.read = new(atomic.Int64)
+		role, worker := newAccepting(""), newRecorder()
+		near := c.open(t, role, worker)
+		send := func(n int) {
+			for range n {
+				near.Send(msg.CollectBatch{Records: make([]byte, 16<<10)})
+			}
+			synctest.Wait()
+		}
+		for range 16 { // as fast as the role reads
+			send(32)
+		}
+		role.block = make(chan struct{})
+		send(1)
+		before := c.read.Load()
+		send(128)
+		if got := c.read.Load() - before; got < window/2 || got > 2*window {
+			t.Errorf("%d bytes were read of a stream whose role reads none, want about %d", got, window)
+		}
+		close(role.block)
+	})
+}
+
+// counting is a connection that counts what is read from it.
+type counting struct {
+	net.Conn
+	read *atomic.Int64
+}
+
+func (c counting) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
 // cable is a connection without sockets between a server and a client in a bubble. While it is
 // stopped, it accepts data, as kernels do, and delivers nothing.
 type cable struct {
 	connections chan net.Conn
 	closed      chan struct{}
+	read        *atomic.Int64 // counts the bytes that servers read, unless nil
 
 	mu      sync.Mutex // guards stopped
 	stopped chan struct{}
@@ -120,6 +163,9 @@ func (c *cable) connect(t *testing.T, role *accepting) *Conn {
 	})
 	conn, err := newConn("am:1", certificates.client(t), func(context.Context) (net.Conn, error) {
 		near, far := c.pair()
+		if c.read != nil {
+			far = counting{far, c.read}
+		}
 		c.connections <- far
 		return near, nil
 	})

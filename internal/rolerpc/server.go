@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"time"
@@ -39,6 +38,10 @@ const (
 const (
 	noBuffer    = 0
 	writeBuffer = 8 << 10
+	// window is the number of bytes that a peer may send on a stream before this end reads them. A longer message gets
+	// the rest of its room when the stream begins to read it. If gRPC chose the window, it would send a ping after each
+	// message to measure the connection, and buffer up to 16 MiB of a fast peer.
+	window = 64 << 10
 )
 
 const (
@@ -82,6 +85,7 @@ func NewServer(config Config, mux *Mux) *Server {
 		grpc.ForceServerCodecV2(rawCodec{}),
 		grpc.MaxRecvMsgSize(maxWorkerFrame), grpc.MaxSendMsgSize(maxFrame),
 		grpc.ReadBufferSize(noBuffer), grpc.WriteBufferSize(writeBuffer),
+		grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window),
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.WaitForHandlers(true),
@@ -221,14 +225,3 @@ func (w *serverWire) Receive(kinds msg.Kinds) (Frame, error) {
 }
 
 func (w *serverWire) Shut() { w.end() }
-
-func receiveFrame(receive func(any) error, kinds msg.Kinds) (Frame, error) {
-	var data []byte
-	switch err := receive(&data); {
-	case errors.Is(err, io.EOF):
-		return Frame{}, ErrPeerGone
-	case err != nil:
-		return Frame{}, fmt.Errorf("%w: %w", ErrPeerGone, err)
-	}
-	return DecodeFrame(data, kinds)
-}

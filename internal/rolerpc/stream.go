@@ -77,8 +77,7 @@ type Stream struct {
 func NewStream(ctx context.Context, peer Peer, target string, w Wire, logger logrus.FieldLogger) *Stream {
 	s := &Stream{
 		peer: peer, target: target, wire: w, ctx: context.WithoutCancel(ctx),
-		logger: logger.WithFields(logrus.Fields{"peer": peer.Identity.String(), "target": target}),
-		ended:  make(chan struct{}),
+		logger: logger, ended: make(chan struct{}),
 	}
 	s.outbox = actor.NewOutbox[Frame](leastRoom, func() { s.end(errOutboxFull) })
 	s.outbox.Join(func(older, newer Frame) Frame {
@@ -177,20 +176,25 @@ func (s *Stream) Run(h Handler) {
 	h.Closed(s.ctx, cause)
 }
 
+// log returns the logger of the stream, which seldom says anything.
+func (s *Stream) log() *logrus.Entry {
+	return s.logger.WithFields(logrus.Fields{"peer": s.peer.Identity.String(), "target": s.target})
+}
+
 func (s *Stream) read(h Handler) {
 	hears := h.Hears()
 	for {
 		f, err := s.wire.Receive(hears)
 		if err != nil {
 			if !errors.Is(err, ErrPeerGone) {
-				s.logger.WithError(err).Error("peer breaks the protocol, and its stream is ended")
+				s.log().WithError(err).Error("peer breaks the protocol, and its stream is ended")
 			}
 			s.end(err)
 			return
 		}
 		if !s.fence.Admits(f.Token, f.Message) {
 			s.dropped.Add(1)
-			s.logger.WithField("message", msg.Kind(f.Message)).Debug("message with another fencing token dropped")
+			s.log().WithField("message", msg.Kind(f.Message)).Debug("message with another fencing token dropped")
 			continue
 		}
 		h.Receive(s.ctx, f.Message)
