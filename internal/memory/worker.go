@@ -81,8 +81,9 @@ var (
 //  2. taskmanager.memory.flink.size
 //  3. taskmanager.memory.process.size, or its default
 //
-// If further ones are set, they must agree, and the container must fit under slotmanager.*. An error is a *config.Fault about options that contradict
-// each other, or wraps ErrTooSmall and names a sufficient size.
+// If further ones are set, they must agree, and the container must fit under slotmanager.*. An error is a
+// *config.Fault about options that contradict each other, or wraps ErrTooSmall. The latter names a sufficient
+// size, or wraps the *config.Fault that this size would cause.
 func WorkerOf(c config.Config) (Worker, error) {
 	w, err := divideWorker(options{c})
 	switch {
@@ -92,8 +93,12 @@ func WorkerOf(c config.Config) (Worker, error) {
 	case !errors.Is(err, ErrTooSmall):
 		return w, err
 	}
-	return w, fmt.Errorf("%s for %d slots, want %s of %dm or more: %w",
-		tooSmall(c, w), w.Slots, w.By, enough(c, w), ErrTooSmall)
+	asked := fmt.Sprintf("%s for %d slots", tooSmall(c, w), w.Slots)
+	mb, err := enough(c, w)
+	if err != nil {
+		return w, fmt.Errorf("%s: %w: %w", asked, ErrTooSmall, err)
+	}
+	return w, fmt.Errorf("%s, want %s of %dm or more: %w", asked, w.By, mb, ErrTooSmall)
 }
 
 // tooSmall tells the size that is too small.
@@ -102,28 +107,32 @@ func tooSmall(c config.Config, w Worker) string {
 }
 
 // enough returns the least value of the option that decides the size, in MB, with which the slots
-// have enough memory.
-func enough(c config.Config, w Worker) int {
-	fits := func(mb int) bool {
-		larger, err := c.With(config.Layer{Values: map[string]string{w.By.Name(): fmt.Sprintf("%dm", mb)}})
+// have enough memory. Further options may contradict this value. The error, a *config.Fault, then names
+// them.
+func enough(c config.Config, w Worker) (mb int, err error) {
+	try := func(mb int) error {
+		larger, err := c.With(config.Layer{
+			Source: "the least that the slots need", Values: map[string]string{w.By.Name(): fmt.Sprintf("%dm", mb)},
+		})
 		if err != nil {
-			return false
+			return err
 		}
 		_, err = divideWorker(options{larger})
-		return err == nil
+		return err
 	}
+	tooSmall := func(mb int) bool { return errors.Is(try(mb), ErrTooSmall) }
 	low, high := c.Memory(w.By).Megabytes(), 64*w.Slots+c.Memory(w.By).Megabytes()
-	for ; !fits(high) && high < 1<<40; high *= 2 {
+	for ; tooSmall(high); high *= 2 { // ends at the latest with a size that no machine has
 		low = high
 	}
 	for low+1 < high {
-		if middle := low + (high-low)/2; fits(middle) {
-			high = middle
-		} else {
+		if middle := low + (high-low)/2; tooSmall(middle) {
 			low = middle
+		} else {
+			high = middle
 		}
 	}
-	return high
+	return high, try(high)
 }
 
 // divideWorker is WorkerOf without the text of ErrTooSmall.
@@ -204,7 +213,7 @@ func (w *Worker) total(o options) config.MemoryKey {
 // exceeds says that the parts need more than flink. If no option gives a part, the total is too small.
 func (w *Worker) exceeds(o options, flink config.Bytes) error {
 	t := w.Tasks
-	t.Heap = max(t.Heap, 0)
+	t.Heap, t.Managed = max(t.Heap, 0), max(t.Managed, 0) // less than nothing if the overhead exceeds the container
 	var given []string
 	var first config.Key
 	for _, key := range []config.Key{

@@ -175,6 +175,10 @@ func TestContradictionsNameBothOptions(t *testing.T) {
 		{"parts larger than the container", []string{"task.heap.size=600m", "managed.size=600m", "process.size=1g"}, []string{"task.heap.size: 600m", "process.size: 1g"}},
 		{"two totals, and an overhead above its bound", []string{"flink.size=1g", "process.size=3g", "jvm-overhead.max=1g"}, []string{"flink.size: 1g", "process.size: 3g", "they leave 2048 MB for the overhead, more than", "jvm-overhead.max: 1g"}},
 		{"two totals, and an overhead below its bound", []string{"flink.size=1g", "process.size=1200m", "jvm-overhead.min=192m"}, []string{"they leave 176 MB for the overhead, less than", "jvm-overhead.min: 192m"}},
+		{"an overhead of more than the container", []string{"process.size=100m", "jvm-overhead.fraction=0.9"}, []string{"jvm-overhead.fraction: 0.9", "managed 0b", "leaves 0b for them"}},
+		{"a total that is too small, inside of a container", []string{"flink.size=100m", "process.size=200m", "slots=4"}, []string{
+			"100 MB for 4 slots: container is too small", "flink.size: 160m (the least that the slots need)", "process.size: 200m (-D)", "raise or remove taskmanager.memory.process.size",
+		}},
 		{"too little network memory", []string{"task.heap.size=510m"}, []string{"task.heap.size: 510m", "process.size: 1g", "they leave 3 MB for buffers", "network.min: 8m (default)"}},
 		{"too much network memory", []string{"task.heap.size=100m", "network.max=64m"}, []string{"task.heap.size: 100m", "more than", "network.max: 64m"}},
 		{"overhead smaller than its processes", []string{"jvm-overhead.max=64m", "slots=2"}, []string{"jvm-overhead.max: 64m", "numberOfTaskSlots: 2", "96 MB"}},
@@ -240,6 +244,7 @@ func TestThePartsOfAWorkerMakeUpTheWhole(t *testing.T) {
 		}
 		w, err := memory.WorkerOf(options(t, "taskmanager.memory.", pairs...))
 		if errors.Is(err, memory.ErrTooSmall) || errors.Is(err, config.ErrInvalid) {
+			checkRemedy(t, err, pairs)
 			return
 		} else if err != nil {
 			t.Fatal(err)
@@ -263,5 +268,22 @@ func TestThePartsOfAWorkerMakeUpTheWhole(t *testing.T) {
 	})
 	if divided == 0 {
 		t.Error("no options were divided")
+	}
+}
+
+// checkRemedy fails if the size that an error asks for does not help, or if it tells of a size of less than nothing.
+func checkRemedy(t *rapid.T, err error, pairs []string) {
+	t.Helper()
+	if strings.Contains(err.Error(), " -") {
+		t.Errorf("%v: %v", pairs, err)
+	}
+	_, remedy, names := strings.Cut(err.Error(), ", want taskmanager.memory.")
+	if !names || errors.Is(err, config.ErrInvalid) {
+		return
+	}
+	option, size, _ := strings.Cut(remedy, " of ")
+	size, _, _ = strings.Cut(size, " or more")
+	if _, err := memory.WorkerOf(options(t, "taskmanager.memory.", append(pairs, option+"="+size)...)); err != nil {
+		t.Errorf("%v: with the %s of %s that was asked for: %v", pairs, option, size, err)
 	}
 }
