@@ -76,7 +76,8 @@ const readCounter = "read"
 
 // args are the arguments of the plan function.
 type args struct {
-	Outputs        []string // one for each part
+	Job            ids.JobID // by which a task host finds its job
+	Outputs        []string  // one for each part
 	Sources, Sinks int
 	Groups         bool // sources and sinks are in slot sharing groups of their own
 }
@@ -122,7 +123,7 @@ func onHDFS(paths []string) []string {
 
 // plan plans the job, as its driver does.
 func (j *job) plan() error {
-	encoded, err := json.Marshal(args{Outputs: onHDFS(j.outputs()), Sources: j.sources, Sinks: j.sinks, Groups: j.groups})
+	encoded, err := json.Marshal(args{Job: j.id, Outputs: onHDFS(j.outputs()), Sources: j.sources, Sinks: j.sinks, Groups: j.groups})
 	if err != nil {
 		return fmt.Errorf("encode arguments of %s: %w", j.id, err)
 	}

@@ -36,7 +36,7 @@ func mastersRemoveNothing(w *watch) {
 // replaces access.json, and a session takes programs and gives them up. A name with a dot in front is that of an
 // upload that has failed.
 func changesOften(at string) bool {
-	return path.Base(at) == launch.AccessFile || strings.Contains(at, "/refs.d/") || strings.Contains(at, "/cache/") || strings.HasPrefix(path.Base(at), ".")
+	return path.Base(at) == launch.AccessFile || strings.Contains(at, "/refs.d/") || strings.Contains(at, "/refs.files/") || strings.Contains(at, "/cache/") || strings.HasPrefix(path.Base(at), ".")
 }
 
 // mastersStay asks YARN at each end of a master whether it counts on this attempt. A master may end because
