@@ -13,8 +13,8 @@ import (
 type demand struct {
 	resourcemanager.WorkerProvider
 	totals map[resourcemanager.WorkerResourceSpec]int // of workers to start in all
-	starts int                                        // so far
-	living map[ids.ResourceID]bool                    // workers that have started, and that the ResourceManager may count
+	starts map[resourcemanager.WorkerResourceSpec]int // so far
+	living map[ids.ResourceID]int                     // slots of the workers that have started, and that the ResourceManager may count
 	runs   bool                                       // the provider: it waits for the first tokens
 	ends   bool                                       // the application
 	look   func(resourcemanager.Orders)               // after they have been counted
@@ -23,7 +23,8 @@ type demand struct {
 func newDemand(p resourcemanager.WorkerProvider, look func(resourcemanager.Orders)) *demand {
 	return &demand{
 		WorkerProvider: p, look: look,
-		totals: make(map[resourcemanager.WorkerResourceSpec]int), living: make(map[ids.ResourceID]bool),
+		totals: make(map[resourcemanager.WorkerResourceSpec]int), starts: make(map[resourcemanager.WorkerResourceSpec]int),
+		living: make(map[ids.ResourceID]int),
 	}
 }
 
@@ -52,8 +53,8 @@ func (d *demand) Run(ctx context.Context, report resourcemanager.Report) error {
 		for _, e := range events {
 			switch e := e.(type) {
 			case resourcemanager.WorkerStarting:
-				d.starts++
-				d.living[e.Worker] = true
+				d.starts[e.Spec]++
+				d.living[e.Worker] = e.Spec.Slots
 			case resourcemanager.WorkerFailed:
 				delete(d.living, e.Worker)
 			case resourcemanager.WorkerCompleted:
@@ -69,10 +70,20 @@ func (d *demand) Run(ctx context.Context, report resourcemanager.Report) error {
 func (d *demand) workers() int { return len(d.living) + d.missing() }
 
 // missing is the number of workers that must still start.
-func (d *demand) missing() int {
-	sum := -d.starts
-	for _, total := range d.totals {
-		sum += total
+func (d *demand) missing() (sum int) {
+	for spec, total := range d.totals {
+		sum += max(total-d.starts[spec], 0)
 	}
-	return max(sum, 0)
+	return sum
+}
+
+// slots is the number of slots of all workers that live or must still start.
+func (d *demand) slots() (sum int) {
+	for _, slots := range d.living {
+		sum += slots
+	}
+	for spec, total := range d.totals {
+		sum += spec.Slots * max(total-d.starts[spec], 0)
+	}
+	return sum
 }

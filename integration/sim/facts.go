@@ -19,6 +19,8 @@ const (
 	NoFiles    Fact = "no files"    // cached files that could not be copied
 	Programs   Fact = "programs"    // of applications, that were started
 	Streams    Fact = "streams"     // that workers have opened to roles
+	HeldBack   Fact = "held back"   // registrations that have arrived late
+	Stuck      Fact = "stuck"       // task hosts that have ended because a cancelled task did not
 	Outdated   Fact = "outdated"    // messages that a fault has sent again, under an earlier grant
 	Reruns     Fact = "reruns"      // runs of tasks after the first one of each in its job
 	Waited     Fact = "waited"      // seconds in which a master has waited for containers

@@ -55,6 +55,12 @@ func inSession(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// stubborn is a schedule whose sources ignore that they are cancelled.
+func stubborn(s sim.Schedule) sim.Schedule {
+	s.Stubborn = true
+	return s
+}
+
 // uber is a schedule with a worker in the container of the master.
 func uber(s sim.Schedule) sim.Schedule {
 	s.Uber = true
@@ -124,6 +130,9 @@ var named = map[string]struct {
 	"task host killed, and all tasks restart":   {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2, Failover: "full", Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}}, sim.Facts{sim.Hosts: 2, sim.Reruns: 2}, 0},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{"unanswered rename2": 1}, 0},
 	"job of a session fails":                    {free(inSession(sim.Schedule{Seed: long, Jobs: 2, Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}})), sim.Facts{sim.FailedJobs: 1}, 0},
+	"cancelled task does not end":               {stubborn(inSession(one(halfway, "", sim.CancelJob, 0, 0))), sim.Facts{sim.Canceled: 1, sim.Stuck: 1}, 0},
+	"registration arrives late":                 {free(one(0, "startContainers", sim.HoldRegistration, 0, minute)), sim.Facts{sim.HeldBack: 1, sim.Streams: 5}, 2},
+	"registration at a job arrives late":        {free(one(0, "startContainers", sim.HoldRegistration, 1, minute)), sim.Facts{sim.HeldBack: 1, sim.Streams: 5}, 2},
 	"job of a session cancelled":                {inSession(one(halfway, "", sim.CancelJob, 0, 0)), sim.Facts{sim.Canceled: 1}, 0},
 	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{sim.Failed: 1}, 0},
 	"program starts again":                      {program(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Programs: 2}, 0},

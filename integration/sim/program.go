@@ -37,6 +37,7 @@ type job struct {
 	canceled               bool              // by its user
 	failed                 bool              // because it may not restart
 	cached                 bool              // it has the cached file
+	stubborn               bool              // its sources ignore that they are cancelled while they read
 }
 
 // drawJobs draws the jobs of a schedule, in the order of their submission.
@@ -47,7 +48,7 @@ func drawJobs(w *World) []*job {
 	var at time.Duration
 	for i := range jobs {
 		jobs[i] = &job{
-			id: ids.JobID(fmt.Sprint("job", i+1)), at: at, groups: s.Groups,
+			id: ids.JobID(fmt.Sprint("job", i+1)), at: at, groups: s.Groups, stubborn: s.Stubborn,
 			parts: 1, sources: 1 + shape.IntN(mostTasks), sinks: 1 + shape.IntN(3), splits: shape.IntN(12), most: 3 * time.Second,
 		}
 		switch parts.IntN(8) {
@@ -193,6 +194,8 @@ func (s shown) Run(ctx context.Context, t operator.Subtask) error {
 		s.host.w.facts[Reruns]++
 	}
 	s.host.w.watch.begin(s.host, ids.JobID(t.Job()), e)
+	s.host.tasks[e] = ctx.Err
+	defer delete(s.host.tasks, e)
 	if s.job.cached {
 		if err := s.host.checkFile(t); err != nil {
 			return err
@@ -217,6 +220,9 @@ func (s source) Run(ctx context.Context, t operator.Subtask) error {
 			return err
 		}
 		if err := sched.Sleep(ctx, between(s.pace, time.Millisecond, s.most)); err != nil {
+			if s.stubborn {
+				sched.First(context.WithoutCancel(ctx))
+			}
 			return err
 		}
 		if _, err := t.FileSystem().Stat(ctx, root); err != nil { // the real source opens the file of the split

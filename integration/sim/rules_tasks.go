@@ -2,8 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -91,6 +94,29 @@ func fullRestartsAll(w *watch) {
 			}
 			if err := check(c.jobs[0]); err != nil {
 				return err
+			}
+		}
+		return nil
+	})
+}
+
+func byText(a, b ids.ExecutionAttemptID) int { return strings.Compare(a.String(), b.String()) }
+
+// cancelledTasksEnd looks at the tasks that still run though they were cancelled. Their hosts end after
+// task.cancellation.timeout.
+func cancelledTasksEnd(w *watch) {
+	type run struct {
+		host      *host
+		execution ids.ExecutionAttemptID
+	}
+	stuck := make(lasting[run])
+	w.turns = append(w.turns, func() error {
+		for _, h := range w.w.runningHosts() {
+			for _, e := range slices.SortedFunc(maps.Keys(h.tasks), byText) {
+				counts := h.tasks[e]() != nil && !h.process.Frozen()
+				if lasts := stuck.note(run{h, e}, counts, w.w.since()); lasts > w.w.config.Duration(config.TaskCancellationTimeout)+lookEvery {
+					return fmt.Errorf("task %s still runs in host %s, %v after it was cancelled", e, h.id, lasts)
+				}
 			}
 		}
 		return nil

@@ -11,23 +11,23 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// ceilingHolds compares the workers of each master, those that it has ordered included, with
-// slotmanager.number-of-slots.max.
+// ceilingHolds compares the slots of each master's workers, those that it has ordered included, with the most that the
+// options allow.
 func ceilingHolds(w *watch) {
-	most := w.w.ceiling()
+	most := w.w.schedule.mostSlots()
 	if w.w.schedule.Uber {
-		most++ // the worker beside a master is told to end only after the orders that replace it
+		most += slotsPerWorker // the worker beside a master is told to end only after the orders that replace it
 	}
 	w.orders = append(w.orders, func(m *master, _ resourcemanager.Orders) error {
-		if n := m.demand.workers(); n > most {
-			return fmt.Errorf("%s has and orders %d workers, where %d are allowed", m.address(), n, most)
+		if n := m.demand.slots(); n > most {
+			return fmt.Errorf("%s has and orders workers with %d slots, where %d are allowed", m.address(), n, most)
 		}
 		return nil
 	})
 }
 
-// floorHolds compares the workers of each master with slotmanager.number-of-slots.min, from its start until it
-// ends its application.
+// floorHolds compares the workers of each master with the least that the options allow, from its start until it ends its
+// application.
 func floorHolds(w *watch) {
 	least := w.w.floor()
 	below := make(lasting[*master])
@@ -137,11 +137,11 @@ func (w *World) orderly(m *master) bool {
 }
 
 // unclear reports whether free slots may be no spares, because jobs may have set nodes aside, or jobs may need
-// none, because they end and wait for a process that hangs.
+// none, because they end and wait for a process that hangs or a task that ignores its cancellation.
 func (w *World) unclear(m *master) bool {
 	return slices.ContainsFunc(w.yarn.nodes, func(n *node) bool { return !n.broken.IsZero() }) ||
 		slices.ContainsFunc(w.runningWorkers(), func(k *worker) bool { return k.master == m && k.process.Frozen() }) ||
-		slices.ContainsFunc(w.runningHosts(), func(h *host) bool { return h.worker.master == m && h.process.Frozen() })
+		slices.ContainsFunc(w.runningHosts(), func(h *host) bool { return h.worker.master == m && (h.process.Frozen() || h.stuck()) })
 }
 
 // fleets are the registered workers of each master, and the slots that it has granted.
@@ -183,7 +183,7 @@ func (f *fleets) known(m *master) (n int) {
 
 func (f *fleets) each(m *master, do func(k *worker)) {
 	for _, k := range f.w.w.containers {
-		if k.master == m && f.here[k] && m.demand.living[k.id] {
+		if k.master == m && f.here[k] && m.demand.living[k.id] > 0 {
 			do(k)
 		}
 	}

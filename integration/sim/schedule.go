@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,14 +51,19 @@ type Schedule struct {
 	SlotTimeout time.Duration
 	// Tasks bounds the tasks of each vertex. 0: as many as the seed draws.
 	Tasks int
-	// Slots is slotmanager.number-of-slots.max. 0: 8, for which the jobs of a session compete.
+	// Slots is the most slots of all workers. 0: 8, for which the jobs of a session compete.
 	Slots int
-	// Redundant is slotmanager.redundant-taskmanager-num, and Floor slotmanager.number-of-slots.min.
+	// Redundant is slotmanager.redundant-taskmanager-num, and Floor the least slots of all workers.
 	Redundant, Floor int
+	// Total is how the options express Slots and Floor: as "cpu" or "memory" (slotmanager.max-total-resource.* and
+	// min-total-resource.*). "": as slots (slotmanager.number-of-slots.*).
+	Total string
 	// Balance is taskmanager.load-balance.mode. "": the default.
 	Balance string
 	// Groups says that the sources and the sinks of jobs are in two slot sharing groups with resources of their own.
 	Groups bool
+	// Stubborn says that the sources of jobs ignore that they are cancelled while they read a split.
+	Stubborn bool
 	// Interval is how long delegation tokens last. 0: as long as the seed draws.
 	Interval time.Duration
 	// Faults are what goes wrong, in the order of their times.
@@ -72,21 +78,70 @@ func Draw(seed uint64) Schedule {
 	s := Schedule{
 		Seed: seed, Jobs: 1 + stream(seed, "number of jobs").IntN(mostJobs), Mode: drawMode(stream(seed, "mode")),
 		Attempts: drawAttempts(stream(seed, "attempts")), Faults: drawFaults(stream(seed, "faults")),
-		Strategy: drawStrategy(stream(seed, "restart strategy")), Failover: drawFailover(stream(seed, "failover strategy")),
+		Failover:  drawFailover(stream(seed, "failover strategy")),
 		Redundant: max(stream(seed, "redundant").IntN(5)-2, 0), Floor: max(stream(seed, "floor").IntN(8)-3, 0),
 		Balance: drawBalance(stream(seed, "balance")), Uber: stream(seed, "uber").IntN(3) == 0,
 		SlotTimeout: drawSlotTimeout(stream(seed, "slot time-out")),
+		Slots:       drawSlots(stream(seed, "slots")), Total: drawTotal(stream(seed, "total")), Stubborn: stream(seed, "stubborn").IntN(6) == 0,
 	}
+	s.Strategy = drawStrategy(stream(seed, "restart strategy"), s.Mode)
+	s.Floor = min(s.Floor, s.mostSlots())
 	// Other jobs of a session, and a floor, would take a part of the limit of slots. A job that has only a part of
 	// its groups' slots keeps them until slot.request.timeout. Spares have default slots, which no such job needs.
-	s.Groups = s.Mode != Session && s.Floor == 0 && s.Redundant == 0 && stream(seed, "groups").IntN(3) == 0
+	// Workers of groups have other sizes.
+	if s.Groups = s.Mode != Session && stream(seed, "groups").IntN(4) == 0; s.Groups {
+		s.Floor, s.Redundant, s.Slots, s.Total = 0, 0, 0, ""
+	}
 	return s
 }
 
-// drawStrategy draws a restart strategy.
-func drawStrategy(r *rand.Rand) string {
-	return [...]string{"", "", "exponential-delay", "failure-rate"}[r.IntN(4)]
+// drawStrategy draws a restart strategy. Only jobs of a session may fail.
+func drawStrategy(r *rand.Rand, m Mode) string {
+	drawn := [...]string{"", "", "exponential-delay", "failure-rate", none}[r.IntN(5)]
+	if drawn == none && m != Session {
+		return ""
+	}
+	return drawn
 }
+
+// none is a value of Schedule.Strategy: a job fails with its first failure.
+const none = "none"
+
+// mayFail says that jobs need not finish.
+func (s Schedule) mayFail() bool { return s.Restarts == NoRestarts || s.Strategy == none }
+
+// drawSlots draws the most slots of all workers.
+func drawSlots(r *rand.Rand) int { return [...]int{0, 0, 4, 6}[r.IntN(4)] }
+
+// The ways to express limits of all workers, beside slots.
+const totalCPU, totalMemory = "cpu", "memory"
+
+// drawTotal draws how the options express limits of all workers.
+func drawTotal(r *rand.Rand) string { return [...]string{"", "", totalCPU, totalMemory}[r.IntN(4)] }
+
+// limits are the options for the limits of all workers.
+func (s Schedule) limits() map[string]string {
+	switch s.Total {
+	case totalCPU: // a worker has one vcore for each slot
+		return map[string]string{
+			config.MaxTotalCPU.Name(): strconv.Itoa(s.mostSlots()),
+			config.MinTotalCPU.Name(): strconv.Itoa(s.Floor),
+		}
+	case totalMemory:
+		return map[string]string{
+			config.MaxTotalMemory.Name(): fmt.Sprintf("%d m", s.mostSlots()/slotsPerWorker*workerMB),
+			config.MinTotalMemory.Name(): fmt.Sprintf("%d m", (s.Floor+slotsPerWorker-1)/slotsPerWorker*workerMB),
+		}
+	default:
+		return map[string]string{
+			config.SlotsMax.Name(): strconv.Itoa(s.mostSlots()),
+			config.SlotsMin.Name(): strconv.Itoa(s.Floor),
+		}
+	}
+}
+
+// workerMB is the default of taskmanager.memory.process.size.
+const workerMB = 1024
 
 // drawFailover draws a failover strategy: all tasks restart in every third schedule.
 func drawFailover(r *rand.Rand) string { return [...]string{"", "", full}[r.IntN(3)] }
@@ -128,8 +183,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Balance: %q, Groups: %t, Interval: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Balance, s.Groups, s.Interval, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Stubborn: %t, Interval: %d, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Stubborn, s.Interval, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and

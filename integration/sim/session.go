@@ -145,7 +145,7 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 			}
 		case err == nil && ended.Status == msg.JobFinished, j.canceled && gone(ended, err):
 			return nil
-		case err == nil && ended.Status == msg.JobFailed && c.w.schedule.Restarts == NoRestarts:
+		case err == nil && ended.Status == msg.JobFailed && c.w.schedule.mayFail():
 			j.failed = true
 			c.w.facts[FailedJobs]++
 			return nil

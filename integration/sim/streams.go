@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -150,7 +152,28 @@ func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*ro
 	case refusal != nil:
 		return nil, fmt.Errorf("open stream to %s: %w", target, refusal)
 	}
+	w.holdBack(near)
 	stream := rolerpc.NewStream(ctx, rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}}, target, near, w.logger)
 	sched.Go(ctx, func() { stream.Run(h) })
 	return stream, nil
+}
+
+// hold is a fault that waits for the next registration of a worker at one of these roles.
+type hold struct {
+	jobMaster bool // or the ResourceManager
+	time      time.Duration
+}
+
+// holdBack stalls a new stream if a fault waits for it.
+func (w *World) holdBack(near *wire) {
+	i := slices.IndexFunc(w.holds, func(h hold) bool { return h.jobMaster == (near.target != resourcemanager.Target) })
+	if i < 0 {
+		return
+	}
+	h := w.holds[i]
+	w.holds = slices.Delete(w.holds, i, i+1)
+	w.facts[HeldBack]++
+	w.disturb(near.worker.process, h.time)
+	w.calm = max(w.calm, w.since()+h.time)
+	near.pipe.stall(w.after(h.time))
 }

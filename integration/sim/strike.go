@@ -25,22 +25,25 @@ const (
 	KillClient   FaultKind = "kill client"   // of an application
 	CutStreams   FaultKind = "cut streams"   // all of one worker
 	StallStreams FaultKind = "stall streams" // likewise
-	OldLeader    FaultKind = "old leader"    // messages of a worker's streams come again, as from or for an earlier leader
-	CutData      FaultKind = "cut data"      // the connections of a task host to others
-	StopHDFS     FaultKind = "stop HDFS"     // calls wait
-	ShakeHDFS    FaultKind = "shake HDFS"    // some calls fail, before or after their effect
-	StopKDC      FaultKind = "stop KDC"      // no process gets a new ticket
-	StopYARN     FaultKind = "stop YARN"     // the ResourceManager is away, and recovers afterwards
-	ForgetYARN   FaultKind = "forget YARN"   // the ResourceManager starts again without its state
-	RollKey      FaultKind = "roll key"      // the ResourceManager signs the tokens of masters with another key; once in a run
-	ShakeYARN    FaultKind = "shake YARN"    // some calls are lost, before or after their effect
-	FillNodes    FaultKind = "fill nodes"    // other tenants of the cluster take all room
-	StopNode     FaultKind = "stop node"     // a NodeManager and its containers end, and it starts again
-	LoseNode     FaultKind = "lose node"     // likewise, and no peer is told: its machine loses power
-	HangNode     FaultKind = "hang node"     // a NodeManager answers no calls
-	BreakNode    FaultKind = "break node"    // task hosts do not start there
-	CutManager   FaultKind = "cut manager"   // a NodeManager and the ResourceManager do not reach each other
-	CutNode      FaultKind = "cut node"      // likewise, and the masters on the node do not reach the ResourceManager
+	// HoldRegistration holds the next registration of a worker back: at the ResourceManager, or with an odd Victim at
+	// a JobMaster.
+	HoldRegistration FaultKind = "hold registration"
+	OldLeader        FaultKind = "old leader"  // messages of a worker's streams come again, as from or for an earlier leader
+	CutData          FaultKind = "cut data"    // the connections of a task host to others
+	StopHDFS         FaultKind = "stop HDFS"   // calls wait
+	ShakeHDFS        FaultKind = "shake HDFS"  // some calls fail, before or after their effect
+	StopKDC          FaultKind = "stop KDC"    // no process gets a new ticket
+	StopYARN         FaultKind = "stop YARN"   // the ResourceManager is away, and recovers afterwards
+	ForgetYARN       FaultKind = "forget YARN" // the ResourceManager starts again without its state
+	RollKey          FaultKind = "roll key"    // the ResourceManager signs the tokens of masters with another key; once in a run
+	ShakeYARN        FaultKind = "shake YARN"  // some calls are lost, before or after their effect
+	FillNodes        FaultKind = "fill nodes"  // other tenants of the cluster take all room
+	StopNode         FaultKind = "stop node"   // a NodeManager and its containers end, and it starts again
+	LoseNode         FaultKind = "lose node"   // likewise, and no peer is told: its machine loses power
+	HangNode         FaultKind = "hang node"   // a NodeManager answers no calls
+	BreakNode        FaultKind = "break node"  // task hosts do not start there
+	CutManager       FaultKind = "cut manager" // a NodeManager and the ResourceManager do not reach each other
+	CutNode          FaultKind = "cut node"    // likewise, and the masters on the node do not reach the ResourceManager
 	// LoseCall and LoseAnswer lose the call that they wait for, before or after its effect.
 	LoseCall   FaultKind = "lose call"
 	LoseAnswer FaultKind = "lose answer"
@@ -72,6 +75,7 @@ var kinds = []kind{ //nolint:gochecknoglobals // a constant table
 		k.w.disturb(k.process, d)
 		k.eachLink(func(l link) { l.stall(k.w.after(d)) })
 	})},
+	{HoldRegistration, 2 * time.Minute, false, func(w *World, f Fault) { w.holds = append(w.holds, hold{f.Victim%2 == 1, f.Time}) }},
 	{OldLeader, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.eachLink(link.repeat) })},
 	{KillMaster, 0, false, on((*World).runningMasters, func(m *master, _ time.Duration) { m.kill() })},
 	{FreezeMaster, 6 * time.Minute, false, on((*World).runningMasters, func(m *master, d time.Duration) { m.w.freeze(m.process, d) })}, // longer than YARN waits

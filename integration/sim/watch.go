@@ -53,6 +53,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 }{
 	{"a slot serves one allocation", slotsServeOne},
 	{"an attempt of a task runs once", attemptsRunOnce},
+	{"a cancelled task ends, or its host does", cancelledTasksEnd},
 	{nothingLeft, nothingIsLeft},
 	{"a program is told of its jobs", programsAreTold},
 	{"each application succeeds", applicationsSucceed},

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -126,7 +127,7 @@ func (k *worker) Start(_ context.Context, spec taskexecutor.HostSpec) (taskexecu
 		}
 		return nil, fmt.Errorf("start host %s: %w", spec.Host, syscall.ENOSPC)
 	}
-	h := &host{w: k.w, worker: k, id: spec.Host}
+	h := &host{w: k.w, worker: k, id: spec.Host, tasks: make(map[ids.ExecutionAttemptID]func() error)}
 	k.hosts = append(k.hosts, h)
 	k.w.facts[Hosts]++
 	h.process = k.w.engine.Start(string(k.id)+" "+string(spec.Host), h.run, func() { //nolint:contextcheck // another process
@@ -167,7 +168,8 @@ type host struct {
 	process   *engine.Process
 	id        ids.HostID
 	near, far channel
-	exited    bool // its parent knows
+	tasks     map[ids.ExecutionAttemptID]func() error // that run: why they are cancelled
+	exited    bool                                    // its parent knows
 	fault     error
 }
 
@@ -186,6 +188,19 @@ func (h *host) run(ctx context.Context) {
 		},
 		DataPlane: h.w.plane.open(h.process),
 	})
+	if errors.Is(h.fault, taskhost.ErrTaskStuck) {
+		h.w.facts[Stuck]++
+	}
+}
+
+// stuck reports whether a cancelled task still runs.
+func (h *host) stuck() bool {
+	for _, cause := range h.tasks {
+		if cause() != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Control implements taskexecutor.Host.

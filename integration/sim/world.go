@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -47,6 +48,7 @@ type World struct {
 	silent     map[*engine.Process]bool      // their ends are told to nobody
 	frozen     map[*engine.Process]time.Time // until when
 	waiting    []waiting                     // faults, for calls
+	holds      []hold                        // faults, for registrations
 	excused    map[records.ApplicationID]bool
 	commits    map[string]int32              // the attempt that has begun to commit an output, by directory
 	disturbed  map[*engine.Process]time.Time // until when a fault has kept it or its streams from working
@@ -74,19 +76,19 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobal
 
 // newWorld makes a cluster without processes. The log gets what the processes log, with virtual times.
 func newWorld(s Schedule, log io.Writer) (*World, error) {
-	options, err := config.New(config.Layer{Source: "simulation", Values: map[string]string{
+	values := map[string]string{
 		config.RestartStrategy.Name():        cmp.Or(s.Strategy, "fixed-delay"),
 		config.FixedDelayAttempts.Name():     strconv.Itoa(max(0, cmp.Or(s.Restarts, 1000))), // each job must finish, whatever fails
 		config.FailureRateMaxFailures.Name(): "1000",
 		config.FailoverStrategy.Name():       cmp.Or(s.Failover, "region"),
 		config.SlotRequestTimeout.Name():     fmt.Sprint(cmp.Or(s.SlotTimeout, 24*time.Hour).Milliseconds(), " ms"),
-		config.SlotsMax.Name():               strconv.Itoa(s.mostSlots()),
-		config.SlotsMin.Name():               strconv.Itoa(s.Floor),
 		config.RedundantWorkers.Name():       strconv.Itoa(s.Redundant),
 		config.LoadBalanceMode.Name():        cmp.Or(s.Balance, config.BalanceNone),
 		config.TaskSlots.Name():              strconv.Itoa(slotsPerWorker),
 		config.YarnHeartbeatInterval.Name():  "5 s",
-	}})
+	}
+	maps.Copy(values, s.limits())
+	options, err := config.New(config.Layer{Source: "simulation", Values: values})
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +157,7 @@ type formatter struct{ w *World }
 
 func (f formatter) Format(e *logrus.Entry) ([]byte, error) {
 	e.Time = f.w.engine.Now()
+	delete(e.Data, "stack") // of goroutines, which all simulations of this process share
 	text := logrus.TextFormatter{DisableTimestamp: true, DisableColors: true}
 	line, err := text.Format(e)
 	return append([]byte(fmt.Sprintf("%12.6f ", f.w.since().Seconds())), line...), err

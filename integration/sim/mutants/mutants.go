@@ -215,6 +215,21 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "",
 	},
 	{
+		name: "late registration taken by the ResourceManager", file: "appmaster/resourcemanager/core_workers.go",
+		old: "case from.Connection < w.connection:",
+		new: "case from.Connection < w.connection && false:",
+	},
+	{
+		name: "late registration taken by a JobMaster", file: "appmaster/jobmaster/core_workers.go",
+		old: "case from.Connection < old.connection:",
+		new: "case from.Connection < old.connection && false:",
+	},
+	{
+		name: "cancelled task that does not end is waited for", file: "taskrunner/taskhost/core_watchdog.go",
+		old: "if c.cancellation.Timeout > 0 {",
+		new: "if c.cancellation.Timeout > 0 && false {",
+	},
+	{
 		name: "lost worker not told to end", file: "appmaster/resourcemanager/core_workers.go",
 		old: "if w.state == connected {\n\t\tc.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})\n\t}",
 		new: "",
