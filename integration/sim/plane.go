@@ -61,6 +61,9 @@ func (s *station) later(at *engine.Process, f func()) {
 // Address implements taskhost.DataPlane.
 func (s *station) Address() string { return s.address }
 
+// Resize implements taskhost.DataPlane. Flows take no memory here.
+func (s *station) Resize(int) {}
+
 // Close implements taskhost.DataPlane. Other hosts lose what they have not read.
 func (s *station) Close() { s.died() }
 

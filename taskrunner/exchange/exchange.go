@@ -35,9 +35,6 @@ type Exchange struct {
 
 // New makes the exchange of a host and starts to listen. Zero fields of config get defaults.
 func New(ctx context.Context, config Config) (*Exchange, error) {
-	if config.Memory == 0 {
-		config.Memory = defaultMemory
-	}
 	if config.BufferTimeout == 0 {
 		config.BufferTimeout = defaultBufferTimeout
 	}
@@ -66,7 +63,7 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	e := &Exchange{
 		config: config, listener: doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable}),
 		log:      config.Logger.WithField("job", string(config.Job)).WithField("host", string(config.Host)),
-		pool:     &pool{capacity: config.Memory / bufferSize},
+		pool:     poolOf(config.Memory),
 		registry: newRegistry(config.Host),
 		closing:  make(chan struct{}),
 		dialed:   make(map[ids.HostID]*dialedLink),
@@ -76,6 +73,10 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	e.running.Go(e.tick)
 	return e, nil
 }
+
+// Resize changes the memory for buffers, in bytes: see Config.Memory. With less memory, buffers that are in
+// use go as they are sent or read.
+func (e *Exchange) Resize(bytes int) { e.pool.resize(bytes) }
 
 // Address is the address for other hosts, host:port.
 func (e *Exchange) Address() string { return e.listener.Addr().String() }
@@ -199,7 +200,7 @@ func (e *Exchange) reserve(channels int) {
 		return
 	}
 	e.tight.Do(func() {
-		e.log.WithField("budget_bytes", e.config.Memory).
+		e.log.WithField("budget_bytes", e.pool.budget()).
 			Warn("network buffers exceed their budget, as each channel in use needs one; raise taskmanager.memory.network.max or lower the parallelism")
 	})
 }

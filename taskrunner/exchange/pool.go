@@ -32,6 +32,35 @@ type pool struct {
 	floating int // buffers in use beyond the guarantees
 }
 
+// poolOf makes a pool of the given number of bytes; 0: defaultMemory.
+func poolOf(bytes int) *pool {
+	p := new(pool)
+	p.resize(bytes)
+	return p
+}
+
+// resize changes how much memory the host has for buffers. Buffers in use stay until they are put back.
+func (p *pool) resize(bytes int) {
+	if bytes == 0 {
+		bytes = defaultMemory
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.capacity = bytes / bufferSize
+	for last := len(p.free) - 1; last >= 0 && p.made > max(p.capacity, p.reserved); last-- {
+		p.free[last] = nil
+		p.free = p.free[:last]
+		p.made--
+	}
+}
+
+// budget returns the memory of the host for buffers, in bytes.
+func (p *pool) budget() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.capacity * bufferSize
+}
+
 // reserve adds the guarantees of channels, or with a negative count removes them. It tells whether
 // this call made the guarantees exceed the pool's capacity.
 func (p *pool) reserve(channels int) (grown bool) {

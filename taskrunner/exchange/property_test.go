@@ -197,7 +197,9 @@ func (j topology) run(ctx context.Context, hosts []*Exchange) (map[[2]int][]int,
 	return all, errs
 }
 
-// TestPoolKeepsItsRule would catch broken guarantees, and floating buffers beyond the capacity.
+// TestPoolKeepsItsRule would catch broken guarantees, floating buffers beyond the capacity, and a pool whose size does
+// not follow that of its host: one that keeps the memory of a slot that now belongs to another job, or one that does
+// not use the memory of a second slot.
 func TestPoolKeepsItsRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &pool{capacity: rapid.IntRange(0, 12).Draw(t, "capacity")}
@@ -210,6 +212,18 @@ func TestPoolKeepsItsRule(t *testing.T) {
 			t.Fatalf("%d channels in a pool of %d: grown = %v", len(quotas), p.capacity, grown)
 		}
 		held := make([]int, len(quotas))
+		var used []*buffer // by all channels; there are sum(held) of them
+		get := func(n int) {
+			for range n {
+				used = append(used, p.get())
+			}
+		}
+		put := func(n int) {
+			for range n {
+				p.put(used[len(used)-1])
+				used = used[:len(used)-1]
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
 				i := rapid.IntRange(0, len(quotas)-1).Draw(t, "channel")
@@ -223,17 +237,32 @@ func TestPoolKeepsItsRule(t *testing.T) {
 				}
 				if want {
 					held[i]++
+					get(1)
 				}
 			},
 			"give": func(t *rapid.T) {
 				i := rapid.IntRange(0, len(quotas)-1).Draw(t, "channel")
 				n := rapid.IntRange(0, held[i]).Draw(t, "buffers")
+				put(n)
 				quotas[i].give(n)
 				held[i] -= n
+			},
+			"resize": func(t *rapid.T) {
+				buffers := rapid.IntRange(1, 12).Draw(t, "capacity")
+				p.resize(buffers * bufferSize)
+				if p.capacity != buffers {
+					t.Fatalf("%d buffers after a change to %d", p.capacity, buffers)
+				}
+			},
+			"": func(t *rapid.T) {
+				if least := max(p.capacity, p.reserved, len(used)); p.made > least || p.made != len(used)+len(p.free) {
+					t.Fatalf("%d buffers are allocated, %d in use and %d free; there is memory for %d", p.made, len(used), len(p.free), p.capacity)
+				}
 			},
 		})
 		for i := range quotas {
 			quotas[i].give(held[i])
+			put(held[i])
 		}
 		if p.floating != 0 {
 			t.Fatalf("%d buffers float when none is held", p.floating)

@@ -83,7 +83,7 @@ func (c *core) told(m msg.Message) []effect {
 	case msg.CollectAcknowledged:
 		return c.acknowledged(m)
 	case msg.SetMemory:
-		return []effect{limitMemory{m.Memory.Limit()}}
+		return []effect{setMemory{m.Memory}}
 	case msg.UpdateTokens:
 		return []effect{updateTokens(m)}
 	case msg.Heartbeat:

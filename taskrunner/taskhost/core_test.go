@@ -154,7 +154,7 @@ func parseEvent(t *testing.T, line string) event {
 	case "acknowledge":
 		return told{msg.CollectAcknowledged{Execution: executions[0], Sequence: number("sequence")}}
 	case "memory":
-		return told{msg.SetMemory{Memory: memory.Slot{Heap: config.Bytes(number("mb")) << 20}}}
+		return told{msg.SetMemory{Memory: memory.Slot{Heap: config.Bytes(number("mb")) << 20, Network: config.Bytes(number("network")) << 20}}}
 	case "tokens":
 		return told{msg.UpdateTokens{Tokens: msg.Secret(keys["new"])}}
 	case "heartbeat":
@@ -271,8 +271,8 @@ func describe(ef effect) string {
 		return fmt.Sprintf("split %s for %s", ef.Split.Base, ef.Execution)
 	case acknowledge:
 		return fmt.Sprintf("acknowledge %d of %s", ef.Batches, ef.Execution)
-	case limitMemory:
-		return fmt.Sprintf("limit memory to %d MB", ef.Limit>>20)
+	case setMemory:
+		return fmt.Sprintf("limit memory to %d MB, of which %d MB for buffers", ef.Memory.Limit()>>20, ef.Memory.Network>>20)
 	case updateTokens:
 		return "use tokens " + string(ef.Tokens)
 	case reportStuck:

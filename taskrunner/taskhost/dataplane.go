@@ -18,6 +18,8 @@ type DataPlane interface {
 	// Gate makes an input that reads from these producers, and GateOf one that reads a channel of all.
 	Gate(ctx context.Context, producers []exchange.Producer) InputGate
 	GateOf(ctx context.Context, sources *exchange.Sources, channel int) InputGate
+	// Resize changes the memory for buffers, in bytes.
+	Resize(bytes int)
 	// Close ends all that is left, when no task runs any more.
 	Close()
 }

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
@@ -81,8 +81,8 @@ type (
 		Execution ids.ExecutionAttemptID
 		Batches   int
 	}
-	// limitMemory sets the memory limit of the host.
-	limitMemory struct{ Limit config.Bytes }
+	// setMemory sets the memory limit of the host, and the memory of its end of the data plane.
+	setMemory struct{ Memory memory.Slot }
 	// updateTokens replaces the tokens of the file systems.
 	updateTokens struct{ Tokens msg.Secret }
 	// reportStuck logs that cancelled tasks still run, and where.
@@ -98,7 +98,7 @@ func (startTasks) isEffect()   {}
 func (cancelTask) isEffect()   {}
 func (assignSplit) isEffect()  {}
 func (acknowledge) isEffect()  {}
-func (limitMemory) isEffect()  {}
+func (setMemory) isEffect()    {}
 func (updateTokens) isEffect() {}
 func (reportStuck) isEffect()  {}
 func (giveUp) isEffect()       {}

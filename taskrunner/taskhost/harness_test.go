@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
 
@@ -60,15 +61,16 @@ func chain(parallelism []int, tasks ...taskFunc) program {
 // worker is the TaskExecutor of one host under test.
 type worker struct {
 	testing.TB
-	conn   *control.Conn
-	start  msg.StartHost
-	data   string // address of the host's data plane
-	stdout *buffer
-	limits *limits
-	tokens chan string // the later tokens of the host's files
-	closed *bool
-	log    *logrus.Logger
-	result chan error // of Run
+	conn    *control.Conn
+	start   msg.StartHost
+	data    string // address of the host's data plane
+	stdout  *buffer
+	limits  *limits     // that the host sets for its process
+	buffers *limits     // that it sets for its end of the data plane
+	tokens  chan string // the later tokens of the host's files
+	closed  *bool
+	log     *logrus.Logger
+	result  chan error // of Run
 
 	changes []msg.TaskStateChange // received, and not returned by change yet
 }
@@ -93,6 +95,17 @@ func (l *limits) set(bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = append(l.seen, bytes)
+}
+
+// watchedPlane records the memory that it gets for buffers.
+type watchedPlane struct {
+	taskhost.DataPlane
+	sizes *limits
+}
+
+func (p watchedPlane) Resize(bytes int) {
+	p.sizes.set(int64(bytes))
+	p.DataPlane.Resize(bytes)
 }
 
 type closer struct{ closed *bool }
@@ -125,7 +138,7 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	here, there := net.Pipe()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	w := &worker{TB: t, conn: control.New(here, msg.HostToTaskExecutor), stdout: new(buffer), limits: new(limits), closed: new(bool), log: log, result: make(chan error, 1), tokens: make(chan string, 8)}
+	w := &worker{TB: t, conn: control.New(here, msg.HostToTaskExecutor), stdout: new(buffer), limits: new(limits), buffers: new(limits), closed: new(bool), log: log, result: make(chan error, 1), tokens: make(chan string, 8)}
 	t.Cleanup(func() { w.conn.Close() })
 	go func() { // ends with the host, which the test waits for
 		w.result <- taskhost.Run(ctx, control.New(there, msg.TaskExecutorToHost), taskhost.Options{
@@ -134,6 +147,10 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 				return taskhost.Surroundings{CloseFiles: closer{w.closed}.Close, UpdateTokens: w.updateTokens, Logger: log}, nil
 			},
 			Stdout: w.stdout, SetMemoryLimit: w.limits.set,
+			DataPlane: func(ctx context.Context, c exchange.Config) (taskhost.DataPlane, error) {
+				plane, err := taskhost.Network(ctx, c)
+				return watchedPlane{plane, w.buffers}, err
+			},
 		})
 	}()
 	if hello := receive[msg.HostHello](w); hello.ProtocolVersion != jobgraph.ProtocolVersion {

@@ -207,10 +207,11 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		if t := h.task(ef.Execution); t != nil {
 			t.subtask.acknowledge(ef.Batches)
 		}
-	case limitMemory:
+	case setMemory:
 		if h.options.SetMemoryLimit != nil {
-			h.options.SetMemoryLimit(int64(ef.Limit))
+			h.options.SetMemoryLimit(int64(ef.Memory.Limit()))
 		}
+		h.exchange.Resize(int(ef.Memory.Network))
 	case updateTokens:
 		h.updateTokens(ef.Tokens)
 	case reportStuck:

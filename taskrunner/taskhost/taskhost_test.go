@@ -160,7 +160,7 @@ func TestJobRunsInAHost(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "bb"}, collected); diff != "" {
 		t.Errorf("results differ (-want +got):\n%s", diff)
 	}
-	w.send(msg.SetMemory{Memory: memory.Slot{Heap: 300 << 20}})
+	w.send(msg.SetMemory{Memory: memory.Slot{Heap: 300 << 20, Network: 8 << 20}})
 	w.stop()
 	if got, want := w.stdout.String(), "1> a\n1> bb\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
@@ -168,8 +168,8 @@ func TestJobRunsInAHost(t *testing.T) {
 	if got := <-limits; got != 10<<20 {
 		t.Errorf("task may hold %d bytes, want 10 MB", got)
 	}
-	if want := []int64{100 << 20, 300 << 20}; !slices.Equal(w.limits.seen, want) {
-		t.Errorf("memory limits are %v, want %v", w.limits.seen, want)
+	if want := []int64{100 << 20, 308 << 20}; !slices.Equal(w.limits.seen, want) || !slices.Equal(w.buffers.seen, []int64{8 << 20}) {
+		t.Errorf("memory limits are %v, want %v; those of buffers are %v", w.limits.seen, want, w.buffers.seen)
 	}
 	if !*w.closed {
 		t.Error("files are left open")

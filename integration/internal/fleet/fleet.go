@@ -75,6 +75,7 @@ type plane string
 var errUnconnected = errors.New("the simulated workers of this fleet have no data plane")
 
 func (p plane) Address() string { return string(p) }
+func (plane) Resize(int)        {}
 func (plane) Close()            {}
 
 func (plane) Partition(ids.ExecutionAttemptID, int, int) (taskhost.ResultPartition, error) {
