@@ -264,6 +264,12 @@ func (s *script) register(args []string, options map[string]string) event {
 	if version, ok := options["version"]; ok {
 		r.ProtocolVersion = s.number(version)
 	}
+	if cores, ok := options["cores"]; ok {
+		r.Hardware.Cores = s.number(cores)
+	}
+	if heap, ok := options["heap"]; ok { // the other parts do not change
+		r.Memory.Tasks.Heap = config.Bytes(s.number(heap))
+	}
 	connection := actor.ConnectionID(s.number(args[2]))
 	if s.peers == nil {
 		s.peers = make(map[actor.ConnectionID]ids.ResourceID)
