@@ -85,10 +85,14 @@ func CheckUber(c config.Config, place launch.WorkerPlace, containers Containers,
 		return u.advice(), false
 	}
 	both := containers.both()
-	return fmt.Sprintf("a per-job application whose job needs at most %d slots asks for one container of %d MB and %d vcores (%s). "+
-		"All of it counts against the queue's share for ApplicationMasters (yarn.scheduler.capacity.maximum-am-resource-percent): of many small jobs at once, some may wait",
-		containers.WorkerMemory.Slots, both.MemoryMB, both.VCores, config.YarnUber), true
+	return fmt.Sprintf("a per-job application whose job needs no more slots than one worker has (%d) gets one container of %d MB and %d vcores (%s). "+
+		"YARN counts all of it against the queue's share for ApplicationMasters (yarn.scheduler.capacity.maximum-am-resource-percent): "+
+		"with the default share, %d %%, the queue runs about one of these applications for each %d MB of its memory, and the others wait",
+		containers.WorkerMemory.Slots, both.MemoryMB, both.VCores, config.YarnUber, mastersPercent, 100*both.MemoryMB/mastersPercent), true
 }
+
+// mastersPercent is the default of yarn.scheduler.capacity.maximum-am-resource-percent, which a client cannot ask for.
+const mastersPercent = 10
 
 // both is the container for the ApplicationMaster and a worker. It has the memory of both. Vcores are shares
 // of time, and the ApplicationMaster hardly computes while tasks run: the container has those of the one

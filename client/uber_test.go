@@ -162,8 +162,8 @@ func TestTheOptionIsExplained(t *testing.T) {
 		together bool
 	}{
 		{nil, "", false},
-		{[]string{"yarn.application.uber=auto"}, "one container of 1536 MB and 1 vcores (yarn.application.uber). All of it counts", true},
-		{[]string{"yarn.application.uber=auto"}, "yarn.scheduler.capacity.maximum-am-resource-percent", true},
+		{[]string{"yarn.application.uber=auto"}, "one container of 1536 MB and 1 vcores (yarn.application.uber). YARN counts all of it", true},
+		{[]string{"yarn.application.uber=auto"}, "(yarn.scheduler.capacity.maximum-am-resource-percent): with the default share, 10 %, the queue runs about one of these applications for each 15360 MB", true},
 		{[]string{"yarn.application.uber=auto", "taskmanager.memory.process.size=4g"}, "both take 4608 MB", false},
 	} {
 		options := options(t, c.options...)
