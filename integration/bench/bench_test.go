@@ -56,6 +56,10 @@ func TestPageIsMade(t *testing.T) {
 			t.Errorf("the page has no row %q:\n%s", want, page)
 		}
 	}
+	// of the tiny job: cached in two containers, in one, and not cached
+	if ends := regexp.MustCompile(`\n\| \*\*command ended\*\* +\| [^|]+(\| \*\*\d+ ms\*\* +){3}\|`); !ends.MatchString(page) {
+		t.Errorf("not all columns of the tiny job have a time:\n%s", page)
+	}
 }
 
 // TestSectionsBesideJavaAreMade would catch Java and Go programs that no longer do the same, and a fleet of
