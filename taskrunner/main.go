@@ -227,7 +227,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 			Exposed:     env.launch.Uber != "",
 			Logger:      logger,
 		},
-		Artifacts:    taskexecutor.DiskArtifacts{Open: env.files(&tokens, logger), Dirs: env.artifactDirs()},
+		Artifacts:    taskexecutor.DiskArtifacts{Open: taskexecutor.Share(env.files(&tokens, logger)), Dirs: env.artifactDirs()},
 		UpdateTokens: tokens.Update,
 		Identity:     env.hostIssuer(),
 		Instructions: msg.StartHost{

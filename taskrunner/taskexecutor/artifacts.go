@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
@@ -51,6 +52,51 @@ type DiskArtifacts struct {
 type Files interface {
 	localcopy.Files
 	Close() error
+}
+
+// Share makes a DiskArtifacts.Open from one that opens file systems. Fetches that run at the same time use the
+// same ones, and thereby one connection to a NameNode. The last fetch closes them.
+func Share(open func() (Files, error)) func() (Files, error) {
+	s := &shared{open: open}
+	return s.take
+}
+
+type shared struct {
+	open func() (Files, error)
+
+	mu    sync.Mutex // guards what follows
+	files Files      // nil without users
+	users int
+}
+
+func (s *shared) take() (Files, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		var err error
+		if s.files, err = s.open(); err != nil {
+			return nil, err
+		}
+	}
+	s.users++
+	return &share{Files: s.files, of: s}, nil
+}
+
+// share is the use of shared file systems by one fetch, which closes it once.
+type share struct {
+	Files
+
+	of *shared
+}
+
+// Close implements Files.
+func (u *share) Close() error {
+	u.of.mu.Lock()
+	defer u.of.mu.Unlock()
+	if u.of.users--; u.of.users > 0 {
+		return nil
+	}
+	return u.Files.Close()
 }
 
 // dir is the folder of a copy.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +81,51 @@ func TestFetchClosesItsFileSystem(t *testing.T) {
 	if source.closed != 1 {
 		t.Errorf("the file system is closed %d times, want once", source.closed)
 	}
+}
+
+// TestFetchesShareTheirFileSystems would catch a connection to the NameNode for each fetch, one that is closed while
+// another fetch uses it, and one that stays open after the last.
+func TestFetchesShareTheirFileSystems(t *testing.T) {
+	t.Parallel()
+	var opened []*staged
+	var refused error
+	take := Share(func() (Files, error) {
+		if refused != nil {
+			return nil, refused
+		}
+		opened = append(opened, &staged{})
+		return opened[len(opened)-1], nil
+	})
+	use := func() Files {
+		files, err := take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	expect := func(when string, closed ...int) {
+		var got []int
+		for _, s := range opened {
+			got = append(got, s.closed)
+		}
+		if !slices.Equal(got, closed) {
+			t.Errorf("%s the opened file systems are closed %v times, want %v", when, got, closed)
+		}
+	}
+	first, second := use(), use()
+	first.Close()
+	third := use()
+	second.Close()
+	expect("during the third fetch", 0)
+	third.Close()
+	expect("after the last fetch", 1)
+	refused = io.ErrUnexpectedEOF
+	if _, err := take(); !errors.Is(err, refused) {
+		t.Errorf("got %v, want %v", err, refused)
+	}
+	refused = nil
+	use().Close()
+	expect("after another one", 1, 1)
 }
 
 // TestProgramsThatCannotBeFetched would catch a program that is written outside its folder, and an

@@ -15,6 +15,10 @@ const (
 	// cannot have a host here. Each fetch already waits minutes for a file system that does not
 	// answer.
 	maxFetches = 2
+	// maxFileFetches is the number of cached files that this worker fetches at the same time, for all its
+	// jobs. Each fetch holds up to 512 KiB, and a job may have jobgraph.MaxFiles. Each job may always fetch
+	// one: so it does not wait for the files of others.
+	maxFileFetches = 4
 	// maxIdlePrograms and maxIdleBytes bound the fetched programs that are kept though no job here
 	// needs them. The most recently used ones are kept.
 	maxIdlePrograms = 4
@@ -28,7 +32,7 @@ type artifact struct {
 	program  msg.Program // zero for a file
 	state    artifactState
 	path     string       // set when it is here
-	id       copyID       // of its fetch; 0 if it was localized
+	id       copyID       // of its fetch; 0 if it was localized, or waits
 	size     config.Bytes // if it was fetched
 	failures int          // of fetches, in a row
 }
@@ -50,6 +54,7 @@ type artifactState int
 
 const (
 	artifactLocalized artifactState = iota + 1 // it came with the container, and stays
+	artifactWaiting                            // for the fetches of other files
 	artifactFetching
 	artifactCopied
 )
@@ -76,6 +81,9 @@ func (c *core) refuseProgram(ref msg.Program) string {
 // fetched.
 func (c *core) needProgram(ref msg.Program) *artifact {
 	a := c.need(artifactKey{sha256: ref.SHA256}, ref)
+	if a.state == artifactWaiting {
+		c.fetch(a)
+	}
 	c.idle = slices.DeleteFunc(c.idle, func(other *artifact) bool { return other == a })
 	return a
 }
@@ -92,22 +100,42 @@ func (c *core) needFiles(j *job) {
 		j.files = append(j.files, c.need(fileKey(f), msg.Program{}))
 	}
 	c.leaveFiles(before)
+	c.fetchFiles(j)
 }
 
-// need gives an artifact. It starts a fetch unless the artifact is here or being fetched.
+// need gives an artifact. It waits for its fetch if it is new.
 func (c *core) need(key artifactKey, program msg.Program) *artifact {
 	a := c.artifacts[key]
 	if a == nil {
-		a = &artifact{key: key, program: program, state: artifactFetching}
+		a = &artifact{key: key, program: program, state: artifactWaiting}
 		c.artifacts[key] = a
-		c.fetch(a)
 	}
 	return a
 }
 
+// fetchFiles starts fetches of a job's files, as many as the job may have now. The end of each fetch calls
+// it for the next ones.
+func (c *core) fetchFiles(j *job) {
+	if c.ending != nil || j.unavailable != nil {
+		return
+	}
+	free := max(maxFileFetches/len(c.jobs), 1)
+	for _, a := range j.files {
+		if a.state == artifactFetching {
+			free--
+		}
+	}
+	for _, a := range j.files {
+		if a.state == artifactWaiting && free > 0 {
+			c.fetch(a)
+			free--
+		}
+	}
+}
+
 func (c *core) fetch(a *artifact) {
 	c.lastCopy++
-	a.id = c.lastCopy
+	a.id, a.state = c.lastCopy, artifactFetching
 	c.fetching[a.id] = a
 	if a.isFile() {
 		c.emit(fetchFile{Copy: a.id, File: a.key.file})
@@ -126,6 +154,7 @@ func (c *core) fetched(e fetched) {
 	for _, j := range c.jobsOf(a) {
 		c.ensureHost(j)
 		c.instructHost(j)
+		c.fetchFiles(j)
 	}
 }
 
@@ -234,6 +263,9 @@ func (c *core) idleBytes() config.Bytes {
 
 func (c *core) dropArtifact(a *artifact) {
 	delete(c.artifacts, a.key)
+	if a.state == artifactWaiting {
+		return
+	}
 	delete(c.fetching, a.id)
 	c.emit(dropCopy{a.id})
 }

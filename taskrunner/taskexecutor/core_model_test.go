@@ -2,8 +2,10 @@ package taskexecutor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -122,7 +124,8 @@ type modelHost struct {
 // modelProgram is a program or a file.
 type modelProgram struct {
 	sha256   string // the URI of a file
-	file     string // "" while it is being fetched
+	file     string // "" until it is here
+	begun    bool   // its fetch
 	size     config.Bytes
 	failures int
 }
@@ -228,6 +231,7 @@ func (w *world) happens(event event) {
 	case fetched:
 		if p := w.copies[e.Copy]; p != nil && p.file == "" {
 			p.file, p.size = e.File, e.Size
+			w.fetchFiles(p)
 		}
 	case fetchFailed:
 		w.fetchFails(e.Copy, e.Permanent)
@@ -568,10 +572,20 @@ func (w *world) need(sha256 string) *modelProgram {
 	if p == nil {
 		p = &modelProgram{sha256: sha256}
 		w.programs[sha256] = p
-		w.must("fetch %s", sha256)
+	}
+	if slices.Contains(programs[:], sha256) {
+		w.fetch(p)
 	}
 	w.idle = slices.DeleteFunc(w.idle, func(other *modelProgram) bool { return other == p })
 	return p
+}
+
+// fetch requires the fetch of a program or a file, once.
+func (w *world) fetch(p *modelProgram) {
+	if !p.begun {
+		p.begun = true
+		w.must("fetch %s", p.sha256)
+	}
 }
 
 // needFiles requires fetches of a job's files that are not here.
@@ -579,6 +593,32 @@ func (w *world) needFiles(job ids.JobID, j *modelJob) {
 	j.files = nil
 	for _, f := range specOf(job).Files {
 		j.files = append(j.files, w.need(f.URI))
+	}
+	w.fetchSome(j)
+}
+
+// fetchFiles requires the next fetches of the jobs that use a file which has arrived.
+func (w *world) fetchFiles(arrived *modelProgram) {
+	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
+		if j := w.jobs[id]; j.uses(arrived) && j.unavailable == "" {
+			w.fetchSome(j)
+		}
+	}
+}
+
+// fetchSome requires that 4 files are fetched at a time, of which each job has its share, and at least one.
+func (w *world) fetchSome(j *modelJob) {
+	most, under := max(4/len(w.jobs), 1), 0
+	for _, f := range j.files {
+		if f.begun && f.file == "" {
+			under++
+		}
+	}
+	for _, f := range j.files {
+		if !f.begun && under < most {
+			w.fetch(f)
+			under++
+		}
 	}
 }
 
@@ -783,9 +823,11 @@ func (w *world) expected() {
 
 // specOf is a job of these tests. Jobs share files under different names.
 func specOf(job ids.JobID) msg.JobSpec {
-	one, two := jobgraph.CachedFile{Name: "one of " + string(job), URI: "u1"}, jobgraph.CachedFile{Name: "two of " + string(job), URI: "u2"}
-	files := map[ids.JobID][]jobgraph.CachedFile{"j2": {one}, "j3": {one, two}, "j4": {two}}
-	return msg.JobSpec{ID: job, Name: "name of " + string(job), Files: files[job]}
+	var files []jobgraph.CachedFile
+	for uri := range strings.FieldsSeq(map[ids.JobID]string{"j2": "u1", "j3": "u1 u2 u3 u4 u5 u6", "j4": "u2 u5 u7"}[job]) {
+		files = append(files, jobgraph.CachedFile{Name: uri + " of " + string(job), URI: uri})
+	}
+	return msg.JobSpec{ID: job, Name: "name of " + string(job), Files: files}
 }
 
 // compare checks that a step has exactly the required effects. After the decision to end, it checks
