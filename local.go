@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -19,8 +18,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/minicluster"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -100,10 +97,6 @@ func (l *local) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Exe
 	for _, warning := range x.Graph.Warnings() {
 		l.say.Line("%s", warning)
 	}
-	var err error
-	if x.Graph.Files, err = l.cachedFiles(ctx); err != nil {
-		return dataflow.ExecutionResult{}, err
-	}
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
 	workers, slots := minicluster.Sizes(l.options, x.Graph.Slots())
@@ -113,23 +106,6 @@ func (l *local) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Exe
 		Config: l.options, Workers: workers, Slots: slots, Program: taskhost.Registered{}, FileSystem: l.files,
 		Stdout: l.say.Beside(os.Stdout), Logger: silent,
 	}, x, watch.show)
-}
-
-// cachedFiles finds the files of pipeline.cached-files.
-func (l *local) cachedFiles(ctx context.Context) ([]jobgraph.CachedFile, error) {
-	named, err := cachedfiles.Read(l.options)
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range named {
-		if path, here := cachedfiles.Local(f); here {
-			if path, err = filepath.Abs(path); err != nil {
-				return nil, cachedfiles.Refuse(f.Name, f.URI, err.Error())
-			}
-			named[i].URI = "file://" + path
-		}
-	}
-	return cachedfiles.Find(ctx, l.files, named)
 }
 
 // watcher shows the progress of one job.

@@ -33,14 +33,14 @@ import (
 // cluster is the prefix of options that limit the workers of a cluster, and order spare ones.
 const cluster config.PrefixKey = "slotmanager."
 
-// Options describe a cluster. All fields except Process are required.
+// Options describe a cluster. All fields are required, except Process, and Program beside it.
 type Options struct {
 	Config config.Config
 	// Workers is the largest number of workers, and Slots the number of slots of each: see Sizes. Workers start
 	// when a job needs their slots.
 	Workers, Slots int
 	Program        taskhost.Program
-	FileSystem     filesystem.FileSystem // the caller closes it
+	FileSystem     filesystem.FileSystem // of the cluster, and of its workers without Process. The caller closes it
 	Stdout         io.Writer             // of print sinks
 	Logger         logrus.FieldLogger
 	// Process is called for each worker that starts. The worker then has this Process in place of Program and
@@ -98,9 +98,13 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Run runs one job to its end on a cluster of its own, as Execute does. If the job does not finish, the error wraps
-// its *msg.Failure.
+// Run runs one job to its end on a cluster of its own, as Execute does, with the files of pipeline.cached-files. If
+// the job does not finish, the error wraps its *msg.Failure. If a cached file cannot be used, it wraps
+// cachedfiles.ErrNotFound.
 func Run(ctx context.Context, o Options, x dataflow.Execution, watch func(msg.JobDetails)) (result dataflow.ExecutionResult, err error) {
+	if x.Graph.Files, err = cachedFiles(ctx, o); err != nil {
+		return result, err
+	}
 	cluster, err := Start(ctx, o)
 	if err != nil {
 		return result, err

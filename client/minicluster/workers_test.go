@@ -83,7 +83,7 @@ func TestAJobRunsOnSeveralWorkers(t *testing.T) {
 		workers, slots := minicluster.Sizes(settings, parallelism)
 		env := dataflow.NewEnv(dataflow.EnvOptions{
 			Config: map[string]string{config.ParallelismDefault.Name(): strconv.Itoa(parallelism)}, FileSystem: files,
-			Executor: onItsOwn{Config: settings, Workers: workers, Slots: slots, Stdout: t.Output(), Logger: silent, Process: func(*minicluster.Worker) minicluster.Process {
+			Executor: onItsOwn{Config: settings, Workers: workers, Slots: slots, FileSystem: files, Stdout: t.Output(), Logger: silent, Process: func(*minicluster.Worker) minicluster.Process {
 				started.Add(1)
 				return minicluster.Process{Program: taskhost.Registered{}, FileSystem: files}
 			}},
@@ -145,7 +145,7 @@ func TestGroupsWithResourcesHaveWorkersOfTheirOwn(t *testing.T) {
 	var started atomic.Int32
 	env := dataflow.NewEnv(dataflow.EnvOptions{
 		Config: map[string]string{config.ParallelismDefault.Name(): "2"}, FileSystem: files,
-		Executor: onItsOwn{Config: options(t), Workers: 1, Slots: 1, Stdout: t.Output(), Logger: silent, Process: func(*minicluster.Worker) minicluster.Process {
+		Executor: onItsOwn{Config: options(t), Workers: 1, Slots: 1, FileSystem: files, Stdout: t.Output(), Logger: silent, Process: func(*minicluster.Worker) minicluster.Process {
 			started.Add(1)
 			return minicluster.Process{Program: taskhost.Registered{}, FileSystem: files}
 		}},

@@ -12,7 +12,9 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -37,6 +39,8 @@ type Options struct {
 	Faults []Fault
 	// Stdout receives the output of print sinks. The default is the test's log.
 	Stdout io.Writer
+	// CachedFiles are the paths of the job's cached files on this machine, by name (Subtask.CachedFile).
+	CachedFiles map[string]string
 	// Config holds further options by Flink's names.
 	Config map[string]string
 }
@@ -69,9 +73,23 @@ func NewEnv(t testing.TB, o Options, args ...string) *dataflow.Env {
 	}
 	options[config.ParallelismDefault.Name()] = strconv.Itoa(max(1, o.Parallelism))
 	options[config.LocalTaskManagers.Name()] = strconv.Itoa(o.Workers)
+	if len(o.CachedFiles) > 0 {
+		options[config.PipelineCachedFiles.Name()] = cachedFiles(o.CachedFiles)
+	}
 	return dataflow.NewEnv(dataflow.EnvOptions{
 		Args: args, Config: options, FileSystem: o.Files, Executor: &executor{t, o, options},
 	})
+}
+
+// cachedFiles is the option for these paths.
+func cachedFiles(paths map[string]string) string {
+	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+	var entries []string
+	for name, path := range paths {
+		entries = append(entries, "name:"+quoted(name)+",path:"+quoted(path))
+	}
+	slices.Sort(entries)
+	return strings.Join(entries, ";")
 }
 
 // executor implements dataflow.Executor.
@@ -96,7 +114,7 @@ func (e *executor) Execute(ctx context.Context, x dataflow.Execution) (dataflow.
 	silent.SetOutput(io.Discard)
 	restarts := 0
 	result, err := minicluster.Run(ctx, minicluster.Options{
-		Config: settings, Workers: workers, Slots: slots, Stdout: e.options.Stdout, Logger: silent,
+		Config: settings, Workers: workers, Slots: slots, FileSystem: e.options.Files, Stdout: e.options.Stdout, Logger: silent,
 		Process: func(w *minicluster.Worker) minicluster.Process {
 			return minicluster.Process{Program: program{w, faults}, FileSystem: filesOf(w, e.options.Files)}
 		},

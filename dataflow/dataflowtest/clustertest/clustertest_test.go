@@ -3,6 +3,8 @@ package clustertest_test
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,6 +125,70 @@ func TestAFaultThatCannotHappenIsAnError(t *testing.T) {
 		}
 		if (fault == late) != errors.Is(err, clustertest.ErrNotReached) {
 			t.Errorf("%s: error %v", fault, err)
+		}
+	}
+}
+
+// tagging puts the content of a cached file before each line. Its argument is the name of the file.
+var tagging = dataflow.Job("tagging", func(p *dataflow.Plan, name string) error {
+	dataflow.Collect(dataflow.FlatMapWith(dataflow.ReadText(p, "/in"), func(s dataflow.Subtask) func([]byte, func(string)) {
+		path, err := s.CachedFile(name)
+		if err != nil {
+			panic(err)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			panic(err)
+		}
+		return func(line []byte, emit func(string)) { emit(string(content) + string(line)) }
+	}, dataflow.Named("tag")), found)
+	return nil
+})
+
+// TestAJobHasItsCachedFiles would catch a job that finds none of its cached files here, but on a cluster, and one
+// without them after its worker was lost.
+func TestAJobHasItsCachedFiles(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "it's; a file")
+	if err := os.WriteFile(path, []byte("disk: "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := dataflowtest.NewFiles(map[string]string{"/in/1": "to be\n", "/cached": "memory: "})
+	for name, o := range map[string]clustertest.Options{
+		"disk":   {CachedFiles: map[string]string{"disk": path}},
+		"memory": {Config: map[string]string{"pipeline.cached-files": "name:memory,path:mem:///cached"}},
+	} {
+		o.Files, o.Faults = files, []clustertest.Fault{clustertest.KillWorker("tag")}
+		got, err := dataflow.Collected(clustertest.Run(t, tagging, name, o), found)
+		if diff := cmp.Diff([]string{name + ": to be"}, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+	_, err := clustertest.NewEnv(t, clustertest.Options{Files: files, CachedFiles: map[string]string{"disk": path + "2"}}).
+		Execute(t.Context(), tagging, "disk")
+	if err == nil || !strings.Contains(err.Error(), "there is no such file") || !strings.Contains(err.Error(), path+"2") {
+		t.Errorf("a file that does not exist: %v", err)
+	}
+}
+
+// TestAFailedJobLeavesNoUnfinishedOutput would catch a cluster that does not know the files of the test.
+func TestAFailedJobLeavesNoUnfinishedOutput(t *testing.T) {
+	t.Parallel()
+	files := input()
+	failing := files.View(func(c dataflowtest.Call) error {
+		if c.Op == "Close" && strings.Contains(c.URI, "/part-") {
+			return errors.New("no space left on device")
+		}
+		return nil
+	})
+	_, err := clustertest.NewEnv(t, clustertest.Options{Files: failing, Config: map[string]string{"restart-strategy.type": "none"}}).
+		Execute(t.Context(), counting, "/in")
+	if err == nil || !strings.Contains(err.Error(), "no space left on device") {
+		t.Fatalf("the job ended with %v", err)
+	}
+	for name := range files.Files() {
+		if strings.Contains(name, "_temporary") {
+			t.Errorf("%s is left", name)
 		}
 	}
 }
