@@ -450,6 +450,20 @@ func TestAWorkerSendsNoLongMessage(t *testing.T) {
 	}
 }
 
+// TestAWorkerSendsNoLongHeaders would catch a worker that fills the memory of the ApplicationMaster by the names of
+// roles.
+func TestAWorkerSendsNoLongHeaders(t *testing.T) {
+	t.Parallel()
+	certificates, role := newCluster(t), newAccepting("")
+	var mux Mux
+	mux.Handle("jobmaster/", role.accept)
+	conn := dial(t, serve(t, NewServer(certificates.server(t), &mux)), certificates.client(t))
+	if _, err := conn.Open(t.Context(), "jobmaster/"+strings.Repeat("a", maxHeaders), newRecorder()); err == nil || len(role.streams) > 0 {
+		t.Fatalf("a role was found by a name of more than %d bytes", maxHeaders)
+	}
+	open(t, conn, "jobmaster/"+strings.Repeat("a", 128), newRecorder())
+}
+
 // TestAStoppedPeerLosesNothingItIsTold would catch a stream to a peer with thousands of slots that
 // ends because its outbox is full, one that grows with each heartbeat of an hour, and one that
 // sends an old state after a new one.

@@ -55,6 +55,8 @@ const (
 	// maxStreams bounds the streams of one connection: one for the
 	// ResourceManager and one for each job with a slot there.
 	maxStreams = 1024
+	// maxHeaders bounds the headers of one stream, in bytes: the target, and gRPC's own. gRPC's default is 16 MiB.
+	maxHeaders = 4 << 10
 )
 
 // Config holds the options of either end of a connection.
@@ -87,7 +89,7 @@ func NewServer(config Config, mux *Mux) *Server {
 		grpc.ReadBufferSize(noBuffer), grpc.WriteBufferSize(writeBuffer),
 		grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window),
 		grpc.ConnectionTimeout(handshakeTimeout),
-		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaders),
 		grpc.WaitForHandlers(true),
 		grpc.InTapHandle(endable),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: never}),
