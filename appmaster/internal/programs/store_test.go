@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -367,13 +366,14 @@ func TestASessionLetsGoOfOldPrograms(t *testing.T) {
 	a := newArea(t)
 	s := a.session(t, 1)
 	old, held := file("old"), file("held")
+	numbered := func(n int) string { return fmt.Sprintf("%064x", n) }
 	add(t, s, "held", held)
 	if _, err := s.Hold(t.Context(), hashOf(held)); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, "old", old)
 	for n := range maxPrograms - 2 {
-		s.learn(staging.Entry{SHA256: strconv.Itoa(n)}, time.Time{})
+		s.learn(staging.Entry{SHA256: numbered(n)}, time.Time{})
 	}
 	for _, name := range []string{"new", "newer", "old"} {
 		add(t, s, name, file(name))
@@ -382,7 +382,7 @@ func TestASessionLetsGoOfOldPrograms(t *testing.T) {
 		}
 	}
 	// The oldest program was dropped first, and then another one when the oldest was needed again.
-	for name, want := range map[string]bool{hashOf(held): true, hashOf(old): true, "0": false, "1": false, "2": true} {
+	for name, want := range map[string]bool{hashOf(held): true, hashOf(old): true, numbered(0): false, numbered(1): false, numbered(2): true} {
 		if _, is := s.known[name]; is != want {
 			t.Errorf("the session knows %s: %t, want %t", name, is, want)
 		}
