@@ -2,8 +2,10 @@ package programs
 
 import (
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,8 +56,8 @@ func TestAFileStaysForItsJobs(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		s.Release(hash)
 		another()
-		if _, err := s.Find(t.Context(), hash); err != nil || !strings.Contains(a.left(t), "refs.files/"+hash) {
-			t.Errorf("the file is gone while a job uses it: %v, %s", err, a.left(t))
+		if left := a.left(t); !strings.Contains(left, "refs.files/"+hash) || !strings.Contains(left, "cache/"+hash) {
+			t.Errorf("the file is gone while a job uses it: %s", left)
 		}
 		s.Release(hash)
 		another()
@@ -83,6 +85,56 @@ func TestAFileStaysForItsJobs(t *testing.T) {
 		}
 		if _, err := s.Find(t.Context(), hashOf(content)); err != nil {
 			t.Errorf("a file that a job uses went with a program: %v", err)
+		}
+	})
+}
+
+// late is a content that arrives after a time.
+type late struct {
+	after time.Duration
+	io.Reader
+}
+
+func (l *late) Read(b []byte) (int, error) {
+	time.Sleep(l.after)
+	l.after = 0
+	return l.Reader.Read(b)
+}
+
+// TestSlowUploadsBecomeAJob would catch a session that drops the first file of a job before the job's last one is
+// there, or a file of which it has just told a client that it has it. The client would upload for ever. It would also
+// catch files that stay for ever because uploads were slow once.
+func TestSlowUploadsBecomeAJob(t *testing.T) {
+	t.Parallel()
+	a := newArea(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := a.filesOf(t, 1)
+		hash := func(text string) string { return hashOf([]byte(text)) }
+		upload := func(text string, lasts time.Duration) {
+			if _, err := s.Add(t.Context(), text, hash(text), &late{lasts, strings.NewReader(text)}); err != nil {
+				t.Error(err)
+			}
+		}
+		const slow = fileKeep + time.Minute
+		upload("A", slow)
+		var other sync.WaitGroup
+		other.Go(func() { upload("other", slow+time.Minute) }) // of another client
+		upload("B", slow)
+		other.Wait()
+		for _, text := range []string{"A", "B"} {
+			if _, err := s.Hold(t.Context(), hash(text)); err != nil {
+				t.Errorf("the job's file %s: %v", text, err)
+			}
+			s.Release(hash(text))
+		}
+		time.Sleep(fileKeep)
+		if _, err := s.Find(t.Context(), hash("A")); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		upload("next", slow)
+		if held := s.List(); len(held) != 2 || held[0].Name != "A" || held[1].Name != "next" {
+			t.Errorf("the session holds %+v, want A, for which a client has asked, and the next file", held)
 		}
 	})
 }

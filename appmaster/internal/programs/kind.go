@@ -16,8 +16,8 @@ import (
 type kind struct {
 	name                          string // for messages
 	notFound, bad, inUse, tooMany error
-	// keep is how long one without jobs is held at least after it was last needed. 0: as long as there is
-	// room.
+	// keep is how long one without jobs is held at least after it was last needed. The time in which uploads
+	// run does not count. 0: as long as there is room.
 	keep time.Duration
 	// inspect begins to read one.
 	inspect func() inspection

@@ -45,7 +45,8 @@ type Store struct {
 
 	mu       sync.Mutex // guards what follows
 	known    map[string]*known
-	uses     uint64                   // uses of all programs so far
+	uses     uint64 // uses of all programs so far
+	idle     idleness
 	arriving map[string]chan struct{} // uploads in progress, by hash; closed when they have ended
 }
 
@@ -54,7 +55,36 @@ type known struct {
 	msg.ProgramDetails
 	jobs int       // jobs of the program that have not ended
 	used uint64    // the Store's uses at its last use
-	held time.Time // when a request last needed it
+	held time.Time // when a request last needed it, by the Store's idleness
+}
+
+// idleness is a clock that stands while uploads run. A client may upload for longer than an unused file is
+// kept, and its first file must not go before its last one is there.
+type idleness struct {
+	uploads int           // under way
+	since   time.Time     // when the first of them began
+	stood   time.Duration // before that
+}
+
+// at is the clock's time.
+func (c *idleness) at(now time.Time) time.Time {
+	if c.uploads > 0 {
+		now = c.since
+	}
+	return now.Add(-c.stood)
+}
+
+func (c *idleness) begin(now time.Time) {
+	if c.uploads == 0 {
+		c.since = now
+	}
+	c.uploads++
+}
+
+func (c *idleness) end(now time.Time) {
+	if c.uploads--; c.uploads == 0 {
+		c.stood += now.Sub(c.since)
+	}
 }
 
 // New makes the Store of a session's programs. They must be built for machine.
@@ -111,13 +141,11 @@ func (s *Store) List() []msg.ProgramDetails {
 }
 
 // Find describes a program that need not be uploaded: a program of the session, or one that its owner has
-// in the cache. Error: msg.ErrProgramNotFound.
+// in the cache. A client that asks does not upload the program, so the session keeps it as after an upload.
+// Error: msg.ErrProgramNotFound.
 func (s *Store) Find(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
-	s.mu.Lock()
-	k := s.known[sha256]
-	s.mu.Unlock()
-	if k != nil {
-		return k.ProgramDetails, nil
+	if details, is := s.use(sha256, 0, sched.Now(ctx)); is {
+		return details, nil
 	}
 	entry, err := s.cache.Find(ctx, sha256)
 	if err != nil {
@@ -176,6 +204,7 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 		return msg.ProgramDetails{}, err
 	}
 	defer s.uploads.Release()
+	defer s.receiving(ctx)()
 	seen := s.inspect()
 	temporary, err := s.cache.Receive(ctx, io.TeeReader(content, seen))
 	if err != nil {
@@ -202,6 +231,18 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
 	return s.learn(entry, sched.Now(ctx)).ProgramDetails, nil
+}
+
+// receiving notes that an upload has begun. ended notes its end.
+func (s *Store) receiving(ctx context.Context) (ended func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle.begin(sched.Now(ctx))
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.idle.end(sched.Now(ctx))
+	}
 }
 
 // Hold returns a program for a job, and keeps it until Release. Errors: msg.ErrProgramNotFound,
@@ -253,8 +294,8 @@ func (s *Store) use(sha256 string, jobs int, now time.Time) (msg.ProgramDetails,
 	k.jobs += jobs
 	s.uses++
 	k.used = s.uses
-	if now.After(k.held) {
-		k.held = now
+	if !now.IsZero() {
+		k.held = s.idle.at(now)
 	}
 	return k.ProgramDetails, true
 }
@@ -313,7 +354,7 @@ func (s *Store) oldest(another string, now time.Time) (sha256 string, full bool)
 	defer s.mu.Unlock()
 	full = len(s.known) >= s.most && s.known[another] == nil
 	for sha256, k := range s.known {
-		if s.keep > 0 && k.jobs == 0 && sha256 != another && now.Sub(k.held) > s.keep {
+		if s.keep > 0 && k.jobs == 0 && sha256 != another && s.idle.at(now).Sub(k.held) > s.keep {
 			delete(s.known, sha256)
 			return sha256, true
 		}
@@ -344,9 +385,7 @@ func (s *Store) learn(entry staging.Entry, now time.Time) *known {
 	}
 	s.uses++
 	k.used = s.uses
-	if now.After(k.held) {
-		k.held = now
-	}
+	k.held = s.idle.at(now)
 	return k
 }
 
