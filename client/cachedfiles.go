@@ -1,13 +1,10 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
@@ -73,17 +70,8 @@ func cachedFile(ctx context.Context, f jobgraph.CachedFile, path string) (stagin
 	if err != nil {
 		return staged, cachedfiles.Refuse(f.Name, path, "it is not readable: "+err.Error())
 	}
-	staged.Name = cacheName(path)
+	staged.Name = staging.PlainName(staged.Name) // a session refuses others
 	return staged, nil
-}
-
-// maxCacheName is the largest length of a file's name in the cache, in bytes. HDFS accepts 255.
-const maxCacheName = 200
-
-// cacheName is the name of a file in the cache, where names with a dot in front are of incomplete files.
-func cacheName(path string) string {
-	name := strings.TrimLeft(filepath.Base(path), ".")
-	return cmp.Or(name[max(0, len(name)-maxCacheName):], "file")
 }
 
 // remote lists the files on the cluster's file systems.

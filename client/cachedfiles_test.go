@@ -20,8 +20,8 @@ import (
 func TestCachedFilesOfThisMachineAreStaged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"cities.csv": "Rome", "..hidden": "Rome", "tool": "#!/bin/sh"})
-	option := "name:cities,path:" + dir + "/cities.csv;name:zones,path:hdfs:///zones;name:more,path:file://" + dir + "/..hidden;name:tool,path:" + dir + "/tool,executable:true"
+	write(t, dir, map[string]string{"cities.csv": "Rome", "..hidden": "Rome", ".tool": "#!/bin/sh"})
+	option := "name:cities,path:" + dir + "/cities.csv;name:zones,path:hdfs:///zones;name:more,path:file://" + dir + "/..hidden;name:tool,path:" + dir + "/.tool,executable:true"
 	found, err := FindCachedFiles(t.Context(), options(t, "pipeline.cached-files="+option))
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // FuzzRequest sends what any program on the network can send to both doors. It would catch a request that
@@ -157,7 +158,7 @@ func FuzzUpload(f *testing.F) {
 		}
 		for _, added := range session.added {
 			name, rest, _ := strings.Cut(added, "  ") // no hash is given
-			if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00\r\n") || len(name) > maxName || len(rest) > len(body) {
+			if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00\r\n") || len(name) > staging.MaxName || len(rest) > len(body) {
 				t.Errorf("%d bytes are added as %q of a form of %d", len(rest), name, len(body))
 			}
 		}

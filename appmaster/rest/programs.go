@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // Session is what REST needs of a cluster that accepts jobs and programs of its users. REST distinguishes
@@ -186,7 +187,7 @@ func (s *Server) add(
 	r *http.Request, to func(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error),
 	name, sha256 string, content io.Reader,
 ) (msg.ProgramDetails, error) {
-	if name == "" || name == "/" || name != path.Base(name) || strings.HasPrefix(name, ".") || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
+	if name == "" || name == "/" || name != path.Base(name) || strings.HasPrefix(name, ".") || len(name) > staging.MaxName || strings.ContainsFunc(name, unicode.IsControl) {
 		return msg.ProgramDetails{}, badRequest("%q is not a name of a file: give the name, for example ?name=wordcount", name)
 	}
 	added, err := to(r.Context(), name, sha256, content)
@@ -195,9 +196,6 @@ func (s *Server) add(
 	}
 	return added, err
 }
-
-// maxName is the largest length of a program's name, in bytes. HDFS accepts 255.
-const maxName = 200
 
 // planProgram answers GET and POST …/plan.
 func (s *Server) planProgram(r *http.Request) (any, error) {

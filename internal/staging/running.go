@@ -182,7 +182,7 @@ func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Ent
 	}
 	err = r.area.fs.MkdirMode(ctx, r.area.entry(sha256), 0o700)
 	if err == nil {
-		err = r.area.fs.Rename(ctx, temporary, r.area.entry(sha256)+"/"+plain(name))
+		err = r.area.fs.Rename(ctx, temporary, r.area.entry(sha256)+"/"+PlainName(name))
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("stage %s: %w", name, err)

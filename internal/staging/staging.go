@@ -24,7 +24,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -175,7 +174,7 @@ const attempts = 3
 
 func (app *Application) cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
 	fsys := app.area.fs
-	uri := app.area.entry(f.SHA256) + "/" + plain(f.Name)
+	uri := app.area.entry(f.SHA256) + "/" + PlainName(f.Name)
 	found, err := app.area.cached(ctx, f.SHA256, uri)
 	if err == nil {
 		err = sameLength(uri, found.Size, f.Size)
@@ -194,17 +193,6 @@ func (app *Application) cache(ctx context.Context, f File, progress func(done in
 		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
 	}
 	return resource(info), false, nil
-}
-
-// plain makes a name that HDFS accepts, and that is safe in a NodeManager's shell script, which
-// quotes names but escapes nothing.
-func plain(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == ':' || r == '"' || r == '$' || r == '`' || r == '\\' || unicode.IsControl(r) {
-			return '_'
-		}
-		return r
-	}, name)
 }
 
 // upload writes the file under a temporary name beside its place and renames it. So an entry is
