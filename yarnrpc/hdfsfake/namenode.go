@@ -145,52 +145,40 @@ func (f *Fake) dispatch(call *rpctest.Call, c Call) (proto.Message, error) {
 	case "getServerDefaults":
 		return f.serverDefaults(), nil
 	case "getFileInfo":
-		return with(call, f.fileInfo)
+		return rpctest.With(call, f.fileInfo)
 	case "getLocatedFileInfo":
-		return with(call, f.locatedFileInfo)
+		return rpctest.With(call, f.locatedFileInfo)
 	case "getListing":
-		return with(call, f.listing)
+		return rpctest.With(call, f.listing)
 	case "getBlockLocations":
-		return with(call, f.blockLocations)
+		return rpctest.With(call, f.blockLocations)
 	case "create":
-		return with(call, func(r *hdfspb.CreateRequestProto) (proto.Message, error) { return f.create(r, c.User) })
+		return rpctest.With(call, func(r *hdfspb.CreateRequestProto) (proto.Message, error) { return f.create(r, c.User) })
 	case "addBlock":
-		return with(call, f.addBlock)
+		return rpctest.With(call, f.addBlock)
 	case "updateBlockForPipeline":
-		return with(call, f.updateBlock)
+		return rpctest.With(call, f.updateBlock)
 	case "complete":
-		return with(call, f.complete)
+		return rpctest.With(call, f.complete)
 	case "renewLease":
 		return new(hdfspb.RenewLeaseResponseProto), nil
 	case methodDelete:
-		return with(call, func(r *hdfspb.DeleteRequestProto) (proto.Message, error) {
+		return rpctest.With(call, func(r *hdfspb.DeleteRequestProto) (proto.Message, error) {
 			was, err := f.space.remove(r.GetSrc(), r.GetRecursive())
 			return &hdfspb.DeleteResponseProto{Result: proto.Bool(was)}, err
 		})
 	case "mkdirs":
-		return with(call, func(r *hdfspb.MkdirsRequestProto) (proto.Message, error) {
+		return rpctest.With(call, func(r *hdfspb.MkdirsRequestProto) (proto.Message, error) {
 			err := f.space.mkdirs(r.GetSrc(), r.GetMasked().GetPerm(), c.User)
 			return &hdfspb.MkdirsResponseProto{Result: proto.Bool(err == nil)}, err
 		})
 	case "rename2":
-		return with(call, func(r *hdfspb.Rename2RequestProto) (proto.Message, error) {
+		return rpctest.With(call, func(r *hdfspb.Rename2RequestProto) (proto.Message, error) {
 			return new(hdfspb.Rename2ResponseProto), f.space.rename(r.GetSrc(), r.GetDst())
 		})
 	default:
 		return f.tokenCall(call, c)
 	}
-}
-
-// with decodes a request for its handler.
-func with[T any, P interface {
-	*T
-	proto.Message
-}](call *rpctest.Call, handle func(P) (proto.Message, error)) (proto.Message, error) {
-	request := P(new(T))
-	if err := call.Decode(request); err != nil {
-		return nil, err
-	}
-	return handle(request)
 }
 
 func (f *Fake) serverDefaults() proto.Message {

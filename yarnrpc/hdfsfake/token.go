@@ -64,9 +64,9 @@ func (f *Fake) password(identifier []byte) ([]byte, error) {
 func (f *Fake) tokenCall(call *rpctest.Call, c Call) (proto.Message, error) {
 	switch c.Method {
 	case "getDelegationToken":
-		return with(call, func(r *commonpb.GetDelegationTokenRequestProto) (proto.Message, error) { return f.issue(r, c) })
+		return rpctest.With(call, func(r *commonpb.GetDelegationTokenRequestProto) (proto.Message, error) { return f.issue(r, c) })
 	case "renewDelegationToken":
-		return with(call, func(r *commonpb.RenewDelegationTokenRequestProto) (proto.Message, error) {
+		return rpctest.With(call, func(r *commonpb.RenewDelegationTokenRequestProto) (proto.Message, error) {
 			token, err := f.tokens.find(r.GetToken())
 			if err != nil {
 				return nil, err
@@ -81,7 +81,7 @@ func (f *Fake) tokenCall(call *rpctest.Call, c Call) (proto.Message, error) {
 			return &commonpb.RenewDelegationTokenResponseProto{NewExpiryTime: proto.Uint64(uint64(ends.UnixMilli()))}, nil
 		})
 	case "cancelDelegationToken":
-		return with(call, func(r *commonpb.CancelDelegationTokenRequestProto) (proto.Message, error) {
+		return rpctest.With(call, func(r *commonpb.CancelDelegationTokenRequestProto) (proto.Message, error) {
 			if _, err := f.tokens.find(r.GetToken()); err != nil {
 				return nil, err
 			}

@@ -29,16 +29,8 @@ type NodeServer struct {
 	server rpctest.Server
 }
 
-// Serve answers on the connections of a listener, until Close. It closes the listener.
-func (s *NodeServer) Serve(listener net.Listener) {
-	for {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		s.server.Serve(conn)
-	}
-}
+// Serve answers on the connections of a listener, until its owner closes it.
+func (s *NodeServer) Serve(listener net.Listener) { s.server.Accept(listener) }
 
 // Init makes the server ready.
 func (s *NodeServer) Init() { s.server.Handler, s.server.Passwords = s.call, s.Password }
@@ -52,28 +44,16 @@ func (s *NodeServer) call(call *rpctest.Call) (proto.Message, error) {
 	}
 	switch call.Call.Method {
 	case "startContainers":
-		return answered(call, s.start)
+		return rpctest.With(call, s.start)
 	case "stopContainers":
-		return answered(call, s.stop)
+		return rpctest.With(call, s.stop)
 	case "getContainerStatuses":
-		return answered(call, s.status)
+		return rpctest.With(call, s.status)
 	}
 	return nil, rpctest.NoSuchMethod(call)
 }
 
-// answered decodes a call's request and answers it.
-func answered[R any, P interface {
-	*R
-	proto.Message
-}](call *rpctest.Call, answer func(P) proto.Message) (proto.Message, error) {
-	request := P(new(R))
-	if err := call.Decode(request); err != nil {
-		return nil, err
-	}
-	return answer(request), nil
-}
-
-func (s *NodeServer) start(r *yarnpb.StartContainersRequestProto) proto.Message {
+func (s *NodeServer) start(r *yarnpb.StartContainersRequestProto) (proto.Message, error) {
 	response := new(yarnpb.StartContainersResponseProto)
 	for _, one := range r.GetStartContainerRequest() {
 		token := pbconv.Token(one.GetContainerToken())
@@ -87,10 +67,10 @@ func (s *NodeServer) start(r *yarnpb.StartContainersRequestProto) proto.Message 
 		}
 		response.SucceededRequests = append(response.SucceededRequests, pbconv.ContainerIDProto(named.ID))
 	}
-	return response
+	return response, nil
 }
 
-func (s *NodeServer) stop(r *yarnpb.StopContainersRequestProto) proto.Message {
+func (s *NodeServer) stop(r *yarnpb.StopContainersRequestProto) (proto.Message, error) {
 	response := new(yarnpb.StopContainersResponseProto)
 	for _, id := range pbconv.ContainerIDs(r.GetContainerId()) {
 		if err := s.Stop(id); err != nil {
@@ -99,10 +79,10 @@ func (s *NodeServer) stop(r *yarnpb.StopContainersRequestProto) proto.Message {
 		}
 		response.SucceededRequests = append(response.SucceededRequests, pbconv.ContainerIDProto(id))
 	}
-	return response
+	return response, nil
 }
 
-func (s *NodeServer) status(r *yarnpb.GetContainerStatusesRequestProto) proto.Message {
+func (s *NodeServer) status(r *yarnpb.GetContainerStatusesRequestProto) (proto.Message, error) {
 	response := new(yarnpb.GetContainerStatusesResponseProto)
 	for _, id := range pbconv.ContainerIDs(r.GetContainerId()) {
 		status, err := s.Status(id)
@@ -112,7 +92,7 @@ func (s *NodeServer) status(r *yarnpb.GetContainerStatusesRequestProto) proto.Me
 		}
 		response.Status = append(response.Status, pbconv.ContainerStatusProto(status))
 	}
-	return response
+	return response, nil
 }
 
 func failed(id records.ContainerID, err error) *yarnpb.ContainerExceptionMapProto {

@@ -87,16 +87,19 @@ func (s *Server) ListenLoopback(ctx context.Context) (address string, err error)
 		return "", fmt.Errorf("listen for hadoop rpc: %w", err)
 	}
 	s.listener = listener
-	s.tasks.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			s.Serve(conn)
-		}
-	})
+	s.tasks.Go(func() { s.Accept(listener) })
 	return listener.Addr().String(), nil
+}
+
+// Accept serves the connections of a listener until it is closed. After Close it closes new connections.
+func (s *Server) Accept(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		s.Serve(conn)
+	}
 }
 
 // Serve answers on conn in a goroutine of its own, and closes it at the end.
@@ -214,6 +217,18 @@ func NoSuchMethod(call *Call) error {
 		Message: "Unknown method " + call.Call.Method + " called on " + call.Call.Protocol + " protocol.",
 		Detail:  "ERROR_NO_SUCH_METHOD",
 	}}
+}
+
+// With decodes a call's request and handles it.
+func With[T any, P interface {
+	*T
+	proto.Message
+}](call *Call, handle func(P) (proto.Message, error)) (proto.Message, error) {
+	request := P(new(T))
+	if err := call.Decode(request); err != nil {
+		return nil, err
+	}
+	return handle(request)
 }
 
 // NoSuchProtocol makes the error for a call of a protocol that the server does not speak.
