@@ -6,10 +6,36 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
+
+// TestOptionsReachTheJobMaster would catch an option without an effect, and two options that are swapped: the transcripts
+// begin with default options, and change the fields.
+func TestOptionsReachTheJobMaster(t *testing.T) {
+	t.Parallel()
+	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
+		"parallelism.default": "3", "heartbeat.interval": "4 s", "heartbeat.timeout": "50 s", "slot.request.timeout": "6 min",
+		"slot.idle.timeout": "7 s", "client.heartbeat.timeout": "8 min", "taskmanager.load-balance.mode": "TASKS",
+		"jobmanager.execution.failover-strategy": "full",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph := new(jobgraph.JobGraph)
+	want := Config{
+		Graph: graph, ResultBytes: collect.MaxBuffered, Restart: failover.Configured(options),
+		FailoverStrategy: failover.RestartAll, BalanceTasks: true, Parallelism: 3,
+		HeartbeatInterval: 4 * time.Second, HeartbeatTimeout: 50 * time.Second,
+		SlotRequestTimeout: 6 * time.Minute, SlotIdleTimeout: 7 * time.Second, ClientTimeout: 8 * time.Minute,
+	}
+	got, err := Configured(options, graph)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("configured %v (-want +got):\n%s", err, diff)
+	}
+}
 
 // TestAJobOverridesItsCluster would catch a session whose restart strategy holds for a job that names
 // another one, and an option of one job that holds for the next.

@@ -122,7 +122,7 @@ func newWorkerIn(ctx context.Context, t testing.TB, id ids.HostID, p program, ch
 	t.Helper()
 	w := greeted(ctx, t, p)
 	w.start = msg.StartHost{
-		Host: id, ListenHost: "127.0.0.1", Memory: memory.Slot{Heap: 100 << 20},
+		Host: id, ListenHost: "127.0.0.1", Memory: memory.Slot{Heap: 100 << 20, Network: 4 << 20},
 		Job: msg.JobSpec{ID: "j", Job: "test", Digest: p.graph.Digest, Parallelism: 1},
 	}
 	for _, c := range change {
@@ -148,6 +148,7 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 			},
 			Stdout: w.stdout, SetMemoryLimit: w.limits.set,
 			DataPlane: func(ctx context.Context, c exchange.Config) (taskhost.DataPlane, error) {
+				w.buffers.set(int64(c.Memory))
 				plane, err := taskhost.Network(ctx, c)
 				return watchedPlane{plane, w.buffers}, err
 			},

@@ -168,7 +168,7 @@ func TestJobRunsInAHost(t *testing.T) {
 	if got := <-limits; got != 10<<20 {
 		t.Errorf("task may hold %d bytes, want 10 MB", got)
 	}
-	if want := []int64{100 << 20, 308 << 20}; !slices.Equal(w.limits.seen, want) || !slices.Equal(w.buffers.seen, []int64{8 << 20}) {
+	if want := []int64{104 << 20, 308 << 20}; !slices.Equal(w.limits.seen, want) || !slices.Equal(w.buffers.seen, []int64{4 << 20, 8 << 20}) {
 		t.Errorf("memory limits are %v, want %v; those of buffers are %v", w.limits.seen, want, w.buffers.seen)
 	}
 	if !*w.closed {

@@ -1,0 +1,28 @@
+package taskexecutor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// TestOptionsReachTheTaskExecutor would catch an option without an effect, and two options that are swapped: the
+// transcripts set the fields.
+func TestOptionsReachTheTaskExecutor(t *testing.T) {
+	t.Parallel()
+	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
+		"cluster.registration.initial-timeout": "200 ms", "cluster.registration.max-timeout": "3 s",
+		"taskmanager.registration.timeout": "4 min", "taskmanager.slot.timeout": "5 s",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Options{
+		RegistrationInitial: 200 * time.Millisecond, RegistrationMax: 3 * time.Second,
+		RegistrationTimeout: 4 * time.Minute, SlotTimeout: 5 * time.Second,
+	}
+	if got := OptionsFrom(options); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
