@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// stopGrace is how long a worker may take to end, with its task hosts. It is the time that it gives
-	// these (exitGrace of package taskexecutor), and a second.
+	// stopGrace is how long a worker may take to end, with its task hosts. It is shorter than the time that a
+	// worker gives to a host that hangs (hostStopGrace of package taskexecutor): no job uses the worker any
+	// more, and the ApplicationMaster waits for it. The rest is killed: see package orphans.
 	stopGrace = 3 * time.Second
 	// outputGrace is how long processes that a worker has left behind may keep its output open.
 	outputGrace = time.Second
