@@ -204,6 +204,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 	if err != nil {
 		return nil, err
 	}
+	env.removeArtifacts(logger)
 	var tokens dfs.Tokens
 	return taskexecutor.New(taskexecutor.Config{
 		Resource: env.container,
@@ -270,6 +271,16 @@ func (env environment) artifactDirs() []string {
 		dirs[i] = filepath.Join(dir, env.folder, artifactDir)
 	}
 	return dirs
+}
+
+// removeArtifacts removes what an earlier worker of this container has left: in its master's container a worker
+// follows another one that was killed, and its copies have the same names.
+func (env environment) removeArtifacts(logger logrus.FieldLogger) {
+	for _, dir := range env.artifactDirs() {
+		if err := os.RemoveAll(dir); err != nil { // a second try to fetch uses the next disk
+			logger.WithError(err).Warn("copies of an earlier worker cannot be removed")
+		}
+	}
 }
 
 // files opens the file systems of the cluster for this worker's user with the newest tokens.

@@ -1,6 +1,8 @@
 package taskrunner
 
 import (
+	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -71,7 +73,8 @@ func container(t *testing.T, address string) (variables []string, logs string) {
 }
 
 // TestSignalsEndATaskExecutor starts a TaskExecutor as a process. It would catch a signal that is not obeyed or not
-// logged, another exit code than a JVM's, first lines that are missing, and a secret in them.
+// logged, another exit code than a JVM's, first lines that are missing, and a secret in them; and a half copy of an
+// earlier worker in the container, with which the first copy of this one would collide.
 func TestSignalsEndATaskExecutor(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // an ApplicationMaster that does not answer
@@ -86,6 +89,13 @@ func TestSignalsEndATaskExecutor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			variables, logs := container(t, silent.Addr().String())
+			left := filepath.Join(logs, "container_1_0001_01_000002", artifactDir, "1", "f.part")
+			if err := os.MkdirAll(filepath.Dir(left), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(left, []byte("half"), 0o400); err != nil {
+				t.Fatal(err)
+			}
 			worker := exec.CommandContext(t.Context(), os.Args[0])
 			worker.Env, worker.Dir = variables, t.TempDir()
 			if err := worker.Start(); err != nil {
@@ -100,6 +110,9 @@ func TestSignalsEndATaskExecutor(t *testing.T) {
 				"name=taskmanager.numberOfTaskSlots", "signal="+name)
 			if strings.Contains(text, "hunter2") || strings.Contains(text, "PRIVATE KEY") {
 				t.Errorf("the log has a secret:\n%s", text)
+			}
+			if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the copy of an earlier worker: %v", err)
 			}
 		})
 	}
