@@ -67,7 +67,7 @@ func apart(c config.Config, place launch.WorkerPlace, containers Containers) str
 	case c.Int(config.RedundantWorkers) > 0:
 		return fmt.Sprintf("the cluster has spare ones (%s)", config.RedundantWorkers)
 	case floor.Workers > 1:
-		return fmt.Sprintf("the cluster has at least %d (%s)", floor.Workers, floor)
+		return fmt.Sprintf("the cluster has at least %d workers (%s)", floor.Workers, floor)
 	case len(c.Under(config.ContainerMasterEnv)) > 0:
 		return fmt.Sprintf("variables are only for the ApplicationMaster (%s*)", config.ContainerMasterEnv)
 	}

@@ -44,9 +44,9 @@ func TestSmallJobsHaveOneContainer(t *testing.T) {
 		{"a floor of one", launch.PerJob, []string{"slotmanager.number-of-slots.min=2"}, "", false},
 		{"a floor of two", launch.PerJob, []string{"slotmanager.number-of-slots.min=3"}, "(slotmanager.number-of-slots.min: 3)", false},
 		{"a floor of one worker's memory", launch.PerJob, []string{both, "slotmanager.min-total-resource.memory=1g"}, "", false},
-		{"a floor of more memory", launch.PerJob, []string{both, "slotmanager.min-total-resource.memory=1025m"}, "the cluster has at least 2 (slotmanager.min-total-resource.memory: 1025m)", false},
+		{"a floor of more memory", launch.PerJob, []string{both, "slotmanager.min-total-resource.memory=1025m"}, "the cluster has at least 2 workers (slotmanager.min-total-resource.memory: 1025m)", false},
 		{"a floor of one worker's cores", launch.PerJob, []string{"slotmanager.min-total-resource.cpu=2"}, "", false},
-		{"a floor of more cores", launch.PerJob, []string{"slotmanager.min-total-resource.cpu=2.5"}, "the cluster has at least 2 (slotmanager.min-total-resource.cpu: 2.5)", false},
+		{"a floor of more cores", launch.PerJob, []string{"slotmanager.min-total-resource.cpu=2.5"}, "the cluster has at least 2 workers (slotmanager.min-total-resource.cpu: 2.5)", false},
 		{"a variable of the master", launch.PerJob, []string{"containerized.master.env.A=b"}, "(containerized.master.env.*)", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
