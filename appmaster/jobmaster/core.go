@@ -40,8 +40,8 @@ type core struct {
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
 	byHost     map[ids.HostID]*worker
-	declared   []declaration // of each kind, last sent to the ResourceManager; nil: not registered there yet
-	short      []bool        // of each kind: the ResourceManager has said that it cannot get all declared slots
+	declared   []msg.SlotNeed // of each kind, last sent to the ResourceManager; nil: not registered there yet
+	short      []bool         // of each kind: the ResourceManager has said that it cannot get all declared slots
 	blocklist  failover.Blocklist
 	sick       failover.Cause    // of the last block of a node
 	slots      patience.Deadline // when the job stops waiting for slots: see slotDeadline
@@ -67,12 +67,6 @@ type core struct {
 	// During a step:
 	now     time.Time
 	effects []effect
-}
-
-// declaration is the slots of one kind that the job has declared.
-type declaration struct {
-	slots int
-	least int // with which at least one region that needs such slots can run
 }
 
 // phase is the progress of a region.
@@ -257,7 +251,10 @@ func (c *core) mustTransition(e *executiongraph.Execution, to msg.ExecutionState
 func (c *core) resourceManagerSaid(m msg.Message) {
 	switch m := m.(type) {
 	case msg.JobMasterRegistered:
-		c.declared = make([]declaration, c.pool.Kinds())
+		c.declared = make([]msg.SlotNeed, c.pool.Kinds())
+		for k, profile := range c.layout.profiles {
+			c.declared[k].Profile = profile
+		}
 		if !c.blocklist.Empty() {
 			c.tellBlocked()
 		}
@@ -278,19 +275,21 @@ func (c *core) resourceManagerSaid(m msg.Message) {
 // none. If a job that continued with too few slots can run no region any more that needs slots of a
 // kind, it declares again, because the earlier answer may be out of date.
 func (c *core) declare() {
+	changed := false
 	for k, last := range c.declared {
-		var now declaration
+		now := msg.SlotNeed{Profile: last.Profile}
 		again := false
 		if c.active() {
 			demand := c.pool.Demand(k)
-			now, again = declaration{demand.Required, demand.Least}, c.short[k] && c.lacks(k)
-		}
-		if now == last && !again {
-			continue
+			now.Slots, now.Least, now.Part = demand.Required, demand.Least, demand.Part
+			again = c.short[k] && c.lacks(k)
 		}
 		c.declared[k], c.short[k] = now, c.short[k] && !again
+		changed = changed || now != last || again
+	}
+	if changed {
 		c.emit(tellResourceManager{msg.DeclareRequirements{
-			Job: c.config.Job, JobMaster: c.config.JobMaster, Profile: c.layout.profiles[k], Slots: now.slots, Least: now.least,
+			Job: c.config.Job, JobMaster: c.config.JobMaster, Needs: slices.Clone(c.declared),
 		}})
 	}
 }

@@ -510,10 +510,10 @@ func (m *model) take(effect effect) {
 	case tellResourceManager:
 		switch message := e.Message.(type) {
 		case msg.DeclareRequirements:
-			if m.required != 0 && message.Slots > m.required && m.config.FailoverStrategy == failover.RestartRegion {
-				m.t.Fatalf("%d slots are declared after %d", message.Slots, m.required)
+			if m.required != 0 && message.Needs[0].Slots > m.required && m.config.FailoverStrategy == failover.RestartRegion {
+				m.t.Fatalf("%d slots are declared after %d", message.Needs[0].Slots, m.required)
 			}
-			m.required = message.Slots
+			m.required = message.Needs[0].Slots
 		case msg.BlockNodes:
 			m.blocked = nil
 			for _, n := range message.Nodes {

@@ -322,6 +322,20 @@ func (s *script) wait(text string) []string {
 }
 
 // describe writes an effect as in transcripts.
+func describeNeed(n msg.SlotNeed) string {
+	text := fmt.Sprintf("%d slots", n.Slots)
+	if n.Least < n.Slots || !n.Profile.IsDefault() {
+		text += fmt.Sprintf(", %d at least", n.Least)
+	}
+	if n.Part != n.Least {
+		text += fmt.Sprintf(", %d for the largest part", n.Part)
+	}
+	if !n.Profile.IsDefault() {
+		text += fmt.Sprintf(", with %s", n.Profile)
+	}
+	return text
+}
+
 func describe(effect effect) []string {
 	line := func(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
 	switch e := effect.(type) {
@@ -334,13 +348,11 @@ func describe(effect effect) []string {
 		case msg.RegisterJobMaster:
 			return line("to rm: register %s of %s, program %s", m.JobMaster, m.Job, m.Program.Name)
 		case msg.DeclareRequirements:
-			if !m.Profile.IsDefault() {
-				return line("to rm: %d slots, %d at least, with %s", m.Slots, m.Least, m.Profile)
+			var lines []string
+			for _, need := range m.Needs {
+				lines = append(lines, "to rm: "+describeNeed(need))
 			}
-			if m.Least < m.Slots {
-				return line("to rm: %d slots, %d at least", m.Slots, m.Least)
-			}
-			return line("to rm: %d slots", m.Slots)
+			return lines
 		case msg.BlockNodes:
 			nodes := make([]string, len(m.Nodes))
 			for i, n := range m.Nodes {

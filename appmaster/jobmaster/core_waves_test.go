@@ -81,7 +81,7 @@ func (w *waves) step(event event) {
 		switch e := effect.(type) {
 		case tellResourceManager:
 			if declared, is := e.Message.(msg.DeclareRequirements); is {
-				w.declared = append(w.declared, declared.Slots)
+				w.declared = append(w.declared, declared.Needs[0].Slots)
 			}
 		case sendTaskExecutor:
 			if deployed, is := e.Message.(msg.DeployTasks); is {

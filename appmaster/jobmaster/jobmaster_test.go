@@ -43,9 +43,9 @@ func (c *cluster) Tell(ctx context.Context, m msg.Message) error {
 		c.jm.Send(msg.JobMasterRegistered{ResourceManager: "rm1"})
 	case msg.DeclareRequirements:
 		c.mu.Lock()
-		c.declared = append(c.declared, m.Slots)
+		c.declared = append(c.declared, m.Needs[0].Slots)
 		c.mu.Unlock()
-		if m.Slots > 0 {
+		if m.Needs[0].Slots > 0 {
 			connection := c.jm.Connect("w1", c)
 			c.mu.Lock()
 			c.connection = connection

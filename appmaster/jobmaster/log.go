@@ -77,7 +77,9 @@ func (j *JobMaster) logEffect(effect effect) {
 		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": e.After}).Warn("collected records are dropped: no client asks for them")
 	case tellResourceManager:
 		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			j.logger.WithFields(logrus.Fields{"slots": declared.Slots, "profile": declared.Profile}).Debug("slots declared") // this comes with each region that ends
+			for _, need := range declared.Needs { // this comes with each region that ends
+				j.logger.WithFields(logrus.Fields{"slots": need.Slots, "profile": need.Profile}).Debug("slots declared")
+			}
 		}
 	case sendTaskExecutor:
 		if deploy, is := e.Message.(msg.DeployTasks); is {

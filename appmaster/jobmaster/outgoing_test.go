@@ -17,12 +17,16 @@ func TestABusyResourceManagerHearsTheLastWord(t *testing.T) {
 	t.Parallel()
 	said := []msg.Message{msg.RegisterJobMaster{Job: "j1"}}
 	for slots := range 10_000 {
-		said = append(said, msg.DeclareRequirements{Slots: 10_000 - slots})
+		said = append(said, declared(10_000-slots))
 	}
-	want := []msg.Message{msg.RegisterJobMaster{Job: "j1"}, msg.DeclareRequirements{Slots: 1}}
+	want := []msg.Message{msg.RegisterJobMaster{Job: "j1"}, declared(1)}
 	if diff := cmp.Diff(want, heardLater(said)); diff != "" {
 		t.Errorf("what the ResourceManager hears differs (-want +got):\n%s", diff)
 	}
+}
+
+func declared(slots int) msg.Message {
+	return msg.DeclareRequirements{Needs: []msg.SlotNeed{{Slots: slots}}}
 }
 
 // TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost would catch a job that gets slots on a node
@@ -37,12 +41,12 @@ func TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost(t *testing.T) {
 		}
 		return m
 	}
-	want := []msg.Message{sick("n1"), msg.DeclareRequirements{Slots: 4}, sick("n1", "n2")}
+	want := []msg.Message{sick("n1"), declared(4), sick("n1", "n2")}
 	if diff := cmp.Diff(want, heardLater(want)); diff != "" {
 		t.Errorf("what the ResourceManager hears differs (-want +got):\n%s", diff)
 	}
-	got := heardLater([]msg.Message{msg.DeclareRequirements{Slots: 3}, sick("n1"), msg.DeclareRequirements{Slots: 4}, sick()})
-	want = []msg.Message{sick("n1"), msg.DeclareRequirements{Slots: 4}, sick()}
+	got := heardLater([]msg.Message{declared(3), sick("n1"), declared(4), sick()})
+	want = []msg.Message{sick("n1"), declared(4), sick()}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what the ResourceManager hears differs (-want +got):\n%s", diff)
 	}

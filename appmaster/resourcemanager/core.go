@@ -18,6 +18,8 @@ import (
 type core struct {
 	config      Config
 	kinds       []*kind // of workers; see kind
+	turn        turn    // among jobs that wait for workers of several kinds
+	arrivals    int     // of JobMasters
 	instances   ids.Sequence
 	allocations ids.Sequence
 
@@ -56,8 +58,10 @@ type core struct {
 type jobMaster struct {
 	id      ids.JobMasterID
 	program msg.Program
-	// told says that the JobMaster knows that its requirements cannot be met.
-	told bool
+	arrived int           // the number of its registration
+	parts   map[*kind]int // SlotNeed.Part
+	// tooLarge says why no part of the job fits under the ceiling; "": some part may fit.
+	tooLarge string
 	// toldBlocked says that the JobMaster knows that it lacks slots and has blocked all nodes.
 	toldBlocked bool
 }
@@ -130,10 +134,37 @@ func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
 // reconcile grants free slots to jobs and orders missing workers.
 func (c *core) reconcile() {
-	plans := make([]slotmanager.Plan, len(c.kinds))
+	plans, changed := c.reconcileKinds(false)
+	for changed && len(c.kinds) > 1 { // what one kind has given or released may concern the others
+		plans, changed = c.reconcileKinds(true)
+	}
 	var short []slotmanager.Shortage
 	for i, k := range c.kinds {
-		c.divideCeiling(k)
+		k.missing = plans[i].Workers
+		c.tellShort(k, plans[i].Short)
+		short = append(short, plans[i].Short...)
+	}
+	c.tellBlocked(short)
+	c.avoid = c.useless(waiting(plans))
+	for _, k := range c.kinds {
+		k.missing = c.permitted(k)
+	}
+	c.order()
+}
+
+// reconcileKinds asks the SlotManagers what to do, and does it. It tells whether slots were granted or workers
+// released.
+func (c *core) reconcileKinds(changed bool) (plans []slotmanager.Plan, did bool) {
+	plans = make([]slotmanager.Plan, len(c.kinds))
+	a := c.allot(changed)
+	var limits []int
+	if a != nil {
+		limits = a.limits()
+	}
+	for i, k := range c.kinds {
+		if a != nil {
+			k.slots.Limit(a.room(i, limits))
+		}
 		plan := k.slots.Reconcile(c.now)
 		for _, grants := range together(plan.Grants) {
 			c.request(grants)
@@ -144,29 +175,38 @@ func (c *core) reconcile() {
 		if plan.Strayed {
 			c.strayed = c.now
 		}
-		for _, s := range plan.Short {
-			c.tellShort(s, k.spec.Profile)
-			short = append(short, s)
+		if a != nil {
+			limits[i] = k.slots.Stock(c.now).Workers + plan.Workers
 		}
-		k.missing = plan.Workers
-		plans[i] = plan
+		plans[i], did = plan, did || len(plan.Grants) > 0 || len(plan.Release) > 0
 	}
-	c.tellBlocked(short)
-	c.avoid = c.useless(waiting(plans))
-	for _, k := range c.kinds {
-		k.missing = c.permitted(k)
-	}
-	c.order()
+	return plans, did
 }
 
-// tellShort tells a JobMaster that its job cannot get enough slots of a profile, if that is known.
-func (c *core) tellShort(s slotmanager.Shortage, profile msg.ResourceProfile) {
-	reason := cmp.Or(s.Reason, c.hopeless())
-	if job := c.jobs[s.Job]; reason != "" && !job.told {
-		job.told = true
-		c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{
-			Job: s.Job, Profile: profile, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
-		}})
+// tellShort tells JobMasters that their jobs cannot get enough slots of a kind, if that is known, once as long as this
+// holds.
+func (c *core) tellShort(k *kind, list []slotmanager.Shortage) {
+	told := make(map[ids.JobID]bool)
+	for _, s := range list {
+		job := c.jobs[s.Job]
+		reason := cmp.Or(s.Reason, job.tooLarge, c.hopeless())
+		if reason == "" {
+			continue
+		}
+		told[s.Job] = true
+		if !k.told[s.Job] {
+			c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{
+				Job: s.Job, Profile: k.spec.Profile, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
+			}})
+		}
+	}
+	k.told = told
+}
+
+// forgive has a JobMaster told again of what its job cannot get.
+func (c *core) forgive(job ids.JobID) {
+	for _, k := range c.kinds {
+		delete(k.told, job)
 	}
 }
 
@@ -243,6 +283,7 @@ func (c *core) nextDue() time.Time {
 			next = actor.Earliest(next, at)
 		}
 	}
+	next = actor.Earliest(next, c.turn.until)
 	if until := c.startsPause(); c.now.Before(until) {
 		next = actor.Earliest(next, until)
 	}
@@ -254,7 +295,8 @@ func (c *core) registerJobMaster(r msg.RegisterJobMaster) {
 		c.forgetJobMaster(r.Job, old.id)
 	}
 	if c.jobs[r.Job] == nil {
-		c.jobs[r.Job] = &jobMaster{id: r.JobMaster, program: r.Program}
+		c.arrivals++
+		c.jobs[r.Job] = &jobMaster{id: r.JobMaster, program: r.Program, arrived: c.arrivals, parts: make(map[*kind]int)}
 	}
 	c.emit(sendJobMaster{
 		To:      r.JobMaster,
@@ -268,16 +310,23 @@ func (c *core) declare(d msg.DeclareRequirements) {
 		c.emit(dropped{Message: d, From: string(d.JobMaster), Why: "it is not the job's JobMaster"})
 		return
 	}
-	job.told = false
 	job.toldBlocked = false
-	k := c.kindFor(d.Profile)
+	for _, need := range d.Needs {
+		c.need(d.Job, need)
+	}
+}
+
+// need declares a job's slots of one profile.
+func (c *core) need(id ids.JobID, n msg.SlotNeed) {
+	job, k := c.jobs[id], c.kindFor(n.Profile)
 	if k == nil {
-		job.told = true
-		c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: d.Job, Profile: d.Profile, Reason: fmt.Sprintf(
+		c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: id, Profile: n.Profile, Reason: fmt.Sprintf(
 			"the cluster has had slots of %d different sizes, and cannot have more: give slot sharing groups resources that others have, or start another cluster", maxKinds)}})
 		return
 	}
-	k.slots.Declare(d.Job, max(d.Slots, 0), d.Least)
+	delete(k.told, id)
+	job.parts[k] = max(n.Part, 0)
+	k.slots.Declare(id, max(n.Slots, 0), n.Least)
 }
 
 func (c *core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {

@@ -28,7 +28,8 @@ func (c *core) block(m msg.BlockNodes) {
 		c.emit(dropped{Message: m, From: string(m.JobMaster), Why: "it is not the job's JobMaster"})
 		return
 	}
-	job.told, job.toldBlocked = false, false
+	job.toldBlocked = false
+	c.forgive(m.Job)
 	if len(m.Nodes) == 0 {
 		c.failures.hope() // workers may start on nodes that were avoided before
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -26,12 +25,14 @@ type kind struct {
 	total   int  // the last WorkerOrder.Total
 	starts  int  // WorkerStarting events so far
 	missing int  // workers needed beside the expected and registered ones
+	// told are the jobs whose JobMasters know that they cannot get enough slots of this kind.
+	told map[ids.JobID]bool
 }
 
 // addKind adds a kind of workers.
 func (c *core) addKind(spec WorkerResourceSpec, slot memory.Slot) *kind {
 	most := c.config.Ceiling.Most(spec.totals())
-	k := &kind{spec: spec, slot: slot}
+	k := &kind{spec: spec, slot: slot, told: make(map[ids.JobID]bool)}
 	settings := slotmanager.Config{
 		SlotsPerWorker: spec.Slots,
 		Most:           most.Workers,
@@ -82,23 +83,6 @@ func (c Config) size(p msg.ResourceProfile) (WorkerResourceSpec, memory.Slot) {
 		MemoryMB: w.Memory.ContainerMB(), Slots: w.Memory.Slots, VCores: w.VCores,
 		Memory: w.Memory, External: w.External, Profile: p,
 	}, w.Memory.Slot()
-}
-
-// divideCeiling tells the kinds how many workers each may have beside those of the others.
-func (c *core) divideCeiling(k *kind) {
-	if len(c.kinds) == 1 {
-		return
-	}
-	left := c.config.Ceiling
-	for _, other := range c.kinds {
-		if other != k {
-			n, one := other.slots.Workers()+other.missing, other.spec.totals()
-			left.Slots -= n * one.Slots
-			left.Cores -= float64(n) * one.Cores
-			left.Memory -= config.Bytes(n) * one.Memory
-		}
-	}
-	k.slots.Limit(max(left.Most(k.spec.totals()).Workers, 0))
 }
 
 // waiting lists the jobs for which new workers are needed, each once.

@@ -119,6 +119,9 @@ func (w *world) judge(t *rapid.T, effects []effect) {
 		w.failed[m.Job] = true
 	}
 	for job, least := range w.least {
+		if w.refusal == "" || least <= w.supply(job) {
+			w.failed[job] = false // if this changes, the job is told again
+		}
 		if slots := w.supply(job); w.refusal != "" && least > slots && !w.failed[job] {
 			t.Fatalf("job %s needs %d of %d slots, and is not told that there are no more: %s", job, least, slots, w.refusal)
 		}
@@ -293,7 +296,7 @@ func (w *world) declare(t *rapid.T) {
 	slots := rapid.IntRange(0, 7).Draw(t, "slots")
 	w.least[job] = rapid.IntRange(min(1, slots), slots).Draw(t, "least")
 	w.failed[job] = false
-	w.step(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Slots: slots, Least: w.least[job]}})
+	w.step(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Needs: []msg.SlotNeed{{Slots: slots, Least: w.least[job]}}}})
 }
 
 // forget notes that a job has a new JobMaster, or none, and has not declared yet.
@@ -318,7 +321,7 @@ func (w *world) refusalEnds(t *rapid.T) {
 
 func (w *world) unknownDeclares(t *rapid.T) {
 	job := rapid.SampledFrom([]ids.JobID{"j1", "j3"}).Draw(t, "job")
-	w.unchanged(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: "m0", Slots: 3}})
+	w.unchanged(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: "m0", Needs: []msg.SlotNeed{{Slots: 3}}}})
 	w.unchanged(t, jobMasterGone{Job: job, JobMaster: "m0"})
 	w.unchanged(t, nodesBlocked{msg.BlockNodes{Job: job, JobMaster: "m0", Nodes: []msg.BlockedNode{{Node: "h1"}}}})
 }

@@ -55,7 +55,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	of=heavy, of=huge                           in commands about workers or slots: a profile
 //	report|answer|freed|leave|heartbeat CONNECTION …
 //	disconnected CONNECTION CAUSE
-//	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N]
+//	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N] [part=N]
+//	  with huge=N                               and as many slots of this profile
 //	nodes [NODE …]                              that could have workers; WORKER is on host-WORKER
 //	block JOB JOBMASTER [NODE …]                for ten minutes from the start
 //	wait DURATION                               the core is woken at its alarms
@@ -184,10 +185,15 @@ func (s *script) event(args []string, options map[string]string) event {
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Program: msg.Program{Name: "program-" + args[1]},
 		}}
 	case "declare":
-		return requirementsDeclared{msg.DeclareRequirements{
-			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Profile: s.profile(options), Slots: s.number(args[3]),
-			Least: s.number(cmp.Or(options["least"], "0")),
-		}}
+		m := msg.DeclareRequirements{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Needs: []msg.SlotNeed{{
+			Profile: s.profile(options), Slots: s.number(args[3]),
+			Least: s.number(cmp.Or(options["least"], "0")), Part: s.number(cmp.Or(options["part"], options["least"], args[3])),
+		}}}
+		if huge, ok := options["huge"]; ok {
+			n := s.number(huge)
+			m.Needs = append(m.Needs, msg.SlotNeed{Profile: s.profile(map[string]string{"of": "huge"}), Slots: n, Part: n})
+		}
+		return requirementsDeclared{m}
 	case "block":
 		m := msg.BlockNodes{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
 		for _, node := range args[3:] {

@@ -84,6 +84,7 @@ func (c *core) workerStarting(e WorkerStarting) {
 		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
 	}
 	k.slots.Expect(e.Worker)
+	c.turn.extend(c.now)
 }
 
 // workerEnded handles that a container has ended, whatever the state of its connection.
@@ -180,6 +181,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 		c.emit(closeTaskExecutor{To: w.connection, Cause: registeredAgain})
 	}
 	c.failures.hope()
+	c.turn.extend(c.now)
 	w.state, w.connection, w.cause = connected, from.Connection, ""
 	w.host, w.memory, w.vcores, w.hardware = r.Host, r.Memory, r.VCores, r.Hardware
 	w.lastSeen = c.now

@@ -43,7 +43,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		now := testEpoch
 		from := actor.Peer{Connection: 1, Resource: "w1"}
 		c.Step(now, jobMasterRegistering{msg.RegisterJobMaster{Job: "j1", JobMaster: "m1"}})
-		c.Step(now, requirementsDeclared{msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: 4}})
+		c.Step(now, requirementsDeclared{msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Needs: []msg.SlotNeed{{Slots: 4}}}})
 		c.Step(now, workersReported{Events: []WorkerEvent{WorkerStarting{Worker: "w1", Spec: testConfig().Worker, Host: "n1"}, WorkerStarting{Worker: "w2", Spec: testConfig().Worker, Host: "n2"}}})
 		for _, data := range [][]byte{first, second, third} {
 			m, err := codec.Decode(data, msg.TaskExecutorToResourceManager)

@@ -147,7 +147,7 @@ func declare(ctx context.Context, t *testing.T, r *ResourceManager, jobMaster ma
 	if err := r.RegisterJobMaster(ctx, msg.RegisterJobMaster{Job: "j1", JobMaster: "m1"}, jobMaster); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.DeclareRequirements(ctx, msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: slots}); err != nil {
+	if err := r.DeclareRequirements(ctx, msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Needs: []msg.SlotNeed{{Slots: slots}}}); err != nil {
 		t.Fatal(err)
 	}
 }

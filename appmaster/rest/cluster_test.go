@@ -70,7 +70,7 @@ func (w *worker) Tell(_ context.Context, m msg.Message) error {
 	case msg.RegisterJobMaster:
 		w.master.Send(msg.JobMasterRegistered{ResourceManager: "rm1"})
 	case msg.DeclareRequirements:
-		if m.Slots > 0 {
+		if m.Needs[0].Slots > 0 {
 			w.connection = w.master.Connect("w1", w)
 			go w.serve()
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/uber"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
@@ -24,7 +25,7 @@ type beside struct {
 func (m *master) Start(_ context.Context, id ids.ResourceID, l uber.Launch) (uber.Worker, error) {
 	b := &beside{worker: &worker{w: m.w, node: m.node, container: m.container, id: id, master: m, uber: true}}
 	m.w.facts[Uber]++
-	m.demand.living[id] = slotsPerWorker
+	m.demand.living[id] = resourcemanager.WorkerResourceSpec{Slots: slotsPerWorker, VCores: slotsPerWorker, MemoryMB: workerMB}
 	b.start(l.Environment, l.Credentials, func(ctx context.Context) context.Context { //nolint:contextcheck // another process
 		ctx, b.cancel = context.WithCancelCause(ctx)
 		return ctx

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -12,19 +13,19 @@ import (
 // orders and starts, and passes all calls on. A worker beside the master is only in living.
 type demand struct {
 	resourcemanager.WorkerProvider
-	totals map[resourcemanager.WorkerResourceSpec]int // of workers to start in all
-	starts map[resourcemanager.WorkerResourceSpec]int // so far
-	living map[ids.ResourceID]int                     // slots of the workers that have started, and that the ResourceManager may count
-	runs   bool                                       // the provider: it waits for the first tokens
-	ends   bool                                       // the application
-	look   func(resourcemanager.Orders)               // after they have been counted
+	totals map[resourcemanager.WorkerResourceSpec]int            // of workers to start in all
+	starts map[resourcemanager.WorkerResourceSpec]int            // so far
+	living map[ids.ResourceID]resourcemanager.WorkerResourceSpec // workers that have started, and that the ResourceManager may count
+	runs   bool                                                  // the provider: it waits for the first tokens
+	ends   bool                                                  // the application
+	look   func(resourcemanager.Orders)                          // after they have been counted
 }
 
 func newDemand(p resourcemanager.WorkerProvider, look func(resourcemanager.Orders)) *demand {
 	return &demand{
 		WorkerProvider: p, look: look,
 		totals: make(map[resourcemanager.WorkerResourceSpec]int), starts: make(map[resourcemanager.WorkerResourceSpec]int),
-		living: make(map[ids.ResourceID]int),
+		living: make(map[ids.ResourceID]resourcemanager.WorkerResourceSpec),
 	}
 }
 
@@ -54,7 +55,7 @@ func (d *demand) Run(ctx context.Context, report resourcemanager.Report) error {
 			switch e := e.(type) {
 			case resourcemanager.WorkerStarting:
 				d.starts[e.Spec]++
-				d.living[e.Worker] = e.Spec.Slots
+				d.living[e.Worker] = e.Spec
 			case resourcemanager.WorkerFailed:
 				delete(d.living, e.Worker)
 			case resourcemanager.WorkerCompleted:
@@ -66,24 +67,45 @@ func (d *demand) Run(ctx context.Context, report resourcemanager.Report) error {
 	})
 }
 
-// workers is the number of workers that live or must still start.
-func (d *demand) workers() int { return len(d.living) + d.missing() }
-
 // missing is the number of workers that must still start.
-func (d *demand) missing() (sum int) {
-	for spec, total := range d.totals {
-		sum += max(total-d.starts[spec], 0)
+func (d *demand) missing() (workers int) {
+	for spec := range d.totals {
+		workers += d.missingOf(spec)
+	}
+	return workers
+}
+
+func (d *demand) missingOf(spec resourcemanager.WorkerResourceSpec) int {
+	return max(d.totals[spec]-d.starts[spec], 0)
+}
+
+// sum adds up the workers that live or must still start.
+func (d *demand) sum() (sum config.WorkerTotals) {
+	for spec := range d.totals {
+		sum = sum.Plus(d.missingOf(spec), totalsOf(spec))
+	}
+	for _, spec := range d.living {
+		sum = sum.Plus(1, totalsOf(spec))
 	}
 	return sum
 }
 
-// slots is the number of slots of all workers that live or must still start.
-func (d *demand) slots() (sum int) {
-	for _, slots := range d.living {
-		sum += slots
+// totalsOf is what a worker counts against the limits of all workers.
+func totalsOf(spec resourcemanager.WorkerResourceSpec) config.WorkerTotals {
+	return config.WorkerTotals{Slots: spec.Slots, Cores: float64(spec.VCores), Memory: config.Bytes(spec.MemoryMB) * config.Mebibyte}
+}
+
+// defaults counts the workers with default slots that live or must still start.
+func (d *demand) defaults() (workers int) {
+	for spec := range d.totals {
+		if spec.Profile.IsDefault() {
+			workers += d.missingOf(spec)
+		}
 	}
-	for spec, total := range d.totals {
-		sum += spec.Slots * max(total-d.starts[spec], 0)
+	for _, spec := range d.living {
+		if spec.Profile.IsDefault() {
+			workers++
+		}
 	}
-	return sum
+	return workers
 }

@@ -8,34 +8,40 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// ceilingHolds compares the slots of each master's workers, those that it has ordered included, with the most that the
-// options allow.
+// ceilingHolds compares each master's workers, those that it has ordered included, with the most that the options allow.
 func ceilingHolds(w *watch) {
-	most := w.w.schedule.mostSlots()
+	most := config.MaxWorkers(w.w.config)
 	if w.w.schedule.Uber {
-		most += slotsPerWorker // the worker beside a master is told to end only after the orders that replace it
+		most = most.Plus(1, defaultWorker) // the worker beside a master is told to end only after the orders that replace it
 	}
 	w.orders = append(w.orders, func(m *master, _ resourcemanager.Orders) error {
-		if n := m.demand.slots(); n > most {
-			return fmt.Errorf("%s has and orders workers with %d slots, where %d are allowed", m.address(), n, most)
+		sum := m.demand.sum()
+		if by, exceeded := most.Exceeded(sum); exceeded {
+			return fmt.Errorf("%s has and orders workers with %v, more than %v", m.address(), sum, by)
 		}
 		return nil
 	})
 }
 
 // floorHolds compares the workers of each master with the least that the options allow, from its start until it ends its
-// application.
+// application. If jobs need workers with slots of other sizes, these may have the room under the ceiling.
 func floorHolds(w *watch) {
 	least := w.w.floor()
 	below := make(lasting[*master])
 	w.turns = append(w.turns, func() error {
 		for _, m := range w.w.runningMasters() {
-			counts := w.w.orderly(m) && m.demand.workers() < least
-			if lasts := below.note(m, counts, w.w.since()); lasts > untold {
-				return fmt.Errorf("%s has and orders %d workers for %v, where %d are the least", m.address(), m.demand.workers(), lasts, least)
+			counts := w.w.orderly(m) && m.demand.defaults() < least
+			lasts := below.note(m, counts, w.w.since())
+			if lasts <= untold {
+				continue
+			}
+			if _, crowded := config.MaxWorkers(w.w.config).Exceeded(w.w.groupWorkers().Plus(least, defaultWorker)); !crowded {
+				return fmt.Errorf("%s has and orders %d workers for %v, where %d are the least", m.address(), m.demand.defaults(), lasts, least)
 			}
 		}
 		return nil
@@ -45,7 +51,7 @@ func floorHolds(w *watch) {
 // sparesAreKept models which slots are free. While a job holds slots, as many are free, or to come, as
 // slotmanager.redundant-taskmanager-num workers have, and no idle worker is released that has some of them.
 func sparesAreKept(w *watch) {
-	spares := w.w.schedule.Redundant * slotsPerWorker
+	spares := w.w.spares()
 	if spares == 0 {
 		return
 	}
@@ -67,8 +73,9 @@ func sparesAreKept(w *watch) {
 				continue
 			}
 			free, held := fleets.of(m)
-			coming := (m.demand.workers() - fleets.known(m)) * slotsPerWorker
-			counts := held > 0 && free+coming < spares && m.demand.workers() < w.w.ceiling()
+			coming := (m.demand.defaults() - fleets.defaults(m)) * slotsPerWorker
+			_, full := config.MaxWorkers(w.w.config).Exceeded(m.demand.sum().Plus(1, defaultWorker))
+			counts := held > 0 && free+coming < spares && !full
 			if lasts := few.note(m, counts, w.w.since()); lasts > untold {
 				return fmt.Errorf("%s has %d slots free and %d to come for %v, where %d are to be spare", m.address(), free, coming, lasts, spares)
 			}
@@ -80,7 +87,7 @@ func sparesAreKept(w *watch) {
 // idleWorkersEnd models which workers have slots that their ResourceManager has granted. In calm time the others
 // end, but for the floor of workers and for spares.
 func idleWorkersEnd(w *watch) {
-	least, spares := w.w.floor(), w.w.schedule.Redundant*slotsPerWorker
+	least, spares := w.w.floor(), w.w.spares()
 	fleets := newFleets(w)
 	idle := make(lasting[*worker])
 	active := make(map[*master]time.Duration) // when a job last held a slot
@@ -101,7 +108,7 @@ func idleWorkersEnd(w *watch) {
 			if held > 0 {
 				active[k.master] = w.w.since()
 			}
-			if fleets.known(k.master) <= least || spares > 0 && held > 0 && free < spares+slotsPerWorker {
+			if k.profile.IsDefault() && fleets.defaults(k.master) <= least || spares > 0 && held > 0 && free < spares+slotsPerWorker {
 				continue
 			}
 			if lasts := w.w.since() - max(begin, w.w.calm, spareUntil(active, k.master, spares)); lasts > w.w.config.Duration(config.WorkerIdleTimeout)+unused {
@@ -123,9 +130,37 @@ func spareUntil(active map[*master]time.Duration, m *master, spares int) time.Du
 // slotsPerWorker is taskmanager.numberOfTaskSlots.
 const slotsPerWorker = 2
 
-// floor and ceiling bound the workers of a master.
-func (w *World) floor() int   { return (w.schedule.Floor + slotsPerWorker - 1) / slotsPerWorker }
-func (w *World) ceiling() int { return w.schedule.mostSlots() / slotsPerWorker }
+// defaultWorker is a worker with default slots.
+var defaultWorker = config.WorkerTotals{Slots: slotsPerWorker, Cores: slotsPerWorker, Memory: workerMB * config.Mebibyte} //nolint:gochecknoglobals // a constant
+
+// floor is how many workers with default slots each master keeps.
+func (w *World) floor() int { return (w.schedule.Floor + slotsPerWorker - 1) / slotsPerWorker }
+
+// groupWorkers sums the workers that all jobs need at a time for slot sharing groups with resources.
+func (w *World) groupWorkers() (sum config.WorkerTotals) {
+	one, err := memory.WorkerOf(w.config)
+	if err != nil {
+		return sum // no worker starts
+	}
+	for _, j := range w.jobs {
+		for _, of := range launch.WorkersOf(w.config, launch.WorkerSize{Memory: one, VCores: config.WorkerVCores(w.config)}, &j.graph) {
+			if !of.Profile.IsDefault() {
+				each := config.WorkerTotals{Slots: of.Each.Memory.Slots, Cores: float64(of.Each.VCores), Memory: of.Each.Memory.Process}
+				sum = sum.Plus((of.Slots+each.Slots-1)/each.Slots, each)
+			}
+		}
+	}
+	return sum
+}
+
+// spares is how many slots are to be free while jobs run. Spare workers have default slots, which jobs with
+// slot sharing groups do not need.
+func (w *World) spares() int {
+	if w.schedule.Groups {
+		return 0
+	}
+	return w.schedule.Redundant * slotsPerWorker
+}
 
 // orderly reports whether a master gets along with YARN, and has time to order what it needs.
 func (w *World) orderly(m *master) bool {
@@ -175,15 +210,19 @@ func (f *fleets) of(m *master) (free, held int) {
 	return free, held
 }
 
-// known counts the registered workers of a master.
-func (f *fleets) known(m *master) (n int) {
-	f.each(m, func(*worker) { n++ })
+// defaults counts the registered workers of a master that have default slots.
+func (f *fleets) defaults(m *master) (n int) {
+	f.each(m, func(k *worker) {
+		if k.profile.IsDefault() {
+			n++
+		}
+	})
 	return n
 }
 
 func (f *fleets) each(m *master, do func(k *worker)) {
 	for _, k := range f.w.w.containers {
-		if k.master == m && f.here[k] && m.demand.living[k.id] > 0 {
+		if _, lives := m.demand.living[k.id]; lives && k.master == m && f.here[k] {
 			do(k)
 		}
 	}

@@ -83,6 +83,26 @@ func (t WorkerTotals) Most(one WorkerTotals) Bound {
 	return least
 }
 
+// Plus returns t and n TaskExecutors of a size.
+func (t WorkerTotals) Plus(n int, one WorkerTotals) WorkerTotals {
+	return WorkerTotals{t.Slots + n*one.Slots, t.Cores + float64(n)*one.Cores, t.Memory + Bytes(n)*one.Memory}
+}
+
+// Exceeded tells whether TaskExecutors that have this sum are too many under a ceiling, and which option they
+// exceed.
+func (t WorkerTotals) Exceeded(sum WorkerTotals) (by Bound, exceeded bool) {
+	const rounding = 1e-6 // of a sum of parts of cores
+	switch {
+	case sum.Slots > t.Slots:
+		return Bound{By: SlotsMax.Is(t.Slots)}, true
+	case sum.Cores > t.Cores+rounding:
+		return Bound{By: MaxTotalCPU.Is(t.Cores)}, true
+	case sum.Memory > t.Memory:
+		return Bound{By: MaxTotalMemory.Is(t.Memory)}, true
+	}
+	return Bound{}, false
+}
+
 // String describes a TaskExecutor of this size.
 func (t WorkerTotals) String() string {
 	return fmt.Sprintf("%d slots, %v cores and %v", t.Slots, t.Cores, t.Memory)

@@ -14,10 +14,8 @@ import (
 // blocked. A job sends few of them.
 func Latest(m Message) string {
 	switch m := m.(type) {
-	case Heartbeat, SlotReport, UpdateTokens, SetMemory, TasksProgress, AllNodesBlocked:
+	case Heartbeat, SlotReport, UpdateTokens, SetMemory, TasksProgress, AllNodesBlocked, DeclareRequirements:
 		return Kind(m)
-	case DeclareRequirements:
-		return Kind(m) + m.Profile.key()
 	case NotEnoughResources:
 		return Kind(m) + m.Profile.key()
 	default:

@@ -132,22 +132,30 @@ type RegisterJobMaster struct {
 // JobMasterRegistered says that the ResourceManager has registered a JobMaster.
 type JobMasterRegistered struct{ ResourceManager ids.ResourceManagerID }
 
-// DeclareRequirements is the total number of slots of one profile that a job needs now. It
-// replaces the last one of this profile. 0 gives all these slots back.
+// DeclareRequirements says how many slots a job needs now. It replaces the last one.
 type DeclareRequirements struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
-	Profile   ResourceProfile
-	Slots     int
+	Needs     []SlotNeed // one for each profile of the job
+}
+
+// SlotNeed is the total number of slots of one profile that a job needs. 0 gives all these slots back.
+type SlotNeed struct {
+	Profile ResourceProfile
+	Slots   int
 	// Least is the number of slots with which some part of the job that needs slots of this
 	// profile can run; other parts then use the same slots. 0: the job needs all slots at once.
 	Least int
+	// Part is how many of these slots the largest part of the job needs, together with the Part of
+	// each other profile.
+	Part int
 }
 
 // NotEnoughResources says that no part of a job can run. The ResourceManager can get no
 // more workers, for example because one would exceed YARN's maximum, and the present
-// workers have fewer slots for the job than Least. It is sent once, and again after each
-// BlockNodes or DeclareRequirements of the job while this lasts.
+// workers have fewer slots for the job than Least. It is sent once for each profile, and again
+// after each BlockNodes or DeclareRequirements of the job while this lasts, and when it begins
+// again.
 type NotEnoughResources struct {
 	Job     ids.JobID
 	Profile ResourceProfile // of the slots

@@ -44,7 +44,12 @@ func (p *Pool) watch(now time.Time) {
 		for len(stock.surplus) < idle {
 			stock.surplus = append(stock.surplus, now)
 		}
-		stock.Least = 0
+		stock.Least, stock.Part = 0, 0
+	}
+	if s := p.largest(); s != nil {
+		for k, n := range s.needs {
+			p.kinds[k].Part = n
+		}
 	}
 	some, done := false, true
 	for _, s := range p.shapes {

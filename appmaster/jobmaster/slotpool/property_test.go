@@ -376,6 +376,7 @@ func (m *model) giveUp(t *rapid.T) {
 
 func (m *model) check(t *rapid.T) {
 	needed, want, some, open := make(map[int]bool), make([]Demand, len(m.required)), false, 0
+	var largest [][]int // the slots of each kind that the largest regions need
 	for r, shared := range m.regions {
 		if m.state[r] == finished {
 			continue
@@ -385,6 +386,12 @@ func (m *model) check(t *rapid.T) {
 		for _, i := range shared {
 			needed[i] = true
 			needs[m.kinds[i]]++
+		}
+		if largest == nil || len(shared) > total(largest[0]) {
+			largest = nil
+		}
+		if largest == nil || len(shared) == total(largest[0]) {
+			largest = append(largest, needs)
 		}
 		enough := true
 		for kind, n := range needs {
@@ -397,6 +404,14 @@ func (m *model) check(t *rapid.T) {
 	}
 	for i := range needed {
 		want[m.kinds[i]].Required++
+	}
+	parts := make([]int, len(want))
+	for kind := range want {
+		parts[kind] = m.pool.Demand(kind).Part
+		want[kind].Part = parts[kind]
+	}
+	if total(parts) > 0 && !slices.ContainsFunc(largest, func(needs []int) bool { return slices.Equal(needs, parts) }) || open > 0 && total(parts) == 0 {
+		t.Fatalf("the largest part needs %v, want one of %v", parts, largest)
 	}
 	surplus := false
 	for kind := range want {
@@ -430,4 +445,11 @@ func (m *model) check(t *rapid.T) {
 	if since, starved := m.pool.StarvedSince(); starved != (open > 0 && !some) || starved && (since.Before(m.came) || since.After(m.now)) {
 		t.Fatalf("no slot circulates since %s (%t) at %s: %v, the last one came at %s", since, starved, m.now, want, m.came)
 	}
+}
+
+func total(slots []int) (sum int) {
+	for _, n := range slots {
+		sum += n
+	}
+	return sum
 }

@@ -67,6 +67,7 @@ type Demand struct {
 	Held     int
 	Required int // by all unfinished regions together. The job declares it to the ResourceManager
 	Least    int // by an unfinished region that needs slots of this kind; 0: there is none
+	Part     int // by the unfinished region that needs the most slots of all kinds together
 }
 
 // shape is the regions that need the same number of slots of each kind.
@@ -179,16 +180,30 @@ func (p *Pool) Total() Demand {
 		total.Held += p.kinds[k].Held
 		total.Required += p.kinds[k].Required
 	}
-	for _, s := range p.shapes {
-		sum := 0
-		for _, n := range s.needs {
-			sum += n
-		}
-		if s.open > 0 && (total.Least == 0 || sum < total.Least) {
-			total.Least = sum
+	for i := range p.shapes {
+		if s := &p.shapes[i]; s.open > 0 && (total.Least == 0 || s.slots() < total.Least) {
+			total.Least = s.slots()
 		}
 	}
 	return total
+}
+
+// slots sums the slots of all kinds.
+func (s *shape) slots() (sum int) {
+	for _, n := range s.needs {
+		sum += n
+	}
+	return sum
+}
+
+// largest finds the unfinished regions that need the most slots, or gives nil.
+func (p *Pool) largest() (most *shape) {
+	for i := range p.shapes {
+		if s := &p.shapes[i]; s.open > 0 && (most == nil || s.slots() > most.slots()) {
+			most = s
+		}
+	}
+	return most
 }
 
 // Free is the number of slots that the job has and in which nothing runs.

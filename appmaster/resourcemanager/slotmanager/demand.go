@@ -12,6 +12,7 @@ import (
 type Demand struct {
 	Job      ids.JobID
 	Declared int       // slots that it needs
+	Least    int       // slots with which some part of it can run
 	Held     int       // slots that it has, or that are granted to it
 	Since    time.Time // since when it has fewer than it needs; zero: it has all
 }
@@ -21,7 +22,7 @@ type Demand struct {
 func (m *Manager) Demands() []Demand {
 	demands := make([]Demand, len(m.jobs))
 	for i, j := range m.jobs {
-		demands[i] = Demand{Job: j.id, Declared: j.declared, Held: m.held[j.id], Since: j.since}
+		demands[i] = Demand{Job: j.id, Declared: j.declared, Least: j.least, Held: m.held[j.id], Since: j.since}
 	}
 	return demands
 }

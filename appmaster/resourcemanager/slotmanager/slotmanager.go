@@ -98,6 +98,7 @@ type Manager struct {
 type job struct {
 	id       ids.JobID
 	declared int
+	share    Share
 	since    time.Time // since when it has fewer; zero: it has all
 	least    int       // the slots with which some part of the job can run
 	refusals int       // since it last got a slot, lost one, or declared
@@ -170,7 +171,7 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id })
 	switch {
 	case at < 0 && slots > 0:
-		m.jobs = append(m.jobs, &job{id: id, declared: slots, least: least})
+		m.jobs = append(m.jobs, &job{id: id, declared: slots, share: Everything, least: least})
 	case at >= 0 && slots > 0:
 		j := m.jobs[at]
 		j.declared, j.least, j.refusals = slots, least, 0
@@ -231,16 +232,6 @@ func (m *Manager) Holders(id ids.ResourceID) []ids.JobID {
 	return jobs
 }
 
-// Workers counts the registered and expected workers.
-func (m *Manager) Workers() int { return m.registered + len(m.expected) }
-
-// Limit sets how many workers there may be now: Config.Most, or fewer if other workers take a part of
-// the ceiling. It has no effect if Config.Most is 0.
-func (m *Manager) Limit(workers int) {
-	m.dirty = m.dirty || m.limit != workers
-	m.limit = workers
-}
-
 // Usage gives the slots of a worker and how many of them are free.
 func (m *Manager) Usage(id ids.ResourceID) (total, free int) {
 	if w := m.workers[id]; w != nil {
@@ -259,6 +250,7 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 		return Plan{Workers: m.last.Workers, Short: m.last.Short, For: m.last.For}
 	}
 	var plan Plan
+	m.makeRoom(&plan) // before slots are granted there
 	missing, short := m.grant(now, &plan)
 	m.watchSpares(now)
 	spared := m.releaseUseless(missing, short, &plan)
@@ -277,18 +269,26 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 // grant gives free slots to jobs, in the order in which the jobs came. It returns the jobs that
 // still lack slots, and the number of missing slots that new workers could provide.
 func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
+	var waiting []*job // for slots that are free
+	kept := 0          // of the missing slots: free ones that these jobs may get later
 	for _, j := range m.jobs {
-		want := j.declared - m.held[j.id]
-		if want > 0 {
-			want -= m.serve(now, j, want, plan)
+		if want := min(j.declared, j.share.Hold) - m.held[j.id]; want > 0 {
+			m.serve(now, j, want, plan)
 		}
-		j.lacks(want > 0, now)
-		if want > 0 {
-			if !m.exhausted(j.id) {
-				missing += want
+		j.lacks(m.held[j.id] < j.declared, now)
+		if m.held[j.id] >= j.declared {
+			continue
+		}
+		short = append(short, j)
+		if order := m.orders(j); order > 0 && !m.exhausted(j.id) {
+			missing += order
+			if later := min(order, j.declared-j.share.Hold); later > 0 {
+				kept, waiting = kept+later, append(waiting, j)
 			}
-			short = append(short, j)
 		}
+	}
+	if kept > 0 {
+		missing = max(missing-min(kept, m.grantable(now, waiting)), 0)
 	}
 	return missing, short
 }

@@ -122,10 +122,11 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) (next tim
 		return time.Time{}
 	}
 	m.nextIdle = time.Time{}
+	ordering := slices.DeleteFunc(slices.Clone(short), func(j *job) bool { return m.orders(j) == 0 })
 	var idle []*worker
 	for _, w := range slices.Backward(m.open.unused()) {
 		due := latest(w.idleSince, m.sparedUntil).Add(m.config.IdleTimeout)
-		if now.Before(due) || m.mayServe(w, short) || m.sparing && len(short) > 0 || !left.spend(w) {
+		if now.Before(due) || m.mayServe(w, ordering) || m.sparing && len(short) > 0 || !left.spend(w) {
 			m.nextIdle = actor.Earliest(m.nextIdle, due)
 			if now.Before(due) {
 				next = actor.Earliest(next, due)

@@ -238,7 +238,7 @@ func (s *session) job(t *testing.T, id ids.JobID) string {
 	if err := s.manager.RegisterJobMaster(t.Context(), msg.RegisterJobMaster{Job: id, JobMaster: jobMaster}, gateway); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.manager.DeclareRequirements(t.Context(), msg.DeclareRequirements{Job: id, JobMaster: jobMaster, Slots: 1}); err != nil {
+	if err := s.manager.DeclareRequirements(t.Context(), msg.DeclareRequirements{Job: id, JobMaster: jobMaster, Needs: []msg.SlotNeed{{Slots: 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(5 * time.Second)

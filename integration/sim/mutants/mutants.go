@@ -255,6 +255,21 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "needed = max(min(needed, m.limit), 0)",
 	},
 	{
+		name: "jobs get workers of several sizes at a time", file: "appmaster/resourcemanager/core_allotment.go",
+		old: "if kinds < 2 {",
+		new: "if kinds > 0 {",
+	},
+	{
+		name: "unused workers make no room", file: "appmaster/resourcemanager/slotmanager/share.go",
+		old: "if m.registered <= m.limit {",
+		new: "if m.registered > 0 {",
+	},
+	{
+		name: "kinds of workers each take the whole ceiling", file: "appmaster/resourcemanager/allotment.go",
+		old: "if other != k {",
+		new: "if other > len(beside) {",
+	},
+	{
 		name: "worker too small for the slots of its group", file: "internal/launch/size.go",
 		old: "Heap: config.Bytes(p.TaskHeap), ",
 		new: "",
