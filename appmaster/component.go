@@ -126,7 +126,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
 	settings.ResultBytes, settings.Submitted = start.ResultBytes, start.Submitted
-	settings.Seed, settings.SlotMemoryMB = c.entropy.Seed(), int(c.slot.Managed/config.Mebibyte)
+	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.slot.Managed)
 	link := &resourceManagerLink{rm: c.ResourceManager}
 	master, err := jobmaster.New(settings, link, c.logger)
 	if err != nil {

@@ -30,8 +30,8 @@ type Config struct {
 	Submitted    time.Time // since then the job is INITIALIZING; zero: since its start
 	// Parallelism is the default that the plan was made with.
 	Parallelism int
-	// SlotMemoryMB is the memory for the operators of all tasks in one slot.
-	SlotMemoryMB int
+	// SlotMemory is the memory for the operators of all tasks in one default slot, in bytes.
+	SlotMemory int64
 	// ResultBytes bounds the records that are held of each collected result: see collect.New.
 	ResultBytes int
 

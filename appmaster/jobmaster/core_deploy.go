@@ -26,12 +26,12 @@ func (c *core) deploy() {
 	d.send()
 }
 
-// managedMB is the memory for the operators of all tasks in one slot of a kind.
-func (c *core) managedMB(kind int) int {
+// managed is the memory for the operators of all tasks in one slot of a kind, in bytes.
+func (c *core) managed(kind int) int64 {
 	if p := c.layout.profiles[kind]; !p.IsDefault() {
-		return int(p.Managed >> 20)
+		return p.Managed
 	}
-	return c.config.SlotMemoryMB
+	return c.config.SlotMemory
 }
 
 // deployment gathers the messages of one deploy.
@@ -52,7 +52,7 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	d.tasks.add(w, msg.TaskDeployment{
 		Execution:  e.ID,
 		Allocation: slot.Allocation,
-		MemoryMB:   c.managedMB(slot.Kind) / c.layout.tasks[shared],
+		Memory:     c.managed(slot.Kind) / int64(c.layout.tasks[shared]),
 	})
 	if c.layout.isProducer[e.ID.Vertex] {
 		d.producers.Add(e.ID, placement.Host{ID: w.host, Address: w.dataAddress})

@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
@@ -148,7 +149,11 @@ func (s *script) resources(options map[string]string) *jobgraph.Resources {
 		return nil
 	}
 	size := int64(s.number(options["heap"])) << 20
-	return &jobgraph.Resources{CPU: 1, TaskHeap: size, Managed: size}
+	r := &jobgraph.Resources{CPU: 1, TaskHeap: size, Managed: size}
+	if kilobytes, ok := options["managed-kb"]; ok {
+		r.Managed = int64(s.number(kilobytes)) << 10
+	}
+	return r
 }
 
 func (s *script) edge(args []string) {
@@ -167,7 +172,7 @@ func (s *script) start(log bool) []string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c.Job, c.JobMaster, c.Program.Name, c.SlotMemoryMB = "j1", "m1", "wordcount", 300
+	c.Job, c.JobMaster, c.Program.Name, c.SlotMemory = "j1", "m1", "wordcount", 300<<20
 	c.LogSlots = log
 	s.core, err = newCore(c)
 	s.stepper.Core = s.core
@@ -424,7 +429,7 @@ func describeMessage(to string, m msg.Message) []string {
 	case msg.DeployTasks:
 		var tasks []string
 		for _, task := range m.Tasks {
-			tasks = append(tasks, fmt.Sprintf("%s in %s with %d MB", task.Execution, task.Allocation, task.MemoryMB))
+			tasks = append(tasks, fmt.Sprintf("%s in %s with %s", task.Execution, task.Allocation, memory.Text(config.Bytes(task.Memory))))
 		}
 		lines := line("deploy to %s: %s", m.Host, strings.Join(tasks, ", "))
 		return append(lines, describeProducers(to, m.Producers)...)

@@ -114,8 +114,8 @@ type DeployTasks struct {
 type TaskDeployment struct {
 	Execution  ids.ExecutionAttemptID
 	Allocation ids.AllocationID
-	// MemoryMB bounds the memory of the task's operators.
-	MemoryMB int
+	// Memory bounds the memory of the task's operators, in bytes.
+	Memory int64
 }
 
 // CancelTasks cancels tasks. Each task reports a final state.

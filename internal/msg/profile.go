@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
 // ResourceProfile describes the slots of a slot sharing group that has resources of its own; Flink's
@@ -45,7 +47,7 @@ func (p ResourceProfile) String() string {
 		name  string
 	}{{p.TaskHeap, "task heap"}, {p.TaskOffHeap, "task off-heap"}, {p.Managed, "managed memory"}} {
 		if part.bytes > 0 {
-			parts = append(parts, fmt.Sprintf("%d MB %s", part.bytes>>20, part.name))
+			parts = append(parts, fmt.Sprintf("%s %s", memory.Text(config.Bytes(part.bytes)), part.name))
 		}
 	}
 	if p.External != "" {

@@ -210,7 +210,7 @@ func deployMessage(host, without string, executions []ids.ExecutionAttemptID) ms
 		m.Producers = []byte("?")
 	}
 	for _, e := range executions {
-		m.Tasks = append(m.Tasks, msg.TaskDeployment{Execution: e, MemoryMB: 64})
+		m.Tasks = append(m.Tasks, msg.TaskDeployment{Execution: e, Memory: 64 << 20})
 	}
 	return m
 }

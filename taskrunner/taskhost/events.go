@@ -131,7 +131,7 @@ type stuckTask struct {
 // deployment is one task to run, with its inputs and outputs.
 type deployment struct {
 	Execution ids.ExecutionAttemptID
-	MemoryMB  int
+	Memory    int64 // bytes
 	Inputs    []input
 	Outputs   []int // the number of channels of each output
 }

@@ -261,7 +261,7 @@ func deploy(p program, hosts ...*worker) {
 		for s := range vertex.Parallelism {
 			at := s % len(hosts)
 			producers.Add(execution(v, s), placement.Host{ID: hosts[at].start.Host, Address: hosts[at].data})
-			messages[at].Tasks = append(messages[at].Tasks, msg.TaskDeployment{Execution: execution(v, s), MemoryMB: 10})
+			messages[at].Tasks = append(messages[at].Tasks, msg.TaskDeployment{Execution: execution(v, s), Memory: 10 << 20})
 		}
 	}
 	encoded := producers.Encode()

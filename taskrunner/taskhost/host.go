@@ -249,7 +249,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			attempt:     d.Execution.String() + "-" + string(h.start.Host),
 			parallelism: h.compiled.Graph.Vertices[d.Execution.Vertex].Parallelism,
 			job:         h.start.Job.ID,
-			memory:      int64(d.MemoryMB) << 20,
+			memory:      d.Memory,
 			resources:   h.start.Resources.Amounts(),
 			files:       &countedFiles{FileSystem: h.open.Files},
 			cached:      h.start.Files,
