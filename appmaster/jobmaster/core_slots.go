@@ -14,14 +14,15 @@ import (
 // that does not fit while others run is not starved. It gets their slots afterwards, as Flink's batch
 // requests do.
 
-// lacks tells whether the job has too few slots of a kind for any unfinished region that needs such
-// slots.
+// lacks tells whether no unfinished region that needs slots of a kind can run: the job has too few of these
+// slots for each of them, or it is starved.
 func (c *core) lacks(kind int) bool {
 	d := c.pool.Demand(kind)
-	return d.Held < d.Least
+	_, starved := c.pool.StarvedSince()
+	return d.Held < d.Least || starved && d.Least > 0
 }
 
-// lacksAny tells whether the job has too few slots of any kind: see lacks.
+// lacksAny tells whether the job lacks slots of any kind.
 func (c *core) lacksAny() bool {
 	for k := range c.pool.Kinds() {
 		if c.lacks(k) {
