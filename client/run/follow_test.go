@@ -421,6 +421,26 @@ func TestAShortageIsToldWhileItLasts(t *testing.T) {
 	}
 }
 
+// TestAJobWaitsForItsWorkers would catch a job about which the user learns nothing while its workers copy large
+// cached files: it has all its slots, and no task runs.
+func TestAJobWaitsForItsWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := story{short: []span{{0, 2 * time.Minute}}, slots: []time.Duration{0, 0, 20 * time.Second}, ends: 3 * time.Minute}
+		r, a, out := s.tell()
+		a.job.slotWait = "soon"
+		if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+			t.Fatal(err)
+		}
+		at := func(d time.Duration) string { return s.began.Add(d).Local().Format(time.TimeOnly) }
+		workers := fmt.Sprintf("job waits for its workers since %s: it has its 3 slots; workers fetch its program and its cached files, and start task hosts (see taskmanager.log)\n", at(20*time.Second))
+		want := fmt.Sprintf("job is RUNNING\njob waits for slots since %s: it needs 3 slots and has 2; other jobs hold 2; containers requested from YARN: 1, since %s. The job fails if no slot comes soon\n%s%s",
+			at(0), at(0), workers, workers)
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("printed (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestAMasterThatDoesNotTellOfSlotsIsFollowed would catch a client that sees the end of its job a minute late
 // because it asks why the job waits, and one that asks this with each request.
 func TestAMasterThatDoesNotTellOfSlotsIsFollowed(t *testing.T) {

@@ -7,15 +7,23 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// shortage is the wait of a job for slots. The zero value is a job that does not wait.
+// shortage is the wait of a job for slots or, once it has them, for the workers that prepare it. The zero value
+// is a job that does not wait.
 type shortage struct {
 	progress.Wait
-	why   string    // the master's last explanation; "" if the job has its slots, or nothing is known
+	what  string    // forSlots or forWorkers; "" if nothing is known
+	why   string    // the master's last explanation
 	asked time.Time // when the master was asked last; zero: never
 }
+
+const (
+	forSlots   = "job waits for slots"
+	forWorkers = "job waits for its workers"
+)
 
 // slotsInterval is the time between two questions about what a job waits for.
 const slotsInterval = time.Second
@@ -27,8 +35,8 @@ func (a attempt) supply(ctx context.Context) (msg.SlotSupply, error) {
 	return a.SlotSupply(ctx)
 }
 
-// explainWait tells the user, while a job waits for slots, which slots the job has, which jobs hold others, and
-// what Bobbin has asked of YARN. told is true if it did.
+// explainWait tells the user, while no task of a job runs, which slots the job has, which jobs hold others, and
+// what Bobbin has asked of YARN. If the job has its slots, it waits for its workers. told is true if it did.
 func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state client.JobState) (told bool) {
 	now := time.Now()
 	switch {
@@ -44,15 +52,30 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 	if now.Sub(s.asked) >= slotsInterval {
 		s.asked = now
 		if supply, err := a.supply(ctx); err == nil {
-			s.why = ""
-			if demand, known := supply.Of(a.job.id); known && demand.Waits() {
-				s.why = supply.Explain(demand, progress.TimeOfDay)
-			}
+			s.explain(now, supply, a)
 		}
 	}
-	if s.why == "" {
+	if s.what == "" || now.Sub(s.Since) < longWait {
 		return false
 	}
-	r.Waiting(&s.Wait, "job waits for slots", fmt.Sprintf("%s. The job fails if no slot comes %s", s.why, a.job.slotWait))
+	r.Waiting(&s.Wait, s.what, s.why)
 	return true
+}
+
+// explain notes what the master says. The wait for workers begins when the slots are there.
+func (s *shortage) explain(now time.Time, supply msg.SlotSupply, a attempt) {
+	before := s.what
+	switch demand, known := supply.Of(a.job.id); {
+	case !known:
+		s.what = ""
+	case demand.Waits():
+		s.what = forSlots
+		s.why = fmt.Sprintf("%s. The job fails if no slot comes %s", supply.Explain(demand, progress.TimeOfDay), a.job.slotWait)
+	default:
+		s.what = forWorkers
+		s.why = fmt.Sprintf("it has its %d slots; workers fetch its program and its cached files, and start task hosts (see %s.log)", demand.Held, launch.WorkerLog)
+	}
+	if before != "" && s.what != before {
+		s.Wait = progress.Wait{Since: now}
+	}
 }
