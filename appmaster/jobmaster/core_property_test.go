@@ -197,7 +197,7 @@ func (m *model) act() {
 			m.notEnough()
 		}
 	case 14:
-		if w := m.pick(); w != nil && w.connected && w.registered() {
+		if w := m.pick(); w != nil && w.alive && w.connected && w.registered() {
 			m.registerLate(w)
 		}
 	}
