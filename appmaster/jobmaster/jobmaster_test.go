@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
@@ -104,6 +106,13 @@ func (c *cluster) state(task ids.ExecutionAttemptID, state msg.ExecutionState) {
 
 func newCluster(t *testing.T, collect string) *cluster {
 	t.Helper()
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	return newLoggingCluster(t, collect, logger)
+}
+
+func newLoggingCluster(t *testing.T, collect string, logger *logrus.Logger) *cluster {
+	t.Helper()
 	g := &jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Name: "j",
 		Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 1, Source: true, Collect: collect}},
@@ -114,8 +123,6 @@ func newCluster(t *testing.T, collect string) *cluster {
 		t.Fatal(err)
 	}
 	settings.Job, settings.JobMaster = "j1", "m1"
-	logger := logrus.New()
-	logger.SetOutput(io.Discard)
 	c := &cluster{t: t, run: func(*cluster, ids.ExecutionAttemptID) {}}
 	c.jm, err = New(settings, c, logger)
 	if err != nil {
@@ -186,6 +193,29 @@ func TestJobRunsToItsEnd(t *testing.T) {
 		}
 		synctest.Wait()
 	})
+}
+
+// TestTheLogShowsSlotsAtDebugLevel would catch a log without the slots of a job that waits for them, and one that shows
+// them to everybody.
+func TestTheLogShowsSlotsAtDebugLevel(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[logrus.Level]int{logrus.DebugLevel: 2, logrus.InfoLevel: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			logger, log := logtest.NewNullLogger()
+			logger.SetLevel(level)
+			c := newLoggingCluster(t, "", logger)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := c.start(ctx)
+			time.Sleep(2*time.Minute + time.Second)
+			cancel()
+			<-done
+			got := slices.DeleteFunc(log.AllEntries(), func(e *logrus.Entry) bool { return e.Message != "slot pool" })
+			if len(got) != want {
+				t.Errorf("in two minutes at level %s the log shows the slots %d times, want %d", level, len(got), want)
+			}
+			synctest.Wait()
+		})
+	}
 }
 
 func TestSilentWorkerIsLost(t *testing.T) {

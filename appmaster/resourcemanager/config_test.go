@@ -9,8 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// TestOptionsReachTheResourceManager would catch an option without an effect, and two options that are swapped: the
-// transcripts begin with default options, and change the fields.
+// TestOptionsReachTheResourceManager would catch two options that are swapped.
 func TestOptionsReachTheResourceManager(t *testing.T) {
 	t.Parallel()
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
@@ -37,18 +36,29 @@ func TestOptionsReachTheResourceManager(t *testing.T) {
 	}
 }
 
-// TestARateOfLessThanOneIsTaken would catch an ApplicationMaster that ends at once because it reads
-// a rate of 0.5 as 0.
-func TestARateOfLessThanOneIsTaken(t *testing.T) {
+// TestModesThatSpreadSlots would catch a mode of taskmanager.load-balance.mode that is read as another one.
+func TestModesThatSpreadSlots(t *testing.T) {
 	t.Parallel()
-	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.StartWorkerMaxFailureRate.Name(): "0.5"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := Configured(options)
-	c.ResourceManager, c.IDs = "rm1", "r"
-	c.Worker = WorkerResourceSpec{MemoryMB: 1, VCores: 1, Slots: 1}
-	if err := c.Validate(); err != nil || c.MaxStartFailures != 0.5 {
-		t.Errorf("the rate is %v: %v", c.MaxStartFailures, err)
+	for _, test := range []struct {
+		mode, evenly string
+		want         bool
+	}{
+		{"NONE", "false", false},
+		{"SLOTS", "false", true},
+		{"TASKS", "false", true},
+		{"", "true", true},
+		{"NONE", "true", false},
+	} {
+		values := map[string]string{config.EvenlySpreadOutSlots.Name(): test.evenly}
+		if test.mode != "" {
+			values[config.LoadBalanceMode.Name()] = test.mode
+		}
+		c, err := config.New(config.Layer{Source: "test", Values: values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Configured(c).Spread; got != test.want {
+			t.Errorf("%v: spread is %v", values, got)
+		}
 	}
 }

@@ -27,8 +27,11 @@ var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
 var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // testConfig is the default, with two slots per worker.
-func testConfig() Config {
-	c := Configured(config.Config{})
+func testConfig() Config { return configured(config.Config{}) }
+
+// configured is what options decide, with two slots per worker.
+func configured(options config.Config) Config {
+	c := Configured(options)
 	c.ResourceManager = "rm1"
 	c.IDs = "#"
 	c.Worker = WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 2}
@@ -46,8 +49,7 @@ func TestCoreTranscripts(t *testing.T) {
 
 // script drives a core by commands, as its transcripts have them:
 //
-//	config max-slots=N max-start-failures=N     before anything else; also min-slots=N
-//	  max-memory=MB max-cpu=N redundant=N spread=true
+//	config NAME=VALUE …                         options, before anything else
 //	starting|failed|completed WORKER [CAUSE]    the provider's reports
 //	refused REASON, admitted, taken
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item per slot
@@ -67,11 +69,12 @@ func TestCoreTranscripts(t *testing.T) {
 //
 // Ids that the core makes are written #1, #2, …
 type script struct {
-	t      *testing.T
-	config Config
-	now    time.Time
-	alarm  time.Time
-	peers  map[actor.ConnectionID]ids.ResourceID
+	t       *testing.T
+	options config.Config
+	config  Config
+	now     time.Time
+	alarm   time.Time
+	peers   map[actor.ConnectionID]ids.ResourceID
 
 	stepper actortest.Stepper[event, effect]
 }
@@ -90,9 +93,11 @@ func (s *script) command(line string) []string {
 	}
 	switch args[0] {
 	case "config":
-		for name, value := range options {
-			s.configure(name, value)
+		var err error
+		if s.options, err = s.options.With(config.Layer{Source: "script", Values: options}); err != nil {
+			s.t.Fatal(err)
 		}
+		s.config = configured(s.options)
 		return nil
 	case "asleep", "pause":
 		d, err := time.ParseDuration(args[1])
@@ -138,31 +143,6 @@ func (s *script) spec(options map[string]string) WorkerResourceSpec {
 	}
 	spec, _ := s.config.size(profile)
 	return spec
-}
-
-func (s *script) configure(name, value string) {
-	switch name {
-	case "max-slots":
-		s.config.Ceiling.Slots = s.number(value)
-	case "min-slots":
-		s.config.Floor.Slots = s.number(value)
-	case "max-memory":
-		s.config.Ceiling.Memory = config.Bytes(s.number(value)) * config.Mebibyte
-	case "max-cpu":
-		s.config.Ceiling.Cores = float64(s.number(value))
-	case "redundant":
-		s.config.Redundant = s.number(value)
-	case "spread":
-		s.config.Spread = value == "true"
-	case "max-start-failures":
-		rate, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.config.MaxStartFailures = rate
-	default:
-		s.t.Fatalf("unknown option %q", name)
-	}
 }
 
 func (s *script) event(args []string, options map[string]string) event {

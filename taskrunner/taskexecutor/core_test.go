@@ -45,6 +45,7 @@ func TestCoreTranscripts(t *testing.T) {
 // script drives a core by commands, as its transcripts have them. Links are
 // numbered as they are opened, hosts as they are started:
 //
+//	config NAME=VALUE …                   options, before start
 //	start SLOTS [TOKENS]
 //	opened LINK
 //	lost LINK CAUSE
@@ -74,9 +75,10 @@ func TestCoreTranscripts(t *testing.T) {
 //	wait DURATION                         the core is woken at its alarms
 //	pass DURATION                         as wait, with heartbeats that are not shown
 type script struct {
-	t    *testing.T
-	core *core
-	now  time.Time
+	t       *testing.T
+	options config.Config
+	core    *core
+	now     time.Time
 	// passing says that roles and hosts send heartbeats all the time.
 	passing bool
 }
@@ -85,12 +87,24 @@ func (s *script) command(line string) []string {
 	s.t.Helper()
 	words := strings.Fields(line)
 	switch words[0] {
-	case "start":
-		config := testConfig(s.number(words[1]))
-		if len(words) > 2 {
-			config.Tokens = msg.Secret(words[2])
+	case "config":
+		values := make(map[string]string)
+		for _, w := range words[1:] {
+			name, value, _ := strings.Cut(w, "=")
+			values[name] = value
 		}
-		core, err := newCore(config)
+		var err error
+		if s.options, err = s.options.With(config.Layer{Source: "script", Values: values}); err != nil {
+			s.t.Fatal(err)
+		}
+		return nil
+	case "start":
+		c := testConfig(s.number(words[1]))
+		c.Options = OptionsFrom(s.options)
+		if len(words) > 2 {
+			c.Tokens = msg.Secret(words[2])
+		}
+		core, err := newCore(c)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -7,8 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// TestOptionsReachTheTaskExecutor would catch an option without an effect, and two options that are swapped: the
-// transcripts set the fields.
+// TestOptionsReachTheTaskExecutor would catch two options that are swapped.
 func TestOptionsReachTheTaskExecutor(t *testing.T) {
 	t.Parallel()
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{

@@ -60,6 +60,15 @@ func TestStrategies(t *testing.T) {
 			[]int{0, 30, 61, 80},
 			[]time.Duration{s, s, s, no},
 		},
+		"failure-rate has an interval and a delay of its own": {
+			map[string]string{
+				"restart-strategy.type":                               "failure-rate",
+				"restart-strategy.failure-rate.failure-rate-interval": "10 s",
+				"restart-strategy.failure-rate.delay":                 "2 s",
+			},
+			[]int{0, 11, 20},
+			[]time.Duration{2 * s, 2 * s, no},
+		},
 		"exponential-delay grows to its limit and starts over after an hour": {
 			map[string]string{
 				"restart-strategy.type":                                 "exponential-delay",
@@ -87,6 +96,16 @@ func TestStrategies(t *testing.T) {
 			},
 			[]int{0, 3601, 3610},
 			[]time.Duration{s, s, no},
+		},
+		"exponential-delay starts over after a time of its own": {
+			map[string]string{
+				"restart-strategy.type":                                      "exponential-delay",
+				"restart-strategy.exponential-delay.jitter-factor":           "0",
+				"restart-strategy.exponential-delay.backoff-multiplier":      "2",
+				"restart-strategy.exponential-delay.reset-backoff-threshold": "1 min",
+			},
+			[]int{0, 60, 122},
+			[]time.Duration{s, 2 * s, s},
 		},
 		"exponential-delay merges the failures of one delay": {
 			map[string]string{
