@@ -21,7 +21,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/internal/version"
@@ -133,11 +132,16 @@ func (p ports) identify(worker ids.ResourceID) ([]byte, error) {
 
 // serveRoles makes the server for workers' streams.
 func (p *process) serveRoles(mux *rolerpc.Mux, identity *pki.Credentials) RoleServer {
-	return rolePort{rolerpc.NewServer(rolerpc.Config{
+	return rolePort{rolerpc.NewServer(p.env.connections(identity, p.logger), mux), p.ports.roles}
+}
+
+// connections describes the end of this process in the connections of workers.
+func (env environment) connections(identity *pki.Credentials, logger logrus.FieldLogger) rolerpc.Config {
+	return rolerpc.Config{
 		TLS:         identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)),
-		Unreachable: liveness.After(p.env.config.Duration(config.HeartbeatInterval), p.env.config.Int(config.HeartbeatFailureThreshold)),
-		Logger:      p.logger,
-	}, mux), p.ports.roles}
+		Unreachable: config.Unreachable(env.config),
+		Logger:      logger,
+	}
 }
 
 // rolePort is a RoleServer at a port.

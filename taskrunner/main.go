@@ -19,7 +19,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/machine"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -119,11 +118,7 @@ func runExecutor(ctx context.Context, start time.Time, env environment, logger *
 	if env.launch.Uber != "" {
 		ctx = untilClosed(ctx, os.Stdin)
 	}
-	conn, err := rolerpc.NewConn(env.launch.AMAddress, rolerpc.Config{
-		TLS:         env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
-		Unreachable: env.unreachable(),
-		Logger:      logger,
-	})
+	conn, err := rolerpc.NewConn(env.launch.AMAddress, env.connection(logger))
 	if err != nil {
 		return fail(logger, "task executor cannot start", err, exitStartup)
 	}
@@ -206,7 +201,35 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 	}
 	env.removeArtifacts(logger)
 	var tokens dfs.Tokens
-	return taskexecutor.New(taskexecutor.Config{
+	return taskexecutor.New(env.executor(programs), taskexecutor.Environment{
+		Roles: roles,
+		Hosts: taskexecutor.ProcessStarter{
+			Environment: launch.ChildEnvironment(os.Environ()),
+			VCores:      env.launch.VCores,
+			LogDir:      env.logDir,
+			Exposed:     env.launch.Uber != "",
+			Logger:      logger,
+		},
+		Artifacts:    taskexecutor.DiskArtifacts{Open: taskexecutor.Share(env.files(&tokens, logger)), Dirs: env.artifactDirs()},
+		UpdateTokens: tokens.Update,
+		Identity:     env.hostIssuer(),
+		Instructions: env.instructions(),
+		Logger:       logger,
+	})
+}
+
+// connection describes the end of this process in its connection to the ApplicationMaster.
+func (env environment) connection(logger logrus.FieldLogger) rolerpc.Config {
+	return rolerpc.Config{
+		TLS:         env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
+		Unreachable: config.Unreachable(env.config),
+		Logger:      logger,
+	}
+}
+
+// executor describes the TaskExecutor.
+func (env environment) executor(programs map[string]string) taskexecutor.Config {
+	return taskexecutor.Config{
 		Resource: env.container,
 		Node:     env.launch.Host,
 		PID:      os.Getpid(),
@@ -219,29 +242,20 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		Programs: programs,
 		Tokens:   env.tokens,
 		Options:  taskexecutor.OptionsFrom(env.config),
-	}, taskexecutor.Environment{
-		Roles: roles,
-		Hosts: taskexecutor.ProcessStarter{
-			Environment: launch.ChildEnvironment(os.Environ()),
-			VCores:      env.launch.VCores,
-			LogDir:      env.logDir,
-			Exposed:     env.launch.Uber != "",
-			Logger:      logger,
-		},
-		Artifacts:    taskexecutor.DiskArtifacts{Open: taskexecutor.Share(env.files(&tokens, logger)), Dirs: env.artifactDirs()},
-		UpdateTokens: tokens.Update,
-		Identity:     env.hostIssuer(),
-		Instructions: msg.StartHost{
-			ListenHost:  env.launch.Host,
-			HadoopConf:  env.launch.HadoopConf,
-			User:        env.launch.User,
-			LocalDirs:   env.localDirs,
-			LogDir:      env.logDir,
-			LogLevel:    env.config.String(config.LoggingLevel),
-			Unreachable: env.unreachable(),
-		},
-		Logger: logger,
-	})
+	}
+}
+
+// instructions are what every task host is told.
+func (env environment) instructions() msg.StartHost {
+	return msg.StartHost{
+		ListenHost:  env.launch.Host,
+		HadoopConf:  env.launch.HadoopConf,
+		User:        env.launch.User,
+		LocalDirs:   env.localDirs,
+		LogDir:      env.logDir,
+		LogLevel:    env.config.String(config.LoggingLevel),
+		Unreachable: config.Unreachable(env.config),
+	}
 }
 
 // programs maps the SHA-256 of each program that was localized with the container to its file. The
@@ -294,11 +308,6 @@ func (env environment) files(tokens *dfs.Tokens, logger logrus.FieldLogger) func
 		}
 		return files, nil
 	}
-}
-
-// unreachable is the time without an acknowledgement after which another machine counts as lost.
-func (env environment) unreachable() time.Duration {
-	return liveness.After(env.config.Duration(config.HeartbeatInterval), env.config.Int(config.HeartbeatFailureThreshold))
 }
 
 // hostIssuer issues the certificates of task hosts; nil if they use none

@@ -32,13 +32,6 @@ const checks = 8
 // comes within half a second of the one before (net.ipv4.tcp_invalid_ratelimit).
 const questions = 3
 
-// After returns the time after which a machine that has answered none of threshold heartbeats is
-// lost: heartbeat.rpc-failure-threshold times heartbeat.interval. If the threshold is not positive,
-// it returns 0, which means never.
-func After(interval time.Duration, threshold int) time.Duration {
-	return interval * time.Duration(max(threshold, 0))
-}
-
 // keepAlive returns the probes of a connection on which nothing is sent. The kernel ends the
 // connection if the other end has not answered for after. With 0 the system's defaults apply.
 func keepAlive(after time.Duration) net.KeepAliveConfig {

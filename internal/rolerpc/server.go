@@ -64,7 +64,7 @@ type Config struct {
 	// TLS is Credentials.ServerTLS or ClientTLS. They check the peer's role.
 	TLS *tls.Config
 	// Unreachable is the time after which a peer is lost if its machine acknowledges
-	// nothing (liveness.After). 0: never.
+	// nothing (config.Unreachable). 0: never.
 	Unreachable time.Duration
 	// Dial connects NewConn's Conn. nil: TCP. Tests in a bubble have no sockets.
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)

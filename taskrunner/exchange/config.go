@@ -38,7 +38,7 @@ type Config struct {
 	// (dialTimeout).
 	RequestTimeout time.Duration
 	// Unreachable is the time after which a host counts as lost if its machine acknowledges nothing
-	// (liveness.After); 0: never. If only the process of a host is silent, the roles decide whether
+	// (config.Unreachable); 0: never. If only the process of a host is silent, the roles decide whether
 	// it is lost.
 	Unreachable time.Duration
 	// Listen and Dial make the connections between hosts. nil: TCP. Tests in a bubble have no sockets.

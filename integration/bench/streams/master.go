@@ -23,7 +23,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/fleet"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -98,7 +97,7 @@ func master(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	}
 	server := rolerpc.NewServer(rolerpc.Config{ //nolint:contextcheck // the server lives as long as the process
 		TLS:         identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)),
-		Unreachable: liveness.After(options.Duration(config.HeartbeatInterval), options.Int(config.HeartbeatFailureThreshold)),
+		Unreachable: config.Unreachable(options),
 		Logger:      logger,
 	}, c.component.Mux)
 	ctx, cancel := context.WithCancel(ctx)

@@ -17,7 +17,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -42,7 +41,7 @@ func Run(ctx context.Context, w Worker, process minicluster.Process, logger logr
 	}
 	conn, err := rolerpc.NewConn(w.Launch.AMAddress, rolerpc.Config{
 		TLS:         w.Credentials.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
-		Unreachable: liveness.After(options.Duration(config.HeartbeatInterval), options.Int(config.HeartbeatFailureThreshold)),
+		Unreachable: config.Unreachable(options),
 		Logger:      logger,
 	})
 	if err != nil {

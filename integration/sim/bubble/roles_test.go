@@ -16,7 +16,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -58,11 +57,6 @@ func (c *cluster) run(ctx context.Context, container yarnfake.Container) records
 		p.kill()
 		return records.ExitForceKilled
 	}
-}
-
-// unreachable is the time after which another machine counts as lost.
-func (c *cluster) unreachable() time.Duration {
-	return liveness.After(c.config.Duration(config.HeartbeatInterval), c.config.Int(config.HeartbeatFailureThreshold))
 }
 
 // master is the main function of an ApplicationMaster.
@@ -122,7 +116,7 @@ func (c *cluster) master(ctx context.Context, p *process, container yarnfake.Con
 		},
 		Roles: func(mux *rolerpc.Mux) appmaster.RoleServer {
 			return roles{rolerpc.NewServer(rolerpc.Config{
-				TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Unreachable: c.unreachable(), Logger: log,
+				TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Unreachable: config.Unreachable(c.config), Logger: log,
 			}, mux), port}
 		},
 	}, log)
@@ -153,7 +147,7 @@ func (c *cluster) worker(ctx context.Context, p *process, container yarnfake.Con
 	}
 	log := c.log.WithField("process", p.name)
 	conn, err := rolerpc.NewConn(description.AMAddress, rolerpc.Config{
-		TLS: identity.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Unreachable: c.unreachable(), Dial: p.Dial, Logger: log,
+		TLS: identity.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Unreachable: config.Unreachable(c.config), Dial: p.Dial, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -165,7 +159,7 @@ func (c *cluster) worker(ctx context.Context, p *process, container yarnfake.Con
 		Programs: description.Programs, Options: taskexecutor.OptionsFrom(c.config),
 	}, taskexecutor.Environment{
 		Roles: conn, Hosts: hosts{p}, Identity: identity,
-		Instructions: msg.StartHost{ListenHost: container.Node.Host, Unreachable: c.unreachable()}, Logger: log,
+		Instructions: msg.StartHost{ListenHost: container.Node.Host, Unreachable: config.Unreachable(c.config)}, Logger: log,
 	})
 	if err != nil {
 		return err

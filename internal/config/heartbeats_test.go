@@ -1,10 +1,8 @@
-package liveness
+package config
 
 import (
 	"testing"
 	"time"
-
-	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
 // TestTheOptionsSayWhenAMachineIsLost would catch another time than heartbeat.rpc-failure-threshold
@@ -22,16 +20,16 @@ func TestTheOptionsSayWhenAMachineIsLost(t *testing.T) {
 		{"", "-1", 0},
 	} {
 		values := make(map[string]string)
-		for key, value := range map[string]string{config.HeartbeatInterval.Name(): test.interval, config.HeartbeatFailureThreshold.Name(): test.threshold} {
+		for key, value := range map[string]string{HeartbeatInterval.Name(): test.interval, HeartbeatFailureThreshold.Name(): test.threshold} {
 			if value != "" {
 				values[key] = value
 			}
 		}
-		c, err := config.New(config.Layer{Source: "test", Values: values})
+		c, err := New(Layer{Source: "test", Values: values})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := After(c.Duration(config.HeartbeatInterval), c.Int(config.HeartbeatFailureThreshold)); got != test.want {
+		if got := Unreachable(c); got != test.want {
 			t.Errorf("%v: %s, want %s", values, got, test.want)
 		}
 	}

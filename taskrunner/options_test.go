@@ -1,0 +1,48 @@
+package taskrunner
+
+import (
+	"testing"
+	"time"
+
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/machine"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// TestOptionsOfAWorker would catch an option that does not reach the TaskExecutor, its connection or its task hosts.
+func TestOptionsOfAWorker(t *testing.T) {
+	authority, err := pki.NewAuthority("application_1_0001", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := authority.IssueTaskExecutor("container_1_0001_01_000002", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
+		"heartbeat.interval": "3 s", "heartbeat.rpc-failure-threshold": "4",
+		"logging.level": "debug", "taskmanager.slot.timeout": "7 s",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger, _ := logtest.NewNullLogger()
+	env := environment{config: options, credential: own, machine: machine.Read()}
+	const silent = 12 * time.Second
+	if got := env.connection(logger).Unreachable; got != silent {
+		t.Errorf("its master's machine is lost after %v, want %v", got, silent)
+	}
+	if got := env.instructions(); got.Unreachable != silent || got.LogLevel != "debug" {
+		t.Errorf("its hosts are told %+v, want %v and debug", got, silent)
+	}
+	executor := env.executor(nil)
+	if executor.SlotTimeout != 7*time.Second {
+		t.Errorf("a slot is free after %v, want 7 s", executor.SlotTimeout)
+	}
+	// It would also catch a list of TaskExecutors that shows machines without cores and memory.
+	if executor.Hardware.Cores <= 0 || executor.Hardware.Memory <= 0 {
+		t.Errorf("the machine is %+v", executor.Hardware)
+	}
+}
