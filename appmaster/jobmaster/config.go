@@ -24,6 +24,8 @@ type Config struct {
 	// FailoverStrategy is jobmanager.execution.failover-strategy: failover.RestartRegion or
 	// failover.RestartAll.
 	FailoverStrategy string
+	// ExceptionHistory is web.exception-history-size: the number of root causes that are kept.
+	ExceptionHistory int
 	// BalanceTasks says that taskmanager.load-balance.mode is TASKS.
 	BalanceTasks bool
 	Seed         uint64    // for jitter
@@ -71,6 +73,7 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 		ResultBytes:        collect.MaxBuffered,
 		Restart:            failover.Configured(c),
 		FailoverStrategy:   c.String(config.FailoverStrategy),
+		ExceptionHistory:   c.Int(config.ExceptionHistorySize),
 		BalanceTasks:       config.LoadBalance(c) == config.BalanceTasks,
 		Parallelism:        c.Int(config.ParallelismDefault),
 		HeartbeatInterval:  c.Duration(config.HeartbeatInterval),
@@ -98,6 +101,7 @@ func (c Config) Validate() error {
 		}
 	}
 	return errors.Join(append(faults, config.Check(
+		config.ExceptionHistorySize.Is(c.ExceptionHistory),
 		config.HeartbeatInterval.Is(c.HeartbeatInterval),
 		config.HeartbeatTimeout.Is(c.HeartbeatTimeout),
 		config.SlotRequestTimeout.Is(c.SlotRequestTimeout),

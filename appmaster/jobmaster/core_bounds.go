@@ -11,9 +11,6 @@ import (
 
 // Bounds of the failures that are kept, beside msg.MaxJobFailures.
 const (
-	// maxHistory bounds the root causes that are kept; Flink's
-	// web.exception-history-size.
-	maxHistory = 16
 	// maxTaskFailures bounds the failures of tasks that are kept; Flink's JobExceptionsHandler
 	// shows no more.
 	maxTaskFailures = 20
@@ -39,11 +36,11 @@ const (
 // briefBytes estimates the memory of a brief entry with the names of its task and node.
 const briefBytes = budget.FailureSize + maxBrief + 1024
 
-// boundHistory bounds the history to maxHistory root causes and historyBytes. It shortens an older
+// boundHistory bounds the history to Config.ExceptionHistory root causes and historyBytes. It shortens an older
 // entry if the remaining entries would have no room, and drops the oldest ones that still have
 // none. The newest entry is never shortened.
 func (c *core) boundHistory() {
-	n := min(len(c.history), maxHistory)
+	n := min(len(c.history), c.config.ExceptionHistory)
 	clear(c.history[n:])
 	c.history = c.history[:n]
 	size := 0

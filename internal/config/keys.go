@@ -126,6 +126,7 @@ const (
 	SlotRequestTimeout        DurationKey = "slot.request.timeout"
 	SlotIdleTimeout           DurationKey = "slot.idle.timeout"
 
+	ExceptionHistorySize      IntKey      = "web.exception-history-size"
 	FailoverStrategy          StringKey   = "jobmanager.execution.failover-strategy"
 	RestartStrategy           StringKey   = "restart-strategy.type"
 	FixedDelayAttempts        IntKey      = "restart-strategy.fixed-delay.attempts"
@@ -323,6 +324,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExponentialResetThreshold, Default: "1 h", Origin: flink, Doc: "After this time without a failure, the pause is the first one again."},
 	{Key: ExponentialJitter, Default: "0.1", Range: Range{Least: "0", Most: "1"}, Origin: flink, Doc: "Part of the pause by which it varies at random."},
 	{Key: ExponentialMaxAttempts, Default: unlimited, Range: Range{Least: "0"}, Origin: flink, Doc: "Restarts before the job fails."},
+	{Key: ExceptionHistorySize, Default: "16", Range: Range{Least: "1"}, Origin: flink, Doc: "Root causes of failures that a job shows, the newest ones. All of them together take 48 KiB at most. If their texts are longer, only the newest one has all of its text, and the oldest ones are dropped."},
 
 	{Section: "Memory of TaskExecutors", Key: TaskManagerProcessSize, Default: "1g", Origin: flink + ": 1728m", Doc: "Memory of a TaskExecutor's container, with its task hosts. The flag `-tm`. [Memory](memory.md) shows how it is divided."},
 	{Key: TaskManagerFlinkSize, Origin: flink, Doc: "Memory of a container without the overhead. If it is set and `taskmanager.memory.process.size` is not, the container has this size plus the overhead."},

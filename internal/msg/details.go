@@ -22,7 +22,7 @@ type JobDetails struct {
 	Restarts int
 	// Root is the reason why the job failed, last restarted or last blocked a node; or nil.
 	Root       *ExceptionEntry
-	Exceptions []ExceptionEntry // newest first, at most 16 (web.exception-history-size)
+	Exceptions []ExceptionEntry // newest first, at most web.exception-history-size
 	// TaskFailures are the failures of tasks that are FAILED and not restarted yet, the
 	// oldest first, at most 20.
 	TaskFailures []ExceptionEntry
