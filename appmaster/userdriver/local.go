@@ -8,7 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
 )
 
 // Local is the machine of this process. It keeps programs' logs in a folder.
@@ -28,7 +28,7 @@ func startLocal(ctx context.Context, file string, arguments []string, o driver.O
 
 func measureLocal(pids []int) (own config.Bytes, trees []config.Bytes) {
 	for _, pid := range pids {
-		trees = append(trees, memory.OfTree(pid))
+		trees = append(trees, procmem.OfTree(pid))
 	}
-	return memory.OfProcess(os.Getpid()), trees
+	return procmem.OfProcess(os.Getpid()), trees
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
 )
 
 // placeTime is how long a program may wait for others to end.
@@ -112,7 +112,7 @@ func (p *places) list() []msg.DriverDetails {
 	p.mu.Unlock()
 	for i := range list {
 		if pid := pids[list[i].ID]; pid > 0 {
-			list[i].MemoryMB = memory.OfTree(pid).Megabytes()
+			list[i].MemoryMB = procmem.OfTree(pid).Megabytes()
 		}
 	}
 	slices.SortFunc(list, func(a, b msg.DriverDetails) int {

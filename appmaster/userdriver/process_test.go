@@ -16,8 +16,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -57,7 +57,7 @@ func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
 		})
 		return pid
 	}
-	lives := func(pid int) bool { return memory.OfProcess(pid) > 0 }
+	lives := func(pid int) bool { return procmem.OfProcess(pid) > 0 }
 	// The test process itself fills the container.
 	limits := Limits{Container: 16 << 20, Each: 24 << 20, Raise: config.JobManagerProcessSize}
 	for name, end := range map[string]func(t *testing.T) (child int){

@@ -1,7 +1,6 @@
 // Package memory divides the containers of TaskExecutors (worker.go) and of the ApplicationMaster
-// (master.go) by the options, reads the memory of processes from /proc (resident.go), and chooses the
-// process to end before YARN ends the whole container (watch.go). All but resident.go is pure
-// functions. Of this module the package imports only config.
+// (master.go) by the options, and chooses the process to end before YARN ends the whole container
+// (watch.go). It is pure functions. Of this module it imports only config.
 //
 // The model is Flink's (TaskExecutorProcessUtils, JobManagerProcessUtils) with Go's meaning. Heap,
 // managed and network memory of a slot are the limit of its task host (GOMEMLIMIT). This is a soft

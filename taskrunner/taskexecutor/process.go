@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/orphans"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
 	"github.com/bobbin-yarn/bobbin/internal/shutdown"
 )
 
@@ -69,7 +70,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close(), h.output.Close())
 	}
 	if p.Exposed {
-		if err := memory.Expose(h.PID()); err != nil {
+		if err := procmem.Expose(h.PID()); err != nil {
 			h.logger.WithError(err).Warn("the kernel may end other processes of the container before the task host")
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
 )
 
 // behaviour is the variable that selects what the test binary does as a child process.
@@ -391,7 +392,7 @@ func TestHostThatLetsGoOfItsSocketIsKilled(t *testing.T) {
 // container with all its jobs.
 func TestHostOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 	t.Parallel()
-	own := memory.OfProcess(os.Getpid())
+	own := procmem.OfProcess(os.Getpid())
 	c := processCluster(t, "hog", func(c *Config) { c.Memory = memory.Worker{Process: own + 400<<20, By: config.TaskManagerProcessSize} })
 	c.register()
 	lost := await[msg.HostLost](t, c.jm.in)

@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -23,7 +24,7 @@ func (s *shell) sampleMemory(ctx context.Context, container config.Bytes) {
 	told := make(map[ids.HostID]bool)
 	for sched.Sleep(ctx, sampleInterval) == nil {
 		hosts := s.hostUsage()
-		rest := memory.OfProcess(os.Getpid())
+		rest := procmem.OfProcess(os.Getpid())
 		victim, found := memory.Victim(container, rest, hosts)
 		if found && !told[victim.ID] {
 			told[victim.ID] = true
@@ -38,7 +39,7 @@ func (s *shell) hostUsage() []memory.Usage[ids.HostID] {
 	s.mu.Unlock()
 	var hosts []memory.Usage[ids.HostID]
 	for id, h := range current {
-		if usage, is := h.usage(id, memory.OfTree); is {
+		if usage, is := h.usage(id, procmem.OfTree); is {
 			hosts = append(hosts, usage)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/orphans"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
 )
 
 const (
@@ -80,7 +80,7 @@ func (p Processes) Start(ctx context.Context, id ids.ResourceID, l Launch) (_ Wo
 	if err = w.command.Start(); err != nil {
 		return nil, err
 	}
-	if exposing := memory.Expose(w.command.Process.Pid); exposing != nil {
+	if exposing := procmem.Expose(w.command.Process.Pid); exposing != nil {
 		w.logger.WithError(exposing).Warn("the kernel may end the ApplicationMaster before its worker")
 	}
 	w.logger.WithField("pid", w.command.Process.Pid).Info("process of the worker started")

@@ -1,4 +1,8 @@
-package memory
+// Package procmem reads the memory of processes from /proc, and tells the kernel which process to end first. On
+// other systems than Linux, processes have no memory here. Package memory decides how much they may have.
+//
+// Of this module the package imports only config. It starts no goroutines.
+package procmem
 
 import (
 	"fmt"

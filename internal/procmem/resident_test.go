@@ -1,4 +1,4 @@
-package memory_test
+package procmem_test
 
 import (
 	"io"
@@ -7,20 +7,20 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
 )
 
 // TestMemoryIsCountedAsYARNDoes would catch a number of pages instead of bytes, the size of the
 // address space, and children that are not counted.
 func TestMemoryIsCountedAsYARNDoes(t *testing.T) {
 	t.Parallel()
-	before := memory.OfProcess(os.Getpid())
+	before := procmem.OfProcess(os.Getpid())
 	const size = 32 << 20
 	held := make([]byte, size)
 	for i := range held {
 		held[i] = 1
 	}
-	after := memory.OfProcess(os.Getpid())
+	after := procmem.OfProcess(os.Getpid())
 	if before < config.Mebibyte || after < size || after > 16<<30 {
 		t.Errorf("%d bytes are held, and then %d", before, after)
 	}
@@ -48,7 +48,7 @@ func TestMemoryIsCountedAsYARNDoes(t *testing.T) {
 	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil { // the grandchild runs
 		t.Fatal(err)
 	}
-	alone, tree := memory.OfProcess(child.Process.Pid), memory.OfTree(child.Process.Pid)
+	alone, tree := procmem.OfProcess(child.Process.Pid), procmem.OfTree(child.Process.Pid)
 	if alone == 0 || tree <= alone {
 		t.Errorf("a process holds %d bytes, and with its child %d", alone, tree)
 	}
@@ -56,7 +56,7 @@ func TestMemoryIsCountedAsYARNDoes(t *testing.T) {
 	if err := child.Wait(); err != nil {
 		t.Error(err)
 	}
-	if gone := memory.OfTree(child.Process.Pid); gone != 0 {
+	if gone := procmem.OfTree(child.Process.Pid); gone != 0 {
 		t.Errorf("a process that has ended holds %d bytes", gone)
 	}
 }
