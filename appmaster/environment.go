@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/sirupsen/logrus"
 
@@ -37,8 +36,8 @@ type environment struct {
 }
 
 func readEnvironment(getenv func(string) string) (environment, error) {
-	env := environment{host: getenv("NM_HOST"), localDirs: strings.FieldsFunc(getenv("LOCAL_DIRS"), func(r rune) bool { return r == ',' })}
-	env.logDir, _, _ = strings.Cut(getenv("LOG_DIRS"), ",")
+	env := environment{host: getenv("NM_HOST")}
+	env.logDir, env.localDirs = launch.Dirs(getenv)
 	if env.host == "" || env.logDir == "" {
 		return env, errors.New("NM_HOST or LOG_DIRS is not set; this process is started by YARN, not by hand")
 	}

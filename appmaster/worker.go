@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/uber"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -64,17 +63,17 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 }
 
 // beside makes what a worker in this process' container starts with. It may be called from any goroutine.
-func (l *workerLauncher) beside(worker ids.ResourceID, host string, spec resourcemanager.WorkerResourceSpec) (uber.Launch, error) {
+func (l *workerLauncher) beside(worker ids.ResourceID, host string, spec resourcemanager.WorkerResourceSpec) (launch.WorkerProcess, error) {
 	return l.describe(worker, launch.TaskExecutor{Host: host, Uber: worker}, spec)
 }
 
 // describe makes the variables and the credentials of a worker from the settings that are its own.
-func (l *workerLauncher) describe(id ids.ResourceID, own launch.TaskExecutor, spec resourcemanager.WorkerResourceSpec) (uber.Launch, error) {
+func (l *workerLauncher) describe(id ids.ResourceID, own launch.TaskExecutor, spec resourcemanager.WorkerResourceSpec) (launch.WorkerProcess, error) {
 	secrets := make(map[string][]byte)
 	if l.outside.Workers.Identify != nil {
 		secret, err := l.outside.Workers.Identify(id)
 		if err != nil {
-			return uber.Launch{}, err
+			return launch.WorkerProcess{}, err
 		}
 		secrets[launch.SecretCredentials] = secret
 	}
@@ -88,7 +87,7 @@ func (l *workerLauncher) describe(id ids.ResourceID, own launch.TaskExecutor, sp
 	}
 	encoded, err := launch.Encode(own)
 	if err != nil {
-		return uber.Launch{}, err
+		return launch.WorkerProcess{}, err
 	}
 	environment := map[string]string{
 		"HADOOP_USER_NAME": l.outside.Launch.User,
@@ -98,5 +97,5 @@ func (l *workerLauncher) describe(id ids.ResourceID, own launch.TaskExecutor, sp
 	maps.Copy(environment, l.outside.Config.Under(config.ContainerWorkerEnv))
 	environment[launch.Variable] = encoded
 	held := creds.Credentials{Tokens: l.tokens().Tokens, Secrets: secrets}
-	return uber.Launch{Environment: environment, Credentials: held.Marshal()}, nil
+	return launch.WorkerProcess{Environment: environment, Credentials: held.Marshal()}, nil
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -75,9 +74,8 @@ func Main(start time.Time, getenv func(string) string) int {
 func readEnvironment(getenv func(string) string) (environment, error) {
 	env := environment{
 		container: ids.ResourceID(getenv("CONTAINER_ID")), folder: getenv("CONTAINER_ID"), machine: machine.Read(),
-		logDir:    firstOf(getenv("LOG_DIRS")),
-		localDirs: strings.FieldsFunc(getenv("LOCAL_DIRS"), func(r rune) bool { return r == ',' }),
 	}
+	env.logDir, env.localDirs = launch.Dirs(getenv)
 	if env.container == "" || env.logDir == "" {
 		return env, errors.New("CONTAINER_ID or LOG_DIRS is not set; this process is started by YARN, not by hand")
 	}
@@ -98,11 +96,6 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	env.tokens = held.Tokens
 	env.credential, err = pki.ParsePEM(held.Secret)
 	return env, err
-}
-
-func firstOf(list string) string {
-	first, _, _ := strings.Cut(list, ",")
-	return first
 }
 
 func run(start time.Time, env environment, logger *logrus.Logger) int {

@@ -8,6 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/uber"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
 // killGrace is how long a worker in its master's container may take to end when it is told to
@@ -22,7 +23,7 @@ type beside struct {
 }
 
 // Start implements uber.Machine: it starts a worker in the container of the master.
-func (m *master) Start(_ context.Context, id ids.ResourceID, l uber.Launch) (uber.Worker, error) {
+func (m *master) Start(_ context.Context, id ids.ResourceID, l launch.WorkerProcess) (uber.Worker, error) {
 	b := &beside{worker: &worker{w: m.w, node: m.node, container: m.container, id: id, master: m, uber: true}}
 	m.w.facts[Uber]++
 	m.demand.living[id] = resourcemanager.WorkerResourceSpec{Slots: slotsPerWorker, VCores: slotsPerWorker, MemoryMB: workerMB}

@@ -85,7 +85,7 @@ func (m Mode) Programs() int {
 	return 0
 }
 
-// ChildEnvironment returns the environment for a child that runs a user's code: the parent's
+// ChildEnvironment returns the environment for a child of a process in a container: the parent's
 // environment without the launch settings, the path of the credentials, and the limits of Go's
 // runtime.
 func ChildEnvironment(own []string) []string {

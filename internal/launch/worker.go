@@ -62,3 +62,9 @@ func PlaceOf(c config.Config) (WorkerPlace, error) {
 	place.Constraint = constraint
 	return place, nil
 }
+
+// WorkerProcess is what the process of a TaskExecutor starts with.
+type WorkerProcess struct {
+	Environment map[string]string // for a child of the AM: besides the AM's own
+	Credentials []byte            // creds.Credentials.Marshal; for the worker alone
+}

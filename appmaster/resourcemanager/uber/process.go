@@ -44,7 +44,7 @@ type Processes struct {
 var _ Machine = Processes{}
 
 // Start implements Machine.
-func (p Processes) Start(ctx context.Context, id ids.ResourceID, l Launch) (_ Worker, err error) {
+func (p Processes) Start(ctx context.Context, id ids.ResourceID, l launch.WorkerProcess) (_ Worker, err error) {
 	w := &process{id: id, logger: p.Logger.WithField("worker", id)}
 	defer func() {
 		if err != nil {

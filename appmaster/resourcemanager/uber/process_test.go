@@ -61,7 +61,7 @@ func workerProcess() int {
 
 // masterProcess starts a worker, says so, and waits.
 func masterProcess() int {
-	if _, err := processes(os.Getenv("DIR")).Start(context.Background(), "of-the-master-uber-1", Launch{Environment: map[string]string{behaviour: "worker"}}); err != nil {
+	if _, err := processes(os.Getenv("DIR")).Start(context.Background(), "of-the-master-uber-1", launch.WorkerProcess{Environment: map[string]string{behaviour: "worker"}}); err != nil {
 		fmt.Println(err)
 		return 16
 	}
@@ -81,7 +81,7 @@ func TestAWorkerIsAProcessOfThisContainer(t *testing.T) {
 	dir := t.TempDir()
 	p := processes(dir)
 	p.Environment = append(p.Environment, "BOTH=master", launch.Variable+"=of the master", launch.TokenFileVariable+"=/of/the/master")
-	w, err := p.Start(t.Context(), "c-uber-1", Launch{
+	w, err := p.Start(t.Context(), "c-uber-1", launch.WorkerProcess{
 		Environment: map[string]string{behaviour: "worker", "OWN": "o", "BOTH": "worker", launch.Variable: "l"}, Credentials: []byte("secret"),
 	})
 	if err != nil {
@@ -149,7 +149,7 @@ func firstWords(t *testing.T, file string) []string {
 // TestAFrozenWorkerIsKilled would catch a container that a stopped worker occupies for ever.
 func TestAFrozenWorkerIsKilled(t *testing.T) {
 	t.Parallel()
-	w, err := processes(t.TempDir()).Start(t.Context(), "c-uber-2", Launch{Environment: map[string]string{behaviour: "frozen"}})
+	w, err := processes(t.TempDir()).Start(t.Context(), "c-uber-2", launch.WorkerProcess{Environment: map[string]string{behaviour: "frozen"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestAWorkerThatCannotStartLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	p := processes(dir)
 	p.Executable = filepath.Join(dir, "none")
-	if _, err := p.Start(t.Context(), "c-uber-3", Launch{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := p.Start(t.Context(), "c-uber-3", launch.WorkerProcess{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a worker without a binary: %v", err)
 	}
 	if files, err := filepath.Glob(filepath.Join(dir, "*.tokens")); err != nil || len(files) > 0 {

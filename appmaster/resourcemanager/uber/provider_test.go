@@ -16,6 +16,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -66,7 +67,7 @@ func (d *diary) worker(id ids.ResourceID) *fakeWorker {
 }
 
 // Start implements Machine.
-func (d *diary) Start(_ context.Context, id ids.ResourceID, l Launch) (Worker, error) {
+func (d *diary) Start(_ context.Context, id ids.ResourceID, l launch.WorkerProcess) (Worker, error) {
 	d.write("start %s with %s", id, l.Credentials)
 	if d.refuses != nil {
 		return nil, d.refuses
@@ -126,8 +127,8 @@ func newProvider(t *testing.T, d *diary) *Provider {
 	t.Helper()
 	p, err := New(Config{
 		Container: testContainer, Host: testHost, Spec: testSpec, Machine: d, Others: d,
-		Launch: func(worker ids.ResourceID, _ string, _ resourcemanager.WorkerResourceSpec) (Launch, error) {
-			return Launch{Credentials: []byte("the secret of " + worker)}, nil
+		Launch: func(worker ids.ResourceID, _ string, _ resourcemanager.WorkerResourceSpec) (launch.WorkerProcess, error) {
+			return launch.WorkerProcess{Credentials: []byte("the secret of " + worker)}, nil
 		},
 	}, silent())
 	if err != nil {

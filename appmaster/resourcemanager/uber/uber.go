@@ -22,13 +22,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // Machine starts the processes of workers beside this process.
 type Machine interface {
 	// Start starts a worker. The end of ctx after Start has no effect on it.
-	Start(ctx context.Context, worker ids.ResourceID, l Launch) (Worker, error)
+	Start(ctx context.Context, worker ids.ResourceID, l launch.WorkerProcess) (Worker, error)
 }
 
 // Worker is the process of a worker. Any goroutine may call its methods.
@@ -41,12 +42,6 @@ type Worker interface {
 	Wait() (how string)
 }
 
-// Launch is what a worker's process starts with.
-type Launch struct {
-	Environment map[string]string // besides this process' own
-	Credentials []byte            // creds.Credentials.Marshal; for the worker alone
-}
-
 // Config describes a Provider.
 type Config struct {
 	Container string // of this process; the ids of its workers begin with it
@@ -55,7 +50,7 @@ type Config struct {
 	Spec    resourcemanager.WorkerResourceSpec
 	Machine Machine
 	// Launch makes what a worker starts with. It may be called from any goroutine.
-	Launch func(worker ids.ResourceID, host string, spec resourcemanager.WorkerResourceSpec) (Launch, error)
+	Launch func(worker ids.ResourceID, host string, spec resourcemanager.WorkerResourceSpec) (launch.WorkerProcess, error)
 	// Others starts the workers that do not fit into the container.
 	Others resourcemanager.WorkerProvider
 }
