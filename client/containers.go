@@ -53,10 +53,6 @@ func ContainersOf(c config.Config, mode launch.Mode) (Containers, error) {
 	}
 	asked.Master = records.Resource{MemoryMB: int64(asked.MasterMemory.ContainerMB()), VCores: c.Int(config.YarnAppMasterVCores)}
 	asked.Worker = records.Resource{MemoryMB: int64(asked.WorkerMemory.ContainerMB()), VCores: config.WorkerVCores(c)}
-	if err == nil {
-		one := config.WorkerTotals{Slots: asked.WorkerMemory.Slots, Cores: float64(asked.Worker.VCores), Memory: asked.WorkerMemory.Process}
-		faults = append(faults, config.CheckWorkers(one, asked.WorkerMemory.SizedBy(), config.MinWorkers(c), config.MaxWorkers(c)))
-	}
 	return asked, errors.Join(faults...)
 }
 

@@ -53,8 +53,7 @@ func wantsUber(c config.Config) bool { return c.String(config.YarnUber) == confi
 
 // apart says which option needs something that the container of the ApplicationMaster cannot have; "": none.
 func apart(c config.Config, place launch.WorkerPlace, containers Containers) string {
-	one := containers.Worker
-	floor := config.MinWorkers(c).Fewest(config.WorkerTotals{Slots: containers.WorkerMemory.Slots, Cores: float64(one.VCores), Memory: containers.WorkerMemory.Process})
+	floor := config.MinWorkers(c).Fewest(containers.WorkerMemory.Totals(containers.Worker.VCores))
 	switch {
 	case place.External != "":
 		return fmt.Sprintf("they need more than memory and vcores (%s)", config.ExternalResources)

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
@@ -46,6 +45,7 @@ type memoryPart struct {
 	Name   string       `json:"name"`
 	Size   config.Bytes `json:"size"`
 	Option string       `json:"option"` // an option that changes the part
+	shared bool         // by all slots
 }
 
 // clusterMemory is how the containers of a cluster are divided.
@@ -65,7 +65,7 @@ func memoryOf(c client.Containers) clusterMemory {
 func partsOf(parts []memory.Part) []memoryPart {
 	all := make([]memoryPart, len(parts))
 	for i, part := range parts {
-		all[i] = memoryPart(part)
+		all[i] = memoryPart{part.Name, part.Size, part.Option, part.Shared}
 	}
 	return all
 }
@@ -84,7 +84,7 @@ func (m clusterMemory) write(out io.Writer) error {
 		table := terminal.Table{Columns: []terminal.Column{{Title: "part"}, {Title: "memory"}, {Title: "slot"}, {Title: "option", Below: true}}}
 		for _, part := range container.Parts {
 			each := ""
-			if container.Slots > 0 && strings.HasPrefix(part.Name, "task ") || part.Name == "managed" || part.Name == "network" {
+			if part.shared {
 				each = memory.Text(part.Size / config.Bytes(container.Slots))
 			}
 			table.Add(part.Name, memory.Text(part.Size), each, part.Option)

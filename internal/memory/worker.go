@@ -50,6 +50,11 @@ func (w Worker) Times(n int) Worker {
 	}
 }
 
+// Totals are what one such worker with this number of cores adds to the workers of a cluster (slotmanager.*).
+func (w Worker) Totals(vcores int) config.WorkerTotals {
+	return config.WorkerTotals{Slots: w.Slots, Cores: float64(vcores), Memory: w.Process}
+}
+
 // ContainerMB is the size of the container.
 func (w Worker) ContainerMB() int { return w.Process.Megabytes() }
 
@@ -88,8 +93,7 @@ func WorkerOf(c config.Config) (Worker, error) {
 	w, err := divideWorker(options{c})
 	switch {
 	case err == nil:
-		one := config.WorkerTotals{Slots: w.Slots, Cores: float64(config.WorkerVCores(c)), Memory: w.Process}
-		return w, config.CheckWorkers(one, w.SizedBy(), config.MinWorkers(c), config.MaxWorkers(c))
+		return w, config.CheckWorkers(w.Totals(config.WorkerVCores(c)), w.SizedBy(), config.MinWorkers(c), config.MaxWorkers(c))
 	case !errors.Is(err, ErrTooSmall):
 		return w, err
 	}
