@@ -2,7 +2,7 @@
 // take, and admits jobs and requests that fit.
 //
 //	container (memory.MasterOf)
-//	├─ this process' heap, Go's soft limit: 80 %, or 50 % where users' programs run beside it
+//	├─ this process' heap, Go's soft limit (memory.Master.Heap)
 //	│   ├─ 40 % jobs: those that run, what they collect, and what is kept of those that have ended
 //	│   ├─ 25 % what is being read: requests, and jobs of users' programs, with what is decoded from them
 //	│   ├─  5 % answers that are being written
@@ -10,7 +10,7 @@
 //	│      some 15 MB; 64 KB for each worker's stream; two views while they are composed, each of which
 //	│      takes some four times its answer's length; and garbage: Go's collector needs a third of the
 //	│      heap for it, or it only collects
-//	├─ users' programs: 30 %, for one in an application and for four in a session
+//	├─ users' programs (memory.Master.OffHeap): one in an application, four in a session
 //	└─ program text, stacks, the kernel's share
 //
 // # Why a text counts by its length

@@ -16,9 +16,9 @@ type Config struct {
 	ResourceManager ids.ResourceManagerID
 	// IDs is a random prefix for the ids that the core makes (ids.Random).
 	IDs string
-	// Worker describes every worker.
+	// Worker describes the workers with default slots.
 	Worker WorkerResourceSpec
-	// SlotMemory is the share of a worker's memory that a job gets with a slot.
+	// SlotMemory is the share of a worker's memory that a job gets with a default slot.
 	SlotMemory memory.Slot
 	// Sizes gives the workers for slots of other profiles.
 	Sizes memory.Sizes

@@ -129,7 +129,7 @@ func (reply) isEffect()             {}
 
 // Status describes the ResourceManager's workers, and the jobs that wait for slots.
 type Status struct {
-	// Worker describes every worker.
+	// Worker describes the workers with default slots.
 	Worker WorkerResourceSpec
 	// TaskExecutors are the registered workers, by ResourceID.
 	TaskExecutors []msg.TaskExecutorDetails

@@ -49,8 +49,7 @@ type Division struct {
 	Parts []memory.Part
 }
 
-// Log writes the lines with write, such as logger.Info or logger.Debug. Only text that cannot be a secret
-// is in them.
+// Log writes the lines at a level. Only text that cannot be a secret is in them.
 func Log(logger logrus.FieldLogger, level logrus.Level, p Process) {
 	line := func(message string, fields logrus.Fields) {
 		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == "" || value == 0 || value == nil })

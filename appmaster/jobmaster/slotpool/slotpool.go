@@ -1,8 +1,8 @@
 // Package slotpool is a JobMaster's view of its slots: the slots that it accepted from workers, the
 // regions of the job that wait for slots, and the slots in which each region runs.
 //
-// A job is laid out over shared slots, as many as its widest vertex has subtasks. A shared slot
-// holds at most one subtask of each vertex. A region runs in one or more shared slots, and several
+// A job is laid out over shared slots: for each slot sharing group as many as its widest vertex has
+// subtasks. A shared slot holds at most one subtask of each vertex of its group. A region runs in one or more shared slots, and several
 // regions may share one. A worker's slot stands for one shared slot while regions run in it;
 // afterwards any other region may use it. So a job whose regions do not depend on each other needs
 // slots only for its largest region.

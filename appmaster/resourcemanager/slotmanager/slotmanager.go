@@ -18,7 +18,7 @@ import (
 
 // Config bounds the workers that a Manager requests.
 type Config struct {
-	// SlotsPerWorker is taskmanager.numberOfTaskSlots: the slots of every worker.
+	// SlotsPerWorker is the slots of each worker: taskmanager.numberOfTaskSlots for default slots.
 	SlotsPerWorker int
 	// Least and Most bound the registered and expected workers together. Least are kept even if no
 	// job needs them. Most wins over all other wishes; 0 means no limit. See Limit.
