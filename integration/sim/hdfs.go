@@ -137,8 +137,9 @@ func (c caller) change(op dfsmodel.Operation, now time.Time, effect func(now tim
 	if err := c.checkToken(op, now); err != nil {
 		return err
 	}
+	_, missing := c.space.Stat(now, op.Path)
 	err := effect(now)
-	if err == nil && op.Changes() {
+	if err == nil && op.Changes() && (op.Kind != dfsmodel.Mkdirs || missing != nil) { // it may make a folder that is there
 		c.w.committing(op)
 		c.w.watch.changed(op)
 	}

@@ -61,10 +61,10 @@ func (y *yarn) replaced(m *master) bool {
 }
 
 // oldMastersChangeNothing asks YARN at each change by a master whether another attempt has replaced it.
-// A master that was frozen may still add or remove a program of its session, because a client asked for that.
+// A master that was frozen may still add or remove a program or a file of its session, because a client asked for that.
 func oldMastersChangeNothing(w *watch) {
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
-		if changesOften(op.Path) {
+		if changesOften(op.Path) || op.Kind == dfsmodel.Mkdirs && changesOften(op.Path+"/") {
 			return nil // for access.json see mastersKeepAccess
 		}
 		return w.w.oldMasterChanges(op)
