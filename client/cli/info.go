@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -68,13 +67,13 @@ func info(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	containers, err := checkBeforePlan(cfg)
+	if err != nil {
+		return err
+	}
 	var divided *clusterMemory
-	if mode, starts := newCluster(cfg); starts {
-		containers, err := client.ContainersOf(cfg, mode)
-		if err != nil {
-			return err
-		}
-		m := memoryOf(containers)
+	if containers != nil {
+		m := memoryOf(*containers)
 		divided = &m
 	}
 	graph, err := run.Plan(ctx, c.request(cfg, nil, words...))

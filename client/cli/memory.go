@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -23,14 +24,19 @@ func newCluster(cfg config.Config) (launch.Mode, bool) {
 	}
 }
 
-// checkContainers checks the options of the containers that a run needs, if it starts a cluster.
-func checkContainers(cfg config.Config) error {
+// checkBeforePlan makes the checks of a run that need neither a plan nor a server. It returns the containers of
+// the cluster that the run starts on YARN; nil if it starts none.
+func checkBeforePlan(cfg config.Config) (*client.Containers, error) {
+	if err := config.Validate(cfg); err != nil {
+		return nil, err
+	}
 	mode, starts := newCluster(cfg)
 	if !starts {
-		return nil
+		return nil, nil
 	}
-	_, err := client.ContainersOf(cfg, mode)
-	return err
+	containers, err := client.ContainersOf(cfg, mode)
+	_, unplaced := launch.PlaceOf(cfg)
+	return &containers, errors.Join(err, unplaced)
 }
 
 // containerMemory is how a container is divided, for -o json. Sizes are in bytes.

@@ -65,14 +65,33 @@ overhead  102 MB        jobmanager.memory.jvm-overhead.fraction
 	}
 }
 
-// TestContradictionsAreToldBeforeAProgramPlans would catch options of memory that are refused only after the program has
-// run.
+// TestContradictionsAreToldBeforeAProgramPlans would catch options that are refused only after the program has run,
+// and a plan of bobbin info for options that bobbin run refuses.
 func TestContradictionsAreToldBeforeAProgramPlans(t *testing.T) {
-	for _, words := range []string{"run -t yarn-per-job", "run -t yarn-application", "info -t yarn-per-job"} {
-		args := append(strings.Fields(words), "-D", "taskmanager.memory.task.heap.size=2g", "missing-program")
-		code, _, stderr := command(t, nil, args...)
-		if code != ExitUsage || !strings.Contains(stderr, "taskmanager.memory.task.heap.size: 2g (-D)") || !strings.Contains(stderr, "taskmanager.memory.process.size: 1g (default)") {
-			t.Errorf("%s: exit code %d: %s", words, code, stderr)
+	t.Parallel()
+	for _, words := range []string{"run -t yarn-per-job", "run -t yarn-application", "info -t yarn-per-job", "info -t yarn-application"} {
+		for _, refused := range []struct{ set, want []string }{
+			{
+				[]string{"taskmanager.memory.task.heap.size=2g"},
+				[]string{"taskmanager.memory.task.heap.size: 2g (-D)", "taskmanager.memory.process.size: 1g (default)"},
+			},
+			{
+				[]string{"taskmanager.memory.network.min=200m", "taskmanager.memory.network.max=100m"},
+				[]string{"taskmanager.memory.network.min: 200m (-D) is more than taskmanager.memory.network.max, 100m (-D)"},
+			},
+			{[]string{"heartbeat.interval=60s"}, []string{"heartbeat.interval: 60s (-D) is not less than heartbeat.timeout"}},
+			{[]string{"yarn.taskmanager.placement-constraint=nonsense"}, []string{"option yarn.taskmanager.placement-constraint"}},
+		} {
+			args := strings.Fields(words)
+			for _, option := range refused.set {
+				args = append(args, "-D", option)
+			}
+			code, _, stderr := command(t, nil, append(args, "missing-program")...)
+			for _, want := range refused.want {
+				if code != ExitUsage || !strings.Contains(stderr, want) {
+					t.Errorf("%v: exit code %d, want %q: %s", args, code, want, stderr)
+				}
+			}
 		}
 	}
 }

@@ -73,7 +73,7 @@ func runProgram(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		if err := cmp.Or(config.Validate(cfg), checkContainers(cfg)); err != nil { // before the program plans
+		if _, err := checkBeforePlan(cfg); err != nil {
 			return err
 		}
 		return run.Run(ctx, c.request(cfg, j, words...))
