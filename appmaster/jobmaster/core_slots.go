@@ -3,6 +3,7 @@ package jobmaster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
@@ -76,6 +77,19 @@ func (c *core) slotDeadline() (*patience.Deadline, bool) {
 	return &c.slots, true
 }
 
+// heldByGroup lists the slots of each kind that the job has and needs, for users; "" if there is one kind.
+func (c *core) heldByGroup() string {
+	if c.pool.Kinds() == 1 {
+		return ""
+	}
+	var kinds []string
+	for k, profile := range c.layout.profiles {
+		d := c.pool.Demand(k)
+		kinds = append(kinds, fmt.Sprintf("%d of %d of slot sharing group %s", d.Held, d.Required, c.layout.groupsOf(profile)))
+	}
+	return " (" + strings.Join(kinds, ", ") + ")"
+}
+
 // slotsTimedOut fails the regions that wait for slots. The restart strategy decides once for all of
 // them. If nodes are set aside, the job tries these first.
 func (c *core) slotsTimedOut() {
@@ -85,8 +99,8 @@ func (c *core) slotsTimedOut() {
 	}
 	total := c.pool.Total()
 	text := fmt.Sprintf(
-		"the job has %d of %d slots, needs at least %d, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
-		total.Held, total.Required, total.Least, c.config.SlotRequestTimeout)
+		"the job has %d of %d slots%s, needs at least %d, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
+		total.Held, total.Required, c.heldByGroup(), total.Least, c.config.SlotRequestTimeout)
 	cause := failover.Cause{Kind: failover.SlotsTimedOut, Time: c.now, Failure: *msg.NewFailure(text, "")}
 	decision := c.restarts.Decide(c.now, cause, failover.WholeJob)
 	c.emit(slotsTimedOut{Root: cause.Entry(), Regions: c.pool.Waiting(), Restart: decision.Restart, Delay: decision.Delay})

@@ -62,3 +62,9 @@ func TestAJobAsksAgainWhenItsLastRegionHasLostItsSlots(t *testing.T) {
 	s.command("rm short heap=100 workers end before they register")
 	s.does("to rm: 2 slots, 1 at least", "lost 3 connection reset", "wait 2s")
 }
+
+// TestASlotTimeOutNamesTheGroups would catch a message that leaves open which size is missing.
+func TestASlotTimeOutNamesTheGroups(t *testing.T) {
+	t.Parallel()
+	mixed(t).does("the job has 2 of 4 slots (1 of 2 of slot sharing group g0, 1 of 2 of slot sharing group g1), needs at least 3,", "wait 5m")
+}
