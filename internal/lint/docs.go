@@ -25,11 +25,11 @@ var (
 )
 
 // Links checks that the targets on a page of documentation exist: those of relative links, headings
-// of this page that links name, each path of a file that stands as code, and the declaration of
+// that links name, on this page or another one, each path of a file that stands as code, and the declaration of
 // each "`name` in `file`". files are the repository's, by their paths from its root.
 func Links(name string, page []byte, files map[string][]byte) []string {
 	var complaints []string
-	text := anyBlock.ReplaceAllString(string(page), "")
+	text := prose(page)
 	for _, found := range linkTarget.FindAllStringSubmatch(text, -1) {
 		target, anchor, _ := strings.Cut(found[1], "#")
 		switch {
@@ -38,6 +38,8 @@ func Links(name string, page []byte, files map[string][]byte) []string {
 			complaints = append(complaints, fmt.Sprintf("%s links to %s, which is not there", name, target))
 		case target == "" && !slices.Contains(anchors(text), anchor):
 			complaints = append(complaints, fmt.Sprintf("%s links to #%s and has no such heading", name, anchor))
+		case anchor != "" && target != "" && !slices.Contains(anchors(prose(files[path.Join(path.Dir(name), target)])), anchor):
+			complaints = append(complaints, fmt.Sprintf("%s links to %s, which has no such heading", name, found[1]))
 		}
 	}
 	for _, found := range codeSpan.FindAllStringSubmatch(text, -1) {
@@ -53,6 +55,9 @@ func Links(name string, page []byte, files map[string][]byte) []string {
 	}
 	return complaints
 }
+
+// prose returns a page without its blocks of code, whose comments are no headings.
+func prose(page []byte) string { return anyBlock.ReplaceAllString(string(page), "") }
 
 // isOurs reports whether a word of code is a path in this repository: a path below a folder of its
 // root, or a Go file.
