@@ -159,6 +159,7 @@ const (
 	LocalTaskManagers              IntKey      = "local.number-taskmanager"
 	TaskManagerSlotTimeout         DurationKey = "taskmanager.slot.timeout"
 	TaskManagerRegistrationTimeout DurationKey = "taskmanager.registration.timeout"
+	FetchRetries                   IntKey      = "blob.fetch.retries"
 	PipelineCachedFiles            StringKey   = "pipeline.cached-files"
 	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
 	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
@@ -347,6 +348,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: EvenlySpreadOutSlots, Default: "false", Origin: flink, Doc: "Deprecated. `true` means `taskmanager.load-balance.mode: SLOTS`, if that option is not set."},
 	{Key: TaskManagerSlotTimeout, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A slot that its job does not take within this time is free again."},
 	{Key: TaskManagerRegistrationTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A TaskExecutor that cannot register for this time ends itself."},
+	{Key: FetchRetries, Default: "1", Range: Range{Least: "0"}, Origin: flink + ": 5", Doc: "How often a TaskExecutor repeats a failed fetch of a program or a cached file, before the job sets the node aside. Within each fetch, calls to HDFS are repeated for 3 min."},
 	{Key: TaskCancellationInterval, Default: "30 s", Range: Range{Above: "0"}, Origin: flink, Doc: "How often the log shows where a cancelled task still runs. Flink also interrupts its thread; a goroutine cannot be interrupted."},
 	{Key: TaskCancellationTimeout, Default: "30 s", Range: Range{Least: "0"}, Origin: flink + ": 180 s", Doc: "If a cancelled task does not end within this time, its task host ends, with all tasks of the job on this worker. 0: it may run for ever. Flink waits longer because it must then end the whole TaskExecutor; here the TaskExecutor and other jobs continue."},
 }

@@ -46,6 +46,9 @@ type Options struct {
 	// this time becomes free again. While the JobMaster is silent, heartbeat.timeout decides
 	// instead.
 	SlotTimeout time.Duration
+	// FetchRetries is blob.fetch.retries, 1: so often a failed fetch of a program or a cached file is repeated. After
+	// that the jobs that wait for it cannot have a host here.
+	FetchRetries int
 }
 
 // OptionsFrom reads the Options from a configuration.
@@ -55,6 +58,7 @@ func OptionsFrom(c config.Config) Options {
 		RegistrationMax:     c.Duration(config.RegistrationMaxTimeout),
 		RegistrationTimeout: c.Duration(config.TaskManagerRegistrationTimeout),
 		SlotTimeout:         c.Duration(config.TaskManagerSlotTimeout),
+		FetchRetries:        c.Int(config.FetchRetries),
 	}
 }
 
@@ -79,6 +83,7 @@ func (c Config) Validate() error {
 		config.RegistrationMaxTimeout.Is(c.RegistrationMax),
 		config.TaskManagerRegistrationTimeout.Is(c.RegistrationTimeout),
 		config.TaskManagerSlotTimeout.Is(c.SlotTimeout),
+		config.FetchRetries.Is(c.FetchRetries),
 	))
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("configure task executor: %w", err)

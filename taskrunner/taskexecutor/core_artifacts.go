@@ -11,10 +11,6 @@ import (
 )
 
 const (
-	// maxFetches is the number of failed fetches of an artifact in a row after which the waiting jobs
-	// cannot have a host here. Each fetch already waits minutes for a file system that does not
-	// answer.
-	maxFetches = 2
 	// maxFileFetches is the number of cached files that this worker fetches at the same time, for all its
 	// jobs. Each fetch holds up to 512 KiB, and a job may have jobgraph.MaxFiles. Each job may always fetch
 	// one: so it does not wait for the files of others.
@@ -165,7 +161,7 @@ func (c *core) dropFetches() {
 	}
 }
 
-// fetchFailed tries again once, because newer tokens, another DataNode or another disk may help.
+// fetchFailed tries again, FetchRetries times, because newer tokens, another DataNode or another disk may help.
 // After that this worker cannot run hosts of the waiting jobs. If no worker can fetch the artifact,
 // there is no second try, and the jobs fail. The next job that needs the artifact starts a new fetch.
 func (c *core) fetchFailed(e fetchFailed) {
@@ -175,7 +171,7 @@ func (c *core) fetchFailed(e fetchFailed) {
 	}
 	delete(c.fetching, e.Copy)
 	a.failures++
-	if a.failures < maxFetches && !e.Permanent {
+	if a.failures <= c.config.FetchRetries && !e.Permanent {
 		c.fetch(a)
 		return
 	}
