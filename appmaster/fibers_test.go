@@ -39,10 +39,11 @@ const (
 	staging = area + "/application_1700000000000_0007"
 	out     = "hdfs://sim/out"
 	parts   = out + "/_temporary/" + string(job)
-	program = "5a" // hash of a program that the session holds
 )
 
 var (
+	program = strings.Repeat("5a", 32) // hash of a program that the session holds
+
 	_ appmaster.FileSystem = (*dfs.FS)(nil)
 	_ appmaster.FileSystem = (*dfsmodel.FileSystem)(nil)
 )
