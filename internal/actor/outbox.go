@@ -21,9 +21,9 @@ type Outbox[T any] struct {
 	full func()
 	join func(older, newer T) T // nil: the newer one
 
-	mu     sync.Mutex // guards what follows
-	items  list.List  // of waiting[T]
-	latest map[string]*list.Element
+	mu     sync.Mutex               // guards what follows
+	items  list.List                // of waiting[T]
+	latest map[string]*list.Element // nil while no item waits: most Outboxes are empty most of the time
 	room   int
 	closed bool
 }
@@ -36,10 +36,7 @@ type waiting[T any] struct {
 // NewOutbox makes an Outbox with a bound of room items; 0 means no bound. The first Put
 // without room calls full, unless it is nil.
 func NewOutbox[T any](room int, full func()) *Outbox[T] {
-	return &Outbox[T]{
-		wake: make(chan struct{}, 1), full: full,
-		latest: make(map[string]*list.Element), room: room,
-	}
+	return &Outbox[T]{wake: make(chan struct{}, 1), full: full, room: room}
 }
 
 // SetRoom changes the bound. Waiting items stay.
@@ -85,6 +82,9 @@ func (o *Outbox[T]) put(item T, name string) (taken, overflows bool) {
 	}
 	element := o.items.PushBack(waiting[T]{item, name})
 	if name != "" {
+		if o.latest == nil {
+			o.latest = make(map[string]*list.Element)
+		}
 		o.latest[name] = element
 	}
 	return true, false
@@ -129,6 +129,9 @@ func (o *Outbox[T]) next() (item T, some, closed bool) {
 	next := o.items.Remove(first).(waiting[T])
 	if next.name != "" {
 		delete(o.latest, next.name)
+	}
+	if o.items.Len() == 0 {
+		o.latest = nil
 	}
 	return next.item, true, o.closed
 }

@@ -89,7 +89,7 @@ func NewServer(config Config, mux *Mux) *Server {
 		grpc.ReadBufferSize(noBuffer), grpc.WriteBufferSize(writeBuffer),
 		grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window),
 		grpc.ConnectionTimeout(handshakeTimeout),
-		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaders), grpc.HeaderTableSize(0), // a connection has few streams
 		grpc.WaitForHandlers(true),
 		grpc.InTapHandle(endable),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: never}),
