@@ -72,6 +72,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"processes get new tokens before the old ones end", tokensComeInTime},
 	{"an ended application removes its staged files", stagedFilesAreRemoved},
 	{"slots are granted once", slotsAreGrantedOnce},
+	{"slots spread over idle workers", slotsSpread},
 	{"a full restart restarts all tasks", fullRestartsAll},
 	{"a slot has the resources that its group asked for", slotsHaveTheirResources},
 	{"an older registration does not replace a newer one", newerStreamsStay},

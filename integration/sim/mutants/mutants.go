@@ -250,6 +250,11 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: ", 0)",
 	},
 	{
+		name: "slots do not spread", file: "appmaster/resourcemanager/config.go",
+		old: "config.LoadBalance(c) != config.BalanceNone",
+		new: "false",
+	},
+	{
 		name: "ceiling of workers ignored", file: "appmaster/resourcemanager/slotmanager/supply.go",
 		old: "needed = max(min(needed, m.limit-m.registered+spared), 0)",
 		new: "needed = max(min(needed, m.limit), 0)",
