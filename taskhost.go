@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/machine"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -83,7 +84,8 @@ func describeHost(start msg.StartHost) startup.Process {
 		work = ""
 	}
 	return startup.Process{
-		Role: "task host", User: start.User, Container: string(start.Resource), Node: start.ListenHost, Job: string(start.Job.ID),
+		Role: "task host", Identity: startup.Identity{User: start.User, Credentials: startup.TokensIf(len(start.Tokens) > 0)},
+		Attempt: launch.AttemptOf(start.Resource), Container: string(start.Resource), Node: start.ListenHost, Job: string(start.Job.ID),
 		WorkDir: work, LogDir: start.LogDir, LocalDirs: start.LocalDirs,
 		Machine: machine.Read(), Options: start.Job.Config,
 		Memory: []startup.Division{{Of: "task host", Total: start.Memory.Share(), Parts: start.Memory.Parts()}},

@@ -73,20 +73,36 @@ func (env environment) describe() startup.Process {
 		work = env.workDir
 	}
 	p := startup.Process{
-		Role: "ApplicationMaster", User: env.launch.User, Principal: env.launch.Security.Principal,
+		Role: "ApplicationMaster", Identity: env.identity(),
 		Application: env.container.Attempt.Application.String(), Attempt: int(env.container.Attempt.Attempt), Container: env.container.String(), Node: env.host,
 		WorkDir: work, LogDir: env.logDir, LocalDirs: env.localDirs,
 		Machine: machine.Read(), Options: env.launch.Config,
 	}
-	// An error is that of build, which follows.
-	if master, err := memory.MasterOf(env.config, env.launch.Mode.Programs()); err == nil {
-		p.ContainerMB = master.ContainerMB()
-		p.Memory = append(p.Memory, startup.Division{Of: "ApplicationMaster", Total: master.Process, Parts: master.Parts()})
+	master, ofMaster := env.memory()
+	worker, ofWorker := memory.WorkerOf(env.config)
+	if ofMaster != nil || ofWorker != nil { // an error is that of build, which follows
+		return p
 	}
-	if worker, err := memory.WorkerOf(env.config); err == nil {
-		p.Memory = append(p.Memory, startup.Division{Of: "TaskExecutor", Total: worker.Process, Parts: worker.Parts()})
+	p.Memory = startup.Containers(master, worker)
+	p.ContainerMB, p.VCores = master.ContainerMB(), env.config.Int(config.YarnAppMasterVCores)
+	if env.launch.Uber {
+		p.ContainerMB, p.VCores = p.ContainerMB+worker.ContainerMB(), max(p.VCores, config.WorkerVCores(env.config))
 	}
 	return p
+}
+
+// identity is the user of this process on the cluster.
+func (env environment) identity() startup.Identity {
+	who := startup.Identity{User: env.launch.User, Principal: env.launch.Security.Principal, Credentials: startup.Keytab}
+	if env.login == nil {
+		who.Credentials = startup.TokensIf(env.credentials.ByKind(creds.KindHDFSDelegation) != nil)
+	}
+	return who
+}
+
+// memory is how this process divides its memory, without that of a worker in the same container.
+func (env environment) memory() (memory.Master, error) {
+	return memory.MasterOf(env.config, env.launch.Mode.Programs())
 }
 
 // identifyProgram verifies that an application's program, which runs in this container, is the file that

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -86,6 +87,34 @@ func TestEnvironment(t *testing.T) {
 				t.Errorf("got %v, want %v and %q", err, test.want, test.text)
 			}
 		})
+	}
+}
+
+// TestTheFirstLinesSayWhatTheContainerHas would catch a log that says less memory or fewer cores than the container has
+// when a worker is in it, and a log without the kind of the process' credentials.
+func TestTheFirstLinesSayWhatTheContainerHas(t *testing.T) {
+	t.Parallel()
+	variables := containerVariables(t)
+	env, err := readEnvironment(func(name string) string { return variables[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := env.describe()
+	if got.ContainerMB != 512 || got.VCores != 1 || got.Credentials != startup.None {
+		t.Errorf("alone: %d MB, vcores %d, credentials %s", got.ContainerMB, got.VCores, got.Credentials)
+	}
+	env.launch.Uber = true // with the 3 slots of containerVariables
+	env.credentials.Tokens["nn"] = &creds.Token{Kind: creds.KindHDFSDelegation}
+	got = env.describe()
+	if got.ContainerMB != 512+1024 || got.VCores != 3 || got.Credentials != startup.Tokens {
+		t.Errorf("with a worker: %d MB, vcores %d, credentials %s", got.ContainerMB, got.VCores, got.Credentials)
+	}
+	var divided config.Bytes
+	for _, d := range got.Memory {
+		divided += d.Total
+	}
+	if divided.Megabytes() != got.ContainerMB {
+		t.Errorf("%s of %d MB are divided", divided, got.ContainerMB)
 	}
 }
 

@@ -65,6 +65,9 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 		return nil, err
 	}
 	endpoint.TLS, endpoint.Token, endpoint.Options = p.ports.front.RESTServerTLS(), p.ports.token, env.config
+	if endpoint.Memory, err = env.memory(); err != nil {
+		return nil, err
+	}
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
 	identity, err := p.ports.authority.IssueApplicationMaster(time.Now())
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -32,6 +33,7 @@ type Cluster struct {
 	Files *dfs.FS
 
 	identity hadoopenv.Identity
+	proof    string        // the kind of the identity's credentials, for the log
 	staging  string        // yarn.staging-directory
 	patience time.Duration // client.timeout
 	poll     time.Duration // least time between two looks at an application, by Hadoop's configuration; 0: it names none
@@ -91,7 +93,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.ConnectTimeout = shorter(yarn.RPC.ConnectTimeout, patience)
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	c := &Cluster{
-		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, logger: logger,
+		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, proof: proofBy(who, options), logger: logger,
 		staging: options.String(config.YarnStagingDirectory), patience: patience, poll: poll,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
@@ -147,6 +149,27 @@ func (c *Cluster) home() (string, error) { return StagingHome(c.Files, c.Conf, c
 
 // Login gets Kerberos tickets for the cluster; nil without a login.
 func (c *Cluster) Login() yarnrpc.Login { return c.identity.Kerberos() }
+
+// Identity describes the user for the log.
+func (c *Cluster) Identity() startup.Identity {
+	who := startup.Identity{User: c.User, RealUser: c.identity.RealUser, Credentials: c.proof}
+	if c.identity.Login != nil {
+		who.Principal = c.identity.Login.Principal().String()
+	}
+	return who
+}
+
+// proofBy is the kind of credentials that hadoopenv.Identify has found by these options.
+func proofBy(who hadoopenv.Identity, options config.Config) string {
+	switch {
+	case who.Login == nil:
+		return startup.TokensIf(len(who.Credentials.Tokens) > 0)
+	case options.IsSet(config.KerberosKeytab):
+		return startup.Keytab
+	default:
+		return startup.TicketCache
+	}
+}
 
 // Close ends all connections.
 func (c *Cluster) Close() error {

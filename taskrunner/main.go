@@ -149,8 +149,8 @@ func (env environment) describe() startup.Process {
 	}
 	m := env.launch.Memory
 	return startup.Process{
-		Role: "TaskExecutor", User: env.launch.User,
-		Application: env.launch.Application, Container: string(env.container), Node: env.launch.Host,
+		Role: "TaskExecutor", Identity: startup.Identity{User: env.launch.User, Credentials: startup.TokensIf(env.tokens != nil)},
+		Application: env.launch.Application, Attempt: launch.AttemptOf(env.container), Container: string(env.container), Node: env.launch.Host,
 		ContainerMB: m.ContainerMB(), VCores: env.launch.VCores,
 		WorkDir: work, LogDir: env.logDir, LocalDirs: env.localDirs,
 		Machine: env.machine, Options: env.launch.Config,

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
@@ -147,6 +148,9 @@ func TestEnvironment(t *testing.T) {
 	inMaster[launch.Variable] = beside
 	if env, err := readEnvironment(func(name string) string { return inMaster[name] }); err != nil || env.container != container+"-uber-3" {
 		t.Errorf("in its master's container the worker is %s, error %v", env.container, err)
+	}
+	if says := env.describe(); says.Attempt != 1 || says.Credentials != startup.Tokens {
+		t.Errorf("the first lines say attempt %d and credentials %s", says.Attempt, says.Credentials)
 	}
 	tokens, err := creds.Parse(env.tokens)
 	if err != nil {

@@ -11,12 +11,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// clusterConfig answers GET /jobmanager/config with the options in force, defaults among them.
+// clusterConfig answers GET /jobmanager/config with the options in force, defaults among them. As in Flink
+// (JobManagerProcessUtils#generateDynamicConfigsStr), the options of the ApplicationMaster's memory have the sizes
+// that follow from all of them.
 func (s *Server) clusterConfig(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err
 	}
 	values := config.Shown(s.config.Options.Effective())
+	maps.Copy(values, s.config.Memory.Options())
 	entries := make([]restapi.ConfigEntry, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		entries = append(entries, restapi.ConfigEntry{Key: name, Value: values[name]})

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTheConfigurationIsTheEffectiveOne would catch a page without the defaults that are in force, and a
-// page that shows a secret.
+// page that shows a secret, or does not show how the ApplicationMaster divides its memory.
 func TestTheConfigurationIsTheEffectiveOne(t *testing.T) {
 	t.Parallel()
 	answer := ask(&fakeGateway{}, http.MethodGet, "/jobmanager/config")
@@ -27,6 +27,9 @@ func TestTheConfigurationIsTheEffectiveOne(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		config.TaskSlots.Name(): "2", string(config.ContainerMasterEnv) + "S3_KEY": config.Hidden, config.HeartbeatTimeout.Name(): "50 s",
+		// the parts of the container, which no option sets
+		config.JobManagerHeapSize.Name(): "256m", config.JobManagerOffHeapSize.Name(): "156m",
+		config.JobManagerOverheadMin.Name(): "100m", config.JobManagerOverheadMax.Name(): "100m", config.JobManagerProcessSize.Name(): "512m",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

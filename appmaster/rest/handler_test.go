@@ -197,6 +197,7 @@ func newServer(g Gateway) *Server {
 		Token:   pki.TokenOf(token),
 		Proxy:   Proxy{Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}},
 		Version: "0.1.0", Revision: "abc1234", Options: testOptions(),
+		Memory: memory.Master{Process: 512 << 20, Heap: 256 << 20, OffHeap: 156 << 20, Overhead: 100 << 20},
 	}, g, logger)
 }
 

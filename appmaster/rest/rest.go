@@ -67,6 +67,8 @@ type Config struct {
 	Version, Revision string
 	// Options are the cluster's. REST shows them, and they bound what it accepts.
 	Options config.Config
+	// Memory is how the ApplicationMaster divides its container, which REST shows; zero: it has none.
+	Memory memory.Master
 	// Room is for requests' bodies while they are read; nil: the Room of budget.NewRoom by Options.
 	Room *budget.Room
 	// AnswersMemory is the memory for answers that are being written, in bytes; 0: 16 MiB.

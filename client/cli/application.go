@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
 func runApplicationCommand(bind binder) *cli.Command {
@@ -50,6 +51,7 @@ func runApplication(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
+		c.describe(cfg, launch.Application)
 		r := c.request(cfg, j, words...)
 		r.Target = config.TargetApplication
 		return run.Run(ctx, r)

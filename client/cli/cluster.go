@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
@@ -48,6 +47,7 @@ func (c *call) cluster(ctx context.Context) (cluster *client.Cluster, cfg config
 	if cfg, err = c.optionsWith(); err != nil {
 		return nil, cfg, nil, err
 	}
+	c.describe(cfg, "")
 	if cluster, err = c.open(ctx, cfg); err != nil {
 		return nil, cfg, nil, err
 	}
@@ -68,11 +68,6 @@ func withYARN(ask func(ctx context.Context, c *call, cluster *client.Cluster, cf
 		defer done(&err)
 		return ask(ctx, c, cluster, cfg)
 	}
-}
-
-// open connects a command to the cluster that HADOOP_CONF_DIR names.
-func (c *call) open(ctx context.Context, cfg config.Config) (*client.Cluster, error) {
-	return client.Open(ctx, c.getenv, cfg, progress.Servers(c.Err))
 }
 
 // reached is a connection to an application's ApplicationMaster, with the application's site and options.
@@ -110,6 +105,7 @@ func (c *call) find(ctx context.Context) (site run.Site, cfg config.Config, done
 	if cfg, _, err = c.withSession(layers); err != nil {
 		return nil, cfg, nil, err
 	}
+	c.describe(cfg, "")
 	var on *client.Cluster
 	done = func(*error) {}
 	if !isElsewhere(c.line, cfg) {

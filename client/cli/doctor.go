@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/doctor"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
 // errUnwell ends a command whose findings have been printed.
@@ -51,6 +52,15 @@ docs/doctor.md explains the checks.
   bobbin doctor -qu nightly
   bobbin doctor --keytab /etc/security/keytabs/etl.keytab --principal etl`
 
+// doctorOptions are the options that the doctor examines: those of a session.
+func (c *call) doctorOptions() (config.Config, error) {
+	cfg, err := c.optionsWith(doctorFlags()...)
+	if err == nil {
+		c.describe(cfg, launch.Session)
+	}
+	return cfg, err
+}
+
 func examine(ctx context.Context, c *call) error {
 	err := noArguments(c.line)
 	if err != nil {
@@ -58,7 +68,7 @@ func examine(ctx context.Context, c *call) error {
 	}
 	patient := doctor.Patient{
 		Getenv:   c.getenv,
-		Options:  func() (config.Config, error) { return c.optionsWith(doctorFlags()...) },
+		Options:  c.doctorOptions,
 		Resolver: net.DefaultResolver, Now: time.Now,
 	}
 	say := newReport(c.Out, c.getenv)

@@ -67,6 +67,7 @@ func info(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	c.describe(cfg, newCluster(cfg))
 	containers, err := checkBeforePlan(cfg)
 	if err != nil {
 		return err

@@ -12,15 +12,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 )
 
-// newCluster returns the kind of cluster that a run with these options starts on YARN; false if it starts none.
-func newCluster(cfg config.Config) (launch.Mode, bool) {
+// newCluster returns the kind of cluster that a run with these options starts on YARN; "" if it starts none.
+func newCluster(cfg config.Config) launch.Mode {
 	switch cfg.String(config.ExecutionTarget) {
 	case config.TargetPerJob:
-		return launch.PerJob, true
+		return launch.PerJob
 	case config.TargetApplication:
-		return launch.Application, true
+		return launch.Application
 	default:
-		return "", false
+		return ""
 	}
 }
 
@@ -30,8 +30,8 @@ func checkBeforePlan(cfg config.Config) (*client.Containers, error) {
 	if err := config.Validate(cfg); err != nil {
 		return nil, err
 	}
-	mode, starts := newCluster(cfg)
-	if !starts {
+	mode := newCluster(cfg)
+	if mode == "" {
 		return nil, nil
 	}
 	containers, err := client.ContainersOf(cfg, mode)

@@ -9,11 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/machine"
-	"github.com/bobbin-yarn/bobbin/internal/startup"
 )
 
 // options reads the options of a file and of the command line, which takes precedence. The file is bobbin.yaml
@@ -27,24 +23,8 @@ func (c *call) options(layers ...config.Layer) (config.Config, error) {
 	cfg, err := config.New(append([]config.Layer{file}, layers...)...)
 	if err == nil {
 		tellOthers(c.Err, cfg, file, others)
-		if cfg.String(config.LoggingLevel) == "debug" {
-			describe(c.Err, cfg)
-		}
 	}
 	return cfg, err
-}
-
-// describe prints what runs, as the first lines of the cluster's logs do.
-func describe(out io.Writer, cfg config.Config) {
-	logger := logrus.New()
-	logger.SetOutput(out)
-	logger.SetLevel(logrus.DebugLevel)
-	logger.SetFormatter(&logrus.TextFormatter{DisableColors: true, DisableTimestamp: true})
-	work, err := os.Getwd()
-	if err != nil {
-		work = ""
-	}
-	startup.Log(logger, logrus.DebugLevel, startup.Process{Role: "client", WorkDir: work, Machine: machine.Read(), Options: cfg.Set()})
 }
 
 // optionsWith reads the options of the file, of clusterFlags, and of the flags in list, which take precedence.

@@ -67,10 +67,11 @@ func runProgram(ctx context.Context, c *call) error {
 			return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, config.TargetPerJob)
 		}
 		cfg, err := c.runOptions()
-		if err == nil {
-			err = checkEffect(c.line, cfg)
-		}
 		if err != nil {
+			return err
+		}
+		c.describe(cfg, newCluster(cfg))
+		if err := checkEffect(c.line, cfg); err != nil {
 			return err
 		}
 		if _, err := checkBeforePlan(cfg); err != nil {

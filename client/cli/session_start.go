@@ -12,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
 func sessionCommand(bind binder) *cli.Command {
@@ -78,6 +79,7 @@ func (c *call) sessionOptions() (cfg config.Config, given map[string]string, err
 	if cfg, err = c.options(layers...); err != nil {
 		return cfg, nil, err
 	}
+	c.describe(cfg, launch.Session)
 	given = make(map[string]string)
 	for _, layer := range layers {
 		maps.Copy(given, layer.Values)

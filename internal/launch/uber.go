@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // uberMark is between the container and the number in the id of a worker in the AM's container.
@@ -19,4 +20,13 @@ func UberWorker(container string, n int) ids.ResourceID {
 func ContainerOf(worker ids.ResourceID) string {
 	container, _, _ := strings.Cut(string(worker), uberMark)
 	return container
+}
+
+// AttemptOf is the application's attempt that has started a worker; 0 if the worker has no container.
+func AttemptOf(worker ids.ResourceID) int {
+	container, err := records.ParseContainerID(ContainerOf(worker))
+	if err != nil { // in local mode
+		return 0
+	}
+	return int(container.Attempt.Attempt)
 }

@@ -15,6 +15,9 @@ func TestWorkersAreFoundInTheirContainers(t *testing.T) {
 		if got := launch.ContainerOf(worker); got != container {
 			t.Errorf("%s is in %s", worker, got)
 		}
+		if got := launch.AttemptOf(worker); got != 1 {
+			t.Errorf("%s is of attempt %d", worker, got)
+		}
 	}
 	if first == second || first == container {
 		t.Errorf("workers have the names %s and %s", first, second)

@@ -47,6 +47,20 @@ func (m Master) Program() config.Bytes {
 	return max(m.OffHeap*programPart/programOf/config.Bytes(m.Programs), leastProgram)
 }
 
+// Options are the options that describe the division, with their values. The zero Master has none.
+func (m Master) Options() map[string]string {
+	if m.Process == 0 {
+		return nil
+	}
+	return map[string]string{
+		config.JobManagerProcessSize.Name(): m.Process.String(),
+		config.JobManagerHeapSize.Name():    m.Heap.String(),
+		config.JobManagerOffHeapSize.Name(): m.OffHeap.String(),
+		config.JobManagerOverheadMin.Name(): m.Overhead.String(),
+		config.JobManagerOverheadMax.Name(): m.Overhead.String(),
+	}
+}
+
 var masterOverheadBounds = bounds{config.JobManagerOverheadMin, config.JobManagerOverheadMax} //nolint:gochecknoglobals // constants
 
 // MasterSizedBy returns the option that decides the size of an ApplicationMaster's container and of its

@@ -23,10 +23,8 @@ import (
 
 // Process describes a process. Empty fields are left out.
 type Process struct {
-	Role      string // "ApplicationMaster", "TaskExecutor", "task host", "client"
-	User      string // on the cluster
-	Principal string // of the login with Kerberos
-
+	Role string // "ApplicationMaster", "TaskExecutor", "task host", "client"
+	Identity
 	Application, Container, Node, Job string
 	Attempt                           int
 	ContainerMB, VCores               int
@@ -42,6 +40,49 @@ type Process struct {
 	Memory []Division
 }
 
+// Identity is the user of a process on its cluster, and the proof of that.
+type Identity struct {
+	User        string
+	RealUser    string // who acts for User; "": User does
+	Principal   string // of the login with Kerberos
+	Credentials string // the kind: one of the constants
+}
+
+// Kinds of credentials.
+const (
+	Keytab      = "keytab"
+	TicketCache = "ticket cache"
+	Tokens      = "delegation tokens"
+	None        = "none" // the cluster trusts the user's name
+)
+
+// TokensIf returns the kind of credentials of a process that has received all of them from others.
+func TokensIf(has bool) string {
+	if has {
+		return Tokens
+	}
+	return None
+}
+
+// Fields are the fields of a log line.
+func (i Identity) Fields() logrus.Fields {
+	return shown(logrus.Fields{"user": i.User, "real_user": i.RealUser, "principal": i.Principal, "credentials": i.Credentials})
+}
+
+// Containers lists the divisions of a cluster's containers.
+func Containers(master memory.Master, worker memory.Worker) []Division {
+	return []Division{
+		{Of: "ApplicationMaster", Total: master.Process, Parts: master.Parts()},
+		{Of: "TaskExecutor", Total: worker.Process, Parts: worker.Parts()},
+	}
+}
+
+// shown removes fields without a value.
+func shown(fields logrus.Fields) logrus.Fields {
+	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == "" || value == 0 || value == nil })
+	return fields
+}
+
 // Division is how memory is divided among its users.
 type Division struct {
 	Of    string // "TaskExecutor"
@@ -52,13 +93,16 @@ type Division struct {
 // Log writes the lines at a level. Only text that cannot be a secret is in them.
 func Log(logger logrus.FieldLogger, level logrus.Level, p Process) {
 	line := func(message string, fields logrus.Fields) {
-		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == "" || value == 0 || value == nil })
-		logger.WithFields(fields).Log(level, message)
+		if shown(fields); len(fields) > 0 { // a client has no place
+			logger.WithFields(fields).Log(level, message)
+		}
 	}
-	line(p.Role+" starts", logrus.Fields{
+	starts := logrus.Fields{
 		"version": version.Text(), "build": version.BuildOf().String(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-		"pid": os.Getpid(), "user": p.User, "system_user": systemUser(), "principal": p.Principal,
-	})
+		"pid": os.Getpid(), "system_user": systemUser(),
+	}
+	maps.Copy(starts, p.Identity.Fields())
+	line(p.Role+" starts", starts)
 	line("place", logrus.Fields{
 		"app": p.Application, "attempt": p.Attempt, "container": p.Container, "node": p.Node, "job": p.Job,
 		"memory": megabytes(config.Bytes(p.ContainerMB) * config.Mebibyte), "vcores": p.VCores,
@@ -72,9 +116,9 @@ func Log(logger logrus.FieldLogger, level logrus.Level, p Process) {
 		}
 		line("memory", fields)
 	}
-	shown := config.Shown(p.Options)
-	for _, name := range slices.Sorted(maps.Keys(shown)) {
-		line("option", logrus.Fields{"name": name, "value": shown[name]})
+	options := config.Shown(p.Options)
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		line("option", logrus.Fields{"name": name, "value": options[name]})
 	}
 }
 

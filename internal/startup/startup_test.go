@@ -25,7 +25,7 @@ func lines(t *testing.T, level logrus.Level, options map[string]string) string {
 		t.Fatal(err)
 	}
 	startup.Log(logger, level, startup.Process{
-		Role: "TaskExecutor", User: "alice", Principal: "alice@EXAMPLE.ORG",
+		Role: "TaskExecutor", Identity: startup.Identity{User: "alice", RealUser: "service", Principal: "alice@EXAMPLE.ORG", Credentials: startup.Keytab},
 		Application: "application_1_0001", Container: "container_1_0001_01_000002", Node: "node1", Attempt: 2,
 		ContainerMB: 1024, VCores: 3, WorkDir: "/work", LogDir: "/logs", LocalDirs: []string{"/disk1", "/disk2"},
 		Machine: machine.Machine{Cores: 32, Memory: 64 * config.Gibibyte, GroupCores: 2.5, GroupMemory: 2 * config.Gibibyte},
@@ -40,7 +40,7 @@ func TestTheFirstLinesSayWhatRuns(t *testing.T) {
 	t.Parallel()
 	text := lines(t, logrus.InfoLevel, map[string]string{"taskmanager.numberOfTaskSlots": "2"})
 	for _, want := range []string{
-		"TaskExecutor starts", "version=", "go=go1", "platform=", "pid=", "user=alice", "system_user=", `principal=alice@EXAMPLE.ORG`,
+		"TaskExecutor starts", "version=", "go=go1", "platform=", "pid=", "user=alice", "system_user=", `principal=alice@EXAMPLE.ORG`, "real_user=service", "credentials=keytab",
 		"app=application_1_0001", "attempt=2", "container=container_1_0001_01_000002", "node=node1", `memory="1024 MB"`, "vcores=3",
 		"gomaxprocs=", "machine_cores=32", `machine_memory="65536 MB"`, "cgroup_cores=2.5", `cgroup_memory="2048 MB"`,
 		"work=/work", "logs=/logs", `local="/disk1,/disk2"`,
