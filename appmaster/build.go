@@ -53,7 +53,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 	if err != nil {
 		return nil, err
 	}
-	workers, err := supply(o, staged, launcher, m.progress.share, logger)
+	workers, err := supply(o, staged, launcher, m, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,9 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 		return nil, err
 	}
 	settling := newSettling()
-	if m.component, err = NewComponent(describeCluster(o, spec, ends, shares.Jobs, kept, settling), workers, logger); err != nil {
+	cluster := describeCluster(o, spec, ends, shares.Jobs, kept, settling)
+	cluster.Largest = m.largest.get
+	if m.component, err = NewComponent(cluster, workers, logger); err != nil {
 		return nil, err
 	}
 	desk := Desk{
@@ -93,8 +95,8 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 }
 
 // supply makes the provider of workers.
-func supply(o Outside, s staged, launcher *workerLauncher, progress func() float32, logger logrus.FieldLogger) (resourcemanager.WorkerProvider, error) {
-	workers, err := o.Workers.Provider(Supply{Nodes: s.nodeReports(), Launch: launcher.launch, Progress: progress})
+func supply(o Outside, s staged, launcher *workerLauncher, m *Master, logger logrus.FieldLogger) (resourcemanager.WorkerProvider, error) {
+	workers, err := o.Workers.Provider(Supply{Nodes: s.nodeReports(), Launch: launcher.launch, Progress: m.progress.share, Largest: m.largest.set})
 	if err != nil || !o.Launch.Uber {
 		return workers, err
 	}

@@ -16,10 +16,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Component connects the roles of a cluster: ResourceManager, Dispatcher, and a JobMaster for each job
@@ -33,7 +35,8 @@ type Component struct {
 
 	config  config.Config
 	outputs *outputs
-	slot    memory.Slot
+	one     launch.WorkerSize // of default slots
+	limits  func() launch.Limits
 	entropy ids.Source
 	ended   func(dispatcher.Submission)
 	logger  logrus.FieldLogger
@@ -52,6 +55,9 @@ type ComponentConfig struct {
 	// cluster for one job (dispatcher.Detached, dispatcher.Attached), and for jobs that end with their
 	// cluster, it stays until DiscardOutputs.
 	Files filesystem.FileSystem
+	// Largest gives YARN's largest container, or zero while that is not known. It must not block. nil: workers are
+	// not YARN's.
+	Largest func() records.Resource
 	// Entropy makes ids, fencing tokens and seeds.
 	Entropy ids.Source
 	// JobEnded is called once for each job that the Dispatcher has accepted, when nothing of the job runs
@@ -72,10 +78,15 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 	if err != nil {
 		return nil, err
 	}
+	limits, err := limitsOf(c)
+	if err != nil {
+		return nil, err
+	}
 	component := &Component{
 		ResourceManager: rm, Mux: new(rolerpc.Mux),
 		config: c.Config, outputs: newOutputs(c, logger),
-		slot: c.Worker.Memory.Slot(), entropy: c.Entropy, ended: c.JobEnded, logger: logger,
+		one:    launch.WorkerSize{Memory: c.Worker.Memory, VCores: c.Worker.VCores, External: c.Worker.External},
+		limits: limits, entropy: c.Entropy, ended: c.JobEnded, logger: logger,
 	}
 	if component.ended == nil {
 		component.ended = func(dispatcher.Submission) {}
@@ -103,11 +114,35 @@ func (c *Component) Run(ctx context.Context) error {
 // its job has the same id.
 func (c *Component) DiscardOutputs(ctx context.Context) { c.outputs.discardAll(ctx) }
 
-// Submit submits a job to the Dispatcher. If the job's options contradict those of the cluster, the error
-// wraps config.ErrInvalid, and the Dispatcher does not list the job.
+// limitsOf returns what limits the workers of jobs.
+func limitsOf(c ComponentConfig) (func() launch.Limits, error) {
+	limits := launch.Limits{Ceiling: config.MaxWorkers(c.Config)}
+	if c.Largest == nil {
+		return func() launch.Limits { return limits }, nil
+	}
+	var err error
+	if limits.Place, err = launch.PlaceOf(c.Config); err != nil {
+		return nil, err
+	}
+	return func() launch.Limits {
+		now := limits
+		now.Largest = c.Largest()
+		return now
+	}, nil
+}
+
+// Submit submits a job to the Dispatcher, which does not list the job after an error. If the job's options contradict
+// those of the cluster, or its slots exceed the ceiling of the cluster, the error wraps config.ErrInvalid. If its
+// slots exceed YARN's largest container, the error wraps launch.ErrResources.
 func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
 	if _, err := jobmaster.Configured(c.config, s.Graph); err != nil {
 		return err
+	}
+	if err := s.Graph.Validate(); err != nil { // before its groups are read
+		return fmt.Errorf("submit job %s: %w", s.Job, err)
+	}
+	if err := c.limits().Check(launch.WorkersOf(c.config, c.one, s.Graph)); err != nil {
+		return fmt.Errorf("submit job %s: %w", s.Job, err)
 	}
 	return c.Dispatcher.Submit(ctx, s)
 }
@@ -126,7 +161,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
 	settings.ResultBytes, settings.Submitted = start.ResultBytes, start.Submitted
-	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.slot.Managed)
+	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.one.Memory.Slot().Managed)
 	link := &resourceManagerLink{rm: c.ResourceManager}
 	master, err := jobmaster.New(settings, link, c.logger)
 	if err != nil {

@@ -29,6 +29,7 @@ type Master struct {
 	logger    logrus.FieldLogger
 	tokens    *tokenmanager.Manager
 	progress  progress
+	largest   largest
 	component *Component
 	mode      mode
 	drivers   *userdriver.Drivers // of an application or a session; otherwise nil

@@ -87,6 +87,8 @@ type Supply struct {
 	Launch yarnworkers.Launch   // describes a worker's container
 	// Progress is the progress of the application, 0 to 1. It does not block.
 	Progress func() float32
+	// Largest receives YARN's largest container, and zero once it may have grown. It does not block.
+	Largest func(records.Resource)
 }
 
 // RoleServer passes workers' streams to a Mux.

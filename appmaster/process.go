@@ -115,6 +115,7 @@ func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemana
 		Place:           place,
 		Launch:          s.Launch,
 		Progress:        s.Progress,
+		Largest:         s.Largest,
 		Heartbeat:       p.env.config.Duration(config.YarnHeartbeatInterval),
 		RequestInterval: p.env.config.Duration(config.YarnContainerRequestInterval),
 	}

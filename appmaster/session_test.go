@@ -31,6 +31,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // sessionOf is a running session, and its owner's client.
@@ -276,19 +277,24 @@ func TestASessionKeepsTheFilesOfItsJobs(t *testing.T) {
 
 // TestAJobThatContradictsItsSessionIsNotTaken would catch a job whose options contradict those of its
 // session and that is accepted, and then fails or loses a worker after each heartbeat; a job that is
-// refused for an option that counts only where the client would start the containers; and a program that a
-// refused job holds.
+// refused for an option that counts only where the client would start the containers; a job whose slots can never
+// come and that is accepted, so that a detached client reports success; and a program that a refused job holds.
 func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
 	t.Parallel()
 	s := startSessionWith(t, map[string]string{
-		config.HeartbeatInterval.Name(): "1s", config.HeartbeatTimeout.Name(): "5s", config.SlotsMax.Name(): "4",
+		config.HeartbeatInterval.Name(): "1s", config.HeartbeatTimeout.Name(): "5s", config.SlotsMax.Name(): "4", config.MaxTotalCPU.Name(): "4",
 	})
 	submission := restapi.JobSubmission{Program: restapi.ProgramID{Name: "counting", SHA256: s.upload().ID}}
+	var grouped *jobgraph.Resources // of the only slot sharing group
 	submit := func(status int, options map[string]string) string {
 		submission.Job = ids.JobID(ids.Random())
 		submission.Graph = *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", options)
 		for i := range submission.Graph.Vertices {
 			submission.Graph.Vertices[i].Splits = nil // of files that workers do not have
+		}
+		if grouped != nil {
+			submission.Graph.Groups = []jobgraph.Group{{Name: "heavy", Resources: grouped}}
+			submission.Graph.Digest = submission.Graph.ComputeDigest()
 		}
 		if status == http.StatusAccepted {
 			s.post(status, "/jobs", submission, nil)
@@ -306,6 +312,19 @@ func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
 	if text := submit(http.StatusBadRequest, map[string]string{config.HeartbeatInterval.Name(): "10s"}); !strings.Contains(text, "lower heartbeat.interval or raise heartbeat.timeout") {
 		t.Errorf("the remedy is %q", text)
 	}
+	grouped = &jobgraph.Resources{CPU: 5, TaskHeap: 1 << 20}
+	const ceiling = "option slotmanager.max-total-resource.cpu: 4 is less than the job needs at a time: 2 slots of slot sharing group heavy, each with 5 cores, 1 MB task heap, in TaskExecutors that have 2 slots, 10 cores and "
+	if text := submit(http.StatusBadRequest, nil); !strings.Contains(text, ceiling) || !strings.Contains(text, "raise it or lower the parallelism or the resources of slot sharing groups") {
+		t.Errorf("a group beyond the ceiling is refused with %q", text)
+	}
+	s.ask(http.StatusNotFound, http.MethodGet, "/jobs/"+string(submission.Job), nil, "", nil)
+	s.largest.set(records.Resource{MemoryMB: 1024, VCores: 8})
+	grouped = &jobgraph.Resources{CPU: 1, TaskHeap: 2 << 30}
+	if text := submit(http.StatusBadRequest, nil); !strings.Contains(text, "a TaskExecutor of slot sharing group heavy") || !strings.Contains(text, "YARN's largest container has 1024 MB and 8 vcores: lower it (dataflow.Resources of the group)") {
+		t.Errorf("a group beyond YARN's largest container is refused with %q", text)
+	}
+	s.ask(http.StatusNotFound, http.MethodGet, "/jobs/"+string(submission.Job), nil, "", nil)
+	grouped = nil
 	submit(http.StatusAccepted, map[string]string{config.TaskSlots.Name(): "8", config.HeartbeatInterval.Name(): "2s"})
 	if ended := s.awaitEnd(submission.Job); ended != msg.JobFinished {
 		t.Errorf("the job that fits the session is %s", ended)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -18,23 +19,15 @@ import (
 // Errors of the checks before a submission, for errors.Is.
 var (
 	// ErrResources says that a container would exceed YARN's maximum.
-	ErrResources = errors.New("container exceeds what YARN allows")
+	ErrResources = launch.ErrResources
 	// ErrQueue says that a queue does not exist or does not take the application.
 	ErrQueue = errors.New("queue cannot be used")
 	// errFileSystem says that a file system cannot hold staged files.
 	errFileSystem = errors.New("file system is not shared with the cluster")
 )
 
-// Refusal is the reason for which a check refuses a submission.
-type Refusal struct {
-	Kind   error // one of the errors above
-	What   string
-	Remedy string // what the user can do
-}
-
-func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", r.Kind, r.What, r.Remedy) }
-
-func (r *Refusal) Unwrap() error { return r.Kind }
+// Refusal is the reason for which a check refuses a submission. Its Kind is one of the errors above.
+type Refusal = launch.Refusal
 
 // masterExpiry is how long YARN by default waits at least for a heartbeat of an ApplicationMaster: 10 min
 // in Hadoop 3.3, 15 min since 3.4 (yarn-default.xml).

@@ -161,7 +161,7 @@ func TestGroupsBeyondYARNsMaximumAreRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = groupsWithin(p.workers, maximum, p.place)
+			err = p.limits(maximum).Check(p.workers)
 			if (err == nil) != (c.says == nil) || err != nil && (!errors.Is(err, ErrResources) || strings.Contains(err.Error(), "little")) {
 				t.Fatalf("%v, want %q", err, c.says)
 			}

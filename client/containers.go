@@ -1,13 +1,9 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -79,62 +75,7 @@ func (c Containers) Within(maximum records.Resource, place launch.WorkerPlace) e
 				container.what, container.needs.VCores, maximum.VCores), container.vcores)
 		}
 	}
-	return errors.Join(append(faults, checkExternal("the TaskExecutor", place.External, "external-resource.*.amount", place, maximum)...)...)
-}
-
-// groupsWithin compares the workers of slot sharing groups that have resources with YARN's largest container.
-// Its error is a *Refusal, or several joined. A worker with several slots is not larger than one of default
-// slots, which Within compares.
-func groupsWithin(workers []launch.JobWorkers, maximum records.Resource, place launch.WorkerPlace) error {
-	var faults []error
-	for _, w := range workers {
-		if w.Profile.IsDefault() {
-			continue
-		}
-		const options = "dataflow.Resources of the group"
-		each, limit := w.Each, fmt.Sprintf("YARN's largest container has %d MB and %d vcores", maximum.MemoryMB, maximum.VCores)
-		what := fmt.Sprintf("a TaskExecutor of slot sharing group %s (slots: %d, each with %s)", w.Names(), each.Memory.Slots, w.Profile)
-		refuse := func(asked, limit, remedy string) {
-			faults = append(faults, &Refusal{Kind: ErrResources, What: what + " asks for " + asked + ", " + limit, Remedy: remedy})
-		}
-		if mb := int64(each.Memory.ContainerMB()); mb > maximum.MemoryMB {
-			refuse(fmt.Sprintf("%d MB", mb), limit, "lower it ("+options+")")
-		}
-		if each.VCores > maximum.VCores {
-			refuse(fmt.Sprintf("%d vcores", each.VCores), limit, "lower it ("+options+")")
-		}
-		if name := place.Unknown(each.External); name != "" {
-			refuse(name, fmt.Sprintf("which is not in %s", config.ExternalResources),
-				fmt.Sprintf("add it there, and set external-resource.%s.yarn.config-key", name))
-		}
-		faults = append(faults, checkExternal(what, each.External, options, place, maximum)...)
-	}
-	return errors.Join(faults...)
-}
-
-// checkExternal compares the other resources of a TaskExecutor's container, beside memory and vcores, with
-// YARN's maximum. It returns a *Refusal for each that is too large. options decide the amounts.
-func checkExternal(what string, external msg.ExternalResources, options string, place launch.WorkerPlace, maximum records.Resource) []error {
-	var faults []error
-	types := maximum.Others.Map()
-	asked := place.Capability(0, 0, external, maximum).Others.Map()
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		refused := &Refusal{Kind: ErrResources}
-		most, known := types[name]
-		switch {
-		case !known:
-			refused.What = fmt.Sprintf("%s asks for %s, which YARN does not offer", what, name)
-			refused.Remedy = fmt.Sprintf("name another (external-resource.*.yarn.config-key): YARN has %s",
-				cmp.Or(strings.Join(slices.Sorted(maps.Keys(types)), ", "), "only memory and vcores"))
-		case !(records.Resource{}).With(name, asked[name]).Fits(maximum):
-			refused.What = fmt.Sprintf("%s asks for %s of %s, YARN's largest container has %s", what, asked[name], name, most)
-			refused.Remedy = "lower it (" + options + ")"
-		default:
-			continue
-		}
-		faults = append(faults, refused)
-	}
-	return faults
+	return errors.Join(append(faults, place.CheckExternal("the TaskExecutor", place.External, "external-resource.*.amount", maximum)...)...)
 }
 
 // crowded says, in one line, which of the first two containers, the ApplicationMaster's or a TaskExecutor's,

@@ -49,6 +49,7 @@ type plan struct {
 	place       launch.WorkerPlace
 	workers     []launch.JobWorkers // the job's
 	demand      launch.Demand       // the job's, of the nodes' memory
+	ceiling     config.WorkerTotals // of all workers
 	uber        uber                // as far as the options decide
 	home        string              // URI of the directory that holds the user's staging area
 	replication int                 // of staged files; 0: the file system's default
@@ -93,11 +94,16 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	one := launch.WorkerSize{Memory: p.containers.WorkerMemory, VCores: p.containers.Worker.VCores, External: p.place.External}
 	p.workers = launch.WorkersOf(cfg, one, &d.Graph)
 	p.demand = launch.DemandOf(p.workers, p.containers.MasterMemory, cfg.Duration(config.SlotRequestTimeout))
-	p.uber = uberOf(d, p.place, p.containers)
+	p.uber, p.ceiling = uberOf(d, p.place, p.containers), config.MaxWorkers(cfg)
 	p.proof = proofOf(cfg, p.uses()...)
 	p.environment = masterEnvironment(cfg, p.containers, c.User)
 	p.submission = submissionOf(cfg, p.containers.Master, d.Name)
 	return p, nil
+}
+
+// limits are what a job's workers must keep if YARN's largest container is known, and otherwise their ceiling.
+func (p *plan) limits(largest records.Resource) launch.Limits {
+	return launch.Limits{Ceiling: p.ceiling, Largest: largest, Place: p.place}
 }
 
 // uses lists the URIs that an application uses on file systems, first that of its staging directory.

@@ -36,7 +36,7 @@ func (c *Cluster) survey(ctx context.Context, p *plan) (facts, error) {
 			return err
 		}
 		known.id, known.uber = created.ID, p.uber.within(p.containers, created.Maximum)
-		return errors.Join(p.containers.Within(created.Maximum, p.place), groupsWithin(p.workers, created.Maximum, p.place))
+		return errors.Join(p.containers.Within(created.Maximum, p.place), p.limits(created.Maximum).Check(p.workers))
 	})
 	if p.queue != "" { // else YARN chooses
 		group.Go(func() error {

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
@@ -279,7 +280,7 @@ func statusOf(err error) int {
 		return refused.status
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, jobgraph.ErrInvalid), errors.Is(err, config.ErrInvalid), errors.Is(err, msg.ErrBadProgram), errors.Is(err, msg.ErrBadFile), errors.Is(err, cachedfiles.ErrNotFound), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, jobgraph.ErrInvalid), errors.Is(err, config.ErrInvalid), errors.Is(err, launch.ErrResources), errors.Is(err, msg.ErrBadProgram), errors.Is(err, msg.ErrBadFile), errors.Is(err, cachedfiles.ErrNotFound), errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest
 	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound), errors.Is(err, msg.ErrFileNotFound), errors.Is(err, msg.ErrDriverNotFound):
 		return http.StatusNotFound

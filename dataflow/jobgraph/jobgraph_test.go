@@ -56,6 +56,15 @@ func TestSlotsAreCountedByGroup(t *testing.T) {
 	if n := g.Slots(); n != 6 {
 		t.Errorf("%d slots in two groups, want 6", n)
 	}
+	if diff := cmp.Diff([][]int{{4, 2}}, g.Regions()); diff != "" {
+		t.Errorf("slots of its region (-want +got):\n%s", diff)
+	}
+	g.Edges[0].Pattern, g.Vertices[1].Parallelism = jobgraph.Pointwise, 4
+	g.Edges, g.Vertices = g.Edges[:1], append(g.Vertices[:2], jobgraph.Vertex{Parallelism: 3}, jobgraph.Vertex{Parallelism: 3})
+	g.CoLocations = []jobgraph.CoLocation{{A: 2, B: 3}}
+	if diff := cmp.Diff([][]int{{1, 1}, {1, 0}}, g.Regions()); diff != "" {
+		t.Errorf("slots of regions of a pointwise edge and of a co-location (-want +got):\n%s", diff)
+	}
 }
 
 // TestDigestIsOfTheShape would catch a host that refuses its own job, or accepts

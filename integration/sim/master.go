@@ -128,7 +128,7 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 				}),
 				NodeManagers: nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Connect: calls.connect}}),
 				Registration: yarnworkers.RegistrationAt(m.node.nm.ID().Host, 8081),
-				Nodes:        s.Nodes, Launch: s.Launch, Progress: s.Progress,
+				Nodes:        s.Nodes, Launch: s.Launch, Progress: s.Progress, Largest: s.Largest,
 				Heartbeat:       w.config.Duration(config.YarnHeartbeatInterval),
 				RequestInterval: w.config.Duration(config.YarnContainerRequestInterval),
 			}, logger)

@@ -29,7 +29,7 @@ func (d Demand) TooLarge(nodesMB int64) string {
 	need, slots, remedy := d.MasterMB, 0, "lower -p or -tm, or raise -s"
 	var parts []string
 	for _, w := range d.Workers {
-		n, each := w.count(), int64(w.Each.Memory.ContainerMB())
+		n, each := w.count(w.Slots), int64(w.Each.Memory.ContainerMB())
 		if n == 0 {
 			continue
 		}

@@ -46,18 +46,19 @@ type JobWorkers struct {
 	Groups  []string // the slot sharing groups that have this profile
 	Profile msg.ResourceProfile
 	Slots   int        // to run all tasks of the groups at once
+	Regions []int      // slots that each of jobgraph.JobGraph.Regions needs at a time
 	Each    WorkerSize // of the workers
 }
 
 // Names lists the groups.
 func (w JobWorkers) Names() string { return strings.Join(w.Groups, ", ") }
 
-// count is the number of workers; 0 if it is not known how many slots each has.
-func (w JobWorkers) count() int64 {
+// count is the number of workers for so many slots; 0 if it is not known how many slots each has.
+func (w JobWorkers) count(slots int) int64 {
 	if w.Each.Memory.Slots == 0 {
 		return 0
 	}
-	return int64((w.Slots + w.Each.Memory.Slots - 1) / w.Each.Memory.Slots)
+	return int64((slots + w.Each.Memory.Slots - 1) / w.Each.Memory.Slots)
 }
 
 // WorkersOf lists the workers that a job needs from a cluster with these options, one for each profile. one is
@@ -74,6 +75,15 @@ func WorkersOf(c config.Config, one WorkerSize, graph *jobgraph.JobGraph) []JobW
 		w := &workers[of[i]]
 		w.Groups = append(w.Groups, group.Name)
 		w.Slots += slots[i]
+	}
+	for _, region := range graph.Regions() {
+		for i := range workers {
+			workers[i].Regions = append(workers[i].Regions, 0)
+		}
+		for group, n := range region {
+			of := workers[of[group]].Regions
+			of[len(of)-1] += n
+		}
 	}
 	return workers
 }

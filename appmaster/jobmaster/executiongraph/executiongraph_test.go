@@ -105,6 +105,7 @@ func TestRegionsAreConnectedParts(t *testing.T) {
 		}
 		graph := New(g)
 		region := func(v jobgraph.VertexID, s int) int { return graph.Vertex(int(v))[s].Region }
+		checkRegions(t, g, graph)
 		reach := make(map[[2]int]bool) // pairs of regions that a channel connects: only a region with itself
 		for _, e := range g.Edges {
 			for p := range g.Vertices[e.From].Parallelism {
@@ -345,5 +346,24 @@ func BenchmarkNew10000x10000(b *testing.B) {
 		if New(g).Regions() != 1 {
 			b.Fatal("more than one region")
 		}
+	}
+}
+
+// checkRegions compares the slots that jobgraph counts for the regions of a job without groups with those that the
+// regions need. jobgraph lists regions that are alike once.
+func checkRegions(t *rapid.T, g *jobgraph.JobGraph, graph *Graph) {
+	got, want := make(map[int]bool), make(map[int]bool) // numbers of slots
+	for _, slots := range g.Regions() {
+		got[slots[0]] = true
+	}
+	for r := range graph.Regions() {
+		subtasks := make(map[int]bool)
+		for e := range graph.Region(r) {
+			subtasks[e.ID.Subtask] = true
+		}
+		want[len(subtasks)] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("slots of regions (-want +got):\n%s", diff)
 	}
 }

@@ -29,6 +29,7 @@ type core struct {
 	registered bool
 	gone       bool             // YARN has given up this attempt: do nothing
 	maximum    records.Resource // at the registration, zero: not known; it may have changed since
+	largest    bool             // maximum was told as YARN's largest container
 	queue      string
 	nodes      map[records.NodeID]amrm.Node
 	profiles   []*profile // the profile with priority p is at p-1
@@ -172,6 +173,10 @@ func (c *core) register(r amrm.Registration) {
 	c.answered = c.now
 	c.nextBeat = c.now.Add(c.heartbeat)
 	c.giveBack(r.PreviousContainers)
+	if c.maximum.MemoryMB > 0 {
+		c.largest = true
+		c.emit(tellLargest{c.maximum})
+	}
 }
 
 // giveBack releases containers that nobody requested.
@@ -227,6 +232,7 @@ func (c *core) allocateAnswered(r amrm.Response) {
 	c.failures = 0
 	c.requestsTaken()
 	c.stand(r)
+	c.doubtLargest(r)
 	c.updateNodes(r.UpdatedNodes)
 	c.reconsider(r)
 	c.giveBack(r.PreviousContainers)

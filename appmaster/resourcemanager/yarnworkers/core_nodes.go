@@ -58,3 +58,13 @@ func (c *core) tellNodes() {
 	slices.Sort(hosts)
 	c.events = append(c.events, resourcemanager.NodesChanged{Nodes: slices.Compact(hosts)})
 }
+
+// doubtLargest says that YARN's largest container may have grown since the registration. YARN tells it only there, and
+// bounds it by its largest node (ClusterNodeTracker#getMaxAllowedAllocation) and by options that it reads at its start.
+func (c *core) doubtLargest(r amrm.Response) {
+	grows := func(n records.NodeReport) bool { return n.State.Usable() && !n.Capability.Fits(c.maximum) }
+	if c.largest && (r.Resynced || slices.ContainsFunc(r.UpdatedNodes, grows)) {
+		c.largest = false
+		c.emit(tellLargest{})
+	}
+}

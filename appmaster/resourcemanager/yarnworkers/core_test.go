@@ -65,7 +65,7 @@ func TestCoreTranscripts(t *testing.T) {
 //
 //	registered [maximum=MB] [previous=3@h1]  with containers of an earlier attempt
 //	order TOTAL [spec=large] [release=3,4] [check=5] [avoid=h1,h2]
-//	answer [2@h1 …] [surplus=3@h2] [previous=4@h1] [done=4:EXIT] [lost=h1] [changed=h2] [resynced=yes]   to an allocate: containers by number
+//	answer [2@h1 …] [surplus=3@h2] [previous=4@h1] [done=4:EXIT] [lost=h1] [changed=h2,h3:MB] [resynced=yes]   to an allocate: containers by number
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
 //	finish STATUS TEXT, finished
@@ -199,9 +199,13 @@ func (s *script) response(args []string, options map[string]string) amrm.Respons
 	for _, host := range numbers(options["lost"]) {
 		r.UpdatedNodes = append(r.UpdatedNodes, records.NodeReport{ID: nodeID(host), State: records.NodeLost})
 	}
-	for _, host := range numbers(options["changed"]) {
+	for _, word := range numbers(options["changed"]) {
 		report := testNodes()[0]
+		host, size, _ := strings.Cut(word, ":")
 		report.ID = nodeID(host)
+		if size != "" {
+			report.Capability = records.Resource{MemoryMB: int64(s.number(size)), VCores: 4}
+		}
 		r.UpdatedNodes = append(r.UpdatedNodes, report)
 	}
 	r.Resynced = options["resynced"] != ""
@@ -305,6 +309,8 @@ func describe(e any) []string {
 		return []string{fmt.Sprintf("finish %s: %s", e.status, e.diagnostics)}
 	case reply:
 		return []string{fmt.Sprintf("answer: %v", e.Content())}
+	case tellLargest:
+		return []string{"largest container " + e.resource.String()}
 	case actortest.Wake:
 		return []string{fmt.Sprintf("wake at %v", e.At.Sub(testEpoch))}
 	case fail:

@@ -94,6 +94,10 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.others.put(ctx, e.node, bounded(func(ctx context.Context) { s.stop(ctx, e) }))
 	case checkContainer:
 		s.others.put(ctx, e.node, bounded(func(ctx context.Context) { s.check(ctx, e) }))
+	case tellLargest:
+		if s.config.Largest != nil {
+			s.config.Largest(e.resource)
+		}
 	case fail:
 		s.fail(ctx, e.err)
 	case reply: // the loop sends it

@@ -93,6 +93,8 @@ type (
 	}
 	// reply answers finishAsked.
 	reply struct{ actor.Reply }
+	// tellLargest tells YARN's largest container, or zero if that is not known any more.
+	tellLargest struct{ resource records.Resource }
 	// fail ends the provider.
 	fail struct{ err error }
 )
@@ -110,4 +112,5 @@ func (stopContainer) isEffect()   {}
 func (checkContainer) isEffect()  {}
 func (finish) isEffect()          {}
 func (reply) isEffect()           {}
+func (tellLargest) isEffect()     {}
 func (fail) isEffect()            {}

@@ -54,7 +54,7 @@ func (d *Provider) logStep(e event, effects []effect) {
 			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("node is told to stop the container")
 		case fail:
 			d.logger.WithError(e.err).Error("YARN has given up this application attempt")
-		case report, startContainers, checkContainer, finish, reply:
+		case report, startContainers, checkContainer, finish, reply, tellLargest:
 		}
 	}
 }

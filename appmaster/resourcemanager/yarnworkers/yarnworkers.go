@@ -62,6 +62,9 @@ type Config struct {
 	// ClientToAMKey receives the key that YARN gives with the registration, from another goroutine.
 	// The key is empty on clusters without security. nil: the key is not used.
 	ClientToAMKey func(key []byte)
+	// Largest receives YARN's largest container after the registration, and zero once it may have grown. It must not
+	// block. nil: nobody asks.
+	Largest func(records.Resource)
 	// Heartbeat is yarn.heartbeat.interval. RequestInterval is
 	// yarn.heartbeat.container-request-interval, and holds while requests are outstanding.
 	Heartbeat       time.Duration
