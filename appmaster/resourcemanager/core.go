@@ -28,8 +28,7 @@ type core struct {
 	jobs        map[ids.JobID]*jobMaster
 
 	asked    time.Time   // since when the provider has ordered workers to start; zero: it has none
-	failures failureRate // of starts
-	strayed  time.Time   // when the provider last started a worker that can serve no waiting job
+	failures failureRate // of starts of all kinds
 
 	blocked *blocklist.Blocklist
 	nodes   []string // that could have workers, as last reported by the provider
@@ -82,7 +81,7 @@ func newCore(config Config) (*core, error) {
 		blocked:     blocklist.New(),
 		instances:   ids.NewSequence(config.IDs),
 		allocations: ids.NewSequence(config.IDs),
-		failures:    failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval},
+		failures:    newFailureRate(config),
 		workers:     make(map[ids.ResourceID]*worker),
 		connections: make(map[actor.ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
@@ -173,7 +172,7 @@ func (c *core) reconcileKinds(changed bool) (plans []slotmanager.Plan, did bool)
 			c.terminate(c.workers[r.Worker], r.Cause)
 		}
 		if plan.Strayed {
-			c.strayed = c.now
+			k.strayed = c.now
 		}
 		if a != nil {
 			limits[i] = k.slots.Stock(c.now).Workers + plan.Workers
@@ -189,7 +188,7 @@ func (c *core) tellShort(k *kind, list []slotmanager.Shortage) {
 	told := make(map[ids.JobID]bool)
 	for _, s := range list {
 		job := c.jobs[s.Job]
-		reason := cmp.Or(s.Reason, job.tooLarge, c.hopeless())
+		reason := cmp.Or(s.Reason, job.tooLarge, c.hopeless(k))
 		if reason == "" {
 			continue
 		}
@@ -282,12 +281,11 @@ func (c *core) nextDue() time.Time {
 		if at, ok := k.slots.Next(); ok {
 			next = actor.Earliest(next, at)
 		}
+		if until := c.startsPause(k); c.now.Before(until) {
+			next = actor.Earliest(next, until)
+		}
 	}
-	next = actor.Earliest(next, c.turn.until)
-	if until := c.startsPause(); c.now.Before(until) {
-		next = actor.Earliest(next, until)
-	}
-	return next
+	return actor.Earliest(next, c.turn.until)
 }
 
 func (c *core) registerJobMaster(r msg.RegisterJobMaster) {

@@ -22,7 +22,8 @@ type turn struct {
 	until time.Time // then another job is next; zero: only one waits
 }
 
-// pass gives the turn to another of the jobs that wait, if it is time. They are in the order in which they came.
+// pass gives the turn to another of the jobs that wait, if it is time: not while workers are starting, which would be
+// released. The jobs are in the order in which they came.
 func (t *turn) pass(now time.Time, waiting []ids.JobID, starting bool) {
 	at := slices.Index(waiting, t.job)
 	switch {
@@ -42,7 +43,7 @@ func (t *turn) pass(now time.Time, waiting []ids.JobID, starting bool) {
 // due tells whether the time of the turn has passed.
 func (t *turn) due(now time.Time) bool { return !t.until.IsZero() && !now.Before(t.until) }
 
-// extend says that a worker has come.
+// extend says that a worker has registered.
 func (t *turn) extend(now time.Time) {
 	if !t.until.IsZero() {
 		t.until = now.Add(turnTime)
@@ -114,7 +115,7 @@ func (c *core) share(a *allotment, claims []claim) {
 		return
 	}
 	waits := c.hold(a, claims)
-	starting := slices.ContainsFunc(c.kinds, func(k *kind) bool { return k.slots.Expected() > 0 })
+	starting := slices.ContainsFunc(c.kinds, func(k *kind) bool { return k.slots.Expected() > 0 && !k.failing(c.now) })
 	c.turn.pass(c.now, waits, starting)
 	for i := range claims {
 		cl := &claims[i]

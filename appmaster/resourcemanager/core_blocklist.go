@@ -31,7 +31,9 @@ func (c *core) block(m msg.BlockNodes) {
 	job.toldBlocked = false
 	c.forgive(m.Job)
 	if len(m.Nodes) == 0 {
-		c.failures.hope() // workers may start on nodes that were avoided before
+		for _, k := range c.kinds {
+			k.failures.hope() // workers may start on nodes that were avoided before
+		}
 	}
 	c.blocked.Set(m.Job, m.Nodes)
 	for _, k := range c.kinds {

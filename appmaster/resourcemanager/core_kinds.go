@@ -3,6 +3,7 @@ package resourcemanager
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -25,6 +26,9 @@ type kind struct {
 	total   int  // the last WorkerOrder.Total
 	starts  int  // WorkerStarting events so far
 	missing int  // workers needed beside the expected and registered ones
+
+	failures failureRate // of its starts
+	strayed  time.Time   // when the provider last started a worker that can serve no waiting job
 	// told are the jobs whose JobMasters know that they cannot get enough slots of this kind.
 	told map[ids.JobID]bool
 }
@@ -32,7 +36,7 @@ type kind struct {
 // addKind adds a kind of workers.
 func (c *core) addKind(spec WorkerResourceSpec, slot memory.Slot) *kind {
 	most := c.config.Ceiling.Most(spec.totals())
-	k := &kind{spec: spec, slot: slot, told: make(map[ids.JobID]bool)}
+	k := &kind{spec: spec, slot: slot, failures: newFailureRate(c.config), told: make(map[ids.JobID]bool)}
 	settings := slotmanager.Config{
 		SlotsPerWorker: spec.Slots,
 		Most:           most.Workers,

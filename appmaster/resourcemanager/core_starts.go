@@ -10,30 +10,48 @@ import (
 // workers start on others.
 const startPatience = 30 * time.Second
 
-// hopeless says why needed workers will not come: none is registered, and all started ones have
+// failed records a failed start. Together all kinds decide about the pause, because their containers come from
+// one YARN. Each kind decides alone whether it is hopeless: a job whose workers cannot start says nothing about the
+// workers of other jobs.
+func (c *core) failed(k *kind, cause string) {
+	c.failures.record(c.now, cause)
+	k.failures.record(c.now, cause)
+}
+
+// hopeless says why needed workers of a kind will not come: none is registered, and all started ones have
 // failed for startPatience. Otherwise it is "".
-func (c *core) hopeless() string {
-	since := c.failures.since
-	if len(c.connections) > 0 || !c.failures.paused(c.now) || since.IsZero() || c.now.Sub(since) < startPatience {
+func (c *core) hopeless(k *kind) string {
+	since := k.failures.since
+	if k.slots.Registered() > 0 || !k.failures.paused(c.now) || since.IsZero() || c.now.Sub(since) < startPatience {
 		return ""
 	}
-	return fmt.Sprintf("for %s no worker has started; the last one failed: %s",
-		c.now.Sub(since).Round(time.Second), c.failures.cause)
+	of := ""
+	if len(c.kinds) > 1 {
+		of = fmt.Sprintf("for slots with %s ", k.spec.Profile)
+	}
+	return fmt.Sprintf("for %s no worker %shas started; the last one failed: %s",
+		c.now.Sub(since).Round(time.Second), of, k.failures.cause)
+}
+
+// failing tells whether the last workers of a kind have failed to start, or could serve no job. One that starts may
+// do so as well.
+func (k *kind) failing(now time.Time) bool {
+	return k.failures.inRow(now) || now.Sub(k.strayed) < time.Minute
 }
 
 // permitted gives how many of the missing workers of a kind may be ordered from the provider now.
 func (c *core) permitted(k *kind) int {
-	if c.now.Before(c.startsPause()) {
+	if c.now.Before(c.startsPause(k)) {
 		return max(0, min(k.missing, k.total-k.starts)) // more may have started than are ordered now
 	}
 	return k.missing
 }
 
-// startsPause gives the time until which no further start is ordered, because too many have failed,
-// or because a worker can serve no waiting job. If YARN ignores the nodes to avoid, the next
+// startsPause gives the time until which no further start of a kind is ordered, because too many starts have failed,
+// or because a worker of the kind can serve no waiting job. If YARN ignores the nodes to avoid, the next
 // workers would be useless as well.
-func (c *core) startsPause() time.Time {
-	if until := c.strayed.Add(c.config.StartRetryInterval); until.After(c.failures.until) {
+func (c *core) startsPause(k *kind) time.Time {
+	if until := k.strayed.Add(c.config.StartRetryInterval); until.After(c.failures.until) {
 		return until
 	}
 	return c.failures.until
@@ -47,6 +65,10 @@ type failureRate struct {
 	until  time.Time
 	since  time.Time // the first failure in a row, with less than a minute between two; zero: none since the last call of hope
 	cause  string    // of the last one
+}
+
+func newFailureRate(c Config) failureRate {
+	return failureRate{limit: c.MaxStartFailures, pause: c.StartRetryInterval}
 }
 
 func (f *failureRate) record(now time.Time, cause string) {
@@ -68,5 +90,10 @@ func (f *failureRate) record(now time.Time, cause string) {
 
 // hope ends the row of failures: a worker has registered, or may start on other nodes.
 func (f *failureRate) hope() { f.since = time.Time{} }
+
+// inRow tells whether the row of failures may go on.
+func (f *failureRate) inRow(now time.Time) bool {
+	return !f.since.IsZero() && now.Sub(f.recent[len(f.recent)-1]) < time.Minute
+}
 
 func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

@@ -84,7 +84,6 @@ func (c *core) workerStarting(e WorkerStarting) {
 		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
 	}
 	k.slots.Expect(e.Worker)
-	c.turn.extend(c.now)
 }
 
 // workerEnded handles that a container has ended, whatever the state of its connection.
@@ -94,7 +93,7 @@ func (c *core) workerEnded(id ids.ResourceID, cause string) {
 		return
 	}
 	if w.state == starting {
-		c.failures.record(c.now, cause)
+		c.failed(w.kind, cause)
 	}
 	c.forget(w, cause)
 }
@@ -180,8 +179,10 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 		delete(c.connections, w.connection)
 		c.emit(closeTaskExecutor{To: w.connection, Cause: registeredAgain})
 	}
-	c.failures.hope()
-	c.turn.extend(c.now)
+	w.kind.failures.hope()
+	if w.state == starting {
+		c.turn.extend(c.now)
+	}
 	w.state, w.connection, w.cause = connected, from.Connection, ""
 	w.host, w.memory, w.vcores, w.hardware = r.Host, r.Memory, r.VCores, r.Hardware
 	w.lastSeen = c.now
@@ -295,7 +296,7 @@ func (c *core) heartbeat() {
 
 // fail gives up a worker and counts this as a failed start.
 func (c *core) fail(w *worker, cause string) {
-	c.failures.record(c.now, cause)
+	c.failed(w.kind, cause)
 	c.terminate(w, cause)
 }
 

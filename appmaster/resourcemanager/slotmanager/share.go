@@ -64,6 +64,9 @@ func (m *Manager) Stock(now time.Time) Stock {
 // Expected is the number of workers that will register.
 func (m *Manager) Expected() int { return len(m.expected) }
 
+// Registered is the number of workers that are registered, or whose connection is lost.
+func (m *Manager) Registered() int { return m.registered }
+
 // Dirty tells whether something has changed since the last Reconcile.
 func (m *Manager) Dirty() bool { return m.dirty }
 
