@@ -144,7 +144,7 @@ func (c *core) reconcile() {
 		short = append(short, plans[i].Short...)
 	}
 	c.tellBlocked(short)
-	c.avoid = c.useless(waiting(plans))
+	c.avoid = c.useless(plans)
 	for _, k := range c.kinds {
 		k.missing = c.permitted(k)
 	}

@@ -55,17 +55,21 @@ func (c *core) tellBlocked(short []slotmanager.Shortage) {
 	}
 }
 
-// useless lists the nodes on which a new worker could serve none of these jobs. A node that only some
+// useless lists the nodes on which a new worker could serve none of the jobs that need one. A node that only some
 // of them have blocked is not avoided: YARN has one blacklist for the application, and the other jobs
 // would wait for ever.
-func (c *core) useless(jobs []ids.JobID) []string {
+func (c *core) useless(plans []slotmanager.Plan) []string {
 	if c.blocked.Empty() {
 		return nil
 	}
 	var waiting []ids.JobID
-	for _, job := range jobs {
-		if !c.blocked.Exhausted(job, c.nodes) {
-			waiting = append(waiting, job)
+	seen := make(map[ids.JobID]bool)
+	for _, plan := range plans {
+		for _, job := range plan.For {
+			if !seen[job] && !c.blocked.Exhausted(job, c.nodes) {
+				waiting = append(waiting, job)
+			}
+			seen[job] = true
 		}
 	}
 	return c.blocked.Common(waiting)

@@ -88,15 +88,3 @@ func (c Config) size(p msg.ResourceProfile) (WorkerResourceSpec, memory.Slot) {
 		Memory: w.Memory, External: w.External, Profile: p,
 	}, w.Memory.Slot()
 }
-
-// waiting lists the jobs for which new workers are needed, each once.
-func waiting(plans []slotmanager.Plan) (jobs []ids.JobID) {
-	for _, plan := range plans {
-		for _, job := range plan.For {
-			if !slices.Contains(jobs, job) {
-				jobs = append(jobs, job)
-			}
-		}
-	}
-	return jobs
-}
