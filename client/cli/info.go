@@ -74,7 +74,10 @@ func info(ctx context.Context, c *call) error {
 	}
 	var divided *clusterMemory
 	if containers != nil {
-		m := memoryOf(*containers)
+		m, err := memoryOf(cfg, *containers)
+		if err != nil {
+			return err
+		}
 		divided = &m
 	}
 	graph, err := run.Plan(ctx, c.request(cfg, nil, words...))

@@ -50,7 +50,7 @@ type containerMemory struct {
 type memoryPart struct {
 	Name   string       `json:"name"`
 	Size   config.Bytes `json:"size"`
-	Option string       `json:"option"` // an option that changes the part
+	Option string       `json:"option"` // the option that decides the size
 	shared bool         // by all slots
 }
 
@@ -60,12 +60,15 @@ type clusterMemory struct {
 	JobManager  containerMemory `json:"jobManager"`
 }
 
-func memoryOf(c client.Containers) clusterMemory {
+// memoryOf describes the containers that these options give.
+func memoryOf(cfg config.Config, c client.Containers) (clusterMemory, error) {
 	worker, master := c.WorkerMemory, c.MasterMemory
+	workerParts, ofWorker := memory.WorkerParts(cfg)
+	masterParts, ofMaster := memory.MasterParts(cfg, master.Programs)
 	return clusterMemory{
-		TaskManager: containerMemory{worker.Process, worker.By.Name(), worker.Slots, partsOf(worker.Parts())},
-		JobManager:  containerMemory{master.Process, master.By.Name(), 0, partsOf(master.Parts())},
-	}
+		TaskManager: containerMemory{worker.Process, worker.By.Name(), worker.Slots, partsOf(workerParts)},
+		JobManager:  containerMemory{master.Process, master.By.Name(), 0, partsOf(masterParts)},
+	}, errors.Join(ofWorker, ofMaster)
 }
 
 func partsOf(parts []memory.Part) []memoryPart {

@@ -32,14 +32,18 @@ func TestTheDivisionOfMemoryIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := memoryOf(asked).write(&out); err != nil {
+	divided, err := memoryOf(cfg, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := divided.write(&out); err != nil {
 		t.Fatal(err)
 	}
 	want := `
 TaskExecutor: 1024 MB (taskmanager.memory.process.size), slots: 2
 PART            MEMORY  SLOT    OPTION
 framework heap  32 MB           taskmanager.memory.framework.heap.size
-task heap       306 MB  153 MB  taskmanager.memory.task.heap.size
+task heap       306 MB  153 MB  taskmanager.memory.process.size
 task off-heap   100 MB  50 MB   taskmanager.memory.task.off-heap.size
 managed         350 MB  175 MB  taskmanager.memory.managed.fraction
 network         87 MB   43 MB   taskmanager.memory.network.fraction
@@ -47,14 +51,14 @@ overhead        147 MB          taskmanager.memory.jvm-overhead.fraction
 
 ApplicationMaster: 512 MB (jobmanager.memory.process.size)
 PART      MEMORY  SLOT  OPTION
-heap      256 MB        jobmanager.memory.heap.size
+heap      256 MB        jobmanager.memory.process.size
 off-heap  153 MB        jobmanager.memory.off-heap.size
 overhead  102 MB        jobmanager.memory.jvm-overhead.fraction
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	text, err := json.Marshal(memoryOf(asked))
+	text, err := json.Marshal(divided)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,9 +81,10 @@ func MasterSizedBy(c config.Config) config.MemoryKey {
 // MasterOf divides the container of an ApplicationMaster, whose size comes from the option of
 // MasterSizedBy. If further ones are set, they must agree. The error is a *config.Fault about options that
 // contradict each other.
-func MasterOf(c config.Config, programs int) (Master, error) {
-	o := options{c}
-	m := Master{Programs: programs, By: MasterSizedBy(c)}
+func MasterOf(c config.Config, programs int) (Master, error) { return divideMaster(read(c), programs) }
+
+func divideMaster(o options, programs int) (Master, error) {
+	m := Master{Programs: programs, By: MasterSizedBy(o.Config)}
 	if err := o.sane(config.JobManagerProcessSize, config.JobManagerFlinkSize, config.JobManagerHeapSize, config.JobManagerOffHeapSize,
 		config.JobManagerOverheadMin); err != nil {
 		return m, err
@@ -91,19 +92,19 @@ func MasterOf(c config.Config, programs int) (Master, error) {
 	fraction := o.Fraction(config.JobManagerOverheadFraction)
 	if m.By == config.JobManagerProcessSize {
 		m.Process = wholeMB(o.Memory(config.JobManagerProcessSize))
-		m.Overhead = o.clamp(part(m.Process, fraction), masterOverheadBounds)
+		m.Overhead = o.clamp(overhead, part(m.Process, fraction), config.JobManagerOverheadFraction, masterOverheadBounds)
 		return m, m.divide(o, m.Process-m.Overhead)
 	}
 	if err := m.divide(o, o.Memory(config.JobManagerFlinkSize)); err != nil {
 		return m, err
 	}
 	if !o.IsSet(config.JobManagerProcessSize) {
-		m.Process = wholeMB(m.Flink() + o.clamp(aside(m.Flink(), fraction), masterOverheadBounds))
+		m.Process = wholeMB(m.Flink() + o.clamp(overhead, aside(m.Flink(), fraction), config.JobManagerOverheadFraction, masterOverheadBounds))
 		m.Overhead = m.Process - m.Flink()
 		return m, nil
 	}
 	m.Process = wholeMB(o.Memory(config.JobManagerProcessSize))
-	m.Overhead = m.Process - m.Flink()
+	m.Overhead, o.by[overhead] = m.Process-m.Flink(), config.JobManagerProcessSize
 	what := "option " + o.told(m.By) + " and " + o.told(config.JobManagerProcessSize)
 	if m.Overhead < 0 {
 		return m, &config.Fault{
@@ -117,6 +118,7 @@ func MasterOf(c config.Config, programs int) (Master, error) {
 // divide divides the memory without overhead. flink is 0 if it is the sum of the parts.
 func (m *Master) divide(o options, flink config.Bytes) error {
 	given := o.IsSet(config.JobManagerOffHeapSize)
+	o.by[heap], o.by[offHeap] = m.By, config.JobManagerOffHeapSize
 	m.OffHeap = o.Memory(config.JobManagerOffHeapSize)
 	if m.By == config.JobManagerHeapSize {
 		m.Heap = o.Memory(config.JobManagerHeapSize)
@@ -128,6 +130,9 @@ func (m *Master) divide(o options, flink config.Bytes) error {
 		}
 		if rest := flink - m.Heap; rest >= 0 && (!given || rest == m.OffHeap) {
 			m.OffHeap = rest
+			if !given {
+				o.by[offHeap] = config.JobManagerFlinkSize
+			}
 			return nil
 		}
 		return m.exceeds(o, flink)

@@ -90,8 +90,23 @@ func GoLimit(size config.Bytes) string {
 	return fmt.Sprintf("%dB", size)
 }
 
-// options reads sizes from a configuration.
-type options struct{ config.Config }
+// options reads sizes from a configuration, and notes which option decides each part.
+type options struct {
+	config.Config
+	by map[string]config.Key // by the name of the part
+}
+
+func read(c config.Config) options { return options{c, make(map[string]config.Key)} }
+
+// decided adds to each part the option that decides it.
+func (o options) decided(parts []Part) []Part {
+	for i := range parts {
+		if key := o.by[parts[i].Name]; key != nil {
+			parts[i].Option = key.Name()
+		}
+	}
+	return parts
+}
 
 // told is an option with its value and its source, for messages.
 func (o options) told(key config.Key) string {
@@ -114,12 +129,16 @@ func (o options) sane(sizes ...config.MemoryKey) error {
 // bounds are the least and the largest size of a part.
 type bounds struct{ least, most config.MemoryKey }
 
-// clamp keeps a size within the bounds.
-func (o options) clamp(size config.Bytes, b bounds) config.Bytes {
-	if o.IsSet(b.most) {
-		size = min(size, o.Memory(b.most))
+// clamp keeps the size of a part, which a fraction gives, within the bounds.
+func (o options) clamp(part string, size config.Bytes, fraction config.Key, b bounds) config.Bytes {
+	o.by[part] = fraction
+	if o.IsSet(b.most) && size > o.Memory(b.most) {
+		o.by[part], size = b.most, o.Memory(b.most)
 	}
-	return max(size, o.Memory(b.least))
+	if least := o.Memory(b.least); size < least {
+		o.by[part], size = b.least, least
+	}
+	return size
 }
 
 // check refuses a size that other options give to a part, if it is outside of the part's bounds.

@@ -90,7 +90,7 @@ var (
 // *config.Fault about options that contradict each other, or wraps ErrTooSmall. The latter names a sufficient
 // size, or wraps the *config.Fault that this size would cause.
 func WorkerOf(c config.Config) (Worker, error) {
-	w, err := divideWorker(options{c})
+	w, err := divideWorker(read(c))
 	switch {
 	case err == nil:
 		return w, config.CheckWorkers(w.Totals(config.WorkerVCores(c)), w.SizedBy(), config.MinWorkers(c), config.MaxWorkers(c))
@@ -121,7 +121,7 @@ func enough(c config.Config, w Worker) (mb int, err error) {
 		if err != nil {
 			return err
 		}
-		_, err = divideWorker(options{larger})
+		_, err = divideWorker(read(larger))
 		return err
 	}
 	tooSmall := func(mb int) bool { return errors.Is(try(mb), ErrTooSmall) }
@@ -164,7 +164,7 @@ func divideWorker(o options) (Worker, error) {
 		w.By = config.TaskManagerFlinkSize
 	default:
 		w.Process = wholeMB(o.Memory(config.TaskManagerProcessSize))
-		w.Overhead = o.clamp(least+part(w.Process, o.Fraction(config.TaskManagerOverheadFraction)), overheadBounds)
+		w.Overhead = o.clamp(overhead, least+part(w.Process, o.Fraction(config.TaskManagerOverheadFraction)), config.TaskManagerOverheadFraction, overheadBounds)
 		return w, w.divide(o, w.Process-w.Overhead)
 	}
 	if err := w.divide(o, o.Memory(config.TaskManagerFlinkSize)); err != nil {
@@ -176,26 +176,30 @@ func divideWorker(o options) (Worker, error) {
 // divide divides the memory without overhead. flink is 0 if it is the sum of the parts.
 func (w *Worker) divide(o options, flink config.Bytes) error {
 	t := &w.Tasks
+	o.by[frameworkHeap], o.by[taskOffHeap] = config.TaskManagerFrameworkHeapSize, config.TaskManagerTaskOffHeapSize
+	o.by[managed], o.by[taskHeap] = config.TaskManagerManagedSize, config.TaskManagerTaskHeapSize
 	t.Managed = o.Memory(config.TaskManagerManagedSize)
 	if !o.IsSet(config.TaskManagerManagedSize) {
+		o.by[managed] = config.TaskManagerManagedFraction
 		t.Managed = part(flink, o.Fraction(config.TaskManagerManagedFraction))
 	}
 	t.Heap = o.Memory(config.TaskManagerTaskHeapSize)
 	switch {
 	case w.By == config.TaskManagerTaskHeapSize && !o.IsSet(config.TaskManagerFlinkSize):
-		t.Network = o.clamp(aside(w.Flink(), o.Fraction(config.TaskManagerNetworkFraction)), networkBounds)
+		t.Network = o.clamp(network, aside(w.Flink(), o.Fraction(config.TaskManagerNetworkFraction)), config.TaskManagerNetworkFraction, networkBounds)
 	case o.IsSet(config.TaskManagerTaskHeapSize):
 		rest := flink - w.Flink()
 		if rest < 0 {
 			return w.exceeds(o, flink)
 		}
-		t.Network = rest
+		t.Network, o.by[network] = rest, w.total(o)
 		if err := o.check("buffers between tasks", rest, networkBounds, "option "+o.told(config.TaskManagerTaskHeapSize)+
 			" and "+o.told(w.total(o)), config.TaskManagerTaskHeapSize); err != nil {
 			return err
 		}
 	default:
-		t.Network = o.clamp(part(flink, o.Fraction(config.TaskManagerNetworkFraction)), networkBounds)
+		t.Network = o.clamp(network, part(flink, o.Fraction(config.TaskManagerNetworkFraction)), config.TaskManagerNetworkFraction, networkBounds)
+		o.by[taskHeap] = w.total(o)
 		if t.Heap = flink - w.Flink(); t.Heap < 0 {
 			return w.exceeds(o, flink)
 		}
@@ -249,13 +253,13 @@ func (w *Worker) enclose(o options, least config.Bytes) error {
 	fraction := o.Fraction(config.TaskManagerOverheadFraction)
 	if !o.IsSet(config.TaskManagerProcessSize) {
 		reserve := aside(w.Flink()+least, fraction)
-		w.Overhead = o.clamp(least+reserve, overheadBounds)
+		w.Overhead = o.clamp(overhead, least+reserve, config.TaskManagerOverheadFraction, overheadBounds)
 		w.Process = wholeMB(w.Flink() + w.Overhead)
 		w.Overhead = w.Process - w.Flink()
 		return nil
 	}
 	w.Process = wholeMB(o.Memory(config.TaskManagerProcessSize))
-	w.Overhead = w.Process - w.Flink()
+	w.Overhead, o.by[overhead] = w.Process-w.Flink(), config.TaskManagerProcessSize
 	what := "option " + o.told(w.By) + " and " + o.told(config.TaskManagerProcessSize)
 	if w.Overhead < least {
 		return &config.Fault{
