@@ -8,8 +8,9 @@ import (
 )
 
 // The first jobs of these seeds have two workers. The one runs for 80 s, and the other for almost 5 min. The
-// tasks of the third exchange no data.
-const long, longer, apart = 34, 136, 20
+// tasks of the third exchange no data. The first three jobs of the last one need slots of two sizes, and block each
+// other if workers are ordered for several of them at a time.
+const long, longer, apart, twoSizes = 34, 136, 20, 1
 
 // halfway is in the middle of this job.
 const halfway = 30 * time.Second
@@ -52,6 +53,14 @@ func program(s sim.Schedule) sim.Schedule {
 // inSession is a schedule whose jobs share a session.
 func inSession(s sim.Schedule) sim.Schedule {
 	s.Mode = sim.Session
+	return s
+}
+
+// inGroups is a schedule with three jobs of a session that have slot sharing groups with resources, and another
+// fault.
+func inGroups(s sim.Schedule, other sim.Fault) sim.Schedule {
+	s = inSession(s)
+	s.Jobs, s.Groups, s.Faults = 3, true, append(s.Faults, other)
 	return s
 }
 
@@ -126,6 +135,7 @@ var named = map[string]struct {
 	"HDFS away while a worker copies a file":    {inSession(on(apart, one(0, "readBlock .*/cities$", sim.StopHDFS, 0, minute))), sim.Facts{sim.Files: 1, "held readBlock": 1}, 0},
 	"no room at first":                          {one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Facts{sim.Waited: 30}, 0},
 	"no room for longer than the time-out":      {waiting(minute, one(0, "registerApplicationMaster", sim.FillNodes, 0, 3*minute)), sim.Facts{sim.Waited: 150, sim.Reruns: 6}, 0},
+	"worker lost before jobs of two sizes run":  {on(twoSizes, inGroups(one(0, "registerApplicationMaster", sim.FillNodes, 0, minute), sim.Fault{At: 75 * time.Second, Kind: sim.KillWorker})), sim.Facts{sim.Workers: 5, sim.Hosts: 9, sim.Waited: 60}, 0},
 	"room for a part of the job":                {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2}, sim.Facts{sim.Workers: 1}, 1},
 	"task host killed, and all tasks restart":   {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2, Failover: "full", Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}}, sim.Facts{sim.Hosts: 2, sim.Reruns: 2}, 0},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{"unanswered rename2": 1}, 0},
