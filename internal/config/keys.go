@@ -308,7 +308,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: MaxTotalCPU, Default: unlimited, Range: Range{Above: "0"}, Origin: flink + ": none", Doc: "Most cores of all TaskExecutors together, at least those of one."},
 	{Key: MinTotalMemory, Default: "0b", Range: Range{Least: "0b"}, Origin: flink + ": none", Doc: "Least memory of all TaskExecutors together, as `slotmanager.number-of-slots.min`."},
 	{Key: MaxTotalMemory, Default: unlimitedMemory, Range: Range{Above: "0b"}, Origin: flink + ": none", Doc: "Most memory of all TaskExecutors together."},
-	{Key: RedundantWorkers, Default: "0", Range: Range{Least: "0"}, Origin: flink, Doc: "While a job runs, the cluster has the slots of this number of TaskExecutors free, to replace lost TaskExecutors at once. The limits above go first."},
+	{Key: RedundantWorkers, Default: "0", Range: Range{Least: "0"}, Origin: flink, Doc: "While a job with default slots runs, the cluster has the slots of this number of TaskExecutors free, to replace lost TaskExecutors at once. Slot sharing groups with resources of their own have no spare slots. The limits above go first."},
 	{Key: SlotRequestTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "If no part of a job gets its slots within this time, the waiting tasks fail, and the restart strategy decides. Flink uses this time for streaming and batch requests. A job of Bobbin waits as batch requests do, while another part of it runs."},
 	{Key: SlotIdleTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A job returns a slot that it does not use for this time."},
 
