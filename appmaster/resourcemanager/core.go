@@ -133,28 +133,24 @@ func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
 // reconcile grants free slots to jobs and orders missing workers.
 func (c *core) reconcile() {
-	plans, changed := c.reconcileKinds(false)
+	changed := c.reconcileKinds(false)
 	for changed && len(c.kinds) > 1 { // what one kind has given or released may concern the others
-		plans, changed = c.reconcileKinds(true)
+		changed = c.reconcileKinds(true)
 	}
-	var short []slotmanager.Shortage
-	for i, k := range c.kinds {
-		k.missing = plans[i].Workers
-		c.tellShort(k, plans[i].Short)
-		short = append(short, plans[i].Short...)
-	}
-	c.tellBlocked(short)
-	c.avoid = c.useless(plans)
 	for _, k := range c.kinds {
+		c.tellShort(k)
+	}
+	for _, k := range c.kinds {
+		c.tellBlocked(k.plan.Short)
 		k.missing = c.permitted(k)
 	}
+	c.avoid = c.useless()
 	c.order()
 }
 
-// reconcileKinds asks the SlotManagers what to do, and does it. It tells whether slots were granted or workers
-// released.
-func (c *core) reconcileKinds(changed bool) (plans []slotmanager.Plan, did bool) {
-	plans = make([]slotmanager.Plan, len(c.kinds))
+// reconcileKinds asks the SlotManagers that have something to do, and does it. It tells whether slots were granted or
+// workers released.
+func (c *core) reconcileKinds(changed bool) (did bool) {
 	a := c.allot(changed)
 	var limits []int
 	if a != nil {
@@ -164,33 +160,43 @@ func (c *core) reconcileKinds(changed bool) (plans []slotmanager.Plan, did bool)
 		if a != nil {
 			k.slots.Limit(a.room(i, limits))
 		}
-		plan := k.slots.Reconcile(c.now)
-		for _, grants := range together(plan.Grants) {
-			c.request(grants)
-		}
-		for _, r := range plan.Release {
-			c.terminate(c.workers[r.Worker], r.Cause)
-		}
-		if plan.Strayed {
-			k.strayed = c.now
+		if k.due(c.now) {
+			did = c.reconcileKind(k) || did
 		}
 		if a != nil {
-			limits[i] = k.slots.Stock(c.now).Workers + plan.Workers
+			limits[i] = k.slots.Stock(c.now).Workers + k.plan.Workers
 		}
-		plans[i], did = plan, did || len(plan.Grants) > 0 || len(plan.Release) > 0
 	}
-	return plans, did
+	return did
+}
+
+// reconcileKind asks the SlotManager of one kind what to do, and does it.
+func (c *core) reconcileKind(k *kind) (did bool) {
+	k.plan = k.slots.Reconcile(c.now)
+	for _, grants := range together(k.plan.Grants) {
+		c.request(grants)
+	}
+	for _, r := range k.plan.Release {
+		c.terminate(c.workers[r.Worker], r.Cause)
+	}
+	if k.plan.Strayed {
+		k.strayed = c.now
+	}
+	return len(k.plan.Grants) > 0 || len(k.plan.Release) > 0
 }
 
 // tellShort tells JobMasters that their jobs cannot get enough slots of a kind, if that is known, once as long as this
 // holds.
-func (c *core) tellShort(k *kind, list []slotmanager.Shortage) {
-	told := make(map[ids.JobID]bool)
-	for _, s := range list {
+func (c *core) tellShort(k *kind) {
+	var told map[ids.JobID]bool
+	for _, s := range k.plan.Short {
 		job := c.jobs[s.Job]
 		reason := cmp.Or(s.Reason, job.tooLarge, c.hopeless(k))
 		if reason == "" {
 			continue
+		}
+		if told == nil {
+			told = make(map[ids.JobID]bool)
 		}
 		told[s.Job] = true
 		if !k.told[s.Job] {
@@ -248,15 +254,11 @@ func (c *core) request(grants []slotmanager.Grant) {
 // order sends new orders to the provider if they have changed.
 func (c *core) order() {
 	changed, outstanding := false, 0
-	var orders []WorkerOrder
 	for _, k := range c.kinds {
 		total := k.starts + k.missing
 		changed = changed || total != k.total
 		outstanding += k.missing
 		k.total, k.ordered = total, k.ordered || total > 0
-		if k.ordered || k.spec.Profile.IsDefault() {
-			orders = append(orders, WorkerOrder{Spec: k.spec, Total: total})
-		}
 	}
 	switch {
 	case outstanding == 0:
@@ -268,6 +270,12 @@ func (c *core) order() {
 		return
 	}
 	c.avoided = c.avoid
+	var orders []WorkerOrder
+	for _, k := range c.kinds {
+		if k.ordered || k.spec.Profile.IsDefault() {
+			orders = append(orders, WorkerOrder{Spec: k.spec, Total: k.total})
+		}
+	}
 	c.emit(orderWorkers{Orders: Orders{Workers: orders, Release: c.release, Check: c.check, Avoid: c.avoid}})
 }
 

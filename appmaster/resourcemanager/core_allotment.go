@@ -53,11 +53,8 @@ func (t *turn) extend(now time.Time) {
 // allot divides the ceiling and the new workers among the jobs, if there are workers of several kinds. It returns
 // nil if nothing has changed, and if there is one kind: its SlotManager serves the jobs in their order.
 func (c *core) allot(changed bool) *allotment {
-	dirty := func(k *kind) bool {
-		at, timed := k.slots.Next()
-		return k.slots.Dirty() || timed && !c.now.Before(at)
-	}
-	if len(c.kinds) == 1 || !changed && !c.turn.due(c.now) && !slices.ContainsFunc(c.kinds, dirty) {
+	due := func(k *kind) bool { return k.due(c.now) }
+	if len(c.kinds) == 1 || !changed && !c.turn.due(c.now) && !slices.ContainsFunc(c.kinds, due) {
 		return nil
 	}
 	a := &allotment{ceiling: c.config.Ceiling}

@@ -32,7 +32,7 @@ func TestAHeartbeatCostsNoMoreInACrowd(t *testing.T) { //nolint:paralleltest // 
 		return testing.AllocsPerRun(10, func() { c.Step(testEpoch, heartbeat) })
 	}
 	alone := allocations(1, 1)
-	for _, size := range []struct{ jobs, kinds int }{{200, 1}} {
+	for _, size := range []struct{ jobs, kinds int }{{200, 1}, {200, 100}, {1, 256}} {
 		if n := allocations(size.jobs, size.kinds); n > alone {
 			t.Errorf("with %d jobs and %d kinds of workers, a heartbeat makes %v allocations instead of %v", size.jobs, size.kinds, n, alone)
 		}

@@ -58,14 +58,14 @@ func (c *core) tellBlocked(short []slotmanager.Shortage) {
 // useless lists the nodes on which a new worker could serve none of the jobs that need one. A node that only some
 // of them have blocked is not avoided: YARN has one blacklist for the application, and the other jobs
 // would wait for ever.
-func (c *core) useless(plans []slotmanager.Plan) []string {
+func (c *core) useless() []string {
 	if c.blocked.Empty() {
 		return nil
 	}
 	var waiting []ids.JobID
 	seen := make(map[ids.JobID]bool)
-	for _, plan := range plans {
-		for _, job := range plan.For {
+	for _, k := range c.kinds {
+		for _, job := range k.plan.For {
 			if !seen[job] && !c.blocked.Exhausted(job, c.nodes) {
 				waiting = append(waiting, job)
 			}

@@ -22,10 +22,11 @@ type kind struct {
 	spec    WorkerResourceSpec
 	slot    memory.Slot // of each slot
 	slots   *slotmanager.Manager
-	ordered bool // its order is in Orders.Workers from now on
-	total   int  // the last WorkerOrder.Total
-	starts  int  // WorkerStarting events so far
-	missing int  // workers needed beside the expected and registered ones
+	ordered bool             // its order is in Orders.Workers from now on
+	total   int              // the last WorkerOrder.Total
+	starts  int              // WorkerStarting events so far
+	missing int              // workers that may be ordered beside the expected and registered ones
+	plan    slotmanager.Plan // the last one
 
 	failures failureRate // of its starts
 	strayed  time.Time   // when the provider last started a worker that can serve no waiting job
@@ -33,10 +34,16 @@ type kind struct {
 	told map[ids.JobID]bool
 }
 
+// due tells whether the SlotManager of a kind has something to do.
+func (k *kind) due(now time.Time) bool {
+	at, timed := k.slots.Next()
+	return k.slots.Dirty() || timed && !now.Before(at)
+}
+
 // addKind adds a kind of workers.
 func (c *core) addKind(spec WorkerResourceSpec, slot memory.Slot) *kind {
 	most := c.config.Ceiling.Most(spec.totals())
-	k := &kind{spec: spec, slot: slot, failures: newFailureRate(c.config), told: make(map[ids.JobID]bool)}
+	k := &kind{spec: spec, slot: slot, failures: newFailureRate(c.config)}
 	settings := slotmanager.Config{
 		SlotsPerWorker: spec.Slots,
 		Most:           most.Workers,

@@ -42,9 +42,9 @@ func (k *kind) failing(now time.Time) bool {
 // permitted gives how many of the missing workers of a kind may be ordered from the provider now.
 func (c *core) permitted(k *kind) int {
 	if c.now.Before(c.startsPause(k)) {
-		return max(0, min(k.missing, k.total-k.starts)) // more may have started than are ordered now
+		return max(0, min(k.plan.Workers, k.total-k.starts)) // more may have started than are ordered now
 	}
-	return k.missing
+	return k.plan.Workers
 }
 
 // startsPause gives the time until which no further start of a kind is ordered, because too many starts have failed,
