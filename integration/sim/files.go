@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -50,9 +51,10 @@ func (j *job) withFile(ctx context.Context, d *appmaster.Desk) (jobgraph.JobGrap
 
 // copies are the cached files on the disk of a worker. They implement taskexecutor.Artifacts.
 type copies struct {
-	k      *worker
-	tokens dfs.Tokens
-	files  map[string]string // content by path
+	k       *worker
+	tokens  dfs.Tokens
+	refused time.Time         // since when its tokens have ended; zero: they are valid
+	files   map[string]string // content by path
 }
 
 var _ taskexecutor.Artifacts = (*copies)(nil)
@@ -64,23 +66,44 @@ func (c *copies) FetchProgram(context.Context, uint64, msg.Program) (string, con
 	return "", 0, errNoPrograms
 }
 
-// FetchFile implements taskexecutor.Artifacts. After two failures on different nodes the job fails.
+// patience is how long a worker waits at least for valid tokens. Then the job fails.
+const patience = 10 * time.Minute
+
+// FetchFile implements taskexecutor.Artifacts. After two failures on different nodes the job fails, unless they are
+// for want of valid tokens.
 func (c *copies) FetchFile(ctx context.Context, id uint64, f jobgraph.CachedFile) (string, config.Bytes, error) {
 	k := c.k
 	content, err := c.read(ctx, f)
 	if err != nil {
 		if ctx.Err() == nil {
 			k.w.facts[NoFiles]++
-			if k.master.failedAt(k.node) {
-				k.w.excuse(k.container.Attempt.Application, "a cached file cannot be fetched on two nodes")
-			}
+			c.fails(err)
 		}
 		return "", 0, fmt.Errorf("fetch %s: %w", f.URI, err)
 	}
+	c.refused = time.Time{}
 	path := c.path(id)
 	c.files[path] = string(content)
 	k.w.facts[Files]++
 	return path, config.Bytes(len(content)), nil
+}
+
+// fails notes a failed fetch, and excuses the job when it may fail.
+func (c *copies) fails(err error) {
+	k, app := c.k, c.k.container.Attempt.Application
+	if !dfs.NeedsTokens(err) {
+		if k.master.failedAt(k.node) {
+			k.w.excuse(app, "a cached file cannot be fetched on two nodes")
+		}
+		return
+	}
+	now := k.w.engine.Now()
+	if c.refused.IsZero() {
+		c.refused = now
+	}
+	if now.Sub(c.refused) >= patience {
+		k.w.excuse(app, "a worker has got no valid tokens for a cached file")
+	}
 }
 
 // read reads a file with the newest tokens of a worker.

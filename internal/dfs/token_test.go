@@ -123,11 +123,14 @@ func TestConnectionsShowTheNewestToken(t *testing.T) {
 		if err := f.CancelDelegationToken(t.Context(), "/", tokens[0]); err != nil {
 			t.Fatal(err)
 		}
+		fake.StopNameNode(0) // which ends connections
+		fake.StartNameNode(0)
+		if err := read(); !NeedsTokens(err) {
+			t.Errorf("with a token that was cancelled: %v, which is no reason to wait for new tokens", err)
+		}
 		next := creds.New()
 		next.Tokens["hdfs"] = tokens[1]
 		held = next
-		fake.StopNameNode(0) // which ends connections
-		fake.StartNameNode(0)
 		if err := read(); err != nil {
 			t.Errorf("with the new token: %v", err)
 		}

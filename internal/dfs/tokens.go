@@ -1,9 +1,11 @@
 package dfs
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -30,4 +32,10 @@ func (t *Tokens) Update(marshalled msg.Secret) error {
 	}
 	t.newest.Store(tokens)
 	return nil
+}
+
+// NeedsTokens tells whether a process failed because it holds no valid delegation token: its token has ended, or
+// there is none for this file system. The machine is not at fault, and new tokens help.
+func NeedsTokens(err error) bool {
+	return errors.Is(err, yarnrpc.ErrInvalidToken) || errors.Is(err, yarnrpc.ErrNoLogin)
 }

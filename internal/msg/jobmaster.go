@@ -87,7 +87,7 @@ const (
 	// HostFailed says that the host ended by itself or was ended for a fault of its own.
 	// The TaskExecutor starts another host, which a new HostReady announces. It does not
 	// if the Failure is permanent: then the program cannot build the job, or it or a cached
-	// file has changed or is gone.
+	// file has changed or is gone, or the worker has got no valid delegation token to fetch it.
 	HostFailed HostLostReason = ""
 	// HostStopped says that the TaskExecutor ends the host, because the job has no slot
 	// there any more or the worker ends. The host's tasks are not at fault. The message

@@ -12,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/localcopy"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -126,7 +127,7 @@ func (s *shell) hold(ctx context.Context, id copyID, fetch func(ctx context.Cont
 			s.logger.WithField("copy", id).WithError(err).Warn("copy cannot be removed")
 		}
 		if err != nil {
-			s.loop.Tell(held, fetchFailed{Copy: id, Cause: err.Error(), Permanent: localcopy.Final(err)})
+			s.loop.Tell(held, fetchFailed{Copy: id, Cause: err.Error(), Permanent: localcopy.Final(err), NeedsTokens: dfs.NeedsTokens(err)})
 		}
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // noting records the files from which hosts are started.
@@ -202,6 +203,35 @@ func TestARunningFetchGetsNewTokens(t *testing.T) {
 		}
 		writer.Close()
 		next[msg.HostReady](t, c.jm.in)
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
+// TestAFetchWaitsForValidTokens would catch a token that has ended taken for a fault of the node: the job would set
+// aside one node after the other.
+func TestAFetchWaitsForValidTokens(t *testing.T) {
+	content := []byte("program")
+	synctest.Test(t, func(t *testing.T) {
+		var valid atomic.Bool
+		c := startCluster(t, &noting{HostStarter: goroutineHosts{behave: obedient}}, func(c *Config, env *Environment) {
+			c.Tokens = msg.Secret("first")
+			env.UpdateTokens = func(tokens msg.Secret) error {
+				valid.Store(string(tokens) == "second")
+				return nil
+			}
+			env.Artifacts = DiskArtifacts{Dirs: []string{t.TempDir()}, Open: func() (Files, error) {
+				if !valid.Load() {
+					return nil, &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.token.SecretManager$InvalidToken"}
+				}
+				return &staged{content: bytes.NewReader(content), size: int64(len(content))}, nil
+			}}
+		})
+		rm := c.admit()
+		c.grant(rm, 0, "j1", msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"})
+		synctest.Wait() // the fetch has failed
+		rm.Send(msg.UpdateTokens{Tokens: msg.Secret("second")})
+		next[msg.HostReady](t, c.jm.in) // and no HostLost comes before it
 		c.stop(nil)
 		c.finish(context.Canceled)
 	})

@@ -162,6 +162,8 @@ func (c *core) timerDue(t timer) {
 		if _, lives := c.hosts[t.Host]; lives {
 			c.emit(killHost{t.Host})
 		}
+	case timerFetch:
+		c.fetchAgain(t.Copy)
 	case timerHostStart:
 		if j := c.jobs[t.Job]; j != nil && j.restart == t.Host {
 			j.restart = ""

@@ -1,9 +1,11 @@
 package taskexecutor
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -19,6 +21,11 @@ const (
 	// needs them. The most recently used ones are kept.
 	maxIdlePrograms = 4
 	maxIdleBytes    = 256 * config.Mebibyte
+	// A fetch without a valid delegation token is tried again when new tokens come, and after each tokensPause:
+	// the file system may refuse a token only for a time. After maxRefused such failures the jobs fail. This
+	// takes ten minutes. An ApplicationMaster whose tokens have ended tries each five minutes to get new ones.
+	tokensPause = time.Minute
+	maxRefused  = 11
 )
 
 // artifact is a program or a cached file that jobs on this worker use or have used. Jobs with the
@@ -30,7 +37,12 @@ type artifact struct {
 	path     string       // set when it is here
 	id       copyID       // of its fetch; 0 if it was localized, or waits
 	size     config.Bytes // if it was fetched
-	failures int          // of fetches, in a row
+	failures int          // of fetches
+	tokens   msg.Secret   // with which its fetch began
+	// awaitsTokens says that its fetch has ended for want of a valid token. The next one waits for new tokens or
+	// timerFetch.
+	awaitsTokens bool
+	refusals     int // fetches that ended so while the ResourceManager could give new tokens
 }
 
 // artifactKey tells artifacts apart: a program by its hash, a file by all except its name.
@@ -131,7 +143,7 @@ func (c *core) fetchFiles(j *job) {
 
 func (c *core) fetch(a *artifact) {
 	c.lastCopy++
-	a.id, a.state = c.lastCopy, artifactFetching
+	a.id, a.state, a.tokens, a.awaitsTokens = c.lastCopy, artifactFetching, c.tokens, false
 	c.fetching[a.id] = a
 	if a.isFile() {
 		c.emit(fetchFile{Copy: a.id, File: a.key.file})
@@ -140,10 +152,18 @@ func (c *core) fetch(a *artifact) {
 	}
 }
 
+// awaited gives the artifact of a fetch that runs; nil: it was dropped meanwhile, or waits for tokens.
+func (c *core) awaited(id copyID) *artifact {
+	if a := c.fetching[id]; a != nil && !a.awaitsTokens {
+		return a
+	}
+	return nil
+}
+
 func (c *core) fetched(e fetched) {
-	a := c.fetching[e.Copy]
+	a := c.awaited(e.Copy)
 	if a == nil {
-		return // dropped meanwhile
+		return
 	}
 	delete(c.fetching, e.Copy)
 	a.state, a.path, a.size = artifactCopied, e.File, e.Size
@@ -161,13 +181,22 @@ func (c *core) dropFetches() {
 	}
 }
 
-// fetchFailed tries again, FetchRetries times, because newer tokens, another DataNode or another disk may help.
+// fetchFailed tries again, FetchRetries times, because another DataNode or another disk may help.
 // After that this worker cannot run hosts of the waiting jobs. If no worker can fetch the artifact,
-// there is no second try, and the jobs fail. The next job that needs the artifact starts a new fetch.
+// there is no second try, and the jobs fail. The same holds if no valid tokens come. The next job that needs the
+// artifact starts a new fetch.
 func (c *core) fetchFailed(e fetchFailed) {
-	a := c.fetching[e.Copy]
+	a := c.awaited(e.Copy)
 	if a == nil {
 		return
+	}
+	if e.NeedsTokens {
+		if c.awaitTokens(a) {
+			return
+		}
+		e.Permanent = true // all workers of the application have the same tokens
+		e.Cause += fmt.Sprintf("; no valid delegation token has come after %d tries: the ApplicationMaster's log says why; if the application has no keytab (%s), submit it again",
+			maxRefused, config.KerberosKeytab)
 	}
 	delete(c.fetching, e.Copy)
 	a.failures++
@@ -188,6 +217,41 @@ func (c *core) fetchFailed(e fetchFailed) {
 		j.unavailable = &lost
 		c.sendJobMaster(j, lost)
 		c.stopHost(j, text) // a host may wait for a file
+	}
+}
+
+// awaitTokens makes an artifact wait after a fetch that had no valid token, unless it has waited for too long. While
+// there is no ResourceManager, which brings the tokens, taskmanager.registration.timeout bounds the wait.
+func (c *core) awaitTokens(a *artifact) bool {
+	if c.rm.state == linkAdmitted {
+		a.refusals++
+	}
+	switch {
+	case a.refusals >= maxRefused:
+		return false
+	case bytes.Equal(a.tokens, c.tokens):
+		a.awaitsTokens = true
+		c.set(timer{Kind: timerFetch, Copy: a.id}, tokensPause)
+	default: // newer ones came while it was fetched
+		c.fetchAgain(a.id)
+	}
+	return true
+}
+
+// fetchRefused fetches the artifacts that wait for new tokens.
+func (c *core) fetchRefused() {
+	for _, id := range slices.Sorted(maps.Keys(c.fetching)) {
+		if c.fetching[id].awaitsTokens {
+			c.fetchAgain(id)
+		}
+	}
+}
+
+// fetchAgain replaces a fetch that has ended, unless its artifact was dropped meanwhile.
+func (c *core) fetchAgain(id copyID) {
+	if a := c.fetching[id]; a != nil {
+		delete(c.fetching, id)
+		c.fetch(a)
 	}
 }
 

@@ -136,6 +136,7 @@ func (c *core) updateTokens(m msg.UpdateTokens) {
 	}
 	c.tokens = m.Tokens
 	c.emit(updateTokens{c.tokens})
+	c.fetchRefused()
 	for _, id := range slices.Sorted(maps.Keys(c.hosts)) {
 		if h := c.hosts[id].host; h.instructed && !h.stopping {
 			c.emit(sendHost{id, m})

@@ -128,6 +128,9 @@ type modelProgram struct {
 	begun    bool   // its fetch
 	size     config.Bytes
 	failures int
+	refused  bool   // its fetch had no valid token, and the next one waits
+	refusals int    // such fetches while the ResourceManager had admitted the worker
+	tokens   string // with which its fetch began
 }
 
 func newWorld(t *rapid.T) *world {
@@ -229,12 +232,12 @@ func (w *world) happens(event event) {
 			w.hostEnds(h)
 		}
 	case fetched:
-		if p := w.copies[e.Copy]; p != nil && p.file == "" {
+		if p := w.copies[e.Copy]; p != nil && p.file == "" && !p.refused {
 			p.file, p.size = e.File, e.Size
 			w.fetchFiles(p)
 		}
 	case fetchFailed:
-		w.fetchFails(e.Copy, e.Permanent)
+		w.fetchFails(e)
 	case woken: // timerFires handles the timers
 	}
 }
@@ -373,6 +376,11 @@ func (w *world) newTokens(l *modelLink, tokens string) {
 	}
 	w.newest = tokens
 	w.must("tokens %s", tokens)
+	for _, id := range slices.Sorted(maps.Keys(w.copies)) {
+		if w.copies[id].refused {
+			w.refetch(id)
+		}
+	}
 	for _, h := range w.hosts {
 		if h.instructed && !h.stopping {
 			w.must("host %s: tokens %s", shortHost(h.id), tokens)
@@ -588,6 +596,11 @@ func (w *world) fetch(p *modelProgram) {
 	}
 }
 
+// fetches notes that a fetch begins.
+func (w *world) fetches(id copyID, p *modelProgram) {
+	w.lastCopy, w.copies[id], p.tokens = id, p, w.newest
+}
+
 // needFiles requires fetches of a job's files that are not here.
 func (w *world) needFiles(job ids.JobID, j *modelJob) {
 	j.files = nil
@@ -626,13 +639,24 @@ func (w *world) fetchSome(j *modelJob) {
 func (j *modelJob) uses(p *modelProgram) bool { return j.program == p || slices.Contains(j.files, p) }
 
 // fetchFails handles a failed fetch. It is tried a second time; then its jobs cannot run here. They fail
-// if no worker can fetch it.
-func (w *world) fetchFails(id copyID, permanent bool) {
-	p := w.copies[id]
-	if p == nil || p.file != "" {
+// if no worker can fetch it. Without a valid token the next try comes with new tokens or after a minute, ten times.
+func (w *world) fetchFails(e fetchFailed) {
+	p, permanent := w.copies[e.Copy], e.Permanent
+	if p == nil || p.file != "" || p.refused {
 		return
 	}
-	delete(w.copies, id)
+	if e.NeedsTokens {
+		if w.admitted(w.rm.link) {
+			p.refusals++
+		}
+		if permanent = p.refusals > 10; !permanent {
+			if p.refused = p.tokens == w.newest; !p.refused {
+				w.refetch(e.Copy)
+			}
+			return
+		}
+	}
+	delete(w.copies, e.Copy)
 	if p.failures++; p.failures < 2 && !permanent {
 		w.must("fetch %s", p.sha256)
 		return
@@ -649,6 +673,14 @@ func (w *world) fetchFails(id copyID, permanent bool) {
 			}
 		}
 	}
+}
+
+// refetch requires another fetch in place of one that had no valid token.
+func (w *world) refetch(id copyID) {
+	p := w.copies[id]
+	delete(w.copies, id)
+	p.refused = false
+	w.must("fetch %s", p.sha256)
 }
 
 // unneed handles that a job is gone. Of the programs that no job needs, the last four are kept, at
@@ -789,6 +821,10 @@ func (w *world) timerFires(timer timer) {
 	case timerHostStop:
 		if h != nil {
 			w.kill(h)
+		}
+	case timerFetch:
+		if p := w.copies[timer.Copy]; p != nil && p.refused {
+			w.refetch(timer.Copy)
 		}
 	case timerHostStart:
 		if j := w.jobs[timer.Job]; j != nil && j.pause == timer.Host {

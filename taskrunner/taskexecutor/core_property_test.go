@@ -126,15 +126,13 @@ func (w *world) perform(effect effect) {
 			w.t.Fatalf("%s, and it ends", show(effect))
 		}
 		w.does("fetch %s", e.Program.SHA256)
-		w.lastCopy = e.Copy
-		w.copies[e.Copy] = w.programs[e.Program.SHA256]
+		w.fetches(e.Copy, w.programs[e.Program.SHA256])
 	case fetchFile:
 		if w.ending || e.File.Name != "" {
 			w.t.Fatalf("%s, and it ends, or the file has a name of one job", show(effect))
 		}
 		w.does("fetch %s", e.File.URI)
-		w.lastCopy = e.Copy
-		w.copies[e.Copy] = w.programs[e.File.URI]
+		w.fetches(e.Copy, w.programs[e.File.URI])
 	case dropCopy:
 		w.does("drop %d", e.Copy)
 		for id, h := range w.hosts {
@@ -265,6 +263,8 @@ func (w *world) setTimer(d dated) {
 		want = 10 * time.Second
 	case timerRegistration: // taskmanager.registration.timeout
 		want = 5 * time.Minute
+	case timerFetch:
+		want = time.Minute
 	case timerHostReady:
 		want = 2 * time.Minute
 	case timerHostStop:
@@ -320,6 +320,11 @@ func (w *world) check() {
 	for _, s := range w.slots {
 		if s.allocation != "" && !s.accepted && !s.givenBack {
 			waits(timer{Kind: timerSlot, Allocation: s.allocation}, "a slot is not accepted")
+		}
+	}
+	for id, p := range w.copies {
+		if p.refused {
+			waits(timer{Kind: timerFetch, Copy: id}, "a fetch had no valid token")
 		}
 	}
 	for id, h := range w.hosts {
@@ -597,16 +602,19 @@ func (w *world) masterSays(id linkID, m msg.Message) event {
 func (w *world) fetched() event {
 	id := copyID(1 + w.oneOf(int(w.lastCopy)+1, "copy"))
 	for _, awaited := range slices.Sorted(maps.Keys(w.copies)) {
-		if w.copies[awaited].file == "" {
+		if p := w.copies[awaited]; p.file == "" && !p.refused {
 			id = awaited
 			break
 		}
 	}
-	if p := w.copies[id]; p != nil && p.file != "" {
-		return w.due() // it was fetched before
+	if p := w.copies[id]; p != nil && (p.file != "" || p.refused) {
+		return w.due() // its fetch has ended before
 	}
 	if w.oneOf(4, "fetch fails") == 0 {
 		return fetchFailed{Copy: id, Cause: "no such file", Permanent: w.oneOf(3, "permanent") == 0}
+	}
+	if w.oneOf(4, "no valid token") == 0 {
+		return fetchFailed{Copy: id, Cause: "token expired", NeedsTokens: true}
 	}
 	size := []int{13, 13, 13, 60, 250, 300}[w.oneOf(6, "size")]
 	return fetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}

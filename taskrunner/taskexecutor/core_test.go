@@ -67,7 +67,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	over HOST                             it exceeds its share of memory
 //	signal CAUSE                          the process must end
 //	fetched COPY MB
-//	unfetched COPY [permanent] CAUSE
+//	unfetched COPY [permanent] [token] CAUSE   token: this worker has no valid one
 //	heartbeat LINK
 //	alive HOST                            it answers a heartbeat
 //	late DURATION                         time passes; the next event comes before the alarm
@@ -240,7 +240,8 @@ func (s *script) event(words []string) event {
 		return fetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(s.number(args[2])) * config.Mebibyte}
 	case "unfetched":
 		cause, permanent := strings.CutPrefix(rest(2), "permanent ")
-		return fetchFailed{Copy: copyID(s.number(args[1])), Cause: cause, Permanent: permanent}
+		cause, tokens := strings.CutPrefix(cause, "token ")
+		return fetchFailed{Copy: copyID(s.number(args[1])), Cause: cause, Permanent: permanent, NeedsTokens: tokens}
 	case "over":
 		return hostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 137 * config.Mebibyte}
 	}

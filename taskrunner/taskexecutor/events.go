@@ -65,9 +65,10 @@ type (
 	}
 	// fetchFailed answers fetchProgram and fetchFile: the fetch failed and left no files.
 	fetchFailed struct {
-		Copy      copyID
-		Cause     string // with the URI
-		Permanent bool   // each worker would fail with it: see localcopy.Final
+		Copy        copyID
+		Cause       string // with the URI
+		Permanent   bool   // each worker would fail with it: see localcopy.Final
+		NeedsTokens bool   // this worker has no valid delegation token: see dfs.NeedsTokens
 	}
 	// woken says that the time of the core's alarm has come.
 	woken struct{}
@@ -207,6 +208,7 @@ type timer struct {
 	Job        ids.JobID
 	Allocation ids.AllocationID
 	Host       ids.HostID
+	Copy       copyID
 }
 
 // timerKind is the purpose of a timer.
@@ -223,4 +225,5 @@ const (
 	timerHostHeartbeat timerKind = "host-heartbeat" // Host should send a heartbeat
 	timerHostStop      timerKind = "host-stop"      // Host should have ended, because it was told to, or said that it ends
 	timerHostStart     timerKind = "host-start"     // Host was lost: start another for Job
+	timerFetch         timerKind = "fetch"          // Copy was refused for want of a valid token: fetch it again
 )
