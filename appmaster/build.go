@@ -82,7 +82,7 @@ func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, er
 		a := newApplication(m.component, o, staged, m.tokens, describePrograms(o, shares, limits, m.tokens), logger)
 		m.mode, m.drivers = a, a.drivers
 	case launch.Session:
-		s := newSession(m.component, kept, settling, o.FreeMemory)
+		s := newSession(m.component, kept, settling, o.FreeMemory, logger)
 		if o.Programs != nil {
 			limits := userdriver.Limits{Job: desk.Room.Largest(), Hold: desk.Room.Hold} // jobs of programs share the room with requests
 			s.runPrograms(describePrograms(o, shares, limits, m.tokens), o.Programs.WorkDir, shares.Programs, logger)

@@ -27,11 +27,12 @@ type session struct {
 	programs   *userdriver.Programs // likewise
 	settling   settling
 	freeMemory func() // may be nil
+	logger     logrus.FieldLogger
 }
 
 // newSession makes a session that only takes jobs.
-func newSession(component *Component, kept stores, settling settling, freeMemory func()) *session {
-	return &session{Component: component, stores: kept, settling: settling, freeMemory: freeMemory}
+func newSession(component *Component, kept stores, settling settling, freeMemory func(), logger logrus.FieldLogger) *session {
+	return &session{Component: component, stores: kept, settling: settling, freeMemory: freeMemory, logger: logger}
 }
 
 // runPrograms lets the session run programs, at most the given number at a time. They lie in dir. Call it
@@ -53,6 +54,7 @@ func (s *session) run(ctx context.Context, taken func()) (dispatcher.Outcome, er
 		running.Go(ctx, func() { _ = s.programs.Serve(ctx) }) // ends with ctx, whose cause is known here
 		running.Go(ctx, func() { s.drivers.Watch(ctx) })      // likewise
 	}
+	running.Go(ctx, func() { s.fileStore.Watch(ctx, s.logger) })
 	if s.freeMemory != nil {
 		running.Go(ctx, func() { s.settling.run(ctx, s.freeMemory) })
 	}

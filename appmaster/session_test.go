@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/programs"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
@@ -373,7 +375,7 @@ func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 	defer own.Close()
 	cache := staging.Resume(area, "file://"+dir, 0, ids.Source{})
 	kept := stores{programStore: programs.New(cache, area, program.Native()), fileStore: programs.NewFiles(cache, area), finder: area}
-	s := newSession(c.Component, kept, newSettling(), nil)
+	s := newSession(c.Component, kept, newSettling(), nil, logrus.New())
 	if _, err := s.AddProgram(t.Context(), "counting", testProgram(t), own); err != nil {
 		t.Fatal(err)
 	}

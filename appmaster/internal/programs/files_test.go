@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"context"
 	"errors"
 	"io"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -85,6 +88,36 @@ func TestAFileStaysForItsJobs(t *testing.T) {
 		}
 		if _, err := s.Find(t.Context(), hashOf(content)); err != nil {
 			t.Errorf("a file that a job uses went with a program: %v", err)
+		}
+	})
+}
+
+// TestAnIdleFileGoesWithoutAnother would catch a file that stays in the session although no other file arrives and one
+// that goes while a job uses it.
+func TestAnIdleFileGoesWithoutAnother(t *testing.T) {
+	t.Parallel()
+	a := newArea(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := a.filesOf(t, 1)
+		logger, _ := logtest.NewNullLogger()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go s.Watch(ctx, logger)
+		hash := hashOf([]byte("cities"))
+		if _, err := s.Add(ctx, "cities", hash, strings.NewReader("cities")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Hold(ctx, hash); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if left := a.left(t); !strings.Contains(left, "refs.files/"+hash) {
+			t.Errorf("a job uses the file, and there are %s", left)
+		}
+		s.Release(hash)
+		time.Sleep(fileKeep + fileKeep/5)
+		if left := a.left(t); strings.Contains(left, hash) {
+			t.Errorf("after the job there are %s", left)
 		}
 	})
 }

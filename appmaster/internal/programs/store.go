@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -353,11 +355,9 @@ func (s *Store) oldest(another string, now time.Time) (sha256 string, full bool)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	full = len(s.known) >= s.most && s.known[another] == nil
-	for sha256, k := range s.known {
-		if s.keep > 0 && k.jobs == 0 && sha256 != another && s.idle.at(now).Sub(k.held) > s.keep {
-			delete(s.known, sha256)
-			return sha256, true
-		}
+	if k := s.unneeded(another, now); k != nil {
+		delete(s.known, k.SHA256)
+		return k.SHA256, true
 	}
 	if !full {
 		return "", false
@@ -373,6 +373,56 @@ func (s *Store) oldest(another string, now time.Time) (sha256 string, full bool)
 	}
 	delete(s.known, found.SHA256)
 	return found.SHA256, true
+}
+
+// unneeded finds a program other than another that no job uses and that was not needed for the kind's time; nil:
+// there is none. The caller holds mu.
+func (s *Store) unneeded(another string, now time.Time) *known {
+	for sha256, k := range s.known {
+		if s.keep > 0 && k.jobs == 0 && sha256 != another && s.idle.at(now).Sub(k.held) > s.keep {
+			return k
+		}
+	}
+	return nil
+}
+
+// Watch releases files that were not needed for the kind's time, some time later, until ctx ends. It tries again
+// if HDFS does not answer.
+func (s *Store) Watch(ctx context.Context, logger logrus.FieldLogger) {
+	every := s.keep / 10
+	for last := sched.Now(ctx); sched.Sleep(ctx, every) == nil; last = sched.Now(ctx) {
+		if sched.Now(ctx).Sub(last) > 2*every {
+			continue // the process was suspended: another attempt may have the session now, and its files
+		}
+		if err := s.expire(ctx); err != nil && ctx.Err() == nil {
+			logger.WithError(err).Warn("unused files are released later")
+		}
+	}
+}
+
+// expire releases all that were not needed for the kind's time.
+func (s *Store) expire(ctx context.Context) error {
+	if err := s.changing.Acquire(ctx); err != nil {
+		return err
+	}
+	defer s.changing.Release()
+	for {
+		s.mu.Lock()
+		k := s.unneeded("", sched.Now(ctx))
+		if k != nil {
+			delete(s.known, k.SHA256) // before the release, so that no job takes it meanwhile
+		}
+		s.mu.Unlock()
+		if k == nil {
+			return nil
+		}
+		if err := s.cache.Release(ctx, k.SHA256); err != nil {
+			s.mu.Lock()
+			s.known[k.SHA256] = k
+			s.mu.Unlock()
+			return fmt.Errorf("release %s %s: %w", s.name, k.Name, err)
+		}
+	}
 }
 
 func (s *Store) learn(entry staging.Entry, now time.Time) *known {
