@@ -54,7 +54,7 @@ func TestAPartNamesTheOptionThatDecidesIt(t *testing.T) {
 func configOf(t *testing.T, prefix, set string) config.Config {
 	t.Helper()
 	values := make(map[string]string)
-	for _, option := range strings.Fields(set) {
+	for option := range strings.FieldsSeq(set) {
 		name, value, _ := strings.Cut(option, "=")
 		values[prefix+name] = value
 	}
