@@ -318,6 +318,9 @@ func (c *core) declare(d msg.DeclareRequirements) {
 	}
 	job.toldBlocked = false
 	for _, need := range d.Needs {
+		if len(d.Needs) > 1 { // Least of each kind may be of another part, so that no part fits
+			need.Least = max(need.Least, need.Part)
+		}
 		c.need(d.Job, need)
 	}
 }

@@ -151,11 +151,11 @@ type SlotNeed struct {
 	Part int
 }
 
-// NotEnoughResources says that no part of a job can run. The ResourceManager can get no
-// more workers, for example because one would exceed YARN's maximum, and the present
-// workers have fewer slots for the job than Least. It is sent once for each profile, and again
-// after each BlockNodes or DeclareRequirements of the job while this lasts, and when it begins
-// again.
+// NotEnoughResources says that no part of a job can run, or not the largest one. The ResourceManager can
+// get no more workers, for example because one would exceed YARN's maximum, and the present workers have
+// fewer slots for the job than Least. If the job needs slots of several profiles, they have fewer than Part.
+// It is sent once for each profile, and again after each BlockNodes or DeclareRequirements of the job while
+// this lasts, and when it begins again.
 type NotEnoughResources struct {
 	Job     ids.JobID
 	Profile ResourceProfile // of the slots
