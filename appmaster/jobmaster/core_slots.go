@@ -109,6 +109,7 @@ func (c *core) slotsTimedOut() {
 		return
 	}
 	c.remember(cause.Entry())
+	c.giveWay()
 	waiting := c.pool.StopWaiting()
 	for _, r := range waiting {
 		for e := range c.graph.Region(r) {
@@ -123,5 +124,14 @@ func (c *core) slotsTimedOut() {
 	for _, r := range waiting {
 		c.beginFailover(r)
 		c.delay(r, decision.Delay)
+	}
+}
+
+// giveWay frees the idle slots of a starved job that needs slots of several kinds. Other jobs may hold a part of their
+// slots, too, and each job would keep from the others what they lack. The ResourceManager gives the slots to the job that
+// came first, which may be this one. So the jobs do not pass the same slots to each other for ever.
+func (c *core) giveWay() {
+	if c.pool.Kinds() > 1 {
+		c.freeSlots(c.pool.GiveUpFree(c.now), "no part of the job can run with its slots (slot.request.timeout)")
 	}
 }

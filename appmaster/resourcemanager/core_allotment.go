@@ -154,6 +154,9 @@ func (c *core) hold(a *allotment, claims []claim) (waits []ids.JobID) {
 				further = n.reserved
 			case cl.granted && (whole || cl.holds()):
 				further = part[k]
+				if c.blocked.Empty() { // the SlotManagers may serve this job before the earlier ones
+					further = min(further, free[k])
+				}
 			}
 			cl.hold[k] = n.held + further
 			free[k] -= min(free[k], further)

@@ -1,6 +1,9 @@
 package slotpool
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // StarvedSince gives since when the job has too few slots for any unfinished region, and got no
 // further slot. False means that some region runs, or can run when its workers are ready; other
@@ -26,13 +29,31 @@ func (p *Pool) GiveUp(now time.Time, timeout time.Duration) []Slot {
 		for len(stock.surplus) > 0 && now.Sub(stock.surplus[0]) >= timeout {
 			s := stock.free[len(stock.free)-1] // Assign takes the first ones
 			stock.surplus = stock.surplus[1:]
-			p.drop(s)
-			s.worker.slots.remove(s)
-			p.dropIfUnknown(s.Resource)
-			freed = append(freed, s.Slot)
+			freed = append(freed, p.giveUp(s))
 		}
 	}
 	return freed
+}
+
+// GiveUpFree removes all slots in which nothing runs, and returns them, so that the caller can give them back to their
+// workers. The job still needs as many slots.
+func (p *Pool) GiveUpFree(now time.Time) []Slot {
+	var freed []Slot
+	for k := range p.kinds {
+		for _, s := range slices.Clone(p.kinds[k].free) {
+			freed = append(freed, p.giveUp(s))
+		}
+	}
+	p.watch(now)
+	return freed
+}
+
+// giveUp removes a free slot.
+func (p *Pool) giveUp(s *slot) Slot {
+	p.drop(s)
+	s.worker.slots.remove(s)
+	p.dropIfUnknown(s.Resource)
+	return s.Slot
 }
 
 // watch updates how many slots are needed at least, and since when slots are idle or too few.

@@ -58,6 +58,7 @@ func TestPoolAgainstSets(t *testing.T) {
 			"lose worker":  m.loseWorker,
 			"host changes": m.hostChanges,
 			"give up":      m.giveUp,
+			"give up free": m.giveUpFree,
 			"time passes":  func(t *rapid.T) { m.now = m.now.Add(time.Duration(rapid.IntRange(1, 4).Draw(t, "s")) * time.Second) },
 			"":             m.check,
 		})
@@ -371,6 +372,23 @@ func (m *model) giveUp(t *rapid.T) {
 	}
 	if since, idle := m.pool.IdleSince(); idle && m.now.Sub(since) >= idleTimeout {
 		t.Fatalf("a slot is idle since %s, at %s", since, m.now)
+	}
+}
+
+func (m *model) giveUpFree(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
+		t.Skip("not now")
+	}
+	want, got := m.free(), make(map[ids.AllocationID]bool)
+	for _, s := range m.pool.GiveUpFree(m.now) {
+		if m.held[s.Allocation] != s.Resource || m.kind(s.Allocation) != s.Kind {
+			t.Fatalf("slot %v is given up, which the pool did not hold", s)
+		}
+		got[s.Allocation] = true
+		delete(m.held, s.Allocation)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("slots that are given up differ (-model +pool):\n%s", diff)
 	}
 }
 
