@@ -54,29 +54,32 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 	checkOutlived(t, u, id, good, slow)
 }
 
-// TestAJobMayUseAllOfItsMemory runs jobs whose tasks fill the heap and the off-heap memory of their slot, on a cluster
-// whose NodeManagers enforce the size of containers. It would catch a budget that the container does not have, and a
-// job beyond its budget that does not learn which option to raise.
+// TestAJobMayUseAllOfItsMemory runs jobs whose tasks fill the heap, the tables, the buffers and the off-heap memory of
+// both slots of a worker, on a cluster whose NodeManagers enforce the size of containers. It would catch a budget that
+// the container does not have, and a job beyond its budget that does not learn which option to raise.
 func TestAJobMayUseAllOfItsMemory(t *testing.T) {
 	t.Parallel()
-	u, _ := person(t)
-	dir := u.Scratch(t)
-	u.Write(t, dir+"/one", "to be\n")
-	faulty := suite.Program(t, "faulty")
-	// The limit is 346 MB: 93 MB heap, 202 MB managed, 50 MB network. The tests' programs have the race detector, which
-	// holds as much memory again as their heap.
+	u := suite.Plain().User(t, bobbintest.Alice)
+	dir, in := u.Scratch(t), u.Scratch(t)
+	u.Write(t, in+"/a", "a\n")
+	u.Write(t, in+"/b", "b\n")
+	faulty := suite.Plain().Program(t, "faulty")
+	// A slot has 315 MB: 86 MB heap, 132 MB managed, 33 MB network, and 64 MB off-heap. A table of the count has 44 MB,
+	// because three tasks share the managed memory; 38,000 keys take 40 MB. The heap has the rest of the limit.
+	const keys = 38_000
 	for _, want := range []struct {
 		mode string
 		code int
 		says []string
 	}{
-		{"task-full:150:125", 0, nil},
-		{"task-full:150:400", 1, []string{
-			"about to exceed its memory", "its share is 506 MB", "task off-heap", "raise taskmanager.memory.process.size (the container has 600 MB)",
+		{fmt.Sprintf("task-full:195:62:%d", keys), 0, nil},
+		{fmt.Sprintf("task-full:195:200:%d", keys), 1, []string{
+			"about to exceed its memory", "its share is 664 MB", "task off-heap", "raise taskmanager.memory.process.size (the container has 800 MB)",
 		}},
 	} {
-		got := u.Run(t, "run", "-t", "yarn-per-job", "-tm", "600m", "-D", "taskmanager.memory.task.off-heap.size=128m", "-D", "restart-strategy.type=none",
-			faulty, want.mode, dir+"/one", fmt.Sprintf("%s/%d", dir, want.code))
+		output := fmt.Sprintf("%s/%d", dir, want.code)
+		got := u.Run(t, "run", "-t", "yarn-per-job", "-tm", "800m", "-s", "2", "-p", "2", "-D", "taskmanager.memory.task.off-heap.size=128m",
+			"-D", "restart-strategy.type=none", faulty, want.mode, in, output)
 		if got.Code != want.code {
 			t.Errorf("%s: want exit code %d: %s", want.mode, want.code, got)
 		}
@@ -84,6 +87,12 @@ func TestAJobMayUseAllOfItsMemory(t *testing.T) {
 			if !strings.Contains(got.Stderr, text) {
 				t.Errorf("%s: %q is not in: %s", want.mode, text, got)
 			}
+		}
+		if want.code != 0 {
+			continue
+		}
+		if lines := len(u.Output(t, output)); lines != 2*keys {
+			t.Errorf("%s: the output has %d lines, want %d", want.mode, lines, 2*keys)
 		}
 	}
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -45,13 +46,21 @@ func plan(p *dataflow.Plan, a Args) error {
 	if a.Mode == "two-plans" {
 		lines = dataflow.Filter(lines, func([]byte) bool { return true }, dataflow.Named(rand.Text()))
 	}
-	seen := dataflow.Map(lines, func(line []byte) []byte {
+	seen := dataflow.FlatMap(lines, func(line []byte, emit func([]byte)) {
+		if sizes, is := strings.CutPrefix(a.Mode, full); is {
+			fill(sizes, line, emit)
+			return
+		}
 		misbehave(a.Mode)
-		return line
+		emit(line)
 	}, dataflow.Named("misbehave"))
-	counts := dataflow.Count(dataflow.KeyBy(seen, func(line []byte) []byte { return line[:min(1, len(line))] }))
+	length := 1 // of keys
+	if strings.HasPrefix(a.Mode, full) {
+		length = fullKey
+	}
+	counts := dataflow.Count(dataflow.KeyBy(seen, func(line []byte) []byte { return line[:min(length, len(line))] }))
 	dataflow.WriteText(counts, a.Output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
-		return strconv.AppendInt(append(append(dst, kv.Key...), '\t'), kv.Value, 10)
+		return strconv.AppendInt(append(append(dst, bytes.TrimSpace(kv.Key)...), '\t'), kv.Value, 10)
 	})
 	return nil
 }
@@ -64,13 +73,18 @@ func recurse(n int) int {
 	return recurse(n+1) + n
 }
 
-// full begins the mode of tasks that hold memory for three checks of the NodeManager: "task-full:HEAP:OFFHEAP", in MB.
-const full = "task-full:"
+// full begins the mode of tasks that hold memory for three checks of the NodeManager: "task-full:HEAP:OFFHEAP:KEYS", in MB
+// and for each line. Keys have fullKey bytes.
+const (
+	full    = "task-full:"
+	fullKey = 1000
+)
 
-// fill holds memory of Go's heap, and memory that Go does not manage.
-func fill(sizes string) {
-	var heap, offHeap int
-	if _, err := fmt.Sscanf(sizes, "%d:%d", &heap, &offHeap); err != nil {
+// fill holds memory of Go's heap, and memory that Go does not manage, while the keys of a line fill the table of the
+// count behind the exchange.
+func fill(sizes string, line []byte, emit func([]byte)) {
+	var heap, offHeap, keys int
+	if _, err := fmt.Sscanf(sizes, "%d:%d:%d", &heap, &offHeap, &keys); err != nil {
 		panic(err)
 	}
 	mapped, err := syscall.Mmap(-1, 0, offHeap<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
@@ -82,6 +96,9 @@ func fill(sizes string) {
 		for i := 0; i < len(memory); i += 4 << 10 { // touches each page
 			memory[i] = 1
 		}
+	}
+	for i := range keys {
+		emit(fmt.Appendf(nil, "%-*s", fullKey, fmt.Sprintf("%s%d", line, i)))
 	}
 	time.Sleep(9 * time.Second) //nolint:forbidigo // the NodeManager checks each 3 s
 	runtime.KeepAlive(held)
@@ -96,9 +113,6 @@ func misbehave(mode string) {
 		for _, err := os.Stat(gate); err != nil; _, err = os.Stat(gate) {
 			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // slowness is what it is for
 		}
-	}
-	if sizes, is := strings.CutPrefix(mode, full); is {
-		fill(sizes)
 	}
 	switch mode {
 	case "task-panic":
