@@ -38,9 +38,7 @@ func TestSignalsEndATaskHost(t *testing.T) {
 			host := exec.CommandContext(t.Context(), os.Args[0])
 			host.Env = []string{asTaskHost + "=1", control.Variable + "=" + control.Value(control.RoleTaskHost, control.ChildFD), "GOMEMLIMIT=100MiB"}
 			host.ExtraFiles = []*os.File{socket}
-			if err := host.Start(); err != nil {
-				t.Fatal(err)
-			}
+			processtest.Start(t, host)
 			socket.Close()
 			channel := control.New(conn, msg.HostToTaskExecutor)
 			defer channel.Close()

@@ -46,9 +46,7 @@ func TestSignalsEndAMaster(t *testing.T) {
 				asMaster + "=1", "CONTAINER_ID=" + testContainer, "NM_HOST=127.0.0.1", "LOG_DIRS=" + dir, "LOCAL_DIRS=/disk1,/disk2", "GOMEMLIMIT=256MiB",
 				"KEY=hunter2", launch.TokenFileVariable + "=" + tokens, launch.Variable + "=" + encoded,
 			}
-			if err := master.Start(); err != nil {
-				t.Fatal(err)
-			}
+			processtest.Start(t, master)
 			log := filepath.Join(dir, "jobmanager.log")
 			processtest.AwaitLog(t, log, "of=TaskExecutor")
 			processtest.EndBySignal(t, master, signal, exitUnknown)

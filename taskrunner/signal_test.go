@@ -98,9 +98,7 @@ func TestSignalsEndATaskExecutor(t *testing.T) {
 			}
 			worker := exec.CommandContext(t.Context(), os.Args[0])
 			worker.Env, worker.Dir = variables, t.TempDir()
-			if err := worker.Start(); err != nil {
-				t.Fatal(err)
-			}
+			processtest.Start(t, worker)
 			log := filepath.Join(logs, "taskmanager.log")
 			processtest.AwaitLog(t, log, "opening stream")
 			processtest.EndBySignal(t, worker, test.signal, test.code)

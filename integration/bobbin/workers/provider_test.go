@@ -12,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -153,7 +154,7 @@ func TestWorkersBeyondTheMaximumAreRefused(t *testing.T) {
 	t.Parallel()
 	a := submit(t, suite.Cluster(t))
 	spec := small
-	spec.MemoryMB = 1 << 20
+	spec.MemoryMB, spec.Memory.By = 1<<20, config.TaskManagerProcessSize
 	a.provider.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(spec, 1)})
 	var refused resourcemanager.WorkersRefused
 	wait.Until(t, "the order is refused", func() bool {

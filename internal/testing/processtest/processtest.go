@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,10 +31,22 @@ func AwaitLog(t testing.TB, file, text string) string {
 	}
 }
 
-// EndBySignal sends a signal to a process, waits for its end, and checks its exit code, which is not 0.
-func EndBySignal(t testing.TB, process *exec.Cmd, signal syscall.Signal, code int) {
+// Start starts a process to which the test sends signals. The process obeys SIGHUP, also if nohup makes this one
+// ignore it: a child inherits that.
+func Start(t testing.TB, process *exec.Cmd) {
 	t.Helper()
-	if err := process.Process.Signal(signal); err != nil {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// EndBySignal sends a signal to a process, waits for its end, and checks its exit code, which is not 0.
+func EndBySignal(t testing.TB, process *exec.Cmd, sent syscall.Signal, code int) {
+	t.Helper()
+	if err := process.Process.Signal(sent); err != nil {
 		t.Fatal(err)
 	}
 	if _, ended := errors.AsType[*exec.ExitError](process.Wait()); !ended || process.ProcessState.ExitCode() != code {
