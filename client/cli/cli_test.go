@@ -19,7 +19,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
-// command runs a command line in an environment, and returns its exit code and output.
+// command runs a command line in an environment, and returns its exit code and output. Tests that use it cannot run in
+// parallel: the library of the command line keeps the flag for help in a global variable.
 func command(t *testing.T, env map[string]string, words ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return commandWith(t, env, strings.NewReader(""), words...)

@@ -26,7 +26,6 @@ func openSite(t *testing.T) map[string]string {
 // options, or shows a secret among them. It would also catch a command that starts a cluster and does not say how the
 // cluster's memory is divided, and one that does not say who the user is on the cluster.
 func TestEachCommandSaysWhatRuns(t *testing.T) {
-	t.Parallel()
 	const id = "application_1700000000000_0001"
 	for words, want := range map[string]struct{ divides, reaches bool }{
 		"run -t yarn-per-job missing-program":                  {divides: true},
@@ -48,7 +47,6 @@ func TestEachCommandSaysWhatRuns(t *testing.T) {
 		"doctor":                                               {divides: true},
 	} {
 		t.Run(words, func(t *testing.T) {
-			t.Parallel()
 			args := strings.Fields(words)
 			at := 1
 			if args[0] == "session" {

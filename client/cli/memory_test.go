@@ -72,7 +72,6 @@ overhead  102 MB        jobmanager.memory.jvm-overhead.fraction
 // TestContradictionsAreToldBeforeAProgramPlans would catch options that are refused only after the program has run,
 // and a plan of bobbin info for options that bobbin run refuses.
 func TestContradictionsAreToldBeforeAProgramPlans(t *testing.T) {
-	t.Parallel()
 	for _, words := range []string{"run -t yarn-per-job", "run -t yarn-application", "info -t yarn-per-job", "info -t yarn-application"} {
 		for _, refused := range []struct{ set, want []string }{
 			{

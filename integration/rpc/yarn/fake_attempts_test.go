@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -83,6 +84,7 @@ func (c *conversation) replaces(keeps bool) {
 	a.runs("new")
 	a.exit("master2", 3)
 	a.await(2, records.AttemptFailed)
+	rpctest.Await(a.t, a.client, a.id, "ended", rpctest.Ended) // a little after its attempt
 	a.states("ended")
 	second.allocate("allocates", new(yarnpb.AllocateRequestProto))
 	first.finish("finishes", yarnpb.FinalApplicationStatusProto_APP_SUCCEEDED)
