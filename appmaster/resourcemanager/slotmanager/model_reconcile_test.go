@@ -15,6 +15,10 @@ import (
 // reconcile compares a plan with what the naive account allows and requires.
 func (m *model) reconcile(t *rapid.T) {
 	plan := m.manager.Reconcile(m.now)
+	surplus := m.surplus()
+	for _, id := range surplus {
+		delete(m.workers, id)
+	}
 	for _, g := range plan.Grants {
 		w := m.workers[g.Slot.Resource]
 		switch {
@@ -30,6 +34,8 @@ func (m *model) reconcile(t *rapid.T) {
 			t.Fatalf("allocation %s granted twice", g.Allocation)
 		case m.held(g.Job) >= m.declared[g.Job]:
 			t.Fatalf("job %s got more than its %d slots", g.Job, m.declared[g.Job])
+		case m.held(g.Job) >= m.share(g.Job).Hold:
+			t.Fatalf("job %s got more than the %d slots that it may have now", g.Job, m.share(g.Job).Hold)
 		}
 		m.first(t, g)
 		m.granted[g.Allocation] = true
@@ -74,7 +80,7 @@ func (m *model) reconcile(t *rapid.T) {
 			case s.allocation != "", !m.wanted(id):
 			case w.state == suspended || m.now.Before(s.notBefore):
 				later++
-			default:
+			case m.served(id):
 				t.Fatalf("slots are missing and worker %s has a free one", id)
 			}
 		}
@@ -82,7 +88,7 @@ func (m *model) reconcile(t *rapid.T) {
 	younger := func(a, b ids.ResourceID) int { return m.workers[b].came - m.workers[a].came }
 	slices.SortFunc(unwanted, younger)
 	spared := len(unwanted)
-	for spared > 0 && !(m.refused && (m.config.Most == 0 || coming+here+spared <= m.config.Most)) {
+	for spared > 0 && !(m.refused && (m.config.Most == 0 || coming+here+spared <= m.limit)) {
 		spared--
 	}
 	useless = append(useless, unwanted[spared:]...)
@@ -101,7 +107,7 @@ func (m *model) reconcile(t *rapid.T) {
 			due = at
 		}
 		spare := m.accepted(id) && m.freeFor()-m.config.SlotsPerWorker < spares
-		if m.now.Before(due) || m.wanted(id) || m.refused && m.lacking() || spare || here+spared-1 < m.config.Least {
+		if m.now.Before(due) || m.ordered(id) || m.refused && m.lacking() || spare || here+spared-1 < m.config.Least {
 			continue
 		}
 		idle = append(idle, id)
@@ -115,10 +121,10 @@ func (m *model) reconcile(t *rapid.T) {
 		needed++
 	}
 	if m.config.Most > 0 {
-		needed = max(min(needed, m.config.Most-here), 0)
+		needed = max(min(needed, m.limit-here), 0)
 	}
 	slices.SortFunc(starting, func(a, b ids.ResourceID) int { return m.workers[b].order - m.workers[a].order })
-	want := slices.Concat(useless, starting[:max(coming-needed, 0)], idle)
+	want := slices.Concat(surplus, useless, starting[:max(coming-needed, 0)], idle)
 	slices.Sort(want)
 	var released []ids.ResourceID
 	for _, r := range plan.Release {
@@ -138,11 +144,32 @@ func (m *model) reconcile(t *rapid.T) {
 	if want := max(needed-coming, 0); plan.Workers != want {
 		t.Fatalf("plan asks for %d workers instead of %d", plan.Workers, want)
 	}
+	if there := len(m.workers) - spared; m.config.Most > 0 && plan.Workers > 0 && there+plan.Workers > m.limit {
+		t.Fatalf("plan asks for %d workers, there are %d, and the limit is %d", plan.Workers, there, m.limit)
+	}
 	m.short(t, plan.Short)
 	if at, ok := m.manager.Next(); ok && !at.After(m.now) {
 		t.Fatalf("next reconciliation at %v is not after %v", at, m.now)
 	}
 	m.compare(t)
+}
+
+// surplus lists the unused workers that must make room: the youngest, above the limit.
+func (m *model) surplus() (list []ids.ResourceID) {
+	here := 0
+	for id, w := range m.workers {
+		if w.state != expected {
+			here++
+		}
+		if w.state == registered && w.used() == 0 {
+			list = append(list, id)
+		}
+	}
+	slices.SortFunc(list, func(a, b ids.ResourceID) int { return m.workers[b].came - m.workers[a].came })
+	if m.config.Most == 0 || m.limit == m.config.Most {
+		return nil
+	}
+	return list[:min(len(list), max(here-m.limit, 0))]
 }
 
 // short checks that exactly the jobs that lack slots are named. Those that cannot run with the

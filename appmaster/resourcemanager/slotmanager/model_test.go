@@ -17,6 +17,8 @@ type model struct {
 	manager  *Manager
 	declared map[ids.JobID]int
 	least    map[ids.JobID]int
+	shares   map[ids.JobID]Share // of jobs that have less than Everything
+	limit    int                 // the last one; only valid if config.Most is not 0
 	workers  map[ids.ResourceID]*modelWorker
 	lastID   int
 	lastCame int
@@ -82,15 +84,64 @@ func (m *model) held(job ids.JobID) int {
 	return n
 }
 
-// missing counts the missing slots that new workers could provide.
+// share is the Share of a job.
+func (m *model) share(job ids.JobID) Share {
+	if s, ok := m.shares[job]; ok {
+		return s
+	}
+	return Everything
+}
+
+// orders counts the slots that a job lacks and may order.
+func (m *model) orders(job ids.JobID) int {
+	return max(min(m.declared[job], m.share(job).Order)-m.held(job), 0)
+}
+
+// missing counts the missing slots that new workers could provide: those that jobs may order, without the free ones
+// that are there but that the jobs may not have now.
 func (m *model) missing() int {
-	n := 0
+	n, later := 0, 0
+	var waiting []ids.JobID
 	for job, declared := range m.declared {
-		if !m.exhausted[job] {
-			n += max(declared-m.held(job), 0)
+		if m.exhausted[job] {
+			continue
+		}
+		n += m.orders(job)
+		if kept := min(m.orders(job), declared-m.share(job).Hold); kept > 0 {
+			later += kept
+			waiting = append(waiting, job)
 		}
 	}
-	return n
+	free := 0
+	for id, w := range m.workers {
+		accepted := slices.ContainsFunc(waiting, func(job ids.JobID) bool { return !m.blocked[job][id] })
+		for _, s := range w.slots {
+			if w.state == registered && accepted && s.allocation == "" && !m.now.Before(s.notBefore) {
+				free++
+			}
+		}
+	}
+	return max(n-min(later, free), 0)
+}
+
+// served tells whether a job would accept a slot of a worker, and may have it now.
+func (m *model) served(worker ids.ResourceID) bool {
+	for job, declared := range m.declared {
+		if min(declared, m.share(job).Hold) > m.held(job) && !m.blocked[job][worker] {
+			return true
+		}
+	}
+	return false
+}
+
+// ordered tells whether a job that may order slots would accept a slot of a worker.
+func (m *model) ordered(worker ids.ResourceID) bool {
+	for job := range m.declared {
+		if m.orders(job) > 0 && !m.blocked[job][worker] {
+			return true
+		}
+	}
+	return false
 }
 
 // wanted tells whether a job that lacks slots would accept a slot of a worker.

@@ -33,6 +33,8 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 			now:       time.Unix(1_000_000, 0),
 			declared:  make(map[ids.JobID]int),
 			least:     make(map[ids.JobID]int),
+			shares:    make(map[ids.JobID]Share),
+			limit:     config.Most,
 			workers:   make(map[ids.ResourceID]*modelWorker),
 			granted:   make(map[ids.AllocationID]bool),
 			blocked:   make(map[ids.JobID]map[ids.ResourceID]bool),
@@ -42,6 +44,8 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 		m.config, m.manager = config, New(config, sequence("test"))
 		t.Repeat(map[string]func(*rapid.T){
 			"declare":     m.declare,
+			"share":       m.setShare,
+			"limit":       m.setLimit,
 			"block":       m.block,
 			"refuse":      m.refuse,
 			"taken":       m.taken,
@@ -83,12 +87,44 @@ func (m *model) anySlot(t *rapid.T) (ids.SlotID, *modelWorker) {
 
 func (m *model) declare(t *rapid.T) {
 	job := ids.JobID(rapid.SampledFrom([]string{"j1", "j2", "j3"}).Draw(t, "job"))
-	m.declared[job] = rapid.IntRange(0, 6).Draw(t, "total")
-	least := rapid.IntRange(0, m.declared[job]).Draw(t, "least")
-	m.manager.Declare(job, m.declared[job], least)
-	if m.least[job] = least; least == 0 {
-		m.least[job] = m.declared[job]
+	slots := rapid.IntRange(0, 6).Draw(t, "total")
+	m.declares(job, slots, rapid.IntRange(0, slots).Draw(t, "least"))
+}
+
+func (m *model) declares(job ids.JobID, slots, least int) {
+	m.manager.Declare(job, slots, least)
+	if least == 0 {
+		least = slots
 	}
+	m.declared[job], m.least[job] = slots, least
+	if slots == 0 {
+		delete(m.shares, job)
+	}
+}
+
+// setShare bounds what a job may hold and order now, or ends that.
+func (m *model) setShare(t *rapid.T) {
+	m.declare(t)
+	for _, job := range slices.Sorted(maps.Keys(m.declared)) {
+		if m.declared[job] == 0 {
+			m.manager.SetShare(job, Share{}) // has no effect
+			continue
+		}
+		share := Everything
+		if rapid.IntRange(0, 3).Draw(t, "everything") > 0 {
+			share = Share{Hold: rapid.IntRange(0, 6).Draw(t, "hold"), Order: rapid.IntRange(0, 6).Draw(t, "order")}
+		}
+		m.manager.SetShare(job, share)
+		m.shares[job] = share
+	}
+	m.reconcile(t)
+}
+
+// setLimit leaves a part of the ceiling to other workers, or nothing.
+func (m *model) setLimit(t *rapid.T) {
+	m.limit = rapid.IntRange(0, max(m.config.Most, 0)).Draw(t, "limit")
+	m.manager.Limit(m.limit)
+	m.reconcile(t)
 }
 
 // block sets a worker's node aside, or ends that, and perhaps leaves the job none.
@@ -126,9 +162,7 @@ func (m *model) expect(*rapid.T) {
 // fallIdle frees most slots, and lets IdleTimeout pass.
 func (m *model) fallIdle(t *rapid.T) {
 	for _, job := range slices.Sorted(maps.Keys(m.declared)) {
-		m.declared[job] = rapid.IntRange(0, 1).Draw(t, "total")
-		m.least[job] = m.declared[job]
-		m.manager.Declare(job, m.declared[job], 0)
+		m.declares(job, rapid.IntRange(0, 1).Draw(t, "total"), 0)
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
 		for i, s := range m.workers[id].slots {

@@ -13,13 +13,13 @@ import (
 
 const idleTimeout = 30 * time.Second
 
-// The oldest job is served first, and a used worker before an idle one, so that idle workers can be
-// released.
 func sequence(prefix string) *ids.Sequence {
 	s := ids.NewSequence(prefix)
 	return &s
 }
 
+// The oldest job is served first, and a used worker before an idle one, so that idle workers can be
+// released.
 func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, sequence("a"))
