@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,212 +17,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// world is a naive account of the messages and effects of the core: the state of each container,
-// the worker of each connection, and the job of each slot.
-type world struct {
-	core   *core
-	now    time.Time
-	log    []recorded
-	lastID int
-
-	containers  map[ids.ResourceID]string // "running", "ended" or "released"
-	connections map[actor.ConnectionID]ids.ResourceID
-	slots       map[ids.SlotID]ids.AllocationID // of connected workers
-	holders     map[ids.AllocationID]ids.JobID  // the job of each slot ever granted
-	jobs        map[ids.JobID]ids.JobMasterID
-	hosts       map[ids.ResourceID]string
-	blocked     map[ids.JobID][]msg.BlockedNode
-	tokens      string                        // the newest
-	told        map[actor.ConnectionID]string // tokens that were sent
-	total       int
-	most        int // the largest total
-	starts      int
-	refusal     string             // why the provider cannot get workers; or ""
-	least       map[ids.JobID]int  // the slots with which some part of a job runs
-	failed      map[ids.JobID]bool // jobs that were told that they cannot get their slots
-}
-
-type recorded struct {
-	now     time.Time
-	event   event
-	effects []effect
-}
-
-// worldConfig makes starts pause often.
-func worldConfig() Config {
-	c := testConfig()
-	c.MaxStartFailures = 1
-	return c
-}
-
-func newWorld(t *rapid.T) *world {
-	core, err := newCore(worldConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{
-		core: core, now: testEpoch,
-		containers:  make(map[ids.ResourceID]string),
-		connections: make(map[actor.ConnectionID]ids.ResourceID),
-		slots:       make(map[ids.SlotID]ids.AllocationID),
-		holders:     make(map[ids.AllocationID]ids.JobID),
-		jobs:        make(map[ids.JobID]ids.JobMasterID),
-		hosts:       make(map[ids.ResourceID]string),
-		blocked:     make(map[ids.JobID][]msg.BlockedNode),
-		told:        make(map[actor.ConnectionID]string),
-		least:       make(map[ids.JobID]int),
-		failed:      make(map[ids.JobID]bool),
-	}
-}
-
-// step sends an event to the core and checks its effects.
-func (w *world) step(t *rapid.T, event event) []effect {
-	effects := w.core.Step(w.now, event)
-	w.log = append(w.log, recorded{w.now, event, effects})
-	for _, effect := range effects {
-		switch e := effect.(type) {
-		case orderWorkers:
-			w.ordered(t, e.Orders)
-		case sendTaskExecutor:
-			w.sent(t, e)
-		}
-	}
-	for c, id := range w.connections {
-		if w.containers[id] == "running" && w.told[c] != w.tokens {
-			t.Fatalf("worker %s was last sent tokens %q, the newest are %q", id, w.told[c], w.tokens)
-		}
-	}
-	w.judge(t, effects)
-	return effects
-}
-
-// judge checks that exactly those jobs are told of a refusal that cannot run any part in the slots
-// that they can get.
-func (w *world) judge(t *rapid.T, effects []effect) {
-	for _, effect := range effects {
-		sent, _ := effect.(sendJobMaster)
-		m, ok := sent.Message.(msg.NotEnoughResources)
-		if !ok {
-			continue
-		}
-		slots := w.supply(m.Job)
-		if refused := strings.HasPrefix(m.Reason, refusedFor); refused && (m.Reason != w.refusal || w.least[m.Job] <= slots) {
-			t.Fatalf("job %s is told %q; it needs %d of %d slots, and the refusal is %q", m.Job, m.Reason, w.least[m.Job], slots, w.refusal)
-		}
-		if blocked := len(w.blocked[m.Job]) > 0; m.NodesBlocked != blocked {
-			t.Fatalf("job %s is told that it blocks nodes: %t; it blocks %v", m.Job, m.NodesBlocked, w.blocked[m.Job])
-		}
-		if w.failed[m.Job] {
-			t.Fatalf("job %s is told twice", m.Job)
-		}
-		w.failed[m.Job] = true
-	}
-	for job, least := range w.least {
-		if w.refusal == "" || least <= w.supply(job) {
-			w.failed[job] = false // if this changes, the job is told again
-		}
-		if slots := w.supply(job); w.refusal != "" && least > slots && !w.failed[job] {
-			t.Fatalf("job %s needs %d of %d slots, and is not told that there are no more: %s", job, least, slots, w.refusal)
-		}
-	}
-}
-
-// supply counts the slots that a job could have, whichever job has them now: slots of workers on
-// nodes that the job has not blocked, and slots that the job holds.
-func (w *world) supply(job ids.JobID) int {
-	n := 0
-	for _, id := range w.running() {
-		for i := range testConfig().Worker.Slots {
-			allocation := w.slots[ids.SlotID{Resource: id, Index: i}]
-			if !has(w.blocked[job], w.hosts[id]) || allocation != "" && w.holders[allocation] == job {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// refusedFor is the start of the reason of every refusal.
-const refusedFor = "refused "
-
-func (w *world) ordered(t *rapid.T, o Orders) {
-	total := o.Workers[0].Total
-	if total < w.starts {
-		t.Fatalf("%d workers ordered in all, and %d have started", total, w.starts)
-	}
-	for _, node := range o.Avoid {
-		if !slices.ContainsFunc(slices.Collect(maps.Values(w.blocked)), func(list []msg.BlockedNode) bool { return has(list, node) }) {
-			t.Fatalf("node %s is avoided, and no job has blocked it", node)
-		}
-	}
-	w.total, w.most = total, max(w.most, total)
-	for _, r := range o.Release {
-		switch w.containers[r.Worker] {
-		case "running":
-			w.containers[r.Worker] = "released"
-		case "released", "ended":
-			t.Fatalf("worker %s is released, and was %s", r.Worker, w.containers[r.Worker])
-		default:
-			t.Fatalf("worker %s is released, and never started", r.Worker)
-		}
-		maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, id ids.ResourceID) bool { return id == r.Worker })
-	}
-}
-
-func (w *world) sent(t *rapid.T, e sendTaskExecutor) {
-	if m, ok := e.Message.(msg.UpdateTokens); ok {
-		w.told[e.To] = string(m.Tokens)
-	}
-	m, ok := e.Message.(msg.RequestSlots)
-	if !ok {
-		return
-	}
-	worker, connected := w.connections[e.To]
-	for _, o := range m.Slots {
-		slot := ids.SlotID{Resource: worker, Index: o.Index}
-		switch {
-		case !connected || w.containers[worker] != "running":
-			t.Fatalf("slot requested over connection %d, whose worker %q is not there", e.To, worker)
-		case o.Index < 0 || o.Index >= testConfig().Worker.Slots:
-			t.Fatalf("slot %d requested, which does not exist", o.Index)
-		case w.slots[slot] != "":
-			t.Fatalf("slot %s requested for %s, and %s has it", slot, o.Allocation, w.slots[slot])
-		case has(w.blocked[m.Job], w.hosts[worker]):
-			t.Fatalf("slot requested for job %s on %s, which it has blocked", m.Job, w.hosts[worker])
-		case w.holders[o.Allocation] != "":
-			t.Fatalf("allocation %s granted twice", o.Allocation)
-		case w.jobs[m.Job] != m.JobMaster:
-			t.Fatalf("slot requested for JobMaster %s of job %s, which has %q", m.JobMaster, m.Job, w.jobs[m.Job])
-		}
-		w.slots[slot] = o.Allocation
-		w.holders[o.Allocation] = m.Job
-	}
-}
-
-// unchanged sends an event that must not change anything.
-func (w *world) unchanged(t *rapid.T, event event) {
-	before := w.core.status()
-	for _, effect := range w.step(t, event) {
-		_, drops := effect.(dropped)
-		if shut, closes := effect.(closeTaskExecutor); !drops && !(closes && shut.To == 0) {
-			t.Fatalf("event %+v has effect %+v", event, effect)
-		}
-	}
-	alive := cmpopts.IgnoreFields(msg.TaskExecutorDetails{}, "LastHeartbeat")
-	if diff := cmp.Diff(before, w.core.status(), alive); diff != "" {
-		t.Fatalf("event %+v changed the workers (-before +after):\n%s", event, diff)
-	}
-}
-
-// In any order of events: no slot is granted twice, or on a worker that does not exist; no worker
+// In any order of events: no slot is granted twice, or on a worker that does not exist, or with another profile than
+// the job has declared; the workers of all profiles, and those that are ordered, fit under the ceiling; no worker
 // is lost from the tables; every connected worker has the newest tokens; exactly the jobs that no
-// slot can serve while workers are refused are told so; stale messages change nothing; and the same
-// events give the same effects.
+// slot can serve while workers are refused, or under the ceiling, are told so; stale messages change nothing; and the
+// same events give the same effects.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, drawConfig(t))
+		w.drawSizes(t)
+		w.step(t, woken{}) // orders the floor
 		t.Repeat(map[string]func(*rapid.T){
 			"declare":          w.declare,
+			"declare again":    w.declare, // enough that jobs compete
+			"worker comes":     w.workerComes,
 			"block":            w.block,
 			"job master ends":  w.jobMasterEnds,
 			"worker starts":    w.workerStarts,
@@ -241,7 +48,7 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"":                 func(*rapid.T) {},
 			"unknown declares": w.unknownDeclares,
 		})
-		w.refusal = "" // no job needs the reason any more
+		w.ended = true
 		w.step(t, shutdownAsked{Status: msg.ApplicationSucceeded})
 		for id, state := range w.containers {
 			if state == "running" {
@@ -253,7 +60,7 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 }
 
 func (w *world) replay(t *rapid.T) {
-	again := newWorld(t)
+	again := newWorld(t, w.config)
 	for i, r := range w.log {
 		effects := again.core.Step(r.now, r.event)
 		if diff := cmp.Diff(r.effects, effects, cmpopts.EquateErrors()); diff != "" {
@@ -269,19 +76,9 @@ func pick[T any](t *rapid.T, label string, from []T) T {
 	return rapid.SampledFrom(from).Draw(t, label)
 }
 
-func (w *world) running() []ids.ResourceID {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.containers)), func(id ids.ResourceID) bool {
-		return w.containers[id] != "running"
-	})
-}
-
 func (w *world) connection(t *rapid.T) (actor.ConnectionID, ids.ResourceID) {
 	c := pick(t, "connection", slices.Sorted(maps.Keys(w.connections)))
 	return c, w.connections[c]
-}
-
-func (w *world) forgetSlots(id ids.ResourceID) {
-	maps.DeleteFunc(w.slots, func(s ids.SlotID, _ ids.AllocationID) bool { return s.Resource == id })
 }
 
 func (w *world) declare(t *rapid.T) {
@@ -289,33 +86,53 @@ func (w *world) declare(t *rapid.T) {
 	if w.jobs[job] == "" || rapid.IntRange(0, 5).Draw(t, "another") == 0 {
 		w.lastID++
 		w.jobs[job] = ids.JobMasterID(fmt.Sprintf("m%d", w.lastID))
-		w.forget(job)
+		w.needs[job] = make(map[*size]*demand)
 		delete(w.blocked, job)
 		w.step(t, jobMasterRegistering{msg.RegisterJobMaster{Job: job, JobMaster: w.jobs[job]}})
 	}
-	slots := rapid.IntRange(0, 7).Draw(t, "slots")
-	w.least[job] = rapid.IntRange(min(1, slots), slots).Draw(t, "least")
-	w.failed[job] = false
-	w.step(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Needs: []msg.SlotNeed{{Slots: slots, Least: w.least[job]}}}})
+	always := rapid.SampledFrom(w.sizes).Draw(t, "size")
+	var needs []msg.SlotNeed
+	var declared []*demand
+	for _, s := range w.sizes {
+		if s != always && rapid.Bool().Draw(t, "as before") {
+			continue
+		}
+		n := msg.SlotNeed{Profile: s.spec.Profile, Slots: rapid.IntRange(0, 7).Draw(t, "slots")}
+		n.Part = rapid.IntRange(min(1, n.Slots), n.Slots).Draw(t, "part")
+		n.Least = rapid.IntRange(min(1, n.Slots), n.Part).Draw(t, "least")
+		needs = append(needs, n)
+		s.known = true
+		d := &demand{slots: n.Slots, part: n.Part, least: n.Least}
+		w.needs[job][s] = d
+		declared = append(declared, d)
+	}
+	if len(declared) > 1 {
+		for _, d := range declared {
+			d.least = d.part // the job runs only with the slots of a whole part
+		}
+	}
+	w.step(t, requirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Needs: needs}})
 }
 
-// forget notes that a job has a new JobMaster, or none, and has not declared yet.
-func (w *world) forget(job ids.JobID) {
-	delete(w.least, job)
-	delete(w.failed, job)
+// known draws a size of workers that the core knows.
+func (w *world) known(t *rapid.T) *size {
+	return pick(t, "size", slices.DeleteFunc(slices.Clone(w.sizes), func(s *size) bool { return !s.known }))
 }
 
 func (w *world) refused(t *rapid.T) {
+	s := w.known(t)
 	w.lastID++
-	w.refusal = fmt.Sprintf(refusedFor+"for the %dth time", w.lastID)
-	w.step(t, workersReported{Events: []WorkerEvent{WorkersRefused{Spec: testConfig().Worker, Reason: w.refusal}}})
+	s.refusal, s.sparing = fmt.Sprintf("refused for the %dth time", w.lastID), true
+	w.step(t, workersReported{Events: []WorkerEvent{WorkersRefused{Spec: s.spec, Reason: s.refusal}}})
 }
 
 func (w *world) refusalEnds(t *rapid.T) {
-	w.refusal = ""
-	w.step(t, workersReported{Events: []WorkerEvent{RefusalEnded{Spec: testConfig().Worker}}})
+	s := w.known(t)
+	s.refusal = ""
+	w.step(t, workersReported{Events: []WorkerEvent{RefusalEnded{Spec: s.spec}}})
 	if rapid.Bool().Draw(t, "taken at once") {
-		w.step(t, workersReported{Events: []WorkerEvent{OrdersTaken{Spec: testConfig().Worker}}})
+		s.sparing = false
+		w.step(t, workersReported{Events: []WorkerEvent{OrdersTaken{Spec: s.spec}}})
 	}
 }
 
@@ -333,7 +150,9 @@ func (w *world) block(t *rapid.T) {
 	w.blocked[job] = rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) msg.BlockedNode {
 		return msg.BlockedNode{Node: rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "node")}
 	}), func(n msg.BlockedNode) string { return n.Node }).Draw(t, "blocked")
-	w.failed[job] = false // the job may try again without these nodes
+	for _, d := range w.needs[job] {
+		d.told = false // the job may try again without these nodes
+	}
 	told := false
 	for _, effect := range w.step(t, nodesBlocked{msg.BlockNodes{Job: job, JobMaster: w.jobs[job], Nodes: w.blocked[job]}}) {
 		if sent, is := effect.(sendJobMaster); is {
@@ -345,13 +164,9 @@ func (w *world) block(t *rapid.T) {
 	}
 }
 
-func has(list []msg.BlockedNode, node string) bool {
-	return slices.ContainsFunc(list, func(n msg.BlockedNode) bool { return n.Node == node })
-}
-
 func (w *world) jobMasterEnds(t *rapid.T) {
 	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
-	w.forget(job)
+	delete(w.needs, job)
 	w.step(t, jobMasterGone{Job: job, JobMaster: w.jobs[job]})
 	delete(w.jobs, job)
 	delete(w.blocked, job)
@@ -359,20 +174,31 @@ func (w *world) jobMasterEnds(t *rapid.T) {
 
 // workerStarts starts a worker that is ordered, or was ordered: the provider may not know yet that
 // the order was cancelled.
-func (w *world) workerStarts(t *rapid.T) {
-	if w.starts >= w.total && (w.starts >= w.most || rapid.IntRange(0, 3).Draw(t, "crosses") > 0) {
+func (w *world) workerStarts(t *rapid.T) { w.started(t) }
+
+// workerComes starts a worker, and registers it.
+func (w *world) workerComes(t *rapid.T) {
+	if id := w.started(t); w.containers[id] == "running" {
+		w.registered(t, id)
+	}
+}
+
+func (w *world) started(t *rapid.T) ids.ResourceID {
+	s := w.known(t)
+	if s.starts >= s.total && (s.starts >= s.most || rapid.IntRange(0, 3).Draw(t, "crosses") > 0) {
 		t.Skip("no worker is ordered")
 	}
 	w.lastID++
-	w.starts++
+	s.starts++
 	id := ids.ResourceID(fmt.Sprintf("w%03d", w.lastID))
-	w.containers[id] = "running"
+	w.containers[id], w.of[id] = "running", s
 	w.hosts[id] = rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host")
-	w.step(t, workersReported{Events: []WorkerEvent{WorkerStarting{Worker: id, Spec: testConfig().Worker, Host: w.hosts[id]}}})
+	w.step(t, workersReported{Events: []WorkerEvent{WorkerStarting{Worker: id, Spec: s.spec, Host: w.hosts[id]}}})
+	return id
 }
 
 func (w *world) workerEnds(t *rapid.T) {
-	id := pick(t, "worker", w.running())
+	id := pick(t, "worker", w.running(nil))
 	w.containers[id] = "ended"
 	maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, worker ids.ResourceID) bool { return worker == id })
 	w.forgetSlots(id)
@@ -381,13 +207,14 @@ func (w *world) workerEnds(t *rapid.T) {
 	}).Draw(t, "end")}})
 }
 
-func (w *world) register(t *rapid.T) {
-	id := pick(t, "worker", w.running())
+func (w *world) register(t *rapid.T) { w.registered(t, pick(t, "worker", w.running(nil))) }
+
+func (w *world) registered(t *rapid.T, id ids.ResourceID) {
 	w.lastID++
 	c := actor.ConnectionID(w.lastID)
 	maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, worker ids.ResourceID) bool { return worker == id })
 	w.connections[c] = id
-	report := make([]msg.SlotStatus, testConfig().Worker.Slots)
+	report := make([]msg.SlotStatus, w.of[id].spec.Slots)
 	for i := range report {
 		report[i].Index = i
 		slot := ids.SlotID{Resource: id, Index: i}
@@ -398,7 +225,7 @@ func (w *world) register(t *rapid.T) {
 		}
 	}
 	w.step(t, taskExecutorSaid{From: actor.Peer{Connection: c, Resource: id}, Message: msg.RegisterTaskExecutor{
-		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: w.hosts[id], Slots: report,
+		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: w.hosts[id], Slots: report, Profile: w.of[id].spec.Profile,
 	}})
 }
 
@@ -468,11 +295,4 @@ func (w *world) newTokens(t *rapid.T) {
 func (w *world) timePasses(t *rapid.T) {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(1, 60_000).Draw(t, "ms")) * time.Millisecond)
 	w.step(t, woken{})
-	// A worker that was given up is not connected any more.
-	maps.DeleteFunc(w.connections, func(_ actor.ConnectionID, id ids.ResourceID) bool { return w.containers[id] != "running" })
-	for _, id := range slices.Sorted(maps.Keys(w.containers)) {
-		if w.containers[id] != "running" {
-			w.forgetSlots(id)
-		}
-	}
 }

@@ -119,16 +119,21 @@ func (s *script) command(line string) []string {
 	return s.step(event)
 }
 
-// profile is that of the slots of a command: of=heavy or of=huge, or default ones. A worker has two heavy
-// slots, or one huge one.
+// A worker has two heavy slots, or one huge one.
+var (
+	heavy = msg.ResourceProfile{CPU: 1, TaskHeap: 100 << 20}
+	huge  = msg.ResourceProfile{CPU: 3.5, TaskHeap: 2 << 30, Managed: 1 << 30, External: "gpu=2"}
+)
+
+// profile is that of the slots of a command: of=heavy or of=huge, or default ones.
 func (s *script) profile(options map[string]string) msg.ResourceProfile {
 	switch of := options["of"]; of {
 	case "":
 		return msg.ResourceProfile{}
 	case "heavy":
-		return msg.ResourceProfile{CPU: 1, TaskHeap: 100 << 20}
+		return heavy
 	case "huge":
-		return msg.ResourceProfile{CPU: 3.5, TaskHeap: 2 << 30, Managed: 1 << 30, External: "gpu=2"}
+		return huge
 	default:
 		s.t.Fatalf("unknown profile %q", of)
 		return msg.ResourceProfile{}
