@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -58,35 +56,6 @@ type known struct {
 	jobs int       // jobs of the program that have not ended
 	used uint64    // the Store's uses at its last use
 	held time.Time // when a request last needed it, by the Store's idleness
-}
-
-// idleness is a clock that stands while uploads run. A client may upload for longer than an unused file is
-// kept, and its first file must not go before its last one is there.
-type idleness struct {
-	uploads int           // under way
-	since   time.Time     // when the first of them began
-	stood   time.Duration // before that
-}
-
-// at is the clock's time.
-func (c *idleness) at(now time.Time) time.Time {
-	if c.uploads > 0 {
-		now = c.since
-	}
-	return now.Add(-c.stood)
-}
-
-func (c *idleness) begin(now time.Time) {
-	if c.uploads == 0 {
-		c.since = now
-	}
-	c.uploads++
-}
-
-func (c *idleness) end(now time.Time) {
-	if c.uploads--; c.uploads == 0 {
-		c.stood += now.Sub(c.since)
-	}
 }
 
 // New makes the Store of a session's programs. They must be built for machine.
@@ -329,100 +298,6 @@ func (s *Store) forget(sha256 string) error {
 	}
 	delete(s.known, sha256)
 	return nil
-}
-
-// makeRoom forgets programs that no job uses, those that were used longest ago first, until the session may
-// know another one, and all that were not needed for the kind's time. The caller holds changing.
-func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
-	for {
-		oldest, full := s.oldest(sha256, sched.Now(ctx))
-		if !full {
-			return nil
-		}
-		if oldest == "" {
-			return fmt.Errorf("%w: jobs of %d %ss run, which is the maximum: try again when jobs have ended", s.tooMany, s.most, s.name)
-		}
-		if err := s.cache.Release(ctx, oldest); err != nil {
-			return err
-		}
-	}
-}
-
-// oldest checks whether the session knows too many programs to add another one, or one for too long. If it
-// does, oldest forgets the program that no job uses and that was used longest ago, and returns its hash; "" if
-// each program has jobs.
-func (s *Store) oldest(another string, now time.Time) (sha256 string, full bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	full = len(s.known) >= s.most && s.known[another] == nil
-	if k := s.unneeded(another, now); k != nil {
-		delete(s.known, k.SHA256)
-		return k.SHA256, true
-	}
-	if !full {
-		return "", false
-	}
-	var found *known
-	for _, k := range s.known {
-		if k.jobs == 0 && (found == nil || k.used < found.used) {
-			found = k
-		}
-	}
-	if found == nil {
-		return "", true
-	}
-	delete(s.known, found.SHA256)
-	return found.SHA256, true
-}
-
-// unneeded finds a program other than another that no job uses and that was not needed for the kind's time; nil:
-// there is none. The caller holds mu.
-func (s *Store) unneeded(another string, now time.Time) *known {
-	for sha256, k := range s.known {
-		if s.keep > 0 && k.jobs == 0 && sha256 != another && s.idle.at(now).Sub(k.held) > s.keep {
-			return k
-		}
-	}
-	return nil
-}
-
-// Watch releases files that were not needed for the kind's time, some time later, until ctx ends. It tries again
-// if HDFS does not answer.
-func (s *Store) Watch(ctx context.Context, logger logrus.FieldLogger) {
-	every := s.keep / 10
-	for last := sched.Now(ctx); sched.Sleep(ctx, every) == nil; last = sched.Now(ctx) {
-		if sched.Now(ctx).Sub(last) > 2*every {
-			continue // the process was suspended: another attempt may have the session now, and its files
-		}
-		if err := s.expire(ctx); err != nil && ctx.Err() == nil {
-			logger.WithError(err).Warn("unused files are released later")
-		}
-	}
-}
-
-// expire releases all that were not needed for the kind's time.
-func (s *Store) expire(ctx context.Context) error {
-	if err := s.changing.Acquire(ctx); err != nil {
-		return err
-	}
-	defer s.changing.Release()
-	for {
-		s.mu.Lock()
-		k := s.unneeded("", sched.Now(ctx))
-		if k != nil {
-			delete(s.known, k.SHA256) // before the release, so that no job takes it meanwhile
-		}
-		s.mu.Unlock()
-		if k == nil {
-			return nil
-		}
-		if err := s.cache.Release(ctx, k.SHA256); err != nil {
-			s.mu.Lock()
-			s.known[k.SHA256] = k
-			s.mu.Unlock()
-			return fmt.Errorf("release %s %s: %w", s.name, k.Name, err)
-		}
-	}
 }
 
 func (s *Store) learn(entry staging.Entry, now time.Time) *known {

@@ -205,7 +205,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "_ = c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success))\n\tc.marker = success\n\tif err := c.fs.RenameAll(ctx, c.parts()); err != nil {\n",
 	},
 	{
-		name: "cancelled job ends as FINISHED", file: "appmaster/jobmaster/core.go",
+		name: "cancelled job ends as FINISHED", file: "appmaster/jobmaster/core_end.go",
 		old: "c.end(msg.JobCanceled)",
 		new: "c.end(msg.JobFinished)",
 	},
