@@ -16,6 +16,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -25,17 +26,24 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
-// TestHostsGetCertificatesUnlessEncryptionIsOff would catch an option for encryption that has no
-// effect, or is off by default.
-func TestHostsGetCertificatesUnlessEncryptionIsOff(t *testing.T) {
+// issued returns credentials of a TaskExecutor in a container of application_1_0001.
+func issued(t *testing.T, container ids.ResourceID) *pki.Credentials {
+	t.Helper()
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := authority.IssueTaskExecutor("container_1_0001_01_000002", time.Now())
+	own, err := authority.IssueTaskExecutor(container, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return own
+}
+
+// TestHostsGetCertificatesUnlessEncryptionIsOff would catch an option for encryption that has no
+// effect, or is off by default.
+func TestHostsGetCertificatesUnlessEncryptionIsOff(t *testing.T) {
+	own := issued(t, "container_1_0001_01_000002")
 	for text, want := range map[string]*pki.Credentials{"": own, "true": own, "false": nil} {
 		layer := config.Layer{Source: "test", Values: map[string]string{}}
 		if text != "" {
@@ -95,14 +103,7 @@ func TestFilesAreThoseOfTheCluster(t *testing.T) {
 // name what is missing.
 func TestEnvironment(t *testing.T) {
 	const container = "container_1_0001_01_000002"
-	authority, err := pki.NewAuthority("application_1_0001", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := authority.IssueTaskExecutor(container, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := issued(t, container)
 	secret, err := own.PEM()
 	if err != nil {
 		t.Fatal(err)

@@ -8,19 +8,11 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/machine"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
 // TestOptionsOfAWorker would catch an option that does not reach the TaskExecutor, its connection or its task hosts.
 func TestOptionsOfAWorker(t *testing.T) {
-	authority, err := pki.NewAuthority("application_1_0001", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := authority.IssueTaskExecutor("container_1_0001_01_000002", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := issued(t, "container_1_0001_01_000002")
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
 		"heartbeat.interval": "3 s", "heartbeat.rpc-failure-threshold": "4",
 		"logging.level": "debug", "taskmanager.slot.timeout": "7 s",

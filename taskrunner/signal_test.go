@@ -17,7 +17,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/testing/processtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
@@ -37,14 +36,7 @@ func TestMain(m *testing.M) {
 func container(t *testing.T, address string) (variables []string, logs string) {
 	t.Helper()
 	const id = "container_1_0001_01_000002"
-	authority, err := pki.NewAuthority("application_1_0001", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := authority.IssueTaskExecutor(id, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := issued(t, id)
 	secret, err := own.PEM()
 	if err != nil {
 		t.Fatal(err)
