@@ -1,0 +1,147 @@
+// Package ha keeps what must outlive an ApplicationMaster, and decides which attempt leads.
+//
+// Leadership is the name of one directory. Everything that must survive lies in <application>/live-<N>, where N is
+// the epoch of the leader. The next attempt renames the directory to its own epoch. This one atomic step fences the
+// last leader, whose writes fail from then on, and hands everything over. The end is a rename, too: to ended-<N>.
+//
+//	live-<N>/ca.pem                          the application's certificate authority, with its key
+//	live-<N>/am-<N>-<host>-<port>            empty: the leader's address for workers is the name
+//	live-<N>/access.json                     how the owner reaches REST
+//	live-<N>/refs.d, refs.files              the programs and files of the cache that a session holds (package staging)
+//	live-<N>/jobs/<job>/graph                of an accepted job
+//	live-<N>/jobs/<job>/submitted            how it was submitted
+//	live-<N>/jobs/<job>/cancelled            its end is requested
+//	live-<N>/jobs/<job>/commit-<region>      the winners of a region's outputs: only the commit runs again
+//	live-<N>/result/<job>.<STATE>            a job that has ended
+//	ended-<N>/outcome                        how the application ends
+//
+// Each file is written under a name that begins with a dot, closed and renamed. A job's directory is renamed whole:
+// that is its acceptance. Nothing here makes parents.
+//
+// There are two backends: a Directory on a file system, and Memory for clusters that end with their process. The
+// package starts no goroutines.
+package ha
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+var (
+	// ErrSuperseded says that a later attempt leads the application: this process must end with exit code 2, and
+	// change nothing.
+	ErrSuperseded = errors.New("a later ApplicationMaster leads the application")
+	// ErrNothing says that there is nothing to lead or to find: the application has ended, or was never staged.
+	ErrNothing = errors.New("nothing is stored of the application")
+	// ErrReplacing says that no leader has published its address since the last one was replaced.
+	ErrReplacing = errors.New("the ApplicationMaster is being replaced")
+)
+
+// Election decides which attempt leads. Its methods may be called from any goroutine.
+type Election interface {
+	// Lead makes this attempt the leader, and fences all earlier ones. After a doubtful answer it looks what has
+	// happened, and it tries again while storage does not answer, until ctx ends. If an earlier attempt has stored the
+	// application's outcome, the Term has it, and nothing may run again. Errors: ErrSuperseded, ErrNothing, and errors of
+	// storage that no retry mends (filesystem.Final).
+	Lead(ctx context.Context) (Term, error)
+	// Confirm looks whether another attempt leads: then the error is ErrSuperseded. Other errors say that it is not known.
+	Confirm(ctx context.Context) error
+}
+
+// Term is the time in which an attempt leads.
+type Term struct {
+	Store Store
+	// Outcome is how the application has to end; nil while it has to go on.
+	Outcome *Outcome
+}
+
+// Outcome is how an application ends.
+type Outcome struct {
+	Status      msg.ApplicationStatus
+	Diagnostics string
+}
+
+// Store is what outlives a leader. Its methods may be called from any goroutine. Each change is stored when the method
+// returns nil. After a doubtful answer of storage, and while storage does not answer, methods look and try again until
+// ctx ends. All errors are ErrSuperseded, the cause of ctx, or errors that no retry mends; reading something that is not
+// there gives fs.ErrNotExist.
+type Store interface {
+	JobStore
+	ResultStore
+	// Authority is the PEM of the certificate authority with its key. The first leader stores one: fs.ErrNotExist.
+	Authority(ctx context.Context) ([]byte, error)
+	// SetAuthority stores the authority, once.
+	SetAuthority(ctx context.Context, pem []byte) error
+	// Publish tells workers the leader's address, host:port, and the owner how to reach REST.
+	Publish(ctx context.Context, address string, access []byte) error
+	// Dir is the directory of the term for package staging; "" if the Store has none.
+	Dir() string
+	// End stores how the application ends. From then on nothing runs again, and the Store changes nothing more.
+	End(ctx context.Context, o Outcome) error
+	// Remove removes everything, once YARN has recorded the end.
+	Remove(ctx context.Context) error
+}
+
+// JobStore keeps accepted jobs.
+type JobStore interface {
+	// Jobs lists the accepted jobs, in the order of their names, without reading them.
+	Jobs(ctx context.Context) ([]JobEntry, error)
+	// AddJob accepts a job. It is no error if the job is there already.
+	AddJob(ctx context.Context, job ids.JobID, j Job) error
+	// Job reads a job.
+	Job(ctx context.Context, job ids.JobID) (Job, error)
+	// Cancel stores that the end of a job is requested. It may be repeated.
+	Cancel(ctx context.Context, job ids.JobID) error
+	// AddCommit stores the commit record of a region. It may be repeated with the same record.
+	AddCommit(ctx context.Context, job ids.JobID, region int, record []byte) error
+	// Commits reads the commit records of a job, by region.
+	Commits(ctx context.Context, job ids.JobID) (map[int][]byte, error)
+	// RemoveJob removes a job that has a result, or that was not wanted. It may be repeated.
+	RemoveJob(ctx context.Context, job ids.JobID) error
+}
+
+// JobEntry is an accepted job.
+type JobEntry struct {
+	ID        ids.JobID
+	Cancelled bool // its end is requested
+	Committed bool // it has commit records
+}
+
+// Job is what is stored of an accepted job.
+type Job struct {
+	Graph     []byte // the encoded jobgraph.JobGraph
+	Submitted []byte // how it was submitted, as its Dispatcher encodes it
+}
+
+// ResultStore keeps ended jobs.
+type ResultStore interface {
+	// Results lists the ended jobs, in the order of their names, without reading them.
+	Results(ctx context.Context) ([]ResultEntry, error)
+	// AddResult stores how a job has ended. It may be repeated. If the job has a result already, that one stays.
+	AddResult(ctx context.Context, job ids.JobID, status msg.JobStatus, body []byte) error
+	// Result reads the body of a result.
+	Result(ctx context.Context, job ids.JobID) ([]byte, error)
+	// RemoveResult forgets a job. It may be repeated.
+	RemoveResult(ctx context.Context, job ids.JobID) error
+}
+
+// ResultEntry is an ended job.
+type ResultEntry struct {
+	ID     ids.JobID
+	Status msg.JobStatus
+}
+
+// Retrieval finds the leader. Its methods may be called from any goroutine.
+type Retrieval interface {
+	// Leader is the leader that has published its address. Errors: ErrReplacing, ErrNothing.
+	Leader(ctx context.Context) (Leader, error)
+}
+
+// Leader is where workers reach a leader.
+type Leader struct {
+	Epoch   ids.Epoch
+	Address string // host:port
+}
