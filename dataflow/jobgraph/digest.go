@@ -32,6 +32,7 @@ func (g *JobGraph) ComputeDigest() string {
 		Source      bool
 		Collect     string
 		Group       string
+		Commit      bool
 	}
 	groups := g.SlotGroups()
 	shape := struct {
@@ -42,7 +43,7 @@ func (g *JobGraph) ComputeDigest() string {
 		CoLocations     []CoLocation
 	}{g.ProtocolVersion, g.Job, make([]vertex, len(g.Vertices)), g.Edges, g.CoLocations}
 	for i, v := range g.Vertices {
-		shape.Vertices[i] = vertex{v.Operators, v.Parallelism, v.Source, v.Collect, ""}
+		shape.Vertices[i] = vertex{v.Operators, v.Parallelism, v.Source, v.Collect, "", v.Commit}
 		if v.Group >= 0 && v.Group < len(groups) { // otherwise the graph is not valid
 			shape.Vertices[i].Group = groups[v.Group].Name
 		}
@@ -77,7 +78,7 @@ func (g *JobGraph) Validate() error {
 	if err := g.validateFiles(); err != nil {
 		return err
 	}
-	inputs, err := g.validateEdges()
+	inputs, outputs, err := g.validateEdges()
 	if err != nil {
 		return err
 	}
@@ -91,6 +92,8 @@ func (g *JobGraph) Validate() error {
 			return fmt.Errorf("%w: vertex %d %q must read either splits or edges", ErrInvalid, i, v.Name)
 		case v.Collect != "" && v.Parallelism != 1:
 			return fmt.Errorf("%w: vertex %d %q collects with parallelism %d, want 1", ErrInvalid, i, v.Name, v.Parallelism)
+		case v.Commit && (v.Parallelism != 1 || v.Source || len(outputs[i]) > 0):
+			return fmt.Errorf("%w: vertex %d %q commits: it must have parallelism 1, and only inputs", ErrInvalid, i, v.Name)
 		case v.Collect != "" && collects[v.Collect]:
 			return fmt.Errorf("%w: vertex %d %q collects %q, and so does another vertex", ErrInvalid, i, v.Name, v.Collect)
 		}
@@ -151,18 +154,18 @@ func isHash(text string) bool {
 }
 
 // validateEdges checks the edges, and that each vertex's inputs and outputs have the
-// numbers 0, 1, …. It returns the inputs of each vertex.
-func (g *JobGraph) validateEdges() (inputs [][]int, err error) {
-	inputs, outputs := make([][]int, len(g.Vertices)), make([][]int, len(g.Vertices))
+// numbers 0, 1, …. It returns the inputs and the outputs of each vertex.
+func (g *JobGraph) validateEdges() (inputs, outputs [][]int, err error) {
+	inputs, outputs = make([][]int, len(g.Vertices)), make([][]int, len(g.Vertices))
 	for _, e := range g.Edges {
 		if e.From < 0 || e.From >= e.To || int(e.To) >= len(g.Vertices) {
-			return nil, fmt.Errorf("%w: edge %d -> %d is not in topological order", ErrInvalid, e.From, e.To)
+			return nil, nil, fmt.Errorf("%w: edge %d -> %d is not in topological order", ErrInvalid, e.From, e.To)
 		}
 		if e.Pattern == Pointwise && g.Vertices[e.From].Parallelism != g.Vertices[e.To].Parallelism {
-			return nil, fmt.Errorf("%w: pointwise edge %d -> %d between different parallelisms", ErrInvalid, e.From, e.To)
+			return nil, nil, fmt.Errorf("%w: pointwise edge %d -> %d between different parallelisms", ErrInvalid, e.From, e.To)
 		}
 		if e.Pattern != Pointwise && e.Pattern != AllToAll {
-			return nil, fmt.Errorf("%w: edge %d -> %d has unknown pattern %q", ErrInvalid, e.From, e.To, e.Pattern)
+			return nil, nil, fmt.Errorf("%w: edge %d -> %d has unknown pattern %q", ErrInvalid, e.From, e.To, e.Pattern)
 		}
 		inputs[e.To] = append(inputs[e.To], e.Input)
 		outputs[e.From] = append(outputs[e.From], e.Output)
@@ -170,12 +173,12 @@ func (g *JobGraph) validateEdges() (inputs [][]int, err error) {
 	for v := range g.Vertices {
 		switch {
 		case !numbered(inputs[v]):
-			return nil, fmt.Errorf("%w: inputs of vertex %d are not numbered from 0", ErrInvalid, v)
+			return nil, nil, fmt.Errorf("%w: inputs of vertex %d are not numbered from 0", ErrInvalid, v)
 		case !numbered(outputs[v]):
-			return nil, fmt.Errorf("%w: outputs of vertex %d are not numbered from 0", ErrInvalid, v)
+			return nil, nil, fmt.Errorf("%w: outputs of vertex %d are not numbered from 0", ErrInvalid, v)
 		}
 	}
-	return inputs, nil
+	return inputs, outputs, nil
 }
 
 // numbered sorts ports and reports whether they are 0, 1, ….

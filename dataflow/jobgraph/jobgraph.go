@@ -8,7 +8,7 @@ package jobgraph
 
 // ProtocolVersion is the version that client, AM, TaskExecutor and program must have in common.
 // Each sends it in its hello; the JobGraph and the handshake of the exchange hold it too.
-const ProtocolVersion = 3
+const ProtocolVersion = 4
 
 // Bounds of a job. The ApplicationMaster needs memory for each subtask.
 const (
@@ -79,6 +79,10 @@ type Vertex struct {
 	Splits []Split `json:"splits,omitempty"`
 	// Outputs are the URIs of the directories that a vertex with file sinks writes.
 	Outputs []string `json:"outputs,omitempty"`
+	// Commit is true if the vertex commits the output of its producers. Its one subtask reports what it is about to commit,
+	// and waits for leave, which comes when all tasks of its region have ended except those that commit. So no other
+	// vertex may wait for its output: it has none.
+	Commit bool `json:"commit,omitempty"`
 	// Collect names the result that this vertex sends to the client, or is "".
 	Collect string `json:"collect,omitempty"`
 }

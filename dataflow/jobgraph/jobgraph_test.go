@@ -19,7 +19,7 @@ func wordCount() jobgraph.JobGraph {
 		Vertices: []jobgraph.Vertex{
 			{Name: "read -> split", Operators: []string{"read", "split"}, Parallelism: 4, Source: true},
 			{Name: "count -> write", Operators: []string{"count", "write"}, Parallelism: 2},
-			{Name: "commit", Operators: []string{"commit"}, Parallelism: 1},
+			{Name: "commit", Operators: []string{"commit"}, Parallelism: 1, Commit: true},
 		},
 		Edges: []jobgraph.Edge{
 			{From: 0, To: 1, Pattern: jobgraph.AllToAll, Type: "kv[bytes,int64]"},
@@ -86,6 +86,7 @@ func TestDigestIsOfTheShape(t *testing.T) {
 		{"resources do not count", func(g *jobgraph.JobGraph) { g.Groups = withResources(jobgraph.Resources{CPU: 1, TaskHeap: 1}) }, true},
 		{"the name of the default group is implied", func(g *jobgraph.JobGraph) { g.Groups = []jobgraph.Group{{Name: jobgraph.DefaultGroup}} }, true},
 		{"co-location counts", func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 2}} }, false},
+		{"the commit counts", func(g *jobgraph.JobGraph) { g.Vertices[2].Commit = false }, false},
 		{"the plan function counts", func(g *jobgraph.JobGraph) { g.Job = "other" }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -179,6 +180,11 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		"co-location with itself":  func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 1}} },
 		"co-location with nothing": func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 3}} },
 		"collecting in parallel":   func(g *jobgraph.JobGraph) { g.Vertices[1].Collect = "words" },
+		"committing in parallel":   func(g *jobgraph.JobGraph) { g.Vertices[2].Parallelism = 2 },
+		"committing for others":    func(g *jobgraph.JobGraph) { g.Vertices[1].Commit, g.Vertices[1].Parallelism = true, 1 },
+		"committing without a writer": func(g *jobgraph.JobGraph) {
+			g.Vertices = append(g.Vertices, jobgraph.Vertex{Parallelism: 1, Source: true, Commit: true})
+		},
 		"too many files": func(g *jobgraph.JobGraph) {
 			for i := range jobgraph.MaxFiles + 1 {
 				g.Files = append(g.Files, jobgraph.CachedFile{Name: strconv.Itoa(i), URI: "hdfs://ns/x"})

@@ -116,6 +116,9 @@ type TaskDeployment struct {
 	Allocation ids.AllocationID
 	// Memory bounds the memory of the task's operators, in bytes.
 	Memory int64
+	// Winners are what a commit task commits, because an earlier attempt got leave for them: see CommitPrepared. The
+	// task then reads no input and asks for no leave. nil: the task runs as any other.
+	Winners []string `cbor:",omitempty"`
 }
 
 // CancelTasks cancels tasks. Each task reports a final state.
@@ -183,6 +186,18 @@ type CollectAcknowledged struct {
 	Sequence  int64
 }
 
+// CommitPrepared reports what a commit task is about to commit, and asks for leave. Once the JobMaster has given leave,
+// every later attempt of the task gets the same winners.
+type CommitPrepared struct {
+	Execution ids.ExecutionAttemptID
+	// Winners are the attempts whose parts are the output, by subtask of the vertex that has written them. They are
+	// names of attempts, as operator.Subtask.Attempt gives them; only the commit task reads them.
+	Winners []string
+}
+
+// CommitGranted answers CommitPrepared: the task may commit. There is no refusal; the JobMaster cancels the task.
+type CommitGranted struct{ Execution ids.ExecutionAttemptID }
+
 func (RegisterAtJobMaster) isMessage()   {}
 func (RegisteredAtJobMaster) isMessage() {}
 func (OfferSlots) isMessage()            {}
@@ -198,3 +213,5 @@ func (RequestSplit) isMessage()          {}
 func (SplitAssigned) isMessage()         {}
 func (CollectBatch) isMessage()          {}
 func (CollectAcknowledged) isMessage()   {}
+func (CommitPrepared) isMessage()        {}
+func (CommitGranted) isMessage()         {}

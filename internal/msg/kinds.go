@@ -29,13 +29,14 @@ var (
 	ResourceManagerToTaskExecutor = KindsOf(TaskExecutorRegistered{}, RegistrationRejected{}, Heartbeat{}, RequestSlots{}, ReleaseTaskExecutor{}, UpdateTokens{}, Disconnect{})
 
 	TaskExecutorToJobMaster = KindsOf(RegisterAtJobMaster{}, Heartbeat{}, OfferSlots{}, HostReady{}, HostLost{},
-		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, Disconnect{})
+		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, CommitPrepared{}, Disconnect{})
 	JobMasterToTaskExecutor = KindsOf(RegisteredAtJobMaster{}, Heartbeat{}, SlotOffersAnswered{}, FreeSlots{},
-		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, Disconnect{})
+		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, CommitGranted{}, Disconnect{})
 
-	HostToTaskExecutor = KindsOf(HostHello{}, HostReady{}, HostLost{}, Heartbeat{}, TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{})
+	HostToTaskExecutor = KindsOf(HostHello{}, HostReady{}, HostLost{}, Heartbeat{},
+		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, CommitPrepared{})
 	TaskExecutorToHost = KindsOf(StartHost{}, SetMemory{}, StopHost{}, UpdateTokens{}, Heartbeat{},
-		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{})
+		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, CommitGranted{})
 
 	// A driver's starter is the client, or the ApplicationMaster.
 	DriverToStarter = KindsOf(DriverHello{}, ListingInput{}, DriverFailed{}, ExecuteJob{})

@@ -9,6 +9,7 @@ package msg
 //	                                 are encoded), a failure of 20 KiB, and 1 KiB; several changes: 256 KiB
 //	TasksProgress           240 KiB  4,096 tasks (MaxProgress) of 60 bytes
 //	CollectBatch            257 KiB  operator.MaxCollectBatch and 1 KiB
+//	CommitPrepared          897 KiB  32,768 winners (jobgraph.MaxParallelism) of 28 bytes at most
 //	HostLost                 21 KiB  a failure
 //	SlotRequestsAnswered  2,048 KiB  3,495 refused slots of 600 bytes, in a container of 223 GB at least
 //	SlotReport, OfferSlots, SlotsFreed, RegisterTaskExecutor: 200 bytes a slot

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,6 +34,9 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		msg.UpdateTokens{Tokens: msg.Secret{0, 1, 0xff}},
 		msg.StartHost{Host: "h", Tokens: msg.Secret{7}, Memory: memory.Slot{Heap: 100, OffHeap: 1, Managed: 2, Network: 3}},
 		msg.CollectBatch{Execution: execution, Sequence: 4, Records: []byte{1, 0}},
+		msg.CommitPrepared{Execution: execution, Winners: []string{"e1-v0-s0-a0", "e1-v0-s1-a2"}},
+		msg.CommitGranted{Execution: execution},
+		msg.DeployTasks{Host: "h", Tasks: []msg.TaskDeployment{{Execution: execution, Winners: []string{"e1-v0-s0-a0"}}, {Execution: execution, Memory: 7}}},
 		msg.ExecuteJob{Graph: jobgraph.JobGraph{ProtocolVersion: 1, Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 2}}}},
 	}
 	for _, want := range messages {
@@ -49,6 +53,22 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 				t.Errorf("decoded message differs (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTheWidestCommitIsReported would catch a job whose commit task is wide enough to write, and has no room to say what
+// it commits: its worker would end the host that sends a longer message.
+func TestTheWidestCommitIsReported(t *testing.T) {
+	m := msg.CommitPrepared{Winners: make([]string, jobgraph.MaxParallelism)}
+	for i := range m.Winners {
+		m.Winners[i] = fmt.Sprintf("e%d-v%d-s%d-a%d", 9999, jobgraph.MaxVertices-1, i, 99999)
+	}
+	data, err := codec.Encode(m)
+	if err != nil || len(data) > msg.MaxWorkerMessage {
+		t.Fatalf("%d winners take %d bytes: %v", len(m.Winners), len(data), err)
+	}
+	if _, err := codec.Decode(data, msg.TaskExecutorToJobMaster); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -86,6 +106,8 @@ func TestOtherKindsAreNotDecoded(t *testing.T) {
 			msg.RequestSlots{},
 			msg.RegisterAtJobMaster{},
 			msg.DeployTasks{},
+			msg.CommitPrepared{},
+			msg.CommitGranted{},
 			msg.HostHello{},
 			msg.StartHost{},
 			msg.ExecuteJob{},
