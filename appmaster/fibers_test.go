@@ -99,7 +99,7 @@ func startMaster(t *testing.T, seed uint64, mode launch.Mode, client client) *fi
 	}
 	files := dfsmodel.New(dfsmodel.Options{Namespace: f.space, Caller: atOnce{}, Client: "client", User: "alice"})
 	for _, dir := range []string{area, staging, area + "/cache", area + "/cache/" + program} {
-		if err := files.MkdirMode(t.Context(), dir, 0o700); err != nil {
+		if err := files.MkdirAllMode(t.Context(), dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -81,6 +81,11 @@ type FileSystem interface {
 	// first error it begins no further move. It returns when no move is under way any more. The
 	// error then wraps those of all failed moves; any of the other moves may be done or not.
 	RenameAll(ctx context.Context, moves []Move) error
+	// Mkdir makes one directory. The error is fs.ErrNotExist if its parent is missing, and fs.ErrExist
+	// if there is a file or a directory. A caller that repeats a call after a doubtful answer must take
+	// fs.ErrExist for success. On HDFS two callers at the same time may both succeed. If only one may,
+	// each makes a directory of another name and renames it.
+	Mkdir(ctx context.Context, dir string) error
 	// MkdirAll makes a directory and its parents. It is no error if the directory exists.
 	MkdirAll(ctx context.Context, dir string) error
 	// RemoveAll removes a file or a tree. It is no error if there is none.

@@ -134,6 +134,7 @@ type backend interface {
 	load(ctx context.Context, path string, limit int64) ([]byte, entry, error)
 	create(ctx context.Context, path string, o CreateOptions) (io.WriteCloser, error)
 	rename(ctx context.Context, from, to string) error
+	mkdir(ctx context.Context, dir string, mode fs.FileMode) error
 	mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error
 	removeAll(ctx context.Context, path string) error
 	// owner returns the owner of an entry, and whether the owner is the user of the FS.
@@ -352,15 +353,35 @@ func (f *FS) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// MkdirAll makes a directory and its parents with mode 0777 less the umask. An existing directory
-// is no error and keeps its mode.
-func (f *FS) MkdirAll(ctx context.Context, dir string) error {
+// Mkdir makes one directory with mode 0777 less the umask. See filesystem.FileSystem.
+func (f *FS) Mkdir(ctx context.Context, dir string) error {
 	return f.MkdirMode(ctx, dir, 0o777&^f.umask)
 }
 
-// MkdirMode makes a directory and its missing parents with these permission bits. An existing
-// directory is no error and keeps its mode.
+// MkdirMode makes one directory with these permission bits. The error is fs.ErrNotExist if its parent
+// is missing, and fs.ErrExist if there is a file or a directory. On HDFS the client looks first, because
+// mkdirs succeeds for a directory that exists. So of two callers at the same time, both may succeed.
+// A repeated mkdirs, whose first answer was lost, succeeds.
 func (f *FS) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error {
+	b, at, err := f.resolve(dir)
+	if err != nil {
+		return err
+	}
+	if err := b.mkdir(ctx, at.path, mode); err != nil {
+		return failed("make directory", at, err)
+	}
+	return nil
+}
+
+// MkdirAll makes a directory and its parents with mode 0777 less the umask. An existing directory
+// is no error and keeps its mode.
+func (f *FS) MkdirAll(ctx context.Context, dir string) error {
+	return f.MkdirAllMode(ctx, dir, 0o777&^f.umask)
+}
+
+// MkdirAllMode makes a directory and its missing parents with these permission bits. An existing
+// directory is no error and keeps its mode.
+func (f *FS) MkdirAllMode(ctx context.Context, dir string, mode fs.FileMode) error {
 	b, at, err := f.resolve(dir)
 	if err != nil {
 		return err

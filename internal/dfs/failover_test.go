@@ -54,6 +54,18 @@ func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	}
 }
 
+// A NameNode executes mkdirs again. The test would catch a caller that is told that its new directory was
+// there before.
+func TestADirectoryWhoseAnswerIsLostIsMade(t *testing.T) {
+	t.Parallel()
+	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
+		fake.Drop("mkdirs", hdfsfake.After)
+		if err := f.Mkdir(t.Context(), "/dir"); err != nil || fake.Executed("mkdirs") != 2 {
+			t.Errorf("the directory was made %d times: %v", fake.Executed("mkdirs"), err)
+		}
+	})
+}
+
 // The NameNode that takes over knows the call too.
 func TestACallWhoseAnswerIsLostInAFailOverIsDoneOnce(t *testing.T) {
 	t.Parallel()

@@ -149,6 +149,8 @@ func (local) rename(_ context.Context, from, to string) error {
 	return err
 }
 
+func (local) mkdir(_ context.Context, dir string, mode fs.FileMode) error { return os.Mkdir(dir, mode) }
+
 func (local) mkdirAll(_ context.Context, dir string, mode fs.FileMode) error {
 	return os.MkdirAll(dir, mode)
 }

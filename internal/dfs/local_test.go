@@ -116,6 +116,10 @@ func TestLocalErrorsCanBeTestedAndNameThePlaceOnce(t *testing.T) {
 		"rename into a missing directory":    {f.Rename(ctx, dir+"/file", dir+"/none/x"), fs.ErrNotExist},
 		"removal of nothing":                 {f.RemoveAll(ctx, dir+"/none"), nil},
 		"making a directory that is there":   {f.MkdirAll(ctx, dir), nil},
+		"making one that is there":           {f.Mkdir(ctx, dir), fs.ErrExist},
+		"making one where a file is":         {f.Mkdir(ctx, dir+"/file"), fs.ErrExist},
+		"making one without its parent":      {f.Mkdir(ctx, dir+"/none/x"), fs.ErrNotExist},
+		"making one":                         {f.Mkdir(ctx, dir+"/new"), nil},
 		"writing a small file a second time": {f.WriteFile(ctx, dir+"/file", nil, 0o600), fs.ErrExist},
 	}
 	for name, test := range tests {

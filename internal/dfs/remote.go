@@ -260,6 +260,13 @@ func (r *remote) rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
+func (r *remote) mkdir(ctx context.Context, dir string, mode fs.FileMode) error {
+	_, err := do(ctx, r.connection, func(client *colinmarc.Client) (struct{}, error) {
+		return struct{}{}, client.Mkdir(dir, mode.Perm())
+	})
+	return err
+}
+
 func (r *remote) mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error {
 	_, err := do(ctx, r.connection, func(client *colinmarc.Client) (struct{}, error) {
 		return struct{}{}, client.MkdirAll(dir, mode.Perm())

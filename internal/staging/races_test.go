@@ -58,9 +58,9 @@ func (a *actor) CreateMode(ctx context.Context, uri string, o dfs.CreateOptions)
 	return a.FS.CreateMode(ctx, uri, o)
 }
 
-func (a *actor) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error {
+func (a *actor) MkdirAllMode(ctx context.Context, dir string, mode fs.FileMode) error {
 	a.await()
-	return a.FS.MkdirMode(ctx, dir, mode)
+	return a.FS.MkdirAllMode(ctx, dir, mode)
 }
 
 func (a *actor) Rename(ctx context.Context, from, to string) error {

@@ -180,7 +180,7 @@ func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Ent
 	if !errors.Is(err, fs.ErrNotExist) {
 		return there, errors.Join(err, r.Discard(ctx, temporary))
 	}
-	err = r.area.fs.MkdirMode(ctx, r.area.entry(sha256), 0o700)
+	err = r.area.fs.MkdirAllMode(ctx, r.area.entry(sha256), 0o700)
 	if err == nil {
 		err = r.area.fs.Rename(ctx, temporary, r.area.entry(sha256)+"/"+PlainName(name))
 	}

@@ -42,6 +42,7 @@ type FileSystem interface {
 	Status(ctx context.Context, uri string) (dfs.Status, error)
 	CreateMode(ctx context.Context, uri string, o dfs.CreateOptions) (io.WriteCloser, error)
 	MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error
+	MkdirAllMode(ctx context.Context, dir string, mode fs.FileMode) error
 }
 
 // Area is a user's staging area. Its methods may be called from any goroutine.
@@ -106,7 +107,7 @@ func (a *Area) Begin(ctx context.Context, application string, files ...File) (*A
 	for _, f := range files {
 		refs.WriteString(f.SHA256 + "\n")
 	}
-	err := a.fs.MkdirMode(ctx, app.Dir, 0o700)
+	err := a.fs.MkdirAllMode(ctx, app.Dir, 0o700)
 	switch {
 	case err == nil:
 		if err = a.guard(ctx, app.Dir); err != nil {
@@ -209,7 +210,7 @@ func (app *Application) upload(ctx context.Context, f File, uri string, progress
 	app.mu.Lock()
 	app.uploaded = append(app.uploaded, f.SHA256)
 	app.mu.Unlock()
-	if err := fsys.MkdirMode(ctx, entry, 0o700); err != nil { // whatever the umask says
+	if err := fsys.MkdirAllMode(ctx, entry, 0o700); err != nil { // whatever the umask says
 		return err
 	}
 	if err := app.area.private(ctx, entry); err != nil { // it may have existed before

@@ -177,8 +177,8 @@ type left struct {
 	cancel context.CancelCauseFunc
 }
 
-func (l left) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error {
-	err := l.FS.MkdirMode(ctx, dir, mode)
+func (l left) MkdirAllMode(ctx context.Context, dir string, mode fs.FileMode) error {
+	err := l.FS.MkdirAllMode(ctx, dir, mode)
 	l.cancel(errInterrupted)
 	return errors.Join(err, context.Cause(ctx))
 }

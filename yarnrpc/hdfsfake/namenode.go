@@ -169,7 +169,13 @@ func (f *Fake) dispatch(call *rpctest.Call, c Call) (proto.Message, error) {
 		})
 	case "mkdirs":
 		return rpctest.With(call, func(r *hdfspb.MkdirsRequestProto) (proto.Message, error) {
-			err := f.space.mkdirs(r.GetSrc(), r.GetMasked().GetPerm(), c.User)
+			var err error
+			if !r.GetCreateParent() && f.space.inodes[r.GetSrc()] == nil {
+				err = f.space.parent(r.GetSrc())
+			}
+			if err == nil {
+				err = f.space.mkdirs(r.GetSrc(), r.GetMasked().GetPerm(), c.User)
+			}
 			return &hdfspb.MkdirsResponseProto{Result: proto.Bool(err == nil)}, err
 		})
 	case "rename2":

@@ -302,6 +302,20 @@ func (f *FS) RenameAll(ctx context.Context, moves []filesystem.Move) error {
 	return nil
 }
 
+// Mkdir implements filesystem.FileSystem. Of two callers, only one succeeds.
+func (f *FS) Mkdir(_ context.Context, dir string) error {
+	return f.call("Mkdir", dir, func(p string) error {
+		if _, ok := f.entries[p]; ok {
+			return fs.ErrExist
+		}
+		if parent, ok := f.entries[path.Dir(p)]; !ok || !parent.dir {
+			return fs.ErrNotExist
+		}
+		f.entries[p] = &entry{dir: true, mod: f.tick()}
+		return nil
+	})
+}
+
 // MkdirAll implements filesystem.FileSystem.
 func (f *FS) MkdirAll(_ context.Context, dir string) error {
 	return f.call("MkdirAll", dir, func(p string) error {

@@ -32,13 +32,17 @@ func TestCallsKeepToTheContract(t *testing.T) {
 		"rename of a directory":        {f.Rename(ctx, "mem:///new/dir", "/a/dir"), nil},
 		"removal of nothing":           {f.RemoveAll(ctx, "/none"), nil},
 		"making a directory that is":   {f.MkdirAll(ctx, "/a/dir"), nil},
+		"making one directory":         {f.Mkdir(ctx, "/a/one"), nil},
+		"making one that is there":     {f.Mkdir(ctx, "/a/dir"), fs.ErrExist},
+		"making one where a file is":   {f.Mkdir(ctx, "/b/y"), fs.ErrExist},
+		"making one without parent":    {f.Mkdir(ctx, "/none/x"), fs.ErrNotExist},
 		"a URI of another file system": {f.MkdirAll(ctx, "hdfs://nn/a"), errors.ErrUnsupported},
 	} {
 		if !errors.Is(check.err, check.want) {
 			t.Errorf("%s: error %v, want %v", name, check.err, check.want)
 		}
 	}
-	want := map[string]string{"/a/x": "1", "/b/y": "2", "/a/dir/x": "", "/new/": ""}
+	want := map[string]string{"/a/x": "1", "/b/y": "2", "/a/dir/x": "", "/a/one/": "", "/new/": ""}
 	if diff := cmp.Diff(want, f.Files()); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

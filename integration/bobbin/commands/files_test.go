@@ -26,7 +26,7 @@ func TestBadFilesAreRefusedWhilePlanning(t *testing.T) {
 	if err := alice.Files(t).WriteFile(t.Context(), closed+"/secret", []byte("not for others\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := alice.Files(t).MkdirMode(t.Context(), closed+"/room", 0o700); err != nil {
+	if err := alice.Files(t).MkdirAllMode(t.Context(), closed+"/room", 0o700); err != nil {
 		t.Fatal(err)
 	}
 

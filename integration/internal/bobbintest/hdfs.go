@@ -28,7 +28,7 @@ func (u *User) ScratchOn(t testing.TB, root string) string {
 	t.Helper()
 	files := u.Files(t)
 	dir := root + "/tmp/bobbin-test-" + u.Name + "-" + ids.Random()
-	if err := files.MkdirMode(t.Context(), dir, 0o755); err != nil {
+	if err := files.MkdirAllMode(t.Context(), dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -56,7 +56,7 @@ func (u *User) Put(t testing.TB, local, uri string) {
 		put(t, files, local, uri)
 		return
 	}
-	if err := files.MkdirMode(t.Context(), uri, 0o755); err != nil {
+	if err := files.MkdirAllMode(t.Context(), uri, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(local)

@@ -99,7 +99,7 @@ func Scratch(t testing.TB, f *dfs.FS) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.MkdirMode(t.Context(), dir, 0o777); err != nil {
+	if err := f.MkdirAllMode(t.Context(), dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -108,7 +108,7 @@ func TestErrorsCanBeTested(t *testing.T) {
 	dir := rpctest.Scratch(t, f)
 	create(t, f, dir+"/file", []byte("x"))
 	create(t, f, dir+"/sub/file", []byte("x"))
-	if err := f.MkdirMode(ctx, dir+"/mine", 0o700); err != nil {
+	if err := f.MkdirAllMode(ctx, dir+"/mine", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	creates := func(f *dfs.FS, uri string) error {
@@ -137,6 +137,10 @@ func TestErrorsCanBeTested(t *testing.T) {
 		"rename into a missing directory":  {f.Rename(ctx, dir+"/file", dir+"/none/x"), fs.ErrNotExist},
 		"removal of nothing":               {f.RemoveAll(ctx, dir+"/none"), nil},
 		"making a directory that is there": {f.MkdirAll(ctx, dir), nil},
+		"making one that is there":         {f.Mkdir(ctx, dir+"/mine"), fs.ErrExist},
+		"making one where a file is":       {f.Mkdir(ctx, dir+"/file"), fs.ErrExist},
+		"making one without its parent":    {f.Mkdir(ctx, dir+"/none/x"), fs.ErrNotExist},
+		"making one":                       {f.Mkdir(ctx, dir+"/one"), nil},
 		"a rename":                         {f.Rename(ctx, dir+"/sub/file", dir+"/sub/moved"), nil},
 		"removal of a tree":                {f.RemoveAll(ctx, dir+"/sub"), nil},
 	}
@@ -167,7 +171,7 @@ func TestModesOwnersAndReplication(t *testing.T) {
 	}
 	dir := fmt.Sprintf("%s/%d", home, time.Now().UnixNano())
 	ctx := t.Context()
-	if err := f.MkdirMode(ctx, dir, 0o700); err != nil {
+	if err := f.MkdirAllMode(ctx, dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.WriteFile(ctx, dir+"/secret", []byte("x"), 0o600); err != nil {

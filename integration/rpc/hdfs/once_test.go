@@ -92,7 +92,7 @@ func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 			d := &forgetful{method: method}
 			f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t), Dial: d.dial})
 			dir, content := rpctest.Scratch(t, f)+"/made", rpctest.Noise(blockSize+1) // no file name contains a method's name
-			if err := f.MkdirAll(t.Context(), dir); err != nil {
+			if err := f.Mkdir(t.Context(), dir); err != nil {
 				t.Error(err)
 			}
 			if err := f.WriteFile(t.Context(), dir+"/from", content, 0o600); err != nil {

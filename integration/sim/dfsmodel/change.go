@@ -7,6 +7,20 @@ import (
 	"time"
 )
 
+// Mkdir makes a directory whose parent must exist (mkdirs without createParent). It is no error if the directory
+// exists.
+func (n *Namespace) Mkdir(now time.Time, at string, mode fs.FileMode, owner string) error {
+	n.settle(now)
+	node, err := n.findNew(Mkdirs, at)
+	if err == nil && node == nil {
+		_, err = n.parent(Mkdirs, at)
+	}
+	if err != nil {
+		return err
+	}
+	return n.Mkdirs(now, at, mode, owner)
+}
+
 // Mkdirs makes a directory and its missing parents. It is no error if the directory exists. Missing parents get
 // the same mode, and their owner may always enter them and add entries (FSDirMkdirOp#addImplicitUwx).
 func (n *Namespace) Mkdirs(now time.Time, at string, mode fs.FileMode, owner string) error {

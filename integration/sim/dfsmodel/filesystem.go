@@ -258,14 +258,41 @@ func (f *FileSystem) RenameAll(ctx context.Context, moves []filesystem.Move) err
 	return nil
 }
 
-// MkdirAll makes a directory and its parents with mode 0755.
-func (f *FileSystem) MkdirAll(ctx context.Context, dir string) error {
+// Mkdir makes one directory with mode 0755.
+func (f *FileSystem) Mkdir(ctx context.Context, dir string) error {
 	return f.MkdirMode(ctx, dir, 0o777&^umask)
 }
 
-// MkdirMode makes a directory and its missing parents with these permission bits. It is one call: the client
-// asks first whether the directory exists, but the result is that of one call at the time of the last one.
+// MkdirMode makes one directory with these permission bits. As in the client it is two calls: the first one looks
+// whether there is something, because mkdirs succeeds for a directory that exists.
 func (f *FileSystem) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error {
+	at, err := f.locate(dir)
+	if err != nil {
+		return err
+	}
+	err = f.call(ctx, Operation{Kind: GetFileInfo, Path: at}, func(now time.Time) error {
+		_, err := f.o.Namespace.Stat(now, at)
+		return err
+	})
+	switch {
+	case err == nil:
+		err = fs.ErrExist
+	case errors.Is(err, fs.ErrNotExist):
+		err = f.call(ctx, Operation{Kind: Mkdirs, Path: at}, func(now time.Time) error {
+			return f.o.Namespace.Mkdir(now, at, mode.Perm(), f.o.User)
+		})
+	}
+	return failed("make directory", at, err)
+}
+
+// MkdirAll makes a directory and its parents with mode 0755.
+func (f *FileSystem) MkdirAll(ctx context.Context, dir string) error {
+	return f.MkdirAllMode(ctx, dir, 0o777&^umask)
+}
+
+// MkdirAllMode makes a directory and its missing parents with these permission bits. It is one call: the client
+// asks first whether the directory exists, but the result is that of one call at the time of the last one.
+func (f *FileSystem) MkdirAllMode(ctx context.Context, dir string, mode fs.FileMode) error {
 	at, err := f.locate(dir)
 	if err != nil {
 		return err
@@ -282,7 +309,7 @@ func (f *FileSystem) mkdirs(ctx context.Context, at string, mode fs.FileMode) er
 	})
 }
 
-// RemoveAll removes a file or a tree. It is one call, like MkdirMode.
+// RemoveAll removes a file or a tree. It is one call, like MkdirAllMode.
 func (f *FileSystem) RemoveAll(ctx context.Context, uri string) error {
 	return f.remove(ctx, uri, true)
 }

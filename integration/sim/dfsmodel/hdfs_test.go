@@ -73,6 +73,10 @@ func TestErrorsAreThoseOfHDFS(t *testing.T) {
 		"stat below a file":                   {below, fs.ErrPermission},
 		"a directory below a file":            {f.MkdirAll(ctx, "/dir/file/x/y"), fs.ErrPermission},
 		"a directory where a file is":         {f.MkdirAll(ctx, "/dir/file"), fs.ErrExist},
+		"one directory that is there":         {f.Mkdir(ctx, "/dir/sub"), fs.ErrExist},
+		"one directory where a file is":       {f.Mkdir(ctx, "/dir/file"), fs.ErrExist},
+		"one directory without its parent":    {f.Mkdir(ctx, "/dir/none/x"), fs.ErrNotExist},
+		"one directory below a file":          {f.Mkdir(ctx, "/dir/file/x"), fs.ErrPermission},
 		"create of what exists":               {creates("/dir/file", filesystem.ExistingParents), fs.ErrExist},
 		"create of a directory":               {creates("/dir/sub", filesystem.ExistingParents), fs.ErrExist},
 		"create in a missing directory":       {creates("/dir/none/x", filesystem.ExistingParents), fs.ErrNotExist},
@@ -151,7 +155,7 @@ func TestStatusIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f, ctx := w.process("one"), t.Context()
-	if err := f.MkdirMode(ctx, "/a/b", 0o500); err != nil {
+	if err := f.MkdirAllMode(ctx, "/a/b", 0o500); err != nil {
 		t.Fatal(err)
 	}
 	file, err := f.CreateMode(ctx, "/a/b/f", dfs.CreateOptions{Mode: 0o400})
@@ -230,14 +234,14 @@ func TestEachMethodMakesTheCallsOfTheClient(t *testing.T) {
 	}
 	_, err = io.ReadAll(read)
 	_, listing := f.List(ctx, "/d")
-	if err = errors.Join(err, listing, f.CheckReadable(ctx, "/d/moved"), f.Remove(ctx, "/d/moved"), f.RemoveAll(ctx, "/d")); err != nil {
+	if err = errors.Join(err, listing, f.CheckReadable(ctx, "/d/moved"), f.Mkdir(ctx, "/d/one"), f.Remove(ctx, "/d/moved"), f.RemoveAll(ctx, "/d")); err != nil {
 		t.Fatal(err)
 	}
 	calls := []string{
 		"mkdirs /d", "create /d/file", "addBlock /d/file", "writeBlock /d/file", "complete /d/file",
 		"create /d/empty", "complete /d/empty", "getFileInfo /d/empty",
 		"rename2 /d/file /d/moved", "load /d/moved", "getFileInfo /d/moved", "readBlock /d/moved",
-		"getListing /d", "getBlockLocations /d/moved", "delete /d/moved", "delete -r /d",
+		"getListing /d", "getBlockLocations /d/moved", "getFileInfo /d/one", "mkdirs /d/one", "delete /d/moved", "delete -r /d",
 	}
 	for i := range calls {
 		calls[i] = "one " + calls[i]

@@ -93,7 +93,7 @@ func (p *pair) step(ctx context.Context, t *rapid.T, number int) {
 	one := at(t, "path")
 	status, found, below := p.status(one)
 	isFile := found && !status.IsDir
-	switch call := rapid.SampledFrom([]string{"write", "create", "close", "rename", "rename", "mkdir", "remove", "removeAll", "look"}).Draw(t, "call"); call {
+	switch call := rapid.SampledFrom([]string{"write", "create", "close", "rename", "rename", "mkdir", "mkdirAll", "remove", "removeAll", "look"}).Draw(t, "call"); call {
 	case "write", "create":
 		parents := rapid.SampledFrom([]filesystem.Parents{filesystem.ExistingParents, filesystem.MakeParents}).Draw(t, "parents")
 		content := fmt.Sprintf("file %d", number)
@@ -126,7 +126,11 @@ func (p *pair) step(ctx context.Context, t *rapid.T, number int) {
 			return nil, f.Rename(ctx, uri(one), uri(two))
 		})
 	case "mkdir":
-		_ = p.both(t, "mkdir "+one, below || isFile, func(f filesystem.FileSystem, uri func(string) string) (any, error) {
+		_ = p.both(t, "mkdir "+one, below, func(f filesystem.FileSystem, uri func(string) string) (any, error) {
+			return nil, f.Mkdir(ctx, uri(one))
+		})
+	case "mkdirAll":
+		_ = p.both(t, "mkdirAll "+one, below || isFile, func(f filesystem.FileSystem, uri func(string) string) (any, error) {
 			return nil, f.MkdirAll(ctx, uri(one))
 		})
 	case "remove":
