@@ -160,6 +160,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 		return nil, err
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
+	settings.Epoch = start.JobMaster.Epoch()
 	settings.ResultBytes, settings.Submitted = start.ResultBytes, start.Submitted
 	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.one.Memory.Slot().Managed)
 	link := &resourceManagerLink{rm: c.ResourceManager}

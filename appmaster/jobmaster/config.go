@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID    // fencing token of this grant
+	Epoch     ids.Epoch          // of the master; the attempts of tasks name it
 	Graph     *jobgraph.JobGraph // valid; never changed
 	Program   msg.Program        // the program with the job's code
 	Restart   failover.Settings  // restart-strategy.*

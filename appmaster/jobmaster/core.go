@@ -90,7 +90,7 @@ func newCore(config Config) (*core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
-	graph := executiongraph.New(config.Graph)
+	graph := executiongraph.New(config.Graph, config.Epoch)
 	tasks := 0
 	for _, vertex := range config.Graph.Vertices {
 		tasks += vertex.Parallelism

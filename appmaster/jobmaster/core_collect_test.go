@@ -60,11 +60,11 @@ func leavesJob(t *testing.T, option string, minutes int) {
 	expect("wait 29s")
 	expect("heartbeat 1")
 	at := fmt.Sprintf("%dm0s: ", 2+minutes)
-	expect("wait 31s", at+"result top dropped", fmt.Sprintf("%sto 1: acknowledged %d of v1-s0-a0", at, sequence-1))
+	expect("wait 31s", at+"result top dropped", fmt.Sprintf("%sto 1: acknowledged %d of e1-v1-s0-a0", at, sequence-1))
 
 	// No client has come back: the task does not wait again.
 	for {
-		lines := s.command(fmt.Sprintf("batch 1 v1-s0-a0 %d 256K", sequence))
+		lines := s.command(fmt.Sprintf("batch 1 e1-v1-s0-a0 %d 256K", sequence))
 		sequence++
 		if slices.Contains(lines, "result top dropped") {
 			break
@@ -110,12 +110,12 @@ func heldBack(t *testing.T, option string) (s *script, sequence int) {
 	}
 	for _, line := range []string{
 		"vertex read 1 splits=n1", "vertex top 1 collect=top", "edge 0 1", "start", "rm registered",
-		"register 1 w1 n1", "offer 1 a1", "ready 1 h1", "state 1 v0-s0-a0 RUNNING", "state 1 v1-s0-a0 RUNNING",
+		"register 1 w1 n1", "offer 1 a1", "ready 1 h1", "state 1 e1-v0-s0-a0 RUNNING", "state 1 e1-v1-s0-a0 RUNNING",
 	} {
 		s.command(line)
 	}
 	for { // until a batch is not acknowledged
-		lines := s.command(fmt.Sprintf("batch 1 v1-s0-a0 %d 256K", sequence))
+		lines := s.command(fmt.Sprintf("batch 1 e1-v1-s0-a0 %d 256K", sequence))
 		sequence++
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "acknowledged") }) {
 			return s, sequence

@@ -58,7 +58,7 @@ func TestAJobThatIsStarvedOfSeveralSizesDoesNotWaitForNothing(t *testing.T) {
 func TestAJobAsksAgainWhenItsLastRegionHasLostItsSlots(t *testing.T) {
 	t.Parallel()
 	s := mixed(t)
-	s.does("deploy to h2: v1-s0-a0", "register 3 w3 n3 heap=800", "offer 3 a3", "ready 3 h3")
+	s.does("deploy to h2: e1-v1-s0-a0", "register 3 w3 n3 heap=800", "offer 3 a3", "ready 3 h3")
 	s.command("rm short heap=100 workers end before they register")
 	s.does("to rm: 2 slots, 1 at least", "lost 3 connection reset", "wait 2s")
 }

@@ -66,7 +66,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	asleep DURATION                           the process is stopped
 //	pause DURATION                            as asleep, and the next event comes before the alarm
 //
-// Tasks are written v0-s1-a0: vertex, subtask, attempt.
+// Tasks are written e1-v0-s1-a0: epoch, vertex, subtask, attempt.
 type script struct {
 	t     *testing.T
 	graph jobgraph.JobGraph
@@ -172,7 +172,7 @@ func (s *script) start(log bool) []string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c.Job, c.JobMaster, c.Program.Name, c.SlotMemory = "j1", "m1", "wordcount", 300<<20
+	c.Job, c.JobMaster, c.Epoch, c.Program.Name, c.SlotMemory = "j1", "m1", 1, "wordcount", 300<<20
 	c.LogSlots = log
 	s.core, err = newCore(c)
 	s.stepper.Core = s.core
@@ -286,7 +286,7 @@ func (s *script) number(text string) int {
 func (s *script) task(text string) ids.ExecutionAttemptID {
 	s.t.Helper()
 	var e ids.ExecutionAttemptID
-	if n, err := fmt.Sscanf(text, "v%d-s%d-a%d", &e.Vertex, &e.Subtask, &e.Attempt); n != 3 || err != nil {
+	if n, err := fmt.Sscanf(text, "e%d-v%d-s%d-a%d", &e.Epoch, &e.Vertex, &e.Subtask, &e.Attempt); n != 4 || err != nil {
 		s.t.Fatalf("not a task: %q", text)
 	}
 	return e

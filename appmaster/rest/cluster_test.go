@@ -211,7 +211,7 @@ func TestJobFromSubmissionToResult(t *testing.T) {
 		w.say(msg.CollectBatch{Execution: task, Sequence: 1, Records: []byte("done")})
 		w.change(msg.TaskStateChange{Execution: task, State: msg.ExecutionFinished, Counters: map[string]int64{"words": 3}})
 	})
-	if got := readAll(t, job); got != "attempt v0-s0-a1 done" {
+	if got := readAll(t, job); got != "attempt e0-v0-s0-a1 done" {
 		t.Errorf("client reads %q: what the failed attempt collected is void", got)
 	}
 	if r := fetch(t, job); r.Status != msg.JobFinished || r.Counters["words"] != 3 || r.Failure != nil {

@@ -187,7 +187,7 @@ type shown struct {
 // Run implements operator.Task.
 func (s shown) Run(ctx context.Context, t operator.Subtask) error {
 	var e ids.ExecutionAttemptID
-	if _, err := fmt.Sscanf(t.Attempt(), "v%d-s%d-a%d", &e.Vertex, &e.Subtask, &e.Attempt); err != nil {
+	if _, err := fmt.Sscanf(t.Attempt(), "e%d-v%d-s%d-a%d", &e.Epoch, &e.Vertex, &e.Subtask, &e.Attempt); err != nil {
 		return fmt.Errorf("name of attempt %q: %w", t.Attempt(), err)
 	}
 	if e.Attempt > 0 {

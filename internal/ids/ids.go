@@ -45,17 +45,19 @@ type SlotID struct {
 
 func (s SlotID) String() string { return fmt.Sprintf("%s_%d", s.Resource, s.Index) }
 
-// ExecutionAttemptID identifies one attempt to run one subtask of a vertex.
+// ExecutionAttemptID identifies one attempt to run one subtask of a vertex. No two attempts of a job
+// have the same id, also if several masters run the job one after the other.
 type ExecutionAttemptID struct {
 	_       struct{} `cbor:",toarray"` // in messages, which have many of them
+	Epoch   Epoch    // of the JobMaster
 	Vertex  int      // index of the vertex in the JobGraph
 	Subtask int      // from 0
-	Attempt int      // from 0
+	Attempt int      // from 0 in each epoch
 }
 
-// String returns a form that is valid in a path: "v2-s0-a1".
+// String returns a form that is valid in a path: "e1-v2-s0-a1".
 func (e ExecutionAttemptID) String() string {
-	return fmt.Sprintf("v%d-s%d-a%d", e.Vertex, e.Subtask, e.Attempt)
+	return fmt.Sprintf("e%d-v%d-s%d-a%d", e.Epoch, e.Vertex, e.Subtask, e.Attempt)
 }
 
 // NewHostID makes the id of the n-th host that a worker starts: "<worker>-<n>". Workers of one

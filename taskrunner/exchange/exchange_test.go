@@ -40,7 +40,7 @@ func newExchange(t testing.TB, host ids.HostID, change ...func(*exchange.Config)
 }
 
 func execution(vertex, subtask int) ids.ExecutionAttemptID {
-	return ids.ExecutionAttemptID{Vertex: vertex, Subtask: subtask}
+	return ids.ExecutionAttemptID{Epoch: 1, Vertex: vertex, Subtask: subtask}
 }
 
 func newPartition(t testing.TB, e *exchange.Exchange, subtask, channels int) *exchange.ResultPartition {

@@ -33,7 +33,7 @@ const (
 )
 
 const (
-	openSize = 5 * 4   // of frameOpen's payload
+	openSize = 6 * 4   // of frameOpen's payload
 	maxFail  = 1 << 10 // bytes of frameFail's payload
 )
 
@@ -123,7 +123,7 @@ func (p PartitionID) String() string { return fmt.Sprintf("%s/%d", p.Execution, 
 
 // appendOpen writes frameOpen's payload: which channel of which partition.
 func appendOpen(to []byte, p PartitionID, channel int) []byte {
-	for _, n := range []int{p.Execution.Vertex, p.Execution.Subtask, p.Execution.Attempt, p.Output, channel} {
+	for _, n := range []int{int(p.Execution.Epoch), p.Execution.Vertex, p.Execution.Subtask, p.Execution.Attempt, p.Output, channel} {
 		to = binary.BigEndian.AppendUint32(to, uint32(n))
 	}
 	return to
@@ -131,5 +131,6 @@ func appendOpen(to []byte, p PartitionID, channel int) []byte {
 
 func parseOpen(from []byte) (p PartitionID, channel int) {
 	at := func(i int) int { return int(binary.BigEndian.Uint32(from[4*i:])) }
-	return PartitionID{ids.ExecutionAttemptID{Vertex: at(0), Subtask: at(1), Attempt: at(2)}, at(3)}, at(4)
+	execution := ids.ExecutionAttemptID{Epoch: ids.Epoch(at(0)), Vertex: at(1), Subtask: at(2), Attempt: at(3)}
+	return PartitionID{execution, at(4)}, at(5)
 }

@@ -228,5 +228,5 @@ func (c *core) acknowledged(m msg.CollectAcknowledged) []effect {
 }
 
 func compare(a, b ids.ExecutionAttemptID) int {
-	return cmp.Or(cmp.Compare(a.Vertex, b.Vertex), cmp.Compare(a.Subtask, b.Subtask), cmp.Compare(a.Attempt, b.Attempt))
+	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Vertex, b.Vertex), cmp.Compare(a.Subtask, b.Subtask), cmp.Compare(a.Attempt, b.Attempt))
 }

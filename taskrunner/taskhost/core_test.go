@@ -130,7 +130,7 @@ func parseEvent(t *testing.T, line string) event {
 			continue
 		}
 		var e ids.ExecutionAttemptID
-		if _, err := fmt.Sscanf(word, "v%d-s%d-a%d", &e.Vertex, &e.Subtask, &e.Attempt); err != nil {
+		if _, err := fmt.Sscanf(word, "e%d-v%d-s%d-a%d", &e.Epoch, &e.Vertex, &e.Subtask, &e.Attempt); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 		executions = append(executions, e)
@@ -400,5 +400,5 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 }
 
 func subtaskOf(vertex, subtask int) ids.ExecutionAttemptID {
-	return ids.ExecutionAttemptID{Vertex: vertex, Subtask: subtask}
+	return ids.ExecutionAttemptID{Epoch: 1, Vertex: vertex, Subtask: subtask}
 }

@@ -249,7 +249,7 @@ func (w *worker) stop() {
 }
 
 func execution(vertex, subtask int) ids.ExecutionAttemptID {
-	return ids.ExecutionAttemptID{Vertex: vertex, Subtask: subtask}
+	return ids.ExecutionAttemptID{Epoch: 1, Vertex: vertex, Subtask: subtask}
 }
 
 // deploy starts all subtasks of the job, subtask i on host i modulo the number of

@@ -246,7 +246,6 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 		code: h.compiled.Tasks[d.Execution.Vertex],
 		subtask: &subtask{
 			execution:   d.Execution,
-			attempt:     d.Execution.String() + "-" + string(h.start.Host),
 			parallelism: h.compiled.Graph.Vertices[d.Execution.Vertex].Parallelism,
 			job:         h.start.Job.ID,
 			memory:      d.Memory,

@@ -20,7 +20,6 @@ import (
 // parts that the loop uses.
 type subtask struct {
 	execution   ids.ExecutionAttemptID
-	attempt     string // execution and host, because a second ApplicationMaster counts attempts from 0 again
 	parallelism int
 	job         ids.JobID
 	memory      int64
@@ -54,7 +53,7 @@ var _ operator.Subtask = (*subtask)(nil)
 
 func (s *subtask) Index() int                         { return s.execution.Subtask }
 func (s *subtask) Parallelism() int                   { return s.parallelism }
-func (s *subtask) Attempt() string                    { return s.attempt }
+func (s *subtask) Attempt() string                    { return s.execution.String() }
 func (s *subtask) Job() string                        { return string(s.job) }
 func (s *subtask) Input(i int) operator.RecordReader  { return s.inputs[i] }
 func (s *subtask) Inputs() int                        { return len(s.inputs) }

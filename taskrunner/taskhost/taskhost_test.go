@@ -515,7 +515,7 @@ func TestStuckTaskEndsTheHost(t *testing.T) {
 	<-begun // RUNNING is reported before the task runs
 	w.send(msg.CancelTasks{Executions: []ids.ExecutionAttemptID{execution(0, 0)}})
 	lost := receive[msg.HostLost](w)
-	if !strings.Contains(lost.Failure.Message, "task v (1/1), execution v0-s0-a0, still runs 1ms after it was cancelled (task.cancellation.timeout)") ||
+	if !strings.Contains(lost.Failure.Message, "task v (1/1), execution e1-v0-s0-a0, still runs 1ms after it was cancelled (task.cancellation.timeout)") ||
 		!strings.Contains(lost.Failure.Stack, "TestStuckTaskEndsTheHost") {
 		t.Errorf("host is lost by %q, at\n%s", lost.Failure.Message, lost.Failure.Stack)
 	}
@@ -545,7 +545,7 @@ func TestTheLogShowsAStuckTask(t *testing.T) {
 	for range 3 {
 		entry := <-shown
 		stack, _ := entry.Data["stack"].(string)
-		if !strings.HasPrefix(entry.Message, "task v (1/1) still runs") || entry.Data["execution"] != "v0-s0-a0" || !strings.Contains(stack, "TestTheLogShowsAStuckTask") {
+		if !strings.HasPrefix(entry.Message, "task v (1/1) still runs") || entry.Data["execution"] != "e1-v0-s0-a0" || !strings.Contains(stack, "TestTheLogShowsAStuckTask") {
 			t.Errorf("log has %q %v", entry.Message, entry.Data)
 		}
 	}

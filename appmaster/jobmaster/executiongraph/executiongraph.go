@@ -23,7 +23,8 @@ import (
 var (
 	// errUnknown says that the job has no such subtask.
 	errUnknown = errors.New("no such execution")
-	// errStale says that the attempt is not the subtask's current one.
+	// errStale says that the attempt is not the subtask's current one: the subtask was restarted, or
+	// another master has deployed it.
 	errStale = errors.New("execution was restarted")
 )
 
@@ -63,9 +64,9 @@ type region struct {
 	final   int   // how many have ended
 }
 
-// New builds the graph of a valid job: all executions are CREATED, attempt 0. Its time and memory
-// are proportional to the number of subtasks, not to their connections.
-func New(job *jobgraph.JobGraph) *Graph {
+// New builds the graph of a valid job, whose master has this epoch: all executions are CREATED,
+// attempt 0. Its time and memory are proportional to the number of subtasks, not to their connections.
+func New(job *jobgraph.JobGraph, epoch ids.Epoch) *Graph {
 	g := &Graph{
 		job:    job,
 		first:  make([]int, len(job.Vertices)),
@@ -83,7 +84,7 @@ func New(job *jobgraph.JobGraph) *Graph {
 	for v, vertex := range job.Vertices {
 		for s := range vertex.Parallelism {
 			g.executions[g.first[v]+s] = Execution{
-				ID:    ids.ExecutionAttemptID{Vertex: v, Subtask: s},
+				ID:    ids.ExecutionAttemptID{Epoch: epoch, Vertex: v, Subtask: s},
 				State: msg.ExecutionCreated,
 			}
 		}
@@ -139,7 +140,7 @@ func (g *Graph) Current(id ids.ExecutionAttemptID) (*Execution, error) {
 		return nil, fmt.Errorf("%w: %s", errUnknown, id)
 	}
 	e := &g.executions[g.first[id.Vertex]+id.Subtask]
-	if e.ID.Attempt != id.Attempt {
+	if e.ID != id {
 		return nil, fmt.Errorf("%w: %s is now %s", errStale, id, e.ID)
 	}
 	return e, nil

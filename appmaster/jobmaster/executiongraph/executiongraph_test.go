@@ -79,7 +79,7 @@ func TestRegions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, members(New(test.job))); diff != "" {
+			if diff := cmp.Diff(test.want, members(New(test.job, 1))); diff != "" {
 				t.Errorf("regions differ (-want +got):\n%s", diff)
 			}
 		})
@@ -103,7 +103,7 @@ func TestRegionsAreConnectedParts(t *testing.T) {
 				}
 			}
 		}
-		graph := New(g)
+		graph := New(g, 1)
 		region := func(v jobgraph.VertexID, s int) int { return graph.Vertex(int(v))[s].Region }
 		checkRegions(t, g, graph)
 		reach := make(map[[2]int]bool) // pairs of regions that a channel connects: only a region with itself
@@ -173,8 +173,8 @@ func TestTransitions(t *testing.T) {
 	for _, from := range all {
 		var got []string
 		for _, to := range all {
-			g := New(job([]int{1}))
-			e, err := g.Current(ids.ExecutionAttemptID{})
+			g := New(job([]int{1}), 1)
+			e, err := g.Current(ids.ExecutionAttemptID{Epoch: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +201,7 @@ func trim(words []string) string {
 func TestCountsFollowStates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		g := New(job([]int{2, 2}, pointwise(0, 1)))
+		g := New(job([]int{2, 2}, pointwise(0, 1)), 1)
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			executions := slices.Collect(g.All())
 			e := executions[rapid.IntRange(0, len(executions)-1).Draw(t, "execution")]
@@ -243,8 +243,8 @@ func TestCountsFollowStates(t *testing.T) {
 
 func TestRestartMakesTheNextAttempt(t *testing.T) {
 	t.Parallel()
-	g := New(job([]int{2}))
-	old := ids.ExecutionAttemptID{Subtask: 1}
+	g := New(job([]int{2}), 1)
+	old := ids.ExecutionAttemptID{Epoch: 1, Subtask: 1}
 	e, err := g.Current(old)
 	if err != nil {
 		t.Fatal(err)
@@ -255,12 +255,15 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 		}
 	}
 	g.Restart(e, now)
-	want := Execution{ID: ids.ExecutionAttemptID{Subtask: 1, Attempt: 1}, State: msg.ExecutionCreated, Region: 1}
+	want := Execution{ID: ids.ExecutionAttemptID{Epoch: 1, Subtask: 1, Attempt: 1}, State: msg.ExecutionCreated, Region: 1}
 	if diff := cmp.Diff(want, *e, cmp.AllowUnexported(Execution{})); diff != "" {
 		t.Errorf("restarted execution differs (-want +got):\n%s", diff)
 	}
 	if _, err := g.Current(old); !errors.Is(err, errStale) {
 		t.Errorf("old attempt: got error %v", err)
+	}
+	if _, err := g.Current(ids.ExecutionAttemptID{Epoch: 2, Subtask: 1, Attempt: 1}); !errors.Is(err, errStale) {
+		t.Errorf("attempt of another master: got error %v", err)
 	}
 	for _, id := range []ids.ExecutionAttemptID{{Vertex: -1}, {Vertex: 1}, {Subtask: -1}, {Subtask: 2}} {
 		if _, err := g.Current(id); !errors.Is(err, errUnknown) {
@@ -274,7 +277,7 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 func TestExecutionsOfAHost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		g := New(job([]int{3, 2}))
+		g := New(job([]int{3, 2}), 1)
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			e := &g.executions[rapid.IntRange(0, g.Total()-1).Draw(t, "execution")]
 			host := ids.HostID(rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host"))
@@ -326,7 +329,7 @@ func TestVertexState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := New(job([]int{2}))
+			g := New(job([]int{2}), 1)
 			for i := range test.states {
 				g.move(&g.executions[i], test.states[i], now)
 			}
@@ -343,7 +346,7 @@ func BenchmarkNew10000x10000(b *testing.B) {
 	g := job([]int{10_000, 10_000}, allToAll(0, 1))
 	b.ReportAllocs()
 	for b.Loop() {
-		if New(g).Regions() != 1 {
+		if New(g, 1).Regions() != 1 {
 			b.Fatal("more than one region")
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // TestMessagesSurviveTheWire would catch a field that is dropped, renamed or changed between two
 // processes.
 func TestMessagesSurviveTheWire(t *testing.T) {
-	execution := ids.ExecutionAttemptID{Vertex: 1, Subtask: 2, Attempt: 3}
+	execution := ids.ExecutionAttemptID{Epoch: 4, Vertex: 1, Subtask: 2, Attempt: 3}
 	messages := []msg.Message{
 		msg.Heartbeat{},
 		msg.TaskExecutorRegistered{Instance: "i", ResourceManager: "r", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second},

@@ -38,6 +38,7 @@ func Decode(data []byte, parallelism []int) (*Table, error) {
 		return nil, err
 	}
 	d := decoder{left: inflated}
+	t.epoch = ids.Epoch(d.number(math.MaxInt32))
 	t.hosts = make([]Host, d.number(tasks))
 	for i := range t.hosts {
 		id, name, port := d.text(), d.text(), d.number(math.MaxUint16+1)

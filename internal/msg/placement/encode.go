@@ -14,9 +14,9 @@ import (
 // The encoded form begins with a byte that says whether the rest is deflated (RFC 1951). Numbers are
 // uvarints, and those marked ± are varints (encoding/binary). A text follows its length.
 //
-//	┌───────┬──────────────────────────┬──────────────────────────────────────────┐
-//	│ hosts │ of each: id, name, port  │ of each vertex with subtasks here: …     │
-//	└───────┴──────────────────────────┴──────────────────────────────────────────┘
+//	┌───────┬───────┬──────────────────────────┬──────────────────────────────────┐
+//	│ epoch │ hosts │ of each: id, name, port  │ of each vertex with subtasks: …  │
+//	└───────┴───────┴──────────────────────────┴──────────────────────────────────┘
 //	… ┌────────┬──────┬───────────────────────────────────────────────────────────┐
 //	  │ vertex │ runs │ of each run: gap to the last, count, attempt, ±host       │
 //	  └────────┴──────┴───────────────────────────────────────────────────────────┘
@@ -38,7 +38,8 @@ func (t *Table) Encode() []byte {
 	if t.Empty() {
 		return nil
 	}
-	data := binary.AppendUvarint([]byte{plain}, uint64(len(t.hosts)))
+	data := binary.AppendUvarint([]byte{plain}, uint64(t.epoch))
+	data = binary.AppendUvarint(data, uint64(len(t.hosts)))
 	for _, h := range t.hosts {
 		name, port := split(h.Address)
 		data = appendText(data, string(h.ID))

@@ -11,16 +11,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 )
 
-// TestATableSurvivesTheWire would catch a subtask that comes out at another host, as another attempt,
+// TestATableSurvivesTheWire would catch a subtask that comes out at another host, as another attempt or of another epoch,
 // or not at all, whatever the order in which regions were added.
 func TestATableSurvivesTheWire(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		parallelism := rapid.SliceOfN(rapid.IntRange(1, 40), 1, 4).Draw(t, "parallelism")
+		epoch := ids.Epoch(rapid.SampledFrom([]int{0, 1, 300}).Draw(t, "epoch"))
 		var all []ids.ExecutionAttemptID
 		for v, n := range parallelism {
 			for s := range n {
-				all = append(all, ids.ExecutionAttemptID{Vertex: v, Subtask: s})
+				all = append(all, ids.ExecutionAttemptID{Epoch: epoch, Vertex: v, Subtask: s})
 			}
 		}
 		if rapid.Bool().Draw(t, "in any order") {
@@ -107,15 +108,15 @@ func TestOtherBytesAreRefused(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"an unknown form":         {2, 0},
 		"no bytes after the form": {0},
-		"too many hosts":          {0, 4},
-		"half a host":             {0, 1, 1, 'h', 200},
-		"a port above the most":   {0, 1, 1, 'h', 1, 'n', 0x82, 0x80, 4},
-		"an unknown vertex":       {0, 1, 1, 'h', 1, 'n', 2, 2, 1, 0, 1, 0, 0},
-		"a vertex twice":          {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0},
-		"a run beyond the vertex": {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 2, 0, 0},
-		"a run without subtasks":  {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 0, 0, 0},
-		"a run on another host":   {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 2},
-		"a run on host -1":        {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 1},
+		"too many hosts":          {0, 1, 4},
+		"half a host":             {0, 1, 1, 1, 'h', 200},
+		"a port above the most":   {0, 1, 1, 1, 'h', 1, 'n', 0x82, 0x80, 4},
+		"an unknown vertex":       {0, 1, 1, 1, 'h', 1, 'n', 2, 2, 1, 0, 1, 0, 0},
+		"a vertex twice":          {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0},
+		"a run beyond the vertex": {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 2, 0, 0},
+		"a run without subtasks":  {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 0, 0, 0},
+		"a run on another host":   {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 2},
+		"a run on host -1":        {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 1},
 		"deflated garbage":        {1, 0xff, 0xff},
 		"more than the job needs": bomb.Encode(),
 	} {
@@ -123,7 +124,7 @@ func TestOtherBytesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := placement.Decode([]byte{0, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 1, 0, 0}, []int{2, 1}); err != nil {
+	if _, err := placement.Decode([]byte{0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 1, 0, 0}, []int{2, 1}); err != nil {
 		t.Errorf("a table: %v", err)
 	}
 }
@@ -131,7 +132,7 @@ func TestOtherBytesAreRefused(t *testing.T) {
 // FuzzDecode would catch bytes that crash a task host, or a table with more subtasks than its job.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(nil))
-	f.Add([]byte{0, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 1, 0, 0})
+	f.Add([]byte{0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 1, 0, 0})
 	f.Add(large().Encode())
 	var several placement.Table
 	for _, s := range []int{3, 0, 1, 2} {

@@ -15,6 +15,7 @@ import (
 
 // Table holds the hosts and attempts of subtasks. Its zero value is empty and ready to use.
 type Table struct {
+	epoch ids.Epoch // of all executions
 	hosts []Host
 	index map[ids.HostID]int // of hosts; nil in a decoded table
 	runs  [][]run            // by vertex, ascending
@@ -33,8 +34,9 @@ type run struct {
 	host         int // index in Table.hosts
 }
 
-// Add places an execution. Each subtask is added at most once.
+// Add places an execution. Each subtask is added at most once, and all are of one epoch.
 func (t *Table) Add(e ids.ExecutionAttemptID, h Host) {
+	t.epoch = e.Epoch
 	at, known := t.index[h.ID]
 	if !known {
 		if t.index == nil {
@@ -63,7 +65,7 @@ func (t *Table) Empty() bool { return len(t.hosts) == 0 }
 // Find gives the execution of a subtask, and its host; false: the table does not have it. Find is
 // for a table that Decode made.
 func (t *Table) Find(vertex, subtask int) (ids.ExecutionAttemptID, Host, bool) {
-	id := ids.ExecutionAttemptID{Vertex: vertex, Subtask: subtask}
+	id := ids.ExecutionAttemptID{Epoch: t.epoch, Vertex: vertex, Subtask: subtask}
 	if vertex < 0 || vertex >= len(t.runs) {
 		return id, Host{}, false
 	}

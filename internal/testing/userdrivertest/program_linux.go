@@ -27,7 +27,7 @@ import (
 )
 
 // mark makes a binary a program built with the SDK.
-var mark = "<bobbin sdk protocol version=3>"
+var mark = "<bobbin sdk protocol version=4>"
 
 // Plan plans the job of a program that reads an input, as env.Execute would.
 type Plan func(start msg.DriverStart, input string) (jobgraph.JobGraph, error)
