@@ -118,7 +118,7 @@ func (c Config) text(key Key) string {
 	if s, given := c.set[key.Name()]; given {
 		return strings.TrimSpace(s.text)
 	}
-	return mustFind(key).Default
+	return mustFind(key).defaultIn(c)
 }
 
 // Under returns the options of a prefix, named without the prefix, such as the variables of
@@ -159,11 +159,12 @@ func get[T any](c Config, key Key) T {
 		return s.value.(T)
 	}
 	d := mustFind(key)
-	if d.Default == "" {
+	text := d.defaultIn(c)
+	if text == "" {
 		var none T
 		return none
 	}
-	return d.mustParse(d.Default).(T)
+	return d.mustParse(text).(T)
 }
 
 // mustFind returns the row of a key of this package.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -242,6 +243,12 @@ func TestEveryKeyHasItsRow(t *testing.T) {
 			t.Errorf("default of %s: %v", name, err)
 		} else if s, text := value.(string); text && s != d.Default {
 			t.Errorf("default of %s is not one of its choices", name)
+		}
+		if o := d.Otherwise; o.Key != "" {
+			other := mustFind(o.Key)
+			if value, err := parse(name, o.Default); err != nil || !d.inRange(value) || other.Otherwise.Key != "" || !slices.Contains(other.Choices, o.Value) {
+				t.Errorf("other default of %s: %v, with %s: %s", name, err, o.Key, o.Value)
+			}
 		}
 		if r, number := d.Range, d.Key.kind(); r == (Range{}) && (number == "integer" || number == "number") {
 			t.Errorf("%s has no range: is it allowed to be negative?", name)

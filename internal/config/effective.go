@@ -5,8 +5,11 @@ package config
 func (c Config) Effective() map[string]string {
 	values := c.Set()
 	for _, d := range table {
-		if _, given := values[d.Key.Name()]; !given && d.Default != "" {
-			values[d.Key.Name()] = d.Default
+		if _, given := values[d.Key.Name()]; given {
+			continue
+		}
+		if text := d.defaultIn(c); text != "" {
+			values[d.Key.Name()] = text
 		}
 	}
 	return values

@@ -22,8 +22,8 @@ const (
 
 // ReadFlink reads the options of a directory that is Flink's FLINK_CONF_DIR. The layer holds the
 // options that Bobbin has. others lists the names of the rest, in their order: options for a JVM,
-// and options that Bobbin does not have yet. If the directory has neither file, the error is
-// fs.ErrNotExist.
+// options that Bobbin does not have yet, and those with a value that it does not have. If the
+// directory has neither file, the error is fs.ErrNotExist.
 func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	path, parse := filepath.Join(dir, flinkFile), flinkParser(parseFlinkYAML)
 	data, err := os.ReadFile(path)
@@ -46,7 +46,7 @@ func parseFlink(path string, data []byte, parse flinkParser) (layer Layer, other
 	layer = Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
 	err = parse(path, data, func(name, value string, line int) {
 		name = cmp.Or(renamed(name), name)
-		if _, known := definitionOf(name); !known {
+		if d, known := definitionOf(name); !known || d.refusal(value) != nil {
 			others = append(others, name)
 			return
 		}
@@ -58,10 +58,10 @@ func parseFlink(path string, data []byte, parse flinkParser) (layer Layer, other
 	return layer, others, nil
 }
 
-// Expected reports whether an option of Flink's belongs to a part that Bobbin does not have yet:
-// high availability, checkpoints, and their state.
+// Expected reports whether an option of Flink's that has no effect belongs to a part that Bobbin
+// does not have yet: other kinds of high availability, checkpoints, and their state.
 func Expected(name string) bool {
-	return name == "high-availability" || slices.ContainsFunc([]string{"high-availability.", "execution.checkpointing.", "state."}, func(prefix string) bool {
+	return slices.ContainsFunc([]string{"high-availability.", "execution.checkpointing.", "state."}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
 	})
 }
@@ -76,6 +76,10 @@ func renamed(name string) string {
 		return RestartStrategy.Name()
 	case "slotmanager.taskmanager-timeout":
 		return WorkerIdleTimeout.Name()
+	case "high-availability", "recovery.mode":
+		return HighAvailabilityType.Name()
+	case "high-availability.zookeeper.storageDir", "recovery.zookeeper.storageDir":
+		return HighAvailabilityStorageDir.Name()
 	case "high-availability.zookeeper.path.namespace", "recovery.zookeeper.path.namespace":
 		return HighAvailabilityClusterID.Name()
 	case "security.keytab":

@@ -72,6 +72,20 @@ restart-strategy: fixeddelay
 			[]string{"env.java.opts.all"},
 			4,
 		},
+		{
+			"Flink with ZooKeeper",
+			map[string]string{flinkLegacyFile: "high-availability: ZooKeeper\nhigh-availability.storageDir: hdfs:///flink/ha\nhigh-availability.zookeeper.quorum: zk:2181\n"},
+			map[string]string{"high-availability.storageDir": "hdfs:///flink/ha"},
+			[]string{"high-availability.type", "high-availability.zookeeper.quorum"},
+			0,
+		},
+		{
+			"Flink without high availability",
+			map[string]string{flinkFile: "high-availability:\n  type: NONE\n"},
+			map[string]string{"high-availability.type": "NONE"},
+			nil,
+			0,
+		},
 		{"an empty file", map[string]string{flinkFile: "# nothing\n"}, map[string]string{}, nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,7 +119,7 @@ restart-strategy: fixeddelay
 // warning about each option of a JVM.
 func TestWhatIsToComeIsKnown(t *testing.T) {
 	for name, want := range map[string]bool{
-		"high-availability": true, "high-availability.storageDir": true, "execution.checkpointing.interval": true, "state.checkpoints.dir": true,
+		"high-availability.type": true, "high-availability.zookeeper.quorum": true, "execution.checkpointing.interval": true, "state.checkpoints.dir": true,
 		"env.java.opts.all": false, "state-of-the-art": false, "taskmanager.memory.managed.size": false, "execution.runtime-mode": false,
 	} {
 		if got := Expected(name); got != want {

@@ -45,12 +45,41 @@ type Definition struct {
 	Section string // the heading of the reference above this row; "" continues the section before
 	Key     Key
 	Default string
-	Unit    time.Duration // of a bare number in a duration; 0 means ms
-	Range   Range         // of numbers, times and sizes
-	Choices []string      // the allowed texts; empty: any text
-	Also    []string      // their other spellings in Flink, as "other=choice"
-	Origin  string        // whose option it is, and Flink's default if ours differs
-	Doc     string
+	// Otherwise is another default, which another option decides.
+	Otherwise Otherwise
+	Unit      time.Duration // of a bare number in a duration; 0 means ms
+	Range     Range         // of numbers, times and sizes
+	Choices   []string      // the allowed texts; empty: any text
+	Also      []string      // their other spellings in Flink, as "other=choice"
+	Refused   []string      // Flink's other values, in lower case, as "value=why"
+	Origin    string        // whose option it is, and Flink's default if ours differs
+	Doc       string
+}
+
+// Otherwise is a default that depends on another option, whose own default depends on none. The zero
+// value depends on none.
+type Otherwise struct {
+	Key     StringKey
+	Value   string // of Key, with which Default is the default
+	Default string
+}
+
+// defaultIn returns the option's default beside the other options.
+func (d Definition) defaultIn(c Config) string {
+	if o := d.Otherwise; o.Key != "" && c.String(o.Key) == o.Value {
+		return o.Default
+	}
+	return d.Default
+}
+
+// refusal returns the fault of a value that Flink has and Bobbin does not; nil for other values.
+func (d Definition) refusal(text string) *Fault {
+	for _, refused := range d.Refused {
+		if value, why, _ := strings.Cut(refused, "="); strings.EqualFold(value, text) {
+			return &Fault{What: fmt.Sprintf("option %s: %s %s", d.Key.Name(), text, why), Remedy: "choose " + strings.Join(d.Choices, " or ")}
+		}
+	}
+	return nil
 }
 
 // Name is the option's name.
@@ -94,6 +123,9 @@ func (StringKey) parse(text string, d Definition) (any, error) {
 		if strings.EqualFold(choice, text) || slices.Contains(d.Also, strings.ToLower(text)+"="+choice) {
 			return choice, nil
 		}
+	}
+	if fault := d.refusal(text); fault != nil {
+		return nil, fault
 	}
 	return nil, fmt.Errorf("%q is none of %s: %w", text, strings.Join(d.Choices, ", "), ErrInvalid)
 }

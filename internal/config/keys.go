@@ -102,7 +102,9 @@ const (
 	DelegationTokensRenewalRatio FractionKey = "security.delegation.tokens.renewal.time-ratio"
 	DelegationTokensRetryBackoff DurationKey = "security.delegation.tokens.renewal.retry.backoff"
 
-	HighAvailabilityClusterID StringKey = "high-availability.cluster-id"
+	HighAvailabilityType       StringKey = "high-availability.type"
+	HighAvailabilityStorageDir StringKey = "high-availability.storageDir"
+	HighAvailabilityClusterID  StringKey = "high-availability.cluster-id"
 
 	HeartbeatInterval          DurationKey = "heartbeat.interval"
 	HeartbeatTimeout           DurationKey = "heartbeat.timeout"
@@ -171,6 +173,12 @@ const (
 	ours  = "Bobbin"
 )
 
+// Values of HighAvailabilityType.
+const (
+	HighAvailabilityYARN = "yarn"
+	HighAvailabilityNone = "NONE"
+)
+
 // Values of YarnUber.
 const (
 	UberNever = "never"
@@ -221,8 +229,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: YarnApplicationQueue, Origin: flink, Doc: "The queue. The flag `-qu`. If it is not set: YARN's default queue."},
 	{Key: YarnApplicationPriority, Default: "-1", Range: Range{Least: "-1"}, Origin: flink, Doc: "The application's priority. -1 leaves it to YARN. YARN's `yarn.cluster.max-application-priority` limits it."},
 	{Key: YarnTags, Origin: flink, Doc: "Tags of the application, separated by commas."},
-	{Key: YarnApplicationAttempts, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "How often YARN starts the ApplicationMaster; YARN has a limit of its own. In a second attempt the job starts again from the beginning."},
-	{Key: YarnAttemptFailuresValidity, Default: "-1", Range: Range{Least: "-1"}, Origin: flink + ": 10000", Doc: "Failures of the ApplicationMaster that are older than this many milliseconds do not count as attempts. With -1 all failures count. The application then ends if its ApplicationMaster fails again and again."},
+	{Key: YarnApplicationAttempts, Default: "2", Otherwise: Otherwise{HighAvailabilityType, HighAvailabilityNone, "1"}, Range: Range{Least: "1"}, Origin: flink, Doc: "How often YARN starts the ApplicationMaster. YARN's `yarn.resourcemanager.am.max-attempts` limits it. [High availability](high-availability.md) says what outlives an ApplicationMaster."},
+	{Key: YarnAttemptFailuresValidity, Default: "600000", Otherwise: Otherwise{HighAvailabilityType, HighAvailabilityNone, "-1"}, Range: Range{Least: "-1"}, Origin: flink + ": 10000", Doc: "Failures of the ApplicationMaster that are older than this many milliseconds do not count as attempts. So with two attempts, an application outlives one failure in each 10 minutes, and ends if its ApplicationMaster fails again and again. With -1 all failures count."},
 	{Key: YarnApplicationLifetime, Default: "0", Unit: time.Second, Origin: ours, Doc: "YARN kills the application at this age. 0: never, unless the queue has a limit."},
 	{Key: YarnNodeLabel, Origin: flink, Doc: "Label of the nodes for the ApplicationMaster, and for TaskExecutors unless `yarn.taskmanager.node-label` is set. The flag `-nl`."},
 	{Key: YarnWorkerNodeLabel, Origin: flink, Doc: "Label of the nodes for TaskExecutors."},
@@ -290,7 +298,9 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: DelegationTokensRenewalRatio, Default: "0.75", Range: Range{Above: "0", Below: "1"}, Origin: flink, Doc: "Part of the tokens' life after which the ApplicationMaster gets new ones with the keytab."},
 	{Key: DelegationTokensRetryBackoff, Default: "1 h", Range: Range{Above: "0"}, Origin: flink, Doc: "Longest pause after a failure to get new tokens. If half of the old tokens' remaining life is shorter, the pause is that half."},
 
-	{Section: "High availability", Key: HighAvailabilityClusterID, Origin: flink, Doc: "Name for a cluster's high-availability data. The flag `-z`. It has no effect yet: high availability is not supported."},
+	{Section: "High availability", Key: HighAvailabilityType, Default: HighAvailabilityYARN, Choices: []string{HighAvailabilityYARN, HighAvailabilityNone}, Also: []string{"standalone=" + HighAvailabilityNone}, Refused: []string{"zookeeper=is not supported yet", "kubernetes=is only for Kubernetes"}, Origin: flink + ": NONE", Doc: "What happens when YARN replaces the ApplicationMaster. `yarn`: jobs and results are on HDFS; the next ApplicationMaster has them, and the workers stay. `NONE`: its jobs are lost. [High availability](high-availability.md)."},
+	{Key: HighAvailabilityStorageDir, Origin: flink, Doc: "Directory, on HDFS, for the jobs and results of applications. Each application has a directory there. If it is not set: the application's directory with the staged files."},
+	{Key: HighAvailabilityClusterID, Origin: flink, Doc: "Name for a cluster's high-availability data. The flag `-z`. It has no effect: the id of the application names the data."},
 
 	{Section: "Heartbeats and registration", Key: HeartbeatInterval, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Time between the heartbeats of roles."},
 	{Key: HeartbeatTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A role that is silent for this time counts as lost, even if its machine answers. A closed connection is noticed at once."},

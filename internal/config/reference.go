@@ -43,7 +43,11 @@ func defaultText(d Definition) string {
 	if d.Default == "" {
 		return "none"
 	}
-	return "`" + d.Default + "`"
+	text := "`" + d.Default + "`"
+	if o := d.Otherwise; o.Key != "" {
+		text += fmt.Sprintf(", or `%s` with `%s: %s`", o.Default, o.Key, o.Value)
+	}
+	return text
 }
 
 // cell escapes a text for a table cell.
