@@ -99,14 +99,14 @@ func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 		{Outputs: []string{"hdfs://out:8020/d"}},
 	}}
 	fileSystems := func(named string) ([]string, error) {
-		p := plan{home: "hdfs://home:8020/user/alice", graph: job}
+		p := plan{home: "hdfs://home:8020/user/alice", storage: "hdfs://ha:8020/ha", graph: job}
 		return c.fileSystems(proofOf(options(t, more+"="+named), p.uses()...))
 	}
 	got, err := fileSystems("hdfs://more:8020/;hdfs://most:8020, hdfs://in:8020")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"hdfs://home:8020/", "hdfs://in:8020/", "hdfs://out:8020/", "hdfs://more:8020/", "hdfs://most:8020/"}
+	want := []string{"hdfs://home:8020/", "hdfs://ha:8020/", "hdfs://in:8020/", "hdfs://out:8020/", "hdfs://more:8020/", "hdfs://most:8020/"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("file systems differ (-want +got):\n%s", diff)
 	}
@@ -399,32 +399,44 @@ func TestWhatNobodyRenewsEndsSoon(t *testing.T) {
 	}
 }
 
-// TestTheEndIsTold would catch a job that fails at the end of its tokens without an earlier warning.
+// TestTheEndIsTold would catch a job that fails at the end of its tokens without an earlier warning, and a line about
+// the attempts of each job that has a keytab, although few jobs run for days.
 func TestTheEndIsTold(t *testing.T) {
 	ends := time.Date(2030, 1, 2, 3, 4, 0, 0, time.Local)
 	withKeytab, without := grant{ends: ends}, grant{ends: ends}
 	withKeytab.security.Principal = "alice@EXAMPLE.COM"
-	again := []string{"yarn.application-attempts=2"}
+	again, once := []string{"yarn.application-attempts=2"}, []string{"yarn.application-attempts=1"}
 	replaced := map[string]string{"yarn.resourcemanager.proxy-user-privileges.enabled": "true"}
 	const home, away = "hdfs://home:8020/user/alice", "hdfs://away:8020/user/alice"
 	for _, c := range []struct {
 		name    string
 		grant   grant
+		mode    launch.Mode
 		options []string
 		conf    map[string]string
 		staged  string
 		want    string // what is named; "": nothing is said
 	}{
-		{"on an open cluster", grant{}, again, nil, home, ""},
-		{"without a keytab", without, nil, replaced, home, "security.kerberos.login.keytab"},
-		{"with a keytab and one attempt", withKeytab, nil, nil, home, ""},
-		{"with a keytab and two attempts", withKeytab, again, nil, home, "proxy-user-privileges"},
-		{"where YARN gets new tokens itself", withKeytab, again, replaced, home, ""},
-		{"where it gets them for another file system", withKeytab, again, replaced, away, away + ", which is not on fs.defaultFS"},
-		{"with one attempt there", withKeytab, nil, replaced, away, ""},
+		{"on an open cluster", grant{}, launch.Session, nil, nil, home, ""},
+		{"without a keytab", without, launch.PerJob, nil, replaced, home, "security.kerberos.login.keytab"},
+		{"with a keytab and one attempt", withKeytab, launch.Session, once, nil, home, ""},
+		{"with a keytab, in a session", withKeytab, launch.Session, nil, nil, home, "proxy-user-privileges"},
+		{"with a keytab, for one job", withKeytab, launch.PerJob, nil, nil, home, ""},
+		{"with a keytab, for one job that is to have attempts", withKeytab, launch.PerJob, again, nil, home, "proxy-user-privileges"},
+		{"where YARN starts only one", withKeytab, launch.Session, again, map[string]string{defaultAttempts: "1"}, home, ""},
+		{"without high availability", withKeytab, launch.Session, []string{"high-availability.type=NONE"}, nil, home, ""},
+		{"where YARN gets new tokens itself", withKeytab, launch.Session, again, replaced, home, ""},
+		{"where it gets them for another file system", withKeytab, launch.Session, nil, replaced, away, away + ", which is not on fs.defaultFS"},
+		{"with one attempt there", withKeytab, launch.Session, once, replaced, away, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := c.grant.advice(secured(t, c.conf, creds.New()), proofOf(options(t, c.options...), c.staged))
+			on := secured(t, c.conf, creds.New())
+			on.staging = c.staged
+			p, err := on.plan(Deployment{Mode: c.mode, Config: options(t, c.options...)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := c.grant.advice(on, p.proof)
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, "until "+ends.Format("2006-01-02 15:04 MST")+" at the latest") {
 				t.Errorf("owners are told %q", got)
 			}

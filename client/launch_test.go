@@ -80,7 +80,7 @@ func TestSubmissionContext(t *testing.T) {
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 	priority := records.Priority(3)
 	base := records.SubmissionContext{
-		ID: id, Name: "words", Queue: "default", Type: applicationType, MaxAttempts: 1,
+		ID: id, Name: "words", Queue: "default", Type: applicationType, MaxAttempts: 2, FailuresValidity: 10 * time.Minute,
 		Resource: records.Resource{MemoryMB: 512, VCores: 1},
 	}
 	for _, c := range []struct {
@@ -91,6 +91,9 @@ func TestSubmissionContext(t *testing.T) {
 		{"nothing is asked for", nil, func(*records.SubmissionContext) {}},
 		{"attempts", []string{"yarn.application-attempts=3", "yarn.application-attempt-failures-validity-interval=10000"}, func(s *records.SubmissionContext) {
 			s.MaxAttempts, s.FailuresValidity = 3, 10*time.Second
+		}},
+		{"no high availability", []string{"high-availability.type=NONE"}, func(s *records.SubmissionContext) {
+			s.MaxAttempts, s.FailuresValidity = 1, 0
 		}},
 		{"who it is", []string{"yarn.application.name=n", "yarn.application.type=T", "yarn.tags=One, two,"}, func(s *records.SubmissionContext) {
 			s.Name, s.Type, s.Tags = "n", "T", []string{"one", "two"}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -52,10 +51,13 @@ type plan struct {
 	ceiling     config.WorkerTotals // of all workers
 	uber        uber                // as far as the options decide
 	home        string              // URI of the directory that holds the user's staging area
+	available   bool                // what it accepts outlives its ApplicationMaster
+	storage     string              // StorageDir, with high availability
 	replication int                 // of staged files; 0: the file system's default
 	queue       string              // "": YARN chooses
 	ships       manifest
 	proof       proof
+	attempts    Attempts
 
 	master      launch.AppMaster // without staged files and credentials
 	environment map[string]string
@@ -82,6 +84,11 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	if p.home, err = c.home(); err != nil {
 		return nil, err
 	}
+	if p.available = config.HighAvailability(cfg); p.available {
+		if p.storage, err = StorageDir(c.Files, cfg.String(config.HighAvailabilityStorageDir)); err != nil {
+			return nil, err
+		}
+	}
 	hadoop, err := c.Conf.Marshal()
 	if err != nil {
 		return nil, err
@@ -95,7 +102,12 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	p.workers = launch.WorkersOf(cfg, one, &d.Graph)
 	p.demand = launch.DemandOf(p.workers, p.containers.MasterMemory, cfg.Duration(config.SlotRequestTimeout))
 	p.uber, p.ceiling = uberOf(d, p.place, p.containers), config.MaxWorkers(cfg)
+	if p.attempts, err = AttemptsOf(cfg, c.Conf); err != nil {
+		return nil, err
+	}
 	p.proof = proofOf(cfg, p.uses()...)
+	p.proof.attempts = p.attempts.Effective()
+	p.proof.lasts = d.Mode == launch.Session || cfg.IsSet(config.YarnApplicationAttempts)
 	p.environment = masterEnvironment(cfg, p.containers, c.User)
 	p.submission = submissionOf(cfg, p.containers.Master, d.Name)
 	return p, nil
@@ -108,7 +120,11 @@ func (p *plan) limits(largest records.Resource) launch.Limits {
 
 // uses lists the URIs that an application uses on file systems, first that of its staging directory.
 func (p *plan) uses() []string {
-	uris := slices.Concat([]string{p.home}, p.ships.remote(), p.cached.remote())
+	uris := []string{p.home}
+	if p.storage != "" {
+		uris = append(uris, p.storage)
+	}
+	uris = slices.Concat(uris, p.ships.remote(), p.cached.remote())
 	if p.program.URI != "" {
 		uris = append(uris, p.program.URI)
 	}
@@ -154,7 +170,7 @@ func submissionOf(c config.Config, master records.Resource, name string) records
 			RolledInclude: c.String(config.YarnRolledLogsInclude),
 			RolledExclude: c.String(config.YarnRolledLogsExclude),
 		},
-		FailuresValidity: max(0, time.Duration(c.Int(config.YarnAttemptFailuresValidity))*time.Millisecond),
+		FailuresValidity: config.AttemptFailuresValidity(c),
 	}
 	for tag := range strings.SplitSeq(c.String(config.YarnTags), ",") {
 		if tag = strings.TrimSpace(tag); tag != "" {

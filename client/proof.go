@@ -20,7 +20,8 @@ type proof struct {
 	named    []string // URIs of more file systems, from options
 	krb5Conf string   // path of a krb5.conf; "": the nodes' own
 	keytab   keytab
-	attempts int // of its ApplicationMaster
+	attempts int  // of its ApplicationMaster
+	lasts    bool // the owner may rely on attempts after the end of the tokens, which comes after days
 }
 
 // keytab is the keytab of the ApplicationMaster's login.
@@ -33,7 +34,7 @@ type keytab struct {
 func proofOf(c config.Config, uses ...string) proof {
 	return proof{
 		tokens: wantsTokens(c), uses: uses, named: namedFileSystems(c), krb5Conf: c.String(config.Krb5ConfPath),
-		keytab: keytabOf(c), attempts: c.Int(config.YarnApplicationAttempts),
+		keytab: keytabOf(c),
 	}
 }
 

@@ -84,12 +84,14 @@ func (g *grant) advice(c *Cluster, p proof) string {
 	}
 	home := p.uses[0]
 	until := g.ends.Local().Format("2006-01-02 15:04 MST") + " at the latest"
-	switch LossOf(c.Conf, g.security.Principal != "", p.attempts, OnDefaultFS(c.Files, home)) {
-	case LosesHDFS:
+	switch loss := LossOf(c.Conf, g.security.Principal != "", p.attempts, OnDefaultFS(c.Files, home)); {
+	case loss == LosesHDFS:
 		return fmt.Sprintf("without a keytab the job can use HDFS until %s (%s)", until, config.KerberosKeytab)
-	case LosesAttempts:
+	case !p.lasts:
+		return ""
+	case loss == LosesAttempts:
 		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, Replaces)
-	case LosesAttemptsElsewhere:
+	case loss == LosesAttemptsElsewhere:
 		return fmt.Sprintf("YARN can start another ApplicationMaster until %s: the ResourceManager gets no new tokens for the staging directory %s, which is not on fs.defaultFS", until, home)
 	default:
 		return ""

@@ -37,7 +37,7 @@ func deploymentFlags() []optionFlag {
 		{name: "nodeLabel", aliases: []string{"nl"}, usage: "use only nodes with YARN's node label `LABEL`", key: config.YarnNodeLabel},
 		{name: "ship", aliases: []string{"t"}, usage: "copy `FILE` or directory into each container; repeat the flag for more", key: config.YarnShipFiles, several: true},
 		{name: "jar", aliases: []string{"j"}, usage: "`FILE` to run in the cluster as bobbin, instead of this binary", key: config.YarnDistribution},
-		{name: "zookeeperNamespace", aliases: []string{"z"}, usage: "`NAME` of the high availability data", key: config.HighAvailabilityClusterID},
+		{name: "zookeeperNamespace", aliases: []string{"z"}, usage: "`NAME` of the high availability data; no effect: the application's id names it", key: config.HighAvailabilityClusterID},
 	}
 }
 

@@ -530,6 +530,32 @@ func TestUberIsExplained(t *testing.T) {
 	m.wants(m.examine(), "queue", Warning, "both take 2560 MB", "set yarn.application.uber to never")
 }
 
+// TestAttemptsAreExplained would catch a doctor that promises a second ApplicationMaster where YARN starts none, and one
+// that warns of an option that its user has set.
+func TestAttemptsAreExplained(t *testing.T) {
+	const attempts, most, kind = "yarn.application-attempts", "yarn.resourcemanager.am.max-attempts", "high-availability.type"
+	for name, tc := range map[string]struct {
+		options, properties map[string]string
+		status              Status
+		text, remedy        string
+	}{
+		"the defaults":              {nil, nil, OK, "YARN starts it up to 2 times, and failures older than 10 min do not count", ""},
+		"all failures count":        {map[string]string{"yarn.application-attempt-failures-validity-interval": "-1"}, nil, OK, "up to 2 times", ""},
+		"YARN starts one":           {nil, map[string]string{most: "1"}, Warning, "no second ApplicationMaster, because " + most + " is 1", "raise " + most},
+		"one is wanted":             {map[string]string{attempts: "1"}, map[string]string{most: "1"}, OK, "no second ApplicationMaster (yarn.application-attempts: 1)", ""},
+		"no high availability":      {map[string]string{kind: "none"}, nil, OK, "ends with its ApplicationMaster (high-availability.type: none)", ""},
+		"attempts without it":       {map[string]string{kind: "NONE", attempts: "2"}, nil, OK, "each time without the jobs of the last one", ""},
+		"a limit that is no number": {nil, map[string]string{most: "two"}, Failed, most, "correct it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := faked(t, yarnfake.Config{})
+			maps.Copy(m.options, tc.options)
+			maps.Copy(m.properties, tc.properties)
+			m.wants(m.examine(), "queue", tc.status, tc.text, tc.remedy)
+		})
+	}
+}
+
 func TestAClusterWithoutNodes(t *testing.T) {
 	m, fake := faked(t, yarnfake.Config{})
 	fake.LoseNode(fake.Nodes()[0])

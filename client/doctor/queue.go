@@ -82,6 +82,7 @@ func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
 		return findings
 	}
 	findings = []Finding{ok(fmt.Sprintf("YARN grants containers of up to %d MB and %d vcores: those of the options fit", created.Maximum.MemoryMB, created.Maximum.VCores))}
+	findings = append(findings, v.attempts())
 	switch line, together := client.CheckUber(v.config, place, v.containers, created.Maximum); {
 	case together:
 		findings = append(findings, ok(line))
@@ -89,6 +90,34 @@ func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
 		findings = append(findings, warning(line, "change these options, or set "+config.YarnUber.Name()+" to "+config.UberNever))
 	}
 	return findings
+}
+
+// attempts tells how often YARN starts the ApplicationMaster of an application.
+func (v *visit) attempts() Finding {
+	a, err := client.AttemptsOf(v.config, v.conf)
+	has := config.HighAvailability(v.config)
+	switch {
+	case err != nil:
+		return failed(oneLine(err), "correct it")
+	case a.Advice() != "":
+		return warning("as far as this machine knows, "+a.Advice(),
+			fmt.Sprintf("ask the administrator to raise %s on the ResourceManager, or lower %s", a.By, config.YarnApplicationAttempts))
+	case a.Effective() == 1 && has:
+		return ok(fmt.Sprintf("YARN starts no second ApplicationMaster (%s)", v.config.Told(config.YarnApplicationAttempts)))
+	case a.Effective() == 1:
+		return ok(fmt.Sprintf("an application ends with its ApplicationMaster (%s)", v.config.Told(config.HighAvailabilityType)))
+	case !has:
+		return ok(fmt.Sprintf("YARN starts the ApplicationMaster up to %d times, each time without the jobs of the last one (%s)", a.Effective(), v.config.Told(config.HighAvailabilityType)))
+	}
+	return ok(fmt.Sprintf("an application outlives its ApplicationMaster: YARN starts it up to %d times%s", a.Effective(), v.window()))
+}
+
+// window says which failures of an ApplicationMaster count as attempts.
+func (v *visit) window() string {
+	if window := config.AttemptFailuresValidity(v.config); window > 0 {
+		return fmt.Sprintf(", and failures older than %s do not count", config.FormatDuration(window))
+	}
+	return ""
 }
 
 // separate splits joined errors.

@@ -153,8 +153,12 @@ func (v *visit) life(ends time.Time, onDefaultFS bool) []Finding {
 		return nil
 	}
 	keeps := v.config.String(config.KerberosKeytab) != "" && v.who.RealUser == ""
+	attempts, err := client.AttemptsOf(v.config, v.conf)
+	if err != nil {
+		return nil // the check of limits tells it
+	}
 	last := fmt.Sprintf("a job that starts now can run without limit, but YARN may start no second ApplicationMaster after %s at the latest: ", moment(ends))
-	switch client.LossOf(v.conf, keeps, v.config.Int(config.YarnApplicationAttempts), onDefaultFS) {
+	switch client.LossOf(v.conf, keeps, attempts.Effective(), onDefaultFS) {
 	case client.LosesHDFS:
 		return []Finding{ok(fmt.Sprintf("a job that starts now can use HDFS until %s at the latest; a job with a keytab has no such limit (%s)", moment(ends), config.KerberosKeytab))}
 	case client.LosesAttempts:

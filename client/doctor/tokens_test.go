@@ -234,11 +234,12 @@ func TestHowLongAJobCanLive(t *testing.T) {
 		texts      []string
 	}{
 		"without a keytab":              {nil, nil, "", false, OK, []string{"can use HDFS until " + moment(end) + " at the latest;"}},
-		"with one":                      {map[string]string{keytab: "k"}, nil, "", false, OK, []string{"which finds it as krb5.keytab", "without limit: the ApplicationMaster"}},
-		"with one on the nodes":         {map[string]string{keytab: "k", shipped: "false", place: "/etc/k"}, nil, "", false, OK, []string{"the keytab /etc/k of its node"}},
+		"with one":                      {map[string]string{keytab: "k", attempts: "1"}, nil, "", false, OK, []string{"which finds it as krb5.keytab", "without limit: the ApplicationMaster"}},
+		"with one on the nodes":         {map[string]string{keytab: "k", attempts: "1", shipped: "false", place: "/etc/k"}, nil, "", false, OK, []string{"the keytab /etc/k of its node"}},
 		"with one nowhere":              {map[string]string{keytab: "k", shipped: "false"}, nil, "", false, Failed, []string{"absolute path"}},
 		"with one for somebody else":    {map[string]string{keytab: "k"}, nil, "carol", false, OK, []string{"it belongs to carol", "can use HDFS until " + moment(end) + " at the latest;"}},
-		"with one and second attempts":  {map[string]string{keytab: "k", attempts: "2"}, nil, "", false, Warning, []string{"no second ApplicationMaster after " + moment(end) + " at the latest"}},
+		"with one and second attempts":  {map[string]string{keytab: "k"}, nil, "", false, Warning, []string{"no second ApplicationMaster after " + moment(end) + " at the latest"}},
+		"with one, where YARN has one":  {map[string]string{keytab: "k"}, map[string]string{"yarn.resourcemanager.am.max-attempts": "1"}, "", false, OK, []string{"without limit: the ApplicationMaster"}},
 		"with one and all that helps":   {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", false, OK, []string{"without limit: the ApplicationMaster"}},
 		"second attempts and no keytab": {map[string]string{attempts: "2"}, nil, "", false, OK, []string{"can use HDFS until " + moment(end) + " at the latest;"}},
 		"with one, staged elsewhere":    {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", true, Warning, []string{"no second ApplicationMaster after " + moment(end), "only for fs.defaultFS"}},

@@ -27,7 +27,7 @@ type witness struct {
 func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deployment) (*client.Application, error) {
 	d.Done, d.Uploading = w.done, w.uploading
 	if d.Config.IsSet(config.HighAvailabilityClusterID) {
-		w.Line("%s has no effect: high availability is not supported yet", config.HighAvailabilityClusterID)
+		w.Line("%s has no effect: the application's id names its data", config.HighAvailabilityClusterID)
 	}
 	app, err := on.Deploy(ctx, d)
 	if err != nil {

@@ -116,6 +116,9 @@ type AppMaster struct {
 	// Execute waits for the job's end.
 	Attached bool
 	Security Security
+	// HighAvailability is the URI of the application's directory of package ha, which the client has
+	// staged. "": nothing outlives the AM.
+	HighAvailability string `json:",omitempty"`
 }
 
 // Security is how the AM of a secure cluster proves its identity, in addition to the tokens in its

@@ -87,7 +87,7 @@ func TestOptionsReachYARN(t *testing.T) {
 		{"yarn.application.queue", "small", func(v view) any { return strings.TrimPrefix(v.app.Queue, "root.") }, "small"},
 		{"yarn.application.priority", "4", func(v view) any { return v.app.Priority }, 4},
 		{"yarn.tags", "Nightly", func(v view) any { return v.app.Tags }, "nightly"},
-		{"yarn.application-attempts", "2", func(v view) any { return v.submission.GetMaxAppAttempts() }, int32(2)},
+		{"yarn.application-attempts", "1", func(v view) any { return v.submission.GetMaxAppAttempts() }, int32(1)},
 		{"yarn.application-attempt-failures-validity-interval", "60000", func(v view) any {
 			return v.submission.GetAttemptFailuresValidityInterval()
 		}, int64(60000)},
