@@ -15,11 +15,13 @@
 //	live-<N>/result/<job>.<STATE>            a job that has ended
 //	ended-<N>/outcome                        how the application ends
 //
-// Each file is written under a name that begins with a dot, closed and renamed. A job's directory is renamed whole:
-// that is its acceptance. Nothing here makes parents.
+// A <host> is percent-encoded. Each file is written under a name that begins with a dot in live-<N> itself, closed and
+// renamed. A job's directory is renamed whole: that is its acceptance. Nothing here makes parents, and nothing is
+// removed by its name: it is renamed first. So each change of an attempt that was replaced fails, also one that the
+// NameNode executes late.
 //
-// There are two backends: a Directory on a file system, and Memory for clusters that end with their process. The
-// package starts no goroutines.
+// There are two backends: a Directory on a file system, and Memory for clusters that end with their process. Both do
+// their work in the goroutine of the caller, and in others that end before the call.
 package ha
 
 import (
@@ -36,6 +38,8 @@ var (
 	ErrSuperseded = errors.New("a later ApplicationMaster leads the application")
 	// ErrNothing says that there is nothing to lead or to find: the application has ended, or was never staged.
 	ErrNothing = errors.New("nothing is stored of the application")
+	// ErrEnded says that the application has ended (Store.End): nothing is stored any more.
+	ErrEnded = errors.New("the application has ended")
 	// ErrReplacing says that no leader has published its address since the last one was replaced.
 	ErrReplacing = errors.New("the ApplicationMaster is being replaced")
 )
@@ -64,22 +68,24 @@ type Outcome struct {
 	Diagnostics string
 }
 
-// Store is what outlives a leader. Its methods may be called from any goroutine. Each change is stored when the method
-// returns nil. After a doubtful answer of storage, and while storage does not answer, methods look and try again until
-// ctx ends. All errors are ErrSuperseded, the cause of ctx, or errors that no retry mends; reading something that is not
-// there gives fs.ErrNotExist.
+// Store is what outlives a leader. Its methods may be called from any goroutine, but the changes of one job come one after
+// the other. Each change is stored when the method returns nil. After a doubtful answer of storage, and while storage does
+// not answer, methods look and try again until ctx ends. All errors are ErrSuperseded, ErrEnded after End, ErrNothing if
+// everything was removed, the cause of ctx, or errors that no retry mends. Something that is not there gives
+// fs.ErrNotExist. The id of a job must have only letters, digits, '-' and '_'. A content has at most 256 MiB.
 type Store interface {
 	JobStore
 	ResultStore
 	// Authority is the PEM of the certificate authority with its key. The first leader stores one: fs.ErrNotExist.
 	Authority(ctx context.Context) ([]byte, error)
-	// SetAuthority stores the authority, once.
+	// SetAuthority stores the authority, once. It may be repeated. The error is fs.ErrExist if another one is stored.
 	SetAuthority(ctx context.Context, pem []byte) error
-	// Publish tells workers the leader's address, host:port, and the owner how to reach REST.
+	// Publish tells workers the leader's address, host:port, and the owner how to reach REST. It may be repeated.
 	Publish(ctx context.Context, address string, access []byte) error
 	// Dir is the directory of the term for package staging; "" if the Store has none.
 	Dir() string
-	// End stores how the application ends. From then on nothing runs again, and the Store changes nothing more.
+	// End stores how the application ends. From then on nothing runs again, and the Store changes nothing more. It may be
+	// repeated; the first outcome stays.
 	End(ctx context.Context, o Outcome) error
 	// Remove removes everything, once YARN has recorded the end.
 	Remove(ctx context.Context) error
@@ -95,7 +101,8 @@ type JobStore interface {
 	Job(ctx context.Context, job ids.JobID) (Job, error)
 	// Cancel stores that the end of a job is requested. It may be repeated.
 	Cancel(ctx context.Context, job ids.JobID) error
-	// AddCommit stores the commit record of a region. It may be repeated with the same record.
+	// AddCommit stores the commit record of a region. It may be repeated with the same record. The error is fs.ErrExist if
+	// another one is stored.
 	AddCommit(ctx context.Context, job ids.JobID, region int, record []byte) error
 	// Commits reads the commit records of a job, by region.
 	Commits(ctx context.Context, job ids.JobID) (map[int][]byte, error)

@@ -1,0 +1,211 @@
+package ha
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
+
+// directoryStore is the Store of a term. All its calls name the term's directory. So the calls of an attempt that was
+// replaced find nothing and change nothing, also those that the NameNode executes late.
+//
+// All temporary names are in the term's directory itself. The next attempt removes them.
+type directoryStore struct {
+	*Directory
+	dir string // live-<epoch>
+}
+
+var _ Store = (*directoryStore)(nil)
+
+// Dir implements Store.
+func (s *directoryStore) Dir() string { return s.dir }
+
+func (s *directoryStore) temporary() string { return s.dir + "/." + s.Names.Random() }
+
+// sweep removes what earlier attempts have left incomplete.
+func (s *directoryStore) sweep(ctx context.Context) error {
+	entries, err := s.Files.List(ctx, s.dir)
+	if err != nil {
+		return doubtful(err)
+	}
+	for _, e := range entries {
+		if temporary(e.URI) {
+			if err := s.Files.RemoveAll(ctx, e.URI); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// patient tries until it is clear what has happened. A file or directory that is missing is an answer only while this
+// attempt leads.
+func (s *directoryStore) patient(ctx context.Context, what string, try func(ctx context.Context) error) error {
+	pace := pace{what: what, log: s.Logger}
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			if lost := s.leads(ctx); lost != nil {
+				err = lost
+			}
+		}
+		if err := pace.again(ctx, err); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+}
+
+// leads returns nil if the term goes on.
+func (s *directoryStore) leads(ctx context.Context) error {
+	found, err := newest(ctx, s.Files, s.Directory.Dir)
+	switch {
+	case err != nil:
+		return err
+	case found.epoch > s.Epoch:
+		return superseded(found)
+	case found == place{s.Epoch, true}:
+		return ErrEnded
+	default:
+		return nil
+	}
+}
+
+// put makes an entry complete under a temporary name, and renames it. existed says that there is such an entry already,
+// which stays: this attempt may have made it, or an earlier one.
+func (s *directoryStore) put(ctx context.Context, name string, build func(ctx context.Context, at string) error) (existed bool, err error) {
+	last := "" // of a try without a clear answer
+	err = s.patient(ctx, "store "+name, func(ctx context.Context) error {
+		if last != "" { // a rename that is executed late must find nothing
+			if err := s.Files.RemoveAll(ctx, last); err != nil || existed {
+				return err
+			}
+		}
+		last = s.temporary()
+		err := build(ctx, last)
+		if err == nil {
+			err = s.Files.Rename(ctx, last, s.dir+"/"+name)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			existed = true
+			err = s.Files.RemoveAll(ctx, last)
+		}
+		return err
+	})
+	if err != nil && context.Cause(ctx) == nil {
+		_ = s.Files.RemoveAll(ctx, last) // otherwise the next attempt removes it
+	}
+	return existed, err
+}
+
+// maxFile is the most bytes of a file that can be stored, because it is read into memory.
+const maxFile = 256 << 20
+
+// write makes a whole new file that only the owner can read.
+func (s *directoryStore) write(ctx context.Context, at string, content []byte) error {
+	if len(content) > maxFile {
+		return fmt.Errorf("%w: %d bytes, at most %d can be stored", filesystem.ErrTooLarge, len(content), maxFile)
+	}
+	file, err := s.Files.CreateMode(ctx, at, dfs.CreateOptions{Parents: filesystem.ExistingParents, Mode: 0o600})
+	if err != nil {
+		return err
+	}
+	if len(content) > 0 {
+		if _, err := file.Write(content); err != nil {
+			file.Close() // Close returns the same error again
+			return err
+		}
+	}
+	return file.Close()
+}
+
+// putFile stores a file. Of two contents, the first one stays; existed tells.
+func (s *directoryStore) putFile(ctx context.Context, name string, content []byte) (existed bool, err error) {
+	return s.put(ctx, name, func(ctx context.Context, at string) error { return s.write(ctx, at, content) })
+}
+
+// putOnce stores a file that never changes. The error is fs.ErrExist if another content is stored.
+func (s *directoryStore) putOnce(ctx context.Context, name string, content []byte) error {
+	existed, err := s.putFile(ctx, name, content)
+	if err != nil || !existed {
+		return err
+	}
+	stored, err := s.load(ctx, name)
+	if err == nil && !bytes.Equal(stored, content) {
+		err = fmt.Errorf("store %s: %w with another content", name, fs.ErrExist)
+	}
+	return err
+}
+
+// discard removes an entry, if there is one: it renames the entry, which fails if the term has ended, and removes that.
+func (s *directoryStore) discard(ctx context.Context, name string) error {
+	last := "" // of a try without a clear answer
+	err := s.patient(ctx, "remove "+name, func(ctx context.Context) error {
+		if last != "" { // a rename that is executed late must find its target taken, because the name may be used again
+			if err := s.Files.MkdirMode(ctx, last, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+		last = s.temporary()
+		err := s.Files.Rename(ctx, s.dir+"/"+name, last)
+		if err == nil {
+			_ = s.Files.RemoveAll(ctx, last) // otherwise the next attempt removes it
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (s *directoryStore) load(ctx context.Context, name string) (content []byte, err error) {
+	err = s.patient(ctx, "read "+name, func(ctx context.Context) error {
+		content, _, err = s.Files.Load(ctx, s.dir+"/"+name, maxFile)
+		return err
+	})
+	return content, err
+}
+
+// list returns the names of a directory's entries, without temporary ones.
+func (s *directoryStore) list(ctx context.Context, name string) (names []string, err error) {
+	err = s.patient(ctx, "list "+name, func(ctx context.Context) error {
+		entries, err := s.Files.List(ctx, s.dir+"/"+name)
+		names = names[:0]
+		for _, e := range entries {
+			if !temporary(e.URI) {
+				names = append(names, path.Base(e.URI))
+			}
+		}
+		return err
+	})
+	return names, err
+}
+
+// atOnce is the number of calls that a method keeps under way.
+const atOnce = 16
+
+// each calls f for the numbers below n, atOnce at a time, until the first error.
+func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	group, ctx := sched.WithErrors(ctx)
+	for first := range min(n, atOnce) {
+		group.Go(func() error {
+			for i := first; i < n; i += atOnce {
+				if err := f(ctx, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
