@@ -152,7 +152,7 @@ func (s *script) ended(args []string, options map[string]string, failure string)
 		Results: collect.Results{},
 	}
 	for _, name := range strings.FieldsFunc(options["results"], func(r rune) bool { return r == ',' }) {
-		b := collect.New(collect.MaxBuffered)
+		b := collect.New(collect.MaxBuffered, 0)
 		if _, err := b.Add(0, []byte("abc")); err != nil {
 			s.t.Fatal(err)
 		}
@@ -422,8 +422,8 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 			if !rapid.Bool().Draw(t, "ends") {
 				continue
 			}
-			buffer := collect.New(collect.MaxBuffered)
-			if _, err := buffer.Add(0, make([]byte, rapid.IntRange(0, 10<<10).Draw(t, "collected"))); err != nil {
+			buffer := collect.New(collect.MaxBuffered, 0)
+			if _, err := buffer.Add(0, make([]byte, rapid.IntRange(1, 10<<10).Draw(t, "collected"))); err != nil {
 				t.Fatal(err)
 			}
 			buffer.End()

@@ -60,7 +60,7 @@ func (f *fakeMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, 
 	case <-ctx.Done():
 		return msg.JobDetails{}, nil, context.Cause(ctx)
 	}
-	b := collect.New(collect.MaxBuffered)
+	b := collect.New(collect.MaxBuffered, 0)
 	_, err := b.Add(0, []byte("abc"))
 	b.End()
 	details.End = time.Now()

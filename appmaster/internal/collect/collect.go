@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // Errors of Add.
 var (
-	// ErrTooLarge says that the job collects more than maxTotal.
+	// ErrTooLarge says that the job collects more than maxTotal, or has begun more than maxResets times.
 	ErrTooLarge = errors.New("collected result is too large")
 	// errOutOfOrder says that the task broke the protocol.
 	errOutOfOrder = errors.New("collected batch breaks the protocol")
@@ -48,11 +49,10 @@ func (r Results) DropRead() {
 	}
 }
 
-// Buffer holds the part of a result that the client has not read. Batches are numbered across epochs. A
-// page's cursor is the number of its first batch. Make it with New.
+// Buffer holds the part of a result that the client has not read. Make it with New.
 type Buffer struct {
-	limit   int // of size
-	epoch   int
+	limit   int      // of size
+	resets  int      // in this master
 	start   int64    // number of the epoch's first batch
 	base    int64    // number of batches[0]; earlier batches were read or dropped
 	batches [][]byte // oldest first
@@ -66,12 +66,13 @@ type Buffer struct {
 
 // New makes an empty buffer of the given limit in bytes, but at least LeastBuffered, because the task could
 // not continue with less. 0 is for a result that no client reads: the buffer holds nothing, and the task
-// never waits.
-func New(limit int) *Buffer {
+// never waits. master is the epoch in which the job runs.
+func New(limit int, master ids.Epoch) *Buffer {
 	if limit > 0 {
 		limit = max(limit, LeastBuffered)
 	}
-	return &Buffer{limit: limit}
+	start := firstCursor(master)
+	return &Buffer{limit: limit, start: start, base: start}
 }
 
 // Acknowledged is a range of batches, by sequence numbers From ≤ n < To. The task may send as many more.
@@ -85,8 +86,10 @@ func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 		return Acknowledged{}, fmt.Errorf("%w: batch %d arrived instead of batch %d", errOutOfOrder, sequence, b.arrived)
 	case b.arrived-b.acked >= msg.CollectWindow:
 		return Acknowledged{}, fmt.Errorf("%w: more than %d batches without acknowledgement", errOutOfOrder, msg.CollectWindow)
-	case len(records) > operator.MaxCollectBatch:
-		return Acknowledged{}, fmt.Errorf("%w: a batch has %d bytes, more than %d", errOutOfOrder, len(records), operator.MaxCollectBatch)
+	case len(records) == 0 || len(records) > operator.MaxCollectBatch: // empty batches would not count in total
+		return Acknowledged{}, fmt.Errorf("%w: a batch has %d bytes, want 1 to %d", errOutOfOrder, len(records), operator.MaxCollectBatch)
+	case b.resets > maxResets:
+		return Acknowledged{}, fmt.Errorf("%w: its task has been restarted more than %d times", ErrTooLarge, maxResets)
 	case b.total+int64(len(records)) > maxTotal:
 		return Acknowledged{}, fmt.Errorf("%w: more than %d MiB; write it to files with a file sink instead", ErrTooLarge, maxTotal>>20)
 	}
@@ -102,8 +105,11 @@ func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 
 // Reset begins a new epoch, because the collecting task starts again: what it sent before is void.
 func (b *Buffer) Reset() {
-	next := b.base + int64(len(b.batches))
-	*b = Buffer{limit: b.limit, epoch: b.epoch + 1, start: next, base: next}
+	start := b.start
+	if b.resets < maxResets { // otherwise Add refuses everything
+		start += epochSize
+	}
+	*b = Buffer{limit: b.limit, resets: b.resets + 1, start: start, base: start}
 }
 
 // Stalled reports whether the collecting task waits for the client to read.
@@ -134,14 +140,15 @@ func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 	cursor = max(cursor, b.start)
 	end := b.base + int64(len(b.batches))
 	if cursor < b.base || cursor > end {
-		return msg.CollectPage{}, Acknowledged{}, fmt.Errorf("%w: batch %d was asked for, and batches %d to %d are left", msg.ErrResultGone, cursor, b.base, end)
+		return msg.CollectPage{}, Acknowledged{}, fmt.Errorf("%w: batch %d was asked for, and batches %d to %d are left",
+			msg.ErrResultGone, cursor-b.start, b.base-b.start, end-b.start)
 	}
 	for ; b.base < cursor; b.base++ {
 		b.size -= len(b.batches[0])
 		b.batches[0] = nil // frees the batch although the slice's array stays
 		b.batches = b.batches[1:]
 	}
-	page := msg.CollectPage{Epoch: b.epoch, Next: cursor}
+	page := Nothing(cursor)
 	for _, batch := range b.batches {
 		if len(page.Records) > 0 && len(page.Records)+len(batch) > maxPage {
 			break

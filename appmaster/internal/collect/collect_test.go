@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -15,21 +16,45 @@ func TestAddRefuses(t *testing.T) {
 	t.Parallel()
 	t.Run("a batch out of its order", func(t *testing.T) {
 		t.Parallel()
-		b := New(MaxBuffered)
-		if _, err := b.Add(1, nil); !errors.Is(err, errOutOfOrder) {
+		b := New(MaxBuffered, 0)
+		if _, err := b.Add(1, []byte("x")); !errors.Is(err, errOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
 	t.Run("a batch too large", func(t *testing.T) {
 		t.Parallel()
-		b := New(MaxBuffered)
+		b := New(MaxBuffered, 0)
 		if _, err := b.Add(0, make([]byte, operator.MaxCollectBatch+1)); !errors.Is(err, errOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
+	t.Run("an empty batch, because they could be many", func(t *testing.T) {
+		t.Parallel()
+		b := New(MaxBuffered, 0)
+		if _, err := b.Add(0, nil); !errors.Is(err, errOutOfOrder) {
+			t.Errorf("got error %v", err)
+		}
+	})
+	t.Run("a task that was restarted too often, or its cursors would be those of the next master", func(t *testing.T) {
+		t.Parallel()
+		b := New(MaxBuffered, 1)
+		for range maxResets {
+			b.Reset()
+		}
+		if _, err := b.Add(0, []byte("x")); err != nil {
+			t.Errorf("after %d restarts: %v", maxResets, err)
+		}
+		if page, _, err := b.Page(0); err != nil || page.Epoch >= 2*masterSize {
+			t.Errorf("after %d restarts: epoch %d, error %v", maxResets, page.Epoch, err)
+		}
+		b.Reset()
+		if _, err := b.Add(0, []byte("x")); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("after one more: got error %v", err)
+		}
+	})
 	t.Run("a result too large, though the client reads it", func(t *testing.T) {
 		t.Parallel()
-		b := New(MaxBuffered)
+		b := New(MaxBuffered, 0)
 		batch := make([]byte, operator.MaxCollectBatch)
 		n := int64(0)
 		for ; n < maxTotal/operator.MaxCollectBatch; n++ {
@@ -53,7 +78,7 @@ func TestTaskIsHeldBackWhileNobodyReads(t *testing.T) {
 	for name, limit := range map[string]int{"the most": MaxBuffered, "the least": LeastBuffered} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			heldBack(t, New(limit), limit)
+			heldBack(t, New(limit, 0), limit)
 		})
 	}
 }
@@ -93,7 +118,7 @@ func heldBack(t *testing.T, b *Buffer, limit int) {
 // It would catch a job without a client that holds what it collects.
 func TestNothingIsHeldThatNobodyComesFor(t *testing.T) {
 	t.Parallel()
-	b := New(0)
+	b := New(0, 0)
 	for n := range int64(100) {
 		if a, err := b.Add(n, make([]byte, operator.MaxCollectBatch)); err != nil || a.To != n+1 || b.Size() != 0 {
 			t.Fatalf("batch %d: acknowledged %v, %d bytes are held, error %v", n, a, b.Size(), err)
@@ -110,7 +135,7 @@ func TestNothingIsHeldThatNobodyComesFor(t *testing.T) {
 
 func TestCursors(t *testing.T) {
 	t.Parallel()
-	b := New(MaxBuffered)
+	b := New(MaxBuffered, 0)
 	for i, text := range []string{"a", "b", "c"} {
 		if _, err := b.Add(int64(i), []byte(text)); err != nil {
 			t.Fatal(err)
@@ -132,35 +157,38 @@ func TestCursors(t *testing.T) {
 		}
 	}
 	b.Reset()
-	read(2, "", 3, false) // of the last epoch: stands for the beginning of this one
+	const second = epochSize
+	read(2, "", second, false) // of the last epoch: stands for the beginning of this one
 	if _, err := b.Add(0, []byte("d")); err != nil {
 		t.Fatal(err)
 	}
-	read(2, "d", 4, false)
+	read(2, "d", second+1, false)
 	b.End()
 	if b.Drained() {
 		t.Error("drained before the last page was read")
 	}
-	read(3, "d", 4, true)
+	read(3, "d", second+1, true)
 	if !b.Drained() {
 		t.Error("not drained after the last page was read")
 	}
-	read(4, "", 4, true)
-	if page, _, _ := b.Page(4); page.Epoch != 1 {
+	read(second+1, "", second+1, true)
+	if page, _, _ := b.Page(second + 1); page.Epoch != 1 || Nothing(second+1).Epoch != 1 {
 		t.Errorf("epoch %d, want 1", page.Epoch)
 	}
 }
 
 // TestClientReadsWhatTheTaskSent would catch a record that is lost, duplicated or kept from a void epoch,
-// in any order of calls.
+// in any order of calls, also if the job runs again under another master whose results have as many batches, and if
+// another master has the result after the job's end.
 func TestClientReadsWhatTheTaskSent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(LeastBuffered, MaxBuffered).Draw(t, "limit")
-		b := New(limit)
+		master := ids.Epoch(1)
+		b := New(limit, master)
 		var sent, got []byte
 		var sequence, acknowledged, cursor int64
-		epoch := 0
+		epoch := -1
 		note := func(a Acknowledged) {
 			if a.From != acknowledged {
 				t.Fatalf("acknowledged from %d, want %d", a.From, acknowledged)
@@ -173,27 +201,32 @@ func TestClientReadsWhatTheTaskSent(t *testing.T) {
 				t.Fatal(err)
 			}
 			note(a)
+			if !rapid.Bool().Draw(t, "answer arrives") {
+				page.End = false
+				return page
+			}
 			if page.Epoch != epoch {
 				got, epoch = nil, page.Epoch
 			}
-			if rapid.Bool().Draw(t, "answer arrives") {
-				got = append(got, page.Records...)
-				cursor = page.Next
-			} else {
-				page.End = false
-			}
+			got = append(got, page.Records...)
+			cursor = page.Next
 			return page
 		}
 		for range rapid.IntRange(0, 100).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "action") {
 			case 0:
-				b.Reset()
+				if rapid.Bool().Draw(t, "another master") {
+					master++
+					b = New(limit, master)
+				} else {
+					b.Reset()
+				}
 				sent, sequence, acknowledged = nil, 0, 0
 			case 1, 2, 3, 4, 5:
 				if sequence-acknowledged >= msg.CollectWindow {
 					continue
 				}
-				batch := bytes.Repeat([]byte{byte(sequence)}, rapid.IntRange(0, operator.MaxCollectBatch).Draw(t, "size"))
+				batch := bytes.Repeat([]byte{byte(sequence)}, rapid.IntRange(1, operator.MaxCollectBatch).Draw(t, "size"))
 				a, err := b.Add(sequence, batch)
 				if err != nil {
 					t.Fatal(err)
@@ -209,6 +242,17 @@ func TestClientReadsWhatTheTaskSent(t *testing.T) {
 			}
 		}
 		b.End()
+		if rapid.Bool().Draw(t, "another master reads it") {
+			text := b.AppendTo([]byte("before"))
+			if len(text) > len("before")+b.EncodedSize() {
+				t.Fatalf("%d bytes are more than %d", len(text)-len("before"), b.EncodedSize())
+			}
+			decoded, rest, err := Decode(append(text, "behind"...)[len("before"):])
+			if err != nil || string(rest) != "behind" || decoded.Size() != b.Size() {
+				t.Fatalf("decoded with %d of %d bytes, rest %q, error %v", decoded.Size(), b.Size(), rest, err)
+			}
+			b, acknowledged = decoded, 0
+		}
 		for !read().End {
 		}
 		if !bytes.Equal(got, sent) {
