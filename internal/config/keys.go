@@ -114,6 +114,7 @@ const (
 
 	WorkerIdleTimeout         DurationKey = "resourcemanager.taskmanager-timeout"
 	WorkerRegistrationTimeout DurationKey = "resourcemanager.taskmanager-registration.timeout"
+	PreviousWorkerRecovery    DurationKey = "resourcemanager.previous-worker.recovery.timeout"
 	StartWorkerMaxFailureRate FractionKey = "resourcemanager.start-worker.max-failure-rate"
 	StartWorkerRetryInterval  DurationKey = "resourcemanager.start-worker.retry-interval"
 	SlotsMin                  IntKey      = "slotmanager.number-of-slots.min"
@@ -310,6 +311,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 
 	{Section: "Workers and slots", Key: WorkerIdleTimeout, Default: "30 s", Range: Range{Least: "0"}, Origin: flink, Doc: "A TaskExecutor that is idle for this time is released."},
 	{Key: WorkerRegistrationTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "A container whose TaskExecutor does not register within this time is released."},
+	{Key: PreviousWorkerRecovery, Default: "3 s", Range: Range{Least: "0"}, Origin: flink + ": 0 s", Doc: "After an ApplicationMaster has replaced another one, it requests no TaskExecutors for this time while some of the running ones have not returned. Bobbin's return within about a second and keep their slots, so that new containers would mostly be useless."},
 	{Key: StartWorkerMaxFailureRate, Default: "10", Range: Range{Above: "0"}, Origin: flink, Doc: "If more starts of TaskExecutors than this fail in a minute, starts pause."},
 	{Key: StartWorkerRetryInterval, Default: "3 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Length of the pause after too many failed starts."},
 	{Key: SlotsMin, Default: "0", Range: Range{Least: "0"}, Origin: flink, Doc: "Least slots of the cluster, from its start to its end, also without a job and in a cluster for one job. Bobbin requests and keeps as many TaskExecutors as have these slots."},
