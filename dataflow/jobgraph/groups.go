@@ -48,7 +48,8 @@ const (
 	noNameSymbols = "=,; \t\r\n"
 )
 
-func (r *Resources) validate() error {
+// Validate says what is wrong with the resources of a slot.
+func (r *Resources) Validate() error {
 	switch {
 	case !(r.CPU > 0 && r.CPU <= maxCores): // also for NaN
 		return fmt.Errorf("it has %v cores: CPU must be above 0, and at most %d", r.CPU, maxCores)
@@ -157,7 +158,7 @@ func (g *JobGraph) validateResources() error {
 			continue
 		}
 		with = i
-		if err := group.Resources.validate(); err != nil {
+		if err := group.Resources.Validate(); err != nil {
 			return fmt.Errorf("%w: slot sharing group %q: %w", ErrInvalid, group.Name, err)
 		}
 	}

@@ -30,3 +30,13 @@ func AttemptOf(worker ids.ResourceID) int {
 	}
 	return int(container.Attempt.Attempt)
 }
+
+// AttemptOfContainer is the application's attempt to which YARN gave the container of a worker; 0 if the worker has no
+// container of its own: it runs beside its master, or in local mode.
+func AttemptOfContainer(worker ids.ResourceID) int {
+	id, err := records.ParseContainerID(string(worker))
+	if err != nil || id.String() != string(worker) { // one container has one name
+		return 0
+	}
+	return int(id.Attempt.Attempt)
+}

@@ -36,6 +36,21 @@ func ProfileOf(r *jobgraph.Resources) ResourceProfile {
 // IsDefault tells whether this is the default slot.
 func (p ResourceProfile) IsDefault() bool { return p == ResourceProfile{} }
 
+// Check refuses a profile from another process that no slot sharing group can have.
+func (p ResourceProfile) Check() error {
+	if p.IsDefault() {
+		return nil
+	}
+	r := &jobgraph.Resources{CPU: p.CPU, TaskHeap: p.TaskHeap, TaskOffHeap: p.TaskOffHeap, Managed: p.Managed, External: p.External.Amounts()}
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	if ProfileOf(r) != p {
+		return fmt.Errorf("external resources are written %q, which is not their form", p.External)
+	}
+	return nil
+}
+
 // String describes a slot in words.
 func (p ResourceProfile) String() string {
 	if p.IsDefault() {

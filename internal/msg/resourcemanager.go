@@ -41,7 +41,7 @@ func (r RegisterTaskExecutor) Check() error {
 	if r.VCores < 0 || r.VCores > mostCores || h.Cores < 0 || h.Cores > mostCores || h.Memory < 0 {
 		return fmt.Errorf("%d vcores on a machine with %d cores and %d bytes of memory: %w", r.VCores, h.Cores, h.Memory, errImplausible)
 	}
-	if err := r.Memory.Check(); err != nil {
+	if err := errors.Join(r.Memory.Check(), r.Profile.Check()); err != nil {
 		return fmt.Errorf("%w: %w", err, errImplausible)
 	}
 	return nil
@@ -56,6 +56,9 @@ type TaskExecutorRegistered struct {
 	ResourceManager   ids.ResourceManagerID
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
+	// Workers is the number of registered workers. If all of them look for a new leader at a time, they wait the longer
+	// between two looks, the more they are.
+	Workers int
 }
 
 // RegistrationRejected refuses a TaskExecutor for good. The TaskExecutor ends itself.
