@@ -12,8 +12,12 @@ import (
 
 // Config describes a ResourceManager. Configured reads it from options.
 type Config struct {
-	// ResourceManager is the fencing token of this grant of leadership.
+	// ResourceManager is the fencing token of this grant of leadership (ids.NewResourceManagerID). Workers of lower
+	// epochs may return.
 	ResourceManager ids.ResourceManagerID
+	// Standby says that the ResourceManager begins in standby: see Lead. Otherwise it leads from its start, and expects
+	// no workers of earlier masters.
+	Standby bool
 	// IDs is a random prefix for the ids that the core makes (ids.Random).
 	IDs string
 	// Worker describes the workers with default slots.
@@ -32,8 +36,10 @@ type Config struct {
 	// IdleTimeout is resourcemanager.taskmanager-timeout.
 	IdleTimeout time.Duration
 	// RegistrationTimeout is resourcemanager.taskmanager-registration.timeout, counted from the
-	// WorkerStarting of the provider.
+	// WorkerStarting of the provider, and for workers of earlier masters from Lead.
 	RegistrationTimeout time.Duration
+	// RecoveryTimeout is resourcemanager.previous-worker.recovery.timeout, counted from Lead.
+	RecoveryTimeout time.Duration
 	// ReconnectTimeout is how long a worker may be without a connection, 2 s: enough to dial again,
 	// and short enough that jobs do not wait long.
 	ReconnectTimeout time.Duration
@@ -58,6 +64,7 @@ func Configured(c config.Config) Config {
 		Spread:              config.LoadBalance(c) != config.BalanceNone,
 		IdleTimeout:         c.Duration(config.WorkerIdleTimeout),
 		RegistrationTimeout: c.Duration(config.WorkerRegistrationTimeout),
+		RecoveryTimeout:     c.Duration(config.PreviousWorkerRecovery),
 		ReconnectTimeout:    2 * time.Second,
 		MaxStartFailures:    c.Fraction(config.StartWorkerMaxFailureRate),
 		StartRetryInterval:  c.Duration(config.StartWorkerRetryInterval),
@@ -89,6 +96,7 @@ func (c Config) Validate() error {
 		config.HeartbeatTimeout.Is(c.HeartbeatTimeout),
 		config.WorkerIdleTimeout.Is(c.IdleTimeout),
 		config.WorkerRegistrationTimeout.Is(c.RegistrationTimeout),
+		config.PreviousWorkerRecovery.Is(c.RecoveryTimeout),
 		config.StartWorkerMaxFailureRate.Is(c.MaxStartFailures),
 		config.StartWorkerRetryInterval.Is(c.StartRetryInterval),
 	))

@@ -17,7 +17,8 @@ func TestOptionsReachTheResourceManager(t *testing.T) {
 		"slotmanager.number-of-slots.max": "30", "slotmanager.max-total-resource.cpu": "40", "slotmanager.max-total-resource.memory": "50g",
 		"slotmanager.redundant-taskmanager-num": "2", "taskmanager.load-balance.mode": "SLOTS",
 		"resourcemanager.taskmanager-timeout": "6 s", "resourcemanager.taskmanager-registration.timeout": "7 min",
-		"resourcemanager.start-worker.max-failure-rate": "8.5", "resourcemanager.start-worker.retry-interval": "9 s",
+		"resourcemanager.previous-worker.recovery.timeout": "12 s",
+		"resourcemanager.start-worker.max-failure-rate":    "8.5", "resourcemanager.start-worker.retry-interval": "9 s",
 		"heartbeat.interval": "10 ms", "heartbeat.timeout": "11 s",
 	}})
 	if err != nil {
@@ -27,7 +28,7 @@ func TestOptionsReachTheResourceManager(t *testing.T) {
 		Floor:     config.WorkerTotals{Slots: 3, Cores: 4, Memory: 5 * config.Gibibyte},
 		Ceiling:   config.WorkerTotals{Slots: 30, Cores: 40, Memory: 50 * config.Gibibyte},
 		Redundant: 2, Spread: true,
-		IdleTimeout: 6 * time.Second, RegistrationTimeout: 7 * time.Minute, ReconnectTimeout: 2 * time.Second,
+		IdleTimeout: 6 * time.Second, RegistrationTimeout: 7 * time.Minute, ReconnectTimeout: 2 * time.Second, RecoveryTimeout: 12 * time.Second,
 		MaxStartFailures: 8.5, StartRetryInterval: 9 * time.Second,
 		HeartbeatInterval: 10 * time.Millisecond, HeartbeatTimeout: 11 * time.Second,
 	}

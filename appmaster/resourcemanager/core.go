@@ -35,6 +35,8 @@ type core struct {
 	// launched with older ones. nil while none came.
 	tokens msg.Secret
 
+	standby  bool      // it does not lead yet
+	recovery recovery  // of workers of earlier masters
 	shutdown *shutdown // nil until it is requested
 
 	nextHeartbeat time.Time // zero while there is no worker, connected or expected
@@ -81,6 +83,8 @@ func newCore(config Config) (*core, error) {
 		workers:     make(map[ids.ResourceID]*worker),
 		connections: make(map[actor.ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
+		standby:     config.Standby,
+		recovery:    recovery{gaveUp: make(map[ids.ResourceID]bool)},
 	}
 	c.addKind(config.Worker, config.SlotMemory)
 	return c, nil
@@ -91,6 +95,8 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects, c.release, c.check = now, nil, nil, nil
 	c.excuse()
 	switch e := event.(type) {
+	case leading:
+		c.lead()
 	case workersReported:
 		c.workersReported(e.Events)
 	case taskExecutorSaid:
@@ -116,7 +122,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 		c.deregistered(e.Err)
 	}
 	c.alarm = time.Time{}
-	if c.shutdown == nil {
+	if c.shutdown == nil && !c.standby {
 		c.expire()
 		c.heartbeat()
 		c.reconcile()
@@ -133,6 +139,9 @@ func (c *core) Alarm() time.Time { return c.alarm }
 // nextDue is when the next deadline passes.
 func (c *core) nextDue() time.Time {
 	next := actor.Earliest(c.nextExpiry, c.nextHeartbeat)
+	if c.recovering() {
+		next = actor.Earliest(next, c.recovery.until)
+	}
 	for _, k := range c.kinds {
 		if at, ok := k.slots.Next(); ok {
 			next = actor.Earliest(next, at)

@@ -66,15 +66,32 @@ func (c *core) addKind(spec WorkerResourceSpec, slot memory.Slot) *kind {
 
 // kindFor finds or makes the kind of workers for a profile. It gives nil if the cluster has too many.
 func (c *core) kindFor(profile msg.ResourceProfile) *kind {
-	at := slices.IndexFunc(c.kinds, func(k *kind) bool { return k.spec.Profile == profile })
-	switch {
-	case at >= 0:
-		return c.kinds[at]
-	case len(c.kinds) >= maxKinds:
+	if k := c.kindWith(profile); k != nil {
+		return k
+	}
+	if len(c.kinds) >= maxKinds {
 		return nil
 	}
 	spec, slot := c.config.size(profile)
 	return c.addKind(spec, slot)
+}
+
+// kindWith finds the kind of workers for a profile, or gives nil.
+func (c *core) kindWith(profile msg.ResourceProfile) *kind {
+	at := slices.IndexFunc(c.kinds, func(k *kind) bool { return k.spec.Profile == profile })
+	if at < 0 {
+		return nil
+	}
+	return c.kinds[at]
+}
+
+// specFor describes the workers for a profile, without making a kind of them.
+func (c *core) specFor(profile msg.ResourceProfile) WorkerResourceSpec {
+	if k := c.kindWith(profile); k != nil {
+		return k.spec
+	}
+	spec, _ := c.config.size(profile)
+	return spec
 }
 
 // kindOf finds the kind that was ordered by this spec, or gives nil.

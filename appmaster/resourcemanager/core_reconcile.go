@@ -17,7 +17,9 @@ func (c *core) reconcile() {
 		changed = c.reconcileKinds(true)
 	}
 	for _, k := range c.kinds {
-		c.tellShort(k)
+		if !c.recovering() { // workers that are to return may have the slots
+			c.tellShort(k)
+		}
 	}
 	for _, k := range c.kinds {
 		c.tellBlocked(k.plan.Short)

@@ -41,7 +41,7 @@ func (k *kind) failing(now time.Time) bool {
 
 // permitted gives how many of the missing workers of a kind may be ordered from the provider now.
 func (c *core) permitted(k *kind) int {
-	if c.now.Before(c.startsPause(k)) {
+	if c.recovering() || c.now.Before(c.startsPause(k)) {
 		return max(0, min(k.plan.Workers, k.total-k.starts)) // more may have started than are ordered now
 	}
 	return k.plan.Workers

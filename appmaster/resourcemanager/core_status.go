@@ -16,7 +16,7 @@ import (
 func (c *core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
 func (c *core) status() Status {
-	s := Status{Worker: c.config.Worker, RequestedSince: c.asked, Kept: c.kinds[0].slots.Kept()}
+	s := Status{Worker: c.config.Worker, RequestedSince: c.asked, Kept: c.kinds[0].slots.Kept(), Previous: c.recovery.missing}
 	if least := c.config.Floor.Fewest(c.config.Worker.totals()); least.Workers > 0 {
 		s.Floor = least.String()
 	}
@@ -29,8 +29,11 @@ func (c *core) status() Status {
 	}
 	for _, id := range c.workerIDs() {
 		w := c.workers[id]
-		if w.state == starting {
+		switch w.state {
+		case starting:
 			s.Starting++
+			continue
+		case previous:
 			continue
 		}
 		total, free := w.kind.slots.Usage(id)

@@ -16,10 +16,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
@@ -34,7 +36,7 @@ func configured(options config.Config) Config {
 	c := Configured(options)
 	c.ResourceManager = "rm1"
 	c.IDs = "#"
-	c.Worker = WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 2}
+	c.Worker = WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 2, Memory: testMemory}
 	c.SlotMemory = memory.Slot{Heap: 400 * config.Mebibyte}
 	c.Sizes = memory.SizesOf(config.Config{}, testMemory)
 	return c
@@ -50,10 +52,14 @@ func TestCoreTranscripts(t *testing.T) {
 // script drives a core by commands, as its transcripts have them:
 //
 //	config NAME=VALUE …                         options, before anything else
+//	attempt N                                   this attempt, which begins in standby; after config
+//	lead                                        its standby ends
+//	previous [WORKER …]                         the provider lists workers of earlier masters. p1 is one of attempt 1, q1
+//	                                            one of attempt 2, u1 one beside the first master
 //	starting|failed|completed WORKER [CAUSE]    the provider's reports
 //	refused REASON, admitted, taken
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item per slot
-//	  with as=WORKER version=N                  before SLOTS, for liars
+//	  with as=WORKER version=N vcores=N         before SLOTS, for liars
 //	of=heavy, of=huge                           in commands about workers or slots: a profile
 //	report|answer|freed|leave|heartbeat CONNECTION …
 //	disconnected CONNECTION CAUSE
@@ -98,6 +104,9 @@ func (s *script) command(line string) []string {
 			s.t.Fatal(err)
 		}
 		s.config = configured(s.options)
+		return nil
+	case "attempt":
+		s.config.ResourceManager, s.config.Standby = ids.NewResourceManagerID(ids.Epoch(s.number(args[1])), "rm"), true
 		return nil
 	case "asleep", "pause":
 		d, err := time.ParseDuration(args[1])
@@ -153,12 +162,20 @@ func (s *script) spec(options map[string]string) WorkerResourceSpec {
 func (s *script) event(args []string, options map[string]string) event {
 	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
 	switch args[0] {
+	case "lead":
+		return leading{}
+	case "previous":
+		e := PreviousWorkers{}
+		for _, word := range args[1:] {
+			e.Workers = append(e.Workers, PreviousWorker{Worker: workerID(word), Host: "host-" + word})
+		}
+		return workersReported{Events: []WorkerEvent{e}}
 	case "starting":
 		return workersReported{Events: []WorkerEvent{WorkerStarting{Worker: ids.ResourceID(args[1]), Spec: s.spec(options), Host: "host-" + args[1]}}}
 	case "failed":
-		return workersReported{Events: []WorkerEvent{WorkerFailed{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
+		return workersReported{Events: []WorkerEvent{WorkerFailed{Worker: workerID(args[1]), Cause: rest(2)}}}
 	case "completed":
-		return workersReported{Events: []WorkerEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
+		return workersReported{Events: []WorkerEvent{WorkerCompleted{Worker: workerID(args[1]), Cause: rest(2)}}}
 	case "refused":
 		return workersReported{Events: []WorkerEvent{WorkersRefused{Spec: s.spec(options), Reason: rest(1)}}}
 	case "admitted":
@@ -239,15 +256,45 @@ func (s *script) said(args []string, options map[string]string, rest func(int) s
 // testMemory is the division of a worker's memory.
 var testMemory = memory.Worker{Process: 1 << 30, Slots: 2, Framework: 1 << 28, Overhead: 1 << 28, Tasks: memory.Slot{Heap: 1 << 29}}
 
+// workerID is the id of a worker: its name, or that of a container of an earlier attempt.
+func workerID(word string) ids.ResourceID {
+	number, err := strconv.Atoi(word[1:])
+	if err != nil {
+		return ids.ResourceID(word)
+	}
+	of := func(attempt int32) records.ContainerID {
+		return records.ContainerID{ID: int64(number), Attempt: records.ApplicationAttemptID{
+			Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: attempt,
+		}}
+	}
+	switch word[0] {
+	case 'p':
+		return ids.ResourceID(of(1).String())
+	case 'q':
+		return ids.ResourceID(of(2).String())
+	case 'u':
+		return launch.UberWorker(of(1).String(), number)
+	default:
+		return ids.ResourceID(word)
+	}
+}
+
+// names are the ids that workerID gives.
+var names = strings.NewReplacer("container_1_0001_01_00000", "p", "container_1_0001_02_00000", "q")
+
 func (s *script) register(args []string, options map[string]string) event {
+	spec := s.spec(options)
 	r := msg.RegisterTaskExecutor{
 		ProtocolVersion: jobgraph.ProtocolVersion,
-		Resource:        ids.ResourceID(args[1]),
+		Resource:        workerID(args[1]),
 		Host:            "host-" + args[1],
 		Slots:           s.statuses(args[3:]),
-		Profile:         s.profile(options),
-		Memory:          testMemory,
-		VCores:          2,
+		Profile:         spec.Profile,
+		Memory:          spec.Memory,
+		VCores:          spec.VCores,
+	}
+	if vcores, ok := options["vcores"]; ok {
+		r.VCores = s.number(vcores)
 	}
 	if as, ok := options["as"]; ok {
 		r.Resource = ids.ResourceID(as)
@@ -265,7 +312,7 @@ func (s *script) register(args []string, options map[string]string) event {
 	if s.peers == nil {
 		s.peers = make(map[actor.ConnectionID]ids.ResourceID)
 	}
-	s.peers[connection] = ids.ResourceID(args[1])
+	s.peers[connection] = workerID(args[1])
 	return taskExecutorSaid{From: s.peer(args[2]), Message: r}
 }
 
@@ -327,7 +374,7 @@ func (s *script) step(event event) []string {
 	var lines []string
 	effects, alarm := s.stepper.Step(s.now, event)
 	for _, effect := range effects {
-		lines = append(lines, s.describe(effect))
+		lines = append(lines, names.Replace(s.describe(effect)))
 	}
 	if !alarm.IsZero() {
 		s.alarm = alarm
@@ -340,6 +387,9 @@ func (s *script) describe(effect effect) string {
 	switch e := effect.(type) {
 	case sendTaskExecutor:
 		to := fmt.Sprintf("to %d: ", e.To)
+		if m, is := e.Message.(msg.TaskExecutorRegistered); is && s.config.Standby {
+			return fmt.Sprintf("%sregistered as %s, one of %d", to, short(string(m.Instance)), m.Workers)
+		}
 		return to + strings.ReplaceAll(describeMessage(e.Message), "\n", "\n"+to)
 	case closeTaskExecutor:
 		return fmt.Sprintf("close %d: %s", e.To, e.Cause)
@@ -382,6 +432,9 @@ func (s *script) describe(effect effect) string {
 
 func describeStatus(status Status) string {
 	text := fmt.Sprintf("status starting=%d requested=%d", status.Starting, status.Requested)
+	if status.Previous > 0 {
+		text += fmt.Sprintf(" previous=%d", status.Previous)
+	}
 	if status.Kept != (slotmanager.Kept{}) {
 		text += fmt.Sprintf(" kept spares=%d floor=%d %s", status.Kept.Spares, status.Kept.Floor, status.Floor)
 	}

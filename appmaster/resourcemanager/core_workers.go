@@ -18,14 +18,16 @@ const (
 	starting  workerState = iota + 1 // announced by the provider
 	connected                        // registered, over worker.connection
 	lost                             // its connection is lost; it may register again until its deadline
+	previous                         // of an earlier master, and has not returned
 )
 
-// worker is a container, from its WorkerStarting until it has ended or the ResourceManager releases
-// it.
+// worker is a container, from its WorkerStarting or PreviousWorkers until it has ended or the ResourceManager releases
+// it. A worker of an earlier master that no PreviousWorkers names is one from its registration.
 type worker struct {
 	id         ids.ResourceID
-	kind       *kind
+	kind       *kind // nil while previous
 	state      workerState
+	earlier    bool // it was started by an earlier master
 	host       string
 	connection actor.ConnectionID // its newest; 0 while it starts
 	memory     memory.Worker
@@ -41,6 +43,8 @@ type worker struct {
 func (c *core) workersReported(events []WorkerEvent) {
 	for _, event := range events {
 		switch e := event.(type) {
+		case PreviousWorkers:
+			c.previousWorkers(e)
 		case WorkerStarting:
 			c.workerStarting(e)
 		case WorkerFailed:
@@ -78,11 +82,7 @@ func (c *core) workerStarting(e WorkerStarting) {
 	if c.shutdown != nil {
 		return // it ends with the application
 	}
-	c.workers[e.Worker] = &worker{id: e.Worker, kind: k, state: starting, host: e.Host}
-	c.expect(c.workers[e.Worker])
-	if c.nextHeartbeat.IsZero() {
-		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
-	}
+	c.await(&worker{id: e.Worker, kind: k, state: starting, host: e.Host})
 	k.slots.Expect(e.Worker)
 }
 
@@ -92,8 +92,12 @@ func (c *core) workerEnded(id ids.ResourceID, cause string) {
 	if w == nil {
 		return
 	}
-	if w.state == starting {
+	switch w.state {
+	case starting:
 		c.failed(w.kind, cause)
+	case previous: // its process may return all the same: see mayReturn
+	default:
+		c.giveUp(w)
 	}
 	c.forget(w, cause)
 }
@@ -142,48 +146,42 @@ const registeredAgain = "the TaskExecutor has registered over a newer connection
 // held it back.
 func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor) {
 	w := c.workers[r.Resource]
-	reject := func(format string, args ...any) {
-		c.emit(sendTaskExecutor{To: from.Connection, Message: msg.RegistrationRejected{Reason: fmt.Sprintf(format, args...)}})
-	}
 	switch {
+	case c.standby:
+		c.turnAway(from, r, "the ApplicationMaster does not lead yet")
+		return
 	case from.Resource != r.Resource:
-		reject("the worker authenticated as %s, but registers as %s", from.Resource, r.Resource)
+		c.reject(from, "the worker authenticated as %s, but registers as %s", from.Resource, r.Resource)
+		return
+	case w == nil && !c.mayReturn(r.Resource):
+		c.reject(from, "worker %s is not expected here: it was released, or belongs to another application", r.Resource)
 		return
 	case w == nil:
-		reject("worker %s is not expected here: it was released, or belongs to another application", r.Resource)
-		return
+		w = c.expectPrevious(PreviousWorker{Worker: r.Resource, Host: r.Host})
 	case from.Connection < w.connection:
-		c.emit(dropped{Message: r, From: string(w.id), Why: registeredAgain})
-		c.emit(closeTaskExecutor{To: from.Connection, Cause: registeredAgain})
-		return
-	case r.ProtocolVersion != jobgraph.ProtocolVersion:
-		reject("it speaks protocol version %d, and the ResourceManager speaks %d", r.ProtocolVersion, jobgraph.ProtocolVersion)
-		c.fail(w, "it speaks another protocol version")
+		c.turnAway(from, r, registeredAgain)
 		return
 	}
-	if profile := w.kind.spec.Profile; r.Profile != profile {
-		reject("its slots have %s, and slots with %s were ordered", r.Profile, profile)
-		c.fail(w, "its slots do not have the ordered resources")
-		return
-	}
-	err := r.Check()
-	if err == nil {
-		err = w.kind.slots.Register(c.now, w.id, r.Slots)
-	}
+	k, err := c.admit(w, r)
 	if err != nil {
-		reject("%v", err)
+		c.reject(from, "%v", err)
 		c.fail(w, err.Error())
 		return
 	}
-	if w.state == connected && w.connection != from.Connection {
-		delete(c.connections, w.connection)
-		c.emit(closeTaskExecutor{To: w.connection, Cause: registeredAgain})
-	}
-	w.kind.failures.hope()
-	if w.state == starting {
+	switch w.state {
+	case starting:
 		c.turn.extend(c.now)
+	case previous:
+		c.turn.extend(c.now)
+		c.recovery.missing--
+	case connected:
+		if w.connection != from.Connection {
+			delete(c.connections, w.connection)
+			c.emit(closeTaskExecutor{To: w.connection, Cause: registeredAgain})
+		}
 	}
-	w.state, w.connection, w.cause = connected, from.Connection, ""
+	k.failures.hope()
+	w.kind, w.state, w.connection, w.cause = k, connected, from.Connection, ""
 	w.host, w.memory, w.vcores, w.hardware = r.Host, r.Memory, r.VCores, r.Hardware
 	w.lastSeen = c.now
 	c.connections[from.Connection] = w
@@ -193,10 +191,49 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 		ResourceManager:   c.config.ResourceManager,
 		HeartbeatInterval: c.config.HeartbeatInterval,
 		HeartbeatTimeout:  c.config.HeartbeatTimeout,
+		Workers:           c.registered(),
 	}})
 	if c.tokens != nil {
 		c.emit(sendTaskExecutor{To: from.Connection, Message: msg.UpdateTokens{Tokens: c.tokens}})
 	}
+}
+
+// admit enters a worker with its slots into the SlotManager of its kind, or says why it cannot be used.
+func (c *core) admit(w *worker, r msg.RegisterTaskExecutor) (k *kind, err error) {
+	if r.ProtocolVersion != jobgraph.ProtocolVersion {
+		return nil, fmt.Errorf("it speaks protocol version %d, and the ResourceManager speaks %d", r.ProtocolVersion, jobgraph.ProtocolVersion)
+	}
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	if k = w.kind; w.state == previous {
+		k, err = c.kindOfPrevious(r)
+	} else if r.Profile != k.spec.Profile {
+		err = fmt.Errorf("its slots have %s, and slots with %s were ordered", r.Profile, k.spec.Profile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k, k.slots.Register(c.now, w.id, r.Slots)
+}
+
+// reject refuses a worker for good.
+func (c *core) reject(from actor.Peer, format string, args ...any) {
+	c.emit(sendTaskExecutor{To: from.Connection, Message: msg.RegistrationRejected{Reason: fmt.Sprintf(format, args...)}})
+}
+
+// turnAway ignores a registration. The worker may connect again.
+func (c *core) turnAway(from actor.Peer, r msg.RegisterTaskExecutor, why string) {
+	c.emit(dropped{Message: r, From: string(r.Resource), Why: why})
+	c.emit(closeTaskExecutor{To: from.Connection, Cause: why})
+}
+
+// registered counts the registered workers, also those whose connection is lost.
+func (c *core) registered() (workers int) {
+	for _, k := range c.kinds {
+		workers += k.slots.Registered()
+	}
+	return workers
 }
 
 // updateTokens sends the tokens to every connected TaskExecutor. The others get them when they
@@ -224,6 +261,15 @@ func (c *core) disconnected(from actor.Peer, cause string) {
 	c.check = append(c.check, w.id)
 }
 
+// await adds a worker that is to register. From then on heartbeats are due, too: see heartbeat.
+func (c *core) await(w *worker) {
+	c.workers[w.id] = w
+	c.expect(w)
+	if c.nextHeartbeat.IsZero() {
+		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+	}
+}
+
 // expect sets a new deadline of a worker.
 func (c *core) expect(w *worker) {
 	w.deadline = patience.After(c.now, c.silence(w.state))
@@ -245,7 +291,7 @@ func (c *core) excuse() {
 // silence is how long a worker in this state may send nothing.
 func (c *core) silence(state workerState) time.Duration {
 	switch state {
-	case starting:
+	case starting, previous:
 		return c.config.RegistrationTimeout
 	case connected:
 		return c.config.HeartbeatTimeout
@@ -267,6 +313,9 @@ func (c *core) expire() {
 			c.nextExpiry = actor.Earliest(c.nextExpiry, w.deadline.At())
 		case w.state == starting:
 			c.fail(w, fmt.Sprintf("did not register within %v (resourcemanager.taskmanager-registration.timeout)",
+				c.config.RegistrationTimeout))
+		case w.state == previous:
+			c.terminate(w, fmt.Sprintf("did not return within %v (resourcemanager.taskmanager-registration.timeout)",
 				c.config.RegistrationTimeout))
 		case w.state == connected:
 			c.terminate(w, fmt.Sprintf("sent no heartbeat for %v (heartbeat.timeout)", c.config.HeartbeatTimeout))
@@ -294,34 +343,44 @@ func (c *core) heartbeat() {
 	}
 }
 
-// fail gives up a worker and counts this as a failed start.
+// fail gives up a worker and counts this as a failed start, unless an earlier master has started it.
 func (c *core) fail(w *worker, cause string) {
-	c.failed(w.kind, cause)
+	if !w.earlier {
+		c.failed(w.kind, cause)
+	}
 	c.terminate(w, cause)
 }
 
 // terminate gives up a worker that may still run, and has the provider end it.
 func (c *core) terminate(w *worker, cause string) {
 	c.release = append(c.release, Release{Worker: w.id, Cause: cause})
+	c.giveUp(w)
 	c.forget(w, cause)
 }
 
-// forget removes a worker from all tables, and tells the jobs that had slots of it. A connected worker is told
+// forget removes a worker from all tables. A connected worker is told
 // to end: its process may run although YARN says that its container has ended, because YARN has lost only the
 // NodeManager. Nothing would count the slots that it goes on to offer.
 func (c *core) forget(w *worker, cause string) {
 	if w.state == connected {
 		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
+		delete(c.connections, w.connection)
 	}
+	if w.state == previous {
+		c.recovery.missing--
+	} else {
+		c.forgetSlots(w, cause)
+	}
+	delete(c.workers, w.id)
+	c.emit(workerGone{Worker: w.id, Cause: cause})
+}
+
+// forgetSlots removes the slots of a worker, and tells the jobs that had some.
+func (c *core) forgetSlots(w *worker, cause string) {
 	for _, id := range w.kind.slots.Holders(w.id) {
 		if job := c.jobs[id]; job != nil {
 			c.emit(sendJobMaster{To: job.id, Message: msg.TaskExecutorTerminated{Resource: w.id, Cause: cause}})
 		}
 	}
 	w.kind.slots.Remove(w.id)
-	if w.state == connected {
-		delete(c.connections, w.connection)
-	}
-	delete(c.workers, w.id)
-	c.emit(workerGone{Worker: w.id, Cause: cause})
 }

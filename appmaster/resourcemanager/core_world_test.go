@@ -27,7 +27,10 @@ type world struct {
 	lastID int
 
 	sizes       []*size                   // of workers that jobs may need; the first is that of default slots
-	containers  map[ids.ResourceID]string // "running", "ended" or "released"
+	containers  map[ids.ResourceID]string // "running", "ended" or "released"; of an earlier attempt before: see core_previous_test.go
+	here        map[ids.ResourceID]bool   // running containers whose workers have registered
+	listed      bool                      // the provider has listed workers of earlier masters
+	leads       time.Time                 // since when; zero: standby
 	of          map[ids.ResourceID]*size  // of each container
 	hosts       map[ids.ResourceID]string // of each container
 	connections map[actor.ConnectionID]ids.ResourceID
@@ -67,7 +70,7 @@ type recorded struct {
 	effects []effect
 }
 
-// drawConfig makes starts pause often, and lets jobs compete for the ceiling.
+// drawConfig makes starts pause often, and lets jobs compete for the ceiling. Some are of a later attempt.
 func drawConfig(t *rapid.T) Config {
 	c := testConfig()
 	c.MaxStartFailures = 1
@@ -76,6 +79,9 @@ func drawConfig(t *rapid.T) Config {
 	}
 	c.Floor.Slots = min(rapid.SampledFrom([]int{0, 0, 2, 4}).Draw(t, "floor"), c.Ceiling.Slots)
 	c.Redundant = rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "redundant workers")
+	if c.Standby = rapid.Bool().Draw(t, "later attempt"); c.Standby {
+		c.ResourceManager = ids.NewResourceManagerID(2, "rm")
+	}
 	return c
 }
 
@@ -84,10 +90,11 @@ func newWorld(t *rapid.T, config Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{
+	w := &world{
 		config: config, core: core, now: testEpoch,
 		sizes:       []*size{{spec: config.Worker, slot: config.SlotMemory, known: true}},
 		containers:  make(map[ids.ResourceID]string),
+		here:        make(map[ids.ResourceID]bool),
 		of:          make(map[ids.ResourceID]*size),
 		hosts:       make(map[ids.ResourceID]string),
 		connections: make(map[actor.ConnectionID]ids.ResourceID),
@@ -98,6 +105,10 @@ func newWorld(t *rapid.T, config Config) *world {
 		blocked:     make(map[ids.JobID][]msg.BlockedNode),
 		told:        make(map[actor.ConnectionID]string),
 	}
+	if !config.Standby {
+		w.leads = testEpoch.Add(-time.Hour) // expects nobody
+	}
+	return w
 }
 
 // drawSizes adds the sizes of up to two further profiles.
@@ -130,6 +141,8 @@ func (w *world) step(t *rapid.T, event event) []effect {
 	}
 	if !w.ended {
 		w.fit(t)
+	}
+	if !w.ended && !w.waits() {
 		w.judge(t, effects)
 	}
 	return effects
@@ -251,6 +264,9 @@ func (w *world) ordered(t *rapid.T, o Orders) {
 			t.Fatalf("workers of %v are ordered, and no job has declared such slots", order.Spec)
 		}
 		s := w.sizes[at]
+		if w.waits() && order.Total > max(s.total, s.starts) {
+			t.Fatalf("%d workers of %v ordered in all after %d, and those of earlier masters are to return", order.Total, s.spec, s.total)
+		}
 		if order.Total < s.starts {
 			t.Fatalf("%d workers of %v ordered in all, and %d have started", order.Total, s.spec, s.starts)
 		}
@@ -263,7 +279,7 @@ func (w *world) ordered(t *rapid.T, o Orders) {
 	}
 	for _, r := range o.Release {
 		switch w.containers[r.Worker] {
-		case "running":
+		case "running", "previous", "released, and listed":
 			w.containers[r.Worker] = "released"
 		case "released", "ended":
 			t.Fatalf("worker %s is released, and was %s", r.Worker, w.containers[r.Worker])

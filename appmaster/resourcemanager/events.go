@@ -16,6 +16,8 @@ type event interface{ isEvent() }
 
 // The events.
 type (
+	// leading ends the standby.
+	leading struct{}
 	// workersReported brings events of workers, in order.
 	workersReported struct{ Events []WorkerEvent }
 	// taskExecutorSaid brings a message of a TaskExecutor. The connection has already dropped
@@ -57,6 +59,7 @@ type (
 	deregistered struct{ Err error }
 )
 
+func (leading) isEvent()                  {}
 func (workersReported) isEvent()          {}
 func (taskExecutorSaid) isEvent()         {}
 func (taskExecutorDisconnected) isEvent() {}
@@ -138,6 +141,8 @@ type Status struct {
 	// Starting counts workers that have not registered yet; Requested counts workers for which the
 	// provider has no room yet.
 	Starting, Requested int
+	// Previous counts workers of earlier masters that have not returned yet.
+	Previous int
 	// RequestedSince is since when workers are requested; zero: none is.
 	RequestedSince time.Time
 	// Refused is why the provider cannot get more workers; "" if it can.

@@ -9,6 +9,9 @@ import (
 
 // logStep logs one line for each change of state. At debug level it logs more messages.
 func (r *ResourceManager) logStep(event event, effects []effect) {
+	if _, ok := event.(leading); ok {
+		r.logger.WithField("token", r.token).Info("resource manager leads")
+	}
 	if reported, ok := event.(workersReported); ok {
 		for _, e := range reported.Events {
 			r.logWorkerEvent(e)
@@ -23,6 +26,8 @@ func (r *ResourceManager) logWorkerEvent(event WorkerEvent) {
 	switch e := event.(type) {
 	case NodesChanged:
 		r.logger.WithField("nodes", len(e.Nodes)).Debug("nodes that could have workers")
+	case PreviousWorkers:
+		r.logger.WithField("workers", len(e.Workers)).Info("workers of earlier masters run")
 	case WorkerStarting:
 		r.logger.WithFields(logrus.Fields{"container": e.Worker, "node": e.Host}).Info("worker is starting")
 	case WorkersRefused:

@@ -38,8 +38,9 @@ type Report func(ctx context.Context, events ...WorkerEvent) error
 type Orders struct {
 	// Workers lists the workers to start, by kind. A kind that was ordered once stays in the list.
 	Workers []WorkerOrder
-	// Release lists workers to end. A worker that the provider does not know has already ended. The
-	// provider reports no WorkerCompleted for these workers.
+	// Release lists workers to end. A worker that the provider does not know has already ended, or is of an
+	// earlier master: see PreviousWorkers. The provider reports no WorkerCompleted for these workers,
+	// unless they are of earlier masters.
 	Release []Release
 	// Check lists workers whose connection is lost. The provider checks soon whether they have
 	// ended, and then reports WorkerCompleted.
@@ -97,6 +98,19 @@ type WorkerEvent interface{ isWorkerEvent() }
 type NodesChanged struct{ Nodes []string }
 
 func (NodesChanged) isWorkerEvent() {}
+
+// PreviousWorkers lists workers of earlier masters of the application that run. The provider serves them like those that
+// it has started. It reports the list once it knows it, also an empty one, and more workers that it finds later. Some that it
+// has not found may run as well: it reports their ends, and takes Release of them.
+type PreviousWorkers struct{ Workers []PreviousWorker }
+
+// PreviousWorker is a worker of an earlier master.
+type PreviousWorker struct {
+	Worker ids.ResourceID
+	Host   string
+}
+
+func (PreviousWorkers) isWorkerEvent() {}
 
 // WorkerStarting says that the provider has room for a worker and is about to start it.
 type WorkerStarting struct {

@@ -74,6 +74,10 @@ func (r *ResourceManager) runProvider(ctx context.Context) {
 	}
 }
 
+// Lead ends the standby. In standby the ResourceManager runs its provider, which registers the application, and notes the
+// workers of earlier masters. It admits no worker, grants no slots and orders nothing. Status and Shutdown work.
+func (r *ResourceManager) Lead(ctx context.Context) error { return r.loop.Post(ctx, leading{}) }
+
 // Stop ends Run and changes nothing outside: workers continue, and the application stays
 // registered. See Shutdown for an orderly end.
 func (r *ResourceManager) Stop() { r.loop.Stop() }
