@@ -88,7 +88,7 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 		t.Fatal(err)
 	}
 	s := &started{staging: dir, ended: make(chan error, 1)}
-	ours := func(*process, Supply, *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+	ours := func(context.Context, *process, Supply, *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 		return w, nil
 	}
 	if s.process, err = build(ctx, time.Now(), env, quiet(), ours); err != nil {

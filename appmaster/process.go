@@ -39,7 +39,7 @@ type process struct {
 
 // getWorkers makes the provider of workers for a process whose ports are open. It is connectYARN, except in
 // tests. users gets the key that verifies clients' tokens; it may be nil.
-type getWorkers func(p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error)
+type getWorkers func(ctx context.Context, p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error)
 
 // build makes an ApplicationMaster with everything that it needs from outside. Of all that only the
 // listeners are active when build returns. After an error everything is closed.
@@ -77,7 +77,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config, Files: p.files,
 		Access: p.ports.access(start, env), Tokens: tokens,
 		Workers: Workers{
-			Provider: func(s Supply) (resourcemanager.WorkerProvider, error) { return workers(p, s, endpoint.ClientToAM) },
+			Provider: func(s Supply) (resourcemanager.WorkerProvider, error) { return workers(ctx, p, s, endpoint.ClientToAM) },
 			Address:  p.ports.roles.Addr().String(), Identify: p.ports.identify,
 			Container: env.container, Host: env.host,
 			Beside: uber.Processes{Environment: env.variables, WorkDir: env.workDir, LogDir: env.logDir, Logger: logger},
@@ -97,7 +97,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 }
 
 // connectYARN makes the provider that gets workers from YARN.
-func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+func connectYARN(ctx context.Context, p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 	clients, err := yarnworkers.Connect(p.env.hadoop, p.env.container.Attempt, p.env.credentials, p.logger)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemana
 		ResourceManager: clients.ResourceManager,
 		NodeManagers:    clients.NodeManagers,
 		Registration:    yarnworkers.RegistrationAt(p.env.host, p.ports.rest.Addr().(*net.TCPAddr).Port),
-		Nodes:           s.Nodes,
+		Attempt:         p.env.container.Attempt,
 		Place:           place,
 		Launch:          s.Launch,
 		Progress:        s.Progress,
@@ -122,7 +122,12 @@ func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemana
 	if users != nil {
 		c.ClientToAMKey = users.SetKey
 	}
-	return yarnworkers.New(c, p.logger)
+	provider, err := yarnworkers.New(c, p.logger)
+	if err != nil {
+		return nil, err
+	}
+	provider.KnowNodes(ctx, s.Nodes)
+	return provider, nil
 }
 
 // identify makes a worker's credentials.

@@ -105,7 +105,7 @@ func newMaster(ctx context.Context, r *rig) (_ *master, err error) {
 		ResourceManager: m.clients.ResourceManager,
 		NodeManagers:    m.clients.NodeManagers,
 		Registration:    yarnworkers.RegistrationAt("localhost", 1),
-		Nodes:           nodes,
+		Attempt:         report.Attempt,
 		Launch:          m.workers.launch,
 		Heartbeat:       config.Config{}.Duration(config.YarnHeartbeatInterval),
 		RequestInterval: config.Config{}.Duration(config.YarnContainerRequestInterval),
@@ -113,6 +113,7 @@ func newMaster(ctx context.Context, r *rig) (_ *master, err error) {
 	if err != nil {
 		return nil, err
 	}
+	m.provider.KnowNodes(ctx, nodes)
 	running, stop := context.WithCancelCause(ctx)
 	m.stop = stop
 	go func() { m.ended <- m.provider.Run(running, m.workers.take) }() // until stop

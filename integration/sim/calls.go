@@ -188,6 +188,7 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 		if err != nil {
 			return nil, err
 		}
+		c.y.w.watch.act(c.y.w.masterAt(c.process.Name), method, on)
 		return func() (books.Answer, error) { //nolint:contextcheck // other processes
 			n := c.y.node(on)
 			switch {
@@ -196,7 +197,6 @@ func (c *connection) server(ctx context.Context, method string, request []byte) 
 			case n.w.engine.Now().Before(n.silent):
 				return books.Answer{}, heldError{n.silent}
 			}
-			c.y.w.watch.act(c.y.w.masterAt(c.process.Name), method, on)
 			return n.step(books.NodeCall{Application: id.Attempt.Application, Method: method, Request: request}), nil
 		}, nil
 	}

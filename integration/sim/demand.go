@@ -60,7 +60,7 @@ func (d *demand) Run(ctx context.Context, report resourcemanager.Report) error {
 				delete(d.living, e.Worker)
 			case resourcemanager.WorkerCompleted:
 				delete(d.living, e.Worker)
-			case resourcemanager.NodesChanged, resourcemanager.WorkersRefused, resourcemanager.RefusalEnded, resourcemanager.OrdersTaken:
+			case resourcemanager.PreviousWorkers, resourcemanager.NodesChanged, resourcemanager.WorkersRefused, resourcemanager.RefusalEnded, resourcemanager.OrdersTaken:
 			}
 		}
 		return report(ctx, events...)

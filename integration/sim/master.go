@@ -128,13 +128,15 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 				}),
 				NodeManagers: nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Connect: calls.connect}}),
 				Registration: yarnworkers.RegistrationAt(m.node.nm.ID().Host, 8081),
-				Nodes:        s.Nodes, Launch: s.Launch, Progress: s.Progress, Largest: s.Largest,
+				Attempt:      m.attempt,
+				Launch:       s.Launch, Progress: s.Progress, Largest: s.Largest,
 				Heartbeat:       w.config.Duration(config.YarnHeartbeatInterval),
 				RequestInterval: w.config.Duration(config.YarnContainerRequestInterval),
 			}, logger)
 			if err != nil {
 				return nil, err
 			}
+			provider.KnowNodes(ctx, s.Nodes)
 			m.demand = newDemand(provider, func(o resourcemanager.Orders) { w.watch.order(m, o) })
 			return m.demand, nil
 		}, Container: m.container, Host: m.node.nm.ID().Host, Beside: m},

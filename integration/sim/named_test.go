@@ -26,6 +26,14 @@ func onlyOnce(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// freezing is a schedule whose master freezes at a call to YARN, until YARN has begun another attempt, and continues because
+// its NodeManager does not hear of that.
+func freezing(at, lasts time.Duration, unheard sim.Fault) sim.Schedule {
+	s := one(at, allocates, sim.FreezeMaster, 0, lasts)
+	s.Faults = append(s.Faults, unheard)
+	return s
+}
+
 // free is a schedule whose failures must use up no restart.
 func free(s sim.Schedule) sim.Schedule {
 	s.Restarts = sim.NoRestarts
@@ -82,9 +90,10 @@ func brief(interval time.Duration, faults ...sim.Fault) sim.Schedule {
 }
 
 const (
-	commits  = "rename2 .*/_SUCCESS$"
-	finishes = "finishApplicationMaster"
-	minute   = time.Minute
+	commits   = "rename2 .*/_SUCCESS$"
+	finishes  = "finishApplicationMaster"
+	allocates = "appattempt.* allocate"
+	minute    = time.Minute
 )
 
 // named has a schedule for each failure of docs/reliability.md that the simulation can show, and the least
@@ -118,6 +127,8 @@ var named = map[string]struct {
 	"master killed":                             {one(halfway, "", sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen":                             {one(halfway, "", sim.FreezeMaster, 0, 4*minute), sim.Facts{sim.Masters: 2}, 0},
+	"master frozen with an answer of YARN":      {freezing(halfway, 170*time.Second, sim.Fault{At: halfway + 6*time.Second, Kind: sim.CutNode, Victim: 1, Time: 5 * minute}), sim.Facts{sim.Masters: 2}, 0},
+	"master frozen with new containers":         {freezing(8*time.Second, 3*minute, sim.Fault{At: 8 * time.Second, Call: allocates, Kind: sim.CutManager, Victim: 1, Time: 5 * minute}), sim.Facts{sim.Masters: 2}, 0},
 	"master killed for good":                    {onlyOnce(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Failed: 1}, 0},
 	"master cut off from YARN at its end":       {one(0, commits, sim.CutNode, 1, 6*minute), sim.Facts{sim.Masters: 2, sim.Beside: 1, "held finishApplicationMaster": 1}, 0},
 	"client killed":                             {one(halfway, "", sim.KillClient, 0, 0), sim.Facts{sim.Orphaned: 1}, 0},

@@ -89,8 +89,7 @@ func (w *World) oldMasterChanges(op dfsmodel.Operation) error {
 	return nil
 }
 
-// mastersActInTime looks for old masters that start or stop containers. A master trusts an answer of YARN
-// from its receipt on, which may be long after YARN has sent it. A start does not wait for such an answer.
+// mastersActInTime looks for old masters that start or stop containers.
 func mastersActInTime(w *watch) {
 	w.acts = append(w.acts, func(m *master, method string, on records.NodeID) error {
 		if changesContainers(method) && w.w.yarn.replaced(m) {

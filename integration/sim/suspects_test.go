@@ -3,13 +3,9 @@ package sim_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim"
 )
-
-// allocates is a call of an ApplicationMaster to YARN.
-const allocates = "appattempt.* allocate"
 
 // suspects has a schedule for each rule that Bobbin is known to break without high availability, and what it
 // does then. In most of them the master freezes until another attempt has begun, and continues because its
@@ -19,18 +15,6 @@ var suspects = map[string]struct {
 	rule, does string
 	faults     []sim.Fault
 }{
-	"an answer of YARN counts from its receipt": {
-		sim.PerJob, "only the current attempt starts and stops containers", "stopContainers", []sim.Fault{
-			{At: halfway, Call: allocates, Kind: sim.FreezeMaster, Time: 170 * time.Second},
-			{At: halfway + 6*time.Second, Kind: sim.CutNode, Victim: 1, Time: 5 * minute},
-		},
-	},
-	"a start of a container waits for no answer of YARN": {
-		sim.PerJob, "only the current attempt starts and stops containers", "startContainers", []sim.Fault{
-			{At: 8 * time.Second, Call: allocates, Kind: sim.FreezeMaster, Time: 3 * minute},
-			{At: 8 * time.Second, Call: allocates, Kind: sim.CutManager, Victim: 1, Time: 5 * minute},
-		},
-	},
 	"access.json has no fence": {
 		sim.PerJob, "an old attempt leaves access.json alone", "delete", []sim.Fault{
 			{Call: "appattempt.* load", Kind: sim.FreezeMaster, Time: 3 * minute},

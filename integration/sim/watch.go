@@ -83,6 +83,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"a cached file goes with its last job", filesGoWithTheirJobs},
 	{"an old attempt changes nothing", oldMastersChangeNothing},
 	{"an old attempt learns that it is old", oldMastersLearn},
+	{"only the current attempt starts and stops containers", mastersActInTime},
 }
 
 // suspected are rules that Bobbin is known to break, until it has high availability. They are no findings.
@@ -90,7 +91,6 @@ var suspected = []struct { //nolint:gochecknoglobals // a constant table
 	name string
 	add  func(*watch)
 }{
-	{"only the current attempt starts and stops containers", mastersActInTime},
 	{"an old attempt leaves access.json alone", mastersKeepAccess},
 	{"a later attempt does not write an output again", attemptsShareOutputs},
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/blocklist"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -25,6 +26,8 @@ type core struct {
 	heartbeat       time.Duration
 	requestInterval time.Duration
 	place           launch.WorkerPlace
+	attempt         records.ApplicationAttemptID // this one
+	keepPrevious    bool                         // containers of earlier attempts go on
 
 	registered bool
 	gone       bool             // YARN has given up this attempt: do nothing
@@ -36,25 +39,35 @@ type core struct {
 	trial      []*profile // to be requested alone, one after the other: see asksRefused
 	containers map[ids.ResourceID]*container
 
-	nodesListed bool     // the client gave the whole list at the start
-	nodesNews   bool     // nodes has changed since NodesChanged was reported
-	avoid       []string // Orders.Avoid
-	avoided     []string // the list that YARN has
+	nodesListed bool // KnowNodes has given the whole list
+	nodesNews   bool // nodes has changed since NodesChanged was reported
+	// toldOf are the nodes of which YARN has told before KnowNodes, whose list is older; nil after it.
+	toldOf  map[records.NodeID]bool
+	avoid   []string // Orders.Avoid
+	avoided []string // the list that YARN has
 
 	release  []records.ContainerID // to send with the next allocate
 	inFlight bool
 	failures int       // of allocate, in a row
-	answered time.Time // when YARN last looked at an allocate: at that time this attempt was the current one
+	sent     time.Time // when the last allocate was sent
 	nextBeat time.Time
 	retryAt  time.Time // after a failure, no allocate before this time
 
-	stopQueue []stopContainer // to send after the next answer of YARN
-	stopping  int             // stops under way
-	checking  []*container
-	finish    *finishAsked // requested, and not started yet
-	finishBy  time.Time    // when it starts at the latest
-	finishing *finishAsked
-	alarm     time.Time // when the next deadline passes; zero: never
+	// For confirmed:
+	current time.Time // when the last call was sent that YARN has answered: the attempt was the current one then, or later
+	resumed time.Time // when the process went on after it was last stopped
+
+	confirming  bool      // the shell looks whether a later attempt leads
+	confirmNext time.Time // it does not look again before
+
+	startQueue []start         // to send once confirmed
+	stopQueue  []stopContainer // to send once confirmed
+	stopping   int             // stops under way
+	checking   []*container
+	finish     *finishAsked // requested, and not started yet
+	finishBy   time.Time    // when it starts at the latest
+	finishing  *finishAsked
+	alarm      time.Time // when the next deadline passes; zero: never
 
 	// During a step:
 	now     time.Time
@@ -96,15 +109,14 @@ func (c *core) capability(p *profile) records.Resource {
 	return c.place.Capability(p.spec.MemoryMB, p.spec.VCores, p.spec.External, c.maximum)
 }
 
-func newCore(heartbeat, requestInterval time.Duration, place launch.WorkerPlace, nodes []records.NodeReport) *core {
-	c := &core{
-		heartbeat: heartbeat, requestInterval: requestInterval, place: place,
-		nodes:       make(map[records.NodeID]amrm.Node),
-		containers:  make(map[ids.ResourceID]*container),
-		nodesListed: len(nodes) > 0,
+func newCore(config Config) *core {
+	return &core{
+		heartbeat: config.Heartbeat, requestInterval: config.RequestInterval, place: config.Place,
+		attempt: config.Attempt, keepPrevious: config.KeepPrevious,
+		nodes:      make(map[records.NodeID]amrm.Node),
+		toldOf:     make(map[records.NodeID]bool),
+		containers: make(map[ids.ResourceID]*container),
 	}
-	c.updateNodes(nodes)
-	return c
 }
 
 // Step handles one event and returns the effects to perform, in order. Once YARN has given up this
@@ -114,9 +126,14 @@ func (c *core) Step(now time.Time, e event) []effect {
 	if c.gone {
 		return nil
 	}
+	if patience.Late(now, c.alarm) > 0 {
+		c.resumed = now
+	}
 	switch e := e.(type) {
 	case registered:
-		c.register(e.registration)
+		c.register(e)
+	case nodesKnown:
+		c.knowNodes(e.nodes)
 	case ordered:
 		c.order(e.orders)
 	case allocated:
@@ -132,6 +149,8 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.stopping--
 	case containerChecked:
 		c.containerChecked(e)
+	case confirmed:
+		c.haveConfirmed(e.err)
 	case finishAsked:
 		c.finish, c.finishBy = &e, c.now.Add(c.trust())
 	case finished:
@@ -145,6 +164,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.check()
 		c.tellNodes()
 		c.beat()
+		c.confirm()
 	}
 	c.alarm = c.nextDue()
 	return c.assemble()
@@ -167,13 +187,17 @@ func (c *core) assemble() []effect {
 	return append(effects, c.effects...)
 }
 
-func (c *core) register(r amrm.Registration) {
+func (c *core) register(e registered) {
+	r := e.registration
 	c.registered = true
 	c.maximum, c.queue = r.Maximum, r.Queue
-	c.answered = c.now
+	c.current = e.sent
 	c.nextBeat = c.now.Add(c.heartbeat)
-	c.giveBack(r.PreviousContainers)
-	if c.maximum.MemoryMB > 0 {
+	answered := c.maximum.MemoryMB > 0 // otherwise the answer is lost, with the list of containers
+	if previous := c.takePrevious(r.PreviousContainers); answered || len(previous) > 0 {
+		c.events = append(c.events, resourcemanager.PreviousWorkers{Workers: previous})
+	}
+	if answered {
 		c.largest = true
 		c.emit(tellLargest{c.maximum})
 	}
@@ -220,7 +244,8 @@ func (c *core) allocateFailed(err error) {
 		c.asksRefused(err)
 	}
 	if hasLooked(err) {
-		c.heard()
+		c.current = c.sent
+		c.sendWaiting()
 	}
 	wait := min(c.requestInterval<<min(c.failures, 16), c.heartbeat)
 	c.failures++
@@ -230,12 +255,15 @@ func (c *core) allocateFailed(err error) {
 
 func (c *core) allocateAnswered(r amrm.Response) {
 	c.failures = 0
+	c.current = c.sent
 	c.requestsTaken()
 	c.stand(r)
 	c.doubtLargest(r)
 	c.updateNodes(r.UpdatedNodes)
 	c.reconsider(r)
-	c.giveBack(r.PreviousContainers)
+	if previous := c.takePrevious(r.PreviousContainers); len(previous) > 0 {
+		c.events = append(c.events, resourcemanager.PreviousWorkers{Workers: previous})
+	}
 	for _, container := range r.Allocated {
 		if p := c.byPriority(container.Priority); p != nil {
 			p.asked--
@@ -255,7 +283,7 @@ func (c *core) allocateAnswered(r amrm.Response) {
 	for _, status := range r.Completed {
 		c.completed(status)
 	}
-	c.heard()
+	c.sendWaiting()
 	c.nextBeat = c.now.Add(c.heartbeat)
 	if slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.asked > 0 }) {
 		c.nextBeat = c.now.Add(c.requestInterval)
@@ -285,7 +313,7 @@ func (c *core) beat() {
 
 // news tells whether there is something to send that should not wait.
 func (c *core) news() bool {
-	return len(c.release) > 0 || len(c.stopQueue) > 0 || !slices.Equal(c.avoid, c.avoided) ||
+	return len(c.release) > 0 || len(c.startQueue) > 0 || len(c.stopQueue) > 0 || !slices.Equal(c.avoid, c.avoided) ||
 		slices.ContainsFunc(c.profiles, func(p *profile) bool { return c.wanted(p) != p.asked })
 }
 
@@ -301,7 +329,7 @@ func (c *core) allocate() {
 		}
 	}
 	c.release = nil
-	c.inFlight = true
+	c.inFlight, c.sent = true, c.now
 	c.emit(a)
 }
 
@@ -321,8 +349,8 @@ func (c *core) ask(a *allocate, p *profile) {
 	})
 }
 
-// nextDue is when the next deadline passes: the next allocate, the end of the application, the end
-// of a refusal, or the next check of a container.
+// nextDue is when the next deadline passes: the next allocate, the next look at who leads, the end of the
+// application, the end of a refusal, or the next check of a container.
 func (c *core) nextDue() time.Time {
 	if !c.registered || c.gone || c.finishing != nil {
 		return time.Time{}
@@ -336,6 +364,9 @@ func (c *core) nextDue() time.Time {
 		if c.finish != nil {
 			next = actor.Earliest(next, c.finishBy)
 		}
+	}
+	if !c.confirming {
+		next = actor.Earliest(next, c.confirmDue())
 	}
 	for _, p := range c.profiles {
 		next = actor.Earliest(next, p.refusedUntil)

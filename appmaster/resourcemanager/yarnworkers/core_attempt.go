@@ -2,8 +2,10 @@ package yarnworkers
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
@@ -14,23 +16,67 @@ func hasLooked(err error) bool {
 		errors.Is(err, yarnrpc.ErrInvalidContainerRelease)
 }
 
-// heard handles that YARN has just accepted this attempt as the current one, and sends the stops
-// that waited for this.
-func (c *core) heard() {
-	c.answered = c.now
-	for _, s := range c.stopQueue {
-		c.stop(s)
-	}
-	c.stopQueue = nil
-}
-
-// trust is how long an answer of YARN proves that this attempt is the current one, and how long the
+// trust is how long an answer of YARN counts, from the time at which its allocate was sent, and how long the
 // end of the application waits for such an answer.
 func (c *core) trust() time.Duration { return 2 * c.heartbeat }
 
-// confirmed tells whether YARN has recently confirmed that this attempt is the current one. Without
-// this, nothing is done that could harm another attempt.
-func (c *core) confirmed() bool { return c.now.Sub(c.answered) <= c.trust() }
+// confirmed tells whether YARN has confirmed that this attempt is the current one since its last pause. Without
+// this, it starts and stops no container.
+//
+// A pause is a time in which YARN may have begun another attempt unnoticed: the process was stopped, as its late
+// alarm shows, or two heartbeats had no answer. An answer that was read after a pause may come from before it, so
+// the time at which the allocate was sent counts. A process that is stopped for less than half a second, or
+// while it waits for an answer, does not notice it; then it takes the attempt as the current one for two
+// heartbeats at most.
+//
+// This is no lease: YARN may begin another attempt after its answer, and the process may be stopped between this
+// decision and the call. NodeManagers check only the application. So an old attempt may stop a container of the
+// current one, which costs work. Nothing whose lateness could do more harm relies on this.
+func (c *core) confirmed() bool {
+	return !c.current.Before(c.resumed) && c.now.Before(c.current.Add(c.trust()))
+}
+
+// sendWaiting sends the starts and stops that have waited for a confirmation.
+func (c *core) sendWaiting() {
+	if !c.confirmed() {
+		return
+	}
+	for _, s := range c.startQueue {
+		c.containers[worker(s.container.ID)].state = starting
+	}
+	c.starts = append(c.starts, c.startQueue...)
+	stops := c.stopQueue
+	c.startQueue, c.stopQueue = nil, nil
+	for _, s := range stops {
+		c.stop(s)
+	}
+}
+
+// confirm looks whether a later attempt leads the application, if YARN has not answered for two heartbeats: it cannot
+// tell then that it has begun another attempt. The look is repeated while YARN does not answer.
+func (c *core) confirm() {
+	if c.confirming || c.finishing != nil || c.now.Before(c.confirmDue()) {
+		return
+	}
+	c.confirming = true
+	c.emit(confirm{})
+}
+
+// confirmDue is when to look next.
+func (c *core) confirmDue() time.Time {
+	if due := c.current.Add(c.trust()); due.After(c.confirmNext) {
+		return due
+	}
+	return c.confirmNext
+}
+
+func (c *core) haveConfirmed(err error) {
+	c.confirming, c.confirmNext = false, c.now.Add(c.heartbeat)
+	if errors.Is(err, ha.ErrSuperseded) {
+		c.gone = true
+		c.emit(fail{fmt.Errorf("YARN has not answered %s: %w", c.attempt, err)})
+	}
+}
 
 // mayFinish tells whether the end of the application need not wait for stops any more: they are
 // done, or have taken too long. YARN accepts an unregistration from the registered attempt, and

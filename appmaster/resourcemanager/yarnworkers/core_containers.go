@@ -18,17 +18,18 @@ const checkTimeout = 5 * time.Second
 type containerState int
 
 const (
-	starting containerState = iota + 1 // the start call to its node is under way
+	waiting  containerState = iota + 1 // its start is in startQueue
+	starting                           // the start call to its node is under way
 	running                            // its node has accepted it
 	released                           // released while it was starting
 	ended                              // it ended while it was starting, as YARN has told
 )
 
-// container is the container of a worker. It exists from its allocation until it has ended or is
-// released, and no start call is under way.
+// container is the container of a worker. It exists from its allocation, or from when YARN has listed it as one of
+// an earlier attempt, until it has ended or is released, and no start call is under way.
 type container struct {
 	records.Container
-	sizedBy string // what decides its size: memory.Worker.SizedBy
+	sizedBy string // what decides its size: memory.Worker.SizedBy; "": not known, of an earlier attempt
 	state   containerState
 	// checkUntil is when checks end, and nextCheck is when the next check is due (zero: the answer
 	// to a check has not come yet).
@@ -54,10 +55,10 @@ func (c *core) take(k records.Container) {
 	}
 	c.taken(p)
 	p.starts++
-	c.containers[worker(k.ID)] = &container{Container: k, sizedBy: p.spec.Memory.SizedBy(), state: starting}
+	c.containers[worker(k.ID)] = &container{Container: k, sizedBy: p.spec.Memory.SizedBy(), state: waiting}
 	c.occupy(k, true)
 	c.events = append(c.events, resourcemanager.WorkerStarting{Worker: worker(k.ID), Spec: p.spec, Host: k.Node.Host})
-	c.starts = append(c.starts, start{container: k, spec: p.spec})
+	c.startQueue = append(c.startQueue, start{container: k, spec: p.spec}) // see sendWaiting
 }
 
 // occupy updates the free room of a node for a container of this application.
@@ -100,20 +101,26 @@ func (c *core) containerStarted(e containerStarted) {
 // stop follows its answer.
 func (c *core) releaseWorker(id ids.ResourceID) {
 	k := c.containers[id]
-	if k == nil || k.state == released || k.state == ended {
+	switch {
+	case k == nil:
+		c.releaseUnlisted(id)
+		return
+	case k.state == released, k.state == ended:
 		return
 	}
 	c.release = append(c.release, k.ID)
-	if k.state == starting {
+	switch k.state {
+	case waiting:
+		c.forget(k)
+	case starting:
 		k.state = released
-		return
+	default:
+		c.forget(k)
+		c.stop(stopContainer{id: k.ID, node: k.Node})
 	}
-	c.forget(k)
-	c.stop(stopContainer{id: k.ID, node: k.Node})
 }
 
-// stop stops a container if YARN has recently confirmed this attempt. Otherwise the stop waits for
-// the next answer of YARN.
+// stop stops a container once this attempt is confirmed.
 func (c *core) stop(s stopContainer) {
 	if !c.confirmed() {
 		c.stopQueue = append(c.stopQueue, s)
@@ -123,16 +130,21 @@ func (c *core) stop(s stopContainer) {
 	c.emit(s)
 }
 
-// completed handles the end of a container. It is not reported if the container was released.
+// completed handles the end of a container. It is not reported if the container was released. Containers of earlier
+// attempts are not known if YARN has not listed them; the ResourceManager may know their workers.
 func (c *core) completed(s records.ContainerStatus) {
 	k := c.containers[worker(s.ID)]
-	if k == nil || k.state == ended {
+	switch {
+	case k == nil && c.isPrevious(s.ID):
+		c.events = append(c.events, resourcemanager.WorkerCompleted{Worker: worker(s.ID), Cause: completionCause(s, "")})
+		return
+	case k == nil, k.state == ended:
 		return
 	}
 	if k.state != released {
 		c.events = append(c.events, resourcemanager.WorkerCompleted{Worker: worker(s.ID), Cause: completionCause(s, k.sizedBy)})
 	}
-	if k.state == running {
+	if k.state == running || k.state == waiting {
 		c.forget(k)
 		return
 	}
@@ -142,6 +154,9 @@ func (c *core) completed(s records.ContainerStatus) {
 
 func (c *core) forget(k *container) {
 	delete(c.containers, worker(k.ID))
+	if k.state == waiting {
+		c.startQueue = slices.DeleteFunc(c.startQueue, func(s start) bool { return s.container.ID == k.ID })
+	}
 	c.checking = slices.DeleteFunc(c.checking, func(other *container) bool { return other == k })
 	if k.state != ended {
 		c.occupy(k.Container, false)

@@ -8,17 +8,44 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
+// knowNodes takes the list of the cluster's nodes. What YARN has told of a node before is newer. The list does not count
+// the containers of earlier attempts, which YARN may have told before as well.
+func (c *core) knowNodes(reports []records.NodeReport) {
+	known := make(map[records.NodeID]bool)
+	for _, r := range reports {
+		if !c.toldOf[r.ID] {
+			c.updateNode(r)
+			known[r.ID] = true
+		}
+	}
+	//bobbin:anyorder sums
+	for _, k := range c.containers {
+		if known[k.Node] && k.state != ended {
+			c.occupy(k.Container, true)
+		}
+	}
+	c.nodesListed = c.nodesListed || len(reports) > 0
+	c.toldOf = nil
+}
+
 // updateNodes updates the list of nodes that requests name.
 func (c *core) updateNodes(reports []records.NodeReport) {
 	for _, r := range reports {
-		_, known := c.nodes[r.ID]
-		if r.State.Usable() && c.suits(r) {
-			c.nodes[r.ID] = amrm.NodeOf(r)
-			c.nodesNews = c.nodesNews || !known
-		} else {
-			delete(c.nodes, r.ID)
-			c.nodesNews = c.nodesNews || known
+		c.updateNode(r)
+		if c.toldOf != nil {
+			c.toldOf[r.ID] = true
 		}
+	}
+}
+
+func (c *core) updateNode(r records.NodeReport) {
+	_, known := c.nodes[r.ID]
+	if r.State.Usable() && c.suits(r) {
+		c.nodes[r.ID] = amrm.NodeOf(r)
+		c.nodesNews = c.nodesNews || !known
+	} else {
+		delete(c.nodes, r.ID)
+		c.nodesNews = c.nodesNews || known
 	}
 }
 
@@ -45,7 +72,7 @@ func (c *core) nodeList() []amrm.Node {
 }
 
 // tellNodes reports the hosts that could have workers if the list has changed. It reports nothing
-// if the client gave no list, because YARN's updates alone do not name all nodes.
+// if nobody gave a list, because YARN's updates alone do not name all nodes.
 func (c *core) tellNodes() {
 	if !c.nodesListed || !c.nodesNews {
 		return

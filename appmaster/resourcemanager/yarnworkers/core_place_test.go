@@ -16,8 +16,8 @@ import (
 
 // orderIn gives the effects of an order for two workers, on a core with this place for workers.
 func orderIn(place launch.WorkerPlace, nodes []records.NodeReport) (*core, []effect) {
-	c := newCore(defaultHeartbeat, defaultRequestInterval, place, nodes)
-	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default"}})
+	c := testCore(place, nodes)
+	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default"}, testEpoch})
 	return c, c.Step(testEpoch, ordered{resourcemanager.Orders{Workers: workersOf(testSpec, 2)}})
 }
 
@@ -75,9 +75,9 @@ func TestWorkersAreAskedForWithWhatElseTheyNeed(t *testing.T) {
 	place := launch.WorkerPlace{Types: map[string]string{"space": "disk"}}
 	spec := testSpec
 	spec.External = "space=4"
-	c := newCore(defaultHeartbeat, defaultRequestInterval, place, nodes)
+	c := testCore(place, nodes)
 	largest := records.Resource{MemoryMB: 4096, VCores: 8}.With("disk", gigabytes(8))
-	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default", Maximum: largest}})
+	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default", Maximum: largest}, testEpoch})
 	ask := asked(t, c.Step(testEpoch, ordered{resourcemanager.Orders{Workers: workersOf(spec, 2)}})).asks[0]
 	if ask.Capability.Others.Amount("disk") != gigabytes(4) {
 		t.Errorf("asked for %s", ask.Capability)

@@ -24,6 +24,9 @@ type yarn struct {
 	core *core
 	now  time.Time
 
+	sent, current, resumed time.Time // of the last allocate, of the last one that was answered, and the end of the last pause
+	confirming             bool
+
 	asked     int // outstanding in YARN's table
 	request   *allocate
 	kept      allocate // the refused request: the client repeats the parts that are not replaced
@@ -31,7 +34,7 @@ type yarn struct {
 	changed   bool     // nodes have changed, and an answer must report this
 	telling   bool     // the current answer reports changed nodes
 	lastID    int
-	held      map[records.ContainerID]string // "given", then "started" or "given back"
+	held      map[records.ContainerID]string // "given", then "started" or "given back"; "unlisted", then "started"
 	starting  []records.ContainerID
 	stopping  []records.ContainerID
 	checking  []records.ContainerID
@@ -39,6 +42,8 @@ type yarn struct {
 	orphans   map[records.ContainerID]bool // containers that their nodes run, and that have ended for YARN
 
 	total     int
+	starts    int
+	again     []resourcemanager.Release // workers that were released before they were reported
 	reported  map[ids.ResourceID]string // "starting", then "ended" or "released"
 	refused   bool                      // the last report says that workers are refused
 	refusedAt time.Time
@@ -47,6 +52,12 @@ type yarn struct {
 
 // step sends an event to the core and performs its effects.
 func (y *yarn) step(t *rapid.T, e event) {
+	if at := y.core.Alarm(); !at.IsZero() && y.now.Sub(at) >= 500*time.Millisecond {
+		y.resumed = y.now // no alarm has rung in time
+	}
+	if answer, is := e.(allocated); is && (answer.err == nil || errors.Is(answer.err, yarnrpc.ErrInvalidResourceRequest)) {
+		y.current = y.sent
+	}
 	for _, effect := range y.core.Step(y.now, e) {
 		switch e := effect.(type) {
 		case allocate:
@@ -56,6 +67,7 @@ func (y *yarn) step(t *rapid.T, e event) {
 				y.report(t, event)
 			}
 		case startContainers:
+			y.mayAct(t, e)
 			for _, s := range e.starts {
 				y.become(t, s.container.ID, "given", "started")
 				if y.reported[worker(s.container.ID)] != "starting" {
@@ -64,20 +76,38 @@ func (y *yarn) step(t *rapid.T, e event) {
 				y.starting = append(y.starting, s.container.ID)
 			}
 		case stopContainer:
+			y.mayAct(t, e)
 			y.stopping = append(y.stopping, e.id)
 			delete(y.orphans, e.id)
 		case checkContainer:
 			y.checking = append(y.checking, e.id)
+		case confirm:
+			if y.confirming || y.now.Sub(y.current) < 2*defaultHeartbeat {
+				t.Fatalf("look for another leader %v after an answer, looking already: %v", y.now.Sub(y.current), y.confirming)
+			}
+			y.confirming = true
 		case fail, finish, reply:
 			t.Fatalf("unexpected effect %+v", e)
 		}
+	}
+	if again := y.again; len(again) > 0 {
+		y.again = nil
+		y.step(t, ordered{resourcemanager.Orders{Workers: workersOf(testSpec, y.total), Release: again}})
 	}
 	if at := y.core.Alarm(); !at.IsZero() && !at.After(y.now) {
 		t.Fatalf("wake at %v, which is not after %v", at, y.now)
 	}
 }
 
+// mayAct checks that YARN has answered an allocate that was sent after the last pause, which is not long ago.
+func (y *yarn) mayAct(t *rapid.T, e effect) {
+	if y.current.Before(y.resumed) || y.now.Sub(y.current) >= 2*defaultHeartbeat {
+		t.Fatalf("%+v at %v, after a pause until %v, and YARN has answered what was sent at %v", e, y.now, y.resumed, y.current)
+	}
+}
+
 func (y *yarn) allocate(t *rapid.T, a allocate) {
+	y.sent = y.now
 	if y.request != nil {
 		t.Fatal("two allocates at once")
 	}
@@ -96,8 +126,19 @@ func (y *yarn) report(t *rapid.T, e resourcemanager.WorkerEvent) {
 			t.Fatalf("%s is reported starting twice", e.Worker)
 		}
 		y.reported[e.Worker] = "starting"
-		if len(y.reported) > y.total {
-			t.Fatalf("%d workers started, and %d ordered", len(y.reported), y.total)
+		if y.starts++; y.starts > y.total {
+			t.Fatalf("%d workers started, and %d ordered", y.starts, y.total)
+		}
+	case resourcemanager.PreviousWorkers:
+		for _, p := range e.Workers {
+			switch y.reported[p.Worker] {
+			case "":
+				y.reported[p.Worker] = "starting"
+			case "released": // before YARN has listed it
+				y.again = append(y.again, resourcemanager.Release{Worker: p.Worker})
+			default:
+				t.Fatalf("%s is reported as previous, and was %s", p.Worker, y.reported[p.Worker])
+			}
 		}
 	case resourcemanager.WorkerFailed:
 		y.ended(t, e.Worker)
@@ -122,6 +163,13 @@ func (y *yarn) report(t *rapid.T, e resourcemanager.WorkerEvent) {
 }
 
 func (y *yarn) ended(t *rapid.T, id ids.ResourceID) {
+	container, err := records.ParseContainerID(string(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if container.Attempt != testAttempt && y.reported[id] != "starting" {
+		return // the provider need not know whether the ResourceManager knows it
+	}
 	if y.reported[id] != "starting" {
 		t.Fatalf("%s is reported ended, and was %q", id, y.reported[id])
 	}
@@ -162,6 +210,9 @@ func (y *yarn) answer(t *rapid.T) {
 	}
 	for range rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "surplus") {
 		r.Surplus = append(r.Surplus, y.give(t))
+	}
+	if rapid.IntRange(0, 9).Draw(t, "previous") == 0 {
+		r.PreviousContainers = y.list(t)
 	}
 	r.Completed, y.completed = y.completed, nil
 	y.step(t, allocated{response: r})
@@ -206,12 +257,14 @@ func (y *yarn) apply(t *rapid.T, a allocate) {
 	}
 	for _, id := range a.release {
 		switch y.held[id] {
-		case "given", "started":
+		case "given", "started", "unlisted":
 			y.held[id] = "given back"
 			y.complete(id, records.ExitAborted)
 		case "ended":
 		default:
-			t.Fatalf("%s is released, and was %q", id, y.held[id])
+			if id.Attempt == testAttempt { // others may be listed, and released again, while their release is on its way
+				t.Fatalf("%s is released, and was %q", id, y.held[id])
+			}
 		}
 	}
 }
@@ -230,6 +283,44 @@ func (y *yarn) give(t *rapid.T) records.Container {
 	}
 }
 
+// list lists containers of the earlier attempt: new ones, one that it has listed before, or that of the earlier master.
+func (y *yarn) list(t *rapid.T) (listed []records.Container) {
+	for id := range rapid.IntRange(0, 6).Draw(t, "listed") {
+		k := records.Container{ID: previousID(id), Node: nodeID("h1"), Resource: records.Resource{MemoryMB: 1024, VCores: 1}, Priority: 1}
+		switch {
+		case id == 0 && y.held[k.ID] == "":
+			k.Priority = masterPriority
+			y.held[k.ID] = "given"
+		case id > 0 && (y.held[k.ID] == "" || y.held[k.ID] == "unlisted"):
+			y.held[k.ID] = "started"
+		case y.held[k.ID] != "started":
+			continue
+		}
+		listed = append(listed, k)
+	}
+	return listed
+}
+
+// unlisted makes a worker of the earlier attempt register, whose container YARN has not listed. It is released, or ends.
+func (y *yarn) unlisted(t *rapid.T) {
+	id := previousID(rapid.IntRange(1, 6).Draw(t, "unlisted"))
+	switch y.held[id] {
+	case "":
+		y.held[id], y.reported[worker(id)] = "unlisted", "starting"
+		if rapid.Bool().Draw(t, "ends") {
+			y.held[id] = "ended"
+			y.complete(id, 1)
+			return
+		}
+		y.reported[worker(id)] = "released"
+		y.step(t, ordered{resourcemanager.Orders{
+			Workers: workersOf(testSpec, y.total), Release: []resourcemanager.Release{{Worker: worker(id)}},
+		}})
+	default:
+		t.Skip("YARN has told of it")
+	}
+}
+
 func take[T any](t *rapid.T, what string, list *[]T) T {
 	if len(*list) == 0 {
 		t.Skip("no " + what)
@@ -244,7 +335,7 @@ func take[T any](t *rapid.T, what string, list *[]T) T {
 // workers, and it releases only known workers.
 func (y *yarn) order(t *rapid.T) {
 	o := resourcemanager.Orders{}
-	y.total = len(y.reported) + rapid.IntRange(0, 5).Draw(t, "outstanding")
+	y.total = y.starts + rapid.IntRange(0, 5).Draw(t, "outstanding")
 	o.Workers = workersOf(testSpec, y.total)
 	for _, id := range slices.Sorted(maps.Keys(y.reported)) {
 		if y.reported[id] != "starting" {
@@ -277,19 +368,29 @@ func (y *yarn) unanswered(t *rapid.T, id records.ContainerID) {
 }
 
 // Whatever YARN and its nodes do: no container is lost, started twice, or left running without a
-// worker. Each end of a worker is reported once, and not for released workers. There are never more
+// worker; those of the earlier attempt are kept, and its master's is given back. Containers are started and stopped only after
+// an answer that was asked for since the last pause. Each end of a worker is reported once, and not for released workers. There are never more
 // workers than ordered. Refused workers are not requested until the nodes change or some time has
 // passed; then they are requested again.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := &yarn{
-			core: newCore(defaultHeartbeat, defaultRequestInterval, launch.WorkerPlace{}, testNodes()), now: testEpoch,
+			core: testCore(launch.WorkerPlace{}, testNodes()), now: testEpoch,
 			held: make(map[records.ContainerID]string), orphans: make(map[records.ContainerID]bool), reported: make(map[ids.ResourceID]string),
 		}
-		y.step(t, registered{})
+		y.current = testEpoch
+		y.step(t, registered{amrm.Registration{PreviousContainers: y.list(t)}, testEpoch})
 		t.Repeat(map[string]func(*rapid.T){
-			"answer": y.answer,
-			"order":  y.order,
+			"answer":   y.answer,
+			"order":    y.order,
+			"unlisted": y.unlisted,
+			"look ends": func(t *rapid.T) {
+				if !y.confirming {
+					t.Skip("nobody looks")
+				}
+				y.confirming = false
+				y.step(t, confirmed{rapid.SampledFrom([]error{nil, errors.New("no answer")}).Draw(t, "leader")})
+			},
 			"start answered": func(t *rapid.T) {
 				id := take(t, "start", &y.starting)
 				switch rapid.IntRange(0, 5).Draw(t, "fails") {
@@ -376,7 +477,7 @@ func (y *yarn) settle(t *rapid.T) {
 	for id := range y.orphans {
 		t.Fatalf("nobody stops %s", id)
 	}
-	if y.asked != y.total-len(y.reported) {
-		t.Fatalf("%d containers are asked for, of %d workers ordered and %d started", y.asked, y.total, len(y.reported))
+	if y.asked != y.total-y.starts {
+		t.Fatalf("%d containers are asked for, of %d workers ordered and %d started", y.asked, y.total, y.starts)
 	}
 }

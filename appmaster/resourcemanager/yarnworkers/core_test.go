@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -30,7 +31,7 @@ var (
 	defaultRequestInterval = config.Config{}.Duration(config.YarnContainerRequestInterval)
 
 	testEpoch   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	testAttempt = records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
+	testAttempt = records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 2}
 	testSpec    = resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1, Memory: memory.Worker{By: config.TaskManagerProcessSize}}
 	largeSpec   = resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 4, Slots: 4, Memory: memory.Worker{By: config.TaskManagerFlinkSize}}
 )
@@ -47,26 +48,48 @@ func testNodes() []records.NodeReport {
 	return nodes
 }
 
+// testCore is a core of the second attempt, which knows these nodes and keeps the containers of the first one.
+func testCore(place launch.WorkerPlace, nodes []records.NodeReport) *core {
+	c := newCore(testConfig(place))
+	c.Step(testEpoch, nodesKnown{nodes})
+	return c
+}
+
+func testConfig(place launch.WorkerPlace) Config {
+	return Config{Attempt: testAttempt, KeepPrevious: true, Place: place, Heartbeat: defaultHeartbeat, RequestInterval: defaultRequestInterval}
+}
+
 func nodeID(host string) records.NodeID { return records.NodeID{Host: host, Port: 1} }
 
 func containerID(number int) records.ContainerID {
 	return records.ContainerID{Attempt: testAttempt, ID: int64(number)}
 }
 
+// previousID is a container of the first attempt.
+func previousID(number int) records.ContainerID {
+	id := containerID(number)
+	id.Attempt.Attempt = 1
+	return id
+}
+
 func TestCoreTranscripts(t *testing.T) {
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
 		s := &script{t: t, now: testEpoch}
-		s.stepper.Core = newCore(defaultHeartbeat, defaultRequestInterval, launch.WorkerPlace{}, testNodes())
+		s.stepper.Core = testCore(launch.WorkerPlace{}, testNodes())
 		return s.command
 	})
 }
 
-// script drives a core by commands, as its transcripts have them:
+// script drives a core by commands, as its transcripts have them. A container is a number; p3 is container 3 of the
+// first attempt.
 //
-//	registered [maximum=MB] [previous=3@h1]  with containers of an earlier attempt
+//	config keep=no, config nodes=later       before anything else
+//	registered [maximum=MB] [previous=p3@h1] [sent=DURATION]  with containers of an earlier attempt; sent so long ago
+//	known h1,h2                              the nodes of the cluster
 //	order TOTAL [spec=large] [release=3,4] [check=5] [avoid=h1,h2]
 //	answer [2@h1 …] [surplus=3@h2] [previous=4@h1] [done=4:EXIT] [lost=h1] [changed=h2,h3:MB] [resynced=yes]   to an allocate: containers by number
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
+//	confirmed [superseded|TEXT]              the answer to confirm
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
 //	finish STATUS TEXT, finished
 //	wait DURATION                               the core is woken at its alarms
@@ -95,6 +118,9 @@ func (s *script) command(line string) []string {
 	switch args[0] {
 	case "wait":
 		return s.wait(args[1])
+	case "config":
+		s.configure(options)
+		return nil
 	case "pause":
 		s.now = s.now.Add(s.duration(args[1]))
 		return nil
@@ -115,7 +141,27 @@ func (s *script) event(args []string, options map[string]string) event {
 			r.Maximum = records.Resource{MemoryMB: int64(s.number(maximum)), VCores: 4}
 		}
 		r.PreviousContainers = s.containers(options["previous"])
-		return registered{r}
+		ago := time.Duration(0)
+		if text, ok := options["sent"]; ok {
+			ago = s.duration(text)
+		}
+		return registered{r, s.now.Add(-ago)}
+	case "known":
+		e := nodesKnown{}
+		for _, host := range numbers(args[1]) {
+			report := testNodes()[0]
+			report.ID = nodeID(host)
+			e.nodes = append(e.nodes, report)
+		}
+		return e
+	case "confirmed":
+		switch text(1) {
+		case "":
+			return confirmed{}
+		case "superseded":
+			return confirmed{fmt.Errorf("list: %w", ha.ErrSuperseded)}
+		}
+		return confirmed{errors.New(text(1))}
 	case "order":
 		return ordered{s.orders(args, options)}
 	case "answer":
@@ -133,15 +179,15 @@ func (s *script) event(args []string, options map[string]string) event {
 		}
 		return allocated{err: errors.New(text(1))}
 	case "started":
-		return containerStarted{id: containerID(s.number(args[1]))}
+		return containerStarted{id: s.id(args[1])}
 	case "unstarted":
-		return containerStarted{id: containerID(s.number(args[1])), err: errors.New(text(2))}
+		return containerStarted{id: s.id(args[1]), err: errors.New(text(2))}
 	case "lost":
-		return containerStarted{id: containerID(s.number(args[1])), err: &yarnrpc.CallError{MaybeSent: true, Err: io.EOF}}
+		return containerStarted{id: s.id(args[1]), err: &yarnrpc.CallError{MaybeSent: true, Err: io.EOF}}
 	case "stopped":
-		return containerStopped{id: containerID(s.number(args[1]))}
+		return containerStopped{id: s.id(args[1])}
 	case "checked":
-		e := containerChecked{id: containerID(s.number(args[1]))}
+		e := containerChecked{id: s.id(args[1])}
 		if len(args) > 2 {
 			e.status = s.completion(args[1], args[2])
 		}
@@ -167,11 +213,11 @@ func (s *script) orders(args []string, options map[string]string) resourcemanage
 	s.workers[at].Total = s.number(args[1])
 	o := resourcemanager.Orders{Workers: slices.Clone(s.workers)}
 	for _, n := range numbers(options["release"]) {
-		o.Release = append(o.Release, resourcemanager.Release{Worker: worker(containerID(s.number(n)))})
+		o.Release = append(o.Release, resourcemanager.Release{Worker: worker(s.id(n))})
 	}
 	o.Avoid = numbers(options["avoid"])
 	for _, n := range numbers(options["check"]) {
-		o.Check = append(o.Check, worker(containerID(s.number(n))))
+		o.Check = append(o.Check, worker(s.id(n)))
 	}
 	return o
 }
@@ -220,6 +266,25 @@ func (s *script) containers(list string) (all []records.Container) {
 	return all
 }
 
+// id parses the number of a container.
+func (s *script) id(word string) records.ContainerID {
+	if number, ok := strings.CutPrefix(word, "p"); ok {
+		return previousID(s.number(number))
+	}
+	return containerID(s.number(word))
+}
+
+// configure makes another core.
+func (s *script) configure(options map[string]string) {
+	c := testConfig(launch.WorkerPlace{})
+	c.KeepPrevious = options["keep"] != "no"
+	core := newCore(c)
+	if options["nodes"] != "later" {
+		core.Step(testEpoch, nodesKnown{testNodes()})
+	}
+	s.stepper.Core = core
+}
+
 // container parses NUMBER@HOST, with :MB if the size is not that of small workers, and /PRIORITY if
 // the priority is not 1.
 func (s *script) container(word string) records.Container {
@@ -233,14 +298,14 @@ func (s *script) container(word string) records.Container {
 	}
 	number, host, _ := strings.Cut(word, "@")
 	return records.Container{
-		ID: containerID(s.number(number)), Node: nodeID(host),
+		ID: s.id(number), Node: nodeID(host),
 		Resource: records.Resource{MemoryMB: int64(s.number(size)), VCores: 1}, Priority: records.Priority(s.number(priority)),
 	}
 }
 
 func (s *script) completion(number, status string) records.ContainerStatus {
 	return records.ContainerStatus{
-		ID: containerID(s.number(number)), State: records.ContainerComplete,
+		ID: s.id(number), State: records.ContainerComplete,
 		ExitStatus: records.ExitStatus(s.number(status)), Diagnostics: "N/A",
 	}
 }
@@ -298,13 +363,15 @@ func describe(e any) []string {
 	case startContainers:
 		var lines []string
 		for _, s := range e.starts {
-			lines = append(lines, fmt.Sprintf("start %d on %s", s.container.ID.ID, s.container.Node.Host))
+			lines = append(lines, fmt.Sprintf("start %s on %s", number(s.container.ID), s.container.Node.Host))
 		}
 		return lines
 	case stopContainer:
-		return []string{fmt.Sprintf("stop %d on %s", e.id.ID, e.node.Host)}
+		return []string{fmt.Sprintf("stop %s on %s", number(e.id), e.node.Host)}
 	case checkContainer:
-		return []string{fmt.Sprintf("look at %d on %s", e.id.ID, e.node.Host)}
+		return []string{fmt.Sprintf("look at %s on %s", number(e.id), e.node.Host)}
+	case confirm:
+		return []string{"confirm"}
 	case finish:
 		return []string{fmt.Sprintf("finish %s: %s", e.status, e.diagnostics)}
 	case reply:
@@ -334,14 +401,34 @@ func describeAllocate(a allocate) string {
 		text += " nomore=" + host
 	}
 	for _, id := range a.release {
-		text += fmt.Sprintf(" release=%d", id.ID)
+		text += " release=" + number(id)
 	}
 	return text
 }
 
+// number writes the id of a container as in transcripts.
+func number(id records.ContainerID) string {
+	if id.Attempt == previousID(0).Attempt {
+		return fmt.Sprintf("p%d", id.ID)
+	}
+	return strconv.FormatInt(id.ID, 10)
+}
+
 func describeReport(e resourcemanager.WorkerEvent) string {
-	number := func(id ids.ResourceID) string { return strings.TrimLeft(string(id)[len(id)-6:], "0") }
+	number := func(id ids.ResourceID) string {
+		container, err := records.ParseContainerID(string(id))
+		if err != nil {
+			return string(id)
+		}
+		return number(container)
+	}
 	switch e := e.(type) {
+	case resourcemanager.PreviousWorkers:
+		text := "report previous"
+		for _, p := range e.Workers {
+			text += fmt.Sprintf(" %s on %s", number(p.Worker), p.Host)
+		}
+		return text
 	case resourcemanager.WorkerStarting:
 		return fmt.Sprintf("report %s starting on %s", number(e.Worker), e.Host)
 	case resourcemanager.WorkerFailed:

@@ -76,11 +76,11 @@ func TestOnlyTheKindsThatYARNRefusesAreRefused(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		y := &strict{
-			core: newCore(defaultHeartbeat, defaultRequestInterval, launch.WorkerPlace{}, testNodes()), now: testEpoch,
+			core: testCore(launch.WorkerPlace{}, testNodes()), now: testEpoch,
 			largest: int64(rapid.IntRange(0, 6).Draw(t, "largest")),
 			pending: map[records.Priority]amrm.Ask{}, started: map[int]int{}, refused: map[int]bool{},
 		}
-		y.step(registered{})
+		y.step(registered{sent: testEpoch})
 		var orders []resourcemanager.WorkerOrder
 		for range rapid.IntRange(1, 6).Draw(t, "orders") {
 			spec := resourcemanager.WorkerResourceSpec{MemoryMB: len(orders) + 1, VCores: 1, Slots: 1}

@@ -58,13 +58,14 @@ func (s *shell) fail(ctx context.Context, cause error) {
 // returns, and itself gives up attempts that do not register in time.
 func (s *shell) register(ctx context.Context) {
 	for wait := s.config.RequestInterval; ; wait = min(2*wait, s.config.Heartbeat) {
+		sent := sched.Now(ctx)
 		registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
 		if err == nil {
 			s.config.NodeManagers.SetTokens(registration.NMTokens)
 			if s.config.ClientToAMKey != nil {
 				s.config.ClientToAMKey(registration.ClientToAMKey)
 			}
-			s.loop.Tell(ctx, registered{registration})
+			s.loop.Tell(ctx, registered{registration, sent})
 			return
 		}
 		action := yarnrpc.Classify(err)
@@ -84,6 +85,8 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	switch e := e.(type) {
 	case allocate:
 		s.yarn.Put(func(ctx context.Context) { s.allocate(ctx, e) }, "")
+	case confirm:
+		s.loop.Go(s.confirm)
 	case finish:
 		s.yarn.Put(func(ctx context.Context) { s.finish(ctx, e) }, "")
 	case report:
@@ -123,6 +126,14 @@ func (s *shell) allocate(ctx context.Context, e allocate) {
 		s.config.NodeManagers.SetTokens(response.NMTokens)
 	}
 	s.loop.Tell(ctx, allocated{response: response, err: err})
+}
+
+func (s *shell) confirm(ctx context.Context) {
+	var err error
+	if s.config.Confirm != nil {
+		err = s.config.Confirm(ctx)
+	}
+	s.loop.Tell(ctx, confirmed{err})
 }
 
 func (s *shell) finish(ctx context.Context, e finish) {

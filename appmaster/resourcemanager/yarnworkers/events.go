@@ -1,6 +1,8 @@
 package yarnworkers
 
 import (
+	"time"
+
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -13,8 +15,13 @@ import (
 type event interface{ isEvent() }
 
 type (
-	// registered says that YARN has registered the attempt.
-	registered struct{ registration amrm.Registration }
+	// registered says that YARN has registered the attempt. The call was sent at that time.
+	registered struct {
+		registration amrm.Registration
+		sent         time.Time
+	}
+	// nodesKnown brings the nodes of the cluster.
+	nodesKnown struct{ nodes []records.NodeReport }
 	// ordered brings the ResourceManager's orders.
 	ordered struct{ orders resourcemanager.Orders }
 	// allocated is the answer to allocate.
@@ -35,6 +42,8 @@ type (
 		id     records.ContainerID
 		status records.ContainerStatus
 	}
+	// confirmed is the answer to confirm: the error of Config.Confirm.
+	confirmed struct{ err error }
 	// finishAsked asks for the end of the application; the answer is the error of the
 	// unregistration.
 	finishAsked struct {
@@ -49,6 +58,8 @@ type (
 )
 
 func (registered) isEvent()       {}
+func (nodesKnown) isEvent()       {}
+func (confirmed) isEvent()        {}
 func (ordered) isEvent()          {}
 func (allocated) isEvent()        {}
 func (containerStarted) isEvent() {}
@@ -86,6 +97,8 @@ type (
 		id   records.ContainerID
 		node records.NodeID
 	}
+	// confirm looks whether a later attempt leads the application.
+	confirm struct{}
 	// finish unregisters the application from YARN.
 	finish struct {
 		status      records.FinalApplicationStatus
@@ -110,6 +123,7 @@ func (report) isEffect()          {}
 func (startContainers) isEffect() {}
 func (stopContainer) isEffect()   {}
 func (checkContainer) isEffect()  {}
+func (confirm) isEffect()         {}
 func (finish) isEffect()          {}
 func (reply) isEffect()           {}
 func (tellLargest) isEffect()     {}

@@ -14,7 +14,7 @@ func (d *Provider) logStep(e event, effects []effect) {
 	switch e := e.(type) {
 	case registered:
 		d.logger.WithFields(logrus.Fields{
-			"queue": e.registration.Queue, "maximum": e.registration.Maximum.String(),
+			"queue": e.registration.Queue, "maximum": e.registration.Maximum.String(), "previous": len(e.registration.PreviousContainers),
 		}).Info("registered with YARN")
 	case allocated:
 		d.logAllocated(e)
@@ -29,7 +29,13 @@ func (d *Provider) logStep(e event, effects []effect) {
 		if e.err == nil {
 			d.logger.Info("unregistered from YARN")
 		}
-	case ordered, containerStopped, containerChecked, finishAsked, woken:
+	case confirmed:
+		log := d.logger.WithField("attempt", d.config.Attempt)
+		if e.err != nil {
+			log = log.WithError(e.err)
+		}
+		log.Warn("YARN does not answer; looked whether a later attempt leads")
+	case nodesKnown, ordered, containerStopped, containerChecked, finishAsked, woken:
 	}
 	for _, e := range effects {
 		switch e := e.(type) {
@@ -53,8 +59,8 @@ func (d *Provider) logStep(e event, effects []effect) {
 		case stopContainer:
 			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("node is told to stop the container")
 		case fail:
-			d.logger.WithError(e.err).Error("YARN has given up this application attempt")
-		case report, startContainers, checkContainer, finish, reply, tellLargest:
+			d.logger.WithError(e.err).Error("this application attempt is not the current one any more")
+		case report, startContainers, checkContainer, confirm, finish, reply, tellLargest:
 		}
 	}
 }
@@ -72,6 +78,9 @@ func (d *Provider) logAllocated(e allocated) {
 	}
 	for _, k := range e.response.Surplus {
 		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated without a request")
+	}
+	for _, k := range e.response.PreviousContainers {
+		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container of an earlier attempt runs")
 	}
 	for _, s := range e.response.Completed {
 		d.logger.WithFields(logrus.Fields{"container": s.ID, "status": s.ExitStatus}).Info("container completed")

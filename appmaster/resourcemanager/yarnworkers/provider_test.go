@@ -279,7 +279,7 @@ func (u *upward) count(word string) int {
 func run(t *testing.T, y *fakeYARN) (d *Provider, u *upward, stop func() error) {
 	t.Helper()
 	d, err := New(Config{
-		ResourceManager: y, NodeManagers: y, Nodes: testNodes(),
+		ResourceManager: y, NodeManagers: y, Attempt: testAttempt,
 		Launch: func(id records.ContainerID, _ records.NodeID, _ resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 			return records.ContainerLaunchContext{Commands: []string{id.String()}}, nil
 		},
@@ -289,6 +289,7 @@ func run(t *testing.T, y *fakeYARN) (d *Provider, u *upward, stop func() error) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.KnowNodes(t.Context(), testNodes())
 	u = new(upward)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)

@@ -17,10 +17,10 @@ const (
 )
 
 // completionCause says why a container has ended, with the diagnostics of YARN if there
-// are any. sizedBy decides the size of the container.
+// are any. sizedBy decides the size of the container; "" if that is not known.
 func completionCause(s records.ContainerStatus, sizedBy string) string {
 	cause := fmt.Sprintf("container ended: %s (exit status %d)", s.ExitStatus.Reason(), int32(s.ExitStatus))
-	if s.ExitStatus == records.ExitExceededPhysicalMemory || s.ExitStatus == records.ExitExceededVirtualMemory {
+	if sizedBy != "" && (s.ExitStatus == records.ExitExceededPhysicalMemory || s.ExitStatus == records.ExitExceededVirtualMemory) {
 		cause += "; raise " + sizedBy
 	}
 	// "N/A" is Hadoop's default for no diagnostics.

@@ -63,7 +63,7 @@ func submit(t *testing.T, fake *yarnfake.Fake) *application {
 		}
 	})
 	a.provider, err = New(Config{
-		ResourceManager: master, NodeManagers: managers, Nodes: nodes,
+		ResourceManager: master, NodeManagers: managers, Attempt: report.Attempt,
 		Registration: RegistrationAt("here", 1),
 		Launch: func(records.ContainerID, records.NodeID, resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 			return records.ContainerLaunchContext{Commands: []string{"a worker"}}, nil
@@ -71,6 +71,7 @@ func submit(t *testing.T, fake *yarnfake.Fake) *application {
 		Heartbeat: defaultHeartbeat, RequestInterval: defaultRequestInterval,
 	}, quiet())
 	fail(err)
+	a.provider.KnowNodes(t.Context(), nodes)
 	return a
 }
 

@@ -52,13 +52,18 @@ type Launch func(id records.ContainerID, node records.NodeID, spec resourcemanag
 type Config struct {
 	ResourceManager ResourceManagerClient
 	NodeManagers    NodeManagerClient
+	// Attempt is the application attempt that the process runs.
+	Attempt records.ApplicationAttemptID
+	// KeepPrevious says that the containers of earlier attempts, which YARN keeps, go on: their workers return.
+	// Otherwise they are given back.
+	KeepPrevious bool
+	// Confirm looks whether a later attempt leads the application; then the error is ha.ErrSuperseded. It is called
+	// while YARN does not answer, one call at a time. Other errors say that it is not known. nil: nobody can tell.
+	Confirm func(ctx context.Context) error
 	// Registration has the address of the application: that of REST.
 	Registration amrm.RegisterRequest
-	// Nodes are the nodes of the cluster, which requests name; YARN's answers keep the list
-	// current. Without nodes each NodeManager heartbeat brings one container.
-	Nodes  []records.NodeReport
-	Place  launch.WorkerPlace // where workers may run
-	Launch Launch
+	Place        launch.WorkerPlace // where workers may run
+	Launch       Launch
 	// ClientToAMKey receives the key that YARN gives with the registration, from another goroutine.
 	// The key is empty on clusters without security. nil: the key is not used.
 	ClientToAMKey func(key []byte)
@@ -89,15 +94,14 @@ func New(config Config, logger logrus.FieldLogger) (*Provider, error) {
 		return nil, err
 	}
 	d := &Provider{config: config, logger: logger.WithField("role", "yarnworkers")}
-	core := newCore(config.Heartbeat, config.RequestInterval, config.Place, config.Nodes)
-	d.loop = actor.New[event, effect](core, woken{})
+	d.loop = actor.New[event, effect](newCore(config), woken{})
 	d.loop.Observe(d.logStep)
 	return d, nil
 }
 
 // Run registers with YARN and serves until ctx ends. It returns an error that is
-// amrm.ErrAttemptGone when YARN has given up the attempt: then the process must end without any
-// further action.
+// amrm.ErrAttemptGone when YARN has given up the attempt, and one that is ha.ErrSuperseded when a later
+// attempt leads: then the process must end without any further action.
 func (d *Provider) Run(ctx context.Context, report resourcemanager.Report) error {
 	s := &shell{
 		Provider: d, report: report,
@@ -105,6 +109,13 @@ func (d *Provider) Run(ctx context.Context, report resourcemanager.Report) error
 		starts: newNodeCalls(d.loop.Go), others: newNodeCalls(d.loop.Go),
 	}
 	return d.loop.Run(ctx, s.begin)
+}
+
+// KnowNodes tells the nodes of the cluster, as they were when the process started or before. Requests name them, and
+// YARN's answers keep the list current. Without nodes each NodeManager heartbeat brings one container. It is called once
+// at most, also before Run.
+func (d *Provider) KnowNodes(ctx context.Context, nodes []records.NodeReport) {
+	d.loop.Tell(ctx, nodesKnown{nodes})
 }
 
 // Order sends new orders to the loop.

@@ -98,7 +98,7 @@ func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options
 	toRM.RPC.Logger, toNM.RPC.Logger = logging.Slog(logger), logging.Slog(logger)
 	rm, nm := amrm.New(toRM), nmclient.New(toNM)
 	provider, err := yarnworkers.New(yarnworkers.Config{
-		ResourceManager: rm, NodeManagers: nm, Nodes: nodes,
+		ResourceManager: rm, NodeManagers: nm, Attempt: report.Attempt,
 		Registration:    amrm.RegisterRequest{Host: "localhost", RPCPort: -1, TrackingURL: "http://localhost:1"},
 		Launch:          a.workers.launch,
 		Heartbeat:       config.Config{}.Duration(config.YarnHeartbeatInterval),
@@ -107,6 +107,7 @@ func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options
 	if err != nil {
 		t.Fatal(err)
 	}
+	provider.KnowNodes(t.Context(), nodes)
 	a.provider, a.nodes = provider, nm
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	a.ended = make(chan struct{})

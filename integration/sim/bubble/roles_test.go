@@ -105,13 +105,18 @@ func (c *cluster) master(ctx context.Context, p *process, container yarnfake.Con
 				return credentials.PEM()
 			},
 			Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
-				return yarnworkers.New(yarnworkers.Config{
-					ResourceManager: toRM, NodeManagers: toNM,
+				provider, err := yarnworkers.New(yarnworkers.Config{
+					ResourceManager: toRM, NodeManagers: toNM, Attempt: attempt,
 					Registration: yarnworkers.RegistrationAt(container.Node.Host, 8081),
-					Nodes:        s.Nodes, Launch: s.Launch, Progress: s.Progress,
+					Launch:       s.Launch, Progress: s.Progress,
 					Heartbeat:       c.config.Duration(config.YarnHeartbeatInterval),
 					RequestInterval: c.config.Duration(config.YarnContainerRequestInterval),
 				}, log)
+				if err != nil {
+					return nil, err
+				}
+				provider.KnowNodes(ctx, s.Nodes)
+				return provider, nil
 			},
 		},
 		Roles: func(mux *rolerpc.Mux) appmaster.RoleServer {

@@ -231,7 +231,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "lost worker not told to end", file: "appmaster/resourcemanager/core_workers.go",
-		old: "if w.state == connected {\n\t\tc.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})\n\t}",
+		old: "c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})",
 		new: "",
 	},
 	{
